@@ -1,0 +1,89 @@
+# What a newcomer types. `make` alone lists the targets; each one does all its own set-up.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+BIN := .venv/bin
+ENVIRONMENT := .venv/.environment
+ENGINE := src/loadstone/_engine.abi3.so
+
+# In CI a Cargo.lock that does not fit the manifests is an error; at the desk cargo mends it.
+LOCKED := $(if $(CI),--locked)
+# The engine's sources, and what decides how they are built.
+ENGINE_SOURCES := Cargo.toml $(wildcard Cargo.lock rust-toolchain.toml) pyproject.toml \
+	$(shell find crates -name target -prune -o -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.lua' \) -print)
+# Python that is checked: only folders that hold some.
+PYTHON_PATHS := $(foreach path,src tests tools benches,$(if $(shell find $(path) -name '*.py' -print -quit 2>/dev/null),$(path)))
+
+# The environment's own interpreter answers PyO3's questions, so that all cargo calls share what they built.
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+export PYO3_BUILD_EXTENSION_MODULE := 1
+export VIRTUAL_ENV := $(CURDIR)/.venv
+
+.PHONY: help demo demo-server build test test-rust test-python test-servers lint lint-python lint-rust fmt bench lock clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+
+demo: demo-server build ## start a throwaway server, climb a ladder of virtual users, show where the peak is
+	@$(BIN)/loadstone demo
+
+demo-server:
+	@tools/setup server
+
+build: $(ENGINE) ## make .venv with the program and its engine (release mode)
+
+test: test-servers test-rust test-python ## run all tests; fetches the servers they need
+
+test-rust: $(ENVIRONMENT) ## run the engine's tests
+	@tools/setup rust
+	cargo test $(LOCKED) --workspace
+
+test-python: build test-servers ## run the tests of the program, against real servers
+	$(BIN)/pytest
+
+# First of all, so that a missing package is named before anything takes minutes.
+test-servers:
+	@tools/setup packages mariadb-server-core sysbench
+	@tools/setup other-servers
+
+lint: lint-python lint-rust ## run every check that needs no server
+
+lint-python: build
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy $(PYTHON_PATHS)
+	$(BIN)/lint-imports
+	cd src && ../$(BIN)/stubtest loadstone._engine --mypy-config-file ../pyproject.toml
+
+lint-rust: $(ENVIRONMENT)
+	@tools/setup rust-lint
+	cargo fmt --all --check
+	cargo clippy $(LOCKED) --workspace --all-targets -- -D warnings
+	@tools/check-dependencies
+
+fmt: $(ENVIRONMENT) ## format Python and Rust
+	$(BIN)/ruff check --fix-only --quiet
+	$(BIN)/ruff format
+	cargo fmt --all
+
+bench: build ## measure the program itself, beside sysbench
+	@tools/setup packages mariadb-server-core sysbench
+	$(BIN)/python -m benches
+
+lock: $(ENVIRONMENT) ## compile requirements/*.txt anew from pyproject.toml and requirements/*.in
+	@tools/lock
+
+clean: ## remove what was built; fetched servers in .cache and runs stay
+	rm -rf .venv target .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -f src/loadstone/_engine*.so
+	find src tests benches tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+$(ENVIRONMENT): $(wildcard requirements/*.txt)
+	@tools/setup environment
+
+$(ENGINE): $(ENVIRONMENT) $(ENGINE_SOURCES)
+	@tools/setup rust
+	$(BIN)/maturin develop --release --uv --quiet $(LOCKED)
+	@touch $@
