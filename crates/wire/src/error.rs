@@ -1,0 +1,152 @@
+//! What can go wrong between the bytes and their meaning.
+
+use std::fmt;
+
+/// An error packet of the server.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ServerError {
+    /// The server's error number, 1213 for a deadlock.
+    pub errno: u16,
+    /// The five characters of the SQL state, `HY000` when the server sent none.
+    pub sql_state: [u8; 5],
+    /// The server's text.
+    pub message: String,
+}
+
+impl ServerError {
+    /// The SQL state as text.
+    pub fn sql_state_text(&self) -> &str {
+        std::str::from_utf8(&self.sql_state).unwrap_or("HY000")
+    }
+}
+
+impl fmt::Display for ServerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({}, {})", self.message, self.errno, self.sql_state_text())
+    }
+}
+
+impl fmt::Debug for ServerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ServerError({self})")
+    }
+}
+
+impl std::error::Error for ServerError {}
+
+/// Why a connection cannot go on. After any of these the connection is to be closed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WireError {
+    /// The server refused the login, or ended the connection by itself (shut down, killed, idle for
+    /// too long).
+    #[error("{0}")]
+    Server(ServerError),
+    /// A packet that the protocol does not allow at this point.
+    #[error(
+        "protocol: a packet that starts with {first_byte:#04x} came where {expected} was expected"
+    )]
+    UnexpectedPacket {
+        /// What the reader was waiting for.
+        expected: &'static str,
+        /// How the packet started.
+        first_byte: u8,
+    },
+    /// A packet without content where content is needed.
+    #[error("protocol: an empty packet came where {expected} was expected")]
+    EmptyPacket {
+        /// What the reader was waiting for.
+        expected: &'static str,
+    },
+    /// Bytes arrived while no command was outstanding.
+    #[error("protocol: the server sent bytes while nothing was asked of it")]
+    Unasked,
+    /// A packet ended in the middle of a field.
+    #[error("protocol: {packet} ends in the middle of a field")]
+    Truncated {
+        /// The packet's name.
+        packet: &'static str,
+    },
+    /// Something is longer than this crate is willing to hold.
+    #[error("protocol: {what} of {length} is above the limit of {limit}")]
+    TooLarge {
+        /// What is too long.
+        what: &'static str,
+        /// Its length.
+        length: u64,
+        /// The limit it breaks.
+        limit: u64,
+    },
+    /// A packet is missing, repeated, or of another conversation.
+    #[error("protocol: packet number {got} came where {expected} was expected")]
+    OutOfSequence {
+        /// The number that was due.
+        expected: u8,
+        /// The number that came.
+        got: u8,
+    },
+    /// Bytes arrived in clear before the TLS handshake: somebody may be injecting them.
+    #[error("tls: bytes arrived in clear before the TLS handshake; they are refused")]
+    EarlyBytes,
+    /// The server asked for a file although no statement of ours offers one.
+    #[error("protocol: the server asked for the local file {name:?} although none was offered")]
+    UnexpectedLocalInfile {
+        /// The name that the server asked for.
+        name: String,
+    },
+    /// The account uses a login method that this program does not know.
+    #[error("login: the account uses the authentication plugin {plugin}, which is not supported")]
+    AuthNotSupported {
+        /// The plugin's name as the server gave it.
+        plugin: String,
+    },
+    /// The server asked for the password in clear over a connection that others could read.
+    #[error("login: the server asks for the password in clear; use TLS or a unix socket")]
+    ClearPasswordRefused,
+    /// The login needs the server's RSA key, which is neither given nor allowed to be fetched.
+    #[error(
+        "login: {plugin} over an unencrypted connection needs the server's public key; \
+         use TLS, a unix socket, or give the key"
+    )]
+    PublicKeyNeeded {
+        /// The authentication plugin.
+        plugin: &'static str,
+    },
+    /// The RSA key is no key, or not one that can be used.
+    #[error("login: the server's public key is unusable: {reason}")]
+    BadPublicKey {
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The nonce that the server sent is not of the plugin's length.
+    #[error("login: the server's nonce for {plugin} has {length} bytes")]
+    BadNonce {
+        /// The authentication plugin.
+        plugin: &'static str,
+        /// The length that came.
+        length: usize,
+    },
+    /// TLS is required and the server has none.
+    #[error("tls: the server does not offer TLS, and it is required")]
+    TlsNotOffered,
+    /// The server speaks a protocol from before MySQL 4.1.
+    #[error("login: the server {version:?} is too old: it lacks {lacks}")]
+    OldServer {
+        /// The version that the server claims.
+        version: String,
+        /// What it does not have.
+        lacks: &'static str,
+    },
+    /// A user, database or attribute that the login packet cannot carry.
+    #[error("login: the {field} holds a NUL byte")]
+    NulByte {
+        /// Which one it is.
+        field: &'static str,
+    },
+    /// A call that does not belong to the phase that the login is in.
+    #[error("login: {call} was called out of turn")]
+    OutOfTurn {
+        /// The call.
+        call: &'static str,
+    },
+}

@@ -1,0 +1,37 @@
+//! The MySQL and MariaDB client protocol: bytes in, messages out.
+//!
+//! This crate knows no socket, no clock and no thread, so the event loop decides when bytes move
+//! and tests need nothing but byte strings. Three parts:
+//!
+//! - [`Login`] turns the server's greeting into an authenticated [`Session`], with a pause for the
+//!   TLS handshake.
+//! - The `write_…` functions append whole command packets to a buffer.
+//! - [`ReplyReader`] reads what the server answers, straight from the buffer that the socket was
+//!   read into. Rows are counted and skipped, never buffered; the ordinary reply does not allocate.
+//!
+//! The server is not trusted: no byte sequence panics, and no length field makes this crate
+//! allocate.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+mod auth;
+mod capabilities;
+mod command;
+mod cursor;
+mod error;
+mod frame;
+mod literal;
+mod login;
+mod reply;
+pub mod status;
+
+pub use capabilities::Capabilities;
+pub use command::{
+    CommandMark, Param, begin_query, end, write_close_statement, write_execute,
+    write_local_infile_data, write_local_infile_end, write_ping, write_prepare, write_query,
+    write_quit, write_reset_connection,
+};
+pub use error::{ServerError, WireError};
+pub use frame::{MAX_PACKET_PAYLOAD, MAX_WHOLE_PACKET};
+pub use literal::escape_text;
+pub use login::{Login, LoginOptions, LoginProgress, Session, TlsWish};
+pub use reply::{Completion, Expect, Prepared, Reply, ReplyReader, Row};

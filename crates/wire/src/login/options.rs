@@ -1,0 +1,90 @@
+//! Who logs in, and how.
+
+use std::fmt;
+
+/// Whether to switch to TLS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TlsWish {
+    /// Stay in clear.
+    Never,
+    /// Switch when the server can.
+    #[default]
+    IfOffered,
+    /// Switch, or give up.
+    Must,
+}
+
+/// Who logs in, and how. Shared by all connections of a target.
+#[derive(Clone)]
+pub struct LoginOptions {
+    /// The account's name.
+    pub user: String,
+    /// The account's password, empty for none. Never shown by `Debug`.
+    pub password: Vec<u8>,
+    /// The default database.
+    pub database: Option<String>,
+    /// The id of a collation, which sets the connection's character set.
+    pub charset: u8,
+    /// Whether to switch to TLS.
+    pub tls: TlsWish,
+    /// Nobody can read along on this transport (a unix socket): passwords may go in clear.
+    pub transport_secure: bool,
+    /// Offer to send local files.
+    pub local_infile: bool,
+    /// The server's RSA key as PEM, for passwords over an unencrypted connection.
+    pub server_public_key: Option<String>,
+    /// Ask the server for its RSA key. Whoever can change the traffic can then learn the password.
+    pub allow_public_key_retrieval: bool,
+    /// Names and values for the server's `session_connect_attrs`.
+    pub attributes: Vec<(String, String)>,
+}
+
+impl LoginOptions {
+    /// The collation utf8mb4_general_ci, which every server since 5.5 knows.
+    pub const UTF8MB4_GENERAL_CI: u8 = 45;
+}
+
+impl Default for LoginOptions {
+    fn default() -> Self {
+        Self {
+            user: String::new(),
+            password: Vec::new(),
+            database: None,
+            charset: Self::UTF8MB4_GENERAL_CI,
+            tls: TlsWish::default(),
+            transport_secure: false,
+            local_infile: false,
+            server_public_key: None,
+            allow_public_key_retrieval: false,
+            attributes: Vec::new(),
+        }
+    }
+}
+
+impl fmt::Debug for LoginOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LoginOptions")
+            .field("user", &self.user)
+            .field("database", &self.database)
+            .field("charset", &self.charset)
+            .field("tls", &self.tls)
+            .field("transport_secure", &self.transport_secure)
+            .field("local_infile", &self.local_infile)
+            .field("allow_public_key_retrieval", &self.allow_public_key_retrieval)
+            .field("attributes", &self.attributes)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_does_not_show_the_password() {
+        let options = LoginOptions { password: b"hunter2".to_vec(), ..LoginOptions::default() };
+        let shown = format!("{options:?}");
+        assert!(!shown.contains("hunter2") && !shown.contains("password"));
+        assert!(!shown.contains(&format!("{:?}", b"hunter2")));
+    }
+}

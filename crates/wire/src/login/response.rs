@@ -1,0 +1,109 @@
+//! Protocol::HandshakeResponse41, the login packet.
+
+use super::greeting::Greeting;
+use super::options::LoginOptions;
+use crate::frame::{put_lenenc, put_lenenc_bytes};
+use crate::{Capabilities, WireError};
+
+/// What the client says it takes in one message; servers have their own limit.
+const MAX_MESSAGE: u32 = 1 << 30;
+
+/// Wanted wherever the server has it.
+const ALWAYS: u32 = Capabilities::LONG_PASSWORD.bits()
+    | Capabilities::LONG_FLAG.bits()
+    | Capabilities::PROTOCOL_41.bits()
+    | Capabilities::TRANSACTIONS.bits()
+    | Capabilities::SECURE_CONNECTION.bits()
+    | Capabilities::MULTI_RESULTS.bits()
+    | Capabilities::PS_MULTI_RESULTS.bits()
+    | Capabilities::PLUGIN_AUTH.bits()
+    | Capabilities::PLUGIN_AUTH_LENENC.bits()
+    | Capabilities::DEPRECATE_EOF.bits();
+
+/// What this login wants and the server offers, TLS apart.
+pub(super) fn capabilities(options: &LoginOptions, greeting: &Greeting) -> Capabilities {
+    let mut wanted = Capabilities::from_bits(ALWAYS);
+    if options.database.is_some() {
+        wanted |= Capabilities::CONNECT_WITH_DB;
+    }
+    if !options.attributes.is_empty() {
+        wanted |= Capabilities::CONNECT_ATTRS;
+    }
+    if options.local_infile {
+        wanted |= Capabilities::LOCAL_FILES;
+    }
+    // MariaDB clears this flag to say that it has capabilities of its own; to set it says that we
+    // know of none.
+    (wanted & greeting.capabilities) | Capabilities::LONG_PASSWORD
+}
+
+/// The part that an SSLRequest shares.
+pub(super) fn put_head(out: &mut Vec<u8>, capabilities: Capabilities, charset: u8) {
+    out.extend_from_slice(&capabilities.bits().to_le_bytes()); // int<4>
+    out.extend_from_slice(&MAX_MESSAGE.to_le_bytes()); // int<4>
+    out.push(charset); // int<1>
+    out.extend_from_slice(&[0; 23]); // string[23] filler
+}
+
+/// What the login packet says.
+pub(super) struct Response<'a> {
+    pub(super) options: &'a LoginOptions,
+    pub(super) capabilities: Capabilities,
+    pub(super) plugin: &'static str,
+    pub(super) answer: &'a [u8],
+}
+
+impl Response<'_> {
+    /// <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase_packets_protocol_handshake_response.html>
+    pub(super) fn put(&self, out: &mut Vec<u8>) {
+        put_head(out, self.capabilities, self.options.charset);
+        put_nul(out, &self.options.user); // string<NUL>
+        self.put_answer(out);
+        if let Some(database) = self.database() {
+            put_nul(out, database); // string<NUL>
+        }
+        if self.capabilities.contains(Capabilities::PLUGIN_AUTH) {
+            put_nul(out, self.plugin); // string<NUL>
+        }
+        if self.capabilities.contains(Capabilities::CONNECT_ATTRS) {
+            put_attributes(out, &self.options.attributes);
+        }
+    }
+
+    fn database(&self) -> Option<&str> {
+        let wanted = self.options.database.as_deref();
+        wanted.filter(|_| self.capabilities.contains(Capabilities::CONNECT_WITH_DB))
+    }
+
+    /// The answers of the plugins that can be named here are at most 32 bytes, where both encodings
+    /// are the same: string<lenenc> with PLUGIN_AUTH_LENENC, else int<1> and string.
+    fn put_answer(&self, out: &mut Vec<u8>) {
+        debug_assert!(self.answer.len() <= 250);
+        put_lenenc_bytes(out, self.answer);
+    }
+}
+
+/// A NUL inside would end the field early and turn what follows into another.
+pub(super) fn check_no_nul(options: &LoginOptions) -> Result<(), WireError> {
+    let fields = [("user", Some(&options.user)), ("database", options.database.as_ref())];
+    let bad = fields.iter().find(|(_, text)| text.is_some_and(|text| text.contains('\0')));
+    match bad {
+        Some(&(field, _)) => Err(WireError::NulByte { field }),
+        None => Ok(()),
+    }
+}
+
+fn put_nul(out: &mut Vec<u8>, text: &str) {
+    out.extend_from_slice(text.as_bytes());
+    out.push(0);
+}
+
+fn put_attributes(out: &mut Vec<u8>, attributes: &[(String, String)]) {
+    let mut pairs = Vec::new();
+    for (name, value) in attributes {
+        put_lenenc_bytes(&mut pairs, name.as_bytes()); // string<lenenc>
+        put_lenenc_bytes(&mut pairs, value.as_bytes()); // string<lenenc>
+    }
+    put_lenenc(out, pairs.len() as u64); // int<lenenc>
+    out.extend_from_slice(&pairs);
+}

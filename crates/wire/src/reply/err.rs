@@ -1,0 +1,53 @@
+//! ERR_Packet.
+
+use crate::cursor::Cursor;
+use crate::{ServerError, WireError};
+
+/// Before the login the server does not know our protocol and may leave the SQL state out.
+const UNKNOWN_STATE: [u8; 5] = *b"HY000";
+
+/// <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_basic_err_packet.html>
+#[cold]
+pub(crate) fn parse_error(payload: &[u8]) -> Result<ServerError, WireError> {
+    let mut cursor = Cursor::new(payload, "an error packet");
+    cursor.u8()?; // int<1>, 0xff
+    let errno = cursor.u16()?; // int<2>
+    let mut sql_state = UNKNOWN_STATE;
+    if cursor.peek() == Some(b'#') {
+        cursor.u8()?; // string[1]
+        sql_state = cursor.array()?; // string[5]
+    }
+    let message = String::from_utf8_lossy(cursor.rest()).into_owned(); // string<EOF>
+    Ok(ServerError { errno, sql_state, message })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// mariadbd 10.11.19, `SELECT * FROM missing`.
+    const NO_SUCH_TABLE_MARIADB_10_11_19: &[u8] =
+        b"\xff\x7a\x04#42S02Table 'test.missing' doesn't exist";
+
+    #[test]
+    fn an_error_of_mariadb_10_11_is_read() {
+        let error = parse_error(NO_SUCH_TABLE_MARIADB_10_11_19).unwrap();
+        assert_eq!((error.errno, &error.sql_state), (1146, b"42S02"));
+        assert_eq!(error.message, "Table 'test.missing' doesn't exist");
+        assert_eq!(error.to_string(), "Table 'test.missing' doesn't exist (1146, 42S02)");
+    }
+
+    #[test]
+    fn an_error_without_a_state_has_the_general_one() {
+        let error = parse_error(b"\xff\x10\x04Too many connections").unwrap();
+        assert_eq!((error.errno, &error.sql_state), (1040, b"HY000"));
+        assert_eq!(error.message, "Too many connections");
+    }
+
+    #[test]
+    fn a_truncated_error_is_an_error_of_the_protocol() {
+        for length in [0, 1, 2, 4, 8] {
+            assert!(parse_error(&NO_SUCH_TABLE_MARIADB_10_11_19[..length]).is_err());
+        }
+    }
+}

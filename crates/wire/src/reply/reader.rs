@@ -1,0 +1,223 @@
+//! The reply reader: from the bytes of one connection to replies.
+//!
+//! This is the hottest code of the load generator. Whole packets are looked at where they lie in
+//! the caller's read buffer; rows and column definitions are skipped by their length, also when
+//! they come in pieces. Only a packet that has to be understood and did not come whole is copied,
+//! into `pending`.
+
+use super::progress::Progress;
+use super::rows::KeptRows;
+use super::{Expect, Reply, Row};
+use crate::frame::{HEADER, Header};
+use crate::{Capabilities, WireError};
+
+/// What `pending` may keep between replies.
+const KEPT_CAPACITY: usize = 64;
+
+/// Reads the replies of one connection.
+///
+/// After an error the connection is of no use any more, and neither is its reader.
+#[derive(Debug)]
+pub struct ReplyReader {
+    progress: Progress,
+    /// The packet being skipped is a row to be kept.
+    keeping: bool,
+    /// Bytes of the current packet that are still to be skipped.
+    skip_left: u32,
+    /// The beginning of a packet that did not come whole, with its header. Empty in the ordinary
+    /// case.
+    pending: Vec<u8>,
+    kept: Option<Box<KeptRows>>,
+}
+
+impl ReplyReader {
+    /// For a connection that agreed on `capabilities`, of which the login's
+    /// [`Session`](crate::Session) tells.
+    pub fn new(capabilities: Capabilities) -> Self {
+        Self {
+            progress: Progress::new(capabilities),
+            keeping: false,
+            skip_left: 0,
+            pending: Vec::new(),
+            kept: None,
+        }
+    }
+
+    /// A command was sent; its reply comes next. With several commands under way, call this for
+    /// each when the reply before it is complete.
+    pub fn expect(&mut self, kind: Expect) {
+        self.progress.expect(kind);
+    }
+
+    /// Whether a request for a local file is passed on. Otherwise it is an error: a hostile server
+    /// could ask for any.
+    pub fn allow_local_infile(&mut self, allowed: bool) {
+        self.progress.allow_local_infile(allowed);
+    }
+
+    /// Keep the rows of the text result sets that come, until [`take_rows`](Self::take_rows). More
+    /// than `limit_bytes` of them is an error. Binary rows, those of [`Expect::Execute`], are only
+    /// counted.
+    pub fn keep_rows(&mut self, limit_bytes: usize) {
+        self.kept = Some(Box::new(KeptRows::new(limit_bytes)));
+    }
+
+    /// The rows kept since [`keep_rows`](Self::keep_rows), which has to be called again to keep
+    /// more.
+    pub fn take_rows(&mut self) -> Vec<Row> {
+        self.kept.take().map(|kept| kept.into_rows()).unwrap_or_default()
+    }
+
+    /// Whether no reply is outstanding.
+    pub fn is_idle(&self) -> bool {
+        self.progress.is_idle()
+    }
+
+    /// The number of the next packet: where
+    /// [`write_local_infile_data`](crate::write_local_infile_data) begins.
+    pub fn next_sequence(&self) -> u8 {
+        self.progress.next_sequence()
+    }
+
+    /// Feed what the socket gave. Returns how many bytes were used, and the reply if it is
+    /// complete. `None`: all bytes were used and more are needed.
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<(usize, Option<Reply>), WireError> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let reply = if self.skip_left > 0 {
+                rest = self.skip(rest)?;
+                None
+            } else if self.pending.is_empty() {
+                self.feed_packet(&mut rest)?
+            } else {
+                self.feed_pending(&mut rest)?
+            };
+            if reply.is_some() {
+                return Ok((bytes.len() - rest.len(), reply));
+            }
+        }
+        Ok((bytes.len(), None))
+    }
+
+    /// A packet that starts at `rest`, in place.
+    #[inline]
+    fn feed_packet(&mut self, rest: &mut &[u8]) -> Result<Option<Reply>, WireError> {
+        let Some((header, body)) = rest.split_first_chunk::<HEADER>() else {
+            return Ok(self.set_aside(rest));
+        };
+        let header = Header::parse(*header);
+        // What follows an empty packet is the next one.
+        match body.first().filter(|_| header.length > 0) {
+            Some(&first) if self.progress.is_skipped(header, first) => {
+                self.begin_skipped(header, first)?;
+                *rest = self.skip(body)?;
+                Ok(None)
+            }
+            None if header.length > 0 => Ok(self.set_aside(rest)),
+            _ => match body.split_at_checked(header.whole_length()?) {
+                Some((payload, tail)) => {
+                    *rest = tail;
+                    self.whole_packet(header, payload)
+                }
+                None => Ok(self.set_aside(rest)),
+            },
+        }
+    }
+
+    /// Keep what came of a packet until the rest is there.
+    #[cold]
+    fn set_aside(&mut self, rest: &mut &[u8]) -> Option<Reply> {
+        self.pending.extend_from_slice(rest);
+        *rest = &[];
+        None
+    }
+
+    /// The packet whose beginning is in `pending`.
+    #[cold]
+    fn feed_pending(&mut self, rest: &mut &[u8]) -> Result<Option<Reply>, WireError> {
+        if !self.fill_pending(HEADER, rest) {
+            return Ok(None);
+        }
+        let Some((header, _)) = self.pending.split_first_chunk::<HEADER>() else {
+            return Ok(None);
+        };
+        let header = Header::parse(*header);
+        if header.length > 0 && !self.fill_pending(HEADER + 1, rest) {
+            return Ok(None);
+        }
+        if let Some(&first) = self.pending.get(HEADER)
+            && self.progress.is_skipped(header, first)
+        {
+            self.begin_skipped(header, first)?;
+            self.release_pending(Vec::new());
+            self.skip(&[first])?;
+            return Ok(None);
+        }
+        if !self.fill_pending(HEADER + header.whole_length()?, rest) {
+            return Ok(None);
+        }
+        let packet = std::mem::take(&mut self.pending);
+        let reply = self.whole_packet(header, packet.get(HEADER..).unwrap_or_default());
+        self.release_pending(packet);
+        reply
+    }
+
+    /// Bring `pending` to `wanted` bytes; whether that many are there.
+    fn fill_pending(&mut self, wanted: usize, rest: &mut &[u8]) -> bool {
+        let missing = wanted.saturating_sub(self.pending.len());
+        let (taken, tail) = rest.split_at(missing.min(rest.len()));
+        self.pending.extend_from_slice(taken);
+        *rest = tail;
+        taken.len() == missing
+    }
+
+    fn release_pending(&mut self, mut buffer: Vec<u8>) {
+        buffer.clear();
+        self.pending = if buffer.capacity() > KEPT_CAPACITY { Vec::new() } else { buffer };
+    }
+
+    /// A packet begins whose content is of no interest.
+    #[inline]
+    fn begin_skipped(&mut self, header: Header, first: u8) -> Result<(), WireError> {
+        let is_text_row = self.progress.is_in_text_row();
+        self.progress.begin_skipped(header, first)?;
+        self.skip_left = header.length;
+        self.keeping = self.kept.is_some() && is_text_row;
+        Ok(())
+    }
+
+    #[inline]
+    fn whole_packet(&mut self, header: Header, payload: &[u8]) -> Result<Option<Reply>, WireError> {
+        let completes_row = payload.is_empty() && self.progress.row_goes_on();
+        let reply = self.progress.whole_packet(header, payload)?;
+        if completes_row && let Some(kept) = &mut self.kept {
+            kept.finish_row()?;
+        }
+        Ok(reply)
+    }
+
+    /// Skip what is there of the current packet; what remains of `bytes`.
+    #[inline]
+    fn skip<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], WireError> {
+        let length = (self.skip_left as usize).min(bytes.len());
+        let (skipped, rest) = bytes.split_at(length);
+        self.skip_left -= length as u32;
+        if self.keeping {
+            self.keep(skipped)?;
+        }
+        Ok(rest)
+    }
+
+    #[cold]
+    fn keep(&mut self, part: &[u8]) -> Result<(), WireError> {
+        let Some(kept) = &mut self.kept else { return Ok(()) };
+        kept.append(part)?;
+        if self.skip_left == 0 {
+            self.keeping = false;
+            if !self.progress.row_goes_on() {
+                kept.finish_row()?;
+            }
+        }
+        Ok(())
+    }
+}

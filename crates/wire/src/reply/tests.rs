@@ -1,0 +1,348 @@
+//! Tests of the reply reader as a whole, on replies captured from real servers.
+
+use super::*;
+use crate::frame::{MAX_PACKET_PAYLOAD, MAX_WHOLE_PACKET, write_message};
+use crate::{Capabilities, WireError, status};
+
+/// A reply as a server sent it.
+struct Captured {
+    name: &'static str,
+    capabilities: Capabilities,
+    expect: Expect,
+    bytes: &'static [u8],
+    reply: fn() -> Reply,
+}
+
+const WITH_EOF: Capabilities = Capabilities::PROTOCOL_41;
+const WITHOUT_EOF: Capabilities =
+    Capabilities::from_bits(Capabilities::PROTOCOL_41.bits() | Capabilities::DEPRECATE_EOF.bits());
+
+const UPDATE: &[u8] = b"0\0\0\x01\0\x01\0\x02\0\0\0(Rows matched: 1  Changed: 1  Warnings: 0";
+const INSERT: &[u8] = b".\0\0\x01\0\x02\x02\x02\0\0\0&Records: 2  Duplicates: 0  Warnings: 0";
+const SELECT: &[u8] = b"\x01\0\0\x01\x02 \0\0\x02\x03def\x04test\x01t\x01t\x02id\x02id\x0c?\0\
+    \x0b\0\0\0\x03\x03B\0\0\0\x1e\0\0\x03\x03def\x04test\x01t\x01t\x01c\x01c\x0c-\0\xe0\x01\0\0\
+    \xfe\x01\x10\0\0\0\x04\0\0\x04\x012\x01w\x07\0\0\x05\xfe\0\0\x02\0\0\0";
+const SELECT_WITH_EOF: &[u8] = b"\x01\0\0\x01\x02 \0\0\x02\x03def\x04test\x01t\x01t\x02id\x02id\
+    \x0c?\0\x0b\0\0\0\x03\x03B\0\0\0\x1e\0\0\x03\x03def\x04test\x01t\x01t\x01c\x01c\x0c-\0\xe0\
+    \x01\0\0\xfe\x01\x10\0\0\0\x05\0\0\x04\xfe\0\0\x02\0\x04\0\0\x05\x012\x01w\
+    \x05\0\0\x06\xfe\0\0\x02\0";
+const SELECT_NULL: &[u8] = b"\x01\0\0\x01\x02\x1a\0\0\x02\x03def\0\0\0\x04NULL\0\x0c?\0\0\0\0\0\
+    \x06\x80\0\0\0\0\x17\0\0\x03\x03def\0\0\0\x011\0\x0c?\0\x01\0\0\0\x03\x81\0\0\0\0\
+    \x03\0\0\x04\xfb\x011\x07\0\0\x05\xfe\0\0\x02\0\0\0";
+const CALL: &[u8] = b"\x01\0\0\x01\x01\x17\0\0\x02\x03def\0\0\0\x011\0\x0c?\0\x01\0\0\0\x03\x81\
+    \0\0\0\0\x02\0\0\x03\x011\x07\0\0\x04\xfe\0\0\x0a\0\0\0\x01\0\0\x05\x01 \0\0\x06\x03def\x04\
+    test\x01t\x01t\x02id\x02id\x0c?\0\x0b\0\0\0\x03\x03B\0\0\0\x02\0\0\x07\x011\x02\0\0\x08\x012\
+    \x02\0\0\x09\x013\x07\0\0\x0a\xfe\0\0*\0\0\0\x07\0\0\x0b\0\0\0\"\0\0\0";
+const CALL_WITH_EOF: &[u8] = b"\x01\0\0\x01\x01\x17\0\0\x02\x03def\0\0\0\x011\0\x0c?\0\x01\0\0\0\
+    \x03\x81\0\0\0\0\x05\0\0\x03\xfe\0\0\x0a\0\x02\0\0\x04\x011\x05\0\0\x05\xfe\0\0\x0a\0\
+    \x01\0\0\x06\x01 \0\0\x07\x03def\x04test\x01t\x01t\x02id\x02id\x0c?\0\x0b\0\0\0\x03\x03B\0\0\0\
+    \x05\0\0\x08\xfe\0\0*\0\x02\0\0\x09\x011\x02\0\0\x0a\x012\x02\0\0\x0b\x013\
+    \x05\0\0\x0c\xfe\0\0*\0\x07\0\0\x0d\0\0\0\"\0\0\0";
+const EXECUTE: &[u8] = b"\x01\0\0\x01\x01\x1e\0\0\x02\x03def\x04test\x01t\x01t\x01c\x01c\x0c-\0\
+    \xe0\x01\0\0\xfe\x01\x10\0\0\0z\0\0\x03\0\0wxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\
+    xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\
+    \x07\0\0\x04\xfe\0\0\x02\0\0\0";
+const PREPARE_SELECT: &[u8] =
+    b"\x0c\0\0\x01\0\x01\0\0\0\x01\0\x01\0\0\0\0\x17\0\0\x02\x03def\0\0\0\
+    \x01?\0\x0c?\0\x15\0\0\0\x08\x80\0\0\0\0\x1e\0\0\x03\x03def\x04test\x01t\x01t\x01c\x01c\x0c-\0\
+    \xe0\x01\0\0\xfe\x01\x10\0\0\0";
+const PREPARE_SELECT_WITH_EOF: &[u8] = b"\x0c\0\0\x01\0\x04\0\0\0\x01\0\x01\0\0\0\0\x17\0\0\x02\
+    \x03def\0\0\0\x01?\0\x0c?\0\0\0\0\0\x06\x80\0\0\0\0\x05\0\0\x03\xfe\0\0\x02\0\x1e\0\0\x04\
+    \x03def\x04test\x01t\x01t\x01c\x01c\x0c-\0\xe0\x01\0\0\xfe\x01\x10\0\0\0\x05\0\0\x05\xfe\0\0\x02\0";
+const PREPARE_UPDATE: &[u8] = b"\x0c\0\0\x01\0\x02\0\0\0\0\0\x02\0\0\0\0\x17\0\0\x02\x03def\0\0\0\
+    \x01?\0\x0c?\0\0\0\0\0\x06\x80\0\0\0\0\x17\0\0\x03\x03def\0\0\0\x01?\0\x0c?\0\0\0\0\0\x06\x80\
+    \0\0\0\0";
+const PREPARE_UPDATE_WITH_EOF: &[u8] =
+    b"\x0c\0\0\x01\0\x05\0\0\0\0\0\x02\0\0\0\0\x17\0\0\x02\x03def\
+    \0\0\0\x01?\0\x0c?\0\0\0\0\0\x06\x80\0\0\0\0\x17\0\0\x03\x03def\0\0\0\x01?\0\x0c?\0\0\0\0\0\x06\
+    \x80\0\0\0\0\x05\0\0\x04\xfe\0\0\x02\0";
+const NO_SUCH_TABLE: &[u8] = b"+\0\0\x01\xffz\x04#42S02Table 'test.missing' doesn't exist";
+const ERROR_INSTEAD_OF_ROWS: &[u8] = b"\x01\0\0\x01\x01 \0\0\x02\x03def\x04test\x01t\x01t\x02id\
+    \x02id\x0c?\0\x0b\0\0\0\x03\x03B\0\0\x003\0\0\x03\xff\x9a\x06#22003DOUBLE value is \
+    out of range in 'exp(710)'";
+
+const AUTOCOMMIT: Completion = Completion {
+    rows: 0,
+    affected_rows: 0,
+    last_insert_id: 0,
+    status: status::AUTOCOMMIT,
+    warnings: 0,
+    has_result_set: false,
+};
+const ONE_ROW: Completion = Completion { rows: 1, has_result_set: true, ..AUTOCOMMIT };
+const CALLED: Completion = Completion {
+    rows: 4,
+    has_result_set: true,
+    status: status::AUTOCOMMIT | status::NO_INDEX_USED,
+    ..AUTOCOMMIT
+};
+
+fn failed(errno: u16, sql_state: [u8; 5], message: &str) -> Reply {
+    Reply::Failed(Box::new(ServerError { errno, sql_state, message: message.to_owned() }))
+}
+
+fn captured(
+    name: &'static str,
+    (capabilities, expect): (Capabilities, Expect),
+    bytes: &'static [u8],
+    reply: fn() -> Reply,
+) -> Captured {
+    Captured { name, capabilities, expect, bytes, reply }
+}
+
+/// From mariadbd 10.11.19 and mysqld 9.7.4; `…_with_eof` with a client that does not deprecate EOF.
+fn all_captured() -> Vec<Captured> {
+    let (old, new) = (WITH_EOF, WITHOUT_EOF);
+    let (query, prepare, execute) = (Expect::Query, Expect::Prepare, Expect::Execute);
+    vec![
+        captured("mariadb update", (new, query), UPDATE, || {
+            Reply::Done(Completion { affected_rows: 1, ..AUTOCOMMIT })
+        }),
+        captured("mysql insert", (new, query), INSERT, || {
+            Reply::Done(Completion { affected_rows: 2, last_insert_id: 2, ..AUTOCOMMIT })
+        }),
+        captured("mariadb select", (new, query), SELECT, || Reply::Done(ONE_ROW)),
+        captured("mariadb select", (old, query), SELECT_WITH_EOF, || Reply::Done(ONE_ROW)),
+        captured("mariadb select null", (new, query), SELECT_NULL, || Reply::Done(ONE_ROW)),
+        captured("mariadb call", (new, query), CALL, || Reply::Done(CALLED)),
+        captured("mariadb call", (old, query), CALL_WITH_EOF, || Reply::Done(CALLED)),
+        captured("mysql execute", (new, execute), EXECUTE, || Reply::Done(ONE_ROW)),
+        captured("mysql prepare select", (new, prepare), PREPARE_SELECT, || {
+            Reply::Prepared(Prepared { statement_id: 1, params: 1, columns: 1 })
+        }),
+        captured("mariadb prepare select", (old, prepare), PREPARE_SELECT_WITH_EOF, || {
+            Reply::Prepared(Prepared { statement_id: 4, params: 1, columns: 1 })
+        }),
+        captured("mariadb prepare update", (new, prepare), PREPARE_UPDATE, || {
+            Reply::Prepared(Prepared { statement_id: 2, params: 2, columns: 0 })
+        }),
+        captured("mariadb prepare update", (old, prepare), PREPARE_UPDATE_WITH_EOF, || {
+            Reply::Prepared(Prepared { statement_id: 5, params: 2, columns: 0 })
+        }),
+        captured("mariadb no such table", (new, query), NO_SUCH_TABLE, || {
+            failed(1146, *b"42S02", "Table 'test.missing' doesn't exist")
+        }),
+        captured("mysql error before a row", (new, query), ERROR_INSTEAD_OF_ROWS, || {
+            failed(1690, *b"22003", "DOUBLE value is out of range in 'exp(710)'")
+        }),
+    ]
+}
+
+fn reader(capabilities: Capabilities, expect: Expect) -> ReplyReader {
+    let mut reader = ReplyReader::new(capabilities);
+    reader.expect(expect);
+    reader
+}
+
+/// The first error or reply of `bytes`, fed in pieces of `size`.
+fn read_in_pieces(
+    reader: &mut ReplyReader,
+    bytes: &[u8],
+    size: usize,
+) -> Result<Option<Reply>, WireError> {
+    for piece in bytes.chunks(size) {
+        let (consumed, reply) = reader.feed(piece)?;
+        assert!(consumed == piece.len() || reply.is_some());
+        if reply.is_some() {
+            return Ok(reply);
+        }
+    }
+    Ok(None)
+}
+
+fn read(expect: Expect, bytes: &[u8]) -> Result<Option<Reply>, WireError> {
+    read_in_pieces(&mut reader(WITHOUT_EOF, expect), bytes, usize::MAX)
+}
+
+fn packets(payloads: &[&[u8]]) -> Vec<u8> {
+    let (mut out, mut sequence) = (Vec::new(), 1);
+    for payload in payloads {
+        sequence = write_message(&mut out, sequence, |out| out.extend_from_slice(payload));
+    }
+    out
+}
+
+/// One column, then these rows, then the end.
+fn result_set(rows: &[&[u8]]) -> Vec<u8> {
+    let mut payloads: Vec<&[u8]> = vec![b"\x01", b"\x03def"];
+    payloads.extend_from_slice(rows);
+    payloads.push(b"\xfe\0\0\x02\0\0\0");
+    packets(&payloads)
+}
+
+#[test]
+fn every_captured_reply_is_read_whatever_the_pieces() {
+    for case in all_captured() {
+        for size in 1..=case.bytes.len() {
+            let mut reader = reader(case.capabilities, case.expect);
+            let reply = read_in_pieces(&mut reader, case.bytes, size);
+            assert_eq!(reply, Ok(Some((case.reply)())), "{} in pieces of {size}", case.name);
+            assert!(reader.is_idle());
+        }
+    }
+}
+
+#[test]
+fn a_truncated_reply_needs_more_bytes_at_every_length() {
+    for case in all_captured() {
+        for length in 0..case.bytes.len() {
+            let mut reader = reader(case.capabilities, case.expect);
+            let fed = reader.feed(&case.bytes[..length]);
+            assert_eq!(fed, Ok((length, None)), "{} at {length}", case.name);
+            assert!(!reader.is_idle());
+        }
+    }
+}
+
+#[test]
+fn the_bytes_of_the_next_reply_are_left() {
+    let both = [SELECT, UPDATE].concat();
+    let mut reader = reader(WITHOUT_EOF, Expect::Query);
+    assert_eq!(reader.feed(&both), Ok((SELECT.len(), Some(Reply::Done(ONE_ROW)))));
+    reader.expect(Expect::Query);
+    assert_eq!(reader.feed(&both[SELECT.len()..]).unwrap().0, UPDATE.len());
+}
+
+#[test]
+fn a_reader_is_small() {
+    assert!(size_of::<ReplyReader>() < 100, "{} bytes", size_of::<ReplyReader>());
+}
+
+#[test]
+fn a_huge_row_is_skipped_whatever_its_packets_start_with() {
+    // A text value of more than 16 MiB starts with 0xfe; its second packet is made to start with
+    // 0xfe or 0xff.
+    for marker in [EOF, ERR, OK] {
+        for extra in [0, 1, 100] {
+            let length = MAX_PACKET_PAYLOAD + extra - 9;
+            let mut row = vec![EOF];
+            row.extend_from_slice(&(length as u64).to_le_bytes());
+            row.resize(MAX_PACKET_PAYLOAD, b'x');
+            row.resize(MAX_PACKET_PAYLOAD + extra, marker);
+            let bytes = result_set(&[&row, b"\x011"]);
+            for size in [usize::MAX, 1 << 20, 4097] {
+                let mut reader = reader(WITHOUT_EOF, Expect::Query);
+                let reply = read_in_pieces(&mut reader, &bytes, size);
+                assert_eq!(reply, Ok(Some(Reply::Done(Completion { rows: 2, ..ONE_ROW }))));
+            }
+        }
+    }
+}
+
+#[test]
+fn kept_rows_are_those_of_the_server() {
+    for size in [1, 3, usize::MAX] {
+        let mut reader = reader(WITHOUT_EOF, Expect::Query);
+        reader.keep_rows(1 << 20);
+        read_in_pieces(&mut reader, SELECT_NULL, size).unwrap();
+        assert_eq!(reader.take_rows(), [[None, Some(b"1".to_vec())]]);
+        assert!(reader.take_rows().is_empty());
+        reader.expect(Expect::Query);
+        read_in_pieces(&mut reader, SELECT, size).unwrap();
+        assert!(reader.take_rows().is_empty(), "nothing is kept that was not asked for");
+    }
+    let mut reader = reader(WITHOUT_EOF, Expect::Query);
+    reader.keep_rows(1 << 20);
+    read_in_pieces(&mut reader, CALL, usize::MAX).unwrap();
+    let value = |text: &str| vec![Some(text.as_bytes().to_vec())];
+    assert_eq!(reader.take_rows(), [value("1"), value("1"), value("2"), value("3")]);
+}
+
+#[test]
+fn a_kept_row_may_fill_its_packets_exactly() {
+    let mut row = vec![EOF];
+    row.extend_from_slice(&((MAX_PACKET_PAYLOAD - 9) as u64).to_le_bytes());
+    row.resize(MAX_PACKET_PAYLOAD, b'x');
+    let bytes = result_set(&[&row]);
+    let mut reader = reader(WITHOUT_EOF, Expect::Query);
+    reader.keep_rows(1 << 26);
+    read_in_pieces(&mut reader, &bytes, 1 << 16).unwrap();
+    let rows = reader.take_rows();
+    assert_eq!(rows.len(), 1);
+    assert_eq!(rows[0][0].as_ref().map(Vec::len), Some(MAX_PACKET_PAYLOAD - 9));
+}
+
+#[test]
+fn more_kept_than_allowed_is_an_error() {
+    let mut reader = reader(WITHOUT_EOF, Expect::Query);
+    reader.keep_rows(3);
+    assert!(matches!(reader.feed(SELECT), Err(WireError::TooLarge { .. })));
+}
+
+#[test]
+fn a_local_file_is_asked_for_sent_and_answered() {
+    let mut reader = reader(WITHOUT_EOF, Expect::Query);
+    reader.allow_local_infile(true);
+    let asked = Reply::LocalInfile { name: "rows.csv".to_owned() };
+    assert_eq!(reader.feed(b"\x09\0\0\x01\xfbrows.csv"), Ok((13, Some(asked))));
+    assert!(!reader.is_idle());
+    assert_eq!(reader.next_sequence(), 2);
+    // mariadbd 10.11.19, after two packets of the client.
+    let done = b"7\0\0\x04\0\x01\0\x02\0\0\0/Records: 1  Deleted: 0  Skipped: 0  Warnings: 0";
+    let reply = Reply::Done(Completion { affected_rows: 1, ..AUTOCOMMIT });
+    assert_eq!(reader.feed(done), Ok((done.len(), Some(reply))));
+}
+
+#[test]
+fn a_local_file_that_nobody_offered_is_an_error() {
+    let result = read(Expect::Query, b"\x0c\0\0\x01\xfb/etc/passwd");
+    let name = "/etc/passwd".to_owned();
+    assert_eq!(result, Err(WireError::UnexpectedLocalInfile { name }));
+}
+
+#[test]
+fn packets_out_of_sequence_are_noticed() {
+    let mut bytes = SELECT.to_vec();
+    bytes[5 + 3] = 3;
+    assert_eq!(read(Expect::Query, &bytes), Err(WireError::OutOfSequence { expected: 2, got: 3 }));
+    assert!(read(Expect::Query, b"\x07\0\0\0\0\0\0\x02\0\0\0").is_err());
+}
+
+#[test]
+fn the_reply_to_a_command_of_several_packets_is_numbered_on() {
+    let after_three = b"\x07\0\0\x03\0\0\0\x02\0\0\0";
+    assert_eq!(read(Expect::Query, after_three), Ok(Some(Reply::Done(AUTOCOMMIT))));
+}
+
+#[test]
+fn the_servers_last_word_is_told_apart_from_a_reply() {
+    // mysqld 9.7.4 closing an idle connection, its text shortened.
+    let farewell = packets(&[b"\xff\xbf\x0f#HY000The client was disconnected by the server"]);
+    let mut unasked = farewell.clone();
+    unasked[3] = 0;
+    let mut idle = ReplyReader::new(WITHOUT_EOF);
+    assert!(matches!(idle.feed(&unasked), Err(WireError::Server(error)) if error.errno == 4031));
+    let crossed = read(Expect::Query, &unasked);
+    assert!(matches!(crossed, Err(WireError::Server(error)) if error.errno == 4031));
+    assert_eq!(ReplyReader::new(WITHOUT_EOF).feed(UPDATE), Err(WireError::Unasked));
+}
+
+#[test]
+fn what_must_be_held_has_a_limit_and_rows_have_none() {
+    let long = (MAX_WHOLE_PACKET + 1).to_le_bytes();
+    let head = [long[0], long[1], long[2], 1, OK];
+    assert!(matches!(read(Expect::Query, &head), Err(WireError::TooLarge { .. })));
+    let definition = [b"\x01\0\0\x01\x01".as_slice(), &[long[0], long[1], long[2], 2, 3]].concat();
+    assert!(matches!(read(Expect::Query, &definition), Err(WireError::TooLarge { .. })));
+    let row = vec![3; MAX_WHOLE_PACKET + 1];
+    let reply = Reply::Done(ONE_ROW);
+    assert_eq!(read(Expect::Query, &result_set(&[&row])), Ok(Some(reply)));
+}
+
+#[test]
+fn what_the_protocol_does_not_allow_is_an_error() {
+    let cases: [(Expect, Vec<u8>); 7] = [
+        (Expect::Query, packets(&[b""])),
+        (Expect::Query, packets(&[b"\xfe\0\0\x02\0\0\0"])),
+        (Expect::Prepare, packets(&[b"\x01\0\0\0\0\0\0\0\0\0\0\0"])),
+        (Expect::Execute, packets(&[b"\x01", b"\x03def", b"\x01row"])),
+        (Expect::Query, packets(&[b"\x01", b"\x03def", b""])),
+        (Expect::Query, packets(&[b"\x01", b"\x03def", b"\xfe\0"])),
+        (Expect::Query, packets(&[b"\xfd\xff\xff\xff"])),
+    ];
+    for (expect, bytes) in cases {
+        assert!(read(expect, &bytes).is_err(), "{bytes:?}");
+        let in_pieces = read_in_pieces(&mut reader(WITHOUT_EOF, expect), &bytes, 1);
+        assert_eq!(in_pieces, read(expect, &bytes));
+    }
+}
