@@ -1,0 +1,189 @@
+//! The HdrHistogram interval log with version 2 histograms, as the Java, Python and C tools read it.
+//!
+//! One line holds one histogram of one interval: `Tag=TAG,FROM,LENGTH,MAX,HISTOGRAM`, times in seconds
+//! since [`header`]'s start time, the greatest value in milliseconds (the format's custom for values in
+//! nanoseconds), the histogram deflated and in base64.
+//!
+//! A histogram cannot hold values above its range, and the format has no place for them. They get a line
+//! of their own with the tag `TAG!above`: a histogram that holds the greatest of them as often as there
+//! were. Other tools show it as one more tag, so nothing is lost from sight; [`read`] puts it back.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+
+use crate::{Latency, Nanos};
+
+/// Marks the line of the values above the range.
+const ABOVE: &str = "!above";
+
+/// The legend, which readers recognise and skip.
+const LEGEND: &str =
+    "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"";
+
+const NANOS_PER_MILLI: f64 = 1e6;
+
+/// Why a line of an interval log cannot be written or read.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum HlogError {
+    /// The format ends a tag at a comma, and some readers at a space.
+    #[error("the tag {0:?} is empty or has a comma, a space, a line break or '!' in it")]
+    BadTag(String),
+    /// Not an interval line.
+    #[error("interval log: {reason} in the line {line:?}")]
+    BadLine {
+        /// What is wrong with it.
+        reason: &'static str,
+        /// Its beginning.
+        line: String,
+    },
+}
+
+/// One histogram of one interval, read back. Extremes and mean are to the histogram's three digits.
+#[derive(Debug, Clone)]
+pub struct Interval {
+    /// Which distribution; empty for a line without a tag.
+    pub tag: String,
+    /// When the interval began, in seconds since the log's start time.
+    pub from_s: f64,
+    /// How long it was, in seconds.
+    pub length_s: f64,
+    /// Its values.
+    pub latency: Latency,
+}
+
+/// The head of a log whose times count from `start_unix_s` (seconds since 1970, UTC).
+#[must_use]
+pub fn header(start_unix_s: f64) -> String {
+    format!(
+        "#[Histogram log format version 1.3]\n\
+         #[StartTime: {start_unix_s:.3} (seconds since epoch)]\n\
+         {LEGEND}\n"
+    )
+}
+
+/// Append the lines, without line breaks, of one interval: none where `latency` has no value.
+///
+/// # Errors
+/// [`HlogError::BadTag`], and then nothing is appended.
+pub fn write(
+    tag: &str,
+    from_s: f64,
+    length_s: f64,
+    latency: &Latency,
+    lines: &mut Vec<String>,
+) -> Result<(), HlogError> {
+    check_tag(tag)?;
+    let inside = latency.histogram();
+    if !inside.is_empty() {
+        lines.push(line(tag, from_s, length_s, inside));
+    }
+    if let (1.., Some(max)) = (latency.above_range(), latency.max()) {
+        let above = repeated(max, latency.above_range());
+        lines.push(line(&format!("{tag}{ABOVE}"), from_s, length_s, &above));
+    }
+    Ok(())
+}
+
+/// Whether lines can have this tag.
+///
+/// # Errors
+/// [`HlogError::BadTag`].
+pub fn check_tag(tag: &str) -> Result<(), HlogError> {
+    if tag.is_empty() || tag.contains([',', ' ', '\n', '\r', '!']) {
+        return Err(HlogError::BadTag(tag.to_owned()));
+    }
+    Ok(())
+}
+
+/// The intervals of a log, or of some of its lines, in their order. The line of the values above the
+/// range is joined to its interval's.
+///
+/// # Errors
+/// [`HlogError::BadLine`] at the first line that is neither a comment nor an interval.
+pub fn read(text: &str) -> Result<Vec<Interval>, HlogError> {
+    let mut intervals: Vec<Interval> = Vec::new();
+    for line in text.lines().filter(|line| !is_remark(line)) {
+        let interval = parse(line)?;
+        match interval.tag.strip_suffix(ABOVE) {
+            None => intervals.push(interval),
+            Some(tag) => join_above(&mut intervals, tag, &interval),
+        }
+    }
+    Ok(intervals)
+}
+
+/// All values of each tag, over all intervals.
+///
+/// # Errors
+/// As [`read`].
+pub fn merge<'a>(
+    lines: impl IntoIterator<Item = &'a str>,
+) -> Result<BTreeMap<String, Latency>, HlogError> {
+    let mut merged: BTreeMap<String, Latency> = BTreeMap::new();
+    for line in lines {
+        for interval in read(line)? {
+            merged.entry(interval.tag).or_default().merge(&interval.latency);
+        }
+    }
+    Ok(merged)
+}
+
+fn line(tag: &str, from_s: f64, length_s: f64, histogram: &Histogram<u64>) -> String {
+    let mut bytes = Vec::new();
+    V2DeflateSerializer::new()
+        .serialize(histogram, &mut bytes)
+        .expect("writing to memory fails only where there is none");
+    let max_ms = histogram.max() as f64 / NANOS_PER_MILLI;
+    format!("Tag={tag},{from_s:.6},{length_s:.6},{max_ms:.3},{}", BASE64.encode(bytes))
+}
+
+/// A histogram of its own range that holds `value` so often.
+fn repeated(value: Nanos, count: u64) -> Histogram<u64> {
+    let mut histogram = Histogram::new(3).expect("three digits are allowed");
+    histogram
+        .record_n(value.0.min(i64::MAX as u64), count)
+        .expect("a histogram without an upper bound grows to fit");
+    histogram
+}
+
+fn is_remark(line: &str) -> bool {
+    line.trim().is_empty() || line.starts_with('#') || line.starts_with('"')
+}
+
+fn parse(line: &str) -> Result<Interval, HlogError> {
+    let bad = |reason| HlogError::BadLine { reason, line: line.chars().take(60).collect() };
+    let (tag, rest) = match line.strip_prefix("Tag=") {
+        None => ("", line),
+        Some(tagged) => tagged.split_once(',').ok_or_else(|| bad("no field after the tag"))?,
+    };
+    let mut fields = rest.split(',');
+    let mut next = |what| fields.next().ok_or_else(|| bad(what));
+    let from_s = next("no start")?.parse().map_err(|_| bad("the start is not a number"))?;
+    let length_s = next("no length")?.parse().map_err(|_| bad("the length is not a number"))?;
+    next("no greatest value")?;
+    let bytes = BASE64
+        .decode(next("no histogram")?.trim_end())
+        .map_err(|_| bad("the histogram is not base64"))?;
+    let histogram = Deserializer::new()
+        .deserialize::<u64, _>(&mut bytes.as_slice())
+        .map_err(|_| bad("the histogram is damaged"))?;
+    let latency = match tag.ends_with(ABOVE) {
+        true => Latency::all_above_range(histogram.len(), Nanos(histogram.max())),
+        false => Latency::from_histogram(&histogram),
+    };
+    Ok(Interval { tag: tag.to_owned(), from_s, length_s, latency })
+}
+
+/// Find the interval that the values above the range belong to; where all were above, it has no line.
+fn join_above(intervals: &mut Vec<Interval>, tag: &str, above: &Interval) {
+    let same = |interval: &&mut Interval| interval.tag == tag && interval.from_s == above.from_s;
+    if let Some(interval) = intervals.iter_mut().rev().find(same) {
+        interval.latency.merge(&above.latency);
+    } else {
+        intervals.push(Interval { tag: tag.to_owned(), ..above.clone() });
+    }
+}

@@ -1,0 +1,284 @@
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+
+use crate::Nanos;
+
+/// The greatest latency that has a place in the histogram: one hour. What is above is counted apart.
+pub const HIGHEST_TRACKABLE: Nanos = Nanos(3_600_000_000_000);
+
+/// Three significant digits over the whole range, from one nanosecond on: coarser steps at the bottom
+/// (1 µs) would save a quarter of 270 KB and round a 30 µs answer to two digits.
+const SIGNIFICANT_DIGITS: u8 = 3;
+
+/// A distribution of latencies: a histogram, with what a histogram loses kept exactly beside it.
+///
+/// `count == in the histogram + above_range`. Shards and intervals are merged by adding, so a quantile
+/// of merged data is that of all values together; percentiles are never averaged.
+#[derive(Clone, Debug)]
+pub struct Latency {
+    histogram: Histogram<u64>,
+    sum_ns: u128,
+    min_ns: u64,
+    max_ns: u64,
+    above_range: u64,
+}
+
+impl Default for Latency {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Latency {
+    /// An empty one. It allocates some 270 KB, so keep and [`Latency::clear`] it where that is often.
+    #[must_use]
+    pub fn new() -> Self {
+        let histogram = Histogram::new_with_bounds(1, HIGHEST_TRACKABLE.0, SIGNIFICANT_DIGITS)
+            .expect("the bounds are constants that the histogram accepts");
+        Self { histogram, sum_ns: 0, min_ns: u64::MAX, max_ns: 0, above_range: 0 }
+    }
+
+    /// Count one value.
+    #[inline]
+    pub fn record(&mut self, latency: Nanos) {
+        if latency > HIGHEST_TRACKABLE || self.histogram.record(latency.0).is_err() {
+            self.above_range += 1;
+        }
+        self.sum_ns += u128::from(latency.0);
+        self.min_ns = self.min_ns.min(latency.0);
+        self.max_ns = self.max_ns.max(latency.0);
+    }
+
+    /// Take in all values of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        self.histogram.add(&other.histogram).expect("both histograms have the same range");
+        self.sum_ns += other.sum_ns;
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.above_range += other.above_range;
+    }
+
+    /// Forget all values, keep the memory.
+    pub fn clear(&mut self) {
+        // Resetting writes 270 KB; most recorders of most intervals (one for each errno) are empty.
+        if !self.histogram.is_empty() {
+            self.histogram.reset();
+        }
+        self.sum_ns = 0;
+        self.min_ns = u64::MAX;
+        self.max_ns = 0;
+        self.above_range = 0;
+    }
+
+    /// How many values, those above the range included.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.histogram.len() + self.above_range
+    }
+
+    /// Whether there is no value at all.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.count() == 0
+    }
+
+    /// How many values were greater than [`HIGHEST_TRACKABLE`].
+    #[must_use]
+    pub fn above_range(&self) -> u64 {
+        self.above_range
+    }
+
+    /// The least value; `None` where there is none.
+    #[must_use]
+    pub fn min(&self) -> Option<Nanos> {
+        (!self.is_empty()).then_some(Nanos(self.min_ns))
+    }
+
+    /// The greatest value, above the range too; `None` where there is none.
+    #[must_use]
+    pub fn max(&self) -> Option<Nanos> {
+        (!self.is_empty()).then_some(Nanos(self.max_ns))
+    }
+
+    /// The arithmetic mean in nanoseconds; `None` where there is no value.
+    #[must_use]
+    pub fn mean_ns(&self) -> Option<f64> {
+        (!self.is_empty()).then(|| self.sum_ns as f64 / self.count() as f64)
+    }
+
+    /// The value that the share `quantile` (0 to 1) of all values does not exceed, to three digits
+    /// (its upper edge, but never more than the greatest value); `None` where there is no value.
+    ///
+    /// A quantile that falls among the values above the range is the greatest value: what lies between
+    /// is not known, and the truth is not more.
+    #[must_use]
+    pub fn quantile(&self, quantile: f64) -> Option<Nanos> {
+        if self.is_empty() {
+            return None;
+        }
+        let rank = ((quantile.clamp(0.0, 1.0) * self.count() as f64).ceil() as u64).max(1);
+        let inside = self.histogram.len();
+        if rank > inside {
+            return Some(Nanos(self.max_ns));
+        }
+        let edge = self.histogram.value_at_quantile(rank_as_quantile(rank, inside));
+        // The edge of a bucket can lie beyond the values in it.
+        let edge = edge.min(HIGHEST_TRACKABLE.0);
+        Some(Nanos(edge.clamp(self.min_ns, self.max_ns)))
+    }
+
+    /// The figures people quote.
+    #[must_use]
+    pub fn summary(&self) -> LatencySummary {
+        let at = |quantile| self.quantile(quantile).map(|nanos| nanos.0);
+        LatencySummary {
+            count: self.count(),
+            min: self.min().map(|nanos| nanos.0),
+            mean: self.mean_ns(),
+            p50: at(0.50),
+            p90: at(0.90),
+            p95: at(0.95),
+            p99: at(0.99),
+            p999: at(0.999),
+            max: self.max().map(|nanos| nanos.0),
+            above_range: self.above_range,
+        }
+    }
+
+    /// The histogram of the values within the range, for [`crate::hlog`].
+    pub(crate) fn histogram(&self) -> &Histogram<u64> {
+        &self.histogram
+    }
+
+    /// A latency from a stored histogram: extremes and mean to the histogram's digits.
+    pub(crate) fn from_histogram(stored: &Histogram<u64>) -> Self {
+        let mut latency = Self::new();
+        for bucket in stored.iter_recorded() {
+            let edge = bucket.value_iterated_to();
+            let mut value = stored.median_equivalent(edge);
+            // The last bucket of the range reaches beyond it; what was counted there was within.
+            if stored.lowest_equivalent(edge) <= HIGHEST_TRACKABLE.0 {
+                value = value.min(HIGHEST_TRACKABLE.0);
+            }
+            latency.record_many(value, bucket.count_at_value());
+        }
+        if !latency.is_empty() {
+            latency.min_ns = stored.min();
+            latency.max_ns = latency.max_ns.max(stored.max());
+        }
+        latency
+    }
+
+    /// `count` values above the range of which only the greatest is known.
+    pub(crate) fn all_above_range(count: u64, max: Nanos) -> Self {
+        let mut latency = Self::new();
+        if count > 0 {
+            latency.above_range = count;
+            latency.sum_ns = u128::from(max.0) * u128::from(count);
+            (latency.min_ns, latency.max_ns) = (max.0, max.0);
+        }
+        latency
+    }
+
+    fn record_many(&mut self, value: u64, count: u64) {
+        if count == 0 {
+            return;
+        }
+        if value > HIGHEST_TRACKABLE.0 || self.histogram.record_n(value, count).is_err() {
+            self.above_range += count;
+        }
+        self.sum_ns += u128::from(value) * u128::from(count);
+        self.min_ns = self.min_ns.min(value);
+        self.max_ns = self.max_ns.max(value);
+    }
+}
+
+/// The quantile at which a histogram of `count` values answers with the value of this `rank`. The middle
+/// between two ranks, as `rank / count * count` may round up to the next rank.
+fn rank_as_quantile(rank: u64, count: u64) -> f64 {
+    (rank as f64 - 0.5) / count as f64
+}
+
+/// The latencies of one interval, filled by one thread.
+#[derive(Clone, Debug, Default)]
+pub struct LatencyRecorder {
+    current: Latency,
+}
+
+impl LatencyRecorder {
+    /// An empty one.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Count one value.
+    #[inline]
+    pub fn record(&mut self, latency: Nanos) {
+        self.current.record(latency);
+    }
+
+    /// Count one value `count` times.
+    pub fn record_many(&mut self, latency: Nanos, count: u64) {
+        self.current.record_many(latency.0, count);
+    }
+
+    /// Take in all values of `other`.
+    pub fn merge(&mut self, other: &Latency) {
+        self.current.merge(other);
+    }
+
+    /// What was recorded since the interval began.
+    #[must_use]
+    pub fn current(&self) -> &Latency {
+        &self.current
+    }
+
+    /// End the interval: take out what was recorded. Allocates; see [`LatencyRecorder::swap`].
+    #[must_use]
+    pub fn take(&mut self) -> Latency {
+        std::mem::take(&mut self.current)
+    }
+
+    /// End the interval without allocating: take out what was recorded and go on in `spare`, which is
+    /// cleared. Two of them per recorder go back and forth between the threads.
+    #[must_use]
+    pub fn swap(&mut self, mut spare: Latency) -> Latency {
+        spare.clear();
+        std::mem::replace(&mut self.current, spare)
+    }
+
+    /// End the interval into `total`, keeping the memory here.
+    pub fn drain_into(&mut self, total: &mut Latency) {
+        if !self.current.is_empty() {
+            total.merge(&self.current);
+            self.current.clear();
+        }
+    }
+}
+
+/// The figures people quote of a latency, in nanoseconds; `None` where there was no value.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LatencySummary {
+    /// How many values, those above the range included.
+    pub count: u64,
+    /// The least.
+    pub min: Option<u64>,
+    /// The arithmetic mean.
+    pub mean: Option<f64>,
+    /// Half of the values are not greater.
+    pub p50: Option<u64>,
+    /// The 90th percentile.
+    pub p90: Option<u64>,
+    /// The 95th percentile.
+    pub p95: Option<u64>,
+    /// The 99th percentile.
+    pub p99: Option<u64>,
+    /// The 99.9th percentile.
+    pub p999: Option<u64>,
+    /// The greatest.
+    pub max: Option<u64>,
+    /// How many values were greater than the histogram's range, one hour.
+    pub above_range: u64,
+}

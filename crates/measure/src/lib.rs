@@ -1,0 +1,13 @@
+//! Counters that carry their law, latency histograms, and the interval log that stores them.
+//!
+//! Nothing here reads a clock, opens a file or knows a thread: time is an argument, and every type is
+//! plain data that one thread fills and another merges.
+
+pub mod hlog;
+mod latency;
+mod nanos;
+mod tally;
+
+pub use latency::{HIGHEST_TRACKABLE, Latency, LatencyRecorder, LatencySummary};
+pub use nanos::Nanos;
+pub use tally::Tally;
