@@ -1,0 +1,170 @@
+//! When events are due: [`Arrival`] is the part `arrival` of a step's plan.
+//!
+//! Closed loop: a user's next event is due when its last one has ended. Open loop: events are due by a
+//! schedule of their own, whatever users and server do, and take the first user that is free.
+
+mod open;
+mod rate;
+
+pub use open::{Gaps, OpenSchedule};
+pub use rate::RateCurve;
+
+use loadstone_measure::Nanos;
+use serde::{Deserialize, Serialize};
+
+use crate::SpecError;
+
+/// The arrival schedule of a step.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Arrival {
+    /// Each virtual user begins its next event when its last one has ended, after thinking.
+    Closed {
+        /// How long a user thinks between two events, in seconds.
+        #[serde(default)]
+        think_s: f64,
+    },
+    /// Events are due so often, over all users together.
+    Open {
+        /// Events a second; with a ramp, before it.
+        rate: f64,
+        /// From the window's begin on the rate goes somewhere else.
+        #[serde(default)]
+        ramp: Option<Ramp>,
+        /// How the gaps between events are spread.
+        #[serde(default)]
+        gaps: Gaps,
+        /// How many events that are due may wait for a user; what comes beyond is skipped.
+        #[serde(default = "default_backlog")]
+        max_backlog: u64,
+    },
+}
+
+/// A rate that changes in a straight line.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ramp {
+    /// Events a second at its end, and from then on.
+    pub to: f64,
+    /// How long it takes, in seconds.
+    pub over_s: f64,
+}
+
+/// A day of a thousand events a second behind is no queue that anybody waits for.
+const MOST_BACKLOG: u64 = 100_000_000;
+/// More than any server answers, and far less than numbers lose their precision at.
+const HIGHEST_RATE: f64 = 10_000_000.0;
+
+fn default_backlog() -> u64 {
+    100_000
+}
+
+impl Default for Arrival {
+    fn default() -> Self {
+        Self::Closed { think_s: 0.0 }
+    }
+}
+
+impl Arrival {
+    /// Whether it can be carried out.
+    ///
+    /// # Errors
+    /// [`SpecError::OutOfRange`].
+    pub fn check(&self) -> Result<(), SpecError> {
+        let refuse = |what, allowed| Err(SpecError::OutOfRange { what, allowed });
+        match *self {
+            Self::Closed { think_s } if !(0.0..=86_400.0).contains(&think_s) => {
+                refuse("arrival.think_s", "0 to 86400")
+            }
+            Self::Closed { .. } => Ok(()),
+            Self::Open { rate, ramp, max_backlog, .. } => {
+                let to = ramp.map_or(rate, |ramp| ramp.to);
+                let over_s = ramp.map_or(1.0, |ramp| ramp.over_s);
+                let is_rate = |rate: f64| (0.0..=HIGHEST_RATE).contains(&rate);
+                if !is_rate(rate) || !is_rate(to) || rate.max(to) <= 0.0 {
+                    return refuse("arrival.rate", "above 0 and at most 10000000 events a second");
+                }
+                if !(over_s > 0.0 && over_s <= 31_622_400.0) {
+                    return refuse("arrival.ramp.over_s", "above 0 and at most a year");
+                }
+                if !(1..=MOST_BACKLOG).contains(&max_backlog) {
+                    return refuse("arrival.max_backlog", "1 to 100000000");
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// How long a user of a closed loop thinks between two events; nothing in an open loop.
+    #[must_use]
+    pub fn think(&self) -> Nanos {
+        match *self {
+            Self::Closed { think_s } => Nanos::from_seconds(think_s),
+            Self::Open { .. } => Nanos::ZERO,
+        }
+    }
+
+    /// What one shard of `shards` has of an open loop's events; a ramp begins with the window.
+    #[must_use]
+    pub fn open(
+        &self,
+        seed: u64,
+        shard: u64,
+        shards: u64,
+        window_begins: Nanos,
+    ) -> Option<OpenSchedule> {
+        match *self {
+            Self::Closed { .. } => None,
+            Self::Open { rate, ramp, gaps, .. } => {
+                let curve = RateCurve::new(rate, ramp, window_begins);
+                Some(OpenSchedule::new(curve, gaps, seed, shard, shards))
+            }
+        }
+    }
+
+    /// How many events may wait on one shard of `shards`.
+    #[must_use]
+    pub fn backlog(&self, shards: u64) -> usize {
+        match *self {
+            Self::Closed { .. } => 0,
+            Self::Open { max_backlog, .. } => {
+                usize::try_from(max_backlog.div_ceil(shards)).unwrap_or(usize::MAX)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(rate: f64, ramp: Option<Ramp>) -> Arrival {
+        Arrival::Open { rate, ramp, gaps: Gaps::Even, max_backlog: 10 }
+    }
+
+    #[test]
+    fn what_cannot_be_carried_out_is_named() {
+        let wrong = [
+            open(0.0, None),
+            open(f64::NAN, None),
+            open(-1.0, None),
+            open(1.0, Some(Ramp { to: f64::INFINITY, over_s: 1.0 })),
+            open(1.0, Some(Ramp { to: 2.0, over_s: 0.0 })),
+            Arrival::Open { rate: 1.0, ramp: None, gaps: Gaps::Poisson, max_backlog: 0 },
+            Arrival::Closed { think_s: -1.0 },
+        ];
+        for arrival in wrong {
+            let error = arrival.check().expect_err("not possible").to_string();
+            assert!(error.contains("arrival."), "{error}");
+        }
+        open(0.0, Some(Ramp { to: 5.0, over_s: 1.0 }))
+            .check()
+            .expect("a ramp may begin at nothing");
+    }
+
+    #[test]
+    fn the_backlog_is_shared_out_and_never_nothing() {
+        assert_eq!(open(1.0, None).backlog(4), 3);
+        assert_eq!(open(1.0, None).backlog(100), 1);
+    }
+}

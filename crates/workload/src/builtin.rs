@@ -1,0 +1,312 @@
+//! The built-in workloads.
+//!
+//! What was found in the general log of a MariaDB 10.11 while Debian's sysbench 1.0.20 ran against it, with
+//! `--db-ps-mode=auto` and `disable`:
+//!
+//! - Statements, their order and their counts are the same in both modes. With `auto` BEGIN and COMMIT are
+//!   prepared like the rest; only `oltp_insert` and `bulk_insert` always go as text.
+//! - A group of statements (the point selects, each sort of range, each sort of update, all pairs of delete
+//!   and insert) goes to one table, drawn uniformly whatever the distribution of the keys; the next group
+//!   draws again. `select_random_points` and `select_random_ranges` only ever read `sbtest1`.
+//! - A range begins at a drawn id and reaches `range_size - 1` further, beyond the table's end too.
+//! - The insert of a pair puts back the id that its delete took, with a `k` drawn like an id and new texts.
+//! - `oltp_insert` sends id 0 with `auto_inc=on`, so that the server chooses; with `off` any 32-bit number,
+//!   negative ones too, none twice.
+//! - `skip_trx` leaves BEGIN and COMMIT out, nothing else; `range_selects=off` leaves out all four sorts of
+//!   ranges.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::options::{self, Known, Options, count, count_within, switch};
+use crate::sequence::{Fill, Group, Statement, Table};
+use crate::{LayoutKind, Template};
+
+/// A built-in workload, for people and for the plans they make.
+#[derive(Clone, Debug, Serialize)]
+pub struct Description {
+    /// What a plan calls it.
+    pub name: &'static str,
+    /// What an event is, in a line.
+    pub summary: &'static str,
+    /// Its options with their defaults.
+    options: BTreeMap<&'static str, options::Default>,
+    /// Whether it changes rows.
+    pub writes: bool,
+    /// The tables that it runs on.
+    pub layout: LayoutKind,
+}
+
+/// All built-in workloads.
+#[must_use]
+pub fn builtin() -> Vec<Description> {
+    let describe = |one: &Builtin| Description {
+        name: one.name,
+        summary: one.summary,
+        options: one.options.iter().copied().collect(),
+        writes: one.writes,
+        layout: one.layout,
+    };
+    BUILTIN.iter().map(describe).collect()
+}
+
+pub(crate) struct Builtin {
+    pub(crate) name: &'static str,
+    summary: &'static str,
+    pub(crate) options: &'static [Known],
+    writes: bool,
+    pub(crate) layout: LayoutKind,
+    /// Writes an event down; nothing for bulk insert, whose events are not a sequence.
+    pub(crate) recipe: fn(&Options, &mut Recipe),
+}
+
+const SKIP_TRX: Known = switch("skip_trx", false);
+const POINT_SELECTS: Known = count("point_selects", 10);
+const RANGE_SELECTS: Known = switch("range_selects", true);
+const RANGE_SIZE: Known = count_within("range_size", 100, 1, 1_000_000_000);
+const SIMPLE_RANGES: Known = count("simple_ranges", 1);
+const SUM_RANGES: Known = count("sum_ranges", 1);
+const ORDER_RANGES: Known = count("order_ranges", 1);
+const DISTINCT_RANGES: Known = count("distinct_ranges", 1);
+const INDEX_UPDATES: Known = count("index_updates", 1);
+const NON_INDEX_UPDATES: Known = count("non_index_updates", 1);
+const DELETE_INSERTS: Known = count("delete_inserts", 1);
+
+pub(crate) const BUILTIN: &[Builtin] = &[
+    Builtin {
+        name: "oltp_read_write",
+        summary: "10 point selects, 4 ranges, 2 updates, a delete and an insert in a transaction",
+        options: &[
+            SKIP_TRX,
+            POINT_SELECTS,
+            RANGE_SELECTS,
+            RANGE_SIZE,
+            SIMPLE_RANGES,
+            SUM_RANGES,
+            ORDER_RANGES,
+            DISTINCT_RANGES,
+            INDEX_UPDATES,
+            NON_INDEX_UPDATES,
+            DELETE_INSERTS,
+        ],
+        writes: true,
+        layout: LayoutKind::Sbtest,
+        recipe: |options, recipe| {
+            recipe.begin(options);
+            recipe.reads(options);
+            recipe.writes(options);
+            recipe.commit(options);
+        },
+    },
+    Builtin {
+        name: "oltp_read_only",
+        summary: "10 point selects and 4 ranges in a transaction",
+        options: &[
+            SKIP_TRX,
+            POINT_SELECTS,
+            RANGE_SELECTS,
+            RANGE_SIZE,
+            SIMPLE_RANGES,
+            SUM_RANGES,
+            ORDER_RANGES,
+            DISTINCT_RANGES,
+        ],
+        writes: false,
+        layout: LayoutKind::Sbtest,
+        recipe: |options, recipe| {
+            recipe.begin(options);
+            recipe.reads(options);
+            recipe.commit(options);
+        },
+    },
+    Builtin {
+        name: "oltp_write_only",
+        summary: "2 updates, a delete and an insert in a transaction",
+        options: &[SKIP_TRX, INDEX_UPDATES, NON_INDEX_UPDATES, DELETE_INSERTS],
+        writes: true,
+        layout: LayoutKind::Sbtest,
+        recipe: |options, recipe| {
+            recipe.begin(options);
+            recipe.writes(options);
+            recipe.commit(options);
+        },
+    },
+    Builtin {
+        name: "oltp_point_select",
+        summary: "one row by its primary key",
+        options: &[],
+        writes: false,
+        layout: LayoutKind::Sbtest,
+        recipe: |_, recipe| recipe.one(POINT_SELECT, Fill::Id),
+    },
+    Builtin {
+        name: "oltp_insert",
+        summary: "one new row",
+        options: &[switch("auto_inc", true)],
+        writes: true,
+        layout: LayoutKind::Sbtest,
+        recipe: |options, recipe| {
+            let fill = Fill::NewRow { auto_increment: options.bool("auto_inc") };
+            recipe.one_template(Template::parse(INSERT).text_only(), Table::Any, fill);
+        },
+    },
+    Builtin {
+        name: "oltp_delete",
+        summary: "delete one row by its primary key",
+        options: &[],
+        writes: true,
+        layout: LayoutKind::Sbtest,
+        recipe: |_, recipe| recipe.one(DELETE, Fill::Id),
+    },
+    Builtin {
+        name: "oltp_update_index",
+        summary: "update an indexed column of one row",
+        options: &[],
+        writes: true,
+        layout: LayoutKind::Sbtest,
+        recipe: |_, recipe| recipe.one(UPDATE_INDEX, Fill::Id),
+    },
+    Builtin {
+        name: "oltp_update_non_index",
+        summary: "update a column without index of one row",
+        options: &[],
+        writes: true,
+        layout: LayoutKind::Sbtest,
+        recipe: |_, recipe| recipe.one(UPDATE_NON_INDEX, Fill::CAndId),
+    },
+    Builtin {
+        name: "select_random_points",
+        summary: "rows of the first table by 10 values of the secondary index",
+        options: &[count_within("random_points", 10, 1, 65_535)],
+        writes: false,
+        layout: LayoutKind::Sbtest,
+        recipe: |options, recipe| {
+            let count = options.count("random_points");
+            let values = vec!["?"; count as usize].join(", ");
+            let sql = format!("{RANDOM_POINTS} WHERE k IN ({values})");
+            recipe.one_template(Template::parse(&sql), Table::First, Fill::Points { count });
+        },
+    },
+    Builtin {
+        name: "select_random_ranges",
+        summary: "rows of the first table counted over 10 ranges of the secondary index",
+        options: &[
+            count_within("number_of_ranges", 10, 1, 32_767),
+            count_within("delta", 5, 0, 1_000_000_000),
+        ],
+        writes: false,
+        layout: LayoutKind::Sbtest,
+        recipe: |options, recipe| {
+            let count = options.count("number_of_ranges");
+            let ranges = vec!["k BETWEEN ? AND ?"; count as usize].join(" OR ");
+            let sql = format!("{RANDOM_RANGES} WHERE {ranges}");
+            let fill = Fill::Ranges { count, delta: i64::from(options.count("delta")) };
+            recipe.one_template(Template::parse(&sql), Table::First, fill);
+        },
+    },
+    Builtin {
+        name: "bulk_insert",
+        summary: "one insert of as many rows as fit into 512 KiB, each user into its own table",
+        options: &[count_within("first_id", 1, 1, i32::MAX as u32)],
+        writes: true,
+        layout: LayoutKind::Bulk,
+        recipe: |_, recipe| {
+            recipe.template(Template::parse(BULK_INSERT));
+        },
+    },
+    Builtin {
+        name: "hot_row",
+        summary: "take one from the stock of one hot product, or of one of hot_rows",
+        options: &[count_within("hot_rows", 1, 1, i32::MAX as u32), switch("skip_trx", true)],
+        writes: true,
+        layout: LayoutKind::Hot,
+        recipe: |options, recipe| {
+            recipe.begin(options);
+            recipe.one(HOT_UPDATE, Fill::Id);
+            recipe.commit(options);
+        },
+    },
+];
+
+const POINT_SELECT: &str = "SELECT c FROM sbtest{table} WHERE id=?";
+const SIMPLE_RANGE: &str = "SELECT c FROM sbtest{table} WHERE id BETWEEN ? AND ?";
+const SUM_RANGE: &str = "SELECT SUM(k) FROM sbtest{table} WHERE id BETWEEN ? AND ?";
+const ORDER_RANGE: &str = "SELECT c FROM sbtest{table} WHERE id BETWEEN ? AND ? ORDER BY c";
+const DISTINCT_RANGE: &str =
+    "SELECT DISTINCT c FROM sbtest{table} WHERE id BETWEEN ? AND ? ORDER BY c";
+const UPDATE_INDEX: &str = "UPDATE sbtest{table} SET k=k+1 WHERE id=?";
+const UPDATE_NON_INDEX: &str = "UPDATE sbtest{table} SET c=? WHERE id=?";
+const DELETE: &str = "DELETE FROM sbtest{table} WHERE id=?";
+const INSERT: &str = "INSERT INTO sbtest{table} (id, k, c, pad) VALUES (?, ?, ?, ?)";
+const RANDOM_POINTS: &str = "SELECT id, k, c, pad FROM sbtest{table}";
+const RANDOM_RANGES: &str = "SELECT count(k) FROM sbtest{table}";
+pub(crate) const BULK_INSERT: &str = "INSERT INTO sbtest{table} VALUES{verbatim}";
+const HOT_UPDATE: &str = "UPDATE hot_row{table} SET stock=stock-1, sold=sold+1 \
+                          WHERE product=? AND stock>0";
+
+/// An event being written down.
+#[derive(Default)]
+pub(crate) struct Recipe {
+    pub(crate) templates: Vec<Template>,
+    pub(crate) groups: Vec<Group>,
+}
+
+impl Recipe {
+    fn begin(&mut self, options: &Options) {
+        if !options.bool("skip_trx") {
+            self.one_template(Template::parse("BEGIN"), Table::None, Fill::Begin);
+        }
+    }
+
+    fn commit(&mut self, options: &Options) {
+        if !options.bool("skip_trx") {
+            self.one_template(Template::parse("COMMIT"), Table::None, Fill::Commit);
+        }
+    }
+
+    fn reads(&mut self, options: &Options) {
+        self.group(options.count("point_selects"), &[(POINT_SELECT, Fill::Id)]);
+        if options.bool("range_selects") {
+            let range = Fill::IdRange { size: i64::from(options.count("range_size")) };
+            self.group(options.count("simple_ranges"), &[(SIMPLE_RANGE, range)]);
+            self.group(options.count("sum_ranges"), &[(SUM_RANGE, range)]);
+            self.group(options.count("order_ranges"), &[(ORDER_RANGE, range)]);
+            self.group(options.count("distinct_ranges"), &[(DISTINCT_RANGE, range)]);
+        }
+    }
+
+    fn writes(&mut self, options: &Options) {
+        self.group(options.count("index_updates"), &[(UPDATE_INDEX, Fill::Id)]);
+        self.group(options.count("non_index_updates"), &[(UPDATE_NON_INDEX, Fill::CAndId)]);
+        let pair = [(DELETE, Fill::Delete), (INSERT, Fill::Insert)];
+        self.group(options.count("delete_inserts"), &pair);
+    }
+
+    fn one(&mut self, sql: &str, fill: Fill) {
+        self.group(1, &[(sql, fill)]);
+    }
+
+    fn one_template(&mut self, template: Template, table: Table, fill: Fill) {
+        let kind = self.template(template);
+        let statements = vec![Statement { kind, fill }];
+        self.groups.push(Group { repeat: 1, table, statements });
+    }
+
+    fn group(&mut self, repeat: u32, statements: &[(&str, Fill)]) {
+        if repeat == 0 {
+            return;
+        }
+        let statements = statements
+            .iter()
+            .map(|&(sql, fill)| Statement { kind: self.template(Template::parse(sql)), fill })
+            .collect();
+        self.groups.push(Group { repeat, table: Table::Any, statements });
+    }
+
+    /// The kind of this template, from now on.
+    fn template(&mut self, template: Template) -> u16 {
+        self.templates.push(template);
+        u16::try_from(self.templates.len() - 1).expect("a recipe has a dozen statements")
+    }
+}

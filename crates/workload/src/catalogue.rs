@@ -1,0 +1,222 @@
+use std::io::Write as _;
+
+use loadstone_wire::Param;
+
+use crate::Params;
+use crate::digits::push_decimal;
+
+/// What a statement is in the catalogue: its kind and the table it goes to.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StatementRef {
+    /// Which template, from zero.
+    pub kind: u16,
+    /// Which table, from one; zero where the statement has none.
+    pub table: u32,
+}
+
+/// A part of a statement's text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// Written as it stands.
+    Text(String),
+    /// The table's number.
+    TableNumber,
+    /// A placeholder, or the parameter as a literal.
+    Parameter,
+    /// The parameter's text as it is, not as a literal: for SQL that the machine writes itself. A
+    /// statement with one cannot be prepared.
+    Verbatim,
+}
+
+/// The text of one kind of statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template {
+    pieces: Vec<Piece>,
+    parameters: u16,
+    text_only: bool,
+}
+
+impl Template {
+    /// From its pieces.
+    #[must_use]
+    pub fn new(pieces: Vec<Piece>) -> Self {
+        let is_parameter = |piece: &&Piece| matches!(piece, Piece::Parameter | Piece::Verbatim);
+        let parameters = pieces.iter().filter(is_parameter).count();
+        let text_only = pieces.contains(&Piece::Verbatim);
+        Self { parameters: u16::try_from(parameters).unwrap_or(u16::MAX), pieces, text_only }
+    }
+
+    /// From SQL in which `{table}` stands for the table's number, `?` for a parameter and `{verbatim}`
+    /// for a verbatim one. For the built-in statements, none of which has these signs in a literal.
+    #[must_use]
+    pub(crate) fn parse(sql: &str) -> Self {
+        const SIGNS: [(&str, Piece); 3] = [
+            ("{table}", Piece::TableNumber),
+            ("{verbatim}", Piece::Verbatim),
+            ("?", Piece::Parameter),
+        ];
+        let mut pieces = Vec::new();
+        let mut rest = sql;
+        let first_sign = |text: &str| {
+            let found = SIGNS.iter().filter_map(|sign| Some((text.find(sign.0)?, sign.clone())));
+            found.min_by_key(|(position, _)| *position)
+        };
+        while let Some((position, (sign, piece))) = first_sign(rest) {
+            pieces.push(Piece::Text(rest[..position].to_owned()));
+            pieces.push(piece);
+            rest = &rest[position + sign.len()..];
+        }
+        pieces.push(Piece::Text(rest.to_owned()));
+        pieces.retain(|piece| !matches!(piece, Piece::Text(text) if text.is_empty()));
+        Self::new(pieces)
+    }
+
+    /// Never to be prepared, although it could be.
+    #[must_use]
+    pub fn text_only(mut self) -> Self {
+        self.text_only = true;
+        self
+    }
+}
+
+/// The statements of a workload, shared by all users of a step. It has a template for each kind and
+/// none for each table, so that 50,000 tables cost nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Catalogue {
+    templates: Vec<Template>,
+}
+
+impl Catalogue {
+    /// Of these templates; a kind is a template's index.
+    #[must_use]
+    pub fn new(templates: Vec<Template>) -> Self {
+        Self { templates }
+    }
+
+    /// How many kinds there are: `0..kinds()`.
+    #[must_use]
+    pub fn kinds(&self) -> usize {
+        self.templates.len()
+    }
+
+    /// How many parameters a statement of this kind has.
+    #[must_use]
+    pub fn parameter_count(&self, kind: u16) -> u16 {
+        self.template(kind).parameters
+    }
+
+    /// Whether statements of this kind go as text even where the rest is prepared: bulk inserts, and
+    /// `oltp_insert`, which sysbench never prepares.
+    #[must_use]
+    pub fn is_text_only(&self, kind: u16) -> bool {
+        self.template(kind).text_only
+    }
+
+    /// Append the statement with `?` for its parameters, to prepare it.
+    pub fn write_prepared(&self, statement: StatementRef, out: &mut Vec<u8>) {
+        for piece in &self.template(statement.kind).pieces {
+            match piece {
+                Piece::Text(text) => out.extend_from_slice(text.as_bytes()),
+                Piece::TableNumber => push_decimal(i64::from(statement.table), out),
+                Piece::Parameter | Piece::Verbatim => out.push(b'?'),
+            }
+        }
+    }
+
+    /// Append the statement with its parameters as literals. Parameters that are missing are NULL.
+    pub fn write_text(&self, statement: StatementRef, params: &Params, out: &mut Vec<u8>) {
+        let mut values = params.iter();
+        for piece in &self.template(statement.kind).pieces {
+            match piece {
+                Piece::Text(text) => out.extend_from_slice(text.as_bytes()),
+                Piece::TableNumber => push_decimal(i64::from(statement.table), out),
+                Piece::Parameter => push_literal(values.next().unwrap_or(Param::Null), out),
+                Piece::Verbatim => match values.next() {
+                    Some(Param::Text(text)) => out.extend_from_slice(text),
+                    other => push_literal(other.unwrap_or(Param::Null), out),
+                },
+            }
+        }
+    }
+
+    fn template(&self, kind: u16) -> &Template {
+        &self.templates[usize::from(kind)]
+    }
+}
+
+fn push_literal(value: Param<'_>, out: &mut Vec<u8>) {
+    match value {
+        Param::Null => out.extend_from_slice(b"NULL"),
+        Param::Int(value) => push_decimal(value, out),
+        // `{:?}` keeps a point or an exponent, so that the server sees no integer.
+        Param::Double(value) if value.is_finite() => {
+            write!(out, "{value:?}").expect("a vector takes all that is written");
+        }
+        Param::Double(_) => out.extend_from_slice(b"NULL"),
+        Param::Text(text) if is_plain(text) => {
+            out.push(b'\'');
+            out.extend_from_slice(text);
+            out.push(b'\'');
+        }
+        Param::Text(text) => loadstone_wire::escape_text(out, text, false),
+    }
+}
+
+/// Whether a text certainly has nothing to escape, whatever the server's mode. Looks at all bytes at once
+/// instead of stopping at the first: the texts of the built-in workloads are all plain.
+fn is_plain(text: &[u8]) -> bool {
+    text.iter().fold(true, |plain, byte| plain & (byte.is_ascii_alphanumeric() | (*byte == b'-')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(sql: &str, params: &Params) -> (String, String) {
+        let catalogue = Catalogue::new(vec![Template::parse(sql)]);
+        let statement = StatementRef { kind: 0, table: 42 };
+        let (mut prepared, mut text) = (Vec::new(), Vec::new());
+        catalogue.write_prepared(statement, &mut prepared);
+        catalogue.write_text(statement, params, &mut text);
+        (String::from_utf8(prepared).unwrap(), String::from_utf8(text).unwrap())
+    }
+
+    #[test]
+    fn parameters_become_placeholders_or_literals() {
+        let mut params = Params::new();
+        params.push_int(-7);
+        params.push_text("it's");
+        params.push_null();
+        params.push_double(2.0);
+        params.push_double(f64::NAN);
+        let (prepared, text) = written("CALL p{table}(?, ?, ?, ?, ?)", &params);
+        assert_eq!(prepared, "CALL p42(?, ?, ?, ?, ?)");
+        assert_eq!(text, r"CALL p42(-7, 'it\'s', NULL, 2.0, NULL)");
+    }
+
+    #[test]
+    fn missing_parameters_are_null() {
+        assert_eq!(written("SELECT ?", &Params::new()).1, "SELECT NULL");
+    }
+
+    #[test]
+    fn verbatim_text_goes_in_as_it_is_and_is_never_prepared() {
+        let mut params = Params::new();
+        params.push_text("(1,'a')");
+        assert_eq!(written("VALUES{verbatim}", &params).1, "VALUES(1,'a')");
+        let catalogue = Catalogue::new(vec![Template::parse("VALUES{verbatim}")]);
+        assert!(catalogue.is_text_only(0));
+        assert_eq!((catalogue.kinds(), catalogue.parameter_count(0)), (1, 1));
+    }
+
+    #[test]
+    fn plain_text_is_written_as_escaping_would() {
+        for text in ["", "12345678901-12345678901", "a b", "quote'"] {
+            let mut escaped = Vec::new();
+            loadstone_wire::escape_text(&mut escaped, text.as_bytes(), false);
+            let mut params = Params::new();
+            params.push_text(text);
+            assert_eq!(written("?", &params).1.as_bytes(), escaped);
+        }
+    }
+}

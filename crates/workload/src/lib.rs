@@ -1,0 +1,37 @@
+//! Workloads: what one virtual user does again and again, as step machines.
+//!
+//! Three values compose and none knows the others: *what* ([`Workload`] and its [`Machine`]s), *when*
+//! ([`arrival`]) and *how long* ([`stop`]). Nothing here has a socket, a clock or a thread, so everything is
+//! tested by feeding it answers. [`layout`] holds the tables that the workloads run on.
+//!
+//! The built-in workloads send what sysbench 1.0.20 sends: their statements, counts, orders and key ranges
+//! were taken down from a server's general log while that program ran.
+
+pub mod arrival;
+mod builtin;
+mod bulk;
+mod catalogue;
+mod digits;
+pub mod distribution;
+pub mod layout;
+mod machine;
+mod options;
+mod params;
+pub mod random;
+mod sequence;
+mod spec;
+pub mod stop;
+mod unique;
+mod workload;
+mod zipf;
+
+pub use arrival::Arrival;
+pub use builtin::{Description, builtin};
+pub use catalogue::{Catalogue, Piece, StatementRef, Template};
+pub use distribution::Distribution;
+pub use layout::{LayoutKind, LoadLayout};
+pub use machine::{Machine, Step};
+pub use params::Params;
+pub use spec::{OptionValue, SpecError, WorkloadSpec};
+pub use stop::StopRule;
+pub use workload::Workload;

@@ -1,0 +1,236 @@
+//! Workloads whose events are a fixed sequence of statements with drawn parameters: all but bulk insert.
+
+use std::sync::Arc;
+
+use loadstone_wire::Completion;
+
+use crate::digits::{C_GROUPS, PAD_GROUPS, push_groups};
+use crate::distribution::Sampler;
+use crate::random::{Purpose, Random};
+use crate::unique::UniqueIds;
+use crate::{Machine, Params, StatementRef, Step};
+
+/// What an event is, shared by all users.
+#[derive(Debug)]
+pub(crate) struct Sequence {
+    pub(crate) groups: Vec<Group>,
+    pub(crate) tables: u32,
+    /// Draws row ids and values of `k`.
+    pub(crate) keys: Sampler,
+}
+
+/// Statements that go to one table, `repeat` times over.
+#[derive(Debug)]
+pub(crate) struct Group {
+    pub(crate) repeat: u32,
+    pub(crate) table: Table,
+    pub(crate) statements: Vec<Statement>,
+}
+
+/// Which table a group goes to.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Table {
+    /// None: BEGIN and COMMIT.
+    None,
+    /// One of all, each as likely, drawn once for the group.
+    Any,
+    /// The first, however many there are.
+    First,
+}
+
+/// One statement of a group.
+#[derive(Debug)]
+pub(crate) struct Statement {
+    pub(crate) kind: u16,
+    pub(crate) fill: Fill,
+}
+
+/// The parameters of a statement.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fill {
+    /// None; a transaction is open from here.
+    Begin,
+    /// None; the transaction is over with its answer.
+    Commit,
+    /// A row id.
+    Id,
+    /// A row id and the last id of the range; the range may reach beyond the table's end.
+    IdRange { size: i64 },
+    /// `c` and a row id.
+    CAndId,
+    /// A row id, kept for `Insert`.
+    Delete,
+    /// The row that was deleted before: its id, a new `k`, `c` and `pad`.
+    Insert,
+    /// A new row; the id is 0, which the server replaces, or one that no row has.
+    NewRow { auto_increment: bool },
+    /// So many values of `k`.
+    Points { count: u32 },
+    /// So many ranges of `k`, from a value to `delta` above it.
+    Ranges { count: u32, delta: i64 },
+}
+
+/// Where in its event a user is.
+#[derive(Copy, Clone, Debug, Default)]
+struct Position {
+    group: u16,
+    statement: u16,
+    repetition: u32,
+}
+
+/// One user's streams and what an event keeps in mind.
+#[derive(Debug)]
+struct Draws {
+    keys: Random,
+    tables: Random,
+    values: Random,
+    insert_ids: UniqueIds,
+    table: u32,
+    id: i64,
+}
+
+/// One user of a [`Sequence`].
+#[derive(Debug)]
+pub(crate) struct SequenceMachine {
+    sequence: Arc<Sequence>,
+    position: Position,
+    draws: Draws,
+    in_transaction: bool,
+}
+
+impl SequenceMachine {
+    pub(crate) fn new(sequence: Arc<Sequence>, seed: u64, user: u64, users: u64) -> Self {
+        let draws = Draws {
+            keys: Random::new(seed, Purpose::Keys, &[user]),
+            tables: Random::new(seed, Purpose::Tables, &[user]),
+            values: Random::new(seed, Purpose::Values, &[user]),
+            insert_ids: UniqueIds::new(seed, user, users, sequence.keys.size()),
+            table: 0,
+            id: 0,
+        };
+        Self { sequence, position: Position::default(), draws, in_transaction: false }
+    }
+
+    /// Send the statement at the position.
+    fn send(&mut self, params: &mut Params) -> Step {
+        let Some(group) = self.sequence.groups.get(usize::from(self.position.group)) else {
+            self.abandon();
+            return Step::Done;
+        };
+        if self.position.repetition == 0 && self.position.statement == 0 {
+            self.draws.table = self.draws.choose_table(group.table, self.sequence.tables);
+        }
+        let statement = &group.statements[usize::from(self.position.statement)];
+        self.in_transaction |= statement.fill == Fill::Begin;
+        params.clear();
+        self.draws.fill(statement.fill, &self.sequence.keys, params);
+        Step::Send(StatementRef { kind: statement.kind, table: self.draws.table })
+    }
+
+    /// Go behind the statement that was answered.
+    fn advance(&mut self) {
+        let group = &self.sequence.groups[usize::from(self.position.group)];
+        let answered = &group.statements[usize::from(self.position.statement)];
+        if answered.fill == Fill::Commit {
+            self.in_transaction = false;
+        }
+        self.position = self.position.after(group);
+    }
+}
+
+impl Position {
+    fn after(self, group: &Group) -> Self {
+        if usize::from(self.statement) + 1 < group.statements.len() {
+            Self { statement: self.statement + 1, ..self }
+        } else if self.repetition + 1 < group.repeat {
+            Self { statement: 0, repetition: self.repetition + 1, ..self }
+        } else {
+            Self { group: self.group + 1, statement: 0, repetition: 0 }
+        }
+    }
+}
+
+impl Machine for SequenceMachine {
+    fn step(&mut self, reply: Option<&Completion>, params: &mut Params) -> Step {
+        match reply {
+            None => self.abandon(),
+            Some(_) => self.advance(),
+        }
+        self.send(params)
+    }
+
+    fn abandon(&mut self) {
+        self.position = Position::default();
+        self.in_transaction = false;
+    }
+
+    fn in_transaction(&self) -> bool {
+        self.in_transaction
+    }
+}
+
+impl Draws {
+    fn choose_table(&mut self, table: Table, tables: u32) -> u32 {
+        match table {
+            Table::None => 0,
+            Table::First => 1,
+            Table::Any => 1 + self.tables.below(u64::from(tables)) as u32,
+        }
+    }
+
+    #[inline]
+    fn fill(&mut self, fill: Fill, keys: &Sampler, params: &mut Params) {
+        match fill {
+            Fill::Begin | Fill::Commit => {}
+            Fill::Id => params.push_int(self.key(keys)),
+            Fill::IdRange { size } => {
+                let first = self.key(keys);
+                params.push_int(first);
+                params.push_int(first + size - 1);
+            }
+            Fill::CAndId => {
+                self.push_groups(C_GROUPS, params);
+                let id = self.key(keys);
+                params.push_int(id);
+            }
+            Fill::Delete => {
+                self.id = self.key(keys);
+                params.push_int(self.id);
+            }
+            Fill::Insert => self.push_row(self.id, keys, params),
+            Fill::NewRow { auto_increment } => {
+                let id = if auto_increment { 0 } else { self.insert_ids.draw() };
+                self.push_row(id, keys, params);
+            }
+            Fill::Points { count } => {
+                for _ in 0..count {
+                    params.push_int(self.key(keys));
+                }
+            }
+            Fill::Ranges { count, delta } => {
+                for _ in 0..count {
+                    let first = self.key(keys);
+                    params.push_int(first);
+                    params.push_int(first + delta);
+                }
+            }
+        }
+    }
+
+    /// Ids and `k` are columns of 32 bits, so they fit.
+    #[inline]
+    fn key(&mut self, keys: &Sampler) -> i64 {
+        keys.draw(&mut self.keys) as i64
+    }
+
+    fn push_row(&mut self, id: i64, keys: &Sampler, params: &mut Params) {
+        params.push_int(id);
+        params.push_int(self.key(keys));
+        self.push_groups(C_GROUPS, params);
+        self.push_groups(PAD_GROUPS, params);
+    }
+
+    fn push_groups(&mut self, groups: usize, params: &mut Params) {
+        params.text_with(|out| push_groups(groups, &mut self.values, out));
+    }
+}

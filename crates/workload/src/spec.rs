@@ -1,0 +1,107 @@
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Distribution;
+
+/// Why a plan's workload, layout, arrival or stop rule cannot be carried out.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum SpecError {
+    /// No such workload.
+    #[error("unknown workload {name:?}; there are {known}")]
+    UnknownWorkload {
+        /// As it was given.
+        name: String,
+        /// All names.
+        known: String,
+    },
+    /// The workload has no such option.
+    #[error("{workload} has no option {option:?}; it has {known}")]
+    UnknownOption {
+        /// The workload.
+        workload: &'static str,
+        /// As it was given.
+        option: String,
+        /// All its options.
+        known: String,
+    },
+    /// The option has another type.
+    #[error("{workload}: the option {option} is {expected}, not {given}")]
+    WrongType {
+        /// The workload.
+        workload: &'static str,
+        /// Which option.
+        option: &'static str,
+        /// What it should be.
+        expected: String,
+        /// As it was given.
+        given: String,
+    },
+    /// A number that means nothing here.
+    #[error("{what} must be {allowed}")]
+    OutOfRange {
+        /// Which.
+        what: &'static str,
+        /// What would do.
+        allowed: &'static str,
+    },
+    /// All counts are zero.
+    #[error("{workload}: with these options an event has no statement")]
+    NothingToDo {
+        /// The workload.
+        workload: &'static str,
+    },
+}
+
+/// An option's value as a plan has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum OptionValue {
+    /// `true` or `false`.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// Any other number; no option is one yet.
+    Double(f64),
+    /// A text; no option is one yet.
+    Text(String),
+}
+
+impl std::fmt::Display for OptionValue {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Bool(value) => write!(formatter, "{value}"),
+            Self::Int(value) => write!(formatter, "{value}"),
+            Self::Double(value) => write!(formatter, "{value}"),
+            Self::Text(value) => write!(formatter, "{value:?}"),
+        }
+    }
+}
+
+/// Which workload, on which tables: the part `workload` of a step's plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorkloadSpec {
+    /// One of [`crate::builtin`].
+    pub name: String,
+    /// How many tables.
+    #[serde(default = "one_table")]
+    pub tables: u32,
+    /// How many rows each table has.
+    #[serde(default = "default_table_size")]
+    pub table_size: u64,
+    /// Options of this workload; those that are missing have their defaults.
+    #[serde(default)]
+    pub options: BTreeMap<String, OptionValue>,
+    /// How keys are spread.
+    #[serde(default)]
+    pub distribution: Distribution,
+}
+
+fn one_table() -> u32 {
+    1
+}
+
+fn default_table_size() -> u64 {
+    10_000
+}

@@ -1,0 +1,107 @@
+//! How long a step goes on.
+
+use loadstone_measure::Nanos;
+use serde::{Deserialize, Serialize};
+
+use crate::SpecError;
+
+/// When a step is over: the part `stop` of its plan.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum StopRule {
+    /// After the warmup and the window.
+    Time {
+        /// Before the window, in seconds.
+        #[serde(default)]
+        warmup_s: f64,
+        /// The window, in seconds.
+        duration_s: f64,
+    },
+    /// After so many events of the window, or after the window, whichever comes first.
+    Events {
+        /// How many events may begin in the window.
+        events: u64,
+        /// Before the window, in seconds.
+        #[serde(default)]
+        warmup_s: f64,
+        /// The longest window, in seconds.
+        duration_s: f64,
+    },
+}
+
+/// Where in a step a moment lies.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// The load runs and counts in no figure. Next: `Window`.
+    Warmup,
+    /// What is measured. Next: `Over`.
+    Window,
+    /// No event begins any more.
+    Over,
+}
+
+impl StopRule {
+    /// The longest time a step can be told to go on: a year.
+    const LONGEST_S: f64 = 366.0 * 86_400.0;
+
+    /// Whether it can be carried out.
+    ///
+    /// # Errors
+    /// [`SpecError::OutOfRange`].
+    pub fn check(&self) -> Result<(), SpecError> {
+        let (warmup_s, duration_s) = self.seconds();
+        if !(0.0..=Self::LONGEST_S).contains(&warmup_s) {
+            return Err(SpecError::OutOfRange { what: "stop.warmup_s", allowed: "0 to a year" });
+        }
+        if !(duration_s > 0.0 && duration_s <= Self::LONGEST_S) {
+            let (what, allowed) = ("stop.duration_s", "above 0 and at most a year");
+            return Err(SpecError::OutOfRange { what, allowed });
+        }
+        if self.events() == Some(0) {
+            return Err(SpecError::OutOfRange { what: "stop.events", allowed: "1 and above" });
+        }
+        Ok(())
+    }
+
+    /// When the window begins, counted from the load's begin.
+    #[must_use]
+    pub fn window_begins(&self) -> Nanos {
+        Nanos::from_seconds(self.seconds().0)
+    }
+
+    /// When the window ends at the latest.
+    #[must_use]
+    pub fn window_ends(&self) -> Nanos {
+        let (warmup_s, duration_s) = self.seconds();
+        Nanos::from_seconds(warmup_s) + Nanos::from_seconds(duration_s)
+    }
+
+    /// How many events may begin in the window; `None`: any number.
+    #[must_use]
+    pub fn events(&self) -> Option<u64> {
+        match *self {
+            Self::Time { .. } => None,
+            Self::Events { events, .. } => Some(events),
+        }
+    }
+
+    /// Where `now` lies, when `window_events` events of the window have begun.
+    #[must_use]
+    pub fn phase(&self, now: Nanos, window_events: u64) -> Phase {
+        if now >= self.window_ends() || self.events().is_some_and(|limit| window_events >= limit) {
+            Phase::Over
+        } else if now >= self.window_begins() {
+            Phase::Window
+        } else {
+            Phase::Warmup
+        }
+    }
+
+    fn seconds(&self) -> (f64, f64) {
+        match *self {
+            Self::Time { warmup_s, duration_s } | Self::Events { warmup_s, duration_s, .. } => {
+                (warmup_s, duration_s)
+            }
+        }
+    }
+}

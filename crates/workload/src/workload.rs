@@ -1,0 +1,128 @@
+use std::sync::Arc;
+
+use crate::builtin::{BUILTIN, Builtin, Recipe};
+use crate::bulk::{Bulk, BulkMachine};
+use crate::options::Options;
+use crate::sequence::{Group, Sequence, SequenceMachine, Table};
+use crate::{Catalogue, Distribution, LayoutKind, Machine, SpecError, WorkloadSpec};
+
+/// A workload that can be carried out: makes the machines of its users.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    name: &'static str,
+    layout: LayoutKind,
+    catalogue: Arc<Catalogue>,
+    shape: Shape,
+}
+
+#[derive(Clone, Debug)]
+enum Shape {
+    Sequence(Arc<Sequence>),
+    Bulk(Bulk),
+}
+
+impl Workload {
+    /// From a plan.
+    ///
+    /// # Errors
+    /// Names the first thing in the plan that cannot be, and what could.
+    pub fn from_spec(spec: &WorkloadSpec) -> Result<Self, SpecError> {
+        let builtin = find(&spec.name)?;
+        let options = Options::check(builtin.name, builtin.options, &spec.options)?;
+        check_tables(spec)?;
+        let mut recipe = Recipe::default();
+        (builtin.recipe)(&options, &mut recipe);
+        let shape = match builtin.layout {
+            LayoutKind::Bulk => {
+                let first_id = i64::from(options.count("first_id"));
+                Shape::Bulk(Bulk { tables: spec.tables, first_id })
+            }
+            LayoutKind::Sbtest => sequence(builtin, spec, recipe.groups, spec.distribution)?,
+            LayoutKind::Hot => {
+                let hot = hot_rows(builtin, spec, options.count("hot_rows"))?;
+                sequence(builtin, &hot, recipe.groups, Distribution::Uniform {})?
+            }
+        };
+        let catalogue = Arc::new(Catalogue::new(recipe.templates));
+        Ok(Self { name: builtin.name, layout: builtin.layout, catalogue, shape })
+    }
+
+    /// What a plan calls it.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The tables that it runs on.
+    #[must_use]
+    pub fn layout(&self) -> LayoutKind {
+        self.layout
+    }
+
+    /// Its statements, for all users.
+    #[must_use]
+    pub fn catalogue(&self) -> Arc<Catalogue> {
+        Arc::clone(&self.catalogue)
+    }
+
+    /// The machine of the user `user` of `users`, counted over all shards and hosts. The same seed and
+    /// user give the same keys.
+    #[must_use]
+    pub fn machine(&self, seed: u64, user: u64, users: u64) -> Box<dyn Machine> {
+        match &self.shape {
+            Shape::Sequence(shared) => {
+                Box::new(SequenceMachine::new(Arc::clone(shared), seed, user, users))
+            }
+            Shape::Bulk(shared) => Box::new(BulkMachine::new(*shared, user, users)),
+        }
+    }
+}
+
+fn find(name: &str) -> Result<&'static Builtin, SpecError> {
+    BUILTIN.iter().find(|one| one.name == name).ok_or_else(|| SpecError::UnknownWorkload {
+        name: name.to_owned(),
+        known: BUILTIN.iter().map(|one| one.name).collect::<Vec<_>>().join(", "),
+    })
+}
+
+fn check_tables(spec: &WorkloadSpec) -> Result<(), SpecError> {
+    if spec.tables == 0 {
+        return Err(SpecError::OutOfRange { what: "tables", allowed: "1 and above" });
+    }
+    // The column `id` is a signed integer of 32 bits.
+    if !(1..=i32::MAX as u64).contains(&spec.table_size) {
+        return Err(SpecError::OutOfRange { what: "table_size", allowed: "1 to 2147483647" });
+    }
+    Ok(())
+}
+
+fn sequence(
+    builtin: &Builtin,
+    spec: &WorkloadSpec,
+    groups: Vec<Group>,
+    distribution: Distribution,
+) -> Result<Shape, SpecError> {
+    let is_work = |group: &Group| group.table != Table::None;
+    if !groups.iter().any(is_work) {
+        return Err(SpecError::NothingToDo { workload: builtin.name });
+    }
+    let keys = distribution.sampler(spec.table_size)?;
+    Ok(Shape::Sequence(Arc::new(Sequence { groups, tables: spec.tables, keys })))
+}
+
+/// The hot rows are the first ones of their table.
+fn hot_rows(
+    builtin: &Builtin,
+    spec: &WorkloadSpec,
+    hot_rows: u32,
+) -> Result<WorkloadSpec, SpecError> {
+    if u64::from(hot_rows) > spec.table_size {
+        return Err(SpecError::WrongType {
+            workload: builtin.name,
+            option: "hot_rows",
+            expected: format!("at most table_size, {}", spec.table_size),
+            given: hot_rows.to_string(),
+        });
+    }
+    Ok(WorkloadSpec { table_size: u64::from(hot_rows), ..spec.clone() })
+}

@@ -1,0 +1,96 @@
+//! The tables: their DDL against what sysbench 1.0.20 sends, their rows, and that they stay the same.
+
+use loadstone_workload::LoadLayout;
+
+fn layout(more: &str) -> LoadLayout {
+    let plan = format!(r#"{{"tables": 2, "table_size": 1000{more}}}"#);
+    serde_json::from_str(&plan).expect("a good plan")
+}
+
+#[test]
+fn sbtest_tables_are_sysbenchs() {
+    let table = layout("");
+    assert_eq!(
+        table.create_table_sql(7),
+        "CREATE TABLE sbtest7 (id INTEGER NOT NULL AUTO_INCREMENT, \
+         k INTEGER DEFAULT '0' NOT NULL, c CHAR(120) DEFAULT '' NOT NULL, \
+         pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id)) ENGINE = innodb"
+    );
+    assert_eq!(table.create_index_sql(7).unwrap(), "CREATE INDEX k_7 ON sbtest7(k)");
+    assert_eq!((table.columns(), table.id_column()), ("id, k, c, pad", "id"));
+    assert_eq!(table.rows_per_table(), 1000);
+}
+
+#[test]
+fn options_change_the_tables() {
+    let plain = layout(r#", "auto_increment": false, "secondary_index": false"#);
+    assert!(plain.create_table_sql(1).contains("id INTEGER NOT NULL, "));
+    assert_eq!(plain.create_index_sql(1), None);
+    assert!(
+        layout(r#", "storage_engine": "rocksdb""#)
+            .create_table_sql(1)
+            .ends_with("ENGINE = rocksdb")
+    );
+}
+
+#[test]
+fn bulk_tables_begin_empty() {
+    let bulk = layout(r#", "kind": "bulk""#);
+    assert_eq!(
+        bulk.create_table_sql(1),
+        "CREATE TABLE sbtest1 (id INTEGER NOT NULL, k INTEGER DEFAULT '0' NOT NULL, \
+         PRIMARY KEY (id)) ENGINE = innodb"
+    );
+    assert_eq!((bulk.rows_per_table(), bulk.create_index_sql(1)), (0, None));
+}
+
+#[test]
+fn hot_rows_have_plenty_in_stock() {
+    let hot = layout(r#", "kind": "hot""#);
+    assert_eq!(hot.table_name(2), "hot_row2");
+    assert_eq!((hot.columns(), hot.id_column()), ("product, stock, sold", "product"));
+    let mut row = Vec::new();
+    hot.rows(1).unwrap().write_row_sql(1, 9, &mut row);
+    assert_eq!(row, b"(9,1000000000000,0)");
+}
+
+#[test]
+fn rows_have_the_columns_in_both_notations() {
+    let rows = layout("").rows(42).unwrap();
+    let (mut tsv, mut sql) = (Vec::new(), Vec::new());
+    rows.write_row_tsv(1, 77, &mut tsv);
+    rows.write_row_sql(1, 77, &mut sql);
+    let tsv = String::from_utf8(tsv).unwrap();
+    let fields: Vec<_> = tsv.strip_suffix('\n').unwrap().split('\t').collect();
+    let [id, k, c, pad] = fields[..] else { panic!("{tsv}") };
+    assert_eq!(id, "77");
+    assert!((1..=1000).contains(&k.parse::<u64>().unwrap()));
+    assert_eq!((c.len(), pad.len()), (119, 59));
+    assert_eq!(String::from_utf8(sql).unwrap(), format!("({id},{k},'{c}','{pad}')"));
+}
+
+/// What was loaded with a seed must be what a later version takes up again.
+#[test]
+fn a_seed_means_the_same_row_for_ever() {
+    let mut row = Vec::new();
+    layout("").rows(42).unwrap().write_row_tsv(1, 1, &mut row);
+    assert_eq!(String::from_utf8(row).unwrap(), FIRST_ROW);
+}
+
+const FIRST_ROW: &str = "1\t537\t\
+    53329808272-56333169620-14874532431-51170408921-88922682506-\
+    26594899725-52198616973-11772035335-17348442570-66707403893\t\
+    43540378505-57981102590-98728174562-39792510416-25316137816\n";
+
+#[test]
+fn rows_do_not_depend_on_their_neighbours() {
+    let rows = layout("").rows(42).unwrap();
+    let (mut all, mut apart) = (Vec::new(), Vec::new());
+    (1..=50).for_each(|id| rows.write_row_tsv(2, id, &mut all));
+    (26..=50).for_each(|id| rows.write_row_tsv(2, id, &mut apart));
+    assert!(all.ends_with(&apart));
+    let (mut other_table, mut other_seed) = (Vec::new(), Vec::new());
+    rows.write_row_tsv(1, 1, &mut other_table);
+    layout("").rows(43).unwrap().write_row_tsv(2, 1, &mut other_seed);
+    assert!(!all.starts_with(&other_table) && !all.starts_with(&other_seed));
+}

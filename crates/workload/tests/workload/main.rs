@@ -1,0 +1,8 @@
+//! The workloads, driven by fed answers: no server.
+
+mod distributions;
+mod layouts;
+mod plans;
+mod properties;
+mod sequences;
+mod transcript;
