@@ -1,0 +1,42 @@
+//! The run's clock: nanoseconds since the engine was started, monotonic.
+
+use loadstone_measure::Nanos;
+use rustix::event::Timespec;
+use rustix::time::{ClockId, clock_gettime};
+
+/// One for all threads of a step, so that their stamps compare.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    /// CLOCK_MONOTONIC when the step was started; timers that take absolute times need it.
+    epoch: Nanos,
+}
+
+impl Clock {
+    pub(crate) fn start() -> Self {
+        Self { epoch: read(ClockId::Monotonic) }
+    }
+
+    pub(crate) fn now(self) -> Nanos {
+        Nanos(read(ClockId::Monotonic).0 - self.epoch.0)
+    }
+
+    /// The instant as CLOCK_MONOTONIC counts it.
+    pub(crate) fn monotonic(self, at: Nanos) -> Timespec {
+        let absolute = self.epoch.0.saturating_add(at.0);
+        Timespec {
+            tv_sec: i64::try_from(absolute / 1_000_000_000).unwrap_or(i64::MAX),
+            tv_nsec: i64::try_from(absolute % 1_000_000_000).unwrap_or(0),
+        }
+    }
+}
+
+fn read(clock: ClockId) -> Nanos {
+    let time = clock_gettime(clock);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    Nanos(seconds * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// CPU time of the calling thread, user and system.
+pub(crate) fn thread_cpu() -> Nanos {
+    read(ClockId::ThreadCPUTime)
+}

@@ -1,0 +1,192 @@
+//! How a virtual user gets its connection, loses it, and gets it again.
+
+use crate::core::{Core, Stage};
+use crate::error::{Failure, FailureKind};
+use crate::loss::Loss;
+use crate::opening::{Advance, Opened, Opening};
+use crate::plan::OnError;
+use crate::poller::Interest;
+use crate::timers::Alarm;
+use crate::user::{Link, User};
+use loadstone_measure::Nanos;
+
+/// A unix socket whose queue of connects is full says so at once: the server is busy accepting
+/// others, and the field's clients would simply block. Asking again is not a failed attempt.
+const QUEUE_FULL_PAUSE: Nanos = Nanos::from_millis(2);
+
+impl User {
+    /// The ramp lets this user connect.
+    pub(crate) fn open(&mut self, core: &mut Core) {
+        let now = core.now();
+        let timeout = Nanos::from_seconds(core.settings.connect.timeout_s);
+        let deadline = now + timeout;
+        let opening = match Opening::begin(self.endpoint.clone(), self.address, deadline) {
+            Ok(opening) => opening,
+            Err(failure) if failure.kind == FailureKind::QueueFull => {
+                let since = *self.queued_since.get_or_insert(now);
+                if now.since(since) >= timeout {
+                    return self.connect_timed_out(core, now);
+                }
+                core.ramp.finished();
+                core.timers.set(now + QUEUE_FULL_PAUSE, self.index, Alarm::Retry);
+                return;
+            }
+            Err(failure) => return self.connect_failed(core, failure, now),
+        };
+        self.queued_since = None;
+        let token = u64::from(self.index);
+        if let Err(error) = core.poller.add(opening.fd(), token, Interest::ReadAndWrite) {
+            let failure = Failure::from_connect(&error, self.endpoint.unix);
+            return self.connect_failed(core, failure.at(self.endpoint.index), now);
+        }
+        core.timers.set(deadline, self.index, Alarm::ConnectTimeout);
+        self.link = Link::Opening(Box::new(opening));
+    }
+
+    pub(crate) fn go_on_opening(&mut self, core: &mut Core, buffer: &mut [u8]) {
+        let Link::Opening(opening) = std::mem::replace(&mut self.link, Link::Down) else { return };
+        match opening.advance(buffer) {
+            Ok(Advance::Pending(opening)) => self.link = Link::Opening(opening),
+            Ok(Advance::Open(opened)) => self.opened(core, *opened),
+            Err(failure) => {
+                let now = core.now();
+                self.connect_failed(core, failure, now);
+            }
+        }
+    }
+
+    pub(crate) fn connect_timed_out(&mut self, core: &mut Core, now: Nanos) {
+        let seconds = core.settings.connect.timeout_s;
+        let text = format!("no connection within {seconds} s");
+        let failure = Failure::new(FailureKind::TimedOut, Some(110), text);
+        self.connect_failed(core, failure.at(self.endpoint.index), now);
+    }
+
+    /// An attempt has ended without a connection.
+    pub(crate) fn connect_failed(&mut self, core: &mut Core, failure: Failure, now: Nanos) {
+        self.link = Link::Down;
+        self.queued_since = None;
+        core.ramp.finished();
+        if failure.is_refused() && self.refused + 1 < self.endpoint.address_count() {
+            // A name with several addresses is refused when all of them are.
+            self.refused += 1;
+            self.address += 1;
+            return core.ramp.enqueue_first(self.index);
+        }
+        self.refused = 0;
+        self.address += 1;
+        self.attempt_failed(core, failure, now);
+    }
+
+    /// A connection is lost while others still log in: the attempt has come to nothing.
+    pub(crate) fn lose_before_load(&mut self, core: &mut Core, loss: &Loss, now: Nanos) {
+        if let Link::Open(connection) = std::mem::replace(&mut self.link, Link::Down) {
+            core.connected.users -= 1;
+            core.connected.encrypted_users -= u64::from(connection.is_encrypted());
+            core.meter.user_gone(&self.endpoint);
+        }
+        let failure = Failure::new(loss.kind(), Some(loss.errno), loss.message.clone());
+        self.attempt_failed(core, failure.at(self.endpoint.index), now);
+    }
+
+    fn attempt_failed(&mut self, core: &mut Core, failure: Failure, now: Nanos) {
+        core.meter.connect_failed(failure.errno.unwrap_or(0), self.endpoint.index);
+        let retries = core.settings.connect.retries;
+        if core.stage == Stage::Connecting && (!failure.may_pass() || self.attempt >= retries) {
+            return core.fail(failure);
+        }
+        self.retry_later(core, now);
+    }
+
+    /// The connection is gone.
+    pub(crate) fn lose(&mut self, core: &mut Core, loss: &Loss) {
+        let now = core.now();
+        if let Link::Opening(_) = self.link {
+            let failure = Failure::new(loss.kind(), Some(loss.errno), loss.message.clone());
+            return self.connect_failed(core, failure.at(self.endpoint.index), now);
+        }
+        if core.stage == Stage::Connecting {
+            return self.lose_before_load(core, loss, now);
+        }
+        self.link = Link::Down;
+        let reason = format!("{} {}", loss.errno, loss.message);
+        core.meter.user_lost(core.since_begin(now), &self.endpoint, reason);
+        self.reopen(core, now);
+        if core.settings.on_error == OnError::Stop {
+            let failure = Failure::new(loss.kind(), Some(loss.errno), loss.message.clone());
+            core.fail(failure.at(self.endpoint.index));
+        }
+        self.event_lost(core, loss, now);
+    }
+
+    /// Says goodbye.
+    pub(crate) fn close(&mut self, core: &mut Core) {
+        match std::mem::replace(&mut self.link, Link::Down) {
+            Link::Down => {}
+            // Other shards may be waiting for its turn.
+            Link::Opening(_) => core.ramp.finished(),
+            Link::Open(connection) => connection.quit(),
+        }
+    }
+
+    /// Tells the poller what the socket is waited for, where that has changed.
+    pub(crate) fn watch(&mut self, core: &mut Core) {
+        let (fd, registered, wanted) = match &mut self.link {
+            Link::Down => return,
+            Link::Opening(opening) => {
+                let wanted = opening.wanted_interest();
+                let registered = std::mem::replace(&mut opening.interest, wanted);
+                (opening.fd(), registered, wanted)
+            }
+            Link::Open(connection) => {
+                let wanted = connection.wanted_interest();
+                let registered = std::mem::replace(&mut connection.interest, wanted);
+                (connection.fd(), registered, wanted)
+            }
+        };
+        if registered != wanted
+            && let Err(error) = core.poller.modify(fd, u64::from(self.index), wanted)
+        {
+            self.lose(core, &Loss::from_io(&error));
+        }
+    }
+
+    /// A connection was lost under load. One that saw no event through is not worth a hurry: a
+    /// server, or a proxy, that lets everybody in and drops everybody would be stormed.
+    pub(crate) fn reopen(&mut self, core: &mut Core, now: Nanos) {
+        if self.proven {
+            self.attempt = 0;
+            core.ramp.enqueue(self.index);
+        } else {
+            self.retry_later(core, now);
+        }
+    }
+
+    fn retry_later(&mut self, core: &mut Core, now: Nanos) {
+        let pause = core.settings.connect.backoff(self.attempt);
+        self.attempt = self.attempt.saturating_add(1);
+        let at = now + Nanos::from_seconds(pause.as_secs_f64());
+        core.timers.set(at, self.index, Alarm::Retry);
+    }
+
+    fn opened(&mut self, core: &mut Core, opened: Opened) {
+        let now = core.now();
+        core.ramp.finished();
+        self.refused = 0;
+        self.proven = false;
+        core.meter.counts.bytes_in += opened.bytes_in;
+        core.meter.counts.bytes_out += opened.bytes_out;
+        if core.stage == Stage::Connecting {
+            core.connected.users += 1;
+            core.connected.encrypted_users += u64::from(opened.cipher.is_some());
+            core.connected.tls = core.connected.tls.take().or(opened.cipher);
+            let version = Some(opened.session.server_version);
+            core.connected.server_version = core.connected.server_version.take().or(version);
+            core.meter.user_up(&self.endpoint);
+        } else {
+            core.meter.user_back(core.since_begin(now), &self.endpoint);
+        }
+        self.link = Link::Open(opened.connection);
+        self.reconnected(core, now);
+    }
+}

@@ -1,0 +1,114 @@
+//! An open connection: socket, answers that are owed, statements that the server knows.
+
+use crate::outbox::Outbox;
+use crate::poller::Interest;
+use crate::transport::{Received, Transport};
+use loadstone_wire::{Expect, ReplyReader, write_quit};
+use loadstone_workload::StatementRef;
+use rustix::fd::BorrowedFd;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::io;
+
+pub(crate) struct Connection {
+    transport: Transport,
+    pub(crate) reader: ReplyReader,
+    outbox: Outbox,
+    /// What the poller watches for.
+    pub(crate) interest: Interest,
+    handles: HashMap<u64, Handle, BuildHasherDefault<KeyHasher>>,
+}
+
+/// What the server calls a statement on this connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Handle {
+    /// Its id; `bound` once the parameters' types were sent.
+    Prepared { id: u32, bound: bool },
+    /// The server cannot prepare it (error 1295): it goes as text.
+    AsText,
+}
+
+impl Connection {
+    pub(crate) fn new(transport: Transport, reader: ReplyReader, interest: Interest) -> Self {
+        let handles = HashMap::default();
+        Self { transport, reader, outbox: Outbox::default(), interest, handles }
+    }
+
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.transport.fd()
+    }
+
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.transport.is_encrypted()
+    }
+
+    pub(crate) fn handle(&self, statement: StatementRef) -> Option<Handle> {
+        self.handles.get(&key(statement)).copied()
+    }
+
+    pub(crate) fn remember(&mut self, statement: StatementRef, handle: Handle) {
+        self.handles.insert(key(statement), handle);
+    }
+
+    /// Sends a whole command; what answer is owed for it is `expected`.
+    pub(crate) fn send(&mut self, command: &[u8], expected: Expect) -> io::Result<()> {
+        self.reader.expect(expected);
+        self.outbox.send(&mut self.transport, command)
+    }
+
+    /// Sends what belongs to the command before it.
+    pub(crate) fn send_more(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.outbox.send(&mut self.transport, bytes)
+    }
+
+    /// Whether the socket has not taken everything yet.
+    pub(crate) fn has_unsent(&self) -> bool {
+        self.outbox.waits_for_room(&self.transport)
+    }
+
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.outbox.flush(&mut self.transport)
+    }
+
+    pub(crate) fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Received> {
+        self.transport.receive(buffer)
+    }
+
+    /// What the socket must be watched for now.
+    pub(crate) fn wanted_interest(&self) -> Interest {
+        if self.has_unsent() { Interest::ReadAndWrite } else { Interest::Arrival }
+    }
+
+    /// Says goodbye, so that the server does not count an aborted client. Best effort: the
+    /// connection is closed right after it.
+    pub(crate) fn quit(mut self) {
+        let mut out = Vec::new();
+        write_quit(&mut out);
+        drop(self.outbox.send(&mut self.transport, &out));
+    }
+}
+
+fn key(statement: StatementRef) -> u64 {
+    u64::from(statement.table) << 16 | u64::from(statement.kind)
+}
+
+/// Keys are small numbers of our own: one multiplication spreads them.
+#[derive(Default)]
+pub(crate) struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        // 2^64 divided by the golden ratio (Knuth, TAOCP 6.4); the map looks at the top bits.
+        self.0 = (self.0 ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+}

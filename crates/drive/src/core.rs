@@ -1,0 +1,256 @@
+//! What the virtual users of one shard share.
+
+use crate::clock::Clock;
+use crate::control::Control;
+use crate::coordinator::{Message, ShardMessage};
+use crate::error::Failure;
+use crate::meter::Meter;
+use crate::open_loop::{Admitted, OpenLoop};
+use crate::plan::{ConnectPlan, OnError, Protocol};
+use crate::poller::Poller;
+use crate::ramp::Ramp;
+use crate::record::Connected;
+use crate::timers::Timers;
+use crossbeam_channel::Sender;
+use loadstone_measure::Nanos;
+use loadstone_workload::{Catalogue, Params};
+use std::sync::Arc;
+
+/// Events in flight when the window ends are finished, but not for longer than this.
+const LONGEST_DRAIN: Nanos = Nanos::from_millis(5_000);
+
+/// What is the same for all shards of a step.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) control: Arc<Control>,
+    pub(crate) clock: Clock,
+    pub(crate) catalogue: Arc<Catalogue>,
+    pub(crate) protocol: Protocol,
+    pub(crate) on_error: OnError,
+    pub(crate) connect: ConnectPlan,
+    /// When the window begins, since the load began.
+    pub(crate) window_begins: Nanos,
+    /// How long a user of a closed loop thinks between two events.
+    pub(crate) think: Nanos,
+}
+
+/// Where a shard is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Users are logging in. Next: `Loading` when all shards' users are, or `Over` when stopped.
+    Connecting,
+    /// Events become due. Next: `Draining` when the stop rule or the coordinator says so.
+    Loading,
+    /// Events in flight are finished. Next: `Over` when none is left, or it takes too long.
+    Draining {
+        until: Nanos,
+    },
+    Over,
+}
+
+pub(crate) struct Core {
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) poller: Poller,
+    pub(crate) meter: Meter,
+    pub(crate) timers: Timers,
+    pub(crate) ramp: Ramp,
+    /// Where events are due by a schedule of their own.
+    pub(crate) open: Option<OpenLoop>,
+    pub(crate) stage: Stage,
+    /// Users with an event in flight, or that are rolling one back.
+    pub(crate) busy: u64,
+    /// What is known of the connections before the load begins.
+    pub(crate) connected: Connected,
+    /// The command about to be sent; kept so that no event allocates.
+    pub(crate) command: Vec<u8>,
+    pub(crate) params: Params,
+    /// When the poller last told of something.
+    pub(crate) woken: Nanos,
+    /// Users whose sockets may hold more, but others shall have their turn first.
+    pub(crate) again: Vec<u32>,
+    /// The stop rule's last event is claimed.
+    pub(crate) exhausted: bool,
+    shard: usize,
+    messages: Sender<ShardMessage>,
+    /// When the load began, on the step's clock.
+    began: Nanos,
+    /// When the meter's interval ends, on the step's clock.
+    next_cut: Nanos,
+}
+
+/// What a shard begins with.
+pub(crate) struct Parts {
+    pub(crate) meter: Meter,
+    pub(crate) ramp: Ramp,
+    pub(crate) open: Option<OpenLoop>,
+}
+
+impl Core {
+    pub(crate) fn new(
+        settings: Arc<Settings>,
+        parts: Parts,
+        shard: usize,
+        messages: Sender<ShardMessage>,
+    ) -> std::io::Result<Self> {
+        Ok(Self {
+            settings,
+            poller: Poller::new()?,
+            meter: parts.meter,
+            timers: Timers::default(),
+            ramp: parts.ramp,
+            open: parts.open,
+            stage: Stage::Connecting,
+            busy: 0,
+            connected: Connected::default(),
+            command: Vec::with_capacity(4096),
+            params: Params::default(),
+            woken: Nanos::ZERO,
+            again: Vec::new(),
+            exhausted: false,
+            shard,
+            messages,
+            began: Nanos::ZERO,
+            next_cut: Nanos::MAX,
+        })
+    }
+
+    /// The time; intervals that have ended by it are handed over first, so that what is counted
+    /// next belongs to the interval of its own time.
+    pub(crate) fn now(&mut self) -> Nanos {
+        let now = self.settings.clock.now();
+        if now >= self.next_cut {
+            self.cut_intervals(now);
+        }
+        now
+    }
+
+    /// An instant as seconds of the run count it.
+    pub(crate) fn since_begin(&self, now: Nanos) -> Nanos {
+        now.since(self.began)
+    }
+
+    pub(crate) fn is_loading(&self) -> bool {
+        self.stage == Stage::Loading
+    }
+
+    pub(crate) fn begin_load(&mut self, at: Nanos) {
+        self.began = at;
+        self.stage = Stage::Loading;
+        self.meter.begin();
+        self.next_cut = at + self.meter.next_tick();
+        if let Some(open) = &mut self.open {
+            open.begin(at);
+        }
+    }
+
+    /// Events of the open loop that are due before `until` wait from now on, or are skipped.
+    pub(crate) fn admit_due(&mut self, until: Nanos) {
+        while self.next_due() < until {
+            let due = self.next_due();
+            if !self.claim_event(due) {
+                return;
+            }
+            self.meter.became_due();
+            if let Some(open) = &mut self.open
+                && open.admit() == Admitted::Skipped
+            {
+                self.meter.event_skipped();
+            }
+        }
+    }
+
+    /// When the next event of the open loop is due; never in a closed loop, and when none may begin.
+    fn next_due(&self) -> Nanos {
+        match &self.open {
+            Some(open) if self.is_loading() && !self.exhausted => open.next_due(),
+            _ => Nanos::MAX,
+        }
+    }
+
+    /// No event begins any more: those that wait are skipped.
+    fn give_up_waiting(&mut self) {
+        while self.open.as_mut().and_then(OpenLoop::take_waiting).is_some() {
+            self.meter.event_skipped();
+        }
+    }
+
+    /// Whether the stop rule lets one more event begin.
+    pub(crate) fn claim_event(&mut self, now: Nanos) -> bool {
+        if self.since_begin(now) < self.settings.window_begins {
+            return true;
+        }
+        let claimed = self.settings.control.claim_event();
+        self.exhausted |= !claimed;
+        claimed
+    }
+
+    /// No event begins any more; what is in flight is finished.
+    pub(crate) fn drain(&mut self, now: Nanos) {
+        self.admit_due(now.min(self.began + self.meter.next_tick()));
+        let interval = self.meter.cut(self.since_begin(now));
+        self.send(Message::Interval(Box::new(interval)));
+        self.meter.drain();
+        self.next_cut = Nanos::MAX;
+        self.stage = Stage::Draining { until: now + LONGEST_DRAIN };
+        self.give_up_waiting();
+    }
+
+    /// The shard's last word.
+    pub(crate) fn finish(&mut self) {
+        match self.stage {
+            Stage::Draining { .. } => {
+                let now = self.settings.clock.now();
+                let interval = self.meter.cut(self.since_begin(now));
+                self.send(Message::Interval(Box::new(interval)));
+            }
+            // Nothing but this interval tells why a step failed before it began.
+            Stage::Connecting if !self.meter.connect_failures().is_empty() => {
+                self.meter.drain();
+                let interval = self.meter.cut(Nanos::ZERO);
+                self.send(Message::Interval(Box::new(interval)));
+            }
+            _ => {}
+        }
+        self.stage = Stage::Over;
+    }
+
+    /// The step cannot go on. The coordinator stops all shards.
+    pub(crate) fn fail(&mut self, failure: Failure) {
+        self.send(Message::Failed(failure));
+    }
+
+    pub(crate) fn send(&self, message: Message) {
+        // The coordinator outlives the shards; were it gone, nobody would be left to tell.
+        drop(self.messages.send(ShardMessage { shard: self.shard, message }));
+    }
+
+    /// The next moment at which something must be done even if no socket is ready.
+    pub(crate) fn deadline(&self, now: Nanos) -> Nanos {
+        let drained = match self.stage {
+            Stage::Draining { until } => until,
+            _ => Nanos::MAX,
+        };
+        if !self.again.is_empty() {
+            return now;
+        }
+        let alarm = self.timers.next().unwrap_or(Nanos::MAX);
+        // An hour is long enough to be no cost, and keeps the timer's arithmetic small.
+        let idle = now + Nanos::from_millis(3_600_000);
+        self.next_cut.min(drained).min(alarm).min(self.next_due()).min(idle)
+    }
+
+    fn cut_intervals(&mut self, now: Nanos) {
+        let elapsed = self.since_begin(now);
+        while self.meter.next_tick() <= elapsed && !self.meter.is_last() {
+            let tick = self.meter.next_tick();
+            self.admit_due(self.began + tick);
+            let interval = self.meter.cut(tick);
+            self.send(Message::Interval(Box::new(interval)));
+        }
+        if self.meter.is_last() && self.meter.next_tick() <= elapsed {
+            self.drain(now);
+        } else {
+            self.next_cut = self.began + self.meter.next_tick();
+        }
+    }
+}

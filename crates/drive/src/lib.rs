@@ -1,0 +1,40 @@
+//! Drives load: a thread per shard, an epoll loop in each, any number of virtual users on it.
+//!
+//! [`Plan`] says what to do and [`Drive`] does it; [`LoadPlan`](load::LoadPlan) and
+//! [`Load`](load::Load) fill tables. What happens comes as [`Record`]s. The crate knows no Python,
+//! no file and no report.
+
+mod clock;
+mod connecting;
+mod connection;
+mod control;
+mod coordinator;
+mod core;
+mod drive;
+mod endpoint;
+mod error;
+pub mod load;
+mod loss;
+mod merge;
+mod meter;
+mod open_loop;
+mod opening;
+mod outages;
+mod outbox;
+mod pacing;
+mod plan;
+mod poller;
+mod ramp;
+pub mod record;
+mod run_queue;
+mod shard;
+mod ticks;
+mod timers;
+mod tls;
+mod transport;
+mod user;
+
+pub use drive::{Drive, Heard};
+pub use error::{Failure, FailureKind, PlanError};
+pub use plan::Plan;
+pub use record::Record;

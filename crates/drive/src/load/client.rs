@@ -1,0 +1,262 @@
+//! A connection that waits for each answer, for the loader's threads.
+
+use crate::clock::Clock;
+use crate::connection::Connection;
+use crate::control::Control;
+use crate::endpoint::Endpoint;
+use crate::error::{Failure, FailureKind, os_text};
+use crate::loss::ends_connection;
+use crate::opening::{Advance, Opening};
+use crate::plan::ConnectPlan;
+use crate::poller::Interest;
+use crate::transport::Received;
+use loadstone_measure::Nanos;
+use loadstone_wire::{
+    Completion, Expect, Reply, Row, write_local_infile_data, write_local_infile_end, write_query,
+};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::BorrowedFd;
+use socket2::SockRef;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a wait may last before we look whether we shall stop.
+const BREATH: Duration = Duration::from_millis(200);
+const BUFFER: usize = 64 * 1024;
+/// What answers of administration may hold at most.
+const MOST_ROW_BYTES: usize = 1 << 20;
+
+/// Why something was not done.
+#[derive(Debug)]
+pub(super) enum Halt {
+    /// It was asked to stop.
+    Stopped,
+    Failed(Failure),
+}
+
+impl Halt {
+    /// Whether the connection is gone, so that a new one may help.
+    pub(super) fn is_loss(&self) -> bool {
+        self.errno().is_some_and(|errno| matches!(errno, 2006 | 2013) || ends_connection(errno))
+    }
+
+    pub(super) fn errno(&self) -> Option<u16> {
+        match self {
+            Self::Stopped => None,
+            Self::Failed(failure) => failure.errno,
+        }
+    }
+}
+
+pub(super) struct Client {
+    connection: Connection,
+    control: Arc<Control>,
+    buffer: Vec<u8>,
+}
+
+impl Client {
+    /// Connects, trying again as the plan says.
+    pub(super) fn connect(
+        endpoint: &Arc<Endpoint>,
+        plan: &ConnectPlan,
+        control: &Arc<Control>,
+    ) -> Result<Self, Halt> {
+        let (mut attempt, mut address, mut refused) = (0, 0, 0);
+        loop {
+            match Self::connect_once(endpoint, address, plan, control) {
+                Err(Halt::Failed(failure))
+                    if failure.is_refused() && refused + 1 < endpoint.address_count() =>
+                {
+                    refused += 1;
+                }
+                Err(Halt::Failed(failure)) if failure.may_pass() && attempt < plan.retries => {
+                    pause(plan.backoff(attempt), control)?;
+                    attempt += 1;
+                    refused = 0;
+                }
+                other => return other,
+            }
+            address += 1;
+        }
+    }
+
+    fn connect_once(
+        endpoint: &Arc<Endpoint>,
+        address: usize,
+        plan: &ConnectPlan,
+        control: &Arc<Control>,
+    ) -> Result<Self, Halt> {
+        let clock = Clock::start();
+        let deadline = Nanos::from_seconds(plan.timeout_s);
+        let mut buffer = vec![0; BUFFER];
+        let opening = Opening::begin(endpoint.clone(), address, deadline).map_err(Halt::Failed)?;
+        let mut opening = Box::new(opening);
+        loop {
+            wait_for(opening.fd(), opening.wanted_interest());
+            match opening.advance(&mut buffer).map_err(Halt::Failed)? {
+                Advance::Open(opened) => {
+                    let connection = opened.connection;
+                    take_its_time(connection.fd()).map_err(|error| lost(&os_text(&error), ""))?;
+                    return Ok(Self { connection, control: control.clone(), buffer });
+                }
+                Advance::Pending(pending) => opening = pending,
+            }
+            if control.stop_wanted() {
+                return Err(Halt::Stopped);
+            }
+            if clock.now() >= deadline {
+                let text = format!("no connection within {} s", plan.timeout_s);
+                return Err(Halt::Failed(Failure::new(FailureKind::TimedOut, Some(110), text)));
+            }
+        }
+    }
+
+    /// Sends a statement and waits for the whole answer.
+    pub(super) fn query(&mut self, sql: &str) -> Result<Completion, Halt> {
+        let mut command = Vec::with_capacity(sql.len() + 8);
+        write_query(&mut command, sql.as_bytes());
+        self.send(&command, sql)?;
+        match self.answer()? {
+            Reply::Done(completion) => Ok(completion),
+            other => Err(refused(other, sql)),
+        }
+    }
+
+    /// The rows of a small result set, each value as text.
+    pub(super) fn rows(&mut self, sql: &str) -> Result<Vec<Row>, Halt> {
+        self.connection.reader.keep_rows(MOST_ROW_BYTES);
+        self.query(sql)?;
+        Ok(self.connection.reader.take_rows())
+    }
+
+    /// One number, the first value of the first row.
+    pub(super) fn number(&mut self, sql: &str) -> Result<Option<u64>, Halt> {
+        let rows = self.rows(sql)?;
+        let first = rows.into_iter().next().and_then(|row| row.into_iter().next().flatten());
+        Ok(first.and_then(|text| String::from_utf8_lossy(&text).parse().ok()))
+    }
+
+    /// Runs LOAD DATA LOCAL; `produce` appends the next piece of the file, nothing at its end.
+    pub(super) fn load_local(
+        &mut self,
+        sql: &str,
+        mut produce: impl FnMut(&mut Vec<u8>),
+    ) -> Result<Completion, Halt> {
+        let mut command = Vec::new();
+        write_query(&mut command, sql.as_bytes());
+        self.connection.reader.allow_local_infile(true);
+        self.send(&command, sql)?;
+        let asked = self.answer();
+        self.connection.reader.allow_local_infile(false);
+        match asked? {
+            Reply::LocalInfile { .. } => {}
+            other => return Err(refused(other, sql)),
+        }
+        let mut sequence = self.connection.reader.next_sequence();
+        command.clear();
+        while write_local_infile_data(&mut command, &mut sequence, &mut produce) {
+            self.send_more(&command)?;
+            command.clear();
+        }
+        write_local_infile_end(&mut command, &mut sequence);
+        self.send_more(&command)?;
+        match self.answer()? {
+            Reply::Done(completion) => Ok(completion),
+            other => Err(refused(other, sql)),
+        }
+    }
+
+    pub(super) fn quit(self) {
+        self.connection.quit();
+    }
+
+    fn send(&mut self, command: &[u8], sql: &str) -> Result<(), Halt> {
+        self.connection
+            .send(command, Expect::Query)
+            .map_err(|error| lost(&os_text(&error), sql))?;
+        self.flush()
+    }
+
+    fn send_more(&mut self, bytes: &[u8]) -> Result<(), Halt> {
+        self.connection.send_more(bytes).map_err(|error| lost(&os_text(&error), ""))?;
+        self.flush()
+    }
+
+    /// A socket that blocks takes everything, unless the server does not read for a while.
+    fn flush(&mut self) -> Result<(), Halt> {
+        while self.connection.has_unsent() {
+            if self.control.stop_wanted() {
+                return Err(Halt::Stopped);
+            }
+            self.connection.flush().map_err(|error| lost(&os_text(&error), ""))?;
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self) -> Result<Reply, Halt> {
+        loop {
+            match self.connection.receive(&mut self.buffer) {
+                Ok(Received::Bytes { count, .. }) => {
+                    let bytes = self.buffer.get(..count).unwrap_or_default();
+                    let fed = self.connection.reader.feed(bytes);
+                    let (_, reply) =
+                        fed.map_err(|error| Halt::Failed(Failure::from_wire(&error)))?;
+                    if let Some(reply) = reply {
+                        return Ok(reply);
+                    }
+                }
+                Ok(Received::Nothing) if self.control.stop_wanted() => return Err(Halt::Stopped),
+                Ok(Received::Nothing) => {}
+                Ok(Received::End) => return Err(lost("the server closed the connection", "")),
+                Err(error) => return Err(lost(&os_text(&error), "")),
+            }
+        }
+    }
+}
+
+/// Waits for the socket, for a breath at most. A wait that fails is followed by a call that says why.
+fn wait_for(fd: BorrowedFd<'_>, interest: Interest) {
+    let flags = match interest {
+        Interest::Read | Interest::Arrival => PollFlags::IN,
+        Interest::ReadAndWrite => PollFlags::IN | PollFlags::OUT,
+    };
+    let breath = Timespec { tv_sec: 0, tv_nsec: BREATH.subsec_nanos().into() };
+    let _ = poll(&mut [PollFd::new(&fd, flags)], Some(&breath));
+}
+
+/// From here on calls block, for a breath at most.
+fn take_its_time(fd: BorrowedFd<'_>) -> std::io::Result<()> {
+    let socket = SockRef::from(&fd);
+    socket.set_read_timeout(Some(BREATH))?;
+    socket.set_write_timeout(Some(BREATH))?;
+    socket.set_nonblocking(false)
+}
+
+/// Waits, unless it is time to stop.
+pub(super) fn pause(span: Duration, control: &Control) -> Result<(), Halt> {
+    let end = std::time::Instant::now() + span;
+    while std::time::Instant::now() < end {
+        if control.stop_wanted() {
+            return Err(Halt::Stopped);
+        }
+        std::thread::sleep(BREATH.min(end.saturating_duration_since(std::time::Instant::now())));
+    }
+    Ok(())
+}
+
+fn refused(reply: Reply, sql: &str) -> Halt {
+    let shown: String = sql.chars().take(120).collect();
+    Halt::Failed(match reply {
+        Reply::Failed(error) => Failure::from_server(&error).during(shown),
+        _ => Failure::new(FailureKind::Protocol, Some(2027), "an answer to something else"),
+    })
+}
+
+fn lost(text: &str, sql: &str) -> Halt {
+    let failure = Failure::new(FailureKind::Unreachable, Some(2013), text);
+    Halt::Failed(if sql.is_empty() {
+        failure
+    } else {
+        failure.during(sql.chars().take(120).collect())
+    })
+}

@@ -1,0 +1,229 @@
+//! A load from its first to its last statement.
+
+use super::client::{Client, Halt, pause};
+use super::method::{Rows, choose};
+use super::range::{Range, interleave};
+use super::{LoadEnd, LoadPhase, LoadPlan, Method, Progress, tables, workers};
+use crate::clock::{Clock, thread_cpu};
+use crate::control::Control;
+use crate::endpoint::Endpoint;
+use crate::error::{Failure, FailureKind};
+use crate::plan::ConnectPlan;
+use crate::record::{EndReason, Record};
+use crossbeam_channel::Sender;
+use loadstone_measure::Nanos;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often progress is told.
+const TELL_EVERY: Duration = Duration::from_millis(200);
+
+/// How long a server that was lost in the middle of a load is waited for.
+const LONGEST_OUTAGE: Duration = Duration::from_secs(60);
+
+/// What the load's threads share.
+pub(super) struct Job {
+    pub(super) plan: LoadPlan,
+    pub(super) control: Arc<Control>,
+    endpoint: Arc<Endpoint>,
+    rows: Rows,
+    method: Method,
+    clock: Clock,
+    cpu_ns: AtomicU64,
+    rows_there: AtomicU64,
+    rows_loaded: AtomicU64,
+    tables_done: AtomicU64,
+    phase: Mutex<LoadPhase>,
+    over: AtomicBool,
+}
+
+/// Runs a load and tells of it; the last record is always the end.
+pub(super) fn run(plan: LoadPlan, control: &Arc<Control>, records: &Sender<Record>) {
+    let clock = Clock::start();
+    let end = match Job::new(plan, control, clock) {
+        Err(halt) => end_of(Err(halt), None, clock),
+        Ok(job) => {
+            let result = std::thread::scope(|scope| {
+                scope.spawn(|| job.tell_progress(records));
+                let result = catch_unwind(AssertUnwindSafe(|| job.carry_out()));
+                job.over.store(true, Ordering::Release);
+                result.unwrap_or_else(|_| Err(Halt::Failed(bug())))
+            });
+            end_of(result, Some(&job), clock)
+        }
+    };
+    // Nobody listens any more: then nobody wants to know.
+    drop(records.send(Record::LoadEnd(end)));
+}
+
+fn bug() -> Failure {
+    let text = "the loader panicked; this is a bug of Loadstone";
+    Failure::new(FailureKind::Internal, None, text)
+}
+
+fn end_of(result: Result<(), Halt>, job: Option<&Job>, clock: Clock) -> LoadEnd {
+    let (reason, error) = match result {
+        Ok(()) => (EndReason::Finished, None),
+        Err(Halt::Stopped) => (EndReason::Stopped, None),
+        Err(Halt::Failed(failure)) => (EndReason::Failed, Some(failure)),
+    };
+    let count =
+        |field: fn(&Job) -> &AtomicU64| job.map_or(0, |job| field(job).load(Ordering::Relaxed));
+    LoadEnd {
+        reason,
+        error,
+        seconds: clock.now().seconds(),
+        rows: count(|job| &job.rows_there),
+        rows_loaded: count(|job| &job.rows_loaded),
+        method: job.map_or(Method::Infile, |job| job.method),
+        cpu_us: (count(|job| &job.cpu_ns) + thread_cpu().0) / 1_000,
+    }
+}
+
+impl Job {
+    fn new(plan: LoadPlan, control: &Arc<Control>, clock: Clock) -> Result<Self, Halt> {
+        let endpoint = Endpoint::resolve(0, &plan.target, &plan.session).map_err(Halt::Failed)?;
+        let endpoint = Arc::new(endpoint.for_loading());
+        let mut client = Client::connect(&endpoint, &plan.connect, control)?;
+        let method = choose(plan.method, &mut client)?;
+        client.quit();
+        let source = plan.layout.rows(plan.seed).map_err(|error| {
+            Halt::Failed(Failure::new(FailureKind::Plan, None, error.to_string()))
+        })?;
+        Ok(Self {
+            rows: Rows { layout: plan.layout.clone(), source },
+            plan,
+            control: control.clone(),
+            endpoint,
+            method,
+            clock,
+            cpu_ns: AtomicU64::new(0),
+            rows_there: AtomicU64::new(0),
+            rows_loaded: AtomicU64::new(0),
+            tables_done: AtomicU64::new(0),
+            phase: Mutex::new(LoadPhase::Tables),
+            over: AtomicBool::new(false),
+        })
+    }
+
+    /// A connection as the loader wants it.
+    pub(super) fn connect(&self) -> Result<Client, Halt> {
+        let mut client = Client::connect(&self.endpoint, &self.plan.connect, &self.control)?;
+        // The rows are known to be unique and to refer to nothing.
+        client.query("SET SESSION unique_checks = 0, foreign_key_checks = 0")?;
+        Ok(client)
+    }
+
+    /// The same, after a loss: a server that went away under the load is waited for.
+    pub(super) fn connect_again(&self) -> Result<Client, Halt> {
+        let began = Instant::now();
+        loop {
+            match self.connect() {
+                Err(Halt::Failed(failure))
+                    if failure.may_pass() && began.elapsed() < LONGEST_OUTAGE =>
+                {
+                    pause(ConnectPlan::LONGEST_BACKOFF, &self.control)?;
+                }
+                other => return other,
+            }
+        }
+    }
+
+    pub(super) fn add_cpu(&self, cpu: Nanos) {
+        self.cpu_ns.fetch_add(cpu.0, Ordering::Relaxed);
+    }
+
+    fn carry_out(&self) -> Result<(), Halt> {
+        let tables: Vec<u32> = (1..=self.plan.layout.tables).collect();
+        let missing = self.prepare_tables(&tables)?;
+        self.begin(LoadPhase::Rows);
+        self.load_rows(&missing)?;
+        let layout = &self.plan.layout;
+        self.begin(LoadPhase::Indexes);
+        self.with_tables(&tables, |client, table| tables::index(client, layout, table))?;
+        self.begin(LoadPhase::Verify);
+        self.with_tables(&tables, |client, table| tables::verify(client, layout, table))
+    }
+
+    fn prepare_tables(&self, tables: &[u32]) -> Result<Vec<Range>, Halt> {
+        let layout = &self.plan.layout;
+        let missing: Mutex<Vec<Vec<Range>>> = Mutex::new(Vec::new());
+        self.with_tables(tables, |client, table| {
+            let ranges = tables::prepare(client, layout, table)?;
+            let rows: u64 = ranges.iter().map(|range| range.rows()).sum();
+            self.rows_there.fetch_add(layout.rows_per_table() - rows, Ordering::Relaxed);
+            if let Ok(mut missing) = missing.lock() {
+                missing.push(ranges);
+            }
+            Ok(())
+        })?;
+        let mut missing = missing.into_inner().unwrap_or_default();
+        missing.sort_by_key(|ranges| ranges.first().map(|range| range.table));
+        Ok(interleave(missing))
+    }
+
+    fn load_rows(&self, missing: &[Range]) -> Result<(), Halt> {
+        let tried = Mutex::new(std::collections::BTreeSet::new());
+        workers::for_each(self, missing, |client, range| {
+            let first_try = tried
+                .lock()
+                .map(|mut tried| tried.insert((range.table, range.first)))
+                .unwrap_or(false);
+            let layout = &self.plan.layout;
+            // A range that was tried before may be there in full or in part.
+            if first_try || !range.clear_unless_full(client, layout)? {
+                self.rows.load(client, range, self.method)?;
+            }
+            self.rows_there.fetch_add(range.rows(), Ordering::Relaxed);
+            self.rows_loaded.fetch_add(range.rows(), Ordering::Relaxed);
+            Ok(())
+        })
+    }
+
+    fn with_tables(
+        &self,
+        tables: &[u32],
+        work: impl Fn(&mut Client, u32) -> Result<(), Halt> + Sync,
+    ) -> Result<(), Halt> {
+        workers::for_each(self, tables, |client, table| {
+            work(client, table)?;
+            self.tables_done.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        })
+    }
+
+    fn begin(&self, phase: LoadPhase) {
+        self.tables_done.store(0, Ordering::Relaxed);
+        if let Ok(mut current) = self.phase.lock() {
+            *current = phase;
+        }
+    }
+
+    fn tell_progress(&self, records: &Sender<Record>) {
+        let step = Duration::from_millis(50);
+        let mut waited = Duration::ZERO;
+        while !self.over.load(Ordering::Acquire) {
+            std::thread::sleep(step);
+            waited += step;
+            if waited >= TELL_EVERY {
+                waited = Duration::ZERO;
+                drop(records.send(Record::Progress(self.progress())));
+            }
+        }
+    }
+
+    fn progress(&self) -> Progress {
+        let layout = &self.plan.layout;
+        Progress {
+            seconds: self.clock.now().seconds(),
+            rows: self.rows_there.load(Ordering::Relaxed),
+            rows_total: layout.rows_per_table() * u64::from(layout.tables),
+            phase: self.phase.lock().map_or(LoadPhase::Tables, |phase| *phase),
+            tables_done: self.tables_done.load(Ordering::Relaxed),
+            method: self.method,
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! How the rows of one range travel.
+
+use super::client::{Client, Halt};
+use super::range::Range;
+use super::{Method, MethodWish};
+use crate::error::{Failure, FailureKind};
+use loadstone_workload::LoadLayout;
+use loadstone_workload::layout::RowSource;
+
+/// A piece of LOAD DATA's file, or of an INSERT statement: far below any `max_allowed_packet`.
+const PIECE: usize = 256 * 1024;
+
+/// ER_DUP_ENTRY. LOAD DATA LOCAL leaves such a row out and says nothing.
+const ROW_EXISTS: u16 = 1062;
+
+/// What is the same for all rows of a load.
+#[derive(Debug)]
+pub(super) struct Rows {
+    pub(super) layout: LoadLayout,
+    pub(super) source: RowSource,
+}
+
+/// Asks the server whether it lets LOAD DATA LOCAL through.
+pub(super) fn choose(wish: MethodWish, client: &mut Client) -> Result<Method, Halt> {
+    if wish == MethodWish::Insert {
+        return Ok(Method::Insert);
+    }
+    if client.number("SELECT @@GLOBAL.local_infile")? == Some(1) {
+        return Ok(Method::Infile);
+    }
+    if wish == MethodWish::Auto {
+        return Ok(Method::Insert);
+    }
+    let text = "the server does not let LOAD DATA LOCAL through (local_infile is OFF)";
+    Err(Halt::Failed(Failure::new(FailureKind::NotSupported, Some(3948), text)))
+}
+
+impl Rows {
+    /// Loads one range, which is empty, in one transaction.
+    ///
+    /// A statement whose connection was lost, or that was given up, may still be under way at the
+    /// server, and then its rows come between: the range is loaded once more.
+    pub(super) fn load(
+        &self,
+        client: &mut Client,
+        range: Range,
+        method: Method,
+    ) -> Result<(), Halt> {
+        match self.try_load(client, range, method) {
+            Ok(loaded) if loaded == range.rows() => return Ok(()),
+            Ok(_) => {}
+            Err(halt) if halt.errno() == Some(ROW_EXISTS) => {
+                client.query("ROLLBACK")?;
+            }
+            Err(halt) => return Err(halt),
+        }
+        range.clear(client, &self.layout)?;
+        let loaded = self.try_load(client, range, method)?;
+        if loaded == range.rows() {
+            return Ok(());
+        }
+        let name = self.layout.table_name(range.table);
+        let text = format!(
+            "{name}: {loaded} of the {} rows {} to {} were taken by the server",
+            range.rows(),
+            range.first,
+            range.last
+        );
+        Err(Halt::Failed(Failure::new(FailureKind::StatementFailed, None, text)))
+    }
+
+    /// How many rows the server took.
+    fn try_load(&self, client: &mut Client, range: Range, method: Method) -> Result<u64, Halt> {
+        match method {
+            Method::Infile => self.load_by_infile(client, range),
+            Method::Insert => self.load_by_insert(client, range),
+        }
+    }
+
+    fn load_by_infile(&self, client: &mut Client, range: Range) -> Result<u64, Halt> {
+        let sql = format!(
+            "LOAD DATA LOCAL INFILE 'loadstone' INTO TABLE {} CHARACTER SET binary ({})",
+            self.layout.table_name(range.table),
+            self.layout.columns()
+        );
+        let mut next = range.first;
+        let completion = client.load_local(&sql, |piece| {
+            while piece.len() < PIECE && next <= range.last {
+                self.source.write_row_tsv(range.table, next, piece);
+                next += 1;
+            }
+        })?;
+        Ok(completion.affected_rows)
+    }
+
+    fn load_by_insert(&self, client: &mut Client, range: Range) -> Result<u64, Halt> {
+        client.query("BEGIN")?;
+        let name = self.layout.table_name(range.table);
+        let head = format!("INSERT INTO {name} ({}) VALUES ", self.layout.columns());
+        let mut loaded = 0;
+        let mut next = range.first;
+        let mut sql = Vec::new();
+        while next <= range.last {
+            sql.clear();
+            sql.extend_from_slice(head.as_bytes());
+            while sql.len() < PIECE && next <= range.last {
+                if sql.len() > head.len() {
+                    sql.push(b',');
+                }
+                self.source.write_row_sql(range.table, next, &mut sql);
+                next += 1;
+            }
+            // Rows are made of digits, so the statement is text.
+            loaded += client.query(&String::from_utf8_lossy(&sql))?.affected_rows;
+        }
+        client.query("COMMIT")?;
+        Ok(loaded)
+    }
+}

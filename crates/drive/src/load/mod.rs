@@ -1,0 +1,171 @@
+//! Bulk loading: makes the tables of a layout and fills them, in parallel over tables and inside
+//! one, with LOAD DATA LOCAL where the server lets it and with INSERT where not.
+//!
+//! It can be stopped at any time and taken up again: ranges of ids that are there in full are kept,
+//! ranges that are there in part are emptied and loaded again. The same seed gives the same rows.
+
+mod client;
+mod job;
+mod method;
+mod range;
+mod tables;
+mod workers;
+
+use crate::control::Control;
+use crate::drive::{Heard, hear};
+use crate::error::{Failure, PlanError};
+use crate::plan::{ConnectPlan, SessionPlan, TargetPlan, check_connect};
+use crate::record::{EndReason, Record};
+use crossbeam_channel::{Receiver, unbounded};
+use loadstone_workload::LoadLayout;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What to load and how; the format is documented in `docs/engine.md`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoadPlan {
+    /// The database.
+    pub target: TargetPlan,
+    /// Which tables with what in them.
+    pub layout: LoadLayout,
+    /// How many connections load at the same time.
+    pub parallel: u32,
+    /// By which statement.
+    pub method: MethodWish,
+    /// The same seed gives the same rows.
+    pub seed: u64,
+    /// How connections are opened.
+    pub connect: ConnectPlan,
+    /// What each connection is told first.
+    pub session: SessionPlan,
+}
+
+/// By which statement rows are wanted to travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MethodWish {
+    /// LOAD DATA LOCAL when the server lets it, else INSERT.
+    Auto,
+    /// LOAD DATA LOCAL or nothing.
+    Infile,
+    /// INSERT with many rows.
+    Insert,
+}
+
+/// By which statement rows travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Method {
+    /// LOAD DATA LOCAL.
+    Infile,
+    /// INSERT with many rows.
+    Insert,
+}
+
+/// What is being done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LoadPhase {
+    /// Tables are made, or looked at when they exist.
+    Tables,
+    /// Rows travel.
+    Rows,
+    /// Secondary indexes are made.
+    Indexes,
+    /// Rows are counted.
+    Verify,
+}
+
+/// See [`Record::Progress`].
+#[derive(Clone, Debug, Serialize)]
+pub struct Progress {
+    /// Since the load's begin.
+    pub seconds: f64,
+    /// Rows that are there, those found there included.
+    pub rows: u64,
+    /// Rows that will be there.
+    pub rows_total: u64,
+    /// What is being done.
+    pub phase: LoadPhase,
+    /// Tables with which this phase is done.
+    pub tables_done: u64,
+    /// By which statement rows travel.
+    pub method: Method,
+}
+
+/// The last record of a load.
+#[derive(Clone, Debug, Serialize)]
+pub struct LoadEnd {
+    /// How.
+    pub reason: EndReason,
+    /// Why, when it failed.
+    pub error: Option<Failure>,
+    /// How long it took.
+    pub seconds: f64,
+    /// Rows that are there.
+    pub rows: u64,
+    /// Rows that this load brought.
+    pub rows_loaded: u64,
+    /// By which statement.
+    pub method: Method,
+    /// CPU time of the loader's threads.
+    pub cpu_us: u64,
+}
+
+impl LoadPlan {
+    /// Reads and checks a plan.
+    ///
+    /// # Errors
+    /// One line that names the key.
+    pub fn from_json(text: &str) -> Result<Self, PlanError> {
+        let mut plan: Self = serde_json::from_str(text).map_err(PlanError::from_json)?;
+        plan.layout.check().map_err(|error| PlanError::new(error.to_string()))?;
+        check_connect(&plan.connect)?;
+        plan.session.check()?;
+        if plan.parallel == 0 || plan.parallel > 1024 {
+            return Err(PlanError::new("parallel: 1 to 1024"));
+        }
+        Ok(plan)
+    }
+}
+
+/// Loading that is under way.
+#[derive(Debug)]
+pub struct Load {
+    control: Arc<Control>,
+    records: Receiver<Record>,
+}
+
+impl Load {
+    /// Begins and returns at once; what goes wrong comes as the end record.
+    ///
+    /// # Errors
+    /// The operating system refuses threads.
+    pub fn start(plan: LoadPlan) -> std::io::Result<Self> {
+        let control = Arc::new(Control::new(0, None, plan.parallel)?);
+        let (sender, records) = unbounded();
+        let shared = control.clone();
+        std::thread::Builder::new()
+            .name("loader".to_owned())
+            .spawn(move || job::run(plan, &shared, &sender))?;
+        Ok(Self { control, records })
+    }
+
+    /// The next record, or what there is to say instead after `timeout`.
+    pub fn next(&self, timeout: Duration) -> Heard {
+        hear(&self.records, timeout)
+    }
+
+    /// Asks for an end: ranges under way are finished, long statements are given up.
+    pub fn stop(&self) {
+        self.control.stop();
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        self.control.stop();
+    }
+}

@@ -1,0 +1,68 @@
+//! The tables themselves: making them, their indexes, and counting what is in them.
+
+use super::client::{Client, Halt};
+use super::range::Range;
+use crate::error::{Failure, FailureKind};
+use loadstone_workload::LoadLayout;
+
+/// ER_TABLE_EXISTS_ERROR.
+const TABLE_EXISTS: u16 = 1050;
+/// ER_DUP_KEYNAME.
+const INDEX_EXISTS: u16 = 1061;
+
+/// Makes the table, or looks at the one that is there; says which ranges are missing.
+pub(super) fn prepare(
+    client: &mut Client,
+    layout: &LoadLayout,
+    table: u32,
+) -> Result<Vec<Range>, Halt> {
+    let ranges = Range::of_table(layout, table);
+    match client.query(&layout.create_table_sql(table)) {
+        Ok(_) => return Ok(ranges),
+        Err(halt) if halt.errno() == Some(TABLE_EXISTS) => {}
+        Err(halt) => return Err(halt),
+    }
+    refuse_rows_beyond(client, layout, table)?;
+    let mut missing = Vec::new();
+    for range in ranges {
+        if !range.clear_unless_full(client, layout)? {
+            missing.push(range);
+        }
+    }
+    Ok(missing)
+}
+
+/// A larger table is somebody's work: it is neither cut down nor added to.
+fn refuse_rows_beyond(client: &mut Client, layout: &LoadLayout, table: u32) -> Result<(), Halt> {
+    let (name, id) = (layout.table_name(table), layout.id_column());
+    let wanted = layout.rows_per_table();
+    match client.number(&format!("SELECT MAX({id}) FROM {name}"))? {
+        Some(last) if last > wanted => {
+            let text = format!("{name} has rows up to {last} where {wanted} were asked for");
+            Err(Halt::Failed(Failure::new(FailureKind::StatementFailed, None, text)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Makes the secondary index, where the layout has one and it is not there yet.
+pub(super) fn index(client: &mut Client, layout: &LoadLayout, table: u32) -> Result<(), Halt> {
+    let Some(sql) = layout.create_index_sql(table) else { return Ok(()) };
+    match client.query(&sql) {
+        Err(halt) if halt.errno() == Some(INDEX_EXISTS) => Ok(()),
+        other => other.map(drop),
+    }
+}
+
+/// Counts the rows.
+pub(super) fn verify(client: &mut Client, layout: &LoadLayout, table: u32) -> Result<(), Halt> {
+    let name = layout.table_name(table);
+    let there = client.number(&format!("SELECT COUNT(*) FROM {name}"))?;
+    let wanted = layout.rows_per_table();
+    if there == Some(wanted) {
+        return Ok(());
+    }
+    let there = there.map_or_else(|| "an unknown number of".to_owned(), |rows| rows.to_string());
+    let text = format!("{name} has {there} rows where {wanted} were asked for");
+    Err(Halt::Failed(Failure::new(FailureKind::StatementFailed, None, text)))
+}

@@ -1,0 +1,51 @@
+//! How connections end.
+
+use crate::error::{FailureKind, os_text};
+use loadstone_wire::{ServerError, WireError};
+
+/// Why a connection was lost, in the field's numbers.
+#[derive(Debug)]
+pub(crate) struct Loss {
+    pub(crate) errno: u16,
+    pub(crate) message: String,
+}
+
+impl Loss {
+    pub(crate) fn closed() -> Self {
+        Self { errno: 2013, message: "the server closed the connection".to_owned() }
+    }
+
+    pub(crate) fn from_io(error: &std::io::Error) -> Self {
+        Self { errno: 2013, message: os_text(error) }
+    }
+
+    pub(crate) fn from_server(error: &ServerError) -> Self {
+        Self { errno: error.errno, message: error.message.clone() }
+    }
+
+    pub(crate) fn garbled(message: String) -> Self {
+        Self { errno: 2027, message }
+    }
+
+    /// A server that shuts down, or kills a session, says so without being asked.
+    pub(crate) fn from_wire(error: &WireError) -> Self {
+        match error {
+            WireError::Server(server) => Self::from_server(server),
+            other => Self::garbled(other.to_string()),
+        }
+    }
+
+    pub(crate) fn kind(&self) -> FailureKind {
+        match self.errno {
+            2027 => FailureKind::Protocol,
+            _ => FailureKind::Unreachable,
+        }
+    }
+}
+
+/// After these the server closes the connection: shutdown in progress, connection killed,
+/// disconnected for inactivity (MySQL 8.0.24+), aborted by the network. Not 1153, a statement above
+/// `max_allowed_packet`: the server closes after it, but it is the statement that failed.
+pub(crate) fn ends_connection(errno: u16) -> bool {
+    matches!(errno, 1053 | 1927 | 4031 | 1152 | 1154..=1161 | 1184)
+}

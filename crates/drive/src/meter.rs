@@ -1,0 +1,397 @@
+//! What one shard counts, interval by interval.
+
+use crate::clock::thread_cpu;
+use crate::endpoint::Endpoint;
+use crate::record::{Counts, FirstError, PhaseName, TargetCounts};
+use crate::run_queue::RunQueue;
+use crate::ticks::Ticks;
+use loadstone_measure::{Latency, LatencyRecorder, Nanos, Tally};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Events started later than this count as late.
+const LATE: Nanos = Nanos(1_000_000);
+
+/// How many error numbers are told apart in an interval.
+const MOST_ERROR_NUMBERS: usize = 64;
+/// What stands for all others.
+const ANY_OTHER_ERROR: u16 = 0;
+
+/// What a statement turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    Read,
+    Write,
+    Other,
+}
+
+/// What an event waited for between its due time and its begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HeldBy {
+    /// A user was free: nothing but us.
+    Generator,
+    /// All users had an event in flight, or no connection.
+    Users,
+}
+
+/// The recorders of one interval.
+#[derive(Debug, Default)]
+pub(crate) struct Latencies<T> {
+    pub(crate) response: T,
+    pub(crate) service: T,
+    pub(crate) read: T,
+    pub(crate) write: T,
+    pub(crate) other: T,
+    /// Start minus due, whatever the reason.
+    pub(crate) late: T,
+    /// The same of events for which a user was free.
+    pub(crate) dispatch: T,
+    pub(crate) held: T,
+    pub(crate) errors: BTreeMap<u16, T>,
+}
+
+/// Users connected on this shard changed to so many.
+#[derive(Clone, Debug)]
+pub(crate) struct Connectivity {
+    pub(crate) at: Nanos,
+    /// Users without a connection.
+    pub(crate) down: u64,
+    /// Why, when it was a loss.
+    pub(crate) reason: Option<String>,
+}
+
+/// One interval of one shard. Times are since the load began.
+#[derive(Debug)]
+pub(crate) struct Interval {
+    pub(crate) index: u64,
+    pub(crate) phase: PhaseName,
+    pub(crate) from: Nanos,
+    pub(crate) to: Nanos,
+    pub(crate) tally: Tally,
+    pub(crate) counts: Counts,
+    pub(crate) errors: BTreeMap<u16, u64>,
+    pub(crate) connect_failures: BTreeMap<u16, u64>,
+    pub(crate) targets: Vec<TargetCounts>,
+    pub(crate) latencies: Latencies<Latency>,
+    pub(crate) first_errors: Vec<FirstError>,
+    pub(crate) connectivity: Vec<Connectivity>,
+    pub(crate) cpu: Nanos,
+    /// How long the thread was ready to run and did not; `None` where the kernel does not tell.
+    pub(crate) run_delay: Option<Nanos>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Meter {
+    pub(crate) tally: Tally,
+    pub(crate) counts: Counts,
+    ticks: Ticks,
+    targets: Vec<TargetCounts>,
+    errors: BTreeMap<u16, u64>,
+    connect_failures: BTreeMap<u16, u64>,
+    /// Those of them that the record of the connected users has.
+    told_connect_failures: BTreeMap<u16, u64>,
+    /// The same by target.
+    told_by_target: Vec<u64>,
+    latencies: Latencies<LatencyRecorder>,
+    /// Response times that are service times as well: of events that began when they were due and
+    /// were never begun anew. Nearly all, in a closed loop: counted once, and merged at the end of
+    /// the interval.
+    punctual: LatencyRecorder,
+    /// Events that began exactly when they were due.
+    punctual_starts: u64,
+    first_errors: Vec<FirstError>,
+    seen_errors: BTreeSet<u16>,
+    connectivity: Vec<Connectivity>,
+    down: u64,
+    cpu_before: Nanos,
+    run_queue: RunQueue,
+}
+
+impl Meter {
+    pub(crate) fn new(ticks: Ticks, targets: usize) -> Self {
+        Self {
+            tally: Tally::default(),
+            counts: Counts::default(),
+            ticks,
+            targets: vec![TargetCounts::default(); targets],
+            errors: BTreeMap::new(),
+            connect_failures: BTreeMap::new(),
+            told_connect_failures: BTreeMap::new(),
+            told_by_target: Vec::new(),
+            latencies: Latencies::default(),
+            punctual: LatencyRecorder::default(),
+            punctual_starts: 0,
+            first_errors: Vec::new(),
+            seen_errors: BTreeSet::new(),
+            connectivity: Vec::new(),
+            down: 0,
+            cpu_before: Nanos(0),
+            run_queue: RunQueue::default(),
+        }
+    }
+
+    /// The load begins: what connecting took was said before. A failure since then was not.
+    pub(crate) fn begin(&mut self) {
+        self.cpu_before = thread_cpu();
+        self.run_queue = RunQueue::of_this_thread();
+        self.counts = Counts::default();
+        for (errno, told) in std::mem::take(&mut self.told_connect_failures) {
+            if let Some(count) = self.connect_failures.get_mut(&errno) {
+                *count -= told;
+            }
+        }
+        self.connect_failures.retain(|_, count| *count > 0);
+        for (target, told) in self.targets.iter_mut().zip(std::mem::take(&mut self.told_by_target))
+        {
+            target.connect_failures -= told;
+        }
+    }
+
+    /// When the current interval ends, since the load began.
+    pub(crate) fn next_tick(&self) -> Nanos {
+        self.ticks.next()
+    }
+
+    /// Whether the window ends with the current interval.
+    pub(crate) fn is_last(&self) -> bool {
+        self.ticks.is_last()
+    }
+
+    pub(crate) fn statement(&mut self, class: Class, target: usize, latency: Nanos) {
+        match class {
+            Class::Read => {
+                self.counts.reads += 1;
+                self.latencies.read.record(latency);
+            }
+            Class::Write => {
+                self.counts.writes += 1;
+                self.latencies.write.record(latency);
+            }
+            Class::Other => {
+                self.counts.other += 1;
+                self.latencies.other.record(latency);
+            }
+        }
+        self.target(target).queries += 1;
+    }
+
+    /// An event's time has come.
+    pub(crate) fn became_due(&mut self) {
+        self.tally.became_due();
+        self.counts.due += 1;
+    }
+
+    /// An event begins, `lateness` after it was due.
+    pub(crate) fn event_started(&mut self, lateness: Nanos, held_by: HeldBy) {
+        self.tally.start();
+        if lateness == Nanos::ZERO {
+            self.punctual_starts += 1;
+            return;
+        }
+        self.latencies.late.record(lateness);
+        if held_by == HeldBy::Generator {
+            self.latencies.dispatch.record(lateness);
+        }
+        if lateness > LATE {
+            self.counts.late += 1;
+        }
+    }
+
+    pub(crate) fn event_succeeded(&mut self, target: usize, response: Nanos, service: Nanos) {
+        self.tally.succeed();
+        self.counts.events += 1;
+        if response == service {
+            self.punctual.record(response);
+        } else {
+            self.latencies.response.record(response);
+            self.latencies.service.record(service);
+        }
+        self.target(target).events += 1;
+    }
+
+    /// An answer that had come was looked at so much later: others were before it.
+    pub(crate) fn held(&mut self, span: Nanos) {
+        self.latencies.held.record(span);
+    }
+
+    pub(crate) fn event_failed(&mut self) {
+        self.tally.fail();
+        self.counts.failed += 1;
+    }
+
+    /// An event was due and did not begin before the step's end.
+    pub(crate) fn event_skipped(&mut self) {
+        self.tally.skip();
+        self.counts.skipped += 1;
+    }
+
+    /// An attempt at an event ended by an error, `latency` after it was begun.
+    pub(crate) fn error(&mut self, errno: u16, target: usize, latency: Nanos) {
+        // A histogram each: a server that thinks up numbers must not take all our memory.
+        let known = self.errors.contains_key(&errno) || self.errors.len() < MOST_ERROR_NUMBERS;
+        let errno = if known { errno } else { ANY_OTHER_ERROR };
+        *self.errors.entry(errno).or_default() += 1;
+        self.latencies.errors.entry(errno).or_default().record(latency);
+        self.target(target).errors += 1;
+    }
+
+    /// Keeps the server's words for the first error of each number.
+    pub(crate) fn first_error(&mut self, errno: u16, describe: impl FnOnce() -> FirstError) {
+        if self.seen_errors.insert(errno) {
+            self.first_errors.push(describe());
+        }
+    }
+
+    pub(crate) fn connect_failed(&mut self, errno: u16, target: usize) {
+        *self.connect_failures.entry(errno).or_default() += 1;
+        self.target(target).connect_failures += 1;
+    }
+
+    pub(crate) fn connect_failures(&self) -> &BTreeMap<u16, u64> {
+        &self.connect_failures
+    }
+
+    /// The same, for the record of the connected users.
+    pub(crate) fn tell_connect_failures(&mut self) -> BTreeMap<u16, u64> {
+        self.told_connect_failures = self.connect_failures.clone();
+        self.told_by_target = self.targets.iter().map(|target| target.connect_failures).collect();
+        self.connect_failures.clone()
+    }
+
+    pub(crate) fn user_up(&mut self, endpoint: &Endpoint) {
+        self.target(endpoint.index).users += 1;
+    }
+
+    /// A connection was lost before the load.
+    pub(crate) fn user_gone(&mut self, endpoint: &Endpoint) {
+        let users = &mut self.target(endpoint.index).users;
+        *users = users.saturating_sub(1);
+    }
+
+    /// The load begins, and this user has lost its connection again.
+    pub(crate) fn user_missing(&mut self, at: Nanos) {
+        self.down += 1;
+        let reason = Some("lost before the load began".to_owned());
+        self.connectivity.push(Connectivity { at, down: self.down, reason });
+    }
+
+    /// A connection was lost under load.
+    pub(crate) fn user_lost(&mut self, at: Nanos, endpoint: &Arc<Endpoint>, reason: String) {
+        self.down += 1;
+        self.user_gone(endpoint);
+        self.connectivity.push(Connectivity { at, down: self.down, reason: Some(reason) });
+    }
+
+    /// A lost connection is there again.
+    pub(crate) fn user_back(&mut self, at: Nanos, endpoint: &Arc<Endpoint>) {
+        self.down = self.down.saturating_sub(1);
+        self.counts.reconnects += 1;
+        self.target(endpoint.index).users += 1;
+        self.connectivity.push(Connectivity { at, down: self.down, reason: None });
+    }
+
+    /// Ends the current interval at `at`.
+    pub(crate) fn cut(&mut self, at: Nanos) -> Interval {
+        let cpu = thread_cpu();
+        let span = self.ticks.cut(at);
+        let interval = Interval {
+            index: span.index,
+            phase: span.phase,
+            from: span.from,
+            to: span.to,
+            tally: self.tally,
+            counts: std::mem::take(&mut self.counts),
+            errors: std::mem::take(&mut self.errors),
+            connect_failures: std::mem::take(&mut self.connect_failures),
+            targets: self.targets.clone(),
+            latencies: self.take_latencies(),
+            first_errors: std::mem::take(&mut self.first_errors),
+            connectivity: std::mem::take(&mut self.connectivity),
+            cpu: cpu - self.cpu_before,
+            run_delay: self.run_queue.take_delay(),
+        };
+        self.cpu_before = cpu;
+        for target in &mut self.targets {
+            *target = TargetCounts { users: target.users, ..TargetCounts::default() };
+        }
+        interval
+    }
+
+    /// What comes now belongs to no figure.
+    pub(crate) fn drain(&mut self) {
+        self.ticks.drain();
+    }
+
+    fn take_latencies(&mut self) -> Latencies<Latency> {
+        let now = &mut self.latencies;
+        let punctual_starts = std::mem::take(&mut self.punctual_starts);
+        now.late.record_many(Nanos::ZERO, punctual_starts);
+        now.dispatch.record_many(Nanos::ZERO, punctual_starts);
+        let punctual = self.punctual.take();
+        now.response.merge(&punctual);
+        now.service.merge(&punctual);
+        Latencies {
+            response: now.response.take(),
+            service: now.service.take(),
+            read: now.read.take(),
+            write: now.write.take(),
+            other: now.other.take(),
+            late: now.late.take(),
+            dispatch: now.dispatch.take(),
+            held: now.held.take(),
+            errors: std::mem::take(&mut now.errors)
+                .into_iter()
+                .map(|(errno, mut recorder)| (errno, recorder.take()))
+                .collect(),
+        }
+    }
+
+    fn target(&mut self, index: usize) -> &mut TargetCounts {
+        &mut self.targets[index]
+    }
+}
+
+#[cfg(test)]
+mod cost;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loadstone_workload::stop::StopRule;
+
+    fn meter() -> Meter {
+        Meter::new(Ticks::new(&StopRule::Time { warmup_s: 0.0, duration_s: 9.0 }), 2)
+    }
+
+    #[test]
+    fn a_failed_connect_is_told_once_also_one_between_the_telling_and_the_load() {
+        let mut meter = meter();
+        meter.connect_failed(1040, 1);
+        assert_eq!(meter.tell_connect_failures(), BTreeMap::from([(1040, 1)]));
+        meter.connect_failed(2013, 1);
+        meter.begin();
+        let interval = meter.cut(Nanos::from_millis(1_000));
+        assert_eq!(interval.connect_failures, BTreeMap::from([(2013, 1)]));
+        assert_eq!(interval.targets[1].connect_failures, 1);
+    }
+
+    #[test]
+    fn a_user_that_is_missing_when_the_load_begins_is_down_until_it_comes() {
+        let mut meter = meter();
+        meter.begin();
+        meter.user_missing(Nanos::ZERO);
+        meter.user_missing(Nanos::ZERO);
+        let down: Vec<u64> = meter.cut(Nanos(1)).connectivity.iter().map(|c| c.down).collect();
+        assert_eq!(down, [1, 2]);
+    }
+
+    #[test]
+    fn an_event_that_never_began_keeps_the_law() {
+        let mut meter = meter();
+        meter.became_due();
+        meter.event_skipped();
+        let interval = meter.cut(Nanos(1));
+        assert!(interval.tally.balances());
+        assert_eq!((interval.tally.waiting, interval.counts.skipped), (0, 1));
+    }
+}

@@ -1,0 +1,93 @@
+//! Open loop: events become due by the schedule, wait in a queue, and are taken by users that are free.
+
+use loadstone_measure::Nanos;
+use loadstone_workload::arrival::OpenSchedule;
+use std::collections::VecDeque;
+
+/// The events of one shard that are due and have not begun, and the users that could begin one.
+#[derive(Debug)]
+pub(crate) struct OpenLoop {
+    schedule: OpenSchedule,
+    /// When the load began, on the step's clock.
+    began: Nanos,
+    /// When the waiting events were due, oldest first.
+    waiting: VecDeque<Nanos>,
+    /// How many may wait; what comes beyond is skipped, so that no overload takes all our memory.
+    most_waiting: usize,
+    /// Users that stood idle when they were put here, longest first; some may have lost their
+    /// connection since.
+    free: VecDeque<u32>,
+}
+
+/// What became of an event when its time came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Admitted {
+    /// It waits for a user.
+    Waits,
+    /// Too many wait already.
+    Skipped,
+}
+
+impl OpenLoop {
+    pub(crate) fn new(schedule: OpenSchedule, most_waiting: usize) -> Self {
+        let (waiting, free) = (VecDeque::new(), VecDeque::new());
+        Self { schedule, began: Nanos::ZERO, waiting, most_waiting, free }
+    }
+
+    pub(crate) fn begin(&mut self, at: Nanos) {
+        self.began = at;
+    }
+
+    /// When the next event is due, on the step's clock.
+    pub(crate) fn next_due(&self) -> Nanos {
+        self.began + self.schedule.next()
+    }
+
+    /// The next event's time has come.
+    pub(crate) fn admit(&mut self) -> Admitted {
+        let due = self.next_due();
+        self.schedule.advance();
+        if self.waiting.len() >= self.most_waiting {
+            return Admitted::Skipped;
+        }
+        self.waiting.push_back(due);
+        Admitted::Waits
+    }
+
+    /// The event that has waited longest.
+    pub(crate) fn take_waiting(&mut self) -> Option<Nanos> {
+        self.waiting.pop_front()
+    }
+
+    pub(crate) fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// The user that has been free longest.
+    pub(crate) fn take_free(&mut self) -> Option<u32> {
+        self.free.pop_front()
+    }
+
+    pub(crate) fn put_free(&mut self, user: u32) {
+        self.free.push_back(user);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loadstone_workload::arrival::{Gaps, RateCurve};
+
+    #[test]
+    fn beyond_the_backlog_events_are_skipped_and_the_oldest_goes_first() {
+        let curve = RateCurve::new(1000.0, None, Nanos::ZERO);
+        let mut open = OpenLoop::new(OpenSchedule::new(curve, Gaps::Even, 0, 0, 1), 2);
+        open.begin(Nanos::from_millis(100));
+        let admitted: Vec<_> = (0..3).map(|_| open.admit()).collect();
+        assert_eq!(admitted, [Admitted::Waits, Admitted::Waits, Admitted::Skipped]);
+        assert_eq!(open.next_due(), Nanos::from_millis(103));
+        assert_eq!(open.take_waiting(), Some(Nanos::from_millis(100)));
+        assert_eq!(open.take_waiting(), Some(Nanos::from_millis(101)));
+        assert!(!open.has_waiting());
+    }
+}

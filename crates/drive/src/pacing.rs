@@ -1,0 +1,126 @@
+//! When a user's events begin: after its last one in a closed loop; in an open loop when one waits.
+
+use crate::core::Core;
+use crate::meter::HeldBy;
+use crate::timers::Alarm;
+use crate::user::{Activity, Link, User};
+use loadstone_measure::Nanos;
+
+impl User {
+    /// The load begins at `at`; it may take a while until all users' turns have come.
+    pub(crate) fn begin(&mut self, core: &mut Core, at: Nanos) {
+        self.attempt = 0;
+        if !matches!(self.link, Link::Open(_)) {
+            core.meter.user_missing(core.since_begin(at));
+        }
+        let now = core.now();
+        if core.open.is_some() {
+            self.schedule(core, now);
+        } else {
+            self.becomes_due(core, at, now);
+        }
+        self.watch(core);
+    }
+
+    /// The user is free: which event is its next one?
+    pub(crate) fn schedule(&mut self, core: &mut Core, now: Nanos) {
+        self.activity = Activity::Resting;
+        if !core.is_loading() {
+            return;
+        }
+        if core.open.is_some() {
+            return self.take_waiting(core, now);
+        }
+        let think = core.settings.think;
+        if think > Nanos::ZERO {
+            self.think(core, now + think);
+        } else {
+            self.becomes_due(core, now, now);
+        }
+    }
+
+    pub(crate) fn think(&mut self, core: &mut Core, due: Nanos) {
+        self.activity = Activity::Thinking { due };
+        core.timers.set(due, self.index, Alarm::Due);
+    }
+
+    pub(crate) fn has_thought(&mut self, core: &mut Core, due: Nanos, now: Nanos) {
+        self.activity = Activity::Resting;
+        if core.open.is_some() {
+            self.schedule(core, now);
+        } else {
+            self.becomes_due(core, due, now);
+        }
+    }
+
+    /// An event of the open loop is due, and this user is first in the row of the free ones.
+    pub(crate) fn called(&mut self, core: &mut Core) {
+        self.in_row = false;
+        if !matches!((&self.link, &self.activity), (Link::Open(_), Activity::Resting)) {
+            return;
+        }
+        let now = core.now();
+        if let Some(due) = core.open.as_mut().and_then(|open| open.take_waiting()) {
+            self.start(core, due, now, HeldBy::Generator);
+        }
+        self.watch(core);
+    }
+
+    /// A connection is there again.
+    pub(crate) fn reconnected(&mut self, core: &mut Core, now: Nanos) {
+        if !core.is_loading() {
+            return;
+        }
+        match self.activity {
+            Activity::Waiting { due } => self.start(core, due, now, HeldBy::Users),
+            Activity::Resting if core.open.is_some() => self.schedule(core, now),
+            _ => {}
+        }
+    }
+
+    /// The step ends: an event that is due and has no connection does not begin any more.
+    pub(crate) fn give_up_waiting(&mut self, core: &mut Core) {
+        if matches!(self.activity, Activity::Waiting { .. }) {
+            self.activity = Activity::Resting;
+            core.meter.event_skipped();
+        }
+    }
+
+    /// Whether an event of this user is due or in flight.
+    pub(crate) fn has_event(&self) -> bool {
+        matches!(self.activity, Activity::Waiting { .. } | Activity::Busy(_))
+    }
+
+    /// Open loop: the event that has waited longest, or a place in the row of the free users.
+    fn take_waiting(&mut self, core: &mut Core, now: Nanos) {
+        let Some(open) = &mut core.open else { return };
+        if !matches!(self.link, Link::Open(_)) {
+            return;
+        }
+        if let Some(due) = open.take_waiting() {
+            self.start(core, due, now, HeldBy::Users);
+        } else if !self.in_row {
+            self.in_row = true;
+            open.put_free(self.index);
+        }
+    }
+
+    /// Closed loop: the user's next event.
+    fn becomes_due(&mut self, core: &mut Core, due: Nanos, now: Nanos) {
+        if !core.is_loading() || !core.claim_event(now) {
+            return;
+        }
+        core.meter.became_due();
+        if matches!(self.link, Link::Open(_)) {
+            self.start(core, due, now, HeldBy::Generator);
+        } else {
+            self.activity = Activity::Waiting { due };
+        }
+    }
+
+    fn start(&mut self, core: &mut Core, due: Nanos, now: Nanos, held_by: HeldBy) {
+        core.meter.event_started(now - due, held_by);
+        core.busy += 1;
+        self.begin_attempt(core, due, now);
+    }
+}

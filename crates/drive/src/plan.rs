@@ -1,0 +1,315 @@
+//! What is asked of the engine: one JSON document, checked once, then frozen.
+//!
+//! The format is documented in `docs/engine.md`; unknown keys are errors.
+
+use crate::error::PlanError;
+use loadstone_measure::hlog;
+use loadstone_workload::arrival::Arrival;
+use loadstone_workload::stop::StopRule;
+use loadstone_workload::{Workload, WorkloadSpec};
+use serde::Deserialize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// One step: a workload at one concurrency against one or several targets.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// The databases under test; virtual users are dealt out to them in turn.
+    pub targets: Vec<TargetPlan>,
+    /// What each virtual user does.
+    pub workload: WorkloadSpec,
+    /// Prepared statements or the text protocol.
+    pub protocol: Protocol,
+    /// How many virtual users there are.
+    pub concurrency: u32,
+    /// When events are due.
+    pub arrival: Arrival,
+    /// When the step is over.
+    pub stop: StopRule,
+    /// How connections are opened.
+    pub connect: ConnectPlan,
+    /// What each connection is told before its first event.
+    pub session: SessionPlan,
+    /// What an error of the server means.
+    pub on_error: OnError,
+    /// How many event loops share the virtual users.
+    pub shards: u32,
+    /// The same seed gives each virtual user the same keys.
+    pub seed: u64,
+    /// What the step's lines in the latency log begin with.
+    pub tag: String,
+}
+
+/// A database under test.
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TargetPlan {
+    /// Host name or address; not used when there is a socket.
+    pub host: String,
+    /// TCP port.
+    pub port: u16,
+    /// Path of a unix socket; wins over host and port.
+    pub socket: Option<PathBuf>,
+    /// Who logs in.
+    pub user: String,
+    /// With what; never shown.
+    pub password: String,
+    /// The schema.
+    pub database: Option<String>,
+    /// Encryption.
+    pub tls: TlsPlan,
+    /// PEM file of the server's RSA key, for caching_sha2_password without TLS.
+    pub server_public_key: Option<PathBuf>,
+}
+
+impl std::fmt::Debug for TargetPlan {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}@{}", self.user, self.endpoint())
+    }
+}
+
+impl TargetPlan {
+    /// The place as a person writes it: `host:port` or the socket's path.
+    pub fn endpoint(&self) -> String {
+        match &self.socket {
+            Some(path) => path.display().to_string(),
+            None if self.host.contains(':') => format!("[{}]:{}", self.host, self.port),
+            None => format!("{}:{}", self.host, self.port),
+        }
+    }
+}
+
+/// Encryption of one target's connections.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TlsPlan {
+    /// How much is asked of the server.
+    pub mode: TlsMode,
+    /// PEM file of the authorities that may have signed the server's certificate.
+    pub ca: Option<PathBuf>,
+    /// PEM file of the client's certificate.
+    pub cert: Option<PathBuf>,
+    /// PEM file of the client's key.
+    pub key: Option<PathBuf>,
+}
+
+/// The field's five modes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TlsMode {
+    /// Never encrypted.
+    Disabled,
+    /// Encrypted over TCP where the server offers it.
+    #[default]
+    Preferred,
+    /// Encrypted or nothing; the certificate is not checked.
+    Required,
+    /// As `Required`, and the certificate is signed by the given authority.
+    VerifyCa,
+    /// As `VerifyCa`, and it was made out for this host.
+    VerifyIdentity,
+}
+
+/// More sockets than a host has ports for one target.
+const MOST_USERS: u32 = 1_000_000;
+
+/// How statements travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    /// COM_STMT_EXECUTE, each statement prepared at its first use.
+    Prepared,
+    /// COM_QUERY with literals in place.
+    Text,
+}
+
+/// How connections are opened: servers fail under a storm of a thousand connects.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConnectPlan {
+    /// How many may be under way at once, over all shards.
+    pub at_once: u32,
+    /// How long one attempt may take, login included.
+    pub timeout_s: f64,
+    /// How often one connection is tried again before the load has begun.
+    pub retries: u32,
+    /// The first wait between two attempts; it doubles up to one second.
+    pub backoff_s: f64,
+}
+
+impl ConnectPlan {
+    /// The longest wait between two attempts.
+    pub const LONGEST_BACKOFF: Duration = Duration::from_secs(1);
+
+    /// The shortest: without any, a server that refuses would cost the whole processor.
+    pub const SHORTEST_BACKOFF: Duration = Duration::from_millis(1);
+
+    /// How long to wait before attempt number `attempt` (the first is 0).
+    pub fn backoff(&self, attempt: u32) -> Duration {
+        let doubled = self.backoff_s * f64::from(2_u32.saturating_pow(attempt.min(16)));
+        Duration::from_secs_f64(doubled.min(Self::LONGEST_BACKOFF.as_secs_f64()))
+            .max(Self::SHORTEST_BACKOFF)
+    }
+}
+
+/// What each connection is told after its login.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SessionPlan {
+    /// Statements to send as they are, in this order.
+    pub init_sql: Vec<String>,
+    /// `READ COMMITTED` and the like.
+    pub isolation: Option<String>,
+    /// Character set of the connection, `utf8mb4` when none is given.
+    pub charset: Option<String>,
+}
+
+const ISOLATION_LEVELS: [&str; 4] =
+    ["READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"];
+
+/// Character sets that fit in the login packet's one byte, with a collation of each.
+const CHARSETS: [(&str, u8); 8] = [
+    ("utf8mb4", 45),
+    ("utf8mb3", 33),
+    ("utf8", 33),
+    ("latin1", 8),
+    ("binary", 63),
+    ("ascii", 11),
+    ("gbk", 28),
+    ("big5", 1),
+];
+
+impl SessionPlan {
+    /// The statements to send after the login.
+    pub fn statements(&self) -> Vec<String> {
+        let charset = self
+            .charset
+            .iter()
+            .filter(|name| login_collation(name).is_none())
+            .map(|name| format!("SET NAMES '{name}'"));
+        let isolation = self
+            .isolation
+            .iter()
+            .map(|level| format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"));
+        charset.chain(isolation).chain(self.init_sql.iter().cloned()).collect()
+    }
+
+    /// The collation that the login asks for.
+    pub fn collation(&self) -> u8 {
+        self.charset.as_deref().and_then(login_collation).unwrap_or(45)
+    }
+
+    pub(crate) fn check(&mut self) -> Result<(), PlanError> {
+        if let Some(level) = &mut self.isolation {
+            *level = level.replace('-', " ").to_uppercase();
+            if !ISOLATION_LEVELS.contains(&level.as_str()) {
+                return Err(PlanError::new(format!(
+                    "session.isolation: '{level}' is not one of {}",
+                    ISOLATION_LEVELS.join(", ")
+                )));
+            }
+        }
+        match &self.charset {
+            Some(name) if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric()) => {
+                Err(PlanError::new(format!("session.charset: '{name}' is not a character set")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn login_collation(charset: &str) -> Option<u8> {
+    CHARSETS.iter().find(|(name, _)| name.eq_ignore_ascii_case(charset)).map(|(_, id)| *id)
+}
+
+/// What an error packet means for the event it came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnError {
+    /// Deadlock, lock wait timeout and changed record begin the event anew; others end the step.
+    Restart,
+    /// Every error is counted, and the next event begins.
+    Continue,
+    /// Every error ends the step.
+    Stop,
+}
+
+impl OnError {
+    /// Whether this error begins the event anew: 1213 deadlock, 1205 lock wait timeout,
+    /// 1020 record has changed since it was last read.
+    pub fn restarts(self, errno: u16) -> bool {
+        self == Self::Restart && matches!(errno, 1213 | 1205 | 1020)
+    }
+}
+
+impl Plan {
+    /// Reads and checks a plan.
+    ///
+    /// # Errors
+    /// One line that names the key.
+    pub fn from_json(text: &str) -> Result<Self, PlanError> {
+        let mut plan: Self = serde_json::from_str(text).map_err(PlanError::from_json)?;
+        plan.check()?;
+        Ok(plan)
+    }
+
+    /// The workload, ready to make virtual users.
+    ///
+    /// # Errors
+    /// An unknown workload or option.
+    pub fn build_workload(&self) -> Result<Workload, PlanError> {
+        Workload::from_spec(&self.workload).map_err(|error| PlanError::new(error.to_string()))
+    }
+
+    fn check(&mut self) -> Result<(), PlanError> {
+        let refuse = |text: &str| Err(PlanError::new(text));
+        if self.targets.is_empty() {
+            return refuse("targets: at least one is needed");
+        }
+        if self.concurrency == 0 {
+            return refuse("concurrency: at least 1 virtual user is needed");
+        }
+        if self.concurrency > MOST_USERS {
+            return refuse("concurrency: at most 1000000 virtual users");
+        }
+        if self.shards == 0 || self.shards > 1024 {
+            return refuse("shards: 1 to 1024");
+        }
+        hlog::check_tag(&self.tag).map_err(|error| PlanError::new(format!("tag: {error}")))?;
+        check_connect(&self.connect)?;
+        self.arrival.check().map_err(|error| PlanError::new(error.to_string()))?;
+        self.stop.check().map_err(|error| PlanError::new(error.to_string()))?;
+        self.shards = self.shards.min(self.concurrency);
+        self.session.check()?;
+        self.build_workload().map(drop)
+    }
+}
+
+pub(crate) fn check_connect(connect: &ConnectPlan) -> Result<(), PlanError> {
+    if connect.at_once == 0 {
+        return Err(PlanError::new("connect.at_once: at least 1"));
+    }
+    if !(connect.timeout_s > 0.0 && connect.timeout_s <= 3600.0) {
+        return Err(PlanError::new("connect.timeout_s: more than 0, at most 3600"));
+    }
+    if !(connect.backoff_s >= 0.0 && connect.backoff_s <= 3600.0) {
+        return Err(PlanError::new("connect.backoff_s: 0 to 3600"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_up_to_a_second_and_are_never_nothing() {
+        let plan = |backoff_s| ConnectPlan { at_once: 1, timeout_s: 1.0, retries: 0, backoff_s };
+        let pauses = [0, 1, 2, 3, 4, 99].map(|attempt| plan(0.1).backoff(attempt).as_millis());
+        assert_eq!(pauses, [100, 200, 400, 800, 1000, 1000]);
+        assert_eq!(plan(0.0).backoff(0), ConnectPlan::SHORTEST_BACKOFF);
+        assert_eq!(plan(0.0).backoff(u32::MAX), ConnectPlan::SHORTEST_BACKOFF);
+        assert_eq!(plan(3600.0).backoff(u32::MAX), ConnectPlan::LONGEST_BACKOFF);
+    }
+}

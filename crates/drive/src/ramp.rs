@@ -1,0 +1,95 @@
+//! How many connections are opened at once, over all shards: servers fail under a storm.
+
+use crate::control::Control;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+#[derive(Debug)]
+pub(crate) struct Ramp {
+    control: Arc<Control>,
+    under_way: usize,
+    waiting: VecDeque<u32>,
+}
+
+impl Ramp {
+    pub(crate) fn new(control: Arc<Control>) -> Self {
+        Self { control, under_way: 0, waiting: VecDeque::new() }
+    }
+
+    /// This user wants a connection.
+    pub(crate) fn enqueue(&mut self, user: u32) {
+        self.waiting.push_back(user);
+    }
+
+    /// This user wants one before all others: it has tried already.
+    pub(crate) fn enqueue_first(&mut self, user: u32) {
+        self.waiting.push_front(user);
+    }
+
+    /// The next user whose turn it is. Its attempt is under way until `finished` is called.
+    pub(crate) fn admit(&mut self) -> Option<u32> {
+        if self.waiting.is_empty() || !self.control.take_connect() {
+            return None;
+        }
+        self.under_way += 1;
+        self.waiting.pop_front()
+    }
+
+    /// An attempt has ended, well or badly.
+    pub(crate) fn finished(&mut self) {
+        debug_assert!(self.under_way > 0, "an attempt ended that was not admitted");
+        if self.under_way > 0 {
+            self.under_way -= 1;
+            self.control.give_connect();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+    fn ramps(shards: u32, at_once: u32) -> (Arc<Control>, Vec<Ramp>) {
+        let control = Arc::new(Control::new(shards, None, at_once).expect("descriptors"));
+        let ramps = (0..shards).map(|_| Ramp::new(control.clone())).collect();
+        (control, ramps)
+    }
+
+    fn is_woken(control: &Control, shard: usize) -> bool {
+        let fd = control.wake_fd(shard);
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&at_once)) == Ok(1)
+    }
+
+    #[test]
+    fn no_more_than_so_many_attempts_are_under_way() {
+        let (_, mut ramps) = ramps(1, 2);
+        let ramp = &mut ramps[0];
+        (0..5).for_each(|user| ramp.enqueue(user));
+        assert_eq!([ramp.admit(), ramp.admit(), ramp.admit()], [Some(0), Some(1), None]);
+        ramp.finished();
+        assert_eq!([ramp.admit(), ramp.admit()], [Some(2), None]);
+    }
+
+    #[test]
+    fn the_limit_is_one_for_all_shards_and_who_waits_for_it_is_woken() {
+        let (control, mut ramps) = ramps(3, 1);
+        ramps.iter_mut().for_each(|ramp| ramp.enqueue(7));
+        assert_eq!(ramps[0].admit(), Some(7));
+        assert_eq!(ramps[2].admit(), None);
+        assert!(!is_woken(&control, 2));
+        ramps[0].finished();
+        assert!(is_woken(&control, 2));
+        assert_eq!(ramps[2].admit(), Some(7));
+        assert_eq!(ramps[1].admit(), None);
+    }
+
+    #[test]
+    fn who_has_tried_before_comes_first() {
+        let (_, mut ramps) = ramps(1, 9);
+        ramps[0].enqueue(1);
+        ramps[0].enqueue_first(2);
+        assert_eq!([ramps[0].admit(), ramps[0].admit()], [Some(2), Some(1)]);
+    }
+}

@@ -1,0 +1,243 @@
+//! What the engine says upwards; the format is documented in `docs/engine.md`.
+
+use crate::error::Failure;
+use loadstone_measure::{LatencySummary, Nanos, Tally};
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+
+/// One line of JSON each.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Record {
+    /// All virtual users are logged in; the load begins.
+    Connected(Connected),
+    /// What happened in one second (or what is left of one).
+    Sample(Box<Sample>),
+    /// The first error of a number, with the server's words.
+    Error(FirstError),
+    /// Users were without a connection for a while.
+    Outage(Outage),
+    /// Bulk loading goes on.
+    Progress(crate::load::Progress),
+    /// The last record of a step.
+    End(End),
+    /// The last record of a load.
+    #[serde(rename = "end")]
+    LoadEnd(crate::load::LoadEnd),
+}
+
+/// See [`Record::Connected`].
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Connected {
+    /// How long it took.
+    pub seconds: f64,
+    /// How many are connected.
+    pub users: u64,
+    /// How many of them are encrypted.
+    pub encrypted_users: u64,
+    /// Protocol version and cipher of the first encrypted one.
+    pub tls: Option<String>,
+    /// What the first server called itself.
+    pub server_version: Option<String>,
+    /// Attempts that failed, by errno.
+    pub connect_failures: BTreeMap<u16, u64>,
+}
+
+/// Which part of the step an interval belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PhaseName {
+    /// Before the window.
+    Warmup,
+    /// What is measured.
+    Window,
+    /// Events still in flight after the window; they count in no figure.
+    Drain,
+}
+
+/// See [`Record::Sample`]. Figures are of the interval, but `tally` is cumulative.
+#[derive(Clone, Debug, Serialize)]
+pub struct Sample {
+    /// Part of the step.
+    pub phase: PhaseName,
+    /// Begin, seconds of the run's clock.
+    pub from_s: Seconds,
+    /// End.
+    pub to_s: Seconds,
+    /// Since the load began.
+    pub tally: Tally,
+    /// What happened.
+    pub counts: Counts,
+    /// Errors of statements, by errno.
+    pub errors: BTreeMap<u16, u64>,
+    /// Attempts to connect that failed, by errno.
+    pub connect_failures: BTreeMap<u16, u64>,
+    /// Users connected at the interval's end.
+    pub users: u64,
+    /// The same by target, in the plan's order.
+    pub targets: Vec<TargetCounts>,
+    /// Of events.
+    pub latency_ns: EventLatency,
+    /// The engine's own cost.
+    pub generator: Generator,
+    /// Lines for the latency log.
+    pub hlog: Vec<String>,
+}
+
+/// Response counts from the due time, service from the first statement's send.
+#[derive(Clone, Debug, Serialize)]
+pub struct EventLatency {
+    /// What a user waits.
+    pub response: LatencySummary,
+    /// What the server took.
+    pub service: LatencySummary,
+}
+
+/// Counters of one interval.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Events that succeeded.
+    pub events: u64,
+    /// Events that failed.
+    pub failed: u64,
+    /// Times that an event was begun anew after a deadlock and the like.
+    pub restarts: u64,
+    /// Statements with a result set.
+    pub reads: u64,
+    /// Statements that changed rows.
+    pub writes: u64,
+    /// All other statements.
+    pub other: u64,
+    /// Events whose time has come.
+    pub due: u64,
+    /// Events started more than 1 ms after they were due.
+    pub late: u64,
+    /// Events given up before they were started.
+    pub skipped: u64,
+    /// Connections opened again.
+    pub reconnects: u64,
+    /// From the servers.
+    pub bytes_in: u64,
+    /// To the servers.
+    pub bytes_out: u64,
+}
+
+impl Counts {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.events += other.events;
+        self.failed += other.failed;
+        self.restarts += other.restarts;
+        self.reads += other.reads;
+        self.writes += other.writes;
+        self.other += other.other;
+        self.due += other.due;
+        self.late += other.late;
+        self.skipped += other.skipped;
+        self.reconnects += other.reconnects;
+        self.bytes_in += other.bytes_in;
+        self.bytes_out += other.bytes_out;
+    }
+}
+
+/// What one of several targets did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TargetCounts {
+    /// Events that succeeded there.
+    pub events: u64,
+    /// Statements that succeeded there.
+    pub queries: u64,
+    /// Statements that failed there.
+    pub errors: u64,
+    /// Attempts to connect that failed.
+    pub connect_failures: u64,
+    /// Users connected at the interval's end.
+    pub users: u64,
+}
+
+impl TargetCounts {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.events += other.events;
+        self.queries += other.queries;
+        self.errors += other.errors;
+        self.connect_failures += other.connect_failures;
+        self.users += other.users;
+    }
+}
+
+/// What the engine itself used.
+#[derive(Clone, Debug, Serialize)]
+pub struct Generator {
+    /// CPU time of the shards' threads.
+    pub cpu_us: u64,
+    /// Time that they could have used: shards times the interval.
+    pub wall_us: u64,
+    /// 99th percentile of how late events were started.
+    pub late_ns_p99: Option<u64>,
+    /// The same of events for which a user was free: nobody but the generator held them.
+    pub dispatch_ns_p99: Option<u64>,
+    /// 99th percentile of how long answers that had come waited for the shard to look at them.
+    pub held_ns_p99: Option<u64>,
+    /// Time that the shards' threads were ready to run and others had their cores.
+    pub run_delay_us: Option<u64>,
+    /// How many event loops.
+    pub shards: u32,
+}
+
+/// See [`Record::Error`].
+#[derive(Clone, Debug, Serialize)]
+pub struct FirstError {
+    /// Its number.
+    pub errno: u16,
+    /// The server's words.
+    pub message: String,
+    /// What was sent, parameters as question marks.
+    pub statement: Option<String>,
+}
+
+/// See [`Record::Outage`].
+#[derive(Clone, Debug, Serialize)]
+pub struct Outage {
+    /// The first user lost its connection.
+    pub from_s: Seconds,
+    /// All had one again; `null` when the step ended before.
+    pub to_s: Option<Seconds>,
+    /// The most users that were without at the same time.
+    pub users: u64,
+    /// Why the first one lost it.
+    pub reason: String,
+}
+
+/// How a step or a load ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EndReason {
+    /// As planned.
+    Finished,
+    /// Because it was asked to.
+    Stopped,
+    /// See the error.
+    Failed,
+}
+
+/// See [`Record::End`].
+#[derive(Clone, Debug, Serialize)]
+pub struct End {
+    /// How.
+    pub reason: EndReason,
+    /// Why, when it failed.
+    pub error: Option<Failure>,
+    /// From the load's begin.
+    pub seconds: f64,
+    /// Since the load began.
+    pub tally: Tally,
+}
+
+/// Seconds with a fixed number of digits, so that the journal stays readable.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Seconds(pub Nanos);
+
+impl Serialize for Seconds {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64((self.0.0 / 1_000) as f64 / 1e6)
+    }
+}

@@ -1,0 +1,141 @@
+//! One thread, one event loop, any number of virtual users.
+
+use crate::coordinator::Message;
+use crate::core::{Core, Stage};
+use crate::open_loop::OpenLoop;
+use crate::poller::{Interest, Ready};
+use crate::user::User;
+use loadstone_measure::Nanos;
+
+/// What one read takes from a socket. Shared by all users of the shard, so it may be generous.
+const BUFFER: usize = 256 * 1024;
+
+pub(crate) struct Shard {
+    users: Vec<User>,
+    core: Core,
+    /// Which of the step's shards, for its wake-up descriptor.
+    index: usize,
+    reported: bool,
+}
+
+impl Shard {
+    pub(crate) fn new(index: usize, users: Vec<User>, core: Core) -> Self {
+        Self { users, core, index, reported: false }
+    }
+
+    /// Runs to the step's end.
+    pub(crate) fn run(mut self) -> std::io::Result<()> {
+        let wake_token = self.users.len() as u64;
+        let control = self.core.settings.control.clone();
+        self.core.poller.add(control.wake_fd(self.index), wake_token, Interest::Read)?;
+        for user in &self.users {
+            self.core.ramp.enqueue(user.index);
+        }
+        let mut buffer = vec![0; BUFFER];
+        let mut ready: Vec<Ready> = Vec::new();
+        let mut now = self.core.now();
+        while self.core.stage != Stage::Over {
+            self.open_more();
+            let deadline = self.core.deadline(now);
+            self.core.poller.wait(self.core.settings.clock, now, deadline, &mut ready)?;
+            self.core.woken = self.core.now();
+            self.look_again(&mut ready);
+            for event in &ready {
+                match self.users.get_mut(event.token as usize) {
+                    Some(user) => user.on_ready(&mut self.core, &mut buffer, *event),
+                    None => control.clear_wake(self.index),
+                }
+            }
+            now = self.core.now();
+            self.ring_alarms(now);
+            self.start_due();
+            self.change_stage(now);
+        }
+        self.users.iter_mut().for_each(|user| user.close(&mut self.core));
+        Ok(())
+    }
+
+    /// Users that had more to read than one turn allows.
+    fn look_again(&mut self, ready: &mut Vec<Ready>) {
+        let again = self.core.again.drain(..);
+        ready.extend(again.map(|user| Ready {
+            token: u64::from(user),
+            writable: false,
+            ended: false,
+        }));
+    }
+
+    fn open_more(&mut self) {
+        // After the window, a lost connection is not worth opening again.
+        if !matches!(self.core.stage, Stage::Connecting | Stage::Loading) {
+            return;
+        }
+        while let Some(index) = self.core.ramp.admit() {
+            self.users[index as usize].open(&mut self.core);
+        }
+    }
+
+    fn ring_alarms(&mut self, now: Nanos) {
+        while let Some((index, alarm)) = self.core.timers.pop(now) {
+            // Each has its own time: what the sends before it took is lateness, and is to be seen.
+            let at = self.core.now();
+            self.users[index as usize].on_alarm(&mut self.core, alarm, at);
+        }
+    }
+
+    /// Events of the open loop that are due and have a free user.
+    fn start_due(&mut self) {
+        if self.core.open.is_none() {
+            return;
+        }
+        let now = self.core.now();
+        self.core.admit_due(now + Nanos(1));
+        while let Some(open) = &mut self.core.open
+            && open.has_waiting()
+            && let Some(index) = open.take_free()
+        {
+            self.users[index as usize].called(&mut self.core);
+        }
+    }
+
+    fn change_stage(&mut self, now: Nanos) {
+        let stop = self.core.settings.control.stop_wanted();
+        match self.core.stage {
+            Stage::Connecting if stop => self.core.finish(),
+            Stage::Connecting => self.wait_for_begin(),
+            Stage::Loading if stop || self.is_exhausted() => self.core.drain(now),
+            Stage::Loading | Stage::Draining { .. } | Stage::Over => {}
+        }
+        // Looked at last: no socket becomes ready for a drain that begins with nothing in flight.
+        if let Stage::Draining { until } = self.core.stage
+            && (self.core.busy == 0 || now >= until)
+        {
+            self.users.iter_mut().for_each(|user| user.give_up_waiting(&mut self.core));
+            self.core.finish();
+        }
+    }
+
+    fn wait_for_begin(&mut self) {
+        if !self.reported && self.core.connected.users == self.users.len() as u64 {
+            self.reported = true;
+            let mut connected = self.core.connected.clone();
+            connected.connect_failures = self.core.meter.tell_connect_failures();
+            self.core.send(Message::Connected(connected));
+        }
+        if let Some(at) = self.core.settings.control.begin_at() {
+            self.core.begin_load(at);
+            for user in &mut self.users {
+                user.begin(&mut self.core, at);
+            }
+        }
+    }
+
+    /// The stop rule's last event is over.
+    fn is_exhausted(&self) -> bool {
+        let waits = |open: &OpenLoop| open.has_waiting();
+        self.core.exhausted
+            && self.core.busy == 0
+            && !self.core.open.as_ref().is_some_and(waits)
+            && !self.users.iter().any(User::has_event)
+    }
+}
