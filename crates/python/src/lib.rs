@@ -1,0 +1,106 @@
+//! `loadstone._engine`: the engine's face for Python. JSON in, JSON out; `docs/engine.md` is the
+//! contract. Python code goes through `loadstone.engine`, which gives it types.
+
+mod errors;
+mod null_server;
+mod sessions;
+
+use errors::PlanError;
+use loadstone_drive::Plan;
+use loadstone_drive::load::LoadPlan;
+use loadstone_measure::hlog;
+use null_server::NullServer;
+use pyo3::prelude::*;
+use serde::Serialize;
+use sessions::{Drive, Load};
+use std::collections::BTreeMap;
+
+/// The crate's version.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// How the engine was built, as JSON.
+#[pyfunction]
+fn build_info() -> PyResult<String> {
+    #[derive(Serialize)]
+    struct BuildInfo {
+        version: &'static str,
+        profile: &'static str,
+        tls: &'static str,
+    }
+    let profile = if cfg!(debug_assertions) { "debug" } else { "release" };
+    to_json(&BuildInfo { version: version(), profile, tls: "rustls, aws-lc-rs" })
+}
+
+/// The built-in workloads, as JSON.
+#[pyfunction]
+fn workloads() -> PyResult<String> {
+    to_json(&loadstone_workload::builtin())
+}
+
+/// Raises `PlanError` when the plan of a step cannot be carried out.
+#[pyfunction]
+fn check_plan(plan: &str) -> PyResult<()> {
+    Plan::from_json(plan).map(drop).map_err(errors::plan)
+}
+
+/// Begins a step; returns at once.
+#[pyfunction]
+fn start(plan: &str) -> PyResult<Drive> {
+    let plan = Plan::from_json(plan).map_err(errors::plan)?;
+    loadstone_drive::Drive::start(plan).map(Drive::new).map_err(errors::os)
+}
+
+/// Begins to load tables; returns at once.
+#[pyfunction]
+fn load(plan: &str) -> PyResult<Load> {
+    let plan = LoadPlan::from_json(plan).map_err(errors::plan)?;
+    loadstone_drive::load::Load::start(plan).map(Load::new).map_err(errors::os)
+}
+
+/// Starts a null server; clients can connect when this returns.
+#[pyfunction]
+#[pyo3(name = "null_server")]
+fn start_null_server(py: Python<'_>, settings: &str) -> PyResult<NullServer> {
+    py.detach(|| NullServer::start(settings)).map_err(errors::null_server)
+}
+
+/// Latency summaries of the lines of an interval log, merged by tag, as JSON.
+#[pyfunction]
+fn merge_hlog(py: Python<'_>, lines: Vec<String>) -> PyResult<String> {
+    py.detach(|| {
+        let merged = hlog::merge(lines.iter().map(String::as_str)).map_err(errors::hlog)?;
+        let summaries: BTreeMap<_, _> =
+            merged.iter().map(|(tag, latency)| (tag, latency.summary())).collect();
+        to_json(&summaries)
+    })
+}
+
+/// The head of an interval log whose times count from `start_unix_s`.
+#[pyfunction]
+fn hlog_header(start_unix_s: f64) -> String {
+    hlog::header(start_unix_s)
+}
+
+fn to_json(value: &impl Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(errors::json)
+}
+
+#[pymodule]
+fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("PlanError", module.py().get_type::<PlanError>())?;
+    module.add_class::<Drive>()?;
+    module.add_class::<Load>()?;
+    module.add_class::<NullServer>()?;
+    module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(build_info, module)?)?;
+    module.add_function(wrap_pyfunction!(workloads, module)?)?;
+    module.add_function(wrap_pyfunction!(check_plan, module)?)?;
+    module.add_function(wrap_pyfunction!(start, module)?)?;
+    module.add_function(wrap_pyfunction!(load, module)?)?;
+    module.add_function(wrap_pyfunction!(start_null_server, module)?)?;
+    module.add_function(wrap_pyfunction!(merge_hlog, module)?)?;
+    module.add_function(wrap_pyfunction!(hlog_header, module)?)
+}

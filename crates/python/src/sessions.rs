@@ -1,0 +1,81 @@
+//! What is under way, as Python holds it.
+
+use crate::to_json;
+use loadstone_drive::Heard;
+use pyo3::prelude::*;
+use std::time::{Duration, Instant};
+
+/// How long one wait may last before Python may look at its signals.
+const BREATH: Duration = Duration::from_millis(500);
+
+/// A step under way.
+#[pyclass(frozen, module = "loadstone._engine")]
+pub(crate) struct Drive {
+    inner: loadstone_drive::Drive,
+}
+
+/// Bulk loading under way.
+#[pyclass(frozen, module = "loadstone._engine")]
+pub(crate) struct Load {
+    inner: loadstone_drive::load::Load,
+}
+
+impl Drive {
+    pub(crate) fn new(inner: loadstone_drive::Drive) -> Self {
+        Self { inner }
+    }
+}
+
+impl Load {
+    pub(crate) fn new(inner: loadstone_drive::load::Load) -> Self {
+        Self { inner }
+    }
+}
+
+#[pymethods]
+impl Drive {
+    /// The next record as JSON, or `None` when the time is up or there are no more.
+    fn next(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<String>> {
+        next_record(py, timeout_s, |timeout| self.inner.next(timeout))
+    }
+
+    /// Asks for a clean end.
+    fn stop(&self) {
+        self.inner.stop();
+    }
+}
+
+#[pymethods]
+impl Load {
+    /// The next record as JSON, or `None` when the time is up or there are no more.
+    fn next(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<String>> {
+        next_record(py, timeout_s, |timeout| self.inner.next(timeout))
+    }
+
+    /// Asks for a clean end.
+    fn stop(&self) {
+        self.inner.stop();
+    }
+}
+
+/// Waits without the interpreter, and wakes twice a second so that Ctrl-C works.
+fn next_record(
+    py: Python<'_>,
+    timeout_s: f64,
+    wait: impl Fn(Duration) -> Heard + Sync,
+) -> PyResult<Option<String>> {
+    let timeout_s = if timeout_s.is_nan() { 0.0 } else { timeout_s.clamp(0.0, 86_400.0) };
+    let timeout = Duration::from_secs_f64(timeout_s);
+    let deadline = Instant::now() + timeout;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match py.detach(|| wait(left.min(BREATH))) {
+            Heard::Record(record) => return to_json(&record).map(Some),
+            Heard::Over => return Ok(None),
+            Heard::Nothing => py.check_signals()?,
+        }
+        if left.is_zero() {
+            return Ok(None);
+        }
+    }
+}
