@@ -1,0 +1,275 @@
+"""The typed face of the extension module `loadstone._engine`; nothing else imports it.
+
+What goes down and comes up is documented in docs/engine.md.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar, cast
+
+from pydantic import TypeAdapter, ValidationError
+
+from loadstone.model.errors import LoadstoneError
+from loadstone.model.exit_codes import ExitCode
+from loadstone.model.frozen import Frozen
+from loadstone.model.null_server import NullServerSettings, NullServerStats
+from loadstone.model.plan import OptionValue
+from loadstone.model.records import (
+    LOAD_RECORD,
+    STEP_RECORD,
+    Connected,
+    End,
+    FirstError,
+    LatencyNs,
+    LoadEnd,
+    LoadProgress,
+    Outage,
+    Sample,
+)
+
+if TYPE_CHECKING:
+    from loadstone import _engine
+
+
+class EngineError(LoadstoneError):
+    """The engine is missing, or broke its contract."""
+
+
+class PlanRefused(LoadstoneError):
+    """The engine does not carry out such a plan."""
+
+    exit_code = ExitCode.PLAN
+
+
+class NullServerError(LoadstoneError):
+    """A null server cannot be started, or runs no more."""
+
+    exit_code = ExitCode.SANDBOX
+
+
+class WorkloadInfo(Frozen):
+    """A workload that the engine has."""
+
+    name: str
+    summary: str
+    options: dict[str, OptionValue | None]
+    writes: bool
+    layout: Literal["sbtest", "bulk", "hot"]
+
+
+class _Native(Protocol):
+    def next(self, timeout_s: float) -> str | None: ...
+    def stop(self) -> None: ...
+
+
+Record = TypeVar("Record")
+
+
+class Job(Generic[Record]):
+    """Something that the engine does on its own threads while it sends up records."""
+
+    def __init__(self, native: _Native, record: TypeAdapter[Record]) -> None:
+        self._native = native
+        self._record = record
+
+    def next(self, timeout_s: float) -> Record | None:
+        """The next record, or `None` when the time is up.
+
+        Raises:
+            EngineError: the record is not one that docs/engine.md knows.
+        """
+        text = self._native.next(timeout_s)
+        if text is None:
+            return None
+        try:
+            return self._record.validate_json(text)
+        except ValidationError as error:
+            raise EngineError(
+                f"the engine sent a record that docs/engine.md does not know: {text[:200]}",
+                "the engine and the Python package differ: run make build",
+            ) from error
+
+    def stop(self) -> None:
+        """Ask for a clean end; the record `end` still comes."""
+        self._native.stop()
+
+
+StepJob = Job[Connected | Sample | FirstError | Outage | End]
+LoadJob = Job[LoadProgress | LoadEnd]
+
+
+def start(plan: str) -> StepJob:
+    """Begin a step; returns at once.
+
+    Raises:
+        PlanRefused: the plan is not one that can be carried out.
+        EngineError: the system refused threads or descriptors.
+    """
+    native = _native()
+    try:
+        return Job(native.start(plan), STEP_RECORD)
+    except native.PlanError as error:
+        raise PlanRefused(str(error)) from error
+    except OSError as error:
+        raise EngineError(f"the engine cannot start: {error}") from error
+
+
+def load(plan: str) -> LoadJob:
+    """Begin to load tables; returns at once.
+
+    Raises:
+        PlanRefused: the plan is not one that can be carried out.
+        EngineError: the system refused threads or descriptors.
+    """
+    native = _native()
+    try:
+        return Job(native.load(plan), LOAD_RECORD)
+    except native.PlanError as error:
+        raise PlanRefused(str(error)) from error
+    except OSError as error:
+        raise EngineError(f"the engine cannot start: {error}") from error
+
+
+class NullServer:
+    """A null server on a thread of the engine's; it ends when it is stopped or forgotten."""
+
+    def __init__(self, native: _engine.NullServer) -> None:
+        self._native = native
+
+    @property
+    def port(self) -> int:
+        """The TCP port."""
+        return self._native.port
+
+    @property
+    def socket(self) -> str | None:
+        """The unix socket, where one was wanted."""
+        return self._native.socket
+
+    def stats(self) -> NullServerStats:
+        """The counters as they are.
+
+        Raises:
+            NullServerError: it runs no more.
+        """
+        with _null_server_errors():
+            return NullServerStats.model_validate_json(self._native.stats())
+
+    def set_script(self, script: str) -> None:
+        """Another script from now on; its time begins anew.
+
+        Raises:
+            PlanRefused: the script is wrong.
+            NullServerError: it runs no more.
+        """
+        with _null_server_errors():
+            self._native.set_script(script)
+
+    def flush(self) -> None:
+        """Counters, log and the script's time begin anew.
+
+        Raises:
+            NullServerError: it runs no more.
+        """
+        with _null_server_errors():
+            self._native.flush()
+
+    def stop(self) -> NullServerStats:
+        """Close all connections, write the log if it has a file, and say what was counted.
+
+        Raises:
+            NullServerError: it runs no more, or the log could not be written.
+        """
+        with _null_server_errors():
+            return NullServerStats.model_validate_json(self._native.stop())
+
+
+def null_server(settings: NullServerSettings) -> NullServer:
+    """Start a null server; clients can connect when this returns.
+
+    Raises:
+        PlanRefused: the settings, or the files for TLS, are wrong.
+        NullServerError: the system refused a port, a socket or the log.
+    """
+    with _null_server_errors():
+        return NullServer(_native().null_server(settings.model_dump_json()))
+
+
+@contextmanager
+def _null_server_errors() -> Iterator[None]:
+    native = _native()
+    try:
+        yield
+    except native.PlanError as error:
+        raise PlanRefused(str(error)) from error
+    except (OSError, RuntimeError) as error:
+        raise NullServerError(str(error)) from error
+
+
+def check_plan(plan: str) -> None:
+    """Have the engine look at a plan without beginning anything.
+
+    Raises:
+        PlanRefused: the plan is not one that can be carried out.
+    """
+    native = _native()
+    try:
+        native.check_plan(plan)
+    except native.PlanError as error:
+        raise PlanRefused(str(error)) from error
+
+
+def workloads() -> dict[str, WorkloadInfo]:
+    """The workloads by name, in the engine's order."""
+    found = TypeAdapter(list[WorkloadInfo]).validate_json(_native().workloads())
+    return {workload.name: workload for workload in found}
+
+
+def merge_hlog(lines: Iterable[str]) -> dict[str, LatencyNs]:
+    """By tag, the latency of all values of all lines together.
+
+    Raises:
+        EngineError: a line is not one of an interval log.
+    """
+    try:
+        merged = _native().merge_hlog(list(lines))
+    except ValueError as error:
+        raise EngineError(f"latency.hlog: {error}") from error
+    return TypeAdapter(dict[str, LatencyNs]).validate_json(merged)
+
+
+def hlog_header(start_unix_s: float) -> str:
+    """The head of an interval log."""
+    return _native().hlog_header(start_unix_s)
+
+
+def build_info() -> dict[str, str]:
+    """Version, build profile and TLS library of the engine."""
+    return cast("dict[str, str]", json.loads(_native().build_info()))
+
+
+def _native() -> _EngineModule:
+    try:
+        module = import_module("loadstone._engine")
+    except ImportError as error:
+        raise EngineError(f"the engine cannot be loaded: {error}", "run make build") from error
+    return cast("_EngineModule", module)
+
+
+class _EngineModule(Protocol):
+    """The module's functions, so that tests may pour another one in."""
+
+    PlanError: type[ValueError]
+
+    def start(self, plan: str) -> _engine.Drive: ...
+    def load(self, plan: str) -> _engine.Load: ...
+    def null_server(self, settings: str) -> _engine.NullServer: ...
+    def check_plan(self, plan: str) -> None: ...
+    def workloads(self) -> str: ...
+    def merge_hlog(self, lines: list[str]) -> str: ...
+    def hlog_header(self, start_unix_s: float) -> str: ...
+    def build_info(self) -> str: ...

@@ -1,0 +1,1 @@
+"""The words of DESIGN.md as frozen types; imports nothing of ours."""

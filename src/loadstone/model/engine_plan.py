@@ -1,0 +1,84 @@
+"""The engine's documents (docs/engine.md), made from a plan; the password goes in only here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from pydantic import PositiveInt
+
+from loadstone.model.frozen import Frozen
+from loadstone.model.plan import (
+    Arrival,
+    Closed,
+    ConnectPolicy,
+    Distribution,
+    Plan,
+    Session,
+    Special,
+    Step,
+)
+from loadstone.model.target import Endpoint
+
+
+class Layout(Frozen):
+    """The tables that a load makes."""
+
+    tables: PositiveInt = 10
+    table_size: PositiveInt = 10_000
+    storage_engine: str = "innodb"
+    secondary_index: bool = True
+    auto_increment: bool = True
+    distribution: Distribution = Special()
+    kind: Literal["sbtest", "bulk", "hot"] = "sbtest"
+
+
+class LoadPlan(Frozen):
+    """What is asked of a bulk load."""
+
+    layout: Layout = Layout()
+    parallel: PositiveInt = 4
+    method: Literal["auto", "infile", "insert"] = "auto"
+    seed: int = 0
+    connect: ConnectPolicy = ConnectPolicy()
+    session: Session = Session()
+
+
+def step_document(plan: Plan, step: Step, endpoints: Sequence[Endpoint]) -> str:
+    """The step's plan for `engine.start`."""
+    drive = plan.drive
+    document: dict[str, Any] = {
+        "targets": [endpoint.for_engine() for endpoint in endpoints],
+        "workload": plan.workload.model_dump(mode="json") | {"name": step.workload},
+        "protocol": drive.protocol,
+        "concurrency": step.concurrency,
+        "arrival": _arrival(drive.arrival, step),
+        "stop": {"kind": "time", "warmup_s": plan.warmup_s, "duration_s": plan.duration_s},
+        "connect": drive.connect.model_dump(mode="json"),
+        "session": drive.session.model_dump(mode="json"),
+        "on_error": drive.on_error,
+        "shards": drive.shards_for(step.concurrency),
+        # Each step draws other keys: the second of two oltp_delete steps would find no row left.
+        "seed": (drive.seed + step.number - 1) % 2**63,
+        "tag": step.tag,
+    }
+    return json.dumps(document)
+
+
+def _arrival(arrival: Arrival, step: Step) -> dict[str, Any]:
+    """Open loop: the schedule is the run's, the rate the step's."""
+    if isinstance(arrival, Closed) or step.rate is None:
+        # A search tries the closed loop first, to know where to look.
+        closed = arrival if isinstance(arrival, Closed) else Closed()
+        return closed.model_dump(mode="json")
+    document = arrival.model_dump(mode="json")
+    document["rate"] = step.rate.rate
+    if step.rate.to is not None:
+        document["ramp"] = {"to": step.rate.to, "over_s": step.rate.over_s}
+    return document
+
+
+def load_document(plan: LoadPlan, endpoint: Endpoint) -> str:
+    """The plan for `engine.load`."""
+    return json.dumps({"target": endpoint.for_engine()} | plan.model_dump(mode="json"))

@@ -1,0 +1,32 @@
+"""What the program's exit code says; scripts and CI rely on it."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """One number for each way a command can end."""
+
+    OK = 0
+    """The command did what was asked."""
+    BUG = 1
+    """Loadstone itself failed, or its engine is not built."""
+    USAGE = 2
+    """Unknown option, level or word on the command line."""
+    TARGET = 3
+    """The database could not be reached, or refused what was asked of it."""
+    PLAN = 4
+    """An experiment or a value in it is not valid."""
+    CLIENT_BOUND = 5
+    """A verdict was asked for, but the load generator itself was the limit."""
+    SANDBOX = 6
+    """A throwaway server or a null server could not be found, started or stopped."""
+    GUARD = 7
+    """Refused, because it could have harmed data that Loadstone did not make."""
+    STORE = 8
+    """A run folder could not be read or written."""
+    THRESHOLD = 99
+    """The run is complete, and a threshold was missed."""
+    INTERRUPTED = 130
+    """Ended by Ctrl-C or SIGTERM; what there is was saved."""

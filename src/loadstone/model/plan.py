@@ -1,0 +1,200 @@
+"""What is asked of a run: parsed once at the edge, frozen from then on."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+
+from loadstone.model.frozen import Frozen
+from loadstone.model.search import SearchPlan
+from loadstone.model.target import Target
+
+OptionValue = bool | int | float | str
+
+
+class Uniform(Frozen):
+    """Every row is as likely as any other."""
+
+    kind: Literal["uniform"] = "uniform"
+
+
+class Special(Frozen):
+    """A small share of the rows gets most of the hits, in a bell around the middle."""
+
+    kind: Literal["special"] = "special"
+    iterations: PositiveInt = 12
+    percent: Annotated[int, Field(ge=1, le=100)] = 1
+    hits: Annotated[int, Field(ge=1, le=100)] = 75
+
+
+class Gaussian(Frozen):
+    """A bell around the middle of the table."""
+
+    kind: Literal["gaussian"] = "gaussian"
+    iterations: PositiveInt = 12
+
+
+class Pareto(Frozen):
+    """The rows at the start get most of the hits."""
+
+    kind: Literal["pareto"] = "pareto"
+    h: Annotated[float, Field(gt=0, lt=1)] = 0.2
+
+
+class Zipfian(Frozen):
+    """The row of rank n gets a share that falls with n to the power of the exponent."""
+
+    kind: Literal["zipfian"] = "zipfian"
+    exponent: PositiveFloat = 0.8
+
+
+Distribution = Annotated[
+    Uniform | Special | Gaussian | Pareto | Zipfian, Field(discriminator="kind")
+]
+
+
+class WorkloadSpec(Frozen):
+    """What a virtual user does, and the tables it does it to."""
+
+    name: str
+    tables: PositiveInt
+    table_size: PositiveInt
+    options: dict[str, OptionValue] = {}
+    distribution: Distribution = Special()
+
+
+class Closed(Frozen):
+    """The next event is due when the one before has ended, after a time to think."""
+
+    kind: Literal["closed"] = "closed"
+    think_s: NonNegativeFloat = 0.0
+
+
+class Rate(Frozen):
+    """How many events a second are due, over all users; with a ramp, from the window's begin on."""
+
+    rate: NonNegativeFloat
+    to: NonNegativeFloat | None = None
+    over_s: PositiveFloat | None = None
+
+    @property
+    def highest(self) -> float:
+        """The most events a second that it asks for."""
+        return max(self.rate, self.to or 0.0)
+
+    def __str__(self) -> str:
+        """As it is written on the command line."""
+        if self.to is None:
+            return f"{self.rate:g}"
+        return f"{self.rate:g}..{self.to:g}/{self.over_s:g}s"
+
+
+class Open(Frozen):
+    """Events are due by a schedule of their own; each takes a user that is free."""
+
+    kind: Literal["open"] = "open"
+    gaps: Literal["poisson", "uniform"] = "poisson"
+    max_backlog: Annotated[int, Field(ge=1, le=100_000_000)] = 100_000
+
+
+Arrival = Annotated[Closed | Open, Field(discriminator="kind")]
+
+
+class WarmupSeconds(Frozen):
+    """The window begins after this time."""
+
+    kind: Literal["seconds"] = "seconds"
+    warmup_s: NonNegativeFloat = 5.0
+
+
+class WarmupAuto(Frozen):
+    """The window begins where the series has settled, within the first half of the duration."""
+
+    kind: Literal["auto"] = "auto"
+
+
+Warmup = Annotated[WarmupSeconds | WarmupAuto, Field(discriminator="kind")]
+
+
+class ConnectPolicy(Frozen):
+    """How connections are opened: servers fail under a storm of a thousand connects."""
+
+    at_once: PositiveInt = 64
+    timeout_s: Annotated[float, Field(gt=0, le=3600)] = 10.0
+    retries: NonNegativeInt = 5
+    backoff_s: Annotated[float, Field(ge=0, le=3600)] = 0.1
+
+
+class Session(Frozen):
+    """What each connection is told before its first event."""
+
+    init_sql: tuple[str, ...] = ()
+    isolation: str | None = None
+    charset: str = "utf8mb4"
+
+
+class Drive(Frozen):
+    """How the load is driven, the same for all steps."""
+
+    protocol: Literal["prepared", "text"] = "prepared"
+    arrival: Arrival = Closed()
+    connect: ConnectPolicy = ConnectPolicy()
+    session: Session = Session()
+    on_error: Literal["restart", "continue", "stop"] = "restart"
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    shards: Annotated[int, Field(ge=1, le=1024)] = 1
+    """At most so many event loops, a thread each."""
+    users_a_shard: PositiveInt = 1
+    """One more of them for each so many users: a few users share their wake-ups on one."""
+
+    shards_asked: bool = False
+    """Somebody said how many: then nothing else decides."""
+
+    def beside_the_server(self) -> Drive:
+        """The same where the server has this machine's cores too: half of them are its."""
+        if self.shards_asked:
+            return self
+        return self.model_copy(update={"shards": max(1, self.shards // 2)})
+
+    def shards_for(self, users: int) -> int:
+        """How many event loops share so many virtual users."""
+        return min(self.shards, -(-users // self.users_a_shard))
+
+
+class Plan(Frozen):
+    """An experiment without factors: one workload over a ladder of users, or of rates, or both."""
+
+    name: str
+    targets: Annotated[tuple[Target, ...], Field(min_length=1)]
+    workload: WorkloadSpec
+    ladder: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
+    rates: tuple[Rate, ...] = ()
+    """Open loop: the rates to try with each number of users. None in a closed loop."""
+    duration_s: PositiveFloat = 30.0
+    warmup: Warmup = WarmupSeconds()
+    repeats: PositiveInt = 1
+    drive: Drive = Drive()
+    search: SearchPlan | None = None
+    """Levels follow from what the steps show; ladder and rates say where to begin."""
+
+    @property
+    def warmup_s(self) -> float:
+        """The fixed warm-up; none when the window is chosen afterwards."""
+        return self.warmup.warmup_s if isinstance(self.warmup, WarmupSeconds) else 0.0
+
+
+class Step(Frozen):
+    """One measured window to come: variant × workload × concurrency × rate × repeat."""
+
+    number: PositiveInt
+    variant: str = "default"
+    workload: str
+    concurrency: PositiveInt
+    rate: Rate | None = None
+    repeat: PositiveInt = 1
+
+    @property
+    def tag(self) -> str:
+        """What the step's lines in the latency log begin with."""
+        return f"step-{self.number}"

@@ -1,0 +1,207 @@
+"""The records that the engine sends up while a step runs (docs/engine.md)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from loadstone.model.frozen import Frozen
+
+Phase = Literal["warmup", "window", "drain"]
+
+
+class Tally(Frozen):
+    """What became of the events, counted since the load began.
+
+    At every instant `due == waiting + started + skipped` and
+    `started == in_flight + succeeded + failed`.
+    """
+
+    due: int
+    waiting: int
+    started: int
+    skipped: int
+    in_flight: int
+    succeeded: int
+    failed: int
+
+    def balances(self) -> bool:
+        """Whether both laws hold."""
+        return (
+            self.due == self.waiting + self.started + self.skipped
+            and self.started == self.in_flight + self.succeeded + self.failed
+        )
+
+
+class Counts(Frozen):
+    """What happened in one interval."""
+
+    events: int = 0
+    failed: int = 0
+    restarts: int = 0
+    reads: int = 0
+    writes: int = 0
+    other: int = 0
+    due: int = 0
+    late: int = 0
+    skipped: int = 0
+    reconnects: int = 0
+    bytes_in: int = 0
+    bytes_out: int = 0
+
+    @property
+    def queries(self) -> int:
+        """All statements that were answered."""
+        return self.reads + self.writes + self.other
+
+
+class TargetCounts(Frozen):
+    """What one target had of an interval."""
+
+    events: int = 0
+    queries: int = 0
+    errors: int = 0
+    connect_failures: int = 0
+    users: int = 0
+
+
+class LatencyNs(Frozen):
+    """Quantiles of one histogram; all but `count` are empty when nothing was recorded."""
+
+    count: int = 0
+    min: int | None = None
+    mean: float | None = None
+    p50: int | None = None
+    p90: int | None = None
+    p95: int | None = None
+    p99: int | None = None
+    p999: int | None = None
+    max: int | None = None
+    above_range: int = 0
+
+
+class Latencies(Frozen):
+    """Latency of good events: from when they were due, and from when they were sent."""
+
+    response: LatencyNs = LatencyNs()
+    service: LatencyNs = LatencyNs()
+
+
+class GeneratorUse(Frozen):
+    """What the generator itself spent in an interval, over all shards."""
+
+    cpu_us: int
+    wall_us: int
+    late_ns_p99: int | None
+    dispatch_ns_p99: int | None = None
+    held_ns_p99: int | None = None
+    run_delay_us: int | None = None
+    shards: int
+
+
+class Connected(Frozen):
+    """All virtual users are connected and the load begins."""
+
+    kind: Literal["connected"] = "connected"
+    seconds: float
+    users: int
+    encrypted_users: int
+    tls: str | None = None
+    server_version: str | None = None
+    connect_failures: dict[str, int] = {}
+
+
+class Sample(Frozen):
+    """One interval of a step, about a second long."""
+
+    kind: Literal["sample"] = "sample"
+    phase: Phase
+    from_s: float
+    to_s: float
+    tally: Tally
+    counts: Counts
+    errors: dict[str, int] = {}
+    connect_failures: dict[str, int] = {}
+    users: int
+    targets: tuple[TargetCounts, ...] = ()
+    latency_ns: Latencies = Latencies()
+    generator: GeneratorUse
+    hlog: tuple[str, ...] = ()
+
+    @property
+    def seconds(self) -> float:
+        """How long the interval really was."""
+        return self.to_s - self.from_s
+
+
+class Outage(Frozen):
+    """A time in which connections were lost and reopened."""
+
+    kind: Literal["outage"] = "outage"
+    from_s: float
+    to_s: float | None
+    users: int
+    reason: str
+
+
+class FirstError(Frozen):
+    """The first error of a number, with the server's words."""
+
+    kind: Literal["error"] = "error"
+    errno: int
+    message: str
+    statement: str | None = None
+
+
+class EngineFailure(Frozen):
+    """Why a step or a load could not go on."""
+
+    kind: str
+    errno: int | None = None
+    sql_state: str | None = None
+    message: str
+    target: int | None = None
+    statement: str | None = None
+
+
+class End(Frozen):
+    """The last record of a step."""
+
+    kind: Literal["end"] = "end"
+    reason: Literal["finished", "stopped", "failed"]
+    error: EngineFailure | None = None
+    seconds: float
+    tally: Tally
+
+
+class LoadProgress(Frozen):
+    """How far a bulk load has come."""
+
+    kind: Literal["progress"] = "progress"
+    seconds: float
+    rows: int
+    rows_total: int
+    phase: Literal["tables", "rows", "indexes", "verify"]
+    tables_done: int
+    method: str
+
+
+class LoadEnd(Frozen):
+    """The last record of a bulk load."""
+
+    kind: Literal["end"] = "end"
+    reason: Literal["finished", "stopped", "failed"]
+    error: EngineFailure | None = None
+    seconds: float
+    rows: int
+    rows_loaded: int
+    method: str
+    cpu_us: int = 0
+
+
+StepRecord = Annotated[Connected | Sample | FirstError | Outage | End, Field(discriminator="kind")]
+LoadRecord = Annotated[LoadProgress | LoadEnd, Field(discriminator="kind")]
+
+STEP_RECORD: TypeAdapter[Connected | Sample | FirstError | Outage | End] = TypeAdapter(StepRecord)
+LOAD_RECORD: TypeAdapter[LoadProgress | LoadEnd] = TypeAdapter(LoadRecord)

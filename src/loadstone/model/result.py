@@ -1,0 +1,209 @@
+"""What a run found: the types behind result.json (docs/result.md)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from loadstone.model.frozen import Frozen
+from loadstone.model.plan import Rate
+from loadstone.model.records import EngineFailure, LatencyNs, Tally
+from loadstone.model.search import SearchOutcome
+
+StepState = Literal["finished", "stopped", "failed", "interrupted"]
+RunState = Literal["finished", "stopped", "failed", "interrupted", "running"]
+
+_NS_PER_MS = 1_000_000
+
+
+def _said(text: str) -> Any:
+    """A field without default whose meaning goes into the JSON schema."""
+    return Field(description=text)
+
+
+class LatencyMs(Frozen):
+    """One distribution in milliseconds; all but `count` are null when there were no values."""
+
+    count: int = _said("values recorded, those above the range included")
+    min: float | None = _said("least")
+    mean: float | None = _said("arithmetic mean")
+    p50: float | None = _said("median")
+    p90: float | None = _said("90th percentile")
+    p95: float | None = _said("95th percentile")
+    p99: float | None = _said("99th percentile")
+    p999: float | None = _said("99.9th percentile")
+    max: float | None = _said("greatest")
+    above_range: int = _said("values above the histogram's range of one hour")
+
+    @classmethod
+    def from_ns(cls, latency: LatencyNs) -> LatencyMs:
+        """The same in milliseconds."""
+        return cls.model_validate(
+            {
+                name: value
+                if name in ("count", "above_range") or value is None
+                else value / _NS_PER_MS
+                for name, value in latency.model_dump().items()
+            }
+        )
+
+
+class LatencyPair(Frozen):
+    """Latency of good events, kept twice."""
+
+    unit: Literal["ms"] = "ms"
+    response: LatencyMs = _said("from the time an event was due: what a user waits")
+    service: LatencyMs = _said("from the time it was sent: what the server took")
+
+
+CLIENT_BOUND_SHARE = 0.8
+"""Above this share of its cores, or of its ceiling, the generator is part of what was measured."""
+
+CLIENT_LATE_SHARE = 0.1
+"""So it is when its own lateness is more than this share of the p99."""
+
+
+class GeneratorCost(Frozen):
+    """Whether the generator itself may have held the step back."""
+
+    cpu_us_per_query: float | None = _said("CPU time of all shards by statement, microseconds")
+    cpu_share: float | None = _said("CPU time of all shards by window and shard; 1 is saturated")
+    late_p99_us: float | None = _said("99th percentile of start minus due, microseconds")
+    dispatch_p99_us: float | None = _said(
+        "the same of events for which a user was free: the generator's own lateness, microseconds"
+    )
+    held_p99_us: float | None = _said(
+        "99th percentile of how long an answer that had come waited to be looked at, microseconds"
+    )
+    run_delay_share: float | None = _said(
+        "time that shards were ready to run and others had their cores, by window and shard; "
+        "null where the kernel does not tell"
+    )
+    shards: int | None = _said("event loops, one thread each")
+    ceiling_qps: float | None = _said(
+        "statements a second that these event loops could do at most, by `loadstone calibrate`; "
+        "null where this machine was not calibrated"
+    )
+    ceiling_share: float | None = _said("the step's statements a second by that ceiling")
+    client_bound: bool | None = _said(
+        "whether the generator itself may have been the limit: more than 0.8 of its cores or of "
+        "its ceiling used, or events begun late by more than a tenth of the p99; null when nothing "
+        "was measured"
+    )
+
+
+class Window(Frozen):
+    """The seconds of a step from which its figures are taken, counted from the load's begin."""
+
+    from_s: float = _said("begin")
+    to_s: float = _said("end")
+    method: str = _said("fixed, or the name of the rule that chose it")
+
+
+class OutageLine(Frozen):
+    """A time in which connections were lost and reopened."""
+
+    from_s: float = _said("begin, seconds since the load's begin")
+    to_s: float | None = _said("end; null when the step ended before all were connected again")
+    users: int = _said("the most virtual users that were without connection at the same time")
+    reason: str = _said("errno and text of the first loss")
+
+
+class ErrorExample(Frozen):
+    """The first error of a number in a step."""
+
+    message: str = _said("the server's words")
+    statement: str | None = _said("what was sent, parameters as question marks")
+
+
+class TargetShare(Frozen):
+    """What one of several targets had of the step's window."""
+
+    target: str = _said("its URL, without password")
+    server_version: str | None = _said("as the server says it; null when it was not asked")
+    events: int = _said("events that succeeded")
+    queries: int = _said("statements")
+    errors: int = _said("error packets")
+    connect_failures: int = _said("connection attempts that failed, over the whole step")
+    users: int = _said("virtual users at the window's end")
+
+
+class StepResult(Frozen):
+    """One step: the numbers people quote. All counts and rates are of the window."""
+
+    step: int = _said("number in the order they were carried out, from 1")
+    variant: str = _said("combination of levels; `default` without factors")
+    workload: str = _said("name of the workload")
+    concurrency: int = _said("virtual users asked for")
+    rate: Rate | None = _said("events a second asked for in an open loop; null in a closed one")
+    repeat: int = _said("repeat, from 1")
+    state: StepState = _said("finished; stopped by request; failed; interrupted by a crash")
+    error: EngineFailure | None = _said("why it failed")
+    started_at: str = _said("UTC, ISO 8601")
+    seconds: float = _said("length of the window")
+    window: Window | None = _said("null when no second of it was measured")
+    steady: bool | None = _said("whether the series settled; null: not evaluated")
+    events: int = _said("events that succeeded")
+    failed: int = _said("events given up after an error")
+    restarts: int = _said("events begun anew after a deadlock, lock wait timeout or changed row")
+    tps: float | None = _said("events a second")
+    qps: float | None = _said("statements a second")
+    reads: int = _said("statements answered with a result set")
+    writes: int = _said("statements answered with affected rows")
+    other: int = _said("all other statements")
+    errors: dict[str, int] = _said("error packets by errno")
+    errors_outside: dict[str, int] = _said("the same before and after the window")
+    error_examples: dict[str, ErrorExample] = _said("the first error of each errno")
+    reconnects: int = _said("connections lost and opened again")
+    connect_failures: dict[str, int] = _said("failed attempts by errno, over the whole step")
+    due: int = _said("events whose time has come")
+    late: int = _said("events that began more than 1 ms after they were due")
+    skipped: int = _said("events that were due and never begun")
+    waiting: int = _said("events that were due and had not begun at the window's end")
+    bytes_in: int = _said("bytes from the server")
+    bytes_out: int = _said("bytes to the server")
+    latency: LatencyPair = _said("of good events")
+    statements: dict[str, LatencyMs] = _said("latency by class: read, write, other; ms")
+    error_latency: dict[str, LatencyMs] = _said("latency of failed attempts by errno; ms")
+    users: int = _said("virtual users connected at the window's end")
+    encrypted_users: int | None = _said("connections that are encrypted, asked of the server")
+    tls: str | None = _said("TLS version and cipher")
+    connect_seconds: float | None = _said("time until all virtual users were connected")
+    tally: Tally | None = _said("what became of all events since the load began")
+    tally_balances: bool | None = _said("whether the law of the counters held at every record")
+    outages: tuple[OutageLine, ...] = _said("times without connection")
+    targets: tuple[TargetShare, ...] = _said("each target's part")
+    generator: GeneratorCost = _said("what the generator spent")
+    notes: tuple[str, ...] = _said("what a reader should know before quoting the numbers")
+
+
+class RunInfo(Frozen):
+    """What was asked, and how far it came."""
+
+    id: str = _said("name of the run's folder")
+    name: str = _said("name it was given")
+    state: RunState = _said("finished, stopped, failed, interrupted (crash), running")
+    started_at: str | None = _said("UTC, ISO 8601")
+    ended_at: str | None = _said("UTC; for an interrupted run the last record's time")
+    loadstone: str | None = _said("version of Loadstone")
+    plan: dict[str, Any] | None = _said("the plan as in run.json; never a secret")
+    steps_planned: int | None = _said("steps of the plan; null for a search")
+    search: SearchOutcome | None = _said("what a search found; null where nothing was looked for")
+    steps_finished: int = _said("steps carried out to their end")
+    notes: tuple[str, ...] = _said("what was said while it ran")
+
+
+class Finding(Frozen):
+    """A named cause with its evidence; comes with the diagnosis, and is not made yet."""
+
+    cause: str
+
+
+class Result(Frozen):
+    """result.json."""
+
+    version: Annotated[Literal[1], Field(description="version of this format")] = 1
+    run: RunInfo
+    steps: tuple[StepResult, ...] = ()
+    findings: tuple[Finding, ...] = ()

@@ -1,0 +1,67 @@
+"""What `--slo` and `--concurrency auto` look for, and what they found."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, PositiveFloat
+
+from loadstone.model.frozen import Frozen
+
+Figure = Literal["min", "mean", "p50", "p90", "p95", "p99", "p999", "max"]
+Relation = Literal["<", "<="]
+
+
+def _said(text: str) -> Any:
+    return Field(description=text)
+
+
+class Objective(Frozen):
+    """What the response times of good events must be."""
+
+    figure: Figure = _said("which figure of the response times")
+    relation: Relation = _said("how it must stand to the limit")
+    limit_ms: PositiveFloat = _said("the limit in milliseconds")
+
+    def is_met(self, value_ms: float | None) -> bool:
+        """Whether the figure is within the limit; one that there is not, is not."""
+        if value_ms is None:
+            return False
+        return value_ms < self.limit_ms or (self.relation == "<=" and value_ms == self.limit_ms)
+
+    def __str__(self) -> str:
+        """As it is written on the command line."""
+        return f"{self.figure}{self.relation}{self.limit_ms:g}ms"
+
+
+class SearchPlan(Frozen):
+    """What a run looks for; its steps follow from what the steps before them showed."""
+
+    objective: Objective | None = None
+    """The highest rate that holds it, in an open loop."""
+    peak: bool = False
+    """The smallest concurrency that reaches the peak, in a closed loop; before the objective's."""
+    most_users: int = 1024
+
+
+class Level(Frozen):
+    """A level that was tried again and again, and how often it was good."""
+
+    value: float = _said("users, or events a second")
+    good: int = _said("steps in which it reached the peak, or held the objective")
+    steps: int = _said("steps at this level")
+    confidence: float = _said(
+        "how sure the verdict of the majority is, 0 to 1: the posterior of a fair prior"
+    )
+
+
+class SearchOutcome(Frozen):
+    """What a search found; a level is null when none was, or nothing beyond it was tried."""
+
+    objective: Objective | None = _said("what had to hold")
+    concurrency: Level | None = _said("the smallest concurrency that reaches the peak")
+    peak_tps: float | None = _said("the peak's events a second, median of its steps")
+    rate: Level | None = _said("the highest rate that held the objective")
+    beyond: Level | None = _said("the lowest rate that did not")
+    closed_tps: float | None = _said("what so many users do in a closed loop")
+    complete: bool = _said("whether the search came to its end")

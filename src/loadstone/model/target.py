@@ -1,0 +1,326 @@
+"""A database endpoint under test: where it is, how to speak to it, and (kept apart) its password.
+
+    mysql://user@db1:3306/sbtest?tls=verify-ca&tls-ca=/etc/ssl/ca.pem
+    mysql://user@localhost/sbtest                       the unix socket, as the field expects
+    mysql://user@/sbtest?socket=/run/mysqld/mysqld.sock
+    mysql://user@[2001:db8::1]:3306/sbtest
+
+A `Target` can be written anywhere, since it has no field for a password. `Credentials` are not
+written: their text and JSON forms are blank.
+"""
+
+from __future__ import annotations
+
+import re
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Literal, get_args
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
+
+from pydantic import Field, SecretStr
+
+from loadstone.model.errors import LoadstoneError
+from loadstone.model.exit_codes import ExitCode
+from loadstone.model.frozen import Frozen
+
+DEFAULT_PORT = 3306
+
+TlsMode = Literal["disabled", "preferred", "required", "verify-ca", "verify-identity"]
+
+_SCHEMES = ("mysql", "mariadb")
+_URL_OPTIONS = (
+    "tls",
+    "tls-ca",
+    "tls-cert",
+    "tls-key",
+    "socket",
+    "server-public-key",
+)
+
+
+class TargetUrlError(LoadstoneError):
+    """The text is not the URL of a target. Its message never repeats a password."""
+
+    exit_code = ExitCode.USAGE
+
+
+class Tls(Frozen):
+    """Whether the connection is encrypted, and what the server must prove."""
+
+    mode: TlsMode = "preferred"
+    ca: Path | None = None
+    cert: Path | None = None
+    key: Path | None = None
+
+    @property
+    def must(self) -> bool:
+        """Whether an unencrypted connection is refused."""
+        return self.mode in ("required", "verify-ca", "verify-identity")
+
+
+class Target(Frozen):
+    """One endpoint; `socket` wins over host and port. There is no field for a password."""
+
+    host: str = "localhost"
+    port: int | None = Field(default=None, ge=1, le=65535)
+    socket: Path | None = None
+    user: str | None = None
+    database: str | None = None
+    tls: Tls = Tls()
+    server_public_key: Path | None = None
+
+    @property
+    def place(self) -> str:
+        """Where it is, for messages: `db1:3306`, or the socket's path."""
+        if self.socket is not None:
+            return str(self.socket)
+        return f"{_bracketed(self.host)}:{self.port or DEFAULT_PORT}"
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the address is a unix socket or loopback (a tunnel looks the same)."""
+        if self.socket is not None or self.host == "localhost":
+            return True
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    @property
+    def url(self) -> str:
+        """The URL without a password: parsing it gives an equal target."""
+        user = f"{quote(self.user, safe='')}@" if self.user is not None else ""
+        port = f":{self.port}" if self.port is not None else ""
+        database = f"/{quote(self.database, safe='')}" if self.database is not None else ""
+        options = "&".join(f"{name}={quote(text, safe='/')}" for name, text in self._options())
+        return f"mysql://{user}{_bracketed(self.host)}{port}{database}" + (
+            f"?{options}" if options else ""
+        )
+
+    def _options(self) -> list[tuple[str, str]]:
+        pairs: list[tuple[str, object]] = [
+            ("tls", self.tls.mode if self.tls.mode != "preferred" else None),
+            ("tls-ca", self.tls.ca),
+            ("tls-cert", self.tls.cert),
+            ("tls-key", self.tls.key),
+            ("socket", self.socket),
+            ("server-public-key", self.server_public_key),
+        ]
+        return [(name, str(value)) for name, value in pairs if value is not None]
+
+    def __str__(self) -> str:
+        return self.url
+
+
+class Credentials(Frozen):
+    """The password and where it was found; its text and JSON forms are blank."""
+
+    password: SecretStr = SecretStr("")
+    source: str = "none given"
+
+    def reveal(self) -> str:
+        """The password itself, for the moment of a login."""
+        return self.password.get_secret_value()
+
+
+class Endpoint(Frozen):
+    """A target together with what logs in to it: all that a connection needs."""
+
+    target: Target
+    credentials: Credentials = Credentials()
+
+    def for_engine(self) -> dict[str, object]:
+        """The engine's form (docs/engine.md), password included: for the plan alone, never kept."""
+        target = self.target
+        return {
+            "host": target.host,
+            "port": target.port or DEFAULT_PORT,
+            "socket": _text(target.socket),
+            "user": target.user or "",
+            "password": self.credentials.reveal(),
+            "database": target.database or "",
+            "tls": {
+                "mode": target.tls.mode,
+                "ca": _text(target.tls.ca),
+                "cert": _text(target.tls.cert),
+                "key": _text(target.tls.key),
+            },
+            "server_public_key": _text(target.server_public_key),
+        }
+
+
+def parse_target_url(url: str) -> tuple[Target, SecretStr | None]:
+    """Take a URL apart into the target and, kept away from it, the password it carried.
+
+    No password at all (`user@`) is `None`; an empty one (`user:@`) is an empty secret.
+
+    Raises:
+        TargetUrlError: what is wrong and how it should look, without the password.
+    """
+    parts = _split(url)
+    options = _options_of(parts)
+    user, password = _login_of(parts)
+    database = unquote(parts.path.removeprefix("/"))
+    if "/" in parts.path.removeprefix("/"):
+        raise _bad(f"one schema after the host is enough, not {parts.path!r}")
+    given = {
+        "host": _host_of(parts),
+        "port": _port_of(parts),
+        "socket": _path(options, "socket"),
+        "user": user,
+        "database": database or None,
+        "tls": _tls_of(options),
+        "server_public_key": _path(options, "server-public-key"),
+    }
+    # What the URL leaves open stays unset: an option file may still say it.
+    target = Target.model_validate({key: value for key, value in given.items() if value})
+    return target, password
+
+
+def password_span(text: str) -> tuple[int, int] | None:
+    """Where the password of the URL stands that begins at or after the start; `None`: it has none.
+
+    What is before `://` does not matter, so `--target=URL` will do. The login ends at the last `@`
+    and its password begins after the first `:`, since people paste passwords as they are.
+    """
+    _, separator, rest = text.partition("://")
+    login, at, _ = rest.rpartition("@")
+    user, colon, password = login.partition(":")
+    if not (separator and at and colon):
+        return None
+    start = len(text) - len(rest) + len(user) + 1
+    return start, start + len(password)
+
+
+def without_password(url: str) -> str:
+    """The same text with the password replaced by `***`, whether or not it is a valid URL."""
+    span = password_span(url)
+    return f"{url[: span[0]]}***{url[span[1] :]}" if span else url
+
+
+def without_passwords_in(text: str) -> str:
+    """A sentence that may repeat a URL as it was typed, with the password replaced by `***`.
+
+    URLs that surely have none are left, whatever the sentence says after them.
+    """
+    for found in re.finditer("://", text):
+        if not _NO_PASSWORD.match(text, found.start()):
+            return text[: found.start()] + without_password(text[found.start() :])
+    return text
+
+
+# `://user@host:3306` up to the end of the word, with no `@` after the host.
+_NO_PASSWORD = re.compile(
+    r"://(?:[^\s:@/]*@)?(?:\[[^\]\s@]*\]|[^\s:@/?\[]*)(?::\d+)?"
+    r"(?=[/?)'\",.;]|:?(?:\s|$))[^\s@]*(?!\S)"
+)
+
+
+def _split(url: str) -> SplitResult:
+    url = url.strip()
+    scheme, separator, _ = url.partition("://")
+    if not separator:
+        raise _bad("it does not begin with mysql://")
+    if scheme.lower() not in _SCHEMES:
+        said = f"{scheme!r}, " if scheme.isalnum() else ""  # anything else may be a password
+        raise _bad(f"the scheme is {said}not mysql")
+    try:
+        parts = urlsplit(_with_marks_in_the_login_quoted(url))
+    except ValueError:  # its text may repeat the password
+        raise _bad("the part between // and the schema cannot be read") from None
+    if parts.fragment:
+        raise _bad("a # must be written %23")
+    return parts
+
+
+def _with_marks_in_the_login_quoted(url: str) -> str:
+    """`/`, `?` and `#` in a login with a password belong to it, as `password_span` has it."""
+    span = password_span(url)
+    if span is None:
+        return url
+    begin = url.index("://") + len("://")
+    user, password = (_marks_quoted(url[begin : span[0] - 1]), _marks_quoted(url[slice(*span)]))
+    return f"{url[:begin]}{user}:{password}{url[span[1] :]}"
+
+
+def _marks_quoted(text: str) -> str:
+    for mark in "/?#@[]\t\r\n":
+        text = text.replace(mark, f"%{ord(mark):02X}")
+    return text
+
+
+def _options_of(parts: SplitResult) -> dict[str, str]:
+    pairs = parse_qsl(parts.query, keep_blank_values=True)
+    options: dict[str, str] = {}
+    for name, value in pairs:
+        name = name.replace("_", "-")
+        if name not in _URL_OPTIONS:
+            raise _bad(f"it has no option {name!r} (there are {', '.join(_URL_OPTIONS)})")
+        if name in options:
+            raise _bad(f"{name} is given twice")
+        if not value:
+            raise _bad(f"{name} has no value")
+        options[name] = value
+    return options
+
+
+def _login_of(parts: SplitResult) -> tuple[str | None, SecretStr | None]:
+    user = unquote(parts.username) if parts.username else None
+    password = SecretStr(unquote(parts.password)) if parts.password is not None else None
+    return user, password
+
+
+def _host_of(parts: SplitResult) -> str | None:
+    # `hostname` is lower-cased by urlsplit, which is right for names and harmless for addresses.
+    return unquote(parts.hostname) if parts.hostname else None
+
+
+def _port_of(parts: SplitResult) -> int | None:
+    try:
+        port = parts.port
+    except ValueError:
+        raise _bad("the port is not a number from 1 to 65535") from None
+    if port == 0:
+        raise _bad("the port is not a number from 1 to 65535")
+    return port
+
+
+def _tls_of(options: dict[str, str]) -> Tls | None:
+    given: dict[str, object] = {
+        "mode": tls_mode(options["tls"]) if "tls" in options else None,
+        "ca": _path(options, "tls-ca"),
+        "cert": _path(options, "tls-cert"),
+        "key": _path(options, "tls-key"),
+    }
+    given = {key: value for key, value in given.items() if value is not None}
+    return Tls.model_validate(given) if given else None
+
+
+def tls_mode(text: str) -> TlsMode:
+    """The mode of that name; `VERIFY_CA`, as MySQL writes it, is `verify-ca`.
+
+    Raises:
+        TargetUrlError: there is no such mode.
+    """
+    for mode in get_args(TlsMode):
+        if text.lower().replace("_", "-") == mode:
+            return mode  # type: ignore[no-any-return]
+    raise _bad(f"tls is {text!r}, not one of {', '.join(get_args(TlsMode))}")
+
+
+def _path(options: dict[str, str], name: str) -> Path | None:
+    return Path(options[name]) if name in options else None
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _bad(what: str) -> TargetUrlError:
+    return TargetUrlError(
+        f"not a target's URL: {what}", "write mysql://user@host:3306/schema?tls=required"
+    )

@@ -1,0 +1,130 @@
+"""Users of a sandbox: one that may do everything, and one for each login method asked for."""
+
+from __future__ import annotations
+
+import secrets
+
+from pydantic import SecretStr
+
+from loadstone.sandbox.binaries import ServerBinary, mariadb_plugins
+from loadstone.sandbox.errors import SandboxError
+from loadstone.sandbox.spec import SandboxSpec
+from loadstone.sandbox.state import Account
+
+MAIN_USER = "loadstone"
+
+_USERS = {
+    "mysql_native_password": "loadstone_native",
+    "caching_sha2_password": "loadstone_sha2",
+    "sha256_password": "loadstone_sha256",
+    "ed25519": "loadstone_ed25519",
+}
+_OTHER_NAMES = {
+    "native": "mysql_native_password",
+    "sha2": "caching_sha2_password",
+    "client_ed25519": "ed25519",
+}
+
+
+def canonical_methods(methods: tuple[str, ...]) -> tuple[str, ...]:
+    """The methods by their servers' names, each once.
+
+    Raises:
+        SandboxError: there is no such method.
+    """
+    chosen: list[str] = []
+    for method in methods:
+        name = _OTHER_NAMES.get(method, method)
+        if name not in _USERS:
+            raise SandboxError(
+                f"unknown authentication method {method!r}", f"--auth takes {', '.join(_USERS)}"
+            )
+        if name not in chosen:
+            chosen.append(name)
+    return tuple(chosen)
+
+
+def check_methods(binary: ServerBinary, methods: tuple[str, ...]) -> None:
+    """Refuse a method that this server does not have.
+
+    Raises:
+        SandboxError: names the method, the server and, where there is one, the way out.
+    """
+    for method in methods:
+        if (reason := _missing(binary, method)) is not None:
+            what, hint = reason
+            server = f"{binary.flavour} {binary.version}"
+            raise SandboxError(f"{server} has no {method}: {what}", hint)
+
+
+def make_accounts(binary: ServerBinary, spec: SandboxSpec) -> tuple[Account, ...]:
+    """The main user first, then one for each method."""
+    password = secrets.token_urlsafe(12) if spec.password is None else spec.password
+    own = "mysql_native_password" if binary.is_mariadb else "caching_sha2_password"
+    if not binary.is_mariadb and binary.release < (8, 0, 4):
+        own = "mysql_native_password"
+    main = Account(user=MAIN_USER, password=SecretStr(password), method=own)
+    others = (
+        Account(user=_USERS[method], password=SecretStr(secrets.token_urlsafe(12)), method=method)
+        for method in spec.auth
+    )
+    return (main, *others)
+
+
+def first_statements(binary: ServerBinary, spec: SandboxSpec, accounts: tuple[Account, ...]) -> str:
+    """What the server carries out before anybody can log in; one statement a line.
+
+    Root gets a random password that nobody keeps, so that only the accounts above lead in. Nothing
+    of it is in the binary log: a replica carries out the same by itself.
+    """
+    lines = ["SET SESSION sql_log_bin = 0;", f"CREATE DATABASE IF NOT EXISTS `{spec.database}`;"]
+    for account in accounts:
+        name = f"'{account.user}'@'%'"
+        lines.append(f"CREATE USER {name} {_identified(binary, account)};")
+        grant = " WITH GRANT OPTION" if account.user == MAIN_USER else ""
+        lines.append(f"GRANT ALL PRIVILEGES ON *.* TO {name}{grant};")
+    lines.append(f"ALTER USER 'root'@'localhost' IDENTIFIED BY '{secrets.token_urlsafe(24)}';")
+    return "\n".join([*lines, ""])
+
+
+def auth_options(binary: ServerBinary, methods: tuple[str, ...]) -> tuple[str, ...]:
+    """Server options that some methods need."""
+    options = []
+    if binary.is_mariadb and "ed25519" in methods:
+        options.append("--plugin-load-add=auth_ed25519.so")
+    if "mysql_native_password" in methods and (8, 4) <= binary.release[:2] < (9, 0):
+        options.append("--mysql-native-password=ON")
+    return tuple(options)
+
+
+def _identified(binary: ServerBinary, account: Account) -> str:
+    password = account.password.get_secret_value().replace("\\", "\\\\").replace("'", "''")
+    if binary.is_mariadb:
+        return f"IDENTIFIED VIA {account.method} USING PASSWORD('{password}')"
+    return f"IDENTIFIED WITH {account.method} BY '{password}'"
+
+
+def _missing(binary: ServerBinary, method: str) -> tuple[str, str] | None:
+    if binary.is_mariadb:
+        return _missing_in_mariadb(binary, method)
+    if method == "ed25519":
+        return "only MariaDB has it", "--server mariadb"
+    if method == "mysql_native_password" and binary.release >= (9, 0, 0):
+        return "MySQL 9.0 removed it", "--auth caching_sha2_password, or --server mariadb"
+    if method == "caching_sha2_password" and binary.release < (8, 0, 4):
+        return "it came with MySQL 8.0.4", "--auth mysql_native_password"
+    return None
+
+
+def _missing_in_mariadb(binary: ServerBinary, method: str) -> tuple[str, str] | None:
+    if method in ("caching_sha2_password", "sha256_password"):
+        return "it is MySQL's", "--server mysql (tools/get-mysql fetches it)"
+    if method == "ed25519" and mariadb_plugins() is None and not _has_plugin(binary):
+        return "its plugin is not in MariaDB's core package", "tools/get-mariadb-plugins"
+    return None
+
+
+def _has_plugin(binary: ServerBinary) -> bool:
+    prefix = binary.program.resolve().parents[1]
+    places = ("lib/mysql/plugin", "lib/plugin", "lib64/mysql/plugin", "lib/mariadb/plugin")
+    return any((prefix / place / "auth_ed25519.so").exists() for place in places)

@@ -1,0 +1,87 @@
+"""Which disk a sandbox is on: a number measured in memory says nothing about durable commits."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from pathlib import Path
+
+from loadstone.model.frozen import Frozen
+from loadstone.sandbox.errors import SandboxError
+
+_IN_MEMORY = ("tmpfs", "ramfs")
+_NEEDED_BYTES = 512 * 2**20
+
+
+class Disk(Frozen):
+    """The file system under a folder."""
+
+    filesystem: str
+    device: str
+    mount: Path
+    free_bytes: int
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether a flush costs nothing there."""
+        return self.filesystem in _IN_MEMORY
+
+    @property
+    def description(self) -> str:
+        """For people: `ext4 on /dev/vda (/)`, with a warning where it is no real disk."""
+        text = f"{self.filesystem} on {self.device} ({self.mount})"
+        if self.in_memory:
+            return f"{text}: in memory, so flushes cost nothing and durable figures mean nothing"
+        if self.filesystem == "overlay":
+            return f"{text}: a container's layer, what lies beneath is not visible from here"
+        return text
+
+
+def disk_of(folder: Path) -> Disk:
+    """The file system that holds `folder`."""
+    free = shutil.disk_usage(folder).free
+    device = os.stat(folder).st_dev
+    wanted = f"{os.major(device)}:{os.minor(device)}"
+    path = folder.resolve()
+    best: tuple[int, str, str, Path] | None = None
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        fields, _, rest = line.partition(" - ")
+        numbers, mount = fields.split()[2], Path(fields.split()[4])
+        if not path.is_relative_to(mount):
+            continue
+        filesystem, source = rest.split()[:2]
+        rank = len(mount.parts) + (1000 if numbers == wanted else 0)
+        if best is None or rank >= best[0]:
+            best = (rank, filesystem, source, mount)
+    if best is None:
+        return Disk(filesystem="unknown", device="unknown", mount=path, free_bytes=free)
+    return Disk(filesystem=best[1], device=best[2], mount=best[3], free_bytes=free)
+
+
+def check_room(folder: Path) -> None:
+    """Refuse to start where a data folder does not fit.
+
+    Raises:
+        SandboxError: how much there is, and what to do.
+    """
+    free = shutil.disk_usage(folder).free
+    if free < _NEEDED_BYTES:
+        raise SandboxError(
+            f"{free // 2**20} MiB are free in {folder}, a sandbox needs {_NEEDED_BYTES // 2**20}",
+            "make room, or set XDG_STATE_HOME to a folder on another disk",
+        )
+
+
+def disk_error(error: OSError, folder: Path) -> SandboxError:
+    """An operating system's refusal, told as what to do."""
+    hints = {
+        errno.ENOSPC: "make room, or set XDG_STATE_HOME to a folder on another disk",
+        errno.EROFS: "it is read-only: set XDG_STATE_HOME to a folder that you can write to",
+        errno.EACCES: "set XDG_STATE_HOME to a folder that you can write to",
+    }
+    place = error.filename or folder
+    return SandboxError(
+        f"cannot write {place}: {error.strerror}",
+        hints.get(error.errno or 0, "see whether the folder and its disk are well"),
+    )

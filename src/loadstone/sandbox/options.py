@@ -1,0 +1,155 @@
+"""The server's command line: durable, on a real disk, reachable only from this machine."""
+
+from __future__ import annotations
+
+import resource
+from dataclasses import dataclass
+from pathlib import Path
+
+from loadstone.sandbox.accounts import auth_options
+from loadstone.sandbox.binaries import ServerBinary, mariadb_plugins
+from loadstone.sandbox.certificates import Certificates
+from loadstone.sandbox.errors import SandboxError
+from loadstone.sandbox.spec import SandboxSpec
+from loadstone.sandbox.template import run_as_root
+
+DEFAULT_CONNECTIONS = 4500
+# Not the whole of a container's billion: MySQL makes room for each file that it may open.
+_WANTED_FILES = 65_536
+# Both servers keep this many descriptors for themselves and their table cache at the least, and
+# lower max_connections by what is missing.
+_FILES_FOR_ITSELF = 810
+
+DURABLE = {
+    "log_bin": "binlog",
+    "sync_binlog": "1",
+    "innodb_flush_log_at_trx_commit": "1",
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where one server of a sandbox lives."""
+
+    folder: Path
+    socket: Path
+    port: int
+
+    @property
+    def datadir(self) -> Path:
+        """The server's data folder."""
+        return self.folder / "data"
+
+    @property
+    def error_log(self) -> Path:
+        """What the server says about itself."""
+        return self.folder / "error.log"
+
+    @property
+    def init_file(self) -> Path:
+        """Statements that the server carries out before anybody can log in."""
+        return self.folder / "init.sql"
+
+
+def settings_of(spec: SandboxSpec, binary: ServerBinary, role: str) -> dict[str, str]:
+    """The variables that make the server what was asked for; the asker's own come last and win."""
+    settings = {
+        **DURABLE,
+        "max_connections": str(spec.max_connections or DEFAULT_CONNECTIONS),
+        "max_prepared_stmt_count": "1048576",
+        "local_infile": "ON",
+        "server_id": "1" if role == "primary" else "2",
+    }
+    if spec.semi_sync:
+        settings |= semi_sync_settings(binary, role)
+    if role == "replica":
+        settings |= {"relay_log": "relay", "relay_log_recovery": "ON", "read_only": "ON"}
+    return settings | spec.settings
+
+
+def semi_sync_settings(binary: ServerBinary, role: str) -> dict[str, str]:
+    """What turns semi-synchronous replication on, by the words of that server."""
+    return {f"rpl_semi_sync_{_end(binary, role)}_enabled": "ON"}
+
+
+def _end(binary: ServerBinary, role: str) -> str:
+    old, new = ("master", "source") if role == "primary" else ("slave", "replica")
+    return old if binary.is_mariadb or binary.release < (8, 0, 26) else new
+
+
+def command_line(
+    binary: ServerBinary, place: Place, spec: SandboxSpec, role: str
+) -> tuple[str, ...]:
+    """The whole command line, without the file of first statements."""
+    settings = settings_of(spec, binary, role)
+    options = [
+        f"--datadir={place.datadir}",
+        f"--socket={place.socket}",
+        f"--pid-file={place.folder / 'server.pid'}",
+        f"--log-error={place.error_log}",
+        "--bind-address=127.0.0.1",
+        f"--port={place.port}",
+        *run_as_root(),
+        *plugin_options(spec, binary, role),
+        *(_tls_options(Certificates(place.folder / "tls")) if spec.tls else ()),
+        *auth_options(binary, spec.auth),
+        *(("--mysqlx=OFF",) if not binary.is_mariadb and binary.release >= (8, 0, 11) else ()),
+    ]
+    # An option's name takes dashes; `loose_name` and `--loose-name` are the same to the server.
+    options += [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
+    return (*binary.command, *options)
+
+
+def files_of(spec: SandboxSpec) -> int:
+    """The limit on open files that the server should get, where this machine allows it."""
+    # Five a connection is what MySQL itself asks for.
+    return max(_WANTED_FILES, 5 * (spec.max_connections or 0))
+
+
+def check_connections(spec: SandboxSpec) -> None:
+    """Refuse more connections than descriptors allow, before the server lowers it in silence.
+
+    Raises:
+        SandboxError: how many are possible, and what to raise.
+    """
+    if spec.max_connections is None:
+        return
+    most = _reachable_files(files_of(spec))
+    needed = spec.max_connections + _FILES_FOR_ITSELF
+    if needed > most:
+        raise SandboxError(
+            f"max_connections {spec.max_connections} needs {needed} open files, and this machine"
+            f" allows {most}",
+            f"ulimit -Hn {needed} (as root), or at most {most - _FILES_FOR_ITSELF} connections",
+        )
+
+
+def _reachable_files(wanted: int) -> int:
+    """The hard limit, or what root may raise it to: tried on this process and put back."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if before[1] == resource.RLIM_INFINITY or before[1] >= wanted:
+        return wanted
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (before[0], wanted))
+    except (ValueError, OSError):
+        return before[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    return wanted
+
+
+def plugin_options(spec: SandboxSpec, binary: ServerBinary, role: str = "primary") -> list[str]:
+    """Where plugins are, and which of them semi-synchronous replication needs."""
+    if not binary.is_mariadb:
+        return [f"--plugin-load-add=semisync_{_end(binary, role)}.so"] if spec.semi_sync else []
+    plugins = mariadb_plugins()
+    if "ed25519" in spec.auth and plugins is not None:
+        return [f"--plugin-dir={plugins}"]
+    return []
+
+
+def _tls_options(files: Certificates) -> tuple[str, ...]:
+    return (
+        f"--ssl-ca={files.ca}",
+        f"--ssl-cert={files.cert('server')}",
+        f"--ssl-key={files.key('server')}",
+    )

@@ -1,0 +1,98 @@
+"""Which process is which: a process id alone may have been given to another process since."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+from loadstone.model.frozen import Frozen
+
+
+class ProcessMark(Frozen):
+    """A process that cannot be mistaken for a later one with the same id."""
+
+    pid: int
+    started: int
+    """Clock ticks after the boot, as the kernel has them."""
+    boot: str
+
+    def is_alive(self) -> bool:
+        """Whether that very process still runs (one that only waits to be reaped does not)."""
+        return boot_id() == self.boot and _start_if_running(self.pid) == self.started
+
+    def signal(self, number: signal.Signals) -> bool:
+        """Send a signal to that very process; false when it is gone."""
+        try:
+            handle = os.pidfd_open(self.pid)
+        except (ProcessLookupError, OSError):
+            return False
+        try:
+            # The handle pins the process, so the check and the signal mean the same one.
+            if not self.is_alive():
+                return False
+            signal.pidfd_send_signal(handle, number)
+            return True
+        except ProcessLookupError:
+            return False
+        finally:
+            os.close(handle)
+
+    def wait_until_gone(self, timeout_s: float) -> bool:
+        """Wait for its end; false when it still runs after that time."""
+        deadline = time.monotonic() + timeout_s
+        while self.is_alive():
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.01)
+        return True
+
+
+def mark_of(pid: int) -> ProcessMark | None:
+    """The mark of a running process, or nothing when it has ended."""
+    started = _start_if_running(pid)
+    return None if started is None else ProcessMark(pid=pid, started=started, boot=boot_id())
+
+
+def mark_of_this() -> ProcessMark:
+    """The mark of the process that asks."""
+    mark = mark_of(os.getpid())
+    if mark is None:
+        raise RuntimeError("/proc does not show this process")
+    return mark
+
+
+def servers_of(datadir: Path) -> list[ProcessMark]:
+    """Processes whose command line names exactly this data folder.
+
+    Only a server of ours does, so it finds one whose id was never written down, too.
+    """
+    option = f"--datadir={datadir}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            arguments = (entry / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if option in arguments and (mark := mark_of(int(entry.name))) is not None:
+            found.append(mark)
+    return found
+
+
+def boot_id() -> str:
+    """Changes with every boot, after which all process ids mean something else."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def _start_if_running(pid: int) -> int | None:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    # The second field is the name in parentheses and may itself contain any character.
+    fields = text.rpartition(")")[2].split()
+    state, started = fields[0], int(fields[19])
+    return None if state in "ZX" else started

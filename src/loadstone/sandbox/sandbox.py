@@ -1,0 +1,293 @@
+"""A throwaway database server: `with start_sandbox(SandboxSpec()) as sandbox: ...`."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from loadstone.model.target import Credentials, Endpoint, Target, Tls
+from loadstone.sandbox import accounts, options, server
+from loadstone.sandbox.certificates import Certificates
+from loadstone.sandbox.disk import Disk, disk_of
+from loadstone.sandbox.errors import SandboxError
+from loadstone.sandbox.state import (
+    Account,
+    SandboxState,
+    clear_stale,
+    locked,
+    read_states,
+    remove,
+    sandboxes_folder,
+    write_state,
+)
+from loadstone.target.connect import DEFAULT_TIMEOUTS, Connection, Timeouts, connect
+from loadstone.target.errors import TargetError
+
+_GRACE_S = 0.5  # a tidy end helps nobody: the data goes with it
+_KILL_S = 10.0
+_PREFERRED = Tls()
+_NOT_YET = ("no_socket", "unreachable", "timed_out", "protocol")
+
+
+class Sandbox:
+    """A running throwaway server. As a context it is gone at the end of the block."""
+
+    def __init__(
+        self,
+        folder: Path,
+        state: SandboxState,
+        replica: Sandbox | None = None,
+    ) -> None:
+        self.folder = folder
+        self.state = state
+        self.replica = replica
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    @property
+    def name(self) -> str:
+        """Its name in `loadstone sandbox list`."""
+        return self.state.name
+
+    @property
+    def flavour(self) -> str:
+        """`mariadb`, `mysql` or `percona`."""
+        return self.state.flavour
+
+    @property
+    def version(self) -> str:
+        """The server's version: three numbers."""
+        return self.state.version
+
+    @property
+    def pid(self) -> int:
+        """The server's process id; 0 after `kill`."""
+        return self.state.server.pid if self.state.server is not None else 0
+
+    @property
+    def port(self) -> int:
+        """The TCP port on 127.0.0.1."""
+        return self.state.port
+
+    @property
+    def socket(self) -> Path:
+        """The unix socket."""
+        return self.state.socket
+
+    @property
+    def datadir(self) -> Path:
+        """The server's data folder."""
+        return self.folder / "data"
+
+    @property
+    def error_log(self) -> Path:
+        """The server's error log."""
+        return self.folder / "error.log"
+
+    @property
+    def client_file(self) -> Path:
+        """An option file for other clients: `mysql --defaults-file=...`."""
+        return self.folder / "client.cnf"
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What was set on the command line, with the values that the server then had."""
+        return dict(self.state.settings)
+
+    @property
+    def accounts(self) -> tuple[Account, ...]:
+        """The main user first, then one for each authentication method."""
+        return self.state.accounts
+
+    @property
+    def certificates(self) -> Certificates:
+        """The sandbox's own authority, and certificates for both ends."""
+        return Certificates(self.folder / "tls")
+
+    @property
+    def disk(self) -> Disk:
+        """The file system that its data is on."""
+        return disk_of(self.folder)
+
+    @property
+    def tcp(self) -> Endpoint:
+        """The main user over TCP."""
+        return self.endpoint()
+
+    @property
+    def local(self) -> Endpoint:
+        """The main user over the unix socket."""
+        return self.endpoint(over="socket")
+
+    def endpoint(
+        self, method: str | None = None, over: str = "tcp", tls: Tls = _PREFERRED
+    ) -> Endpoint:
+        """A way in: the main user, or the user of an authentication method that was asked for."""
+        account = self._account(method)
+        return endpoint_of(self.state, account, over, tls)
+
+    def connect(self, timeouts: Timeouts = DEFAULT_TIMEOUTS) -> Connection:
+        """A connection of the main user over the unix socket."""
+        return connect(self.local, timeouts)
+
+    def is_running(self) -> bool:
+        """Whether the server's process is there."""
+        return self.state.server is not None and self.state.server.is_alive()
+
+    def kill(self) -> None:
+        """End the server as a crash would (SIGKILL); `start_again` brings it back."""
+        self._keep(self.state.model_copy(update={"phase": "killed"}))
+        self._end(signal.SIGKILL)
+        self._keep(self.state.model_copy(update={"server": None}))
+
+    def start_again(self, timeout_s: float = 60) -> None:
+        """Start the server on the same data, port and socket.
+
+        Raises:
+            SandboxError: it does not start, with the end of its error log.
+        """
+        if self.is_running():
+            raise SandboxError(f"sandbox {self.name} is running already", None)
+        place = place_of(self.folder, self.state)
+        place.error_log.rename(self.folder / "error.log.before")
+        launch = server.Launch(self.state.command, self.state.open_files, self._is_owned)
+        process = server.start(launch, place)
+        try:
+            mark = server.wait_until_ready(process, place, lambda: answers(self.state), timeout_s)
+        except server.PortTaken:
+            raise SandboxError(f"port {self.port} was taken meanwhile", None) from None
+        self._keep(self.state.model_copy(update={"phase": "running", "server": mark}))
+
+    def stop(self) -> None:
+        """End the server and its replica, and remove all that they left. Safe to repeat."""
+        if self.replica is not None:
+            self.replica.stop()  # first: MySQL waits long for a replica that is still connected
+        self._end(signal.SIGTERM)
+        with locked(self.folder.parent / ".lock"):
+            remove(self.folder, self.state)
+
+    @property
+    def _is_owned(self) -> bool:
+        return self.state.owner is not None
+
+    def _account(self, method: str | None) -> Account:
+        if method is None:
+            return self.state.accounts[0]
+        (name,) = accounts.canonical_methods((method,))
+        for account in self.state.accounts[1:]:
+            if account.method == name:
+                return account
+        raise SandboxError(f"sandbox {self.name} has no user for {method}", f"--auth {method}")
+
+    def _keep(self, state: SandboxState) -> None:
+        self.state = state
+        write_state(self.folder, state)
+
+    def _end(self, number: signal.Signals) -> None:
+        mark = self.state.server
+        if mark is None:
+            return
+        mark.signal(number)
+        if not mark.wait_until_gone(_GRACE_S):
+            mark.signal(signal.SIGKILL)
+            mark.wait_until_gone(_KILL_S)
+        server.reap(mark.pid)
+
+
+def list_sandboxes() -> list[Sandbox]:
+    """All sandboxes of this user that can be used, after clearing away those that cannot."""
+    root = sandboxes_folder()
+    with locked(root / ".lock"):
+        clear_stale(root)
+        states = read_states(root)
+    known = {state.name: Sandbox(root / state.name, state) for state in states}
+    for sandbox in known.values():
+        if sandbox.state.role == "primary" and sandbox.state.partner in known:
+            sandbox.replica = known[sandbox.state.partner]
+    return [sandbox for sandbox in known.values() if sandbox.state.phase == "running"]
+
+
+def sandbox_at(target: Target) -> Sandbox | None:
+    """The running sandbox that a target means, if it means one; nothing is cleared away."""
+    root = sandboxes_folder()
+    for state in read_states(root):
+        same_socket = target.socket is not None and target.socket == state.socket
+        same_port = (
+            target.socket is None
+            and target.port == state.port
+            and target.host in ("127.0.0.1", "localhost")
+        )
+        if state.phase == "running" and not state.is_stale and (same_socket or same_port):
+            return Sandbox(root / state.name, state)
+    return None
+
+
+def find_sandbox(name: str | None = None) -> Sandbox:
+    """The running sandbox of that name; without a name, the only one there is.
+
+    Raises:
+        SandboxError: there is none, or more than one to choose from.
+    """
+    running = list_sandboxes()
+    if name is not None:
+        chosen = [sandbox for sandbox in running if sandbox.name == name]
+    else:
+        chosen = [sandbox for sandbox in running if sandbox.state.role == "primary"]
+    if len(chosen) == 1:
+        return chosen[0]
+    names = ", ".join(sandbox.name for sandbox in running)
+    if not running:
+        raise SandboxError("no sandbox is running", "loadstone sandbox start")
+    if name is not None:
+        raise SandboxError(f"no sandbox is named {name}", f"running: {names}")
+    raise SandboxError("more than one sandbox is running", f"name one of {names}")
+
+
+def place_of(folder: Path, state: SandboxState) -> options.Place:
+    """Where a sandbox's server lives."""
+    return options.Place(folder, state.socket, state.port)
+
+
+def endpoint_of(
+    state: SandboxState, account: Account, over: str = "socket", tls: Tls = _PREFERRED
+) -> Endpoint:
+    """An account's way into a sandbox's server, `tcp` or `socket`."""
+    target = Target(
+        host="localhost" if over == "socket" else "127.0.0.1",
+        port=None if over == "socket" else state.port,
+        socket=state.socket if over == "socket" else None,
+        user=account.user,
+        database=state.database,
+        tls=tls,
+    )
+    source = f"sandbox {state.name}"
+    return Endpoint(
+        target=target, credentials=Credentials(password=account.password, source=source)
+    )
+
+
+def answers(state: SandboxState) -> bool:
+    """Whether the main user can log in over the unix socket.
+
+    Raises:
+        SandboxError: the server is up, and will never let it in.
+    """
+    endpoint = endpoint_of(state, state.accounts[0])
+    try:
+        connect(endpoint, Timeouts(connect_s=5)).close()
+    except TargetError as error:
+        if error.kind in _NOT_YET:
+            return False
+        raise SandboxError(f"the server is up, but {error.message}", error.hint) from error
+    return True

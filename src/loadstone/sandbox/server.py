@@ -1,0 +1,215 @@
+"""One server process: start it, wait until it answers, end it."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from loadstone.sandbox.binaries import ServerBinary
+from loadstone.sandbox.errors import SandboxError
+from loadstone.sandbox.options import Place
+from loadstone.sandbox.processes import ProcessMark, mark_of
+from loadstone.sandbox.template import run_as_root
+
+_LOG_LINES = 12
+_CHECK_S = 20
+# Lowers the hard limit never: a soft limit within it, or (as root) a raised one, or all there is.
+_RAISE_FILES = (
+    'hard=$(ulimit -Hn); if [ "$hard" = unlimited ] || [ "$hard" -ge "$0" ]; then ulimit -Sn "$0";'
+    ' else ulimit -n "$0" 2>/dev/null || ulimit -Sn "$hard"; fi; exec "$@"'
+)
+
+
+class PortTaken(Exception):
+    """Somebody else took the port between its choice and the server's start."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """What is needed to start a server."""
+
+    command: tuple[str, ...]
+    files: int
+    dies_with_us: bool
+
+
+_children: dict[int, subprocess.Popen[bytes]] = {}
+"""Servers that this process started and has not reaped: whoever stops one finds it here."""
+
+
+def start(launch: Launch, place: Place) -> subprocess.Popen[bytes]:
+    """Start the server in a session of its own: Ctrl-C in our terminal does not reach it."""
+    with place.error_log.open("ab") as log:
+        process = subprocess.Popen(
+            [*_end_with_us(launch), "/bin/sh", "-c", _RAISE_FILES, str(launch.files)]
+            + list(launch.command),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd=place.folder,
+            start_new_session=True,
+        )
+    _children[process.pid] = process
+    return process
+
+
+def wait_until_ready(
+    process: subprocess.Popen[bytes], place: Place, answers: Callable[[], bool], timeout_s: float
+) -> ProcessMark:
+    """Wait until the server lets somebody log in.
+
+    Raises:
+        PortTaken: it could not bind its port.
+        SandboxError: it ended, or the time is up; with what its error log says.
+    """
+    deadline = time.monotonic() + timeout_s
+    while True:
+        if process.poll() is not None:
+            raise _why_it_ended(place)
+        if place.socket.exists() and answers():
+            break
+        if time.monotonic() > deadline:
+            end(process)
+            raise SandboxError(
+                f"the server did not answer within {timeout_s:g} s",
+                "a slow disk? see `loadstone sandbox start --timeout`",
+                _tail(_read(place.error_log)),
+            )
+        time.sleep(0.005)
+    mark = mark_of(process.pid)
+    if mark is None:
+        raise _why_it_ended(place)
+    return mark
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End a server of ours at once and reap it."""
+    process.kill()
+    reap(process.pid)
+
+
+def reap(pid: int) -> None:
+    """Take the exit status of a server that has ended, if this process started it."""
+    process = _children.pop(pid, None)
+    if process is not None:
+        process.wait()
+
+
+def check_settings(binary: ServerBinary, settings: dict[str, str], options: Sequence[str]) -> None:
+    """Let MySQL look at its options, which takes no time; a start finds a bad one late.
+
+    MariaDB has no such check, and ends at once by itself.
+
+    Raises:
+        SandboxError: the server's own words for what is wrong.
+    """
+    if binary.is_mariadb or binary.release < (8, 0, 16) or not settings:
+        return
+    asked = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
+    try:
+        answer = subprocess.run(
+            [*binary.command, "--validate-config", *run_as_root(), *options, *asked],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_CHECK_S,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return  # the start itself will tell
+    if answer.returncode != 0 and (reason := error_of(answer.stdout + answer.stderr)):
+        raise SandboxError(f"the server does not start: {reason}", _hint(reason))
+
+
+def not_as_asked(place: Place, what: str) -> SandboxError:
+    """A server that runs, but not as it was asked for; with its own words for why."""
+    log = _read(place.error_log)
+    return SandboxError(f"the server is not as asked: {what}", error_of(log), _tail(log))
+
+
+def free_port() -> int:
+    """A loopback port that nothing listens on, outside the range of outgoing connections.
+
+    From that range a client that reconnects in a server's outage could be given the server's own
+    port, and would then be connected to itself.
+    """
+    low, high = _outgoing_ports()
+    choices = [port for port in range(15_000, 60_000) if not low <= port <= high]
+    random.SystemRandom().shuffle(choices)
+    for port in choices:
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def error_of(log: str) -> str | None:
+    """The first error line of a server's log, without its time and numbers."""
+    for line in log.splitlines():
+        _, mark, text = line.partition("[ERROR]")
+        if mark and "Aborting" not in text:
+            while text.lstrip().startswith("["):  # MySQL's [MY-000067] [Server]
+                text = text.lstrip().partition("]")[2]
+            return text.strip()
+    return None
+
+
+def _outgoing_ports() -> tuple[int, int]:
+    try:
+        text = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text()
+    except OSError:
+        return 32_768, 60_999
+    low, high = text.split()
+    return int(low), int(high)
+
+
+def _end_with_us(launch: Launch) -> Sequence[str]:
+    # The kernel's parent-death signal comes when the *thread* that started the server ends, so it
+    # is only safe from the main thread. Elsewhere the next `list` or `start` clears up.
+    in_main = threading.current_thread() is threading.main_thread()
+    setpriv = shutil.which("setpriv")
+    if not (launch.dies_with_us and in_main and setpriv):
+        return ()
+    return (setpriv, "--pdeathsig", signal.SIGKILL.name.removeprefix("SIG"))
+
+
+def _why_it_ended(place: Place) -> Exception:
+    log = _read(place.error_log)
+    if "Address already in use" in log or "Do you already have another" in log:
+        return PortTaken()
+    reason = error_of(log) or _tail(log, 1) or "it left no word in its error log"
+    return SandboxError(f"the server does not start: {reason}", _hint(reason), _tail(log))
+
+
+def _hint(reason: str) -> str | None:
+    if "unknown variable" in reason or "unknown option" in reason:
+        return "check --set; loose_NAME=VALUE is taken by servers that do not know it"
+    if "No space left" in reason or "Disk is full" in reason:
+        return "make room, or set XDG_STATE_HOME to a folder on another disk"
+    return None
+
+
+def _read(log: Path) -> str:
+    try:
+        return log.read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+def _tail(log: str, lines: int = _LOG_LINES) -> str:
+    return "\n".join(log.strip().splitlines()[-lines:])

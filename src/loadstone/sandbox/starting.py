@@ -1,0 +1,198 @@
+"""Start a throwaway server: a name, a copied data folder, a free port, the first statements."""
+
+from __future__ import annotations
+
+import datetime
+import shutil
+import tempfile
+from pathlib import Path
+
+from loadstone.sandbox import accounts, options, server
+from loadstone.sandbox.binaries import ServerBinary, find_server
+from loadstone.sandbox.certificates import make_certificates
+from loadstone.sandbox.disk import check_room, disk_error
+from loadstone.sandbox.errors import SandboxError
+from loadstone.sandbox.processes import mark_of_this
+from loadstone.sandbox.replication import connect_replica
+from loadstone.sandbox.sandbox import Sandbox, answers, endpoint_of, place_of
+from loadstone.sandbox.spec import SandboxSpec
+from loadstone.sandbox.state import (
+    Account,
+    SandboxState,
+    clear_stale,
+    free_name,
+    locked,
+    read_state,
+    remove,
+    sandboxes_folder,
+    write_state,
+)
+from loadstone.sandbox.template import copy_template
+from loadstone.target.connect import connect
+
+_SOCKET_PATH_MOST = 103  # the kernel takes 107 bytes; MySQL's lock file adds ".lock"
+_PORT_TRIES = 5
+_WHATEVER_IS_THERE = SandboxSpec()
+
+
+def start_sandbox(spec: SandboxSpec = _WHATEVER_IS_THERE) -> Sandbox:
+    """Start a throwaway server, and a replica of it where asked for.
+
+    Raises:
+        SandboxError: what stands in the way, and the end of the server's error log.
+    """
+    spec = spec.model_copy(update={"auth": accounts.canonical_methods(spec.auth)})
+    if spec.semi_sync and not spec.replica:
+        raise SandboxError("semi-sync needs a replica", "--replica --semi-sync")
+    binary = find_server(spec.server)
+    accounts.check_methods(binary, spec.auth)
+    options.check_connections(spec)
+    server.check_settings(binary, spec.settings, options.plugin_options(spec, binary))
+    users = accounts.make_accounts(binary, spec)
+    primary = _start_one(spec, binary, users, None)
+    if not spec.replica:
+        return primary
+    try:
+        primary.replica = _start_one(spec, binary, users, primary)
+        connect_replica(primary.local, primary.replica.local, binary, primary.port)
+    except BaseException:
+        primary.stop()
+        raise
+    return primary
+
+
+def _start_one(
+    spec: SandboxSpec, binary: ServerBinary, users: tuple[Account, ...], primary: Sandbox | None
+) -> Sandbox:
+    folder, state = _reserve(spec, binary, users, primary)
+    try:
+        check_room(folder)
+        copy_template(binary, folder / "data")
+        if spec.tls:
+            make_certificates(folder / "tls")
+        return _start_on_a_free_port(spec, binary, folder, state)
+    except OSError as error:
+        remove(folder, state)
+        raise disk_error(error, folder) from error
+    except BaseException:  # Ctrl-C too
+        remove(folder, read_state(folder) or state)
+        raise
+
+
+def _reserve(
+    spec: SandboxSpec, binary: ServerBinary, users: tuple[Account, ...], primary: Sandbox | None
+) -> tuple[Path, SandboxState]:
+    root = sandboxes_folder()
+    us = mark_of_this()
+    with locked(root / ".lock"):
+        clear_stale(root)
+        wanted = spec.name if primary is None else f"{primary.name}-replica"
+        name = free_name(root, wanted, binary.flavour)
+        folder = root / name
+        state = SandboxState(
+            name=name,
+            phase="making",
+            role="primary" if primary is None else "replica",
+            partner=primary.name if primary is not None else _partner(spec, name),
+            flavour=binary.flavour,
+            version=binary.version,
+            database=spec.database,
+            open_files=options.files_of(spec),
+            maker=us,
+            owner=us if spec.owned else None,
+            accounts=users,
+            created_at=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        )
+        try:
+            folder.mkdir(mode=0o700)
+            write_state(folder, state)
+        except OSError as error:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise disk_error(error, folder) from error
+    return folder, state
+
+
+def _partner(spec: SandboxSpec, name: str) -> str | None:
+    return f"{name}-replica" if spec.replica else None
+
+
+def _start_on_a_free_port(
+    spec: SandboxSpec, binary: ServerBinary, folder: Path, state: SandboxState
+) -> Sandbox:
+    socket = _socket_path(folder)
+    for _ in range(_PORT_TRIES):
+        state = state.model_copy(update={"port": server.free_port(), "socket": socket})
+        try:
+            return _start_server(spec, binary, folder, state)
+        except server.PortTaken:
+            (folder / "error.log").unlink(missing_ok=True)
+    raise SandboxError("no free port on 127.0.0.1", f"tried {_PORT_TRIES} of them")
+
+
+def _start_server(
+    spec: SandboxSpec, binary: ServerBinary, folder: Path, state: SandboxState
+) -> Sandbox:
+    place = place_of(folder, state)
+    command = options.command_line(binary, place, spec, state.role)
+    place.init_file.touch(mode=0o600)
+    place.init_file.write_text(accounts.first_statements(binary, spec, state.accounts))
+    state = state.model_copy(update={"command": command})
+    write_state(folder, state)  # so that the socket's folder is found if we are killed now
+    launch = server.Launch(
+        (*command, f"--init-file={place.init_file}"), state.open_files, spec.owned
+    )
+    process = server.start(launch, place)
+    try:
+        mark = server.wait_until_ready(process, place, lambda: answers(state), spec.timeout_s)
+        asked = options.settings_of(spec, binary, state.role)
+        settings = _look_inside(asked, place, state)
+        state = state.model_copy(update={"phase": "running", "server": mark, "settings": settings})
+        place.init_file.unlink()
+        _write_client_file(folder / "client.cnf", state)
+        write_state(folder, state)
+    except BaseException:
+        server.end(process)
+        raise
+    return Sandbox(folder, state)
+
+
+def _socket_path(folder: Path) -> Path:
+    own = folder / "server.sock"
+    if len(str(own).encode()) <= _SOCKET_PATH_MOST:
+        return own
+    return Path(tempfile.mkdtemp(prefix="loadstone-", dir="/tmp"), "server.sock")
+
+
+def _look_inside(
+    asked: dict[str, str], place: options.Place, state: SandboxState
+) -> dict[str, str]:
+    """The values that the server has for what was set, once all users are there.
+
+    A server goes on after a first statement that it refuses, so the users are looked for.
+    """
+    endpoint = endpoint_of(state, state.accounts[0])
+    with connect(endpoint) as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT user FROM mysql.user")
+        users = {str(row[0]) for row in cursor.fetchall()}
+        cursor.execute("SHOW GLOBAL VARIABLES")
+        values = {str(row[0]): str(row[1]) for row in cursor.fetchall()}
+    if missing := [account.user for account in state.accounts if account.user not in users]:
+        raise server.not_as_asked(place, f"it refused to make the user {missing[0]}")
+    return {name: _value_of(name, values, asked[name]) for name in asked}
+
+
+def _value_of(name: str, values: dict[str, str], asked: str) -> str:
+    plain = name.removeprefix("loose_")
+    if plain in values:
+        return values[plain]
+    return "unknown to this server" if name != plain else asked
+
+
+def _write_client_file(place: Path, state: SandboxState) -> None:
+    main = state.accounts[0]
+    password = main.password.get_secret_value().replace("\\", "\\\\").replace('"', '\\"')
+    place.touch(mode=0o600)
+    place.write_text(
+        f'[client]\nuser={main.user}\npassword="{password}"\n'
+        f"host=localhost\nsocket={state.socket}\n"
+    )

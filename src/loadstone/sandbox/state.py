@@ -1,0 +1,181 @@
+"""The folder of sandboxes: one folder each, with a record that lets any later Loadstone judge it.
+
+    $XDG_STATE_HOME/loadstone/sandboxes/      (else ~/.local/state/...)
+      .lock                                   held while a name is given or stale ones are cleared
+      mariadb-1/
+        state.json      the record below, for the owner's eyes only: it holds the passwords
+        data/  tls/  error.log  client.cnf  server.sock
+
+A sandbox is stale when nobody can use it any more: its maker died before it was ready, its owner
+died, or its server did. `clear_stale` ends what is left of it and removes its folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import shutil
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from pydantic import SecretStr, ValidationError, field_serializer
+
+from loadstone.model.frozen import Frozen
+from loadstone.sandbox.binaries import Flavour
+from loadstone.sandbox.errors import SandboxError
+from loadstone.sandbox.processes import ProcessMark, servers_of
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
+_RECORD = "state.json"
+
+
+class Account(Frozen):
+    """A user of the server, its password and how it logs in."""
+
+    user: str
+    password: SecretStr
+    method: str
+
+    @field_serializer("password", when_used="json")
+    def _reveal_to_the_record(self, password: SecretStr) -> str:
+        # The record is mode 0600 and the account lives as long as the sandbox does.
+        return password.get_secret_value()
+
+
+class SandboxState(Frozen):
+    """All that another process must know about a sandbox."""
+
+    name: str
+    phase: Literal["making", "running", "killed"]
+    role: Literal["primary", "replica"] = "primary"
+    partner: str | None = None
+    """The other end of the replication, when there is one."""
+    flavour: Flavour
+    version: str
+    command: tuple[str, ...] = ()
+    """The server's whole command line, to start it again on the same data."""
+    open_files: int
+    """The limit that the server was to get."""
+    maker: ProcessMark
+    owner: ProcessMark | None = None
+    """Who takes it along when it ends; none for a sandbox that stays until it is stopped."""
+    server: ProcessMark | None = None
+    port: int = 0
+    socket: Path = Path()
+    database: str
+    accounts: tuple[Account, ...] = ()
+    settings: dict[str, str] = {}
+    created_at: str
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether nobody can use it any more."""
+        if self.owner is not None:
+            return not self.owner.is_alive()
+        if self.phase != "running":  # "killed" was on purpose: its maker may start it again
+            return not self.maker.is_alive()
+        return self.server is None or not self.server.is_alive()
+
+
+def sandboxes_folder() -> Path:
+    """Where sandboxes live; made when missing.
+
+    Raises:
+        SandboxError: it cannot be made or written to.
+    """
+    home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    folder = Path(home, "loadstone", "sandboxes")
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        (folder / ".lock").touch(mode=0o600)
+    except OSError as error:
+        raise SandboxError(
+            f"cannot keep sandboxes in {folder}: {error.strerror}",
+            "set XDG_STATE_HOME to a folder on a real disk that you can write to",
+        ) from None
+    return folder
+
+
+@contextlib.contextmanager
+def locked(lock: Path) -> Iterator[None]:
+    """Hold a lock file against other Loadstones (and other threads of this one)."""
+    with lock.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def write_state(folder: Path, state: SandboxState) -> None:
+    """Replace the record at once: a reader sees the old one or the new one, never half."""
+    fresh = folder / f"{_RECORD}.{os.getpid()}"
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(state.model_dump_json(indent=1))
+    fresh.replace(folder / _RECORD)
+
+
+def read_state(folder: Path) -> SandboxState | None:
+    """The record in that folder, or nothing when there is none that can be read."""
+    try:
+        return SandboxState.model_validate_json((folder / _RECORD).read_bytes())
+    except (OSError, ValidationError):
+        return None
+
+
+def read_states(root: Path) -> list[SandboxState]:
+    """All records, by name."""
+    states = (read_state(folder) for folder in sorted(root.iterdir()) if folder.is_dir())
+    return [state for state in states if state is not None]
+
+
+def free_name(root: Path, wanted: str | None, flavour: Flavour) -> str:
+    """The wanted name when it may be used, else the first free number of that flavour."""
+    if wanted is None:
+        numbers = (number for number in range(1, 10_000))
+        return next(
+            f"{flavour}-{number}"
+            for number in numbers
+            if not (root / f"{flavour}-{number}").exists()
+        )
+    if _NAME.fullmatch(wanted) is None:
+        raise SandboxError(
+            f"{wanted!r} cannot be a sandbox's name",
+            "small letters, digits, - and _, at most 32 of them",
+        )
+    if (root / wanted).exists():
+        raise SandboxError(
+            f"there is a sandbox named {wanted} already", f"loadstone sandbox stop {wanted}"
+        )
+    return wanted
+
+
+def clear_stale(root: Path) -> list[str]:
+    """Remove what nobody can use any more; the caller holds the lock. Returns the names."""
+    cleared = []
+    for folder in sorted(root.iterdir()):
+        if not folder.is_dir():
+            continue
+        state = read_state(folder)
+        if state is None and servers_of(folder / "data"):
+            continue  # written by a Loadstone of another version, and in use
+        if state is None or state.is_stale:
+            remove(folder, state)
+            cleared.append(folder.name)
+    return cleared
+
+
+def remove(folder: Path, state: SandboxState | None) -> None:
+    """End the servers that still run in a sandbox's folder, then remove the folder."""
+    marks = servers_of(folder / "data")
+    if state is not None and state.server is not None:
+        marks.append(state.server)
+    for mark in marks:
+        mark.signal(signal.SIGKILL)
+    for mark in marks:
+        mark.wait_until_gone(10)
+    if state is not None and state.socket.parent.name.startswith("loadstone-"):
+        shutil.rmtree(state.socket.parent, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)

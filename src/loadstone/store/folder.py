@@ -1,0 +1,168 @@
+"""Where runs lie, how they are found, and what stands in each file."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from pathlib import Path
+from tempfile import TemporaryFile
+
+from pydantic import ValidationError
+
+from loadstone.model.result import Result
+from loadstone.store import atomic, frame
+from loadstone.store.errors import StoreError
+from loadstone.store.replay import JOURNAL, read_log, replay, result_of
+
+RUN = "run.json"
+ENVIRONMENT = "environment.json"
+RESULT = "result.json"
+LOAD = "load.parquet"
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def create(out: Path, name: str, at_unix_s: float) -> Path:
+    """A new folder `<out>/<name>-<utc time>`; a second one in the same second gets a number.
+
+    Raises:
+        StoreError: the folder cannot be made.
+    """
+    time = datetime.fromtimestamp(at_unix_s, UTC).strftime("%Y%m%dT%H%M%SZ")
+    stem = f"{_UNSAFE.sub('-', name).strip('-.') or 'run'}-{time}"
+    for attempt in range(1, 1000):
+        folder = out / (stem if attempt == 1 else f"{stem}-{attempt}")
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+            folder.mkdir()
+        except FileExistsError as error:
+            if not out.is_dir():
+                raise StoreError.from_os("make the folder", out, error) from error
+            continue
+        except OSError as error:
+            raise StoreError.from_os("make the folder", folder, error) from error
+        return folder
+    raise StoreError(f"cannot make the folder {out / stem}: a thousand of them are there")
+
+
+def check_writable(out: Path) -> None:
+    """Notice before any work is done that nothing could be kept.
+
+    Raises:
+        StoreError: the folder cannot be made, or no file in it.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        raise StoreError.from_os("write to the folder", out, error) from error
+
+
+def finish(folder: Path) -> Result:
+    """Write load.parquet and result.json from the journal and the latency log."""
+    log = read_log(folder)
+    result = result_of(folder, log)
+    atomic.write_bytes(folder / RESULT, to_json(result))
+    frame.write(folder / LOAD, log)
+    return result
+
+
+def to_json(result: Result) -> bytes:
+    """result.json as it stands in the folder."""
+    return result.model_dump_json(indent=2).encode() + b"\n"
+
+
+def load(folder: Path) -> Result:
+    """A run's result: as it was written at its end, else made anew from what there is.
+
+    Raises:
+        StoreError: there is no run in the folder, or it is damaged.
+    """
+    written = folder / RESULT
+    if not written.exists():
+        if not (folder / JOURNAL).exists():
+            raise StoreError(f"{folder} is not the folder of a run: it has no {JOURNAL}")
+        return replay(folder, running=is_running(folder))
+    try:
+        return Result.model_validate_json(written.read_bytes())
+    except OSError as error:
+        raise StoreError.from_os("read", written, error) from error
+    except ValidationError:
+        # Of another version, or damaged; the journal is the truth.
+        return replay(folder)
+
+
+def is_running(folder: Path) -> bool:
+    """Whether a process holds the journal: its lock ends with it, however it ends."""
+    try:
+        with (folder / JOURNAL).open("rb") as journal:
+            fcntl.flock(journal, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A line of `runs list`: the result, or why it could not be read."""
+
+    folder: Path
+    result: Result | None
+    problem: str | None = None
+
+
+def list_runs(out: Path) -> Iterator[Listed]:
+    """All runs in a folder, oldest first."""
+    for journal in sorted(out.glob(f"*/{JOURNAL}"), key=_began):
+        try:
+            yield Listed(journal.parent, load(journal.parent))
+        except StoreError as error:
+            yield Listed(journal.parent, None, error.message)
+
+
+def find(out: Path, wanted: str) -> Path:
+    """The run that a person means: a path, a folder's name, the start of one, or `last`.
+
+    Raises:
+        StoreError: there is none, or more than one.
+    """
+    if not wanted.strip():
+        raise StoreError("the name of the run is empty", "loadstone runs list shows the names")
+    for path in (Path(wanted), out / wanted):
+        if (path / JOURNAL).exists():
+            return path
+    names = [journal.parent.name for journal in sorted(out.glob(f"*/{JOURNAL}"), key=_began)]
+    if not names:
+        raise StoreError(f"there are no runs in {out}", "say where they are with --out")
+    if wanted == "last":
+        return out / names[-1]
+    starting = [name for name in names if name.startswith(wanted)]
+    if len(starting) == 1:
+        return out / starting[0]
+    if starting:
+        raise StoreError(f"{len(starting)} runs begin with '{wanted}': {', '.join(starting)}")
+    close = get_close_matches(wanted, names, n=1)
+    hint = f"did you mean {close[0]}?" if close else "loadstone runs list shows them"
+    raise StoreError(f"there is no run '{wanted}' in {out}", hint)
+
+
+def _began(journal: Path) -> tuple[float, str]:
+    try:
+        first = journal.stat().st_mtime
+    except OSError:
+        first = 0.0
+    stamp = re.search(r"-(\d{8}T\d{6}Z)(?:-\d+)?$", journal.parent.name)
+    if stamp:
+        # Anybody may name a folder: where the digits are no time, it goes by its age.
+        with contextlib.suppress(ValueError):
+            began = datetime.strptime(stamp[1], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+            first = began.timestamp()
+    return first, journal.parent.name

@@ -1,0 +1,166 @@
+"""journal.jsonl: one JSON document a line, appended while the run goes on.
+
+Each line says how long after the run's begin it was written (`at_s`). A line that a crash cut
+short can only be the last one; it is left out when the journal is read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO, Literal
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from loadstone.model.calibration import Ceilings
+from loadstone.model.frozen import Frozen
+from loadstone.model.plan import Step
+from loadstone.model.records import EngineFailure, StepRecord
+from loadstone.model.result import StepState
+from loadstone.model.search import SearchOutcome
+from loadstone.store.errors import StoreError
+
+
+class RunBegin(Frozen):
+    """The first line."""
+
+    kind: Literal["run_begin"] = "run_begin"
+    at_s: float = 0.0
+    unix_s: float
+    id: str
+    name: str
+    loadstone: str
+    plan: dict[str, Any]
+    targets: tuple[str, ...]
+    server_versions: tuple[str | None, ...]
+    steps_planned: int | None
+    ceilings: Ceilings | None = None
+
+
+class StepBegin(Frozen):
+    """A step's first line; from which bytes on journal and latency log are the step's."""
+
+    kind: Literal["step_begin"] = "step_begin"
+    at_s: float
+    step: Step
+    journal_from: int
+    hlog_from: int
+
+
+class EngineEntry(Frozen):
+    """A record of the engine; its hlog lines are in latency.hlog and not here."""
+
+    kind: Literal["engine"] = "engine"
+    at_s: float
+    step: int
+    record: StepRecord
+
+
+class Settled(Frozen):
+    """What `--warmup auto` found: the window, and whether the series ever settled."""
+
+    from_s: float
+    to_s: float
+    steady: bool | None
+    method: str
+
+
+class StepEnd(Frozen):
+    """A step's last line."""
+
+    kind: Literal["step_end"] = "step_end"
+    at_s: float
+    step: int
+    state: StepState
+    error: EngineFailure | None = None
+    settled: Settled | None = None
+
+
+class Note(Frozen):
+    """A sentence for whoever reads the run; of one step where `step` is given."""
+
+    kind: Literal["note"] = "note"
+    at_s: float
+    step: int | None = None
+    text: str
+
+
+class RunEnd(Frozen):
+    """The last line of a run that was not killed."""
+
+    kind: Literal["run_end"] = "run_end"
+    at_s: float
+    state: StepState
+    search: SearchOutcome | None = None
+
+
+Entry = RunBegin | StepBegin | EngineEntry | StepEnd | Note | RunEnd
+_ENTRY: TypeAdapter[Entry] = TypeAdapter(Annotated[Entry, Field(discriminator="kind")])
+
+
+class AppendOnly:
+    """A file that only grows; each piece is handed to the system as it comes."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self.file: BinaryIO = open(path, "xb", buffering=0)
+        except OSError as error:
+            raise StoreError.from_os("write", path, error) from error
+        self.size = 0
+
+    def append(self, content: bytes) -> None:
+        """Add `content`; a short write is gone on with, a refused one is an error."""
+        rest = memoryview(content)
+        try:
+            while rest:
+                written = self.file.write(rest)
+                self.size += written
+                rest = rest[written:]
+        except OSError as error:
+            raise StoreError.from_os("write", self._path, error) from error
+
+    def sync(self) -> None:
+        """Wait until all is on the disk."""
+        try:
+            os.fsync(self.file.fileno())
+        except OSError as error:
+            raise StoreError.from_os("write", self._path, error) from error
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.file.close()
+
+
+def to_line(entry: Entry) -> bytes:
+    """The entry as it stands in the journal."""
+    text = entry.model_dump_json(exclude={"record": {"hlog"}})
+    return text.encode() + b"\n"
+
+
+def read_entries(path: Path, from_byte: int = 0) -> Iterator[Entry]:
+    """All whole lines from `from_byte` on.
+
+    Raises:
+        StoreError: a line that is not the last one is no entry, or the file cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            file.seek(from_byte)
+            yield from _parse(path, file)
+    except OSError as error:
+        raise StoreError.from_os("read", path, error) from error
+
+
+def _parse(path: Path, lines: BinaryIO) -> Iterator[Entry]:
+    for number, line in enumerate(lines, start=1):
+        if not line.endswith(b"\n"):
+            return
+        try:
+            yield _ENTRY.validate_json(line)
+        except ValidationError as error:
+            raise StoreError(
+                f"{path}: line {number} is not an entry of a journal",
+                "the file was changed after it was written, or by a newer Loadstone",
+            ) from error

@@ -1,0 +1,149 @@
+"""Writes a run while it goes on: a record is with the system before the next is asked for."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from loadstone import engine
+from loadstone.model.calibration import Ceilings
+from loadstone.model.frozen import Frozen
+from loadstone.model.plan import Plan, Step
+from loadstone.model.records import Connected, EngineFailure, Sample, StepRecord
+from loadstone.model.result import Result, StepResult, StepState
+from loadstone.model.search import SearchOutcome
+from loadstone.store import atomic, folder, hlog
+from loadstone.store.journal import (
+    AppendOnly,
+    EngineEntry,
+    Entry,
+    Note,
+    RunBegin,
+    RunEnd,
+    Settled,
+    StepBegin,
+    StepEnd,
+    to_line,
+)
+from loadstone.store.replay import JOURNAL, LATENCIES, read_log, step_result
+
+
+class Asked(Frozen):
+    """run.json: what was asked."""
+
+    version: int = 1
+    loadstone: str
+    engine: dict[str, str]
+    command_line: tuple[str, ...]
+    plan: Plan
+    steps: tuple[Step, ...] | None
+    """`None` for a search."""
+    ceilings: Ceilings | None = None
+    """What the generator could do at most; `None` where it was not calibrated."""
+
+
+class Recorder:
+    """The writing side of one run's folder.
+
+    A sample's latencies are written before the sample itself, so that a journal never speaks of
+    latencies that are not there. The journal is locked until it is closed: a run whose journal
+    is not locked and has no end was killed.
+    """
+
+    def __init__(self, path: Path, asked: Asked, server_versions: Sequence[str | None]) -> None:
+        self.folder = path
+        self._began_unix_s = time.time()
+        self._began = time.monotonic()
+        self._load_began_s = 0.0
+        self._begin = RunBegin(
+            unix_s=self._began_unix_s,
+            id=path.name,
+            name=asked.plan.name,
+            loadstone=asked.loadstone,
+            plan=asked.plan.model_dump(mode="json"),
+            targets=tuple(target.url for target in asked.plan.targets),
+            server_versions=tuple(server_versions),
+            ceilings=asked.ceilings,
+            steps_planned=None if asked.steps is None else len(asked.steps),
+        )
+        write_private_json(path / folder.RUN, asked.model_dump(mode="json"))
+        self._latencies = AppendOnly(path / LATENCIES)
+        self._latencies.append(engine.hlog_header(self._began_unix_s).rstrip("\n").encode() + b"\n")
+        self._journal = AppendOnly(path / JOURNAL)
+        fcntl.flock(self._journal.file, fcntl.LOCK_EX)
+        self._append(self._begin)
+        self._step_from = 0
+
+    def environment(self, found: dict[str, Any]) -> None:
+        """Write environment.json."""
+        write_private_json(self.folder / folder.ENVIRONMENT, found)
+
+    def begin_step(self, step: Step) -> None:
+        """A step is about to connect."""
+        self._step_from = self._journal.size
+        self._append(
+            StepBegin(
+                at_s=self._now(),
+                step=step,
+                journal_from=self._step_from,
+                hlog_from=self._latencies.size,
+            )
+        )
+
+    def record(self, step: Step, record: StepRecord) -> None:
+        """Keep what the engine said."""
+        at_s = self._now()
+        if isinstance(record, Connected):
+            self._load_began_s = at_s
+        if isinstance(record, Sample) and record.hlog:
+            lines = (hlog.restamp(line, self._load_began_s) for line in record.hlog)
+            self._latencies.append("".join(f"{line}\n" for line in lines).encode("ascii"))
+        self._append(EngineEntry(at_s=at_s, step=step.number, record=record))
+
+    def note(self, text: str, step: Step | None = None) -> None:
+        """Keep a sentence for whoever reads the run."""
+        self._append(Note(at_s=self._now(), step=step.number if step else None, text=text))
+
+    def end_step(
+        self,
+        step: Step,
+        state: StepState,
+        error: EngineFailure | None = None,
+        settled: Settled | None = None,
+    ) -> StepResult:
+        """The step is over: all of it is on the disk, and its row is made from there."""
+        end = StepEnd(at_s=self._now(), step=step.number, state=state, error=error, settled=settled)
+        self._append(end)
+        self._latencies.sync()
+        self._journal.sync()
+        log = read_log(self.folder, self._step_from)
+        return step_result(self.folder, log.steps[-1], self._begin)
+
+    def end_run(self, state: StepState, search: SearchOutcome | None = None) -> Result:
+        """The run is over: write what is made from the journal."""
+        self._append(RunEnd(at_s=self._now(), state=state, search=search))
+        self._journal.sync()
+        result = folder.finish(self.folder)
+        self.close()
+        return result
+
+    def close(self) -> None:
+        """Let go of the files, whether or not the run has ended."""
+        self._latencies.close()
+        self._journal.close()
+
+    def _append(self, entry: Entry) -> None:
+        self._journal.append(to_line(entry))
+
+    def _now(self) -> float:
+        return round(time.monotonic() - self._began, 6)
+
+
+def write_private_json(path: Path, document: dict[str, Any]) -> None:
+    """A settings file that only its owner reads."""
+    text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    atomic.write_bytes(path, text.encode(), atomic.PRIVATE)

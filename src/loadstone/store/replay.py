@@ -1,0 +1,151 @@
+"""From journal.jsonl and latency.hlog back to the run: one path for finished and killed runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from loadstone import engine
+from loadstone.model.records import LatencyNs, Sample
+from loadstone.model.result import Result, RunInfo, RunState, StepResult, Window
+from loadstone.store import hlog
+from loadstone.store.journal import (
+    EngineEntry,
+    Entry,
+    Note,
+    RunBegin,
+    RunEnd,
+    StepBegin,
+    read_entries,
+)
+from loadstone.store.steplog import StepLog
+from loadstone.store.steps import summarise, utc
+
+JOURNAL = "journal.jsonl"
+LATENCIES = "latency.hlog"
+
+
+@dataclass
+class RunLog:
+    """All that a journal says."""
+
+    journal: Path
+    begin: RunBegin | None = None
+    steps: list[StepLog] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    end: RunEnd | None = None
+    last_at_s: float = 0.0
+
+    def add(self, entry: Entry) -> None:
+        """Take in the next line."""
+        self.last_at_s = max(self.last_at_s, entry.at_s)
+        match entry:
+            case RunBegin():
+                self.begin = entry
+            case RunEnd():
+                self.end = entry
+            case StepBegin():
+                self.steps.append(StepLog(entry, partial(samples_of, self.journal, entry)))
+            case Note(step=None, text=text):
+                self.notes.append(text)
+            case _:
+                self.steps[-1].add(entry)
+
+
+def read_log(folder: Path, from_byte: int = 0) -> RunLog:
+    """The run's journal, as far as it goes; from a step's first byte on, that step's part."""
+    log = RunLog(folder / JOURNAL)
+    for entry in read_entries(log.journal, from_byte):
+        log.add(entry)
+    return log
+
+
+def samples_of(journal: Path, begin: StepBegin) -> Iterator[Sample]:
+    """One step's samples, read from the journal."""
+    for entry in read_entries(journal, begin.journal_from):
+        if isinstance(entry, RunEnd) or (isinstance(entry, StepBegin) and entry != begin):
+            return
+        if isinstance(entry, EngineEntry) and isinstance(entry.record, Sample):
+            yield entry.record
+
+
+def replay(folder: Path, *, running: bool = False) -> Result:
+    """The run's result, made anew from its journal and its latency log."""
+    return result_of(folder, read_log(folder), running=running)
+
+
+def result_of(folder: Path, log: RunLog, *, running: bool = False) -> Result:
+    """As `replay`, where the journal was read already."""
+    begin = log.begin
+    if begin is None:
+        return Result(run=_run_info(folder.name, log, running=running))
+    steps = tuple(step_result(folder, step, begin) for step in log.steps)
+    return Result(run=_run_info(folder.name, log, running=running), steps=steps)
+
+
+def step_result(folder: Path, step: StepLog, run: RunBegin) -> StepResult:
+    """One step's row."""
+
+    def quantiles(window: Window) -> Mapping[str, LatencyNs]:
+        return latencies(folder / LATENCIES, step, window)
+
+    return summarise(step, run, quantiles)
+
+
+def latencies(path: Path, step: StepLog, window: Window) -> dict[str, LatencyNs]:
+    """The merged latencies of a window of a step, by `response`, `read`, `error-1213`, ….
+
+    One tag after the other, as a line is some kilobytes long and a step may have many hours.
+    """
+    began = step.load_began_s
+
+    def inside() -> Iterator[str]:
+        lines = hlog.lines_of(path, step.begin.hlog_from, step.step.tag)
+        return hlog.within(lines, window.from_s + began, window.to_s + began)
+
+    merged: dict[str, LatencyNs] = {}
+    for tag in sorted({hlog.tag_of(line) for line in inside()}):
+        of_tag = engine.merge_hlog(line for line in inside() if hlog.tag_of(line) == tag)
+        merged[hlog.meaning_of(tag)] = of_tag[tag]
+    return merged
+
+
+def _run_info(folder_name: str, log: RunLog, *, running: bool) -> RunInfo:
+    begin, end = log.begin, log.end
+    began = begin.unix_s if begin else 0.0
+    return RunInfo(
+        id=begin.id if begin else folder_name,
+        name=begin.name if begin else folder_name,
+        state=_run_state(log, running=running),
+        started_at=utc(began) if begin else None,
+        ended_at=utc(began + log.last_at_s) if begin and not running else None,
+        loadstone=begin.loadstone if begin else None,
+        plan=begin.plan if begin else None,
+        steps_planned=begin.steps_planned if begin else 0,
+        search=end.search if end else None,
+        steps_finished=sum(step.state == "finished" for step in log.steps),
+        notes=tuple(log.notes) + _interruption(log, running=running, end=end),
+    )
+
+
+def _run_state(log: RunLog, *, running: bool) -> RunState:
+    if log.end:
+        return log.end.state
+    return "running" if running else "interrupted"
+
+
+def _interruption(log: RunLog, *, running: bool, end: RunEnd | None) -> tuple[str, ...]:
+    """The line that says where a killed run stopped."""
+    if end or running:
+        return ()
+    if log.begin is None:
+        return ("interrupted before its first record was written",)
+    open_steps = [step.step.number for step in log.steps if step.end is None]
+    when = f"interrupted at {utc(log.begin.unix_s + log.last_at_s)}"
+    if open_steps:
+        return (f"{when}, step {open_steps[-1]} not finished",)
+    planned = log.begin.steps_planned
+    of_all = f" of {planned}" if planned is not None else ""
+    return (f"{when}, after {len(log.steps)}{of_all} steps",)

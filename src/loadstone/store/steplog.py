@@ -1,0 +1,104 @@
+"""What a journal says of one step, and which of its seconds count.
+
+The samples themselves stay in the journal and are read again when they are wanted: a step of many
+hours takes no more memory than one of seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from loadstone.model.plan import Step
+from loadstone.model.records import (
+    Connected,
+    End,
+    FirstError,
+    Outage,
+    Sample,
+    StepRecord,
+    Tally,
+)
+from loadstone.model.result import StepState, Window
+from loadstone.store.journal import EngineEntry, Note, StepBegin, StepEnd
+
+
+@dataclass
+class StepLog:
+    """All but the samples; `samples` reads these from the journal, each time anew."""
+
+    begin: StepBegin
+    samples: Callable[[], Iterator[Sample]]
+    load_began_s: float = 0.0
+    connected: Connected | None = None
+    outages: list[Outage] = field(default_factory=list)
+    first_errors: list[FirstError] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    tally: Tally | None = None
+    unbalanced: Tally | None = None
+    """The first one that breaks the law."""
+    measured_from_s: float | None = None
+    measured_to_s: float = 0.0
+    end: StepEnd | None = None
+
+    @property
+    def step(self) -> Step:
+        """Which step it is."""
+        return self.begin.step
+
+    @property
+    def state(self) -> StepState:
+        """How it ended; a step without an end was interrupted."""
+        return self.end.state if self.end else "interrupted"
+
+    @property
+    def window(self) -> Window | None:
+        """The settled window where one was chosen, else the seconds after the fixed warm-up."""
+        settled = self.end.settled if self.end else None
+        if settled:
+            return Window(from_s=settled.from_s, to_s=settled.to_s, method=settled.method)
+        if self.measured_from_s is None:
+            return None
+        return Window(from_s=self.measured_from_s, to_s=self.measured_to_s, method="fixed")
+
+    def add(self, entry: EngineEntry | StepEnd | Note) -> None:
+        """Take in the next line of the journal."""
+        if isinstance(entry, EngineEntry):
+            self._add_record(entry.record, entry.at_s)
+        elif isinstance(entry, StepEnd):
+            self.end = entry
+        else:
+            self.notes.append(entry.text)
+
+    def _add_record(self, record: StepRecord, at_s: float) -> None:
+        match record:
+            case Connected():
+                self.connected = record
+                self.load_began_s = at_s
+            case Sample():
+                self._add_tally(record.tally)
+                self._add_interval(record)
+            case Outage():
+                self.outages.append(record)
+            case FirstError():
+                self.first_errors.append(record)
+            case End():
+                self._add_tally(record.tally)
+
+    def _add_tally(self, tally: Tally) -> None:
+        self.tally = tally
+        if self.unbalanced is None and not tally.balances():
+            self.unbalanced = tally
+
+    def _add_interval(self, sample: Sample) -> None:
+        if sample.phase == "window":
+            if self.measured_from_s is None:
+                self.measured_from_s = sample.from_s
+            self.measured_to_s = sample.to_s
+
+
+def in_window(sample: Sample, window: Window | None) -> bool:
+    """Whether the sample's middle lies in the window."""
+    if window is None or sample.phase == "drain":
+        return False
+    return window.from_s <= (sample.from_s + sample.to_s) / 2 < window.to_s

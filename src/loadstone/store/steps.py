@@ -1,0 +1,180 @@
+"""From a step's records to the numbers people quote: pure, and the only way there is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+
+from loadstone.model.records import LatencyNs
+from loadstone.model.result import (
+    CLIENT_BOUND_SHARE,
+    CLIENT_LATE_SHARE,
+    ErrorExample,
+    GeneratorCost,
+    LatencyMs,
+    LatencyPair,
+    OutageLine,
+    StepResult,
+    TargetShare,
+    Window,
+)
+from loadstone.store.journal import RunBegin
+from loadstone.store.steplog import StepLog
+from loadstone.store.sums import Sums, add_up
+
+Quantiles = Callable[[Window], Mapping[str, LatencyNs]]
+"""Latencies of a window, from the latency log: by `response`, `read`, `error-1213` and so on."""
+
+
+def summarise(log: StepLog, run: RunBegin, quantiles: Quantiles) -> StepResult:
+    """The step's row in result.json."""
+    window = log.window
+    sums = add_up(log.samples(), window)
+    merged = quantiles(window) if window else {}
+    counts, seconds = sums.total, sums.seconds
+    settled = log.end.settled if log.end else None
+    return StepResult(
+        step=log.step.number,
+        variant=log.step.variant,
+        workload=log.step.workload,
+        concurrency=log.step.concurrency,
+        rate=log.step.rate,
+        repeat=log.step.repeat,
+        state=log.state,
+        error=log.end.error if log.end else None,
+        started_at=utc(run.unix_s + log.begin.at_s),
+        seconds=seconds,
+        window=window,
+        steady=settled.steady if settled else None,
+        tps=counts.events / seconds if seconds else None,
+        qps=counts.queries / seconds if seconds else None,
+        **counts.model_dump(),
+        errors=by_number(sums.errors),
+        errors_outside=by_number(sums.errors_outside),
+        error_examples=_examples(log),
+        connect_failures=_connect_failures(log, sums),
+        latency=_latency(sums, merged),
+        statements=_of_classes(merged),
+        error_latency=_of_errors(merged),
+        waiting=sums.last.tally.waiting if sums.last else 0,
+        users=sums.last.users if sums.last else 0,
+        encrypted_users=log.connected.encrypted_users if log.connected else None,
+        tls=log.connected.tls if log.connected else None,
+        connect_seconds=log.connected.seconds if log.connected else None,
+        tally=log.tally,
+        tally_balances=log.unbalanced is None if log.tally else None,
+        outages=tuple(OutageLine(**outage.model_dump(exclude={"kind"})) for outage in log.outages),
+        targets=_shares(run, sums),
+        generator=_generator(log, run, sums, merged),
+        notes=_notes(log, sums, merged),
+    )
+
+
+def by_number(counted: Mapping[str, int]) -> dict[str, int]:
+    """Counts by errno in the order of the numbers."""
+    return dict(sorted(counted.items(), key=lambda item: (len(item[0]), item[0])))
+
+
+def utc(unix_s: float) -> str:
+    """A time as it stands in result.json."""
+    return datetime.fromtimestamp(unix_s, UTC).isoformat(timespec="milliseconds")
+
+
+def _examples(log: StepLog) -> dict[str, ErrorExample]:
+    return {
+        str(error.errno): ErrorExample(message=error.message, statement=error.statement)
+        for error in log.first_errors
+    }
+
+
+def _connect_failures(log: StepLog, sums: Sums) -> dict[str, int]:
+    before = Counter(log.connected.connect_failures if log.connected else {})
+    return by_number(before + sums.connect_failures_anywhere)
+
+
+def _latency(sums: Sums, merged: Mapping[str, LatencyNs]) -> LatencyPair:
+    nothing = LatencyNs()
+    response = sums.response.with_quantiles_of(merged.get("response", nothing))
+    service = sums.service.with_quantiles_of(merged.get("service", nothing))
+    return LatencyPair(response=LatencyMs.from_ns(response), service=LatencyMs.from_ns(service))
+
+
+def _of_classes(merged: Mapping[str, LatencyNs]) -> dict[str, LatencyMs]:
+    classes = ("read", "write", "other")
+    return {name: LatencyMs.from_ns(merged[name]) for name in classes if name in merged}
+
+
+def _of_errors(merged: Mapping[str, LatencyNs]) -> dict[str, LatencyMs]:
+    return {
+        name.removeprefix("error-"): LatencyMs.from_ns(latency)
+        for name, latency in sorted(merged.items())
+        if name.startswith("error-")
+    }
+
+
+def _generator(
+    log: StepLog, run: RunBegin, sums: Sums, merged: Mapping[str, LatencyNs]
+) -> GeneratorCost:
+    if sums.last is None or not sums.seconds:
+        return GeneratorCost.model_validate(dict.fromkeys(GeneratorCost.model_fields))
+    queries = sums.total.queries
+    shards = sums.last.generator.shards
+    could_us = 1e6 * shards * sums.seconds
+    ceiling = _ceiling_qps(log, run, shards)
+    shares = {
+        "cpu_share": sums.cpu_us / could_us,
+        "ceiling_share": queries / sums.seconds / ceiling if ceiling else None,
+    }
+    dispatch_us = _p99_us(merged.get("dispatch"))
+    return GeneratorCost(
+        cpu_us_per_query=sums.cpu_us / queries if queries else None,
+        late_p99_us=_p99_us(merged.get("late")),
+        dispatch_p99_us=dispatch_us,
+        held_p99_us=_p99_us(merged.get("held")),
+        run_delay_share=None if sums.run_delay_us is None else sums.run_delay_us / could_us,
+        shards=shards,
+        ceiling_qps=ceiling,
+        **shares,
+        client_bound=any((share or 0.0) > CLIENT_BOUND_SHARE for share in shares.values())
+        or _is_late(dispatch_us, _p99_us(merged.get("response"))),
+    )
+
+
+def _ceiling_qps(log: StepLog, run: RunBegin, shards: int) -> float | None:
+    """What so many event loops could do at most, each with a core of its own."""
+    if run.ceilings is None:
+        return None
+    encrypted = bool(log.connected and log.connected.encrypted_users)
+    of_core = run.ceilings.queries_per_core(encrypted=encrypted)
+    return of_core * shards if of_core else None
+
+
+def _is_late(own_us: float | None, response_us: float | None) -> bool:
+    return bool(own_us and response_us and own_us > CLIENT_LATE_SHARE * response_us)
+
+
+def _p99_us(latency: LatencyNs | None) -> float | None:
+    return latency.p99 / 1000 if latency and latency.p99 is not None else None
+
+
+def _shares(run: RunBegin, sums: Sums) -> tuple[TargetShare, ...]:
+    return tuple(
+        TargetShare(target=target, server_version=version, **sums.target(index).model_dump())
+        for index, (target, version) in enumerate(
+            zip(run.targets, run.server_versions, strict=True)
+        )
+    )
+
+
+def _notes(log: StepLog, sums: Sums, merged: Mapping[str, LatencyNs]) -> tuple[str, ...]:
+    notes = list(log.notes)
+    if log.unbalanced:
+        notes.append(f"error: the counters of the generator do not add up ({log.unbalanced})")
+    recorded, kept = sums.response.count, merged.get("response", LatencyNs()).count
+    if recorded != kept:
+        notes.append(
+            f"latency.hlog holds {kept} of the window's {recorded} response times; "
+            "the percentiles are of those"
+        )
+    return tuple(notes)
