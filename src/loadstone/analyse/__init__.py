@@ -1,0 +1,1 @@
+"""Pure functions over the figures of a run: values in, values out, no server and no file."""

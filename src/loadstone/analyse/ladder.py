@@ -1,0 +1,126 @@
+"""What a ladder of concurrencies says: its levels, its peak and its knee."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal
+
+from loadstone.analyse.repeats import Mean, mean_of
+from loadstone.model.plan import Rate
+from loadstone.model.result import StepResult
+
+KNEE_SHARE = 0.9
+"""The knee is the smallest concurrency that reaches this share of the peak's rate."""
+
+SAME_SHARE = 0.05
+"""Rates without repeats that differ by less are not told apart: machines are noisier than that."""
+
+LOST_SHARE = 0.01
+"""A step in which users were without connection for more of their time is not the server's rate."""
+
+Beyond = Literal["untried", "level", "falls", "unknown"]
+"""Above the peak: nothing was tried, the rate stays, it falls, or no rate there may be quoted."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """All repeats of one variant and workload at one concurrency and rate."""
+
+    variant: str
+    workload: str
+    concurrency: int
+    rate: Rate | None
+    """Asked for in an open loop."""
+    steps: tuple[StepResult, ...]
+    tps: Mean | None
+    """`None` when no repeat has a rate that may be quoted."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Where a ladder peaks, and from which level on more users hardly add to the rate.
+
+    The knee is defined by counting, not by fitting: the smallest concurrency whose mean rate is
+    at least nine tenths of the peak's. Beyond it, users wait rather than work.
+    """
+
+    peak: Level
+    knee: Level
+    last: Level
+    """The highest concurrency that was tried."""
+    beyond: Beyond
+    """What the levels above the peak do."""
+
+
+def levels(steps: Iterable[StepResult]) -> list[Level]:
+    """The steps by variant, workload, concurrency and rate, in this order; closed loops first."""
+
+    def place(step: StepResult) -> tuple[str, str, int, float, str]:
+        highest = step.rate.highest if step.rate else 0.0
+        return step.variant, step.workload, step.concurrency, highest, str(step.rate or "")
+
+    return [_level(tuple(group)) for _, group in groupby(sorted(steps, key=place), key=place)]
+
+
+def shape(ladder: Sequence[Level]) -> Shape | None:
+    """Peak and knee of one variant's and workload's levels.
+
+    `None` with fewer than two, and in an open loop: there the rate is asked for, not found.
+    """
+    if any(level.rate for level in ladder):
+        return None
+    rated = [(level, level.tps.mean) for level in ladder if level.tps and level.tps.mean > 0]
+    if len(rated) < 2:
+        return None
+    peak, highest = max(rated, key=lambda pair: pair[1])
+    knee = min(
+        (level for level, tps in rated if tps >= KNEE_SHARE * highest),
+        key=lambda level: level.concurrency,
+    )
+    return Shape(peak, knee, ladder[-1], _beyond(ladder, [level for level, _ in rated], peak))
+
+
+def _beyond(ladder: Sequence[Level], rated: Sequence[Level], peak: Level) -> Beyond:
+    above = rated[rated.index(peak) + 1 :]
+    if rated[-1] is not ladder[-1]:
+        return "unknown"
+    if not above:
+        before = rated[rated.index(peak) - 1]
+        return "untried" if is_below(before, peak) else "level"
+    return "falls" if is_below(above[-1], peak) else "level"
+
+
+def is_below(level: Level, peak: Level) -> bool:
+    """Whether the rate is lower by more than chance: beyond both intervals, or a twentieth."""
+    if level.tps is None or peak.tps is None:
+        return False
+    spread = sum(tps.half_width or 0.0 for tps in (level.tps, peak.tps))
+    if level.tps.half_width is None or peak.tps.half_width is None:
+        spread = max(spread, SAME_SHARE * peak.tps.mean)
+    return peak.tps.mean - level.tps.mean > spread
+
+
+def _level(steps: tuple[StepResult, ...]) -> Level:
+    first = steps[0]
+    rates = [step.tps for step in steps if step.tps is not None and quotable(step)]
+    mean = mean_of(rates) if rates else None
+    return Level(first.variant, first.workload, first.concurrency, first.rate, steps, mean)
+
+
+def quotable(step: StepResult) -> bool:
+    """Whether the step's rate may stand in a mean: carried out to its end, steady, connected."""
+    return step.state == "finished" and step.steady is not False and lost_share(step) <= LOST_SHARE
+
+
+def lost_share(step: StepResult) -> float:
+    """How much of the users' time in the window they were without connection, 0 to 1."""
+    if step.window is None:
+        return 0.0
+    begin, end = step.window.from_s, step.window.to_s
+    lost_s = sum(
+        outage.users * max(0.0, min(outage.to_s or end, end) - max(outage.from_s, begin))
+        for outage in step.outages
+    )
+    return lost_s / (step.concurrency * (end - begin)) if end > begin else 0.0

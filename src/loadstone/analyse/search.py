@@ -1,0 +1,229 @@
+"""Searches that take few steps: the smallest concurrency at the peak, the highest rate in time.
+
+Pure functions of the steps so far: the next level to try, or none when the search is over. Verdicts
+of single steps are noisy, so the levels on both sides of the answer are tried again, and what
+is said of them is the verdict of the majority with its posterior probability.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from loadstone.analyse.open_loop import keeps_up
+from loadstone.model.plan import Rate
+from loadstone.model.result import StepResult
+from loadstone.model.search import Level, Objective, SearchOutcome, SearchPlan
+
+READINGS = 3
+"""How often the levels on both sides of the answer are tried."""
+
+NEAR_RATE = 1.05
+"""The two rates on both sides of the answer lie no further apart than this."""
+
+NEAR_USERS = 1.25
+"""The same of concurrencies."""
+
+AT_PEAK = 0.95
+"""A concurrency reaches the peak when its rate is at least this share of the highest."""
+
+NO_GAIN = 1.03
+"""More users that bring less than this do not climb any more; twice in a row ends the climb."""
+
+BEYOND_CLOSED = 1.05
+"""In an open loop no more than this much of the closed loop's rate is possible."""
+
+SLOWEST_SHARE = 0.01
+"""Below this share of the closed loop's rate no objective is looked for."""
+
+MOST_STEPS = 40
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to try next."""
+
+    concurrency: int
+    rate: Rate | None = None
+
+
+def following(plan: SearchPlan, users: int, done: Sequence[StepResult]) -> Wanted | None:
+    """The next level to try; `users` is the concurrency where none is looked for."""
+    if len(done) >= MOST_STEPS:
+        return None
+    if plan.peak:
+        climbing = _next_users(plan, done)
+        if climbing is not None:
+            return Wanted(climbing)
+        users = _smallest_at_peak(done) or users
+    if plan.objective is None:
+        return None
+    rate = _next_rate(plan.objective, users, done)
+    if rate is None:
+        return None
+    return Wanted(users, Rate(rate=rate) if rate else None)
+
+
+def outcome(plan: SearchPlan, users: int, done: Sequence[StepResult]) -> SearchOutcome:
+    """What the steps so far show."""
+    smallest = _smallest_at_peak(done) if plan.peak else None
+    users = smallest or users
+    rates = _Rates.of(plan.objective, users, done) if plan.objective else None
+    return SearchOutcome(
+        objective=plan.objective,
+        concurrency=_peak_level(done, smallest) if smallest else None,
+        peak_tps=_peak(done)[1] if plan.peak and _by_users(done) else None,
+        rate=_level(rates.kept, rates.verdicts) if rates and rates.kept else None,
+        beyond=_level(rates.lost, rates.verdicts) if rates and rates.lost else None,
+        closed_tps=_closed_tps(users, done),
+        complete=following(plan, users, done) is None and len(done) < MOST_STEPS,
+    )
+
+
+def confidence(good: int, steps: int) -> float:
+    """How sure it is that a level is good more often than not, after `good` of `steps`.
+
+    The posterior of a uniform prior, P(p > 1/2) with p distributed as Beta(good + 1, bad + 1),
+    written as the binomial sum that it equals.
+    """
+    terms = sum(math.comb(steps + 1, k) for k in range(good + 1))
+    return float(terms / 2 ** (steps + 1))
+
+
+def _by_users(done: Sequence[StepResult]) -> dict[int, list[float]]:
+    """Rates of the closed loop by concurrency."""
+    found: dict[int, list[float]] = defaultdict(list)
+    for step in done:
+        if step.rate is None and step.tps is not None:
+            found[step.concurrency].append(step.tps)
+    return found
+
+
+def _peak(done: Sequence[StepResult]) -> tuple[int, float]:
+    """The concurrency with the highest rate, and that rate: the median of its steps."""
+    rates = {users: median(values) for users, values in _by_users(done).items()}
+    return max(rates.items(), key=lambda pair: (pair[1], -pair[0]))
+
+
+def _reach(done: Sequence[StepResult]) -> dict[int, bool]:
+    wanted = AT_PEAK * _peak(done)[1]
+    return {users: median(rates) >= wanted for users, rates in sorted(_by_users(done).items())}
+
+
+def _smallest_at_peak(done: Sequence[StepResult]) -> int | None:
+    if not _by_users(done):
+        return None
+    return next((users for users, reaches in _reach(done).items() if reaches), None)
+
+
+def _next_users(plan: SearchPlan, done: Sequence[StepResult]) -> int | None:
+    rates = _by_users(done)
+    if not rates:
+        return 1
+    climb = _next_of_climb(plan, {users: median(values) for users, values in rates.items()})
+    if climb:
+        return climb
+    smallest = _smallest_at_peak(done)
+    if smallest is None:
+        return None
+    below = max((users for users in rates if users < smallest), default=None)
+    if below and smallest / below > NEAR_USERS and smallest - below > 1:
+        return round(math.sqrt(below * smallest))
+    again = (smallest, below, _peak(done)[0])
+    return next((users for users in again if users and len(rates[users]) < READINGS), None)
+
+
+def _next_of_climb(plan: SearchPlan, rates: dict[int, float]) -> int | None:
+    """1, 2, 4 and on, until twice in a row nothing is gained."""
+    best, idle, users = 0.0, 0, 1
+    while idle < 2 and users <= plan.most_users:
+        if users not in rates:
+            return users
+        idle = idle + 1 if rates[users] < NO_GAIN * best else 0
+        best = max(best, rates[users])
+        users *= 2
+    return None
+
+
+def _peak_level(done: Sequence[StepResult], users: int) -> Level:
+    wanted = AT_PEAK * _peak(done)[1]
+    rates = _by_users(done)[users]
+    good = sum(rate >= wanted for rate in rates)
+    return Level(value=users, good=good, steps=len(rates), confidence=confidence(good, len(rates)))
+
+
+def _closed_tps(users: int, done: Sequence[StepResult]) -> float | None:
+    rates = _by_users(done).get(users)
+    return median(rates) if rates else None
+
+
+@dataclass(frozen=True)
+class _Rates:
+    """By rate, whether the objective was held in each step there."""
+
+    verdicts: dict[float, list[bool]]
+    kept: float | None
+    lost: float | None
+
+    @classmethod
+    def of(cls, objective: Objective, users: int, done: Sequence[StepResult]) -> _Rates:
+        verdicts: dict[float, list[bool]] = defaultdict(list)
+        for step in done:
+            if step.rate and step.concurrency == users:
+                verdicts[step.rate.rate].append(holds(step, objective))
+        lost = min((rate for rate, said in verdicts.items() if not _is_kept(said)), default=None)
+        # What seems kept above a rate that was lost is luck.
+        below = (
+            rate
+            for rate, said in verdicts.items()
+            if _is_kept(said) and (lost is None or rate < lost)
+        )
+        return cls(verdicts, max(below, default=None), lost)
+
+
+def holds(step: StepResult, objective: Objective) -> bool:
+    """Whether the server kept up with the rate within the objective, without giving up events."""
+    figure = getattr(step.latency.response, objective.figure)
+    return keeps_up(step) and step.failed == 0 and objective.is_met(figure)
+
+
+def _is_kept(verdicts: Sequence[bool]) -> bool:
+    """By the majority; half is not enough."""
+    return 2 * sum(verdicts) > len(verdicts)
+
+
+def _next_rate(objective: Objective, users: int, done: Sequence[StepResult]) -> float | None:
+    """The next rate; 0 stands for the closed loop, which says where to look at all."""
+    closed = _closed_tps(users, done)
+    if closed is None:
+        return 0.0
+    found = _Rates.of(objective, users, done)
+    top = found.lost or BEYOND_CLOSED * closed
+    if found.kept is None:
+        rate = _rounded(0.7 * top)
+        return rate if rate >= SLOWEST_SHARE * closed and rate not in found.verdicts else None
+    if top / found.kept > NEAR_RATE:
+        between = _rounded(math.sqrt(found.kept * top))
+        if between not in found.verdicts:
+            return between
+    sides = [rate for rate in (found.kept, found.lost) if rate is not None]
+    return next((rate for rate in sides if len(found.verdicts[rate]) < READINGS), None)
+
+
+def _rounded(rate: float) -> float:
+    """To three digits: nobody quotes more."""
+    return float(f"{rate:.3g}")
+
+
+def _level(rate: float, verdicts: dict[float, list[bool]]) -> Level:
+    good, steps = sum(verdicts[rate]), len(verdicts[rate])
+    sure = confidence(good, steps)
+    return Level(
+        value=rate,
+        good=good,
+        steps=steps,
+        confidence=sure if _is_kept(verdicts[rate]) else 1 - sure,
+    )

@@ -1,0 +1,176 @@
+"""Drives the steps of a plan, one after the other, into the run's folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from loadstone import engine
+from loadstone.lab.failures import as_error
+from loadstone.lab.follow import follow
+from loadstone.lab.interrupts import Interrupts
+from loadstone.lab.observer import Observer
+from loadstone.lab.schedule import Steps
+from loadstone.model.engine_plan import step_document
+from loadstone.model.plan import Plan, Step, WarmupAuto
+from loadstone.model.records import (
+    Connected,
+    End,
+    EngineFailure,
+    Outage,
+    Sample,
+    StepRecord,
+)
+from loadstone.model.result import Result, StepResult, StepState
+from loadstone.model.target import Endpoint
+from loadstone.store.journal import Settled
+from loadstone.store.recorder import Recorder
+from loadstone.target.errors import TargetError
+
+
+class Truncated(Protocol):
+    """How many leading seconds a rule leaves out, and whether the series ever settled."""
+
+    @property
+    def leave_out(self) -> int:
+        """Seconds."""
+
+    @property
+    def settled(self) -> bool | None:
+        """`None` when not evaluated."""
+
+    @property
+    def rule(self) -> str:
+        """Its name."""
+
+
+Settle = Callable[[Sequence[float]], Truncated]
+"""The rule of `--warmup auto`, over the events a second; handed in by whoever knows rules."""
+
+
+@dataclass(frozen=True)
+class Lab:
+    """What a run is carried out with."""
+
+    endpoints: tuple[Endpoint, ...]
+    recorder: Recorder
+    observer: Observer
+    interrupts: Interrupts
+    settle: Settle
+
+    def note(self, text: str, step: Step | None = None) -> None:
+        """Keep a sentence, and show it."""
+        self.recorder.note(text, step)
+        self.observer.on_note(text)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A run that is over: its result, and the error that ended it before its time."""
+
+    result: Result
+    error: TargetError | None = None
+
+
+def carry_out(plan: Plan, steps: Steps, lab: Lab) -> Outcome:
+    """Drive all steps; a step that fails or is stopped is the last one.
+
+    Raises:
+        StoreError: the run cannot be written any more; what was written is kept.
+    """
+    state: StepState = "finished"
+    error: TargetError | None = None
+    done: list[StepResult] = []
+    try:
+        step = steps.following(done)
+        while step:
+            ended = drive_step(plan, step, lab)
+            state = ended.state
+            if ended.error:
+                error = as_error(ended.error, plan.targets)
+            if state != "finished":
+                break
+            done.append(ended)
+            step = steps.following(done)
+            if lab.interrupts.asked:
+                state = "stopped" if step else "finished"
+                break
+        return Outcome(lab.recorder.end_run(state, steps.outcome(done)), error)
+    finally:
+        lab.recorder.close()
+
+
+def drive_step(plan: Plan, step: Step, lab: Lab) -> StepResult:
+    """One step, from its first connection to its row in the result."""
+    watched = _Watched(step, lab)
+    lab.observer.on_step_begin(step)
+    lab.recorder.begin_step(step)
+    job = engine.start(step_document(plan, step, lab.endpoints))
+    follow(job, watched.take, lab.interrupts)
+    settled = None
+    if isinstance(plan.warmup, WarmupAuto):
+        settled = watched.settled(lab.settle)
+    result = lab.recorder.end_step(step, watched.state, watched.error, settled)
+    lab.observer.on_step_end(step, result)
+    return result
+
+
+@dataclass
+class _Watched:
+    """A step's records on their way into the folder and to the observer."""
+
+    step: Step
+    lab: Lab
+    end: End | None = None
+    cut_off: Outage | None = None
+    seconds: list[tuple[float, float, float]] = field(default_factory=list)
+
+    def take(self, record: StepRecord) -> bool:
+        self.lab.recorder.record(self.step, record)
+        match record:
+            case Connected():
+                self.lab.observer.on_connected(self.step, record)
+            case Sample():
+                self._take_sample(record)
+            case Outage() if record.to_s is None and record.users >= self.step.concurrency:
+                self.cut_off = record
+            case End():
+                self.end = record
+                return True
+        return False
+
+    def _take_sample(self, sample: Sample) -> None:
+        if sample.phase == "window" and sample.seconds > 0:
+            rate = sample.counts.events / sample.seconds
+            self.seconds.append((sample.from_s, sample.to_s, rate))
+        self.lab.observer.on_sample(self.step, sample)
+
+    @property
+    def state(self) -> StepState:
+        """A step whose end nobody waited for was stopped; one whose target is gone has failed."""
+        if self.end and self.end.reason == "finished" and self.cut_off:
+            return "failed"
+        return self.end.reason if self.end else "stopped"
+
+    @property
+    def error(self) -> EngineFailure | None:
+        if self.end and self.end.error:
+            return self.end.error
+        if self.cut_off is None or self.state != "failed":
+            return None
+        gone = f"all connections were lost and none came back: {self.cut_off.reason}"
+        return EngineFailure(kind="unreachable", message=gone)
+
+    def settled(self, settle: Settle) -> Settled | None:
+        if not self.seconds:
+            return None
+        # The last interval may be a fraction of a second and would count as a whole one.
+        whole = [rate for from_s, to_s, rate in self.seconds if to_s - from_s > 0.5]
+        found = settle(whole)
+        return Settled(
+            from_s=self.seconds[found.leave_out][0],
+            to_s=self.seconds[-1][1],
+            steady=found.settled,
+            method=found.rule,
+        )

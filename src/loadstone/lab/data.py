@@ -1,0 +1,206 @@
+"""The tables that a workload finds on a target: how many there are, and how large."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Collection, Sequence
+from typing import Literal
+
+from loadstone.model.frozen import Frozen
+from loadstone.model.target import Target
+from loadstone.target.connect import Connection
+from loadstone.target.errors import TargetError
+from loadstone.target.guard import ListedTable, SchemaState, read_schema
+from loadstone.target.introspect import TableFacts, count_rows, indexed_on
+
+Layout = Literal["sbtest", "bulk", "hot"]
+
+_NAMES: dict[Layout, str] = {"sbtest": "sbtest", "bulk": "sbtest", "hot": "hot_row"}
+_COLUMNS: dict[Layout, tuple[str, ...]] = {
+    "sbtest": ("id", "k", "c", "pad"),
+    "bulk": ("id", "k"),
+    "hot": ("product", "stock", "sold"),
+}
+_COUNT_LIMIT_S = 3.0
+
+
+class Wanted(Frozen):
+    """What a workload needs; `None` where it takes what is there."""
+
+    workload: str
+    layout: Layout
+    tables: int | None = None
+    table_size: int | None = None
+    users: int = 1
+
+
+class Data(Frozen):
+    """What the workload will use, and where that is not what is there."""
+
+    tables: int
+    table_size: int
+    notes: tuple[str, ...] = ()
+
+
+def table_name(layout: Layout, number: int) -> str:
+    """The name that workloads of this layout use."""
+    return f"{_NAMES[layout]}{number}"
+
+
+def find_data(connection: Connection, target: Target, wanted: Wanted) -> Data:
+    """Look for the tables.
+
+    Raises:
+        TargetError: schema or tables are missing, or not fully loaded; the hint is the command
+            that makes them.
+    """
+    schema = target.database or ""
+    state = read_schema(connection, target, schema)
+    if not state.exists:
+        raise TargetError(
+            "unknown_database",
+            f"{target.place} has no schema '{schema}' that this user may use",
+            _prepare_command(target, wanted),
+        )
+    connection.select_db(schema)
+    there = numbered_tables(state.tables, wanted.layout)
+    needed = wanted.tables or (wanted.users if wanted.layout == "bulk" else 1)
+    if len(there) < needed:
+        raise _missing(target, wanted, there, needed)
+    tables = wanted.tables or len(there)
+    refuse_unfinished(target, wanted, state, there[:tables])
+    size, notes = _size(connection, target, wanted, state, there)
+    if wanted.layout == "sbtest":
+        notes += without_index(there[:tables], indexed_on(connection, target, schema, "k"))
+    if tables != len(there):
+        notes += (f"--tables {tables}, and schema {schema} has {len(there)} of them",)
+    return Data(tables=tables, table_size=size, notes=notes)
+
+
+def numbered_tables(tables: Sequence[TableFacts], layout: Layout) -> list[TableFacts]:
+    """Those of the layout, from number 1 up to the first gap."""
+    by_number: dict[int, TableFacts] = {}
+    for table in tables:
+        found = re.fullmatch(rf"{_NAMES[layout]}([1-9]\d*)", table.name)
+        if found and tuple(name for name, _ in table.columns) == _COLUMNS[layout]:
+            by_number[int(found[1])] = table
+    row: list[TableFacts] = []
+    while (following := by_number.get(len(row) + 1)) is not None:
+        row.append(following)
+    return row
+
+
+def refuse_unfinished(
+    target: Target, wanted: Wanted, state: SchemaState, used: Sequence[TableFacts]
+) -> None:
+    """See that no table is measured which a load has not finished.
+
+    Raises:
+        TargetError: one is; the hint is the command that goes on with the load.
+    """
+    for table in used:
+        for line in state.listed:
+            if line.state == "loading" and line.is_of(table):
+                raise TargetError(
+                    "missing_table",
+                    f"{table.name} is not fully loaded: its `loadstone prepare` was stopped, or "
+                    "is still at work",
+                    _same_prepare_command(target, wanted, state, line),
+                )
+
+
+def without_index(used: Sequence[TableFacts], indexed: Collection[str]) -> tuple[str, ...]:
+    """A note on the tables that lack sysbench's index on `k`."""
+    lacking = [table.name for table in used if table.name not in indexed]
+    if not lacking:
+        return ()
+    others = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
+    have, whose = ("have", "their") if others else ("has", "its")
+    return (
+        f"{lacking[0]}{others} {have} no index on k: {whose} selects by k read the whole table,"
+        " and updates of k have no index to keep",
+    )
+
+
+def _size(
+    connection: Connection,
+    target: Target,
+    wanted: Wanted,
+    state: SchemaState,
+    there: Sequence[TableFacts],
+) -> tuple[int, tuple[str, ...]]:
+    if wanted.layout == "bulk":
+        return wanted.table_size or 1, ()
+    rows = {table.name: _rows(connection, target, state, table) for table in there}
+    smallest = min(rows, key=lambda name: rows[name])
+    notes: tuple[str, ...] = ()
+    if len(set(rows.values())) > 1:
+        largest = max(rows, key=lambda name: rows[name])
+        notes = (
+            f"tables differ in size: {smallest} has {rows[smallest]} rows, "
+            f"{largest} has {rows[largest]}",
+        )
+    if wanted.table_size and wanted.table_size != rows[smallest]:
+        notes += (
+            f"--table-size {wanted.table_size}, and {smallest} has {rows[smallest]} rows"
+            + ("; keys beyond find nothing" if wanted.table_size > rows[smallest] else ""),
+        )
+    size = wanted.table_size or rows[smallest]
+    if size < 1:
+        raise TargetError(
+            "missing_table", f"table {smallest} is empty", _prepare_command(target, wanted)
+        )
+    return size, notes
+
+
+def _rows(connection: Connection, target: Target, state: SchemaState, table: TableFacts) -> int:
+    """As it was loaded, where Loadstone did; else as many as there are."""
+    for line in state.listed:
+        if line.state == "ready" and line.is_of(table):
+            return line.rows
+    return count_rows(connection, target, table.name, _COUNT_LIMIT_S).rows
+
+
+def _missing(
+    target: Target, wanted: Wanted, there: Sequence[TableFacts], needed: int
+) -> TargetError:
+    name = table_name(wanted.layout, len(there) + 1)
+    reason = ""
+    if wanted.layout == "bulk" and not wanted.tables:
+        reason = f"; {wanted.workload} needs a table for each user"
+    return TargetError(
+        "missing_table",
+        f"schema {target.database} at {target.place} has no table {name} "
+        f"that {wanted.workload} can use ({len(there)} of {needed} are there{reason})",
+        _prepare_command(target, wanted, needed),
+    )
+
+
+def _same_prepare_command(
+    target: Target, wanted: Wanted, state: SchemaState, unfinished: ListedTable
+) -> str:
+    """What goes on with a load: the tables, rows and seed that were asked for then."""
+    alike = {"layout": unfinished.layout, "rows": unfinished.rows, "seed": unfinished.seed}
+    tables = sum(
+        {"layout": line.layout, "rows": line.rows, "seed": line.seed} == alike
+        for line in state.listed
+    )
+    rows = unfinished.rows or None  # bulk tables are made empty
+    of_then = wanted.model_copy(update={"tables": tables, "table_size": rows})
+    seed = f" --seed {unfinished.seed}" if unfinished.seed else ""
+    return _prepare_command(target, of_then) + seed
+
+
+def _prepare_command(target: Target, wanted: Wanted, tables: int | None = None) -> str:
+    """What makes the tables, ready to be copied; the password comes from where it came before."""
+    words = ["loadstone", "prepare"]
+    if wanted.layout != "sbtest":
+        words.append(wanted.workload)
+    words += ["--target", target.url]
+    count = wanted.tables or (tables if wanted.layout == "bulk" else None)
+    if count:
+        words += ["--tables", str(count)]
+    if wanted.table_size:
+        words += ["--table-size", str(wanted.table_size)]
+    return shlex.join(words)

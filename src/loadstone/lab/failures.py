@@ -1,0 +1,51 @@
+"""A failure that the engine met, as the error that a person is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import get_args
+
+from loadstone.model.records import EngineFailure
+from loadstone.model.target import Target
+from loadstone.target.errors import TargetError, TargetErrorKind
+
+_HINTS = {
+    "unknown_host": "check the name in --target, or take the address",
+    "unreachable": "is the server running, and is it the right port?",
+    "timed_out": "raise --connect-timeout, or connect fewer at a time with --connect-at-once",
+    "login_refused": "check --user and the password; does the account allow so many connections?",
+    "too_many_connections": "raise max_connections on the server, or lower --concurrency",
+    "unknown_database": "loadstone prepare makes it, or name another with --database",
+    "tls_refused": "turn TLS on in the server, or take --tls disabled",
+    "tls_failed": "give the right --tls-ca, or take --tls required to skip the check",
+    "descriptors": "raise the limit: ulimit -n 65536",
+    "public_key_needed": "take --tls required, or give the server's key with --server-public-key",
+}
+_ERRNO_HINTS = {
+    1146: "loadstone prepare makes the tables",
+    1062: "rows with such a key are there already: --on-error continue counts and goes on",
+    1290: "the server is read-only: is it a replica?",
+    1461: "raise max_prepared_stmt_count on the server, or take --text",
+    1836: "the server is read-only: is it a replica?",
+}
+
+
+def as_error(failure: EngineFailure, targets: Sequence[Target]) -> TargetError:
+    """What failed, where, and what to do."""
+    place = ""
+    if failure.target is not None and failure.target < len(targets):
+        where = targets[failure.target].place
+        place = "" if where in failure.message else f"{where}: "
+    kind: TargetErrorKind = "protocol"
+    for known in get_args(TargetErrorKind):
+        if failure.kind == known:
+            kind = known
+    hint = _ERRNO_HINTS.get(failure.errno or 0) or _HINTS.get(failure.kind)
+    return TargetError(kind, f"{place}{failure.message}{_number(failure)}", hint, failure.errno)
+
+
+def _number(failure: EngineFailure) -> str:
+    if failure.errno is None or str(failure.errno) in failure.message:
+        return ""
+    state = f", {failure.sql_state}" if failure.sql_state else ""
+    return f" ({failure.errno}{state})"

@@ -1,0 +1,216 @@
+"""The generator's host: what of it would limit or disturb a load, and what to change.
+
+Case B of the field's studies tuned exactly these by hand: receive packet steering, ephemeral ports,
+file descriptors. Each check reads what the kernel says; what cannot be read is not evaluated.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from loadstone.model.calibration import HostCheck
+
+_SYS = Path("/sys")
+_PROC = Path("/proc")
+_WANTED_DESCRIPTORS = 16_384
+_WANTED_PORTS = 20_000
+_BUSY_SHARE = 0.1
+_STEAL_SHARE = 0.02
+_LOOK_S = 0.5
+
+
+def host_checks(sys: Path = _SYS, proc: Path = _PROC) -> tuple[HostCheck, ...]:
+    """All checks, in the order in which they matter."""
+    checks: tuple[Callable[[], HostCheck], ...] = (
+        lambda: _descriptors(proc),
+        lambda: _ephemeral_ports(proc),
+        lambda: _packet_steering(sys),
+        lambda: _governor(sys),
+        lambda: _quota(sys),
+        lambda: _sharing(proc),
+    )
+    return tuple(check() for check in checks)
+
+
+def _descriptors(proc: Path) -> HostCheck:
+    name = "file descriptors"
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    whole = _number(proc / "sys/fs/file-max")
+    # Without a limit, getrlimit(2) says -1.
+    limits = [limit for limit in (hard, whole) if limit is not None and limit >= 0]
+    most = min(limits, default=None)
+    if most is None or most >= _WANTED_DESCRIPTORS:
+        said = "no limit" if most is None else f"up to {most:,}"
+        return HostCheck(name=name, state="good", found=said)
+    return HostCheck(
+        name=name,
+        state="change",
+        found=f"at most {most:,} connections from this process",
+        advice=f"ulimit -n {_WANTED_DESCRIPTORS} (root may), or LimitNOFILE= of the service",
+    )
+
+
+def _ephemeral_ports(proc: Path) -> HostCheck:
+    name = "ephemeral ports"
+    words = _words(proc / "sys/net/ipv4/ip_local_port_range")
+    if len(words) != 2:
+        return _not_evaluated(name, "ip_local_port_range cannot be read")
+    ports = int(words[1]) - int(words[0]) + 1
+    found = f"{ports:,} TCP connections to one address and port"
+    if ports >= _WANTED_PORTS:
+        return HostCheck(name=name, state="good", found=found)
+    return HostCheck(
+        name=name,
+        state="change",
+        found=found,
+        advice="sysctl net.ipv4.ip_local_port_range='1024 65000'",
+    )
+
+
+def _packet_steering(sys: Path) -> HostCheck:
+    """Interrupts of a card with one queue go to one core, and its share of load with them."""
+    name = "receive packet steering"
+    # Only what has a device behind it: loopback, bridges and the like have no interrupts.
+    cards = [card for card in sorted((sys / "class/net").glob("*")) if (card / "device").exists()]
+    if not cards:
+        return _not_evaluated(name, "no network card")
+    cores = os.cpu_count() or 1
+    alone = [card.name for card in cards if _is_steered_to_one(card, cores)]
+    if not alone:
+        said = ", ".join(f"{card.name}: {_queues(card)} queues" for card in cards)
+        return HostCheck(name=name, state="good", found=said)
+    mask = f"{(1 << cores) - 1:x}"
+    return HostCheck(
+        name=name,
+        state="change",
+        found=f"{', '.join(alone)}: one receive queue, and no steering to the other cores",
+        advice=f"echo {mask} > /sys/class/net/{alone[0]}/queues/rx-0/rps_cpus (matters for remote "
+        "servers only)",
+    )
+
+
+def _is_steered_to_one(card: Path, cores: int) -> bool:
+    masks = [_text(queue / "rps_cpus") for queue in (card / "queues").glob("rx-*")]
+    if cores == 1 or len(masks) != 1:
+        return False
+    return masks[0] is not None and not masks[0].replace(",", "").strip("0")
+
+
+def _queues(card: Path) -> int:
+    return len(list((card / "queues").glob("rx-*")))
+
+
+def _governor(sys: Path) -> HostCheck:
+    name = "frequency governor"
+    files = sorted((sys / "devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor"))
+    governors = {text for file in files if (text := _text(file))}
+    if not governors:
+        return _not_evaluated(name, "the kernel shows none, as in most virtual machines")
+    if governors == {"performance"}:
+        return HostCheck(name=name, state="good", found="performance")
+    return HostCheck(
+        name=name,
+        state="change",
+        found=", ".join(sorted(governors)),
+        advice="cpupower frequency-set -g performance: clocks that follow the load blur it",
+    )
+
+
+def _quota(sys: Path) -> HostCheck:
+    """Who is throttled stands still for whole periods of 100 ms."""
+    name = "CPU quota"
+    root = sys / "fs/cgroup"
+    two, one = _words(root / "cpu.max"), _number(root / "cpu/cpu.cfs_quota_us")
+    if two and two[0] != "max":
+        quota, period = int(two[0]), int(two[1])
+    elif one is not None and one > 0:
+        quota, period = one, _number(root / "cpu/cpu.cfs_period_us") or 100_000
+    else:
+        return HostCheck(name=name, state="good", found="none")
+    return HostCheck(
+        name=name,
+        state="change",
+        found=f"{quota / period:g} cores a period of {period / 1000:g} ms",
+        advice="lift it for the generator: while it is throttled, all its latencies stand still",
+    )
+
+
+def _sharing(proc: Path) -> HostCheck:
+    """Who else has the cores, while we do nothing."""
+    name = "others on its cores"
+    before = _jiffies(proc)
+    if before is None:
+        return _not_evaluated(name, "/proc/stat cannot be read")
+    programs = dict(_programs(proc))
+    time.sleep(_LOOK_S)
+    after = _jiffies(proc)
+    assert after is not None, "it was there before"
+    total = max(sum(after) - sum(before), 1)
+    idle = after[3] + after[4] - before[3] - before[4]
+    steal = (after[7] - before[7]) / total if len(after) > 7 else 0.0
+    busy = 1 - idle / total - steal
+    if steal > _STEAL_SHARE:
+        return HostCheck(
+            name=name,
+            state="change",
+            found=f"the hypervisor gave {100 * steal:.0f} % of the time to others (steal)",
+            advice="take an instance with cores of its own; medians of interleaved runs at least",
+        )
+    if busy <= _BUSY_SHARE:
+        return HostCheck(name=name, state="good", found=f"{100 * busy:.0f} % busy before the load")
+    return HostCheck(
+        name=name,
+        state="change",
+        found=f"{100 * busy:.0f} % busy before any load: {_busiest(proc, programs)}",
+        advice="stop it, or measure from another machine",
+    )
+
+
+def _busiest(proc: Path, before: dict[int, tuple[str, int]]) -> str:
+    spent = [
+        (ticks - before[pid][1], program)
+        for pid, (program, ticks) in _programs(proc)
+        if pid in before and pid != os.getpid()
+    ]
+    spent = sorted((one for one in spent if one[0] > 0), reverse=True)
+    return ", ".join(program for _, program in spent[:3]) or "many short-lived programs"
+
+
+def _programs(proc: Path) -> Iterator[tuple[int, tuple[str, int]]]:
+    for file in proc.glob("[0-9]*/stat"):
+        # The name is in parentheses and may hold anything, spaces and parentheses too.
+        found = re.fullmatch(r"(\d+) \((.*)\) (.*)", _text(file) or "", re.DOTALL)
+        if found:
+            fields = found[3].split()
+            yield int(found[1]), (found[2], int(fields[11]) + int(fields[12]))
+
+
+def _jiffies(proc: Path) -> list[int] | None:
+    words = _words(proc / "stat")
+    return [int(word) for word in words[1:9]] if words[:1] == ["cpu"] else None
+
+
+def _not_evaluated(name: str, why: str) -> HostCheck:
+    return HostCheck(name=name, state="not evaluated", found=why)
+
+
+def _text(file: Path) -> str | None:
+    try:
+        return file.read_text().strip()
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _words(file: Path) -> list[str]:
+    lines = (_text(file) or "").splitlines()
+    return lines[0].split() if lines else []
+
+
+def _number(file: Path) -> int | None:
+    words = _words(file)
+    return int(words[0]) if words and re.fullmatch(r"-?\d+", words[0]) else None

@@ -1,0 +1,176 @@
+"""`prepare` and `cleanup`: makes tables and drops them, within what the guard allows."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from loadstone import engine
+from loadstone.lab.data import Layout as LayoutKind
+from loadstone.lab.data import table_name
+from loadstone.lab.failures import as_error
+from loadstone.lab.follow import follow
+from loadstone.lab.interrupts import Interrupted, Interrupts
+from loadstone.lab.observer import LoadObserver
+from loadstone.model.engine_plan import Layout, LoadPlan, load_document
+from loadstone.model.records import LoadEnd, LoadProgress
+from loadstone.model.target import Endpoint
+from loadstone.target import guard
+from loadstone.target.connect import connect
+from loadstone.target.errors import GuardError, TargetError
+from loadstone.target.guard import CleanupDecision, Consent, ListedTable, SchemaState
+
+Item = TypeVar("Item")
+
+_LISTED_AT_ONCE = 500
+# More, as each look at the columns is one at those of the whole schema.
+_MARKED_AT_ONCE = 10_000
+
+
+@dataclass(frozen=True)
+class Loader:
+    """What a load is carried out with."""
+
+    endpoint: Endpoint
+    consent: Consent
+    observer: LoadObserver
+    interrupts: Interrupts
+
+    @property
+    def schema(self) -> str:
+        """The schema that the tables are in."""
+        return self.endpoint.target.database or ""
+
+
+def prepare(plan: LoadPlan, loader: Loader) -> LoadEnd:
+    """Make and fill the tables; those of an earlier, unfinished load are taken up.
+
+    Each table is listed before it is made and marked after its rows were counted, so that a
+    crash leaves none that nobody owns.
+
+    Raises:
+        GuardError: tables of others would be in danger.
+        TargetError: the target refused, or the counts are wrong.
+        Interrupted: stopped on request; the same command goes on.
+    """
+    target = loader.endpoint.target
+    names = [table_name(plan.layout.kind, number + 1) for number in range(plan.layout.tables)]
+    stop = loader.interrupts
+    with (
+        stop.at_once(),
+        connect(loader.endpoint, database=None) as connection,
+        guard.alone(connection, target, loader.schema),
+    ):
+        state = guard.read_schema(connection, target, loader.schema)
+        stop.check()
+        decision = guard.decide_prepare(state, names, target, loader.consent)
+        _refuse_another_load(state, decision.continues, plan)
+        if decision.creates_schema:
+            guard.create_schema(connection, target, loader.schema)
+        for lines in _batches(_lines(plan, names), _LISTED_AT_ONCE):
+            stop.check()
+            guard.list_tables(connection, target, loader.schema, lines)
+        stop.check()
+        try:
+            end = _load(plan, loader)
+            # A load may outlast the first connection.
+            with connect(loader.endpoint, database=None) as later:
+                for some in _batches(names, _MARKED_AT_ONCE):
+                    stop.check()
+                    guard.mark_ready(later, target, loader.schema, some)
+        except BaseException:
+            _note_made(loader, names)
+            raise
+    return end
+
+
+def _batches(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
+    """So few at a time that a wish to stop is noticed soon."""
+    for begin in range(0, len(items), size):
+        yield items[begin : begin + size]
+
+
+def cleanup(endpoint: Endpoint, consent: Consent) -> CleanupDecision:
+    """Drop what Loadstone made, and what has sysbench's exact layout and name.
+
+    Raises:
+        GuardError: that needs consent.
+        TargetError: the target refused.
+    """
+    target, schema = endpoint.target, endpoint.target.database or ""
+    with (
+        connect(endpoint, database=None) as connection,
+        guard.alone(connection, target, schema),
+    ):
+        state = guard.read_schema(connection, target, schema)
+        decision = guard.decide_cleanup(state, target, consent)
+        guard.drop_tables(connection, target, schema, decision)
+    return decision
+
+
+def layout_for(kind: LayoutKind, tables: int, table_size: int) -> Layout:
+    """The tables of a workload's layout; a bulk table is made empty."""
+    return Layout(kind=kind, tables=tables, table_size=table_size)
+
+
+def _load(plan: LoadPlan, loader: Loader) -> LoadEnd:
+    ends: list[LoadEnd] = []
+
+    def take(record: LoadProgress | LoadEnd) -> bool:
+        if isinstance(record, LoadEnd):
+            ends.append(record)
+            return True
+        loader.observer.on_progress(record)
+        return False
+
+    follow(engine.load(load_document(plan, loader.endpoint)), take, loader.interrupts)
+    if not ends or ends[0].reason == "stopped":
+        raise Interrupted("loading was stopped; the same command goes on where it was left")
+    (end,) = ends
+    if end.error:
+        raise as_error(end.error, [loader.endpoint.target])
+    expected = 0 if plan.layout.kind == "bulk" else plan.layout.tables * plan.layout.table_size
+    if end.rows != expected:
+        raise TargetError(
+            "statement_failed",
+            f"{end.rows} rows were counted where {expected} were loaded",
+            "does something else write to these tables?",
+        )
+    return end
+
+
+def _note_made(loader: Loader, names: list[str]) -> None:
+    """Note what an unfinished load has made; what stopped it is told, whatever happens here."""
+    with (
+        contextlib.suppress(TargetError),
+        connect(loader.endpoint, database=None) as connection,
+    ):
+        guard.mark_made(connection, loader.endpoint.target, loader.schema, names)
+
+
+def _lines(plan: LoadPlan, names: list[str]) -> list[ListedTable]:
+    rows = 0 if plan.layout.kind == "bulk" else plan.layout.table_size
+    return [
+        ListedTable(name=name, layout=plan.layout.kind, rows=rows, seed=plan.seed, state="loading")
+        for name in names
+    ]
+
+
+def _refuse_another_load(state: SchemaState, continues: tuple[str, ...], plan: LoadPlan) -> None:
+    """Taking up a load that was asked for otherwise would mix two sets of rows."""
+    for line in state.listed:
+        if line.name not in continues or plan.layout.kind == "bulk":
+            continue
+        if line.layout != plan.layout.kind or line.rows > plan.layout.table_size:
+            what = f"{line.rows} rows of the layout {line.layout}"
+        elif line.seed != plan.seed:
+            what = f"rows of seed {line.seed}"
+        else:
+            continue
+        raise GuardError(
+            "table_in_the_way",
+            f"table {line.name} was made with {what}, which is not what is asked for now",
+            "loadstone cleanup drops it; or ask for the same as before",
+        )

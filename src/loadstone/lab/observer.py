@@ -1,0 +1,36 @@
+"""What whoever watches a run is told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from loadstone.model.plan import Step
+    from loadstone.model.records import Connected, LoadProgress, Sample
+    from loadstone.model.result import StepResult
+
+
+class Observer(Protocol):
+    """Told of each thing as it happens; must return quickly, as the records wait meanwhile."""
+
+    def on_step_begin(self, step: Step) -> None:
+        """A step is about to connect."""
+
+    def on_connected(self, step: Step, connected: Connected) -> None:
+        """All its users are connected."""
+
+    def on_sample(self, step: Step, sample: Sample) -> None:
+        """Another second has passed."""
+
+    def on_step_end(self, step: Step, result: StepResult) -> None:
+        """The step is over, and on the disk."""
+
+    def on_note(self, text: str) -> None:
+        """Something that a reader should know."""
+
+
+class LoadObserver(Protocol):
+    """Told how far a bulk load has come."""
+
+    def on_progress(self, progress: LoadProgress) -> None:
+        """Another second has passed."""

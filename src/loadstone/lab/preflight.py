@@ -1,0 +1,195 @@
+"""Looks at the targets before any load: what would fail later is said now, in one line."""
+
+from __future__ import annotations
+
+import math
+import resource
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+from loadstone.lab.data import Data, Wanted, find_data
+from loadstone.model.frozen import Frozen
+from loadstone.model.plan import Plan, Session
+from loadstone.model.target import Endpoint
+from loadstone.target.connect import Timeouts, connect, statement_errors
+from loadstone.target.errors import TargetError
+from loadstone.target.introspect import ServerFacts, describe_server
+
+_DESCRIPTORS_BESIDE_USERS = 64
+_STATEMENTS_A_TABLE = {"oltp_read_write": 9, "oltp_read_only": 5, "oltp_write_only": 4}
+_SECRET_WORDS = ("password", "passphrase", "secret", "_auth", "token", "credential")
+
+
+class Looked(Frozen):
+    """What was found at one target."""
+
+    endpoint: Endpoint
+    facts: ServerFacts
+    data: Data
+    connect_s: float | None = None
+    """How long another connection may take; `None` for a server that is made up."""
+
+
+def look_at(endpoint: Endpoint, wanted: Wanted, timeout_s: float) -> Looked:
+    """Log in, and look for the workload's tables.
+
+    Raises:
+        TargetError: it cannot be reached, refuses the login, or has no such tables.
+    """
+    target = endpoint.target
+    with connect(endpoint, Timeouts(connect_s=timeout_s), database=None) as connection:
+        facts = describe_server(connection, target)
+        data = find_data(connection, target, wanted)
+    return Looked(endpoint=endpoint, facts=facts, data=data, connect_s=timeout_s)
+
+
+def common_data(looked: Sequence[Looked]) -> Data:
+    """What users spread over several targets can all use."""
+    notes = [note for one in looked for note in one.data.notes]
+    sizes = {(one.data.tables, one.data.table_size) for one in looked}
+    if len(sizes) > 1:
+        notes.append("the targets differ in tables or rows; the smallest numbers of all are used")
+    return Data(
+        tables=min(one.data.tables for one in looked),
+        table_size=min(one.data.table_size for one in looked),
+        notes=tuple(notes),
+    )
+
+
+def check(plan: Plan, looked: Sequence[Looked], *, writes: bool) -> list[str]:
+    """Whether the whole ladder fits; what only may become a problem comes back as notes.
+
+    Raises:
+        TargetError: it does not fit.
+    """
+    users = max(plan.ladder)
+    check_descriptors(users)
+    share = math.ceil(users / len(looked))
+    notes = []
+    for one in looked:
+        check_connections(one, share)
+        if writes and one.facts.read_only:
+            raise TargetError(
+                "statement_failed",
+                f"{one.endpoint.target.place} is read-only, and {plan.workload.name} writes",
+                "is it a replica? take its source",
+            )
+        if one.connect_s is not None:
+            try_session(one.endpoint, plan.drive.session, one.connect_s)
+        notes += prepared_statements_note(plan, one, share)
+    return notes
+
+
+def try_session(endpoint: Endpoint, session: Session, timeout_s: float) -> None:
+    """Tell one connection what each is told before its first event.
+
+    Raises:
+        TargetError: the server refuses it; names the option and gives the server's words.
+    """
+    said = [("--charset", session.charset, f"SET NAMES '{session.charset}'")]
+    if session.isolation:
+        level = session.isolation.replace("-", " ").upper()
+        statement = f"SET SESSION TRANSACTION ISOLATION LEVEL {level}"
+        said.append(("--isolation", session.isolation, statement))
+    said += [("--init-sql", statement, statement) for statement in session.init_sql]
+    with connect(endpoint, Timeouts(connect_s=timeout_s)) as connection:
+        for option, value, statement in said:
+            try:
+                with statement_errors(endpoint.target), connection.cursor() as cursor:
+                    cursor.execute(statement)
+            except TargetError as error:
+                message = f"{option} {shlex.quote(value)}: {error.message}"
+                raise TargetError(error.kind, message, error.hint, error.errno) from error
+
+
+def check_connections(looked: Looked, users: int) -> None:
+    """Whether the server takes so many more connections.
+
+    Raises:
+        TargetError: it does not.
+    """
+    most, connected = looked.facts.max_connections, looked.facts.connected
+    if most is None or connected is None:
+        return
+    in_use = connected - 1  # ours is closed before the load begins
+    if users > most - in_use:
+        raise TargetError(
+            "too_many_connections",
+            f"{_users(users, 'does', 'do')} not fit: {looked.endpoint.target.place} has "
+            f"max_connections {most}"
+            + (f", and {in_use} {'is' if in_use == 1 else 'are'} in use" if in_use > 0 else ""),
+            f"SET GLOBAL max_connections = {users + in_use + 10}; or a lower --concurrency",
+            1040,
+        )
+
+
+def check_descriptors(users: int) -> None:
+    """Whether this process may open so many sockets; raises its limit as far as it may.
+
+    Raises:
+        TargetError: it may not.
+    """
+    needed = users + _DESCRIPTORS_BESIDE_USERS
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return
+    if hard == resource.RLIM_INFINITY or hard >= needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+        return
+    raise TargetError(
+        "descriptors",
+        f"{_users(users, 'needs', 'need')} {needed} file descriptors, and the limit is {hard}",
+        f"raise it in this shell, then start again: ulimit -n {needed} (root may)",
+    )
+
+
+def prepared_statements_note(plan: Plan, looked: Looked, users: int) -> list[str]:
+    """The arithmetic of max_prepared_stmt_count, where it may be passed."""
+    limit = looked.facts.variables.get("max_prepared_stmt_count", "")
+    if plan.drive.protocol != "prepared" or not limit.isdigit():
+        return []
+    statements = _STATEMENTS_A_TABLE.get(plan.workload.name, 1)
+    tables = plan.workload.tables
+    most = statements * tables * users
+    if most <= int(limit):
+        return []
+    return [
+        f"up to {most:,} prepared statements ({statements} × {_tables(tables)} × {_users(users)}) "
+        f"may pass max_prepared_stmt_count {int(limit):,} (error 1461): raise it, or take --text"
+    ]
+
+
+def _users(number: int, one: str = "", more: str = "") -> str:
+    """With the verb that fits the number."""
+    return f"{number} user {one}".rstrip() if number == 1 else f"{number} users {more}".rstrip()
+
+
+def _tables(number: int) -> str:
+    return f"{number} table{'' if number == 1 else 's'}"
+
+
+def server_environment(looked: Sequence[Looked]) -> list[dict[str, Any]]:
+    """The targets' part of environment.json: versions and all variables, secrets blanked."""
+    return [
+        {
+            "target": one.endpoint.target.url,
+            "version": one.facts.version,
+            "comment": one.facts.comment,
+            "flavour": one.facts.flavour,
+            "encrypted": one.facts.encrypted,
+            "connected": one.facts.connected,
+            "thread_pool": one.facts.thread_pool,
+            "variables": {
+                name: _blanked(name, value) for name, value in one.facts.variables.items()
+            },
+        }
+        for one in looked
+    ]
+
+
+def _blanked(name: str, value: str) -> str:
+    """Some variables hold a secret (`wsrep_sst_auth` is user:password); switches do not."""
+    has_secret = any(word in name.lower() for word in _SECRET_WORDS)
+    harmless = value.upper() in ("", "ON", "OFF", "YES", "NO") or value.isdigit()
+    return "***" if has_secret and not harmless else value

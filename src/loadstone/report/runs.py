@@ -1,0 +1,48 @@
+"""`runs list`: a line a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from rich import box
+from rich.table import Table
+
+from loadstone.analyse.ladder import shape
+from loadstone.model.result import Result
+from loadstone.report.numbers import NOTHING, digits, number_of
+from loadstone.report.text import ladders
+
+_SIDE: dict[str, Literal["left", "right"]] = {"steps": "right", "best tps": "right"}
+
+
+def runs_table(runs: Iterable[tuple[str, Result | None, str | None]]) -> Table:
+    """Folder, state, workload, steps and best rate of each run."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
+    for head in ("run", "state", "workload", "steps", "best tps"):
+        table.add_column(head, no_wrap=True, justify=_SIDE.get(head, "left"))
+    for name, result, problem in runs:
+        if result is None:
+            table.add_row(name, "damaged", problem or "", NOTHING, NOTHING)
+        else:
+            table.add_row(name, result.run.state, _workload(result), _steps(result), best(result))
+    return table
+
+
+def best(result: Result) -> str:
+    """The highest rate with the level it was reached at."""
+    for ladder in ladders(result.steps):
+        found = shape(ladder)
+        peak = found.peak if found else ladder[0]
+        if peak.tps:
+            return f"{digits(peak.tps.mean)} at {number_of(peak.concurrency, 'user')}"
+    return NOTHING
+
+
+def _workload(result: Result) -> str:
+    return str(result.run.plan["workload"]["name"]) if result.run.plan else NOTHING
+
+
+def _steps(result: Result) -> str:
+    planned = result.run.steps_planned
+    return f"{result.run.steps_finished}" + ("" if planned is None else f"/{planned}")

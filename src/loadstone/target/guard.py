@@ -1,0 +1,411 @@
+"""The rule that keeps people's data: what Loadstone did not make, it does not touch.
+
+Loadstone lists the tables that it makes in a table of its own, `loadstone_tables`, in the same
+schema. A table is
+
+- **ours** when it is listed there, still has the columns that were noted, and was not made anew
+  since; one that was never finished must have the exact layout that it was to get;
+- **sysbench's** when it has sysbench's exact layout and name (`sbtestN` with id, k, c, pad);
+- **foreign** otherwise.
+
+`prepare` makes tables under free names only, and continues ours. `cleanup` drops ours and
+sysbench's, never a foreign one. Either wants `--yes` when the schema has foreign tables or the
+server is not on this machine, unless it is a sandbox. No `--yes` makes a foreign table fair game.
+
+Reading the state of a schema needs a server; deciding does not: `decide_prepare` and
+`decide_cleanup` are functions of values.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
+
+import pymysql
+
+from loadstone.model.frozen import Frozen
+from loadstone.model.target import Target
+from loadstone.target.connect import Connection, statement_errors
+from loadstone.target.errors import GuardError
+from loadstone.target.introspect import TableFacts, quoted, schema_exists, tables_of
+
+LIST_TABLE = "loadstone_tables"
+
+Origin = Literal["ours", "sysbench", "foreign"]
+LoadState = Literal["loading", "ready"]
+
+_NAMES_SHOWN = 5
+_LINES_A_STATEMENT = 500
+_LOCK_NAME_LENGTH = 64
+# A connection that was just killed holds its lock until the server notices.
+_LOCK_WAIT_S = 1
+# What clusters say that have no such locks: MariaDB's Galera, Percona's.
+_NO_LOCKS_HERE = (1105, 1235)
+_CREATE_LIST = (
+    f"CREATE TABLE IF NOT EXISTS {LIST_TABLE} ("
+    " table_name VARCHAR(64) NOT NULL PRIMARY KEY,"
+    " layout VARCHAR(32) NOT NULL,"
+    " row_count BIGINT NOT NULL,"
+    " seed BIGINT UNSIGNED NOT NULL,"
+    " created_at DATETIME NOT NULL,"
+    " state VARCHAR(16) NOT NULL,"
+    " columns_hash CHAR(16) NULL,"
+    " made_s BIGINT NULL)"
+)
+_LIST_COLUMNS = (
+    "table_name", "layout", "row_count", "seed", "created_at", "state", "columns_hash",
+)  # fmt: skip
+# Came later: a list from before does without.
+_MADE = "made_s"
+
+
+class ListedTable(Frozen):
+    """A line of the list: a table that Loadstone made or is making."""
+
+    name: str
+    layout: str
+    rows: int
+    seed: int
+    state: LoadState
+    columns_hash: str | None = None
+    """Of the columns once the table was there; a table that has others since is not ours."""
+    made_s: int | None = None
+    """`TableFacts.created_s` once the table was there; a table made anew since is not ours."""
+
+    def is_of(self, table: TableFacts) -> bool:
+        """Whether the table is the one that was listed, and not a later one of the same name."""
+        if table.is_view or table.name != self.name:
+            return False
+        if self.made_s is not None and self.made_s != table.created_s:
+            return False
+        if self.columns_hash is not None:
+            return self.columns_hash == hash_of_columns(table)
+        # Never finished: there is only the layout that it was to get.
+        return self.layout == table.layout
+
+
+class SchemaState(Frozen):
+    """A schema as it is: its tables, and Loadstone's list of those that it made."""
+
+    schema_name: str
+    exists: bool
+    tables: tuple[TableFacts, ...] = ()
+    listed: tuple[ListedTable, ...] = ()
+
+    def origin(self, table: TableFacts) -> Origin:
+        """Who made a table, as far as can be known."""
+        if any(line.is_of(table) for line in self.listed):
+            return "ours"
+        return "sysbench" if table.layout == "sbtest" else "foreign"
+
+    def of(self, origin: Origin) -> tuple[str, ...]:
+        """The names of the tables of that origin; the list itself is left out."""
+        return tuple(
+            table.name
+            for table in self.tables
+            if table.name != LIST_TABLE and self.origin(table) == origin
+        )
+
+    @property
+    def list_is_foreign(self) -> bool:
+        """Whether the name of the list is taken by something that Loadstone did not make."""
+        return any(table.name == LIST_TABLE and not _is_list(table) for table in self.tables)
+
+
+class Consent(Frozen):
+    """What speaks for going on where real data may be near."""
+
+    yes: bool = False
+    sandbox: bool = False
+
+
+class PrepareDecision(Frozen):
+    """What `prepare` may do."""
+
+    creates_schema: bool
+    continues: tuple[str, ...]
+    """Tables of ours that are there already and are taken up."""
+
+
+class CleanupDecision(Frozen):
+    """What `cleanup` drops, and what it leaves alone."""
+
+    drops: tuple[str, ...]
+    leaves: tuple[str, ...]
+    forgets: tuple[str, ...] = ()
+    """Listed names that are gone, or were taken by a foreign table."""
+
+
+def read_schema(connection: Connection, target: Target, schema: str) -> SchemaState:
+    """The state of a schema; the connection need not be in it.
+
+    Raises:
+        TargetError: the server refused to say.
+    """
+    if not schema_exists(connection, target, schema):
+        return SchemaState(schema_name=schema, exists=False)
+    tables = tables_of(connection, target, schema)
+    listed: tuple[ListedTable, ...] = ()
+    if found := [table for table in tables if table.name == LIST_TABLE and _is_list(table)]:
+        listed = _read_list(connection, target, schema, with_made=_has_made(found[0]))
+    return SchemaState(schema_name=schema, exists=True, tables=tables, listed=listed)
+
+
+def decide_prepare(
+    state: SchemaState, names: Iterable[str], target: Target, consent: Consent
+) -> PrepareDecision:
+    """Whether tables of these names may be made there.
+
+    Raises:
+        GuardError: they may not; says why, and what would change that.
+    """
+    wanted = set(names)
+    _refuse_foreign_list(state)
+    _ask_for_consent(state, target, consent, "prepare")
+    for origin in ("foreign", "sysbench"):
+        if taken := [name for name in state.of(origin) if name in wanted]:
+            raise _in_the_way(state, origin, taken)
+    ours = tuple(name for name in state.of("ours") if name in wanted)
+    return PrepareDecision(creates_schema=not state.exists, continues=ours)
+
+
+def decide_cleanup(state: SchemaState, target: Target, consent: Consent) -> CleanupDecision:
+    """What may be dropped there; nothing to drop needs no consent.
+
+    Raises:
+        GuardError: something could be dropped, but only with `--yes`; or the list is not ours.
+    """
+    _refuse_foreign_list(state)
+    drops = state.of("ours") + state.of("sysbench")
+    if drops:
+        _ask_for_consent(state, target, consent, "cleanup")
+    gone = tuple(line.name for line in state.listed if line.name not in drops)
+    return CleanupDecision(drops=drops, leaves=state.of("foreign"), forgets=gone)
+
+
+def hash_of_columns(table: TableFacts) -> str:
+    """A short hash of a table's columns: names, types and order."""
+    return hashlib.sha256(repr(table.columns).encode()).hexdigest()[:16]
+
+
+def create_schema(connection: Connection, target: Target, schema: str) -> None:
+    """Make the schema; only `prepare` does, and says so."""
+    with statement_errors(target), connection.cursor() as cursor:
+        cursor.execute(f"CREATE DATABASE IF NOT EXISTS {quoted(schema)}")
+
+
+def list_tables(
+    connection: Connection, target: Target, schema: str, tables: Iterable[ListedTable]
+) -> None:
+    """Write tables into the list, *before* they are made: a crash then leaves none unlisted."""
+    rows = [(line.name, line.layout, line.rows, line.seed, line.state) for line in tables]
+    place = f"{quoted(schema)}.{LIST_TABLE}"
+    with statement_errors(target), connection.cursor() as cursor:
+        cursor.execute(_CREATE_LIST.replace(LIST_TABLE, place, 1))
+    _add_made(connection, target, schema)
+    with _transaction(connection, target) as cursor:
+        for start in range(0, len(rows), _LINES_A_STATEMENT):
+            batch = rows[start : start + _LINES_A_STATEMENT]
+            values = ", ".join(["(%s, %s, %s, %s, UTC_TIMESTAMP(), %s)"] * len(batch))
+            cursor.execute(
+                f"REPLACE INTO {place} (table_name, layout, row_count, seed, created_at, state)"
+                f" VALUES {values}",
+                [value for row in batch for value in row],
+            )
+
+
+def mark_made(connection: Connection, target: Target, schema: str, names: Iterable[str]) -> None:
+    """Note in the list which tables a load that did not finish has made so far."""
+    wanted = set(names)
+    found = [table for table in tables_of(connection, target, schema) if table.name in wanted]
+    with _transaction(connection, target) as cursor:
+        cursor.executemany(
+            f"UPDATE {quoted(schema)}.{LIST_TABLE} SET {_MADE} = %s"
+            " WHERE table_name = %s AND state = 'loading' AND layout = %s",
+            [(table.created_s, table.name, table.layout) for table in found],
+        )
+
+
+def mark_ready(connection: Connection, target: Target, schema: str, names: Iterable[str]) -> None:
+    """Note in the list that these tables are complete, with their indexes, and what they are."""
+    wanted = set(names)
+    found = [table for table in tables_of(connection, target, schema) if table.name in wanted]
+    with _transaction(connection, target) as cursor:
+        cursor.executemany(
+            f"UPDATE {quoted(schema)}.{LIST_TABLE}"
+            f" SET state = 'ready', columns_hash = %s, {_MADE} = %s WHERE table_name = %s",
+            [(hash_of_columns(table), table.created_s, table.name) for table in found],
+        )
+
+
+@contextlib.contextmanager
+def alone(connection: Connection, target: Target, schema: str) -> Iterator[None]:
+    """Keep every other `prepare` and `cleanup` out of a schema, for as long as this goes on.
+
+    Raises:
+        GuardError: another is at work there.
+        TargetError: the server refused.
+    """
+    lock = f"loadstone.{schema}"
+    if len(lock) > _LOCK_NAME_LENGTH:
+        lock = f"loadstone.{hashlib.sha256(schema.encode()).hexdigest()[:32]}"
+    _take_lock(connection, target, schema, lock)
+    try:
+        yield
+    finally:
+        # Closing the connection lets go too, but not before the server notices.
+        with contextlib.suppress(pymysql.MySQLError), connection.cursor() as cursor:
+            cursor.execute("SELECT RELEASE_LOCK(%s)", (lock,))
+
+
+def drop_tables(
+    connection: Connection, target: Target, schema: str, decision: CleanupDecision
+) -> None:
+    """Drop what was decided, each out of the list after it is gone; the empty list goes last."""
+    with statement_errors(target), connection.cursor() as cursor:
+        listed = any(table.name == LIST_TABLE for table in tables_of(connection, target, schema))
+        place = f"{quoted(schema)}.{LIST_TABLE}"
+        for name in decision.drops:
+            cursor.execute(f"DROP TABLE IF EXISTS {quoted(schema)}.{quoted(name)}")
+        if not listed:
+            return
+        for name in decision.drops + decision.forgets:
+            cursor.execute(f"DELETE FROM {place} WHERE table_name = %s", (name,))
+        cursor.execute(f"SELECT COUNT(*) FROM {place}")
+        row = cursor.fetchone()
+        if row is not None and row[0] == 0:
+            cursor.execute(f"DROP TABLE {place}")
+
+
+def _take_lock(connection: Connection, target: Target, schema: str, lock: str) -> None:
+    with statement_errors(target), connection.cursor() as cursor:
+        try:
+            cursor.execute("SELECT GET_LOCK(%s, %s)", (lock, _LOCK_WAIT_S))
+        except pymysql.MySQLError as error:
+            if error.args[0] in _NO_LOCKS_HERE:
+                return
+            raise
+        row = cursor.fetchone()
+        if row is not None and row[0] == 1:
+            # The connection is idle for as long as the load takes.
+            cursor.execute("SET SESSION wait_timeout = 2147483")
+            return
+        cursor.execute("SELECT IS_USED_LOCK(%s)", (lock,))
+        row = cursor.fetchone()
+    holder = f" (connection {row[0]})" if row is not None and row[0] is not None else ""
+    raise GuardError(
+        "table_in_the_way",
+        f"another loadstone prepare is at work in schema {schema}{holder}",
+        "wait for it to end, or take another schema",
+    )
+
+
+@contextlib.contextmanager
+def _transaction(connection: Connection, target: Target) -> Iterator[pymysql.cursors.Cursor]:
+    with statement_errors(target), connection.cursor() as cursor:
+        connection.begin()
+        try:
+            yield cursor
+        except BaseException:
+            with contextlib.suppress(pymysql.MySQLError):
+                connection.rollback()
+            raise
+        connection.commit()
+
+
+def _add_made(connection: Connection, target: Target, schema: str) -> None:
+    """Give a list from before the column that it lacks."""
+    lists = [table for table in tables_of(connection, target, schema) if table.name == LIST_TABLE]
+    if all(_has_made(table) for table in lists):
+        return
+    with statement_errors(target), connection.cursor() as cursor:
+        cursor.execute(f"ALTER TABLE {quoted(schema)}.{LIST_TABLE} ADD COLUMN {_MADE} BIGINT NULL")
+
+
+def _is_list(table: TableFacts) -> bool:
+    names = tuple(name for name, _ in table.columns)
+    return not table.is_view and names in (_LIST_COLUMNS, (*_LIST_COLUMNS, _MADE))
+
+
+def _has_made(table: TableFacts) -> bool:
+    return any(name == _MADE for name, _ in table.columns)
+
+
+def _read_list(
+    connection: Connection, target: Target, schema: str, *, with_made: bool
+) -> tuple[ListedTable, ...]:
+    made_column = _MADE if with_made else "NULL"
+    with statement_errors(target), connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT table_name, layout, row_count, seed, state, columns_hash, {made_column}"
+            f" FROM {quoted(schema)}.{LIST_TABLE}"
+        )
+        return tuple(
+            ListedTable(
+                name=name,
+                layout=layout,
+                rows=rows,
+                seed=seed,
+                state=state,
+                columns_hash=columns,
+                made_s=made,
+            )
+            for name, layout, rows, seed, state, columns, made in cursor.fetchall()
+        )
+
+
+def _refuse_foreign_list(state: SchemaState) -> None:
+    if state.list_is_foreign:
+        raise GuardError(
+            "table_in_the_way",
+            f"schema {state.schema_name} has a table {LIST_TABLE} that is not Loadstone's",
+            "Loadstone keeps its list under that name, and never touches this one:"
+            " take another schema",
+        )
+
+
+def _ask_for_consent(state: SchemaState, target: Target, consent: Consent, what: str) -> None:
+    if consent.yes or consent.sandbox:
+        return
+    if not target.is_local:
+        raise GuardError(
+            "not_loopback",
+            f"{what} would change the server at {target.place}, which is not this machine",
+            "if that is meant: --yes",
+        )
+    if foreign := state.of("foreign"):
+        raise GuardError(
+            "foreign_tables",
+            f"schema {state.schema_name} has tables that are not Loadstone's: {_some(foreign)}",
+            "take a schema of its own, or, if this one is meant (they are left alone): --yes",
+        )
+
+
+def _in_the_way(state: SchemaState, origin: Origin, names: Sequence[str]) -> GuardError:
+    schema = state.schema_name
+    if anew := [line.name for line in state.listed if line.name in names]:
+        return GuardError(
+            "table_in_the_way",
+            f"schema {schema} has tables that were made anew or changed since Loadstone made"
+            f" them: {_some(anew)}",
+            "take another schema; what has sysbench's exact layout, `loadstone cleanup` drops",
+        )
+    if origin == "sysbench":
+        return GuardError(
+            "table_in_the_way",
+            f"schema {schema} has tables that sysbench made: {_some(names)}",
+            "`loadstone run` can use them as they are; `loadstone cleanup` drops them",
+        )
+    return GuardError(
+        "table_in_the_way",
+        f"schema {schema} has tables of these names that are not Loadstone's: {_some(names)}",
+        "they are never touched: take another schema",
+    )
+
+
+def _some(names: Iterable[str]) -> str:
+    every = list(names)
+    more = len(every) - _NAMES_SHOWN
+    return ", ".join(every[:_NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
