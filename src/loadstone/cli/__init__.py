@@ -1,0 +1,58 @@
+"""The command line: parse, call, print.
+
+Nothing heavy is imported before a command needs it: `loadstone --version` answers at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from types import FrameType
+
+_INTERRUPTED = 130
+
+
+def main() -> None:
+    """The program `loadstone`."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _leave)
+    _open_what_is_closed()
+    arguments = sys.argv[1:]
+    if any("://" in argument or "password" in argument for argument in arguments):
+        from loadstone.target.hide import hide_passwords
+
+        hide_passwords()
+    if arguments in (["--version"], ["-V"]):
+        from loadstone import __version__
+
+        # Where that cannot be written, the way of all commands says so.
+        with contextlib.suppress(OSError):
+            print(f"loadstone {__version__}", flush=True)
+            sys.exit(0)
+    from loadstone.cli.errors import exit_code_of
+
+    sys.exit(exit_code_of(arguments))
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    """End on a signal while nothing was begun yet, or all is done: at once, without a word more."""
+    with contextlib.suppress(OSError):
+        os.write(2, b"error: interrupted\n")
+    os._exit(_INTERRUPTED)
+
+
+def _open_what_is_closed() -> None:
+    """Let no file or socket of ours become the stdin, stdout or stderr that we were not given."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            nothing = os.open(os.devnull, os.O_RDWR)
+            os.dup2(nothing, descriptor)
+            if nothing != descriptor:
+                os.close(nothing)
+    sys.stdin = sys.stdin or open(0, closefd=False)
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)

@@ -1,0 +1,5 @@
+"""`python -m loadstone.cli`."""
+
+from loadstone.cli import main
+
+main()

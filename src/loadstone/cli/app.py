@@ -1,0 +1,56 @@
+"""The commands and what each is for; a command's own module is imported when it is called."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+from loadstone import __version__
+
+COMMANDS: dict[str, tuple[str, str, str]] = {
+    "demo": ("demo", "demo", "A throwaway server, a ladder of users, and where the peak is."),
+    "prepare": ("prepare", "prepare", "Make and fill the tables of a workload."),
+    "run": ("run", "run", "Drive a workload over a ladder of virtual users, and keep it all."),
+    "cleanup": ("prepare", "cleanup", "Drop the tables that Loadstone made."),
+    "runs": ("runs", "runs", "List, show and export what was run."),
+    "calibrate": ("calibrate", "calibrate", "What this machine's generator can do at most."),
+    "sandbox": ("sandbox", "sandbox", "Start and stop throwaway servers."),
+    "null-server": ("null_server", "null_server", "A server without a database, to try load on."),
+}
+"""Name of the command, its module, its function, its line in the help."""
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name only."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order that a newcomer needs them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command's module."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, function, _ = COMMANDS[cmd_name]
+        command = getattr(import_module(f"loadstone.cli.{module}"), function)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, about) for name, (_, _, about) in COMMANDS.items()])
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, "-V", "--version", message="loadstone %(version)s")
+def app() -> None:
+    """How fast is this MySQL server, why is it not faster, and is B really faster than A?
+
+    Begin with `loadstone demo`. Then: `loadstone prepare --target mysql://user@host/schema`,
+    `loadstone run oltp_read_write --target mysql://user@host/schema --concurrency 1,8,64`.
+    """

@@ -1,0 +1,245 @@
+"""From a parsed command line to a run that was carried out, shown and kept."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from loadstone import __version__, engine
+from loadstone.analyse.steady import truncation
+from loadstone.cli.errors import tell
+from loadstone.cli.loading import load, parallel_loads
+from loadstone.cli.request import Request, steps_for
+from loadstone.cli.watching import watching
+from loadstone.lab.conduct import Lab, Outcome, carry_out
+from loadstone.lab.data import Wanted
+from loadstone.lab.interrupts import Interrupts
+from loadstone.lab.loading import layout_for
+from loadstone.lab.preflight import (
+    Looked,
+    check,
+    common_data,
+    look_at,
+    server_environment,
+)
+from loadstone.lab.schedule import Steps, steps_of
+from loadstone.model.calibration import Ceilings
+from loadstone.model.engine_plan import LoadPlan
+from loadstone.model.exit_codes import ExitCode
+from loadstone.model.plan import Plan
+from loadstone.model.result import Result
+from loadstone.model.search import SearchPlan
+from loadstone.model.target import Endpoint
+from loadstone.report.text import as_renderable, as_text
+from loadstone.sandbox import Sandbox, SandboxSpec, sandbox_at, start_sandbox
+from loadstone.store import calibration, folder
+from loadstone.store.environment import of_this_machine
+from loadstone.store.recorder import Asked, Recorder
+from loadstone.target.guard import Consent
+from loadstone.target.hide import blank_arguments
+
+SANDBOX_TABLES = 10
+SANDBOX_TABLE_SIZE = 10_000
+
+_USERS_UNASKED = 4000
+_CONNECTIONS_BESIDE_USERS = 50
+_CONNECTIONS_LEFT_FREE = 5
+"""For whoever else needs the server while a climb takes all it may."""
+
+
+def run_in_sandbox(request: Request, tls_mode: str | None = None) -> int:
+    """Start a throwaway server, fill it, run, and leave nothing of it."""
+    say("starting a throwaway server", quiet=request.as_json)
+    with start_sandbox(_sandbox_for(request)) as sandbox:
+        say(f"{_described(sandbox)} is up, loading its tables", quiet=request.as_json)
+        endpoint = _with_tls(sandbox.tcp, tls_mode)
+        _fill(request, endpoint)
+        notes = [f"server: a throwaway {_described(sandbox)} on this machine, {_durable(sandbox)}"]
+        return run_against(request, [endpoint], notes)
+
+
+def _sandbox_for(request: Request) -> SandboxSpec:
+    """It takes thousands of users unasked, and more when told."""
+    users = request.most_users
+    return SandboxSpec(
+        server=request.server,
+        settings=request.settings,
+        max_connections=None if users <= _USERS_UNASKED else users + _CONNECTIONS_BESIDE_USERS,
+    )
+
+
+def run_against(
+    request: Request,
+    endpoints: Sequence[Endpoint],
+    notes: Sequence[str] = (),
+) -> int:
+    """Look at the targets, drive the plan, show and keep what came of it."""
+    wanted = Wanted(
+        workload=request.workload,
+        layout=request.layout,
+        tables=request.tables,
+        table_size=request.table_size,
+        users=request.most_users,
+    )
+    timeout_s = request.drive.connect.timeout_s
+    looked = [look_at(endpoint, wanted, timeout_s) for endpoint in endpoints]
+    data = common_data(looked)
+    plan = request.plan([one.target for one in endpoints], data.tables, data.table_size)
+    plan = plan.model_copy(update={"search": _capped(plan.search, looked)})
+    found = check(plan, looked, writes=request.writes)
+    steps = steps_for(plan)
+    recorder = _recorder(request, plan, looked)
+    recorder.environment(_environment(recorder.folder, looked))
+    outcome, interrupted = _drive(
+        request, plan, steps, (recorder, [*notes, *data.notes, *found], looked)
+    )
+    show(outcome.result, recorder.folder, as_json=request.as_json)
+    return _exit_code(request, outcome, interrupted=interrupted)
+
+
+def _capped(wanted: SearchPlan | None, looked: Sequence[Looked]) -> SearchPlan | None:
+    """A climb ends where a server takes no more connections."""
+    if wanted is None or not wanted.peak:
+        return wanted
+    room = [
+        one.facts.max_connections - (one.facts.connected or 1) - _CONNECTIONS_LEFT_FREE
+        for one in looked
+        if one.facts.max_connections is not None
+    ]
+    most = min([wanted.most_users, *(max(each, 1) * len(looked) for each in room)])
+    return wanted.model_copy(update={"most_users": most})
+
+
+def _drive(
+    request: Request,
+    plan: Plan,
+    steps: Steps,
+    prepared: tuple[Recorder, Sequence[str], Sequence[Looked]],
+) -> tuple[Outcome, bool]:
+    recorder, notes, looked = prepared
+    quiet = request.as_json and not sys.stderr.isatty()
+    with Interrupts() as interrupts, watching(plan, steps.planned, quiet=quiet) as observer:
+        endpoints = tuple(one.endpoint for one in looked)
+        lab = Lab(endpoints, recorder, observer, interrupts, truncation)
+        for note in notes:
+            lab.note(note)
+        return carry_out(plan, steps, lab), interrupts.asked
+
+
+def show(result: Result, path: Path, *, as_json: bool) -> None:
+    """The result on stdout: as JSON and nothing else, or as text."""
+    if as_json:
+        click.echo(folder.to_json(result), nl=False)
+        return
+    if sys.stdout.isatty():
+        Console(highlight=False).print(as_renderable(result))
+    else:
+        click.echo(as_text(result), nl=False)
+    click.echo(f"kept  {path}")
+
+
+def say(line: str, *, quiet: bool = False) -> None:
+    """A line of progress."""
+    if quiet:
+        return
+    with contextlib.suppress(OSError):  # a full or broken stderr ends no run
+        print(line, file=sys.stderr, flush=True)
+
+
+def _fill(request: Request, endpoint: Endpoint) -> None:
+    default_tables = request.most_users if request.layout == "bulk" else SANDBOX_TABLES
+    if request.layout == "hot":
+        default_tables = 1
+    tables = request.tables or default_tables
+    layout = layout_for(request.layout, tables, request.table_size or SANDBOX_TABLE_SIZE)
+    plan = LoadPlan(
+        layout=layout.model_copy(update={"storage_engine": request.storage_engine}),
+        parallel=parallel_loads(),
+        seed=request.drive.seed,
+    )
+    load(plan, endpoint, Consent(sandbox=True), quiet=request.as_json)
+
+
+def _recorder(request: Request, plan: Plan, looked: Sequence[Looked]) -> Recorder:
+    words = blank_arguments([os.fsencode(word) for word in sys.argv[1:]])
+    asked = Asked(
+        loadstone=__version__,
+        engine=engine.build_info(),
+        command_line=("loadstone", *(os.fsdecode(word) for word in words)),
+        plan=plan,
+        steps=None if plan.search else steps_of(plan),
+        ceilings=_ceilings(plan),
+    )
+    path = folder.create(request.out, request.name, time.time())
+    return Recorder(path, asked, [one.facts.version for one in looked])
+
+
+def _ceilings(plan: Plan) -> Ceilings | None:
+    """What this machine's generator can do at most, where it was calibrated."""
+    found = calibration.kept()
+    if found is None:
+        return None
+    by_socket = all(target.socket is not None for target in plan.targets)
+    return found.ceilings(plan.drive.protocol, "socket" if by_socket else "tcp")
+
+
+def _environment(path: Path, looked: Sequence[Looked]) -> dict[str, Any]:
+    sandbox = next(filter(None, (sandbox_at(one.endpoint.target) for one in looked)), None)
+    places = {"runs": path}
+    if sandbox:
+        places["sandbox"] = sandbox.datadir
+    return {
+        "version": 1,
+        "generator": of_this_machine(places),
+        "targets": server_environment(looked),
+        "sandbox": _sandbox_facts(sandbox) if sandbox else None,
+    }
+
+
+def _exit_code(request: Request, outcome: Outcome, *, interrupted: bool) -> int:
+    if outcome.error:
+        tell(outcome.error.message, outcome.error.hint)
+        return outcome.error.exit_code
+    if interrupted and outcome.result.run.state == "stopped":
+        return ExitCode.INTERRUPTED
+    if request.strict and any(step.generator.client_bound for step in outcome.result.steps):
+        tell("the generator was the limit, so the figures are not the server's", "see the notes")
+        return ExitCode.CLIENT_BOUND
+    return ExitCode.OK
+
+
+def _with_tls(endpoint: Endpoint, mode: str | None) -> Endpoint:
+    if mode is None:
+        return endpoint
+    tls = endpoint.target.tls.model_copy(update={"mode": mode})
+    target = endpoint.target.model_copy(update={"tls": tls})
+    return endpoint.model_copy(update={"target": target})
+
+
+def _described(sandbox: Sandbox) -> str:
+    names = {"mariadb": "MariaDB", "mysql": "MySQL", "percona": "Percona Server"}
+    return f"{names.get(sandbox.flavour, sandbox.flavour)} {sandbox.version}"
+
+
+def _durable(sandbox: Sandbox) -> str:
+    """The settings that decide what a commit costs."""
+    wanted = ("sync_binlog", "innodb_flush_log_at_trx_commit")
+    settings = sandbox.settings
+    return ", ".join(f"{name}={settings[name]}" for name in wanted if name in settings)
+
+
+def _sandbox_facts(sandbox: Sandbox) -> dict[str, Any]:
+    return {
+        "name": sandbox.name,
+        "server": _described(sandbox),
+        "datadir": str(sandbox.datadir),
+        "settings": sandbox.settings,
+    }

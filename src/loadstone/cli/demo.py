@@ -1,0 +1,60 @@
+"""`loadstone demo`: the main job on a throwaway server, in under a minute."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from loadstone.cli.run import cores, out_option
+from loadstone.cli.sandbox import sandbox_options, settings_of
+
+LADDER = (1, 4, 16, 64, 256)
+STEP_S = 5.0
+WARMUP_S = 1.0
+
+
+@click.command()
+@sandbox_options
+@out_option
+@click.option("--json", "as_json", is_flag=True, help="result.json on stdout, nothing else.")
+def demo(out: Path, as_json: bool, server: str | None, settings: tuple[str, ...]) -> int:
+    """Start a throwaway server, climb a ladder of users, and say where the peak is."""
+    from loadstone.cli.carry import run_in_sandbox, say
+    from loadstone.cli.request import Request, check_request
+    from loadstone.model.plan import Drive, Special, WarmupSeconds
+
+    request = Request(
+        name="demo",
+        workload="oltp_read_write",
+        layout="sbtest",
+        writes=True,
+        options={},
+        distribution=Special(),
+        tables=None,
+        table_size=None,
+        ladder=LADDER,
+        duration_s=STEP_S,
+        warmup=WarmupSeconds(warmup_s=WARMUP_S),
+        repeats=1,
+        drive=Drive(shards=cores(), users_a_shard=16),
+        out=out,
+        as_json=as_json,
+        server=server,
+        settings=settings_of(settings),
+    )
+    check_request(request)
+    code = run_in_sandbox(request)
+    if code == 0:
+        for line in _NEXT:
+            say(line, quiet=as_json)
+    return code
+
+
+_NEXT = (
+    "",
+    "next  loadstone runs show last                      this run again",
+    "      loadstone run oltp_point_select --concurrency 1,8,64 --duration 10s",
+    "      loadstone prepare --target mysql://user@host/schema    then, on your own server:",
+    "      loadstone run oltp_read_write --target mysql://user@host/schema --concurrency 1,8,64",
+)

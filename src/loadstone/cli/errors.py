@@ -1,0 +1,205 @@
+"""The only place where an exception becomes text and an exit code (docs/exit-codes.md)."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from types import FrameType
+from typing import TextIO
+
+import click
+
+from loadstone.model.errors import LoadstoneError
+from loadstone.model.exit_codes import ExitCode
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_OUTPUT_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE)
+_GUESS = re.compile(r" \(?(Did you mean|Possible ).*", re.DOTALL)
+_GIVEN = frozenset(
+    "Closed ConnectPolicy Drive Gaussian Layout LoadPlan Pareto Plan Request SandboxSpec Session "
+    "Special Target Tls Uniform WarmupAuto WarmupSeconds WorkloadSpec Zipfian".split()
+)
+"""The types of what people give; in any other, a value that does not fit is a bug."""
+
+
+def exit_code_of(arguments: Sequence[str]) -> int:
+    """Carry out the command line; whatever goes wrong is one line and its own number."""
+    from loadstone.cli.app import app
+
+    # Also where a shell started us in the background with SIGINT ignored.
+    before = {number: signal.signal(number, _as_ctrl_c) for number in _SIGNALS}
+    streams, code, error = (sys.stdout, sys.stderr), int(ExitCode.OK), None
+    try:
+        outcome = app.main(list(arguments), prog_name="loadstone", standalone_mode=False)
+        code = outcome if isinstance(outcome, int) else code
+    except BaseException as raised:
+        error = raised
+    for number, handler in before.items():
+        signal.signal(number, handler)
+    if isinstance(error, SystemExit) and sys.stdout is not streams[0]:
+        # Click has put others in their place: the reader of a pipe has gone.
+        error = BrokenPipeError(errno.EPIPE, "broken pipe")
+        sys.stdout, sys.stderr = streams
+    fault = _unwritten(sys.stdout) or _output_fault(error)
+    if error is not None and not (fault and isinstance(error, OSError)):
+        code = _tell(error)
+    # Whoever read our output has gone: nobody is left to be told.
+    if fault and not isinstance(fault, BrokenPipeError):
+        tell(f"cannot write to stdout: {fault.strerror}")
+        code = code or ExitCode.STORE
+    _unwritten(sys.stderr)
+    return code
+
+
+def tell(message: str, hint: str | None = None) -> None:
+    """`error: …` and, where there is something to do, `hint: …`, on stderr."""
+    with contextlib.suppress(OSError):  # there is no other place to say it
+        print(f"error: {_one_line(_blanked(message))}", file=sys.stderr)
+        if hint:
+            print(f"hint:  {_one_line(_blanked(hint))}", file=sys.stderr)
+
+
+def _blanked(text: str) -> str:
+    """A message may repeat a URL that somebody put in the wrong place."""
+    if "://" not in text:
+        return text
+    from loadstone.model.target import without_passwords_in
+
+    return without_passwords_in(text)
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """`did you mean …?`, where one is near enough."""
+    close = get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f"did you mean {close[0]}?" if close else None
+
+
+def _unwritten(stream: TextIO) -> OSError | None:
+    """Why what was printed cannot be written out; it is then thrown away."""
+    try:
+        stream.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return error
+    return None
+
+
+def _output_fault(error: BaseException | None) -> OSError | None:
+    """The fault behind an error, where it came from printing: run folders tell of their own."""
+    if isinstance(error, OSError) and error.filename is None and error.errno in _OUTPUT_FAULTS:
+        return error
+    return None
+
+
+def _tell(error: BaseException) -> int:
+    match error:
+        case click.exceptions.Exit():
+            return error.exit_code
+        case KeyboardInterrupt() | click.Abort():
+            tell("interrupted")
+            return ExitCode.INTERRUPTED
+        case click.UsageError():
+            # What click guesses stands in the hint, and there only once.
+            tell(_first_small(_GUESS.sub("", error.format_message())), _usage_hint(error))
+            return ExitCode.USAGE
+        case click.ClickException():
+            tell(_first_small(error.format_message()))
+            return ExitCode.USAGE
+        case LoadstoneError():
+            tell(error.message, error.hint)
+            return int(error.exit_code)
+        case SystemExit():
+            return error.code if isinstance(error.code, int) else ExitCode.BUG
+    if told := _validation(error):
+        tell(told)
+        return ExitCode.PLAN
+    return _tell_bug(error)
+
+
+def _usage_hint(error: click.UsageError) -> str | None:
+    command = f"{error.ctx.command_path} --help" if error.ctx else "loadstone --help"
+    if isinstance(error, click.NoSuchOption):
+        known = [*(error.possibilities or ()), *_options_of(error.ctx)]
+        return nearest(error.option_name, known) or f"{command} shows the options"
+    if isinstance(error, click.exceptions.NoSuchCommand):
+        known = error.possibilities or _commands_of(error.ctx)
+        return nearest(error.command_name, known) or f"{command} shows the commands"
+    return f"{command} shows what there is"
+
+
+def _options_of(context: click.Context | None) -> list[str]:
+    if context is None:
+        return []
+    more = getattr(context.command, "options_of_workloads", list)
+    return [*(option for each in context.command.params for option in each.opts), *more()]
+
+
+def _commands_of(context: click.Context | None) -> list[str]:
+    if context is None or not isinstance(context.command, click.Group):
+        return []
+    return context.command.list_commands(context)
+
+
+def _validation(error: BaseException) -> str | None:
+    """A value that somebody gave and a frozen type refused: which one, and why."""
+    pydantic = sys.modules.get("pydantic")
+    if pydantic is None or not isinstance(error, pydantic.ValidationError):
+        return None
+    if error.title not in _GIVEN:
+        return None
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"])
+    why = first["msg"].removeprefix("Value error, ")
+    why = f"{why[:1].lower()}{why[1:]}"
+    given = first["input"]
+    # Texts may be secrets.
+    if isinstance(given, int | float):
+        why = f"{why}, not {given:g}"
+    return f"invalid value for {place}: {why}" if place else f"invalid value: {why}"
+
+
+def _tell_bug(error: BaseException) -> int:
+    """Never a traceback in a terminal: it is in a file, for whoever mends the bug."""
+    text = "".join(traceback.format_exception(error))
+    where = _keep(text)
+    tell(
+        f"a bug in Loadstone: {type(error).__name__}: {error}",
+        f"please report it with {where}" if where else "please report it",
+    )
+    return ExitCode.BUG
+
+
+def _keep(text: str) -> Path | None:
+    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    path = state / "loadstone" / f"bug-{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}.txt"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(text)
+    except OSError:
+        return None
+    return path
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _first_small(text: str) -> str:
+    """Click writes sentences; our lines begin small and end without a full stop."""
+    text = text.strip().removesuffix(".")
+    return text[:1].lower() + text[1:]
+
+
+def _as_ctrl_c(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

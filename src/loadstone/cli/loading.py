@@ -1,0 +1,100 @@
+"""A bulk load, carried out and shown: what `prepare` needs, and nothing that only a run does.
+
+Importing is most of what a short load costs, so neither tables for terminals nor run folders come
+along.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import suppress
+
+from loadstone.lab.interrupts import Interrupts
+from loadstone.lab.loading import Loader, prepare
+from loadstone.model.engine_plan import LoadPlan
+from loadstone.model.records import LoadEnd, LoadProgress
+from loadstone.model.target import Endpoint
+from loadstone.report.numbers import count, digits, duration
+from loadstone.target.guard import Consent
+
+LINE_EVERY_S = 10.0
+"""How often a plain line says how it goes."""
+
+FIRST_LINE_AFTER_S = 1.0
+
+
+def load(plan: LoadPlan, endpoint: Endpoint, consent: Consent, *, quiet: bool = False) -> LoadEnd:
+    """Make and fill tables, with a line that says how it goes."""
+    lines = LoadLines(quiet=quiet)
+    with Interrupts() as interrupts:
+        try:
+            end = prepare(plan, Loader(endpoint, consent, lines, interrupts))
+        finally:
+            lines.close()
+        # A wish of the last moment: what would come after the load does not begin.
+        interrupts.check()
+        return end
+
+
+def parallel_loads() -> int:
+    """How many connections load at once: servers are the limit, and two a core keep them busy."""
+    return max(2, min(16, 2 * (os.cpu_count() or 1)))
+
+
+class LoadLines:
+    """How a bulk load goes: one line that is written over in a terminal, else one now and then."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._quiet = quiet
+        self._is_terminal = sys.stderr.isatty()
+        # Plain lines are for loads that take their time; the end has a line of its own.
+        self._next_at = 0.0 if self._is_terminal else time.monotonic() + FIRST_LINE_AFTER_S
+        self._first: LoadProgress | None = None
+
+    def on_progress(self, progress: LoadProgress) -> None:
+        """Rows, rows a second, and the time left."""
+        now = time.monotonic()
+        if self._first is None and progress.phase == "rows":
+            self._first = progress
+        if self._quiet or now < self._next_at:
+            return
+        if self._is_terminal:
+            self._next_at = now + 0.2
+            print(
+                f"\r\x1b[K{progress_line(progress, self._first)}",
+                end="",
+                file=sys.stderr,
+                flush=True,
+            )
+        else:
+            self._next_at = now + LINE_EVERY_S
+            with suppress(OSError):  # a full or broken stderr ends no load
+                print(progress_line(progress, self._first), file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        """Leave the terminal's line clean."""
+        if self._is_terminal and not self._quiet:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def progress_line(progress: LoadProgress, first: LoadProgress | None = None) -> str:
+    """`loading: 120,000 of 1,000,000 rows, 118,000 rows/s, 7 s left`.
+
+    The speed is that since the record `first`: a load that was taken up has rows of before.
+    """
+    if progress.phase != "rows" or not progress.rows_total:
+        doing = {"tables": "making tables", "indexes": "making indexes", "verify": "counting rows"}
+        return f"loading: {doing.get(progress.phase, 'rows')}"
+    rows = progress.rows - (first.rows if first else 0)
+    seconds = progress.seconds - (first.seconds if first else 0.0)
+    speed = rows / seconds if seconds > 0 else 0.0
+    said = (
+        f"loading: {count(progress.rows)} of {count(progress.rows_total)} rows, "
+        f"{digits(speed)} rows/s"
+    )
+    if speed <= 0:
+        return said
+    left_s = (progress.rows_total - progress.rows) / speed
+    return f"{said}, {duration(float(f'{left_s:.2g}'))} left"

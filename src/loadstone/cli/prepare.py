@@ -1,0 +1,84 @@
+"""`loadstone prepare` and `loadstone cleanup`."""
+
+from __future__ import annotations
+
+import click
+
+from loadstone.cli.connection import Connection, connection_options
+from loadstone.cli.values import SIZE, TABLES, DistributionSpec
+from loadstone.cli.workload_options import workload_named
+
+_NO_TARGET = "say which server: --target mysql://user@host:3306/schema"
+
+
+@click.command()
+@click.argument("workload", default="oltp_read_write")
+@connection_options
+@click.option("--tables", type=TABLES, default=10, show_default=True)
+@click.option("--table-size", type=SIZE, default="10k", show_default=True, help="Rows of a table.")
+@click.option("--parallel", type=click.IntRange(1, 1024), help="Connections. [default: two a core]")
+@click.option(
+    "--method",
+    type=click.Choice(["auto", "infile", "insert"]),
+    default="auto",
+    show_default=True,
+    help="LOAD DATA LOCAL, multi-row INSERT, or the first that the server lets us.",
+)
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True)
+@click.option("--distribution", type=DistributionSpec(), default="special", help="Of column k.")
+@click.option("--storage-engine", default="innodb", show_default=True)
+@click.option("--secondary-index/--no-secondary-index", default=True, help="The index on k.")
+@click.option("--auto-increment/--no-auto-increment", default=True, help="Of the ids.")
+@click.option("--yes", is_flag=True, help="Also on another machine, or beside foreign tables.")
+def prepare(workload: str, connection: Connection, yes: bool, **asked: object) -> None:
+    """Make and fill the tables of WORKLOAD (by default those of all oltp_ workloads).
+
+    A load that was stopped is taken up where it was left by the same command.
+    """
+    kind = workload_named(workload).layout
+    if not connection.given:
+        raise click.UsageError(_NO_TARGET)
+
+    from loadstone.cli.loading import load, parallel_loads
+    from loadstone.model.engine_plan import Layout, LoadPlan
+    from loadstone.report.numbers import count, digits, duration, number_of
+    from loadstone.sandbox import sandbox_at
+    from loadstone.target.guard import Consent
+
+    of_plan = {"method": asked.pop("method"), "seed": asked.pop("seed")}
+    parallel = asked.pop("parallel") or parallel_loads()
+    layout = Layout.model_validate(asked | {"kind": kind})
+    plan = LoadPlan.model_validate(of_plan | {"layout": layout, "parallel": parallel})
+    endpoint = connection.endpoint()
+    consent = Consent(yes=yes, sandbox=sandbox_at(endpoint.target) is not None)
+    end = load(plan, endpoint, consent)
+    speed = f", {digits(end.rows_loaded / end.seconds)} rows/s" if end.seconds else ""
+    click.echo(
+        f"ready in {endpoint.target.database} at {endpoint.target.place}: "
+        f"{number_of(layout.tables, 'table')}, {number_of(end.rows, 'row')}; "
+        f"{count(end.rows_loaded)} loaded in {duration(end.seconds)} by {end.method}{speed}"
+    )
+
+
+@click.command()
+@connection_options
+@click.option("--yes", is_flag=True, help="Also on another machine, or beside foreign tables.")
+def cleanup(connection: Connection, yes: bool) -> None:
+    """Drop the tables that Loadstone made, and those with sysbench's exact name and layout."""
+    if not connection.given:
+        raise click.UsageError(_NO_TARGET)
+
+    from loadstone.lab.loading import cleanup as drop
+    from loadstone.sandbox import sandbox_at
+    from loadstone.target.guard import Consent
+
+    endpoint = connection.endpoint()
+    consent = Consent(yes=yes, sandbox=sandbox_at(endpoint.target) is not None)
+    decision = drop(endpoint, consent)
+    place = f"{endpoint.target.database} at {endpoint.target.place}"
+    if not decision.drops:
+        click.echo(f"nothing to drop in {place}")
+    else:
+        click.echo(f"dropped from {place}: {', '.join(decision.drops)}")
+    if decision.leaves:
+        click.echo(f"left alone: {', '.join(decision.leaves)}", err=True)

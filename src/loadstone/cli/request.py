@@ -1,0 +1,118 @@
+"""What the command line of `run` asked for, and the plan that it makes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from loadstone import engine
+from loadstone.analyse import search
+from loadstone.lab.data import Layout as LayoutKind
+from loadstone.lab.preflight import check_descriptors
+from loadstone.lab.schedule import InOrder, Searching, Steps, steps_of
+from loadstone.model.engine_plan import step_document
+from loadstone.model.frozen import Frozen
+from loadstone.model.plan import (
+    Distribution,
+    Drive,
+    OptionValue,
+    Plan,
+    Rate,
+    Warmup,
+    WorkloadSpec,
+)
+from loadstone.model.search import SearchPlan
+from loadstone.model.target import Endpoint, Target
+from loadstone.store import folder
+
+_ANY_SIZE = 2_000_000_000
+"""Stands for a size that is not known yet when the plan is looked at for the first time."""
+
+
+class Request(Frozen):
+    """What the command line of `run` asked for."""
+
+    name: str
+    workload: str
+    layout: LayoutKind
+    writes: bool
+    options: dict[str, OptionValue]
+    distribution: Distribution
+    tables: int | None
+    table_size: int | None
+    ladder: tuple[int, ...]
+    rates: tuple[Rate, ...] = ()
+    search: SearchPlan | None = None
+    duration_s: float
+    warmup: Warmup
+    repeats: int
+    drive: Drive
+    out: Path
+    storage_engine: str = "innodb"
+    as_json: bool = False
+    strict: bool = False
+    server: str | None = None
+    settings: dict[str, str] = {}
+
+    @property
+    def most_users(self) -> int:
+        """The most virtual users that any step may have."""
+        climbs = self.search.most_users if self.search and self.search.peak else 0
+        return max(*self.ladder, climbs)
+
+    def plan(self, targets: Sequence[Target], tables: int, table_size: int) -> Plan:
+        """The plan on tables that are there."""
+        return Plan(
+            name=self.name,
+            targets=tuple(targets),
+            workload=WorkloadSpec(
+                name=self.workload,
+                tables=tables,
+                table_size=table_size,
+                options=self.options,
+                distribution=self.distribution,
+            ),
+            ladder=self.ladder,
+            rates=self.rates,
+            search=self.search,
+            duration_s=self.duration_s,
+            warmup=self.warmup,
+            repeats=self.repeats,
+            drive=self.drive.beside_the_server() if any_local(targets) else self.drive,
+        )
+
+
+def any_local(targets: Sequence[Target]) -> bool:
+    """Whether a server may be on this machine, as far as its address says."""
+    return any(target.is_local for target in targets)
+
+
+def check_request(request: Request) -> None:
+    """Whatever can be refused before anything is started.
+
+    Raises:
+        PlanRefused: the engine has no such workload, option or value.
+        TargetError: so many users need more file descriptors than this process may have.
+        StoreError: nothing could be kept.
+    """
+    plan = request.plan(
+        [Target()], request.tables or request.most_users, request.table_size or _ANY_SIZE
+    )
+    first = steps_for(plan).following([])
+    assert first is not None, "every plan has a step"
+    engine.check_plan(step_document(plan, first, [Endpoint(target=Target())]))
+    check_descriptors(request.most_users)
+    folder.check_writable(request.out)
+
+
+def steps_for(plan: Plan) -> Steps:
+    """The steps of a plan: all in their order, or as a search goes on."""
+    wanted = plan.search
+    if wanted is None:
+        return InOrder(steps_of(plan))
+    users = plan.ladder[0]
+    return Searching(
+        plan.workload.name,
+        lambda done: search.following(wanted, users, done),
+        lambda done: search.outcome(wanted, users, done),
+    )

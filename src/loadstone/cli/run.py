@@ -1,0 +1,225 @@
+"""`loadstone run WORKLOAD`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from loadstone.cli.connection import Connection, connection_options
+from loadstone.cli.sandbox import sandbox_options, settings_of
+from loadstone.cli.values import (
+    BACKLOG,
+    CONNECT_TIME,
+    DURATION,
+    SIZE,
+    TABLES,
+    THINK_TIME,
+    WORD,
+    Charset,
+    DistributionSpec,
+    LadderOrAuto,
+    ObjectiveSpec,
+    Rates,
+    WarmupTime,
+)
+from loadstone.cli.workload_options import WorkloadCommand, options_of, workload_named
+
+if TYPE_CHECKING:
+    from loadstone.cli.request import Request
+    from loadstone.model.plan import Arrival, Drive
+    from loadstone.model.search import SearchPlan
+
+# In an open loop users are who may wait at the same time: enough of them for most servers.
+_USERS_OF_A_RATE = 64
+# Measured with point select on this many users: below it a second event loop costs more CPU per
+# statement than it takes off the first.
+_USERS_A_SHARD = 16
+_AT_ONCE = click.IntRange(1, 1_000_000)
+_ISOLATION = ["read-uncommitted", "read-committed", "repeatable-read", "serializable"]
+_PATH = click.Path(path_type=Path, file_okay=True)
+
+out_option = click.option(
+    "--out", type=_PATH, default=Path("runs"), show_default=True, help="Where runs are kept."
+)
+
+
+@click.command(cls=WorkloadCommand)
+@click.argument("workload")
+@connection_options
+@click.option(
+    "--concurrency",
+    type=LadderOrAuto(),
+    help="Users to try; auto: the fewest that reach the peak. [default: 1; in an open loop 64]",
+)
+@click.option(
+    "--slo",
+    "objective",
+    type=ObjectiveSpec(),
+    help="The highest rate that holds it, as p99<10ms; p99.9, mean and max are as good.",
+)
+@click.option("--rate", "rates", type=Rates(), help="Open loop: events a second, by a schedule.")
+@click.option(
+    "--arrivals",
+    type=click.Choice(["poisson", "uniform"]),
+    help="Gaps between events, with --rate. [default: poisson]",
+)
+@click.option("--max-backlog", type=BACKLOG, help="Due events that may wait. [default: 100000]")
+@click.option("--duration", type=DURATION, default="30s", show_default=True, help="Of a step.")
+@click.option("--warmup", type=WarmupTime(), default="5s", show_default=True, help="Before it.")
+@click.option("--repeats", type=click.IntRange(1, 1000), default=1, show_default=True)
+@click.option("--tables", type=TABLES, help="[default: as many as there are]")
+@click.option("--table-size", type=SIZE, help="[default: as large as they are]")
+@click.option("--prepared/--text", default=True, help="Prepared statements, or the text protocol.")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True)
+@click.option(
+    "--shards",
+    type=click.IntRange(1, 1024),
+    help="Event loops. [default: one for 16 users; at most one a core, half of that beside the"
+    " server]",
+)
+@click.option("--connect-at-once", type=_AT_ONCE, default=64, show_default=True)
+@click.option("--connect-timeout", type=CONNECT_TIME, default="10s", show_default=True)
+@click.option("--connect-retries", type=click.IntRange(0, 1000), default=5, show_default=True)
+@click.option(
+    "--on-error",
+    type=click.Choice(["restart", "continue", "stop"]),
+    default="restart",
+    show_default=True,
+    help="Restart after deadlocks and lock waits, count all and go on, or stop at any.",
+)
+@click.option("--init-sql", type=WORD, multiple=True, metavar="SQL", help="For each connection.")
+@click.option("--isolation", type=click.Choice(_ISOLATION, case_sensitive=False))
+@click.option("--charset", type=Charset(), default="utf8mb4", show_default=True)
+@sandbox_options
+@click.option("--storage-engine", default="innodb", help="Of a throwaway server's tables.")
+@click.option("--think-time", type=THINK_TIME, default="0s", help="Between two events.")
+@click.option("--distribution", type=DistributionSpec(), default="special", show_default=True)
+@click.option(
+    "--set-option",
+    "workload_options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="An option of the workload; --point-selects 5 says the same as point_selects=5 here.",
+)
+@click.option("--strict", is_flag=True, help="Exit code 5 when the generator was the limit.")
+@click.option("--json", "as_json", is_flag=True, help="result.json on stdout, nothing else.")
+@out_option
+@click.option("--name", help="Of the run. [default: the workload's]")
+def run(workload: str, connection: Connection, **asked: Any) -> int:
+    """Drive WORKLOAD, a step for each number of users, and keep what was seen.
+
+    Without a target, a throwaway server is started, filled and removed.
+    """
+    if connection.files_without_target:
+        option = connection.files_without_target[0]
+        raise click.UsageError(f"{option} is for a server of yours: say which with --target")
+    _check_loop(asked)
+    request = _request(workload, asked)
+
+    from loadstone.cli.carry import run_against, run_in_sandbox
+    from loadstone.cli.request import check_request
+
+    check_request(request)
+    if not connection.given:
+        return run_in_sandbox(request, connection.tls_mode)
+    if request.server or request.settings:
+        raise click.UsageError("--server and --set are for a throwaway server: leave --target out")
+    return run_against(request, connection.endpoints())
+
+
+def _check_loop(asked: dict[str, Any]) -> None:
+    """An open loop and a closed one have options that make no sense in the other."""
+    if asked["rates"] and asked["objective"]:
+        raise click.UsageError("--slo looks for a rate itself: leave --rate out")
+    if is_search(asked) and (asked["repeats"] > 1 or len(asked["concurrency"] or ()) > 1):
+        raise click.UsageError("a search repeats steps and chooses levels itself: give one level")
+    if not is_open(asked):
+        for name, option in (("arrivals", "--arrivals"), ("max_backlog", "--max-backlog")):
+            if asked[name] is not None:
+                raise click.UsageError(f"{option} is for an open loop: say how much with --rate")
+    elif asked["think_time"]:
+        raise click.UsageError("--think-time is for a closed loop: with --rate no user decides")
+
+
+def is_open(asked: dict[str, Any]) -> bool:
+    """Whether events are to be due by a schedule."""
+    return asked["rates"] is not None or asked["objective"] is not None
+
+
+def is_search(asked: dict[str, Any]) -> bool:
+    """Whether the levels follow from what the steps show."""
+    return asked["objective"] is not None or asked["concurrency"] == ()
+
+
+def _request(workload: str, asked: dict[str, Any]) -> Request:
+    from loadstone.cli.request import Request
+
+    known = workload_named(workload)
+    same = ("tables", "table_size", "repeats", "warmup", "distribution", "storage_engine")
+    return Request(
+        name=asked["name"] or workload,
+        workload=workload,
+        layout=known.layout,
+        writes=known.writes,
+        options=options_of(known, asked["workload_options"]),
+        ladder=asked["concurrency"] or (_USERS_OF_A_RATE if is_open(asked) else 1,),
+        rates=asked["rates"] or (),
+        search=_search(asked),
+        duration_s=asked["duration"],
+        drive=_drive(asked),
+        out=asked["out"],
+        as_json=asked["as_json"],
+        strict=asked["strict"],
+        server=asked["server"],
+        settings=settings_of(asked["settings"]),
+        **{name: asked[name] for name in same},
+    )
+
+
+def _drive(asked: dict[str, Any]) -> Drive:
+    from loadstone.model.plan import ConnectPolicy, Drive, Session
+
+    return Drive(
+        protocol="prepared" if asked["prepared"] else "text",
+        arrival=_arrival(asked),
+        connect=ConnectPolicy(
+            at_once=asked["connect_at_once"],
+            timeout_s=asked["connect_timeout"],
+            retries=asked["connect_retries"],
+        ),
+        session=Session(
+            init_sql=tuple(asked["init_sql"]),
+            isolation=asked["isolation"],
+            charset=asked["charset"],
+        ),
+        on_error=asked["on_error"],
+        seed=asked["seed"],
+        shards=asked["shards"] or cores(),
+        users_a_shard=1 if asked["shards"] else _USERS_A_SHARD,
+        shards_asked=asked["shards"] is not None,
+    )
+
+
+def _arrival(asked: dict[str, Any]) -> Arrival:
+    from loadstone.model.plan import Closed, Open
+
+    if not is_open(asked):
+        return Closed(think_s=asked["think_time"])
+    given = {"gaps": asked["arrivals"], "max_backlog": asked["max_backlog"]}
+    return Open(**{name: value for name, value in given.items() if value is not None})
+
+
+def _search(asked: dict[str, Any]) -> SearchPlan | None:
+    from loadstone.model.search import SearchPlan
+
+    if not is_search(asked):
+        return None
+    return SearchPlan(objective=asked["objective"], peak=asked["concurrency"] == ())
+
+
+def cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0))

@@ -1,0 +1,280 @@
+"""What people write on the command line: durations, sizes, ladders, distributions."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from loadstone.model.plan import Distribution, Rate, Warmup
+    from loadstone.model.search import Objective
+
+_SECONDS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_SIZES = {"": 1, "k": 1000, "m": 1_000_000, "g": 1_000_000_000}
+
+_DAY_S = 86_400.0
+# A leap year, which is as long as the engine goes on.
+_LIMITS_S = {"an hour": 3600.0, "a day": _DAY_S, "366 days": 366 * _DAY_S}
+
+
+class Word(click.ParamType[str]):
+    """A text that must not be empty: `--host ""` is an unset variable of a script."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The text as it is."""
+        if not str(value).strip():
+            self.fail("it is empty: leave the option out, or give it a value", param, ctx)
+        return str(value)
+
+
+class Charset(Word):
+    """The name of a character set, as far as that can be said without the server."""
+
+    name = "name"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name as it is."""
+        word = super().convert(value, param, ctx)
+        if not re.fullmatch(r"[A-Za-z0-9]+", word):
+            self.fail(f"'{word}' is not the name of a character set", param, ctx)
+        return word
+
+
+class FilePath(click.Path):
+    """A file's path, which must not be empty: that would be the folder one is in."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, dir_okay=False)
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> str | bytes | os.PathLike[str]:
+        """The path."""
+        WORD.convert(os.fspath(value), param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class Duration(click.ParamType[float]):
+    """`500ms`, `30s`, `2m`, `1h`; a bare number is seconds."""
+
+    name = "time"
+
+    def __init__(self, *, zero: bool = False, most: str = "366 days") -> None:
+        self._zero = zero
+        self._most = most
+        self._most_s = _LIMITS_S[most]
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Seconds."""
+        if isinstance(value, int | float):
+            return float(value)
+        found = re.fullmatch(r"(\d+(?:\.\d+)?|\.\d+)\s*([a-z]*)", str(value).strip().lower())
+        if not found or found[2] not in _SECONDS:
+            self.fail(f"'{value}' is not a time: write 500ms, 30s, 2m or 1h", param, ctx)
+        seconds = float(found[1]) * _SECONDS[found[2]]
+        if seconds == 0 and not self._zero:
+            self.fail("a time of nought makes no sense here", param, ctx)
+        if seconds > self._most_s:
+            self.fail(f"'{value}' is too long: at most {self._most}", param, ctx)
+        return seconds
+
+
+class Size(click.ParamType[int]):
+    """`1000`, `10k`, `1m`; at least 1."""
+
+    name = "number"
+
+    def __init__(self, most: int = 2**31 - 1) -> None:
+        self._most = most
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number."""
+        if isinstance(value, int):
+            return value
+        text = str(value).strip().lower().replace("_", "")
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)([kmg]?)", text)
+        number = float(found[1]) * _SIZES[found[2]] if found else 0.0
+        if number < 1 or not (number.is_integer() or number > self._most):
+            self.fail(f"'{value}' is not a number from 1 on: write 1000, 10k or 1m", param, ctx)
+        if number > self._most:
+            self.fail(f"'{value}' is too many: at most {self._most:,}", param, ctx)
+        return int(number)
+
+
+_HIGHEST_RATE = 10_000_000
+
+# More sockets than a host has ports for one target.
+_USERS = Size(1_000_000)
+
+
+class Ladder(click.ParamType[tuple[int, ...]]):
+    """`1,8,64`: the numbers of virtual users to try."""
+
+    name = "1,8,64"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, ...]:
+        """The levels, in the order given."""
+        if isinstance(value, tuple):
+            return value
+        levels = [_USERS.convert(level, param, ctx) for level in str(value).split(",")]
+        twice = next((level for level in levels if levels.count(level) > 1), None)
+        if twice is not None:
+            self.fail(f"the level {twice} is there twice; --repeats repeats steps", param, ctx)
+        return tuple(levels)
+
+
+class Rates(click.ParamType[tuple["Rate", ...]]):
+    """`1000`, `1000,2000,4000`, `1000..8000/60s`: events a second."""
+
+    name = "N|N,M|N..M/time"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[Rate, ...]:
+        """The rates, in the order given."""
+        if isinstance(value, tuple):
+            return value
+        rates = tuple(self._rate(word.strip(), param, ctx) for word in str(value).split(","))
+        twice = next((rate for rate in rates if rates.count(rate) > 1), None)
+        if twice is not None:
+            self.fail(f"the rate {twice} is there twice; --repeats repeats steps", param, ctx)
+        return rates
+
+    def _rate(self, word: str, param: click.Parameter | None, ctx: click.Context | None) -> Rate:
+        from loadstone.model.plan import Rate
+
+        number = r"(\d+(?:\.\d+)?[km]?)"
+        found = re.fullmatch(rf"{number}(?:\.\.{number}/(.+))?", word.lower().replace("_", ""))
+        if not found:
+            said = f"'{word}' is not a rate: write 1000, 1000,2000 or 1000..8000/60s"
+            self.fail(said, param, ctx)
+        rate = Rate(rate=_events(found[1]))
+        if found[2]:
+            over_s = DURATION.convert(found[3], param, ctx)
+            rate = Rate(rate=rate.rate, to=_events(found[2]), over_s=over_s)
+        if not 0 < rate.highest <= _HIGHEST_RATE:
+            said = f"'{word}': a rate is above 0 and at most {_HIGHEST_RATE:,} events a second"
+            self.fail(said, param, ctx)
+        return rate
+
+
+def _events(word: str) -> float:
+    unit = word[-1] if word[-1] in "km" else ""
+    return float(word.removesuffix(unit)) * _SIZES[unit]
+
+
+class LadderOrAuto(Ladder):
+    """`1,8,64`, or `auto`, which is the empty ladder."""
+
+    name = "1,8,64|auto"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, ...]:
+        """The levels, in the order given."""
+        if isinstance(value, str) and value.strip().lower() == "auto":
+            return ()
+        return super().convert(value, param, ctx)
+
+
+class ObjectiveSpec(click.ParamType["Objective"]):
+    """`p99<10ms`: a figure of the response times, and its limit."""
+
+    name = "FIGURE<TIME"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Objective:
+        """The objective."""
+        from typing import get_args
+
+        from loadstone.model.search import Figure, Objective
+
+        if not isinstance(value, str):
+            return value  # type: ignore[no-any-return]
+        found = re.fullmatch(r"\s*([a-z0-9.]+)\s*(<=?)\s*(.+?)\s*", value.lower())
+        if not found:
+            self.fail(f"'{value}' is not an objective: write p99<10ms", param, ctx)
+        figure = found[1].replace(".", "")
+        if figure not in get_args(Figure):
+            known = ", ".join(get_args(Figure))
+            self.fail(f"'{found[1]}' is not one of {known}", param, ctx)
+        limit_ms = 1000 * DURATION.convert(found[3], param, ctx)
+        return Objective.model_validate(
+            {"figure": figure, "relation": found[2], "limit_ms": limit_ms}
+        )
+
+
+class WarmupTime(click.ParamType["Warmup"]):
+    """A duration, or `auto`."""
+
+    name = "time|auto"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Warmup:
+        """The warm-up."""
+        from loadstone.model.plan import WarmupAuto, WarmupSeconds
+
+        if not isinstance(value, str):
+            return value  # type: ignore[no-any-return]
+        if value.strip().lower() == "auto":
+            return WarmupAuto()
+        return WarmupSeconds(warmup_s=Duration(zero=True).convert(value, param, ctx))
+
+
+class DistributionSpec(click.ParamType["Distribution"]):
+    """`uniform`, `special:percent=1,hits=75`, `zipfian:exponent=0.8`."""
+
+    name = "kind[:name=value,...]"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Distribution:
+        """The distribution."""
+        from pydantic import TypeAdapter, ValidationError
+
+        from loadstone.cli.errors import nearest
+        from loadstone.model import plan
+
+        if not isinstance(value, str):
+            return value  # type: ignore[no-any-return]
+        kind, _, rest = value.partition(":")
+        kinds = ("uniform", "special", "gaussian", "pareto", "zipfian")
+        if kind not in kinds:
+            near = nearest(kind, kinds)
+            said = f"'{kind}' is not one of {', '.join(kinds)}{f'; {near}' if near else ''}"
+            self.fail(said, param, ctx)
+        pairs = [part.partition("=") for part in rest.split(",") if part]
+        try:
+            adapter: TypeAdapter[Distribution] = TypeAdapter(plan.Distribution)
+            return adapter.validate_python(
+                {"kind": kind} | {name.strip(): text.strip() for name, _, text in pairs}
+            )
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = first["loc"][-1]
+            self.fail(f"{kind}: {name}: {first['msg'][:1].lower()}{first['msg'][1:]}", param, ctx)
+
+
+DURATION = Duration()
+CONNECT_TIME = Duration(most="an hour")
+THINK_TIME = Duration(zero=True, most="a day")
+WORD = Word()
+FILE = FilePath()
+SIZE = Size()
+TABLES = Size(100_000)
+BACKLOG = Size(100_000_000)

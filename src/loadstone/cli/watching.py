@@ -1,0 +1,197 @@
+"""What a person sees on stderr while steps are driven: a live table, or plain lines."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from loadstone.lab.observer import Observer
+from loadstone.model.plan import Open, Plan, Step
+from loadstone.model.records import Connected, Sample
+from loadstone.model.result import StepResult
+from loadstone.report.numbers import NOTHING, asked, count, duration, number_of, rate
+from loadstone.report.table import FIGURES, due_cells, empty_table, step_cells
+
+LINE_EVERY_S = 10.0
+"""How often a plain line says how a step goes."""
+
+
+@contextmanager
+def watching(plan: Plan, steps: int | None, *, quiet: bool) -> Iterator[Observer]:
+    """The view that fits stderr: a live table in a terminal, lines elsewhere, or nothing."""
+    if sys.stderr.isatty() and not quiet:
+        view = LiveTable(plan, steps)
+        # Drawn when there is something new, about once a second: it takes from what is measured.
+        console = Console(stderr=True)
+        with Live(view, console=console, auto_refresh=False, transient=True) as live:
+            view.redraw = live.refresh
+            yield view
+    elif quiet:
+        yield Silence()
+    else:
+        yield PlainLines(plan, steps)
+
+
+class Silence:
+    """Nothing at all."""
+
+    def on_step_begin(self, step: Step) -> None:
+        """Say nothing."""
+
+    def on_connected(self, step: Step, connected: Connected) -> None:
+        """Say nothing."""
+
+    def on_sample(self, step: Step, sample: Sample) -> None:
+        """Say nothing."""
+
+    def on_step_end(self, step: Step, result: StepResult) -> None:
+        """Say nothing."""
+
+    def on_note(self, text: str) -> None:
+        """Say nothing."""
+
+
+class PlainLines(Silence):
+    """A line when a step begins, every ten seconds, and when it ends."""
+
+    def __init__(self, plan: Plan, steps: int | None) -> None:
+        self._plan = plan
+        self._steps = steps
+        self._said_at_s = 0.0
+
+    def on_step_begin(self, step: Step) -> None:
+        """Which one, and how many users."""
+        self._said_at_s = 0.0
+        _say(f"{_place(step, self._steps)}: connecting")
+
+    def on_sample(self, step: Step, sample: Sample) -> None:
+        """How it goes, now and then."""
+        if sample.to_s - self._said_at_s >= LINE_EVERY_S - 0.5:
+            self._said_at_s = sample.to_s
+            _say(f"{_place(step, self._steps)}: {second_line(self._plan, sample)}")
+
+    def on_step_end(self, step: Step, result: StepResult) -> None:
+        """What came out."""
+        response = result.latency.response
+        _say(
+            f"{_place(step, self._steps)}: {result.state}, {rate(result.tps)} tps, "
+            f"{rate(result.qps)} qps, p95 {rate(response.p95)} ms, p99 {rate(response.p99)} ms, "
+            f"{number_of(sum(result.errors.values()), 'error')}"
+        )
+
+    def on_note(self, text: str) -> None:
+        """Worth a line."""
+        _say(f"note: {text}")
+
+
+class LiveTable(Silence):
+    """One row a step, the current second on top."""
+
+    def __init__(self, plan: Plan, steps: int | None) -> None:
+        self._plan = plan
+        self._steps = steps
+        self._done: list[StepResult] = []
+        self._notes: list[str] = []
+        self._step: Step | None = None
+        self._sample: Sample | None = None
+        self.redraw: Callable[[], None] = _nowhere
+
+    def on_step_begin(self, step: Step) -> None:
+        """A new last row."""
+        self._step, self._sample = step, None
+        self.redraw()
+
+    def on_sample(self, step: Step, sample: Sample) -> None:
+        """The current second."""
+        self._sample = sample
+        self.redraw()
+
+    def on_step_end(self, step: Step, result: StepResult) -> None:
+        """The row gets its final figures."""
+        self._step = None
+        self._done.append(result)
+        self.redraw()
+
+    def on_note(self, text: str) -> None:
+        """Below the table."""
+        self._notes.append(text)
+        self.redraw()
+
+    def __rich__(self) -> RenderableType:
+        """The view at this moment."""
+        table = empty_table(repeats=False, rates=is_open(self._plan))
+        for result in self._done:
+            table.add_row(*step_cells(result, rates=is_open(self._plan)))
+        if self._step:
+            self._add_running(table, self._step)
+        notes = [Text(f"note  {text}", "dim") for text in self._notes]
+        return Group(Text(self._top(), "bold"), Text(), table, *notes)
+
+    def _top(self) -> str:
+        if self._step is None:
+            return "finishing" if len(self._done) == self._steps else "next step"
+        place = _place(self._step, self._steps)
+        if self._sample is None:
+            return f"{place}: connecting"
+        return f"{place}: {second_line(self._plan, self._sample)}"
+
+    def _add_running(self, table: Table, step: Step) -> None:
+        due = due_cells(step.rate, rates=is_open(self._plan))
+        cells = [count(step.concurrency), *due]
+        if self._sample is not None:
+            cells += _cells_of_second(self._sample)
+        cells += [NOTHING] * (2 + len(due) + len(FIGURES) - len(cells))
+        table.add_row(*cells, style="dim")
+
+
+def _nowhere() -> None:
+    """A table that is on no screen has nowhere to be drawn."""
+
+
+def second_line(plan: Plan, sample: Sample) -> str:
+    """`window 12 s of 30 s, 1,234 tps, p95 12.3 ms, 64 users`."""
+    lasts = plan.warmup_s if sample.phase == "warmup" else plan.duration_s
+    done = sample.to_s - (0.0 if sample.phase == "warmup" else plan.warmup_s)
+    tps, _, _, p95, *_ = _cells_of_second(sample)
+    errors = sum(sample.errors.values())
+    said = f"{sample.phase} {done:.0f} of {duration(lasts)}, {tps} tps, p95 {p95} ms"
+    if is_open(plan):
+        said += f", {count(sample.tally.waiting)} waiting"
+    return said + (f", {number_of(errors, 'error')}" if errors else "")
+
+
+def is_open(plan: Plan) -> bool:
+    """Whether some step has a rate of its own."""
+    return isinstance(plan.drive.arrival, Open)
+
+
+def _cells_of_second(sample: Sample) -> list[str]:
+    seconds = sample.seconds or 1.0
+    latency = sample.latency_ns.response
+    quantiles = (latency.p50, latency.p95, latency.p99, latency.max)
+    queries = sample.counts.queries
+    return [
+        rate(sample.counts.events / seconds),
+        rate(queries / seconds),
+        *(rate(None if value is None else value / 1e6) for value in quantiles),
+        rate(sum(sample.errors.values()) / seconds),
+        count(sample.counts.reconnects),
+        rate(sample.generator.cpu_us / queries if queries else None),
+    ]
+
+
+def _place(step: Step, steps: int | None) -> str:
+    due = f", {asked(step.rate)} events/s" if step.rate else ""
+    of_all = f" of {steps}" if steps else ""
+    return f"step {step.number}{of_all}, {number_of(step.concurrency, 'user')}{due}"
+
+
+def _say(line: str) -> None:
+    with suppress(OSError):  # a full or broken stderr ends no run
+        print(line, file=sys.stderr, flush=True)
