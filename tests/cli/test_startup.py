@@ -1,0 +1,44 @@
+"""How soon the program answers, and what it must not import for that."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+HEAVY = ("pydantic", "polars", "numpy", "rich", "pymysql", "scipy")
+
+
+def loadstone(*arguments: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *options, "-m", "loadstone.cli", *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+
+def test_the_version_is_there_at_once() -> None:
+    times = []
+    for _ in range(5):
+        began = time.monotonic()
+        said = loadstone("--version").stdout
+        times.append(time.monotonic() - began)
+    assert said.startswith("loadstone 0.")
+    assert min(times) < 0.15
+
+
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_nothing_heavy_is_imported_for_it(option: str) -> None:
+    imported = loadstone(option, options=("-X", "importtime")).stderr
+    modules = {line.rpartition("|")[2].strip() for line in imported.splitlines()}
+    assert "loadstone.cli" in modules
+    assert [name for name in HEAVY if name in modules] == []
+
+
+def test_the_help_names_every_command() -> None:
+    said = loadstone("--help").stdout
+    for command in ("demo", "prepare", "run", "cleanup", "runs", "sandbox", "null-server"):
+        assert f"  {command} " in said

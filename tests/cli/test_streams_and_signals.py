@@ -1,0 +1,54 @@
+"""Closed and full streams, and signals before anything was begun."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+CLI = f"{sys.executable} -m loadstone.cli"
+
+
+def in_shell(line: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("--help >&-", 0),
+        ("--help <&- >&- 2>&-", 0),
+        ("--version >&-", 0),
+        ("nope 2>&-", 2),
+        ("nope 2>/dev/full", 2),
+        ("--help > >(true)", 0),
+    ],
+)
+def test_a_closed_stream_changes_no_exit_code(line: str, code: int) -> None:
+    done = in_shell(f"{CLI} {line}")
+    assert (done.returncode, done.stderr) == (code, "")
+
+
+@pytest.mark.parametrize("command", ["--help", "--version", "runs --help"])
+def test_a_full_stdout_is_one_line(command: str) -> None:
+    done = in_shell(f"{CLI} {command} >/dev/full")
+    assert done.stderr == "error: cannot write to stdout: No space left on device\n"
+    assert done.returncode == 8
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_during_the_imports_leaves_no_traceback(number: signal.Signals) -> None:
+    program = (
+        "import os, sys; import loadstone.cli as cli\n"
+        "class Signalling:\n"
+        "    def find_spec(self, name, *more):\n"
+        f"        if name == 'click': os.kill(os.getpid(), {int(number)})\n"
+        "sys.meta_path.insert(0, Signalling())\n"
+        "cli.main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, "runs"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (130, "error: interrupted\n")

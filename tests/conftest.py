@@ -1,0 +1,20 @@
+"""What tests of the person-facing side share: the engine's double, and runs that it filled."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+import scripted_engine
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> Iterator[scripted_engine.Script]:
+    """The engine's double in place of the engine; the script says what its steps do."""
+    fresh = scripted_engine.Script()
+    monkeypatch.setitem(sys.modules, "loadstone._engine", scripted_engine)
+    monkeypatch.setattr(scripted_engine, "SCRIPT", fresh)
+    monkeypatch.setattr(scripted_engine, "PLANS", [])
+    yield fresh

@@ -1,0 +1,321 @@
+"""How connections are opened, seen from the other side."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from engine.between import Between, Way
+from engine.driving import (
+    Document,
+    Driving,
+    Loading,
+    a_load,
+    a_plan,
+    connecting,
+    drive,
+    events,
+    seconds,
+    tcp,
+    workload,
+)
+from engine.servers import variables
+from loadstone.sandbox import Sandbox
+
+pytestmark = pytest.mark.server
+
+
+def through(between: Between, target: Document) -> Document:
+    return target | {"port": between.port}
+
+
+@pytest.mark.parametrize("shards", [1, 2, 3])
+def test_never_more_than_so_many_logins_are_under_way(quiet: Sandbox, shards: int) -> None:
+    with Between(quiet.port, hold_s=0.02) as between:
+        plan = a_plan(
+            through(between, tcp(quiet)), concurrency=24, shards=shards, stop=seconds(0.2),
+            connect=connecting(at_once=4),
+        )  # fmt: skip
+        outcome = drive(plan).finished()
+        assert outcome.connected is not None
+        assert outcome.connected.users == 24
+        assert outcome.connected.seconds > 24 / 4 * 0.02
+        assert 3 <= between.open_at_most <= 4
+
+
+def test_one_at_a_time_is_one_over_all_shards(quiet: Sandbox) -> None:
+    with Between(quiet.port, hold_s=0.01) as between:
+        plan = a_plan(
+            through(between, tcp(quiet)), concurrency=9, shards=3, stop=seconds(0.2),
+            connect=connecting(at_once=1),
+        )  # fmt: skip
+        drive(plan).finished()
+        assert between.open_at_most == 1
+
+
+def test_a_server_that_does_not_greet_is_a_timeout_after_its_retries(quiet: Sandbox) -> None:
+    with Between(quiet.port, hold_s=60) as between:
+        began = time.monotonic()
+        plan = a_plan(
+            through(between, tcp(quiet)), concurrency=50,
+            connect=connecting(timeout_s=0.2, retries=2, backoff_s=0.05, at_once=2),
+        )  # fmt: skip
+        with Driving(plan) as step:
+            pass
+        took = time.monotonic() - began
+        outcome = step.outcome
+        assert outcome.failure == ("timed_out", 110)
+        # 0.2 s three times and the pauses, not until all of 50 have had their first try.
+        assert 0.7 < took < 2
+        assert outcome.connect_failures()["110"] >= 3
+
+
+def test_attempts_that_fail_are_counted_once_and_those_that_pass_do_not_fail_the_step(
+    quiet: Sandbox,
+) -> None:
+    with Between(quiet.port) as between:
+        between.shut = True
+        plan = a_plan(
+            through(between, tcp(quiet)), concurrency=3, stop=seconds(0.3),
+            connect=connecting(retries=20),
+        )  # fmt: skip
+        with Driving(plan) as step:
+            step.listen(0.4)
+            between.shut = False
+        outcome = step.outcome.finished()
+    refused = between.accepted - 3
+    assert outcome.connected is not None
+    assert outcome.connected.connect_failures == {"2013": refused}
+    assert outcome.connect_failures() == {"2013": refused}
+    assert outcome.of_target(0, "connect_failures") == 0
+    assert outcome.samples[0].users == 3
+
+
+def test_the_pauses_between_attempts_grow(quiet: Sandbox) -> None:
+    with Between(quiet.port) as between:
+        between.shut = True
+        began = time.monotonic()
+        plan = a_plan(through(between, tcp(quiet)), connect=connecting(retries=4, backoff_s=0.05))
+        outcome = drive(plan)
+        took = time.monotonic() - began
+    assert outcome.failure == ("unreachable", 2013)
+    assert between.accepted == 5
+    assert outcome.connect_failures() == {"2013": 5}
+    assert 0.05 + 0.1 + 0.2 + 0.4 <= took < 1.5
+
+
+def test_a_connection_that_breaks_while_others_log_in_is_not_counted_twice(
+    quiet: Sandbox,
+) -> None:
+    with Between(quiet.port, hold_s=0.05) as between:
+        plan = a_plan(
+            through(between, tcp(quiet, "required")), concurrency=12, stop=seconds(0.5),
+            connect=connecting(at_once=2, retries=5),
+        )  # fmt: skip
+        with Driving(plan) as step:
+            time.sleep(0.15)
+            while (cut := between.cut(1)) == 0:
+                time.sleep(0.005)
+            outcome = step.until_samples(1)
+        connected = outcome.connected
+        assert connected is not None
+        assert (connected.users, connected.encrypted_users) == (12, 12)
+        assert sum(connected.connect_failures.values()) == cut
+        assert [sample.users for sample in outcome.samples[:1]] == [12]
+        assert outcome.outages == []
+
+
+def test_a_door_that_lets_all_in_and_drops_them_is_not_stormed(quiet: Sandbox) -> None:
+    """A proxy without a server behind it, for example."""
+    with Between(quiet.port) as between:
+        plan = a_plan(
+            through(between, tcp(quiet)), concurrency=4, stop=seconds(1.5), on_error="continue",
+            connect=connecting(backoff_s=0.2), arrival={"kind": "closed", "think_s": 0.05},
+        )  # fmt: skip
+        with Driving(plan) as step:
+            step.until_connected()
+            over = threading.Event()
+
+            def keep_cutting() -> None:
+                while not over.wait(0.002):
+                    between.cut()
+
+            cutter = threading.Thread(target=keep_cutting)
+            cutter.start()
+            step.until(lambda outcome: outcome.end is not None)
+            over.set()
+            cutter.join()
+    # Pauses of 0.2, 0.4, 0.8 and 1 s, begun anew where one saw an event through before it was cut.
+    # Without a pause it would be a thousand.
+    assert between.accepted < 100
+
+
+@contextmanager
+def full_socket(folder: Path) -> Iterator[Path]:
+    """A unix socket that listens, whose queue is full for good."""
+    path = folder / "full.sock"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen(0)
+        with socket.socket(socket.AF_UNIX) as waiting:
+            waiting.connect(str(path))
+            yield path
+
+
+def test_a_unix_socket_with_a_full_queue_is_a_timeout(quiet: Sandbox, tmp_path: Path) -> None:
+    with full_socket(tmp_path) as path:
+        target = tcp(quiet) | {"socket": str(path)}
+        began = time.monotonic()
+        plan = a_plan(target, connect=connecting(timeout_s=0.3, retries=1), concurrency=3)
+        assert drive(plan).failure == ("timed_out", 110)
+        assert time.monotonic() - began < 2
+
+
+def test_a_tls_handshake_that_is_cut_is_tried_again(quiet: Sandbox) -> None:
+    with CutAfterTheGreeting(quiet.port) as between:
+        plan = a_plan(
+            through(between, tcp(quiet, "required")), connect=connecting(retries=2, backoff_s=0.01)
+        )
+        outcome = drive(plan).finished()
+        assert outcome.connect_failures() == {"2013": 2}
+        between.left = 3
+        assert drive(plan).failure == ("tls_failed", 2013)
+
+
+class CutAfterTheGreeting(Between):
+    """Cuts the first connections as soon as the client has answered the greeting."""
+
+    left = 2
+
+    def _pass_on(self, way: Way) -> bool:
+        if way.to_server and self.left > 0:
+            way.source.recv(65536)
+            self.left -= 1
+            return False
+        return super()._pass_on(way)
+
+
+class TestStopping:
+    def test_while_users_connect(self, quiet: Sandbox) -> None:
+        with Between(quiet.port, hold_s=60) as between:
+            with Driving(a_plan(through(between, tcp(quiet)), concurrency=10)) as step:
+                time.sleep(0.1)
+                began = time.monotonic()
+                step.stop()
+            assert time.monotonic() - began < 2
+            assert step.outcome.connected is None
+            assert step.outcome.last.reason == "stopped"
+
+    @pytest.mark.parametrize("think_s", [0.0, 3600.0])
+    def test_while_the_load_runs(self, quiet: Sandbox, think_s: float) -> None:
+        arrival = {"kind": "closed", "think_s": think_s}
+        with Driving(
+            a_plan(tcp(quiet), concurrency=5, shards=2, arrival=arrival, stop=seconds(60))
+        ) as step:
+            step.until_connected()
+            time.sleep(0.3)
+            began = time.monotonic()
+            step.stop()
+        assert time.monotonic() - began < 2
+        end = step.outcome.last
+        assert end.reason == "stopped"
+        assert end.tally.in_flight == end.tally.waiting == end.tally.failed == 0
+        assert step.outcome.total().events == end.tally.succeeded > 0
+
+    def test_while_a_load_connects(self, quiet: Sandbox) -> None:
+        with Between(quiet.port, hold_s=60) as between:
+            plan = a_load(through(between, tcp(quiet)), connect=connecting(timeout_s=60))
+            with Loading(plan) as loading:
+                time.sleep(0.1)
+                began = time.monotonic()
+                loading.stop()
+            assert time.monotonic() - began < 2
+            assert loading.loaded.last.reason == "stopped"
+
+
+@pytest.mark.parametrize("mode", ["disabled", "required"])
+@pytest.mark.parametrize("protocol", ["prepared", "text"])
+def test_a_way_that_chops_everything_into_crumbs_changes_nothing(
+    quiet: Sandbox, protocol: str, mode: str
+) -> None:
+    with Between(quiet.port, pieces=True) as between:
+        plan = a_plan(
+            through(between, tcp(quiet, mode)), protocol=protocol, concurrency=2, stop=events(4),
+            workload=workload("oltp_read_write", range_size=5), shards=2,
+        )  # fmt: skip
+        outcome = drive(plan).finished()
+    assert outcome.last.tally.succeeded == 4
+    assert outcome.errors() == {}
+    counts = outcome.total()
+    if mode == "disabled":
+        # Between also carried the logins, which are not the load's.
+        assert 0 < between.to_server - counts.bytes_out < 2 * 500
+        assert 0 < between.from_server - counts.bytes_in < 2 * 500
+
+
+def test_what_is_cut_on_the_way_is_an_outage_that_ends(quiet: Sandbox) -> None:
+    with Between(quiet.port) as between:
+        plan = a_plan(
+            through(between, tcp(quiet)), concurrency=6, shards=2, stop=seconds(1.2),
+            workload=workload("oltp_read_only"),
+        )  # fmt: skip
+        with Driving(plan) as step:
+            step.until_connected()
+            time.sleep(0.4)
+            cut = between.cut(4)
+        outcome = step.outcome.finished()
+        counts = outcome.total()
+        assert cut == counts.reconnects == counts.failed == outcome.errors()["2013"] == 4
+        assert sum(outage.users for outage in outcome.outages) >= 1
+        assert all(outage.to_s is not None for outage in outcome.outages)
+        assert outcome.samples[-1].users == 6
+        assert between.accepted == 6 + 4
+
+
+def test_too_many_connections_are_tried_again_and_then_told_with_their_number(
+    shared: Sandbox,
+) -> None:
+    with variables(shared, max_connections=10):
+        began = time.monotonic()
+        plan = a_plan(tcp(shared) | plain(shared), concurrency=30, connect=connecting(retries=3))
+        outcome = drive(plan)
+        took = time.monotonic() - began
+        assert outcome.failure == ("too_many_connections", 1040)
+        assert outcome.connect_failures()["1040"] >= 4
+        assert outcome.of_target(0, "connect_failures") >= 4
+        assert 0.05 + 0.1 + 0.2 <= took < 2
+
+
+def test_a_full_server_that_gets_room_is_waited_for(shared: Sandbox) -> None:
+    plan = a_plan(
+        tcp(shared) | plain(shared), concurrency=30, connect=connecting(retries=20),
+        stop=seconds(0.3),
+    )  # fmt: skip
+    with variables(shared, max_connections=10):
+        with Driving(plan) as step:
+            step.listen(0.3)
+            with variables(shared, max_connections=200):
+                step.until_connected()
+                step.until(lambda outcome: outcome.end is not None)
+    outcome = step.outcome.finished()
+    assert outcome.connected is not None
+    assert outcome.connected.connect_failures["1040"] > 0
+    assert outcome.connect_failures() == outcome.connected.connect_failures
+
+
+def plain(sandbox: Sandbox) -> Document:
+    """A user without the right to the one connection more that administrators have."""
+    from engine.servers import execute
+
+    execute(
+        sandbox,
+        "CREATE USER IF NOT EXISTS plain@'%' IDENTIFIED BY ''",
+        "GRANT SELECT ON *.* TO plain@'%'",
+    )
+    return {"user": "plain", "password": ""}

@@ -1,0 +1,106 @@
+"""The same seed: the same keys for each virtual user, and the same rows."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+import pytest
+
+from engine.driving import a_layout, a_load, a_plan, drive, events, load, local, workload
+from engine.servers import QUICK, asked, execute, rows, variables, wait_until_nobody
+from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
+
+pytestmark = pytest.mark.server
+
+USERS, EVENTS = 6, 30
+
+
+@pytest.fixture(scope="module")
+def logged() -> Iterator[Sandbox]:
+    spec = SandboxSpec(server="mariadb", settings=QUICK | {"log_output": "TABLE"})
+    with start_sandbox(spec) as sandbox:
+        load(a_load(local(sandbox), layout=a_layout(3, 500))).finished()
+        yield sandbox
+
+
+def keys(sandbox: Sandbox, shards: int, seed: int, protocol: str = "text") -> list[tuple[str, ...]]:
+    """By user, the statements that it sent; users are not told apart by their connections."""
+    wait_until_nobody(sandbox)
+    execute(sandbox, "TRUNCATE mysql.general_log")
+    reads = workload("oltp_read_only", 3, 500, point_selects=3)
+    reads["distribution"] = {"kind": "uniform"}
+    plan = a_plan(
+        local(sandbox), workload=reads,
+        concurrency=USERS, shards=shards, seed=seed, protocol=protocol, stop=events(EVENTS),
+    )  # fmt: skip
+    with variables(sandbox, general_log=1):
+        drive(plan).finished()
+    said = rows(
+        sandbox,
+        "SELECT thread_id, CONVERT(argument USING utf8mb4) FROM mysql.general_log"
+        " WHERE command_type IN ('Query', 'Execute') AND argument LIKE 'SELECT%FROM sbtest%'",
+    )
+    by_user = defaultdict(list)
+    for thread, text in said:
+        by_user[thread].append(str(text))
+    return sorted(tuple(texts) for texts in by_user.values())
+
+
+def agree(one: list[tuple[str, ...]], other: list[tuple[str, ...]]) -> bool:
+    """Users are not equally fast: of two, the shorter is the beginning of the longer."""
+    assert len(one) == len(other) == USERS
+    known = {user[:3]: user for user in one}
+    assert len(known) == USERS
+    return all(
+        user[:3] in known and all(a == b for a, b in zip(known[user[:3]], user, strict=False))
+        for user in other
+    )
+
+
+def test_each_user_has_the_same_keys_whatever_the_shards_and_the_protocol(logged: Sandbox) -> None:
+    reference = keys(logged, shards=1, seed=5)
+    assert sum(len(user) for user in reference) == EVENTS * 7
+    for shards, protocol in ((2, "text"), (3, "text"), (1, "prepared")):
+        assert agree(reference, keys(logged, shards, 5, protocol)), (shards, protocol)
+
+
+def test_another_seed_has_other_keys(logged: Sandbox) -> None:
+    assert not agree(keys(logged, 1, 5), keys(logged, 1, 6))
+
+
+def test_users_have_keys_of_their_own(logged: Sandbox) -> None:
+    users = keys(logged, 1, 5)
+    assert len({user[:3] for user in users}) == USERS
+    numbers = Counter(re.findall(r"\d+", " ".join(" ".join(user) for user in users)))
+    assert len(numbers) > 100
+
+
+def checksums(sandbox: Sandbox, schema: str, tables: int) -> list[int]:
+    with sandbox.connect() as connection:
+        names = ", ".join(f"{schema}.sbtest{number}" for number in range(1, tables + 1))
+        return [int(row[1]) for row in asked(connection, f"CHECKSUM TABLE {names}")]
+
+
+def test_loaded_rows_depend_on_the_seed_alone(shared: Sandbox) -> None:
+    ways = {
+        "one": {"parallel": 1, "method": "infile"},
+        "many": {"parallel": 5, "method": "infile"},
+        "insert": {"parallel": 3, "method": "insert"},
+        "other": {"parallel": 2, "method": "infile", "seed": 43},
+    }
+    layout = a_layout(2, 25_500, secondary_index=False)  # two ranges a table
+    sums = {}
+    for name, how in ways.items():
+        schema = f"seed_{name}"
+        execute(shared, f"DROP DATABASE IF EXISTS {schema}", f"CREATE DATABASE {schema}")
+        target = local(shared, database=schema)
+        loaded = load(a_load(target, layout=layout, **how)).finished()
+        assert loaded.last.rows_loaded == 51_000
+        assert loaded.last.method == how["method"]
+        sums[name] = checksums(shared, schema, 2)
+        execute(shared, f"DROP DATABASE {schema}")
+    assert sums["one"] == sums["many"] == sums["insert"]
+    assert sums["one"][0] != sums["one"][1]
+    assert all(a != b for a, b in zip(sums["one"], sums["other"], strict=True))

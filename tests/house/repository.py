@@ -1,0 +1,40 @@
+"""The repository as the house's tests see it: which files are in it, and what they say."""
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Repository:
+    """The files that are committed, or would be."""
+
+    root: Path
+    names: tuple[str, ...]
+
+    def named(self, *suffixes: str, under: str = "") -> list[str]:
+        """Names with one of these suffixes (none given: any), below a folder."""
+        return [
+            name
+            for name in self.names
+            if name.startswith(under) and (not suffixes or name.endswith(suffixes))
+        ]
+
+    def text(self, name: str) -> str:
+        """What the file says; bytes that are no text are replaced."""
+        return (self.root / name).read_text(encoding="utf-8", errors="replace")
+
+
+def read_repository() -> Repository:
+    """The files of this checkout; what git ignores is not in it."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    names = {name for name in listed.split("\0") if name and (ROOT / name).is_file()}
+    return Repository(ROOT, tuple(sorted(names)))

@@ -1,0 +1,88 @@
+"""The repository's texts: no machine's own addresses, no link to nowhere, no list out of date."""
+
+import re
+import subprocess
+
+import pytest
+
+from house.repository import Repository
+from loadstone.model.exit_codes import ExitCode
+
+PUBLIC_TARGETS = (
+    ["help", "demo", "build", "test", "test-rust", "test-python", "lint", "fmt"]
+    + ["bench", "lock", "clean"]
+)  # fmt: skip
+
+# In pieces, so that this file does not hold them either.
+REGISTRY_HOSTS = [
+    ("pypi", "org"),
+    ("pythonhosted", "org"),
+    ("static", "crates", "io"),
+    ("index", "crates", "io"),
+    ("npmjs", "org"),
+    ("deb", "debian", "org"),
+    ("archive", "ubuntu", "com"),
+]
+HOME = re.compile(r"(?<![\w.$}~-])/(home|Users)/[a-z]\w*/|(?<![\w.$}~-])/(root|work)/\w")
+
+
+def test_no_registry_is_named(repository: Repository) -> None:
+    hosts = [".".join(pieces) for pieces in REGISTRY_HOSTS]
+    assert not [
+        (name, host) for name in repository.names for host in hosts if host in repository.text(name)
+    ]
+
+
+def test_no_path_of_one_machine_is_named(repository: Repository) -> None:
+    assert not [
+        (name, line.strip())
+        for name in repository.names
+        for line in repository.text(name).splitlines()
+        if HOME.search(line)
+    ]
+
+
+def test_each_locked_package_has_a_hash(repository: Repository) -> None:
+    for lock in repository.named(".txt", under="requirements/"):
+        entries = re.split(r"\n(?=[a-z])", repository.text(lock))
+        pinned = [entry for entry in entries if re.match(r"[a-z]", entry)]
+        assert pinned
+        assert not [entry for entry in pinned if "--hash=sha256:" not in entry]
+
+
+def test_the_changelog_has_room_for_what_is_not_released(repository: Repository) -> None:
+    assert re.search(r"^## \[?Unreleased\]?$", repository.text("CHANGELOG.md"), re.MULTILINE)
+
+
+def test_each_link_to_a_file_leads_to_one(repository: Repository) -> None:
+    broken = [
+        (name, link)
+        for name in repository.named(".md")
+        for link in re.findall(r"\]\(([^)\s#]+)[^)]*\)", repository.text(name))
+        if not re.match(r"[a-z]+:", link)
+        and not (repository.root / name).parent.joinpath(link).exists()
+    ]
+    assert not broken
+
+
+def test_the_exit_codes_document_lists_exactly_the_exit_codes(repository: Repository) -> None:
+    rows = re.findall(
+        r"^\| (\d+) \| `([A-Z_]+)` \|", repository.text("docs/exit-codes.md"), re.MULTILINE
+    )
+    assert {name: int(code) for code, name in rows} == {code.name: code.value for code in ExitCode}
+
+
+def test_help_names_each_public_target(repository: Repository) -> None:
+    said = subprocess.run(
+        ["make", "--no-print-directory"],
+        cwd=repository.root,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    assert [line.split()[0] for line in said.splitlines()] == PUBLIC_TARGETS
+
+
+@pytest.mark.parametrize("command", ["make demo", "make test"])
+def test_the_readme_has_the_two_commands(repository: Repository, command: str) -> None:
+    assert re.search(rf"^{command}\b", repository.text("README.md"), re.MULTILINE)

@@ -1,0 +1,190 @@
+"""Carrying a plan out, on the engine's double."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+import scripted_engine
+from lab.watched import lab_for
+from loadstone.engine import EngineError
+from loadstone.lab.conduct import carry_out
+from loadstone.lab.schedule import InOrder, steps_of
+from loadstone.model.plan import WarmupAuto
+from loadstone.report.notes import step_notes
+from loadstone.store import folder
+from loadstone.store.errors import StoreError
+from recorded import SECRET, a_plan
+from scripted_engine import Script
+
+
+def test_the_observer_is_told_of_everything_in_order(tmp_path: Path, script: Script) -> None:
+    plan = a_plan(ladder=(4,), duration_s=2.0)
+    lab, observer = lab_for(tmp_path, plan)
+    carry_out(plan, InOrder(steps_of(plan)), lab)
+    assert observer.told == [
+        "begin 1",
+        "connected 4",
+        "warmup 1",
+        "window 2",
+        "window 3",
+        "end 1 finished",
+    ]
+
+
+def test_the_step_that_is_shown_is_the_one_that_is_kept(tmp_path: Path, script: Script) -> None:
+    plan = a_plan(ladder=(1, 8))
+    lab, observer = lab_for(tmp_path, plan)
+    outcome = carry_out(plan, InOrder(steps_of(plan)), lab)
+    assert tuple(observer.results) == outcome.result.steps
+    assert folder.load(lab.recorder.folder) == outcome.result
+
+
+def test_the_password_goes_to_the_engine_and_nowhere_else(tmp_path: Path, script: Script) -> None:
+    plan = a_plan()
+    lab, _ = lab_for(tmp_path, plan)
+    carry_out(plan, InOrder(steps_of(plan)), lab)
+    assert scripted_engine.PLANS[0]["targets"][0]["password"] == SECRET
+    for file in lab.recorder.folder.iterdir():
+        assert SECRET.encode() not in file.read_bytes(), file.name
+
+
+def test_each_step_draws_other_keys_and_a_run_again_the_same(
+    tmp_path: Path, script: Script
+) -> None:
+    plan = a_plan(ladder=(1, 4, 16))
+    for _ in range(2):
+        lab, _ = lab_for(tmp_path, plan)
+        carry_out(plan, InOrder(steps_of(plan)), lab)
+    assert [sent["seed"] for sent in scripted_engine.PLANS] == [0, 1, 2] * 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_step_cleanly_and_the_rest_is_left(
+    tmp_path: Path, script: Script, number: signal.Signals
+) -> None:
+    def at_second_two(users: int, second: int) -> int:
+        if second == 2:
+            os.kill(os.getpid(), number)
+        return 10
+
+    script.tps = at_second_two
+    plan = a_plan(ladder=(1, 8, 64), duration_s=30.0)
+    lab, observer = lab_for(tmp_path, plan)
+    with lab.interrupts:
+        outcome = carry_out(plan, InOrder(steps_of(plan)), lab)
+    assert outcome.result.run.state == "stopped"
+    assert outcome.error is None
+    (step,) = outcome.result.steps
+    assert step.state == "stopped"
+    assert 2 <= step.seconds <= 4
+    assert observer.told[-1] == "end 1 stopped"
+
+
+def test_a_second_signal_does_not_wait_for_the_engine(tmp_path: Path, script: Script) -> None:
+    def never_ends(drive: scripted_engine.Drive, timeout_s: float) -> str | None:
+        if len(observer.told) > 4:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.01)
+            return None
+        return original(drive, timeout_s)
+
+    original = scripted_engine.Drive.next
+    plan = a_plan(ladder=(1, 8))
+    lab, observer = lab_for(tmp_path, plan)
+    with pytest.MonkeyPatch.context() as patch, lab.interrupts:
+        patch.setattr(scripted_engine.Drive, "next", never_ends)
+        began = time.monotonic()
+        outcome = carry_out(plan, InOrder(steps_of(plan)), lab)
+    assert time.monotonic() - began < 2
+    assert outcome.result.run.state == "stopped"
+    assert folder.load(lab.recorder.folder) == outcome.result
+
+
+def test_a_step_that_fails_is_the_last_one_and_says_why(tmp_path: Path, script: Script) -> None:
+    def refuse(plan: dict[str, object]) -> dict[str, object] | None:
+        if plan["concurrency"] != 8:
+            return None
+        message = "the server takes no more connections"
+        return {"kind": "too_many_connections", "errno": 1040, "sql_state": "08004"} | {
+            "message": message,
+            "target": 0,
+            "statement": None,
+        }
+
+    script.before_connect = refuse
+    plan = a_plan(ladder=(1, 8, 64))
+    lab, _ = lab_for(tmp_path, plan)
+    outcome = carry_out(plan, InOrder(steps_of(plan)), lab)
+    assert [step.state for step in outcome.result.steps] == ["finished", "failed"]
+    assert outcome.error is not None
+    said = outcome.error.message
+    assert said == "db1:3306: the server takes no more connections (1040, 08004)"
+    assert outcome.error.hint is not None
+    assert "max_connections" in outcome.error.hint
+    assert outcome.result.steps[1].tps is None
+
+
+def test_an_engine_that_ends_without_a_word_is_noticed(tmp_path: Path, script: Script) -> None:
+    plan = a_plan(ladder=(1,))
+    lab, _ = lab_for(tmp_path, plan)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scripted_engine.Drive, "next", lambda drive, timeout_s: None)
+        with pytest.raises(EngineError, match="the engine ended without its last record"):
+            carry_out(plan, InOrder(steps_of(plan)), lab)
+
+
+def test_an_automatic_warm_up_chooses_the_window(tmp_path: Path, script: Script) -> None:
+    script.tps = lambda users, second: 10 + 9 * second if second < 10 else 100 + second % 3
+    plan = a_plan(ladder=(1,), duration_s=60.0, warmup=WarmupAuto())
+    lab, _ = lab_for(tmp_path, plan)
+    (step,) = carry_out(plan, InOrder(steps_of(plan)), lab).result.steps
+    assert step.steady is True
+    assert step.window is not None
+    assert (step.window.from_s, step.window.to_s, step.window.method) == (10.0, 60.0, "MSER-5")
+    assert step.tps == pytest.approx(101, abs=0.1)
+
+
+def test_a_step_that_never_settles_is_marked(tmp_path: Path, script: Script) -> None:
+    script.tps = lambda users, second: 100 + 10 * second
+    plan = a_plan(ladder=(1,), duration_s=60.0, warmup=WarmupAuto())
+    lab, _ = lab_for(tmp_path, plan)
+    (step,) = carry_out(plan, InOrder(steps_of(plan)), lab).result.steps
+    assert step.steady is False
+
+
+def test_too_short_a_step_says_that_it_was_not_judged(tmp_path: Path, script: Script) -> None:
+    plan = a_plan(ladder=(1,), duration_s=3.0, warmup=WarmupAuto())
+    lab, _ = lab_for(tmp_path, plan)
+    (step,) = carry_out(plan, InOrder(steps_of(plan)), lab).result.steps
+    assert step.steady is None
+    assert list(step_notes(step)) == ["whether it settled was not evaluated: too short for MSER-5"]
+
+
+def test_a_full_disk_ends_the_load_and_keeps_what_there_is(
+    tmp_path: Path, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = a_plan(ladder=(1,))
+    lab, _ = lab_for(tmp_path, plan)
+    stopped: list[bool] = []
+    monkeypatch.setattr(scripted_engine.Drive, "stop", lambda drive: stopped.append(True))
+    record = lab.recorder.record
+    seen = 0
+
+    def full_at_the_third(*arguments: object) -> None:
+        nonlocal seen
+        seen += 1
+        if seen == 3:
+            raise StoreError.from_os("write", tmp_path, OSError(errno.ENOSPC, "No space left"))
+        record(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(lab.recorder, "record", full_at_the_third)
+    with pytest.raises(StoreError, match="no space left"):
+        carry_out(plan, InOrder(steps_of(plan)), lab)
+    assert stopped == [True]
+    assert folder.load(lab.recorder.folder).run.state == "interrupted"

@@ -1,0 +1,158 @@
+"""What a run makes of the tables that it finds, on made-up schemas and on a real server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import pytest
+
+from loadstone.lab.data import Wanted, find_data, refuse_unfinished, without_index
+from loadstone.model.target import Endpoint, Target
+from loadstone.sandbox import SandboxError, SandboxSpec, find_server, start_sandbox
+from loadstone.target import guard
+from loadstone.target.connect import Connection, connect
+from loadstone.target.errors import GuardError, TargetError
+from loadstone.target.guard import ListedTable, SchemaState
+from loadstone.target.introspect import TableFacts
+
+SBTEST = (("id", "int"), ("k", "int"), ("c", "char(120)"), ("pad", "char(60)"))
+CREATE = (
+    "CREATE TABLE {} (id INT NOT NULL PRIMARY KEY, k INT NOT NULL DEFAULT 0,"
+    " c CHAR(120) NOT NULL DEFAULT '', pad CHAR(60) NOT NULL DEFAULT '')"
+)
+TARGET = Target(host="127.0.0.1", port=3306, user="bench", database="shop")
+WANTED = Wanted(workload="oltp_read_write", layout="sbtest")
+TABLES = tuple(
+    TableFacts(name=f"sbtest{number}", engine="InnoDB", columns=SBTEST) for number in (1, 2, 3)
+)
+
+
+def line(name: str, state: Literal["loading", "ready"] = "loading") -> ListedTable:
+    return ListedTable(name=name, layout="sbtest", rows=5000, seed=9, state=state)
+
+
+def a_schema(*lines: ListedTable) -> SchemaState:
+    return SchemaState(schema_name="shop", exists=True, tables=TABLES, listed=lines)
+
+
+def test_a_table_that_is_not_fully_loaded_is_not_measured() -> None:
+    state = a_schema(line("sbtest1", "ready"), line("sbtest2"), line("sbtest3"))
+    with pytest.raises(TargetError, match="^sbtest2 is not fully loaded") as refused:
+        refuse_unfinished(TARGET, WANTED, state, TABLES)
+    assert refused.value.exit_code == 3
+    assert refused.value.hint == (
+        f"loadstone prepare --target {TARGET.url} --tables 3 --table-size 5000 --seed 9"
+    )
+
+
+def test_an_unfinished_table_beyond_those_asked_for_does_not_matter() -> None:
+    state = a_schema(line("sbtest1", "ready"), line("sbtest2", "ready"), line("sbtest3"))
+    refuse_unfinished(TARGET, WANTED, state, TABLES[:2])
+
+
+def test_a_missing_index_is_told() -> None:
+    assert without_index(TABLES, {table.name for table in TABLES}) == ()
+    (note,) = without_index(TABLES, {"sbtest2", "sbtest3"})
+    assert note.startswith("sbtest1 has no index on k: its selects by k read the whole table")
+    (note,) = without_index(TABLES, {"sbtest2"})
+    assert note.startswith("sbtest1 and 1 more have no index on k: their selects by k")
+
+
+@pytest.fixture(scope="module", params=["mariadb", pytest.param("mysql", marks=pytest.mark.mysql)])
+def server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Endpoint]:
+    """A throwaway server."""
+    try:
+        find_server(request.param)
+    except SandboxError as error:
+        pytest.skip(f"{error.message}: {error.hint}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        with start_sandbox(SandboxSpec(server=request.param)) as sandbox:
+            yield sandbox.endpoint()
+
+
+@pytest.fixture
+def connection(server: Endpoint) -> Iterator[Connection]:
+    """A connection to it, with an empty schema `shop`."""
+    with connect(server, database=None) as made:
+        execute(made, "DROP DATABASE IF EXISTS shop", "CREATE DATABASE shop", "USE shop")
+        yield made
+
+
+def execute(connection: Connection, *statements: str) -> None:
+    with connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+
+
+def made(connection: Connection, target: Target, rows: int = 5000) -> None:
+    """Table sbtest1 as `prepare` leaves it, with a row less than the list says."""
+    listed = line("sbtest1").model_copy(update={"rows": rows})
+    guard.list_tables(connection, target, "shop", [listed])
+    execute(connection, CREATE.format("sbtest1"), "CREATE INDEX k_1 ON sbtest1(k)")
+    execute(connection, "INSERT INTO sbtest1 (id) VALUES (1), (2)")
+    guard.mark_ready(connection, target, "shop", ["sbtest1"])
+
+
+def test_a_table_made_anew_is_counted_and_not_prepared(
+    server: Endpoint, connection: Connection
+) -> None:
+    target = server.target.model_copy(update={"database": "shop"})
+    made(connection, target)
+    assert find_data(connection, target, WANTED).table_size == 5000
+    execute(connection, "DROP TABLE sbtest1", "DO SLEEP(1.1)", CREATE.format("sbtest1"))
+    execute(connection, "INSERT INTO sbtest1 (id) VALUES (1), (2), (3)")
+    found = find_data(connection, target, WANTED)
+    assert found.table_size == 3
+    assert any("sbtest1 has no index on k" in note for note in found.notes)
+    state = guard.read_schema(connection, target, "shop")
+    with pytest.raises(GuardError, match="made anew or changed"):
+        guard.decide_prepare(state, ["sbtest1"], target, guard.Consent(yes=True))
+
+
+def test_a_list_from_before_is_read_and_gets_its_column(
+    server: Endpoint, connection: Connection
+) -> None:
+    target = server.target.model_copy(update={"database": "shop"})
+    made(connection, target)
+    execute(connection, "ALTER TABLE loadstone_tables DROP COLUMN made_s")
+    state = guard.read_schema(connection, target, "shop")
+    assert (state.of("ours"), state.listed[0].made_s) == (("sbtest1",), None)
+    guard.list_tables(connection, target, "shop", [line("sbtest1")])
+    guard.mark_made(connection, target, "shop", ["sbtest1"])
+    (listed,) = guard.read_schema(connection, target, "shop").listed
+    assert (listed.state, listed.made_s is not None) == ("loading", True)
+    with pytest.raises(TargetError, match="sbtest1 is not fully loaded"):
+        find_data(connection, target, WANTED)
+
+
+def test_one_prepare_at_a_time(server: Endpoint, connection: Connection) -> None:
+    with connect(server, database=None) as other:
+        for schema in ("shop", "s" * 64):
+            with guard.alone(connection, server.target, schema):
+                number = connection.thread_id()  # type: ignore[no-untyped-call]
+                wanted = rf"prepare is at work in schema {schema} \(connection {number}\)"
+                with (
+                    pytest.raises(GuardError, match=wanted) as refused,
+                    guard.alone(other, server.target, schema),
+                ):
+                    pass
+            assert refused.value.exit_code == 7
+            with guard.alone(other, server.target, schema):
+                pass
+
+
+def test_many_tables_are_listed_in_few_statements(server: Endpoint, connection: Connection) -> None:
+    def replaced() -> int:
+        with connection.cursor() as cursor:
+            cursor.execute("SHOW SESSION STATUS LIKE 'Com_replace'")
+            return int(dict(cursor.fetchall())["Com_replace"])
+
+    before = replaced()
+    lines = [line(f"sbtest{number}") for number in range(1, 1202)]
+    guard.list_tables(connection, server.target, "shop", lines)
+    assert replaced() - before == 3
+    assert len(guard.read_schema(connection, server.target, "shop").listed) == 1201

@@ -1,0 +1,48 @@
+"""A lab on the engine's double, and an observer that remembers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from loadstone.analyse.steady import truncation
+from loadstone.lab.conduct import Lab
+from loadstone.lab.interrupts import Interrupts
+from loadstone.model.plan import Plan, Step
+from loadstone.model.records import Connected, Sample
+from loadstone.model.result import StepResult
+from loadstone.model.target import Credentials, Endpoint
+from recorded import SECRET, recorder_for
+
+
+class Remembers:
+    """Everything that it was told."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+        self.results: list[StepResult] = []
+
+    def on_step_begin(self, step: Step) -> None:
+        self.told.append(f"begin {step.number}")
+
+    def on_connected(self, step: Step, connected: Connected) -> None:
+        self.told.append(f"connected {connected.users}")
+
+    def on_sample(self, step: Step, sample: Sample) -> None:
+        self.told.append(f"{sample.phase} {sample.to_s:g}")
+
+    def on_step_end(self, step: Step, result: StepResult) -> None:
+        self.told.append(f"end {step.number} {result.state}")
+        self.results.append(result)
+
+    def on_note(self, text: str) -> None:
+        self.told.append(f"note {text}")
+
+
+def lab_for(out: Path, plan: Plan) -> tuple[Lab, Remembers]:
+    credentials = Credentials(password=SecretStr(SECRET))
+    endpoints = tuple(Endpoint(target=one, credentials=credentials) for one in plan.targets)
+    observer = Remembers()
+    lab = Lab(endpoints, recorder_for(out, plan), observer, Interrupts(), truncation)
+    return lab, observer

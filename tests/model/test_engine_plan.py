@@ -1,0 +1,95 @@
+"""The documents that go down to the engine."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from pydantic import SecretStr, ValidationError
+
+from loadstone.lab.schedule import steps_of
+from loadstone.model.engine_plan import Layout, LoadPlan, load_document, step_document
+from loadstone.model.plan import Drive, Plan, WarmupAuto
+from loadstone.model.target import Credentials, Endpoint, Target
+from recorded import SECRET, a_plan
+
+ENDPOINT = Endpoint(
+    target=Target(host="db1", user="bench", database="sbtest"),
+    credentials=Credentials(password=SecretStr(SECRET)),
+)
+
+
+def test_a_step_has_every_key_of_the_contract() -> None:
+    plan = a_plan()
+    document = json.loads(step_document(plan, steps_of(plan)[1], [ENDPOINT]))
+    assert set(document) == {
+        "targets",
+        "workload",
+        "protocol",
+        "concurrency",
+        "arrival",
+        "stop",
+        "connect",
+        "session",
+        "on_error",
+        "shards",
+        "seed",
+        "tag",
+    }
+    assert (document["concurrency"], document["tag"]) == (4, "step-2")
+    assert document["targets"][0]["password"] == SECRET
+
+
+@pytest.mark.parametrize(("users", "shards"), [(1, 1), (16, 1), (17, 2), (64, 4), (4000, 4)])
+def test_few_users_share_one_event_loop(users: int, shards: int) -> None:
+    assert Drive(shards=4, users_a_shard=16).shards_for(users) == shards
+
+
+def test_an_automatic_warm_up_drives_the_whole_duration_as_window() -> None:
+    plan = a_plan(warmup=WarmupAuto(), duration_s=60.0)
+    document = json.loads(step_document(plan, steps_of(plan)[0], [ENDPOINT]))
+    assert document["stop"] == {"kind": "time", "warmup_s": 0.0, "duration_s": 60.0}
+
+
+def test_a_load_has_every_key_of_the_contract() -> None:
+    document = json.loads(load_document(LoadPlan(layout=Layout(kind="hot", tables=1)), ENDPOINT))
+    assert set(document) == {
+        "target",
+        "layout",
+        "parallel",
+        "method",
+        "seed",
+        "connect",
+        "session",
+    }
+    assert document["layout"]["kind"] == "hot"
+
+
+def test_a_plan_has_no_place_for_a_password() -> None:
+    plan = a_plan()
+    assert SECRET not in plan.model_dump_json()
+    assert SECRET not in repr(ENDPOINT)
+    assert SECRET not in ENDPOINT.model_dump_json()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"ladder": ()},
+        {"ladder": (0,)},
+        {"duration_s": 0},
+        {"repeats": 0},
+        {"targets": ()},
+        {"warmup": {"kind": "seconds", "warmup_s": -1}},
+        {"warmup": {"kind": "later"}},
+        {"think": 1},
+    ],
+)
+def test_a_plan_that_makes_no_sense_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        a_plan(**wrong)
+
+
+def test_a_plan_is_the_same_after_it_was_written_and_read() -> None:
+    plan = a_plan()
+    assert Plan.model_validate_json(plan.model_dump_json()) == plan

@@ -1,0 +1,72 @@
+"""The engine as the null server's client."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from loadstone import engine
+from loadstone.model.records import Connected, End, LatencyNs, Sample
+from null_server.running import Running
+
+
+@dataclass
+class Driven:
+    """What the engine said of a step."""
+
+    end: End
+    samples: list[Sample] = field(default_factory=list)
+    connected: Connected | None = None
+
+    def latency(self, tag: str = "service") -> LatencyNs:
+        """Of the whole step, merged from its intervals."""
+        lines = [line for sample in self.samples for line in sample.hlog]
+        return engine.merge_hlog(lines)[f"test/{tag}"]
+
+    def errors(self) -> Counter[str]:
+        """By number."""
+        counted: Counter[str] = Counter()
+        for sample in self.samples:
+            counted.update(sample.errors)
+        return counted
+
+    def total(self, name: str) -> int:
+        """One of the counts, over all intervals."""
+        return sum(int(getattr(sample.counts, name)) for sample in self.samples)
+
+
+def drive(server: Running, users: int, seconds: float, **changes: Any) -> Driven:
+    """Carry out a step of point selects; `changes` are of the plan, `tls` of its target."""
+    target = {
+        **{"host": "127.0.0.1", "port": server.port, "socket": None, "user": "u"},
+        **{"password": "", "database": "sbtest", "server_public_key": None},
+        "tls": {"mode": "disabled", "ca": None, "cert": None, "key": None} | changes.pop("tls", {}),
+    }
+    workload = {"name": "oltp_point_select", "tables": 1, "table_size": 1000, "options": {}}
+    plan = {
+        "targets": [target],
+        "workload": {**workload, "distribution": {"kind": "uniform"}},
+        "protocol": "prepared",
+        "concurrency": users,
+        "arrival": {"kind": "closed", "think_s": 0.0},
+        "stop": {"kind": "time", "warmup_s": 0.0, "duration_s": seconds},
+        "connect": {"at_once": 64, "timeout_s": 10.0, "retries": 5, "backoff_s": 0.02},
+        "session": {"init_sql": [], "isolation": None, "charset": "utf8mb4"},
+        **{"on_error": "restart", "shards": 1, "seed": 1, "tag": "test"},
+    }
+    job = engine.start(json.dumps({**plan, **changes}))
+    samples: list[Sample] = []
+    connected = None
+    give_up = time.monotonic() + seconds + 30
+    while time.monotonic() < give_up:
+        record = job.next(1.0)
+        if isinstance(record, Connected):
+            connected = record
+        if isinstance(record, Sample):
+            samples.append(record)
+        if isinstance(record, End):
+            return Driven(record, samples, connected)
+    raise AssertionError("the engine does not end")

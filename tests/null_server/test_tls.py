@@ -1,0 +1,137 @@
+"""The null server behind TLS, with the engine as its client."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadstone.model.target import Endpoint, Tls, parse_target_url
+from loadstone.sandbox.certificates import Certificates, make_certificates
+from loadstone.target.connect import connect
+from loadstone.target.introspect import describe_server
+from null_server.conftest import Starter
+from null_server.driven import drive
+from null_server.running import Running, quantile
+
+pytestmark = pytest.mark.timeout(600)  # the program may have to be built first
+
+REQUIRED = {"mode": "required"}
+
+
+class Encrypted:
+    """Starts servers that offer TLS."""
+
+    def __init__(self, start: Starter, files: Certificates) -> None:
+        self.start = start
+        self.files = files
+
+    def __call__(self, script: dict[str, Any] | None = None, *options: str) -> Running:
+        cert, key = str(self.files.cert("server")), str(self.files.key("server"))
+        return self.start(script, "--tls-cert", cert, "--tls-key", key, *options)
+
+
+@pytest.fixture
+def encrypted(start: Starter, certificates: Certificates) -> Encrypted:
+    return Encrypted(start, certificates)
+
+
+@pytest.mark.parametrize("auth", ["mysql_native_password", "caching_sha2_password"])
+@pytest.mark.parametrize("users", [1, 64, 1000])
+def test_counts_are_exact(encrypted: Encrypted, users: int, auth: str) -> None:
+    server = encrypted(None, "--auth", auth)
+    driven = drive(server, users=users, seconds=1, tls=REQUIRED)
+    assert driven.end.reason == "finished"
+    assert driven.connected is not None
+    assert driven.connected.encrypted_users == users
+    assert (driven.connected.tls or "").startswith("TLSv1.3 TLS_AES")
+    status = server.status()
+    assert driven.end.tally.succeeded == status["executes"] == status["answered"]
+    assert (status["encrypted"], status["prepares"]) == (users, users)
+    assert (status["errors"], status["garbled"], status["tls_failed"], status["owed"]) == (0,) * 4
+    assert len(server.stamps("execute")) == status["executes"]
+
+
+@pytest.mark.parametrize("pieces", [1, 7, 100])
+def test_records_in_pieces_are_put_together(encrypted: Encrypted, pieces: int) -> None:
+    server = encrypted({"pieces": {"bytes": pieces, "login": True}})
+    driven = drive(server, users=8, seconds=1, tls=REQUIRED)
+    assert driven.end.reason == "finished"
+    assert driven.end.tally.succeeded == server.status()["answered"] > 0
+
+
+def test_a_slow_line_shows_in_the_latency(encrypted: Encrypted) -> None:
+    server = encrypted({"pieces": {"bytes": 50, "every_us": 2000}})
+    driven = drive(server, users=4, seconds=1, tls=REQUIRED)
+    took = [stamp.took_ns for stamp in server.stamps("execute")]
+    # The record is four pieces, the first of them at once.
+    assert quantile(took, 0.5) >= 5_900_000
+    assert driven.latency().p50 == pytest.approx(quantile(took, 0.5), rel=0.1)
+
+
+def test_a_stall_is_seen_once_by_each_connection(encrypted: Encrypted) -> None:
+    server = encrypted(
+        {"service": {"kind": "constant", "us": 1000}, "stalls": [{"at_s": 1, "for_s": 1}]}
+    )
+    driven = drive(server, users=8, seconds=3, tls=REQUIRED)
+    stamps = server.stamps("execute")
+    stalled = [stamp for stamp in stamps if stamp.took_ns > 900_000_000]
+    assert sorted(stamp.connection for stamp in stalled) == list(range(1, 9))
+    longest = max(stamp.took_ns for stamp in stamps)
+    assert driven.latency().max == pytest.approx(longest, rel=0.02)
+
+
+def test_dropped_connections_are_encrypted_again(encrypted: Encrypted) -> None:
+    server = encrypted({"drops": [{"kind": "at", "at_s": 0.5, "connections": "all"}]})
+    driven = drive(server, users=8, seconds=2, tls=REQUIRED)
+    status = server.status()
+    assert driven.end.reason == "finished"
+    assert driven.total("reconnects") == status["dropped"] == 8
+    assert status["encrypted"] == 16
+    assert driven.end.tally.succeeded == status["answered"]
+
+
+@pytest.mark.parametrize("by_socket", [False, True])
+def test_openssl_agrees(encrypted: Encrypted, certificates: Certificates, by_socket: bool) -> None:
+    server = encrypted({"pieces": {"bytes": 100, "login": True}}, "--range-rows", "1000")
+    with (
+        server.connect(by_socket=by_socket, ssl_ca=str(certificates.ca)) as session,
+        session.cursor() as cursor,
+    ):
+        assert cursor.execute("SELECT c FROM sbtest1 WHERE id BETWEEN 1 AND 1000") == 1000
+        assert cursor.execute(f"INSERT INTO sbtest1 (c) VALUES ('{'x' * 100_000}')") == 1
+        cursor.execute("SHOW SESSION STATUS LIKE 'Ssl_%'")
+        assert dict(cursor.fetchall())["Ssl_version"] == "TLSv1.3"
+    assert server.status()["encrypted"] == 1
+
+
+def test_clients_without_tls_get_in_too(encrypted: Encrypted) -> None:
+    server = encrypted()
+    driven = drive(server, users=8, seconds=0.5)
+    status = server.status()
+    assert driven.end.tally.succeeded == status["answered"] > 0
+    assert status["encrypted"] == 0
+
+
+def test_its_certificate_is_looked_at(
+    encrypted: Encrypted, certificates: Certificates, tmp_path: Path
+) -> None:
+    server = encrypted()
+    known = {"mode": "verify-identity", "ca": str(certificates.ca)}
+    assert drive(server, users=1, seconds=0.2, tls=known).end.reason == "finished"
+    stranger = {"mode": "verify-ca", "ca": str(make_certificates(tmp_path / "strangers").ca)}
+    end = drive(server, users=1, seconds=0.2, tls=stranger).end
+    assert end.error is not None
+    assert end.error.kind == "tls_failed"
+    assert server.status()["tls_failed"] == 1
+
+
+def test_loadstone_sees_that_it_is_encrypted(encrypted: Encrypted) -> None:
+    server = encrypted()
+    target, _ = parse_target_url(f"mysql://u@127.0.0.1:{server.port}/sbtest?tls=required")
+    assert target.tls == Tls(mode="required")
+    with connect(Endpoint(target=target)) as connection:
+        facts = describe_server(connection, target)
+    assert facts.offers_tls is True
+    assert facts.cipher.startswith("TLS_AES_")

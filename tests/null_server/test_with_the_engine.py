@@ -1,0 +1,207 @@
+"""What the engine reports against what the server did. The server's stamps are the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import pytest
+
+from null_server.conftest import Starter
+from null_server.driven import Driven, drive
+from null_server.running import Stamp, quantile
+
+pytestmark = pytest.mark.timeout(600)  # the program may have to be built first
+
+TRIES = 5
+TRIES_MIN = 3
+QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
+
+
+@dataclass(frozen=True)
+class Try:
+    """One quantile of one step: what it was, what the engine said, and whether that counts."""
+
+    wanted: float
+    truth_ns: int
+    said_ns: int
+    late_ns: int
+    """By how much the server itself left later than its script wanted, at the same quantile."""
+    held_ns: int
+    """How long the generator kept answers and events to itself, at its own 99th percentile."""
+    waited: float
+    """The part of the time in which the generator wanted a core and had none."""
+
+    @property
+    def allowed_ns(self) -> float:
+        """Two percent, or 50 µs where that is less than a machine can hold."""
+        return max(0.02 * self.truth_ns, 50_000)
+
+    @property
+    def counts(self) -> bool:
+        """Whether both ends had the processor when they wanted it.
+
+        The generator cannot see an answer that comes while it waits for a core. About so many
+        answers are off as it waits of the time; to move a quantile takes those that lie beyond it.
+        """
+        starved = self.waited > (1 - self.wanted) / 2
+        return not starved and max(self.late_ns, self.held_ns) <= self.allowed_ns
+
+
+def verdict(tries: Sequence[Try]) -> bool | None:
+    """Whether the engine is right in the middle of the tries that count; `None`: too few do.
+
+    What other processes do to a step only ever adds, and not to most of them: a step that is off
+    for their sake does not move the median, an engine that is off does.
+    """
+    judged = [each for each in tries if each.counts]
+    if len(judged) < TRIES_MIN:
+        return None
+    off = median(each.said_ns - each.truth_ns for each in judged)
+    return abs(off) <= median(each.allowed_ns for each in judged)
+
+
+def tried(driven: Driven, stamps: Sequence[Stamp]) -> dict[str, Try]:
+    """Each quantile by the stamps, and by the engine."""
+    took = [stamp.took_ns for stamp in stamps]
+    late = [stamp.sent_ns - stamp.due_ns for stamp in stamps]
+    held = max(driven.latency(tag).p99 or 0 for tag in ("held", "dispatch"))
+    waited = part_without_a_core(driven)
+    return {
+        name: Try(
+            wanted=wanted,
+            truth_ns=quantile(took, wanted),
+            said_ns=getattr(driven.latency(), name),
+            late_ns=quantile(late, wanted),
+            held_ns=held,
+            waited=waited,
+        )
+        for name, wanted in QUANTILES.items()
+    }
+
+
+def part_without_a_core(driven: Driven) -> float:
+    """Of the step; all of it where the kernel does not say."""
+    delays = [sample.generator.run_delay_us for sample in driven.samples]
+    told = [delay for delay in delays if delay is not None]
+    wall = sum(sample.generator.wall_us for sample in driven.samples)
+    return sum(told) / wall if len(told) == len(delays) else 1.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "service",
+    [
+        {"kind": "constant", "us": 10_000},
+        {"kind": "exponential", "mean_us": 10_000},
+        {"kind": "lognormal", "median_us": 8000, "sigma": 0.5},
+        {"kind": "uniform", "from_us": 5000, "to_us": 20_000},
+        {"kind": "quantiles", "points": [[0, 5000], [0.9, 10_000], [1, 50_000]]},
+    ],
+    ids=lambda service: str(service["kind"]),
+)
+def test_quantiles_are_those_of_the_stamps(start: Starter, service: dict[str, Any]) -> None:
+    tries: dict[str, list[Try]] = {name: [] for name in QUANTILES}
+    for seed in range(TRIES):
+        server = start({"seed": seed, "service": service})
+        # A constant service answers all at once: few users, so that none waits for the rest.
+        driven = drive(server, users=6, seconds=2.5)
+        assert driven.end.reason == "finished"
+        assert driven.end.tally.succeeded == server.status()["answered"]
+        for name, one in tried(driven, server.stamps("execute")).items():
+            tries[name].append(one)
+    verdicts = {name: verdict(of_it) for name, of_it in tries.items()}
+    wrong = [name for name, right in verdicts.items() if right is False]
+    assert not wrong, {name: tries[name] for name in wrong}
+    open_ = [name for name, right in verdicts.items() if right is None]
+    if open_:
+        pytest.skip(f"not evaluated, other processes have the cores: {', '.join(open_)}")
+
+
+def test_an_engine_that_is_off_is_told_from_a_machine_that_is_busy() -> None:
+    def steps(*off_us: int, late_us: int = 0, held_us: int = 0, waited: float = 0.0) -> list[Try]:
+        truth = 10_000_000
+        rest = (late_us * 1000, held_us * 1000, waited)
+        return [Try(0.9, truth, truth + each * 1000, *rest) for each in off_us]
+
+    assert verdict(steps(10, 20, 190, 9000, 9000)) is True
+    assert verdict(steps(10, 20, 210, 220, 230)) is False
+    assert verdict(steps(-210, -210, -210)) is False, "too early is as wrong"
+    assert verdict(steps(0, 0)) is None
+    assert verdict(steps(0, 0, 0, late_us=201)) is None
+    assert verdict(steps(0, 0, 0, held_us=201)) is None
+    assert verdict(steps(0, 0, 0, waited=0.06)) is None
+    assert verdict(steps(0, 0, 0, waited=0.04)) is True
+
+
+@pytest.mark.parametrize("users", [1, 64, 1000])
+def test_counts_are_exact(start: Starter, users: int) -> None:
+    server = start()
+    driven = drive(server, users=users, seconds=1)
+    status = server.status()
+    assert driven.end.tally.succeeded == status["executes"] == status["answered"]
+    assert status["prepares"] == users
+    assert (status["errors"], status["garbled"], status["owed"]) == (0, 0, 0)
+    assert len(server.stamps("execute")) == status["executes"]
+
+
+def test_errors_are_counted_one_by_one(start: Starter) -> None:
+    deadlock = {"errno": 1213, "sql_state": "40001", "message": "Deadlock", "every": 100}
+    wait = {"errno": 1205, "message": "Lock wait", "probability": 0.01}
+    server = start({"seed": 5, "errors": [deadlock, wait]})
+    driven = drive(server, users=8, seconds=1)
+    status, errors = server.status(), driven.errors()
+    assert errors["1213"] == status["executes"] // 100 > 0
+    assert errors.total() == status["errors"]
+    assert errors["1205"] == pytest.approx(status["executes"] * 0.99 * 0.01, rel=0.3)
+    assert driven.end.tally.succeeded == status["answered"]
+
+
+def test_dropped_connections_are_opened_again(start: Starter) -> None:
+    server = start(
+        {"service": {"kind": "constant", "us": 500}, "drops": [{"kind": "after", "answers": 200}]}
+    )
+    driven = drive(server, users=8, seconds=2)
+    status = server.status()
+    assert driven.end.reason == "finished"
+    assert status["dropped"] > 8
+    # One more connection asks for the status.
+    assert status["connections"] == 8 + driven.total("reconnects") + 1
+    assert driven.end.tally.succeeded == status["answered"]
+
+
+@pytest.mark.parametrize("pieces", [1, 3, 7])
+def test_answers_in_pieces_are_put_together(start: Starter, pieces: int) -> None:
+    server = start({"pieces": {"bytes": pieces, "login": True}})
+    driven = drive(server, users=8, seconds=1)
+    assert driven.end.reason == "finished"
+    assert driven.end.tally.succeeded == server.status()["answered"] > 0
+
+
+def test_a_slow_line_shows_in_the_latency(start: Starter) -> None:
+    server = start({"pieces": {"bytes": 50, "every_us": 2000}})
+    driven = drive(server, users=4, seconds=1)
+    took = [stamp.took_ns for stamp in server.stamps("execute")]
+    assert quantile(took, 0.5) >= 5_900_000
+    assert driven.latency().p50 == pytest.approx(quantile(took, 0.5), rel=0.05)
+
+
+def test_a_stall_is_seen_once_by_each_connection(start: Starter) -> None:
+    server = start(
+        {"service": {"kind": "constant", "us": 1000}, "stalls": [{"at_s": 1, "for_s": 1}]}
+    )
+    driven = drive(server, users=8, seconds=3)
+    stamps = server.stamps("execute")
+    stalled = [stamp for stamp in stamps if stamp.took_ns > 900_000_000]
+    assert sorted(stamp.connection for stamp in stalled) == list(range(1, 9))
+    longest = max(stamp.took_ns for stamp in stamps)
+    assert driven.latency().max == pytest.approx(longest, rel=0.02)
+
+
+def test_refused_connects_are_tried_again(start: Starter) -> None:
+    server = start({"refuse": [{"kind": "first", "connects": 5}]})
+    driven = drive(server, users=8, seconds=0.5)
+    assert driven.end.reason == "finished"
+    assert server.status()["refused"] == 5

@@ -1,0 +1,146 @@
+"""The text of a run, to the letter."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from loadstone.model.result import Result
+from loadstone.report.numbers import digits, duration, number_of, share
+from loadstone.report.text import as_text
+from loadstone.store import folder
+from recorded import a_plan, recorded_run
+from scripted_engine import Script
+
+LADDER = """\
+oltp_read_write, 2 tables × 100 rows, prepared statements, 4 s a step after 1 s warm-up, seed 0
+mysql://bench@db1/sbtest (10.11.0-scripted), not encrypted
+
+                        p50    p95    p99    max  errors  recon-    client
+users    tps     qps     ms     ms     ms     ms      /s   nects  µs/query
+──────────────────────────────────────────────────────────────────────────
+    1    100   2,000   1.05   1.09   1.10   1.10       0       0      5.00
+    4    350   7,000   4.17   4.33   4.35   4.35       0       0      5.00
+   16    920  18,400   16.5   16.9   16.9   16.9       0       0      5.00
+   64  1,002  20,040   64.5   65.0   65.0   65.0       0       0      5.00
+  256    850  17,000    256    257    257    257       0       0      5.00
+
+Peak: 1,002 tps at 64 users; 16 users reach 92% of it already. With 256 users it falls to 850.
+note  the first of all notes
+"""
+
+
+def result_of(tmp_path: Path, script: Script, rates: dict[int, int]) -> Result:
+    script.tps = lambda users, second: rates[users]
+    return folder.load(recorded_run(tmp_path, a_plan(ladder=tuple(rates))))
+
+
+def test_a_ladder_reads_like_this(tmp_path: Path, script: Script) -> None:
+    rates = {1: 100, 4: 350, 16: 920, 64: 1002, 256: 850}
+    assert as_text(result_of(tmp_path, script, rates)) == LADDER
+
+
+def test_the_text_fits_eighty_columns(tmp_path: Path, script: Script) -> None:
+    result = result_of(tmp_path, script, {1: 10, 4096: 10})
+    large = {"tps": 100_000.0, "qps": 2_000_000.0, "reconnects": 4096}
+    steps = tuple(step.model_copy(update=large) for step in result.steps)
+    text = as_text(result.model_copy(update={"steps": steps}), width=80)
+    assert max(len(line) for line in text.splitlines()) <= 80
+    assert "2,000,000" in text
+
+
+def test_the_text_has_no_control_character(tmp_path: Path, script: Script) -> None:
+    text = as_text(result_of(tmp_path, script, {1: 10}))
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", text)
+
+
+def test_what_went_wrong_is_said_below_the_table(tmp_path: Path, script: Script) -> None:
+    script.errors = {"1213": 3}
+    script.outages = [
+        {"kind": "outage", "from_s": 3.2, "to_s": 5.9, "users": 64, "reason": "2013 lost"}
+    ]
+    script.broken_tally = True
+    text = as_text(result_of(tmp_path, script, {1: 10}), width=200)
+    assert "1 user: error: the counters of the generator do not add up" in text
+    assert "1 user: outage from 3.20 s to 5.90 s, 64 users: 2013 lost" in text
+    assert "1 user: errors: 12 × 1213 deadlock" in text
+    assert "1 user: errors before and after the window: 3 × 1213 deadlock" in text
+
+
+def changed(result: Result, **fields: object) -> str:
+    step = result.steps[0].model_copy(update=fields)
+    return as_text(result.model_copy(update={"steps": (step,)}), width=200)
+
+
+def test_a_saturated_generator_is_said_first(tmp_path: Path, script: Script) -> None:
+    result = result_of(tmp_path, script, {1: 10})
+    cost = result.steps[0].generator.model_copy(update={"cpu_share": 0.93, "client_bound": True})
+    said = changed(result, generator=cost)
+    assert "client-bound: the generator used 93 % of 1 core" in said
+    assert "10.0!" in said
+    assert "! client-bound: the generator was, or may have been, the limit" in said
+
+
+def test_a_generator_near_its_ceiling_or_late_says_which(tmp_path: Path, script: Script) -> None:
+    result = result_of(tmp_path, script, {1: 10})
+    cost = result.steps[0].generator.model_copy(update={"client_bound": True, "cpu_share": 0.5})
+    near = {"ceiling_share": 0.9, "ceiling_qps": 120_000.0}
+    said = changed(result, generator=cost.model_copy(update=near))
+    assert "at 90 % of what it could do at most on 1 core (120,000 statements a second)" in said
+    late = changed(result, generator=cost.model_copy(update={"dispatch_p99_us": 500.0}))
+    assert "the generator itself began events up to 0.500 ms late (p99), 50 % of the p99" in late
+
+
+def test_late_events_are_said_with_their_share(tmp_path: Path, script: Script) -> None:
+    text = changed(result_of(tmp_path, script, {1: 1000}), late=32)
+    assert "the client was late by more than 1 ms for 0.8 % of events" in text
+
+
+def test_values_above_the_range_are_counted(tmp_path: Path, script: Script) -> None:
+    result = result_of(tmp_path, script, {1: 10})
+    response = result.steps[0].latency.response.model_copy(
+        update={"above_range": 3, "max": 4_000_000.0}
+    )
+    latency = result.steps[0].latency.model_copy(update={"response": response})
+    text = changed(result, latency=latency)
+    assert "3 response times were above the range of one hour" in text
+    assert "the longest took 1 h 06 min" in text
+    assert "4,000,000+" in text
+
+
+def test_a_step_that_never_settled_is_marked(tmp_path: Path, script: Script) -> None:
+    text = changed(result_of(tmp_path, script, {1: 10}), steady=False)
+    assert "10.0*" in text
+    assert "never settled" in text
+
+
+def test_partly_encrypted_connections_are_said(tmp_path: Path, script: Script) -> None:
+    text = changed(result_of(tmp_path, script, {4: 10}), encrypted_users=3)
+    assert "only 3 of 4 connections are encrypted" in text
+
+
+def test_repeats_are_a_mean_with_its_interval(tmp_path: Path, script: Script) -> None:
+    result = result_of(tmp_path, script, {8: 100})
+    again = result.steps[0].model_copy(update={"repeat": 2, "step": 2, "tps": 102.0})
+    text = as_text(result.model_copy(update={"steps": (result.steps[0], again)}))
+    assert re.search(r"^ +8 +101 +12\.7 +", text, re.MULTILINE)
+    assert "Student's t interval" in text
+
+
+def test_a_ladder_that_still_climbs_does_not_claim_a_peak(tmp_path: Path, script: Script) -> None:
+    text = as_text(result_of(tmp_path, script, {1: 10, 2: 20}))
+    assert (
+        "Peak: 20.0 tps at 2 users. It is the highest level: the true peak may lie above." in text
+    )
+
+
+def test_numbers_have_three_digits_that_matter() -> None:
+    written = [digits(value) for value in (0, 0.01234, 0.9996, 9.996, 99.96, 1234.5)]
+    assert written == ["0", "0.012", "1.00", "10.0", "100", "1,234"]
+    assert [share(0.0081), share(0.123), share(None)] == ["0.8 %", "12 %", "-"]
+
+
+def test_durations_are_in_the_unit_that_fits() -> None:
+    written = [duration(seconds) for seconds in (0.4, 12, 200, 120, 3600 * 4 + 300)]
+    assert written == ["0.4 s", "12 s", "3 min 20 s", "2 min", "4 h 05 min"]
+    assert (number_of(1, "user"), number_of(2, "user")) == ("1 user", "2 users")

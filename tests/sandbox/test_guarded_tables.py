@@ -1,0 +1,104 @@
+"""The guard over real schemas: what is listed, found, dropped and left alone."""
+
+import pytest
+
+from loadstone.sandbox import Sandbox
+from loadstone.target.connect import Connection
+from loadstone.target.guard import (
+    LIST_TABLE,
+    Consent,
+    ListedTable,
+    create_schema,
+    decide_cleanup,
+    decide_prepare,
+    drop_tables,
+    list_tables,
+    mark_ready,
+    read_schema,
+)
+from loadstone.target.introspect import count_rows, tables_of
+
+pytestmark = pytest.mark.server
+
+# The columns, types and key that sysbench's documentation gives its tables.
+SBTEST = (
+    "CREATE TABLE {} (id INTEGER NOT NULL AUTO_INCREMENT, k INTEGER DEFAULT '0' NOT NULL,"
+    " c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id))"
+)
+
+
+def carry_out(connection: Connection, *statements: str) -> None:
+    with connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+
+
+def test_cleanup_drops_ours_and_sysbenchs_and_leaves_the_rest(shared: Sandbox) -> None:
+    target = shared.local.target
+    with shared.connect() as connection:
+        create_schema(connection, target, "guarded")
+        connection.select_db("guarded")
+        ours = ListedTable(name="hot_stock", layout="hot", rows=1, seed=2**64 - 1, state="loading")
+        list_tables(connection, target, "guarded", [ours])
+        carry_out(
+            connection,
+            "CREATE TABLE hot_stock (id INT PRIMARY KEY, stock INT)",
+            SBTEST.format("sbtest1"),
+            SBTEST.format("sbtest10"),
+            SBTEST.format("sbtest2"),
+            "CREATE TABLE sbtest3 (id INT PRIMARY KEY, salary INT)",
+            "CREATE TABLE orders (id INT PRIMARY KEY)",
+            "CREATE VIEW sbtest4 AS SELECT * FROM sbtest1",
+        )
+        mark_ready(connection, target, "guarded", ["hot_stock"])
+        state = read_schema(connection, target, "guarded")
+        assert state.of("ours") == ("hot_stock",)
+        assert state.of("sysbench") == ("sbtest1", "sbtest2", "sbtest10")
+        decision = decide_cleanup(state, target, Consent(sandbox=True))
+        drop_tables(connection, target, "guarded", decision)
+        left = [table.name for table in tables_of(connection, target, "guarded")]
+    assert left == ["orders", "sbtest3", "sbtest4"]
+
+
+def test_a_table_made_anew_by_somebody_else_is_no_longer_ours(shared: Sandbox) -> None:
+    target = shared.local.target
+    with shared.connect() as connection:
+        create_schema(connection, target, "retaken")
+        connection.select_db("retaken")
+        ours = ListedTable(name="hot_stock", layout="hot", rows=1, seed=1, state="loading")
+        list_tables(connection, target, "retaken", [ours])
+        carry_out(connection, "CREATE TABLE hot_stock (id INT PRIMARY KEY, stock INT)")
+        mark_ready(connection, target, "retaken", ["hot_stock"])
+        carry_out(connection, "DROP TABLE hot_stock", "CREATE TABLE hot_stock (id INT, price INT)")
+        state = read_schema(connection, target, "retaken")
+        decision = decide_cleanup(state, target, Consent(yes=True))
+        drop_tables(connection, target, "retaken", decision)
+        left = [table.name for table in tables_of(connection, target, "retaken")]
+    assert left == ["hot_stock"]
+
+
+def test_a_schema_that_is_not_there_is_made_by_prepare(shared: Sandbox) -> None:
+    target = shared.local.target
+    with shared.connect() as connection:
+        state = read_schema(connection, target, "not there`yet")
+        assert decide_prepare(state, ["sbtest1"], target, Consent()).creates_schema
+        create_schema(connection, target, "not there`yet")
+        state = read_schema(connection, target, "not there`yet")
+        assert not decide_prepare(state, ["sbtest1"], target, Consent()).creates_schema
+        assert LIST_TABLE not in [table.name for table in state.tables]
+
+
+def test_rows_are_counted_or_where_that_takes_too_long_estimated_by_id(shared: Sandbox) -> None:
+    target = shared.local.target
+    with shared.connect() as connection:
+        carry_out(connection, SBTEST.format("sbtest1"))
+        carry_out(connection, "INSERT INTO sbtest1 (k) VALUES (1), (2), (3)")
+        for _ in range(14):
+            carry_out(connection, "INSERT INTO sbtest1 (k) SELECT k FROM sbtest1")
+        counted = count_rows(connection, target, "sbtest1")
+        assert (counted.rows, counted.exact) == (3 * 2**14, True)
+        hurried = count_rows(connection, target, "sbtest1", limit_s=0.001)
+        assert hurried.exact or hurried.rows >= counted.rows
+        (table,) = [each for each in tables_of(connection, target, "sbtest") if each.number == 1]
+        assert table.layout == "sbtest"
+        assert table.engine == "InnoDB"

@@ -1,0 +1,39 @@
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from loadstone.cli.sandbox import sandbox
+
+pytestmark = pytest.mark.server
+
+
+def run(*arguments: str) -> Result:
+    result = CliRunner().invoke(sandbox, arguments)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def test_a_sandbox_is_started_listed_asked_and_stopped_by_command(
+    server: str, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: None)  # our own prompt, wherever we are
+    started = json.loads(
+        run("start", "--server", server, "--name", "it", "--set", "sync_binlog=0", "--json").stdout
+    )
+    try:
+        assert started["settings"]["sync_binlog"] == "0"
+        assert started["target"]["tcp"] == f"mysql://loadstone@127.0.0.1:{started['port']}/sbtest"
+        (listed,) = json.loads(run("list", "--json").stdout)
+        assert listed == started
+        assert "until stopped" in run("list").stdout
+        answer = run("shell", "it", "-e", "SELECT 6*7 AS answer, NULL AS nothing;").stdout
+        assert [word in answer for word in ("answer", "42", "NULL")] == [True] * 3
+    finally:
+        stopped = run("stop", "it")
+    assert stopped.stdout == "stopped it\n"
+    assert run("list").stdout == ""
+    assert run("stop", "--all").stdout == ""

@@ -1,0 +1,112 @@
+"""A run that was killed: whatever reached the disk is shown."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from loadstone.model.plan import WarmupSeconds
+from loadstone.store import folder
+from loadstone.store.errors import StoreError
+from recorded import a_plan, record_step, recorded_run, recorder_for, steps_of
+from scripted_engine import Script
+
+
+def test_a_journal_cut_at_any_byte_still_loads(tmp_path: Path, script: Script) -> None:
+    plan = a_plan(ladder=(1, 2), duration_s=1.0, warmup=WarmupSeconds(warmup_s=0.0))
+    run = recorded_run(tmp_path / "whole", plan)
+    journal = (run / "journal.jsonl").read_bytes()
+    cut = tmp_path / "cut"
+    cut.mkdir()
+    shutil.copy(run / "latency.hlog", cut)
+    seconds = []
+    for length in range(len(journal)):
+        (cut / "journal.jsonl").write_bytes(journal[:length])
+        result = folder.load(cut)
+        assert result.run.state == "interrupted"
+        assert result.run.notes[-1].startswith("interrupted ")
+        seconds.append(sum(step.seconds for step in result.steps))
+    assert seconds == sorted(seconds), "a longer journal never tells less"
+    assert seconds[-1] == 2.0
+
+
+def test_a_latency_log_cut_at_any_byte_still_loads(tmp_path: Path, script: Script) -> None:
+    plan = a_plan(ladder=(1,), duration_s=1.0, warmup=WarmupSeconds(warmup_s=0.0))
+    script.tps = lambda users, second: 3
+    run = recorded_run(tmp_path, plan)
+    (run / "result.json").unlink()
+    log = (run / "latency.hlog").read_bytes()
+    whole = folder.load(run).steps[0].latency.response
+    for length in range(len(log)):
+        (run / "latency.hlog").write_bytes(log[:length])
+        step = folder.load(run).steps[0]
+        # Count and extremes stand in the journal and do not depend on the latency log.
+        assert (step.latency.response.count, step.latency.response.max) == (whole.count, whole.max)
+
+
+def test_a_killed_run_says_when_and_in_which_step(tmp_path: Path, script: Script) -> None:
+    plan = a_plan()
+    recorder = recorder_for(tmp_path, plan)
+    first, second = steps_of(plan)
+    record_step(recorder, plan, first)
+    recorder.begin_step(second)
+    assert folder.load(recorder.folder).run.state == "running"
+    recorder.close()
+    result = folder.load(recorder.folder)
+    assert result.run.state == "interrupted"
+    assert result.run.notes[-1].startswith("interrupted at 20")
+    assert result.run.notes[-1].endswith("step 2 not finished")
+    assert [step.state for step in result.steps] == ["finished", "interrupted"]
+    assert (result.run.steps_finished, result.run.steps_planned) == (1, 2)
+
+
+def test_damage_in_the_middle_is_an_error_with_its_line(tmp_path: Path, script: Script) -> None:
+    run = recorded_run(tmp_path)
+    (run / "result.json").unlink()
+    lines = (run / "journal.jsonl").read_bytes().splitlines(keepends=True)
+    lines[3] = b'{"kind": "nonsense"}\n'
+    (run / "journal.jsonl").write_bytes(b"".join(lines))
+    with pytest.raises(StoreError, match="line 4 is not an entry of a journal"):
+        folder.load(run)
+
+
+def test_a_result_of_another_version_is_made_anew(tmp_path: Path, script: Script) -> None:
+    run = recorded_run(tmp_path)
+    whole = folder.load(run)
+    (run / "result.json").write_text('{"version": 99}')
+    assert folder.load(run) == whole
+
+
+def test_the_disk_being_full_is_said_with_its_path(
+    tmp_path: Path, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = a_plan()
+    recorder = recorder_for(tmp_path, plan)
+    recorder.close()
+    with Path("/dev/full").open("wb", buffering=0) as full:
+        monkeypatch.setattr(recorder._journal, "file", full)
+        with pytest.raises(StoreError, match=r"cannot write .*journal.jsonl: no space left"):
+            recorder.note("does not fit")
+
+
+def test_two_runs_in_one_second_get_folders_of_their_own(tmp_path: Path) -> None:
+    made = [folder.create(tmp_path, "a run/with marks", 1_800_000_000.0).name for _ in range(3)]
+    stem = "a-run-with-marks-20270115T080000Z"
+    assert made == [stem, f"{stem}-2", f"{stem}-3"]
+
+
+def test_a_file_in_the_way_of_the_runs_folder_is_said(tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("")
+    with pytest.raises(StoreError, match="cannot write to the folder .*: not a directory"):
+        folder.check_writable(tmp_path / "runs" / "deeper")
+
+
+def test_a_run_is_found_by_the_start_of_its_name(tmp_path: Path, script: Script) -> None:
+    run = recorded_run(tmp_path)
+    assert folder.find(tmp_path, "test-2027") == run
+    assert folder.find(tmp_path, "last") == run
+    with pytest.raises(StoreError, match="there is no run 'tset-") as missing:
+        folder.find(tmp_path, "tset-20270115T080000Z")
+    assert missing.value.hint == f"did you mean {run.name}?"
