@@ -1,0 +1,140 @@
+"""`python -m benches [name...]`: measure, print, keep every reading."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from benches import (
+    client_cpu,
+    connections,
+    measuring,
+    prepare,
+    protocols,
+    recording,
+    start_up,
+    timers,
+    tls,
+)
+from benches.place import ROOT, Asked, Place, conditions, open_place
+from benches.processes import ProgramFailed
+from benches.progress import hush, say
+from benches.report import Bench
+from loadstone.sandbox import SandboxError
+
+BENCHES: dict[str, Bench] = {
+    "client-cpu": client_cpu.measure,
+    "protocols": protocols.measure,
+    "tls": tls.measure,
+    "connections": connections.measure,
+    "measuring": measuring.measure,
+    "recording": recording.measure,
+    "timers": timers.measure,
+    "start-up": start_up.measure,
+    "prepare": prepare.measure,
+}
+_RESULTS = ROOT / "bench-results"
+
+
+def main() -> int:
+    """Measure what was named, or all."""
+    asked = _arguments()
+    try:
+        with tempfile.TemporaryDirectory(prefix="loadstone-bench-") as folder:
+            say("starting a sandbox")
+            time_for_it = Asked(asked.pairs, asked.seconds, asked.quick, asked.users)
+            with open_place(time_for_it, Path(folder)) as place:
+                _measure(place, asked.names or list(BENCHES))
+    except (ProgramFailed, SandboxError, OSError) as error:
+        hush()
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        hush()
+        return 130
+    return 0
+
+
+def _measure(place: Place, names: list[str]) -> None:
+    begun = time.monotonic()
+    kept: dict[str, Any] = {"command": sys.argv[1:], "conditions": conditions(place)}
+    stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
+    path = _RESULTS / f"{stamp}.json"
+    for name, value in kept["conditions"].items():
+        print(f"- {name}: {value}")
+    for name in names:
+        report = BENCHES[name](place)
+        hush()
+        print(f"\n{report.text()}", flush=True)
+        kept[name] = {"title": report.title, "readings": report.readings}
+        # After each bench: one that fails later takes none of the others along.
+        _keep(path, kept | {"load_average_after": os.getloadavg()[0]})
+    seconds = time.monotonic() - begun
+    load = os.getloadavg()[0]
+    print(f"\nTook {seconds:.0f} s; load average {load:.1f} (1 min) at the end.")
+    print(f"Every reading: {path.relative_to(ROOT)}")
+
+
+def _keep(path: Path, kept: dict[str, Any]) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(kept, indent=1) + "\n")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benches", description="What Loadstone costs, beside sysbench."
+    )
+    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(BENCHES)}")
+    parser.add_argument("--quick", action="store_true", help="one pair, short: a smoke test")
+    parser.add_argument("--pairs", type=int, help="of A B B A; 5, or 1 with --quick")
+    parser.add_argument(
+        "--seconds",
+        type=_seconds,
+        metavar="SHORT,LONG",
+        help="of a short and a long run; 10,30, or 1,3 with --quick",
+    )
+    parser.add_argument(
+        "--users", type=_users, metavar="N,N", help="only these levels of client-cpu and tls"
+    )
+    asked = parser.parse_args()
+    for name in asked.names:
+        if name not in BENCHES:
+            parser.error(f"no bench is named {name}; there are {', '.join(BENCHES)}")
+    if asked.pairs is None:
+        asked.pairs = 1 if asked.quick else 5
+    if asked.pairs < 1:
+        parser.error("--pairs takes 1 and above")
+    if asked.seconds is None:
+        asked.seconds = (1.0, 3.0) if asked.quick else (10.0, 30.0)
+    return asked
+
+
+def _users(text: str) -> tuple[int, ...]:
+    try:
+        users = tuple(map(int, text.split(",")))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not N,N") from None
+    if not users or min(users) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: 1 and above")
+    return users
+
+
+def _seconds(text: str) -> tuple[float, float]:
+    try:
+        short_s, long_s = map(float, text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not SHORT,LONG") from None
+    if not 0.5 <= short_s < long_s:
+        raise argparse.ArgumentTypeError(f"{text!r}: at least 0.5, and the second longer")
+    return short_s, long_s
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,175 @@
+"""Programs that do the same in turn: what a query costs each of them, and how many they do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from benches import floor, loadstone, sysbench
+from benches.figures import mirrored, spread, steady_cost_us
+from benches.place import LOADSTONE, Place
+from benches.processes import ProgramFailed, run
+from benches.progress import say
+from benches.tables import table, with_spread
+from benches.workload import TABLE_SIZE, TABLES, Outcome, Step
+
+SYSBENCH, RUN, ENGINE, FLOOR = "sysbench", "loadstone run", "engine, one shard", "floor"
+DRIVERS: dict[str, Callable[[Place, Step], Outcome]] = {
+    SYSBENCH: sysbench.drive,
+    RUN: loadstone.drive,
+    ENGINE: loadstone.drive_engine_with_one_shard,
+    FLOOR: floor.drive,
+}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One contestant in one pair: a short and a long run, one after the other."""
+
+    pair: int
+    step: Step
+    contestant: str
+    short: Outcome
+    long: Outcome
+
+    @property
+    def cost_us(self) -> float:
+        """The steady cost of a query by the whole process's CPU."""
+        return steady_cost_us(self.short.spent, self.long.spent)
+
+    @property
+    def rate(self) -> float:
+        """Queries a second of the long run."""
+        return self.long.queries_per_s
+
+    def as_json(self) -> dict[str, Any]:
+        """For the file."""
+        return {**asdict(self), "cost_us": self.cost_us}
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A column: a figure beside another contestant's, taken within each pair."""
+
+    title: str
+    base: str
+    of: Callable[[Reading], float]
+    wanted: Mapping[tuple[str, int], str]
+    """By contestant and users."""
+
+
+def cost(reading: Reading) -> float:
+    """CPU microseconds a query."""
+    return reading.cost_us
+
+
+def rate(reading: Reading) -> float:
+    """Queries a second."""
+    return reading.rate
+
+
+def at_most(contestants: Sequence[str], limits: Mapping[int, float]) -> dict[tuple[str, int], str]:
+    """What is wanted of these contestants, by users."""
+    return {(one, users): f"≤ {most:g}" for one in contestants for users, most in limits.items()}
+
+
+def at_least(contestants: Sequence[str], limits: Mapping[int, float]) -> dict[tuple[str, int], str]:
+    """What is wanted of these contestants, by users."""
+    return {(one, users): f"≥ {least:g}" for one in contestants for users, least in limits.items()}
+
+
+def prepare(place: Place, *, tls: bool = False) -> None:
+    """The tables of the load, made by Loadstone."""
+    place.empty_schema()
+    layout = ["--tables", str(TABLES), "--table-size", str(TABLE_SIZE)]
+    target = ["--target", place.url(tls=tls)]
+    run([LOADSTONE, "prepare", *target, *layout], environment=loadstone.environment(place))
+
+
+def contest(
+    place: Place, name: str, steps: Sequence[Step], contestants: Sequence[str]
+) -> tuple[list[Reading], list[str]]:
+    """At each step, pairs in the order A B B A; and where there is no figure, why."""
+    readings: list[Reading] = []
+    failed: list[str] = []
+    for step in steps:
+        what = f"{name}: {step.users} users"
+        say(f"{what}, warming up")
+        loadstone.drive(place, replace(step, seconds=1.0))  # the server's caches fill
+        for pair, order in enumerate(mirrored(contestants, place.asked.pairs)):
+            for contestant in order:
+                say(f"{what}, pair {pair + 1} of {place.asked.pairs}, {contestant}")
+                try:
+                    readings.append(_read(place, step, pair, contestant))
+                except ProgramFailed as error:
+                    # Ours must not fail; sysbench may, where its threads do not start in time.
+                    if contestant != SYSBENCH:
+                        raise
+                    failed.append(f"{what}, pair {pair + 1}: {str(error)[-200:]}")
+                except ValueError as error:
+                    failed.append(f"{what}, pair {pair + 1}, {contestant}: no figure: {error}")
+    return readings, failed
+
+
+def _read(place: Place, step: Step, pair: int, contestant: str) -> Reading:
+    drive = DRIVERS[contestant]
+    short, long = (drive(place, replace(step, seconds=seconds)) for seconds in place.asked.seconds)
+    reading = Reading(pair, step, contestant, short, long)
+    _ = reading.cost_us  # a run that was disturbed so much that it has none must say so now
+    return reading
+
+
+def cost_table(readings: Sequence[Reading], ratios: Sequence[Ratio]) -> str:
+    """A row for each number of users and contestant; behind each ratio what is wanted of it."""
+    groups: dict[tuple[int, str], list[Reading]] = {}
+    for reading in sorted(readings, key=lambda reading: reading.pair):
+        groups.setdefault((reading.step.users, reading.contestant), []).append(reading)
+    rows = [
+        _row(mine, [(ratio, groups.get((users, ratio.base), [])) for ratio in ratios])
+        for (users, _), mine in groups.items()
+    ]
+    titles = [title for ratio in ratios for title in (ratio.title, "wanted")]
+    head = ["", "users", "shards", "CPU µs a query", "queries/s", *titles, "errors"]
+    return table(head, rows)
+
+
+def _row(mine: Sequence[Reading], ratios: Sequence[tuple[Ratio, Sequence[Reading]]]) -> list[str]:
+    first = mine[0]
+    shards = first.long.shards
+    return [
+        first.contestant,
+        f"{first.step.users:,}",
+        "" if shards is None else str(shards),
+        with_spread(spread([reading.cost_us for reading in mine])),
+        with_spread(spread([reading.rate for reading in mine]), 0),
+        *(cell for ratio, base in ratios for cell in _ratio_cells(ratio, mine, base)),
+        str(sum(reading.short.errors + reading.long.errors for reading in mine)),
+    ]
+
+
+def _ratio_cells(ratio: Ratio, mine: Sequence[Reading], base: Sequence[Reading]) -> list[str]:
+    ratios = [ratio.of(a) / ratio.of(b) for a in mine for b in base if a.pair == b.pair]
+    if not ratios or mine[0].contestant == ratio.base:
+        return ["", ""]
+    wanted = ratio.wanted.get((mine[0].contestant, mine[0].step.users), "")
+    return [with_spread(spread(ratios), 2), wanted]
+
+
+def own_clock_table(readings: Sequence[Reading]) -> str:
+    """The generators' own CPU clock beside the difference of two runs."""
+    groups: dict[tuple[str, int], list[tuple[float, float]]] = {}
+    for one in readings:
+        if one.long.own_cpu_us is not None:
+            known = groups.setdefault((one.contestant, one.step.users), [])
+            known.append((one.long.own_cpu_us, one.cost_us))
+    rows = [
+        [
+            contestant,
+            f"{users:,}",
+            with_spread(spread([own for own, _ in known])),
+            with_spread(spread([(whole / own - 1) * 100 for own, whole in known]), 0),
+        ]
+        for (contestant, users), known in groups.items()
+    ]
+    return table(["", "users", "own clock, µs a query", "process beyond it, %"], rows)

@@ -1,0 +1,53 @@
+"""Arithmetic of figures: medians with their spread, and the steady cost from two runs."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A median with the least and the greatest value beside it."""
+
+    median: float
+    least: float
+    greatest: float
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a whole process used and did, from start to end."""
+
+    cpu_s: float
+    queries: int
+
+
+def spread(values: Sequence[float]) -> Spread:
+    """The median of some values, and how far they lie apart."""
+    return Spread(statistics.median(values), min(values), max(values))
+
+
+def steady_cost_us(short: Spent, long: Spent) -> float:
+    """CPU microseconds a query, without what start-up and end cost: both runs have those once.
+
+    Raises:
+        ValueError: the long run did not do more than the short one; there is nothing to divide by.
+    """
+    queries = long.queries - short.queries
+    if queries <= 0:
+        raise ValueError(f"the long run did {long.queries} queries, the short one {short.queries}")
+    return (long.cpu_s - short.cpu_s) / queries * 1e6
+
+
+def slope(points: Sequence[tuple[float, float]]) -> float:
+    """How much y grows with x, from the first point to the last."""
+    (x0, y0), (x1, y1) = points[0], points[-1]
+    return (y1 - y0) / (x1 - x0)
+
+
+def mirrored(contestants: Sequence[str], pairs: int) -> list[tuple[str, ...]]:
+    """The order in each pair, A B then B A: a drift of the machine hits all alike."""
+    forth = tuple(contestants)
+    return [forth if pair % 2 == 0 else forth[::-1] for pair in range(pairs)]

@@ -1,0 +1,134 @@
+"""Where it is measured: the machine, the throwaway server, the programs."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+import resource
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from benches.processes import ProgramFailed, run
+from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
+
+ROOT = Path(__file__).resolve().parents[1]
+CONNECTIONS = 4200
+# Beside the interpreter that runs this: what a user of this checkout types.
+LOADSTONE = str(Path(sys.executable).with_name("loadstone"))
+# As cargo finds it.
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).absolute()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How much time there is."""
+
+    pairs: int
+    seconds: tuple[float, float]
+    """Of a short and of a long run; the steady cost is their difference."""
+    quick: bool
+    users: tuple[int, ...] | None = None
+    """Of the levels of each bench, only these."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A server to measure against, and how much time there is for it."""
+
+    sandbox: Sandbox
+    sysbench: str
+    engine: str
+    floor: str
+    folder: Path
+    """For run folders; gone afterwards."""
+    asked: Asked
+
+    @property
+    def password(self) -> str:
+        """Of the server's main user."""
+        return self.sandbox.tcp.credentials.reveal()
+
+    @property
+    def user(self) -> str:
+        """The server's main user."""
+        return self.sandbox.accounts[0].user
+
+    def url(self, *, tls: bool = False) -> str:
+        """The server over loopback TCP."""
+        mode = "required" if tls else "disabled"
+        return f"mysql://{self.user}@127.0.0.1:{self.sandbox.port}/sbtest?tls={mode}"
+
+    @property
+    def cores(self) -> int:
+        """Those that may be used."""
+        return len(os.sched_getaffinity(0))
+
+    def empty_schema(self) -> None:
+        """Begin anew; the binary logs of what was there go as well."""
+        with self.sandbox.connect() as connection, connection.cursor() as cursor:
+            for statement in ("DROP DATABASE sbtest", "CREATE DATABASE sbtest", "RESET MASTER"):
+                cursor.execute(statement)
+
+
+@contextmanager
+def open_place(asked: Asked, folder: Path) -> Iterator[Place]:
+    """A durable sandbox, and the programs, built where they are not."""
+    _build("-p", "loadstone-drive", "--example", "step")
+    _build("-p", "loadstone-floor")
+    engine, floor = TARGET / "release/examples/step", TARGET / "release/loadstone-floor"
+    sysbench = shutil.which("sysbench")
+    if sysbench is None:
+        raise ProgramFailed("sysbench is missing; apt-get install sysbench")
+    allow_descriptors()
+    with start_sandbox(SandboxSpec(server="mariadb", max_connections=CONNECTIONS)) as sandbox:
+        yield Place(sandbox, sysbench, str(engine), str(floor), folder, asked)
+
+
+@contextmanager
+def other_server(place: Place, settings: dict[str, str], connections: int) -> Iterator[Place]:
+    """The same place with a sandbox of other settings; the first one is idle meanwhile."""
+    spec = SandboxSpec(server="mariadb", settings=settings, max_connections=connections)
+    with start_sandbox(spec) as sandbox:
+        yield replace(place, sandbox=sandbox)
+
+
+def allow_descriptors() -> None:
+    """As many open files as this process may have: sysbench and the floor inherit it."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _build(*what: str) -> None:
+    """Of the sources as they are."""
+    manifest = ["--manifest-path", str(ROOT / "Cargo.toml")]
+    run(["cargo", "build", "--release", "--quiet", *manifest, *what])
+
+
+def conditions(place: Place) -> dict[str, str]:
+    """What a reader must know of the machine before believing a figure."""
+    memory_gb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+    settings = place.sandbox.settings
+    durable = ("sync_binlog", "innodb_flush_log_at_trx_commit")
+    return {
+        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "machine": f"{os.cpu_count()} cores of {_processor()}, {memory_gb:.0f} GB",
+        "kernel": f"{platform.system()} {platform.release()}",
+        "server": f"{place.sandbox.flavour} {place.sandbox.version}, "
+        + ", ".join(f"{name}={settings[name]}" for name in durable)
+        + f", binary log, {place.sandbox.disk.description}",
+        "programs": f"{run([LOADSTONE, '--version']).stdout.strip()}; "
+        f"{run([place.sysbench, '--version']).stdout.strip()}",
+        "others": f"load average {os.getloadavg()[0]:.1f} (1 min) before the first measurement",
+    }
+
+
+def _processor() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()

@@ -1,0 +1,19 @@
+"""What is going on, for who waits; the figures alone go to standard output."""
+
+from __future__ import annotations
+
+import sys
+
+
+def say(text: str) -> None:
+    """One line: in place on a terminal, one after the other elsewhere."""
+    if sys.stderr.isatty():
+        print(f"\r\x1b[2K{text}", end="", file=sys.stderr, flush=True)
+    else:
+        print(text, file=sys.stderr, flush=True)
+
+
+def hush() -> None:
+    """Remove the line from the terminal."""
+    if sys.stderr.isatty():
+        print("\r\x1b[2K", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,27 @@
+"""What a bench hands back: tables for people, and every single reading for machines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from benches.place import Place
+
+
+@dataclass(frozen=True)
+class Report:
+    """A bench's outcome."""
+
+    title: str
+    tables: tuple[str, ...]
+    readings: list[dict[str, Any]]
+    """One for each run of a program, nothing left out."""
+    notes: tuple[str, ...] = field(default=())
+
+    def text(self) -> str:
+        """For the terminal, in Markdown."""
+        return "\n\n".join([f"## {self.title}", *self.tables, *self.notes])
+
+
+Bench = Callable[[Place], Report]
