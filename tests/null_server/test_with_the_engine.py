@@ -3,91 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from statistics import median
 from typing import Any
 
 import pytest
 
 from null_server.conftest import Starter
 from null_server.driven import Driven, drive
+from null_server.judging import QUANTILES, Try, judge, verdict
 from null_server.running import Stamp, quantile
 
 pytestmark = pytest.mark.timeout(600)  # the program may have to be built first
-
-TRIES = 5
-TRIES_MIN = 3
-QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
-
-
-@dataclass(frozen=True)
-class Try:
-    """One quantile of one step: what it was, what the engine said, and whether that counts."""
-
-    wanted: float
-    truth_ns: int
-    said_ns: int
-    late_ns: int
-    """By how much the server itself left later than its script wanted, at the same quantile."""
-    held_ns: int
-    """How long the generator kept answers and events to itself, at its own 99th percentile."""
-    waited: float
-    """The part of the time in which the generator wanted a core and had none."""
-
-    @property
-    def allowed_ns(self) -> float:
-        """Two percent, or 50 µs where that is less than a machine can hold."""
-        return max(0.02 * self.truth_ns, 50_000)
-
-    @property
-    def counts(self) -> bool:
-        """Whether both ends had the processor when they wanted it.
-
-        The generator cannot see an answer that comes while it waits for a core. About so many
-        answers are off as it waits of the time; to move a quantile takes those that lie beyond it.
-        """
-        starved = self.waited > (1 - self.wanted) / 2
-        return not starved and max(self.late_ns, self.held_ns) <= self.allowed_ns
-
-
-def verdict(tries: Sequence[Try]) -> bool | None:
-    """Whether the engine is right in the middle of the tries that count; `None`: too few do.
-
-    What other processes do to a step only ever adds, and not to most of them: a step that is off
-    for their sake does not move the median, an engine that is off does.
-    """
-    judged = [each for each in tries if each.counts]
-    if len(judged) < TRIES_MIN:
-        return None
-    off = median(each.said_ns - each.truth_ns for each in judged)
-    return abs(off) <= median(each.allowed_ns for each in judged)
-
-
-def tried(driven: Driven, stamps: Sequence[Stamp]) -> dict[str, Try]:
-    """Each quantile by the stamps, and by the engine."""
-    took = [stamp.took_ns for stamp in stamps]
-    late = [stamp.sent_ns - stamp.due_ns for stamp in stamps]
-    held = max(driven.latency(tag).p99 or 0 for tag in ("held", "dispatch"))
-    waited = part_without_a_core(driven)
-    return {
-        name: Try(
-            wanted=wanted,
-            truth_ns=quantile(took, wanted),
-            said_ns=getattr(driven.latency(), name),
-            late_ns=quantile(late, wanted),
-            held_ns=held,
-            waited=waited,
-        )
-        for name, wanted in QUANTILES.items()
-    }
-
-
-def part_without_a_core(driven: Driven) -> float:
-    """Of the step; all of it where the kernel does not say."""
-    delays = [sample.generator.run_delay_us for sample in driven.samples]
-    told = [delay for delay in delays if delay is not None]
-    wall = sum(sample.generator.wall_us for sample in driven.samples)
-    return sum(told) / wall if len(told) == len(delays) else 1.0
 
 
 @pytest.mark.slow
@@ -103,21 +28,15 @@ def part_without_a_core(driven: Driven) -> float:
     ids=lambda service: str(service["kind"]),
 )
 def test_quantiles_are_those_of_the_stamps(start: Starter, service: dict[str, Any]) -> None:
-    tries: dict[str, list[Try]] = {name: [] for name in QUANTILES}
-    for seed in range(TRIES):
+    def step(seed: int) -> tuple[Driven, Sequence[Stamp]]:
         server = start({"seed": seed, "service": service})
         # A constant service answers all at once: few users, so that none waits for the rest.
         driven = drive(server, users=6, seconds=2.5)
         assert driven.end.reason == "finished"
         assert driven.end.tally.succeeded == server.status()["answered"]
-        for name, one in tried(driven, server.stamps("execute")).items():
-            tries[name].append(one)
-    verdicts = {name: verdict(of_it) for name, of_it in tries.items()}
-    wrong = [name for name, right in verdicts.items() if right is False]
-    assert not wrong, {name: tries[name] for name in wrong}
-    open_ = [name for name, right in verdicts.items() if right is None]
-    if open_:
-        pytest.skip(f"not evaluated, other processes have the cores: {', '.join(open_)}")
+        return driven, server.stamps("execute")
+
+    judge(step, *QUANTILES)
 
 
 def test_an_engine_that_is_off_is_told_from_a_machine_that_is_busy() -> None:
@@ -181,11 +100,14 @@ def test_answers_in_pieces_are_put_together(start: Starter, pieces: int) -> None
 
 
 def test_a_slow_line_shows_in_the_latency(start: Starter) -> None:
-    server = start({"pieces": {"bytes": 50, "every_us": 2000}})
-    driven = drive(server, users=4, seconds=1)
-    took = [stamp.took_ns for stamp in server.stamps("execute")]
-    assert quantile(took, 0.5) >= 5_900_000
-    assert driven.latency().p50 == pytest.approx(quantile(took, 0.5), rel=0.05)
+    def step(_: int) -> tuple[Driven, Sequence[Stamp]]:
+        server = start({"pieces": {"bytes": 50, "every_us": 2000}})
+        driven = drive(server, users=4, seconds=1)
+        stamps = server.stamps("execute")
+        assert quantile([stamp.took_ns for stamp in stamps], 0.5) >= 5_900_000
+        return driven, stamps
+
+    judge(step, "p50", "p90")
 
 
 def test_a_stall_is_seen_once_by_each_connection(start: Starter) -> None:

@@ -210,6 +210,7 @@ impl Connection {
             let piece = &rest[..pieces.map_or(rest.len(), |pieces| pieces.bytes.min(rest.len()))];
             let is_last = piece.len() == rest.len();
             if is_last {
+                answering.record.due_ns = answering.next_ns;
                 answering.record.sent_ns = core.stamp();
             }
             let sent = match piece {

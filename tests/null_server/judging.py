@@ -1,0 +1,106 @@
+"""Whether the engine's quantiles are those of the server's stamps, on a machine maybe busy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+import pytest
+
+from null_server.driven import Driven
+from null_server.running import Stamp, quantile
+
+TRIES = 5
+"""Steps of which the middle is judged."""
+TRIES_MIN = 3
+QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
+
+
+@dataclass(frozen=True)
+class Try:
+    """One quantile of one step: what it was, what the engine said, and whether that counts."""
+
+    wanted: float
+    truth_ns: int
+    said_ns: int
+    late_ns: int
+    """By how much the server itself left later than its script wanted, at the same quantile."""
+    held_ns: int
+    """How long the generator kept answers and events to itself, at its own 99th percentile."""
+    waited: float
+    """The part of the time in which the generator wanted a core and had none."""
+
+    @property
+    def allowed_ns(self) -> float:
+        """Two percent, or 50 µs where that is less than a machine can hold."""
+        return max(0.02 * self.truth_ns, 50_000)
+
+    @property
+    def counts(self) -> bool:
+        """Whether both ends had the processor when they wanted it.
+
+        The generator cannot see an answer that comes while it waits for a core. About so many
+        answers are off as it waits of the time; to move a quantile takes those that lie beyond it.
+        """
+        starved = self.waited > (1 - self.wanted) / 2
+        return not starved and max(self.late_ns, self.held_ns) <= self.allowed_ns
+
+
+def verdict(tries: Sequence[Try]) -> bool | None:
+    """Whether the engine is right in the middle of the tries that count; `None`: too few do.
+
+    What other processes do to a step only ever adds, and not to most of them: a step that is off
+    for their sake does not move the median, an engine that is off does.
+    """
+    judged = [each for each in tries if each.counts]
+    if len(judged) < TRIES_MIN:
+        return None
+    off = median(each.said_ns - each.truth_ns for each in judged)
+    return abs(off) <= median(each.allowed_ns for each in judged)
+
+
+def tried(driven: Driven, stamps: Sequence[Stamp]) -> dict[str, Try]:
+    """Each quantile by the stamps, and by the engine."""
+    took = [stamp.took_ns for stamp in stamps]
+    late = [stamp.sent_ns - stamp.due_ns for stamp in stamps]
+    held = max(driven.latency(tag).p99 or 0 for tag in ("held", "dispatch"))
+    waited = part_without_a_core(driven)
+    return {
+        name: Try(
+            wanted=wanted,
+            truth_ns=quantile(took, wanted),
+            said_ns=getattr(driven.latency(), name),
+            late_ns=quantile(late, wanted),
+            held_ns=held,
+            waited=waited,
+        )
+        for name, wanted in QUANTILES.items()
+    }
+
+
+def part_without_a_core(driven: Driven) -> float:
+    """Of the step; all of it where the kernel does not say."""
+    delays = [sample.generator.run_delay_us for sample in driven.samples]
+    told = [delay for delay in delays if delay is not None]
+    wall = sum(sample.generator.wall_us for sample in driven.samples)
+    return sum(told) / wall if len(told) == len(delays) else 1.0
+
+
+def judge(step: Callable[[int], tuple[Driven, Sequence[Stamp]]], *names: str) -> None:
+    """Judge these quantiles in the middle of some tries; skip the test where too few of them count.
+
+    `step` carries out the try of that number, and gives what the engine said and the truth.
+    """
+    tries: dict[str, list[Try]] = {name: [] for name in names}
+    for number in range(TRIES):
+        driven, stamps = step(number)
+        one = tried(driven, stamps)
+        for name, of_it in tries.items():
+            of_it.append(one[name])
+    verdicts = {name: verdict(of_it) for name, of_it in tries.items()}
+    wrong = [name for name, right in verdicts.items() if right is False]
+    assert not wrong, {name: tries[name] for name in wrong}
+    open_ = [name for name, right in verdicts.items() if right is None]
+    if open_:
+        pytest.skip(f"not evaluated, other processes have the cores: {', '.join(open_)}")
