@@ -48,16 +48,21 @@ class Try:
 
 
 def verdict(tries: Sequence[Try]) -> bool | None:
-    """Whether the engine is right in the middle of the tries that count; `None`: too few do.
+    """Whether the engine is right in the middle of the tries; `None`: the machine hides it.
 
-    What other processes do to a step only ever adds, and not to most of them: a step that is off
-    for their sake does not move the median, an engine that is off does.
+    To be right needs no excuse. To be wrong, most of the tries must count: what other processes do
+    to a step only ever adds, and an engine that is off is so on an idle machine too.
     """
+    if right(tries):
+        return True
     judged = [each for each in tries if each.counts]
-    if len(judged) < TRIES_MIN:
-        return None
-    off = median(each.said_ns - each.truth_ns for each in judged)
-    return abs(off) <= median(each.allowed_ns for each in judged)
+    return right(judged) if len(judged) >= TRIES_MIN else None
+
+
+def right(tries: Sequence[Try]) -> bool:
+    """Whether the median of what they are off is allowed."""
+    off = median(each.said_ns - each.truth_ns for each in tries)
+    return abs(off) <= median(each.allowed_ns for each in tries)
 
 
 def tried(driven: Driven, stamps: Sequence[Stamp]) -> dict[str, Try]:
@@ -103,4 +108,4 @@ def judge(step: Callable[[int], tuple[Driven, Sequence[Stamp]]], *names: str) ->
     assert not wrong, {name: tries[name] for name in wrong}
     open_ = [name for name, right in verdicts.items() if right is None]
     if open_:
-        pytest.skip(f"not evaluated, other processes have the cores: {', '.join(open_)}")
+        pytest.skip(f"not evaluated, this machine wakes too late: {', '.join(open_)}")

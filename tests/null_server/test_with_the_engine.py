@@ -46,13 +46,14 @@ def test_an_engine_that_is_off_is_told_from_a_machine_that_is_busy() -> None:
         return [Try(0.9, truth, truth + each * 1000, *rest) for each in off_us]
 
     assert verdict(steps(10, 20, 190, 9000, 9000)) is True
+    assert verdict(steps(0, 0, 0, late_us=9000, waited=1.0)) is True, "right is right"
     assert verdict(steps(10, 20, 210, 220, 230)) is False
     assert verdict(steps(-210, -210, -210)) is False, "too early is as wrong"
-    assert verdict(steps(0, 0)) is None
-    assert verdict(steps(0, 0, 0, late_us=201)) is None
-    assert verdict(steps(0, 0, 0, held_us=201)) is None
-    assert verdict(steps(0, 0, 0, waited=0.06)) is None
-    assert verdict(steps(0, 0, 0, waited=0.04)) is True
+    assert verdict(steps(300, 300)) is None
+    assert verdict(steps(300, 300, 300, late_us=201)) is None
+    assert verdict(steps(300, 300, 300, held_us=201)) is None
+    assert verdict(steps(300, 300, 300, waited=0.06)) is None
+    assert verdict(steps(300, 300, 300, waited=0.04)) is False
 
 
 @pytest.mark.parametrize("users", [1, 64, 1000])
