@@ -31,7 +31,7 @@ OF_FLOOR = Ratio(
     cost,
     at_most([ENGINE], {8: 1.4, 64: 1.25, 512: 1.25, 4000: 1.25}),
 )
-# Stricter than what issue 2 asks for: 0.50 at 64 users, 0.33 at 512.
+# The first goals were 0.50 at 64 users and 0.33 at 512.
 OF_SYSBENCH = Ratio(
     "of sysbench's",
     SYSBENCH,

@@ -11,6 +11,7 @@ use crate::open_loop::OpenLoop;
 use crate::plan::Plan;
 use crate::ramp::Ramp;
 use crate::record::{End, EndReason, Record};
+use crate::scheduling::give_way;
 use crate::shard::Shard;
 use crate::ticks::Ticks;
 use crate::user::User;
@@ -184,6 +185,8 @@ fn spawn_shard(
 ) -> std::io::Result<JoinHandle<()>> {
     std::thread::Builder::new().name(format!("shard-{index}")).spawn(move || {
         let say = |message| drop(messages.send(ShardMessage { shard: index, message }));
+        // Where the system does not let it, the loop only costs more.
+        drop(give_way());
         match catch_unwind(AssertUnwindSafe(|| shard.run())) {
             Ok(Ok(())) => {}
             Ok(Err(error)) => say(Message::Failed(os_failure(&error))),

@@ -27,6 +27,7 @@ mod poller;
 mod ramp;
 pub mod record;
 mod run_queue;
+mod scheduling;
 mod shard;
 mod ticks;
 mod timers;
