@@ -98,7 +98,7 @@ def _arguments() -> argparse.Namespace:
         "--seconds",
         type=_seconds,
         metavar="SHORT,LONG",
-        help="of a short and a long run; 10,30, or 1,3 with --quick",
+        help="of a short and a long run; 5,15, or 1,3 with --quick",
     )
     parser.add_argument(
         "--users", type=_users, metavar="N,N", help="only these levels of client-cpu and tls"
@@ -112,7 +112,7 @@ def _arguments() -> argparse.Namespace:
     if asked.pairs < 1:
         parser.error("--pairs takes 1 and above")
     if asked.seconds is None:
-        asked.seconds = (1.0, 3.0) if asked.quick else (10.0, 30.0)
+        asked.seconds = (1.0, 3.0) if asked.quick else (5.0, 15.0)
     return asked
 
 
