@@ -242,6 +242,19 @@ def merge_hlog(lines: Iterable[str]) -> dict[str, LatencyNs]:
     return TypeAdapter(dict[str, LatencyNs]).validate_json(merged)
 
 
+def hlog_counts(lines: Iterable[str]) -> dict[str, list[tuple[int, int]]]:
+    """By tag, each value in nanoseconds and how often it came, in rising order.
+
+    Raises:
+        EngineError: a line is not one of an interval log.
+    """
+    try:
+        counts = _native().hlog_counts(list(lines))
+    except ValueError as error:
+        raise EngineError(f"latency.hlog: {error}") from error
+    return TypeAdapter(dict[str, list[tuple[int, int]]]).validate_json(counts)
+
+
 def hlog_header(start_unix_s: float) -> str:
     """The head of an interval log."""
     return _native().hlog_header(start_unix_s)
@@ -271,5 +284,6 @@ class _EngineModule(Protocol):
     def check_plan(self, plan: str) -> None: ...
     def workloads(self) -> str: ...
     def merge_hlog(self, lines: list[str]) -> str: ...
+    def hlog_counts(self, lines: list[str]) -> str: ...
     def hlog_header(self, start_unix_s: float) -> str: ...
     def build_info(self) -> str: ...

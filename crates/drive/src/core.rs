@@ -6,7 +6,7 @@ use crate::coordinator::{Message, ShardMessage};
 use crate::error::Failure;
 use crate::meter::Meter;
 use crate::open_loop::{Admitted, OpenLoop};
-use crate::plan::{ConnectPlan, OnError, Protocol};
+use crate::plan::{ConnectPlan, OnError, Protocol, RestartOn};
 use crate::poller::Poller;
 use crate::ramp::Ramp;
 use crate::record::Connected;
@@ -16,8 +16,8 @@ use loadstone_measure::Nanos;
 use loadstone_workload::{Catalogue, Params};
 use std::sync::Arc;
 
-/// Events in flight when the window ends are finished, but not for longer than this.
-const LONGEST_DRAIN: Nanos = Nanos::from_millis(5_000);
+/// Events in flight when the step is asked to stop are finished, but not for longer than this.
+const STOPPED_DRAIN: Nanos = Nanos::from_millis(5_000);
 
 /// What is the same for all shards of a step.
 #[derive(Debug)]
@@ -27,11 +27,21 @@ pub(crate) struct Settings {
     pub(crate) catalogue: Arc<Catalogue>,
     pub(crate) protocol: Protocol,
     pub(crate) on_error: OnError,
+    pub(crate) restart_on: RestartOn,
+    /// How long what is in flight at the window's end may take.
+    pub(crate) longest_drain: Nanos,
     pub(crate) connect: ConnectPlan,
     /// When the window begins, since the load began.
     pub(crate) window_begins: Nanos,
     /// How long a user of a closed loop thinks between two events.
     pub(crate) think: Nanos,
+}
+
+impl Settings {
+    /// Whether this error begins the event anew.
+    pub(crate) fn restarts(&self, errno: u16) -> bool {
+        self.on_error == OnError::Restart && self.restart_on.has(errno)
+    }
 }
 
 /// Where a shard is.
@@ -191,8 +201,15 @@ impl Core {
         self.send(Message::Interval(Box::new(interval)));
         self.meter.drain();
         self.next_cut = Nanos::MAX;
-        self.stage = Stage::Draining { until: now + LONGEST_DRAIN };
+        self.stage = Stage::Draining { until: now + self.settings.longest_drain };
         self.give_up_waiting();
+    }
+
+    /// Somebody wants the step to end: what is in flight has little time left.
+    pub(crate) fn hurry(&mut self, now: Nanos) {
+        if let Stage::Draining { until } = &mut self.stage {
+            *until = (*until).min(now + STOPPED_DRAIN);
+        }
     }
 
     /// The shard's last word.

@@ -16,7 +16,7 @@ use crate::shard::Shard;
 use crate::ticks::Ticks;
 use crate::user::User;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
-use loadstone_measure::Tally;
+use loadstone_measure::{Nanos, Tally};
 use loadstone_workload::Workload;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -112,6 +112,8 @@ fn try_run_step(
         catalogue: workload.catalogue(),
         protocol: plan.protocol,
         on_error: plan.on_error,
+        restart_on: plan.restart_on.clone(),
+        longest_drain: Nanos::from_seconds(plan.drain_s),
         connect: plan.connect.clone(),
         window_begins: plan.stop.window_begins(),
         think: plan.arrival.think(),
@@ -165,11 +167,20 @@ fn make_core(
     messages: Sender<ShardMessage>,
 ) -> std::io::Result<Core> {
     let parts = Parts {
-        meter: Meter::new(Ticks::new(&plan.stop), plan.targets.len()),
+        meter: make_meter(plan, shard),
         ramp: Ramp::new(settings.control.clone()),
         open: open_loop(plan, shard as u64),
     };
     Core::new(settings, parts, shard, messages)
+}
+
+fn make_meter(plan: &Plan, shard: usize) -> Meter {
+    let meter = Meter::new(Ticks::new(&plan.stop), plan.targets.len());
+    if !plan.per_user {
+        return meter;
+    }
+    let users = (shard..plan.concurrency as usize).step_by(plan.shards as usize);
+    meter.with_users(users.count())
 }
 
 fn open_loop(plan: &Plan, shard: u64) -> Option<OpenLoop> {

@@ -2,7 +2,8 @@
 
 use crate::meter::{Connectivity, Interval, Latencies};
 use crate::record::{
-    Counts, EventLatency, FirstError, Generator, PhaseName, Sample, Seconds, TargetCounts,
+    Counts, EventLatency, FirstError, Generator, NumberedUser, PhaseName, Sample, Seconds,
+    TargetCounts, UserCounts,
 };
 use loadstone_measure::{Latency, Nanos, Tally, hlog};
 use std::collections::BTreeMap;
@@ -45,9 +46,11 @@ impl Merge {
 
     pub(crate) fn into_sample(self, tag: &str, tally: Tally, shards: usize) -> Sample {
         let mut sum = Sum::default();
-        for (_, part) in self.parts {
+        for (shard, mut part) in self.parts {
+            sum.add_users(shard, shards, &std::mem::take(&mut part.users));
             sum.add(part);
         }
+        sum.per_user.sort_unstable_by_key(|NumberedUser(number, _)| *number);
         sum.into_sample(tag, tally, shards)
     }
 }
@@ -63,10 +66,21 @@ struct Sum {
     errors: BTreeMap<u16, u64>,
     connect_failures: BTreeMap<u16, u64>,
     targets: Vec<TargetCounts>,
+    per_user: Vec<NumberedUser>,
     latencies: Latencies<Latency>,
 }
 
 impl Sum {
+    /// Users are dealt out to the shards in turn.
+    fn add_users(&mut self, shard: usize, shards: usize, users: &[UserCounts]) {
+        let numbered = users
+            .iter()
+            .enumerate()
+            .filter(|(_, user)| user.events > 0)
+            .map(|(place, user)| NumberedUser((place * shards + shard) as u64, *user));
+        self.per_user.extend(numbered);
+    }
+
     fn add(&mut self, part: Interval) {
         self.phase.get_or_insert(part.phase);
         self.from = Some(self.from.map_or(part.from, |from| from.min(part.from)));
@@ -99,6 +113,7 @@ impl Sum {
             connect_failures: self.connect_failures,
             users: 0,
             targets: self.targets,
+            per_user: self.per_user,
             latency_ns: EventLatency {
                 response: self.latencies.response.summary(),
                 service: self.latencies.service.summary(),

@@ -2,7 +2,7 @@
 
 use crate::clock::thread_cpu;
 use crate::endpoint::Endpoint;
-use crate::record::{Counts, FirstError, PhaseName, TargetCounts};
+use crate::record::{Counts, FirstError, PhaseName, TargetCounts, UserCounts};
 use crate::run_queue::RunQueue;
 use crate::ticks::Ticks;
 use loadstone_measure::{Latency, LatencyRecorder, Nanos, Tally};
@@ -72,6 +72,8 @@ pub(crate) struct Interval {
     pub(crate) errors: BTreeMap<u16, u64>,
     pub(crate) connect_failures: BTreeMap<u16, u64>,
     pub(crate) targets: Vec<TargetCounts>,
+    /// Of each user by its place in the shard; none where nobody asked.
+    pub(crate) users: Vec<UserCounts>,
     pub(crate) latencies: Latencies<Latency>,
     pub(crate) first_errors: Vec<FirstError>,
     pub(crate) connectivity: Vec<Connectivity>,
@@ -86,6 +88,7 @@ pub(crate) struct Meter {
     pub(crate) counts: Counts,
     ticks: Ticks,
     targets: Vec<TargetCounts>,
+    users: Vec<UserCounts>,
     errors: BTreeMap<u16, u64>,
     connect_failures: BTreeMap<u16, u64>,
     /// Those of them that the record of the connected users has.
@@ -114,6 +117,7 @@ impl Meter {
             counts: Counts::default(),
             ticks,
             targets: vec![TargetCounts::default(); targets],
+            users: Vec::new(),
             errors: BTreeMap::new(),
             connect_failures: BTreeMap::new(),
             told_connect_failures: BTreeMap::new(),
@@ -128,6 +132,12 @@ impl Meter {
             cpu_before: Nanos(0),
             run_queue: RunQueue::default(),
         }
+    }
+
+    /// The same, and each of so many users is counted apart.
+    pub(crate) fn with_users(mut self, users: usize) -> Self {
+        self.users = vec![UserCounts::default(); users];
+        self
     }
 
     /// The load begins: what connecting took was said before. A failure since then was not.
@@ -207,6 +217,13 @@ impl Meter {
             self.latencies.service.record(service);
         }
         self.target(target).events += 1;
+    }
+
+    /// A user has seen an event through; nothing where users are not counted apart.
+    pub(crate) fn of_user(&mut self, index: u32, response: Nanos) {
+        if let Some(user) = self.users.get_mut(index as usize) {
+            user.add_event(response);
+        }
     }
 
     /// An answer that had come was looked at so much later: others were before it.
@@ -304,6 +321,7 @@ impl Meter {
             errors: std::mem::take(&mut self.errors),
             connect_failures: std::mem::take(&mut self.connect_failures),
             targets: self.targets.clone(),
+            users: self.users.clone(),
             latencies: self.take_latencies(),
             first_errors: std::mem::take(&mut self.first_errors),
             connectivity: std::mem::take(&mut self.connectivity),
@@ -311,6 +329,7 @@ impl Meter {
             run_delay: self.run_queue.take_delay(),
         };
         self.cpu_before = cpu;
+        self.users.fill(UserCounts::default());
         for target in &mut self.targets {
             *target = TargetCounts { users: target.users, ..TargetCounts::default() };
         }
@@ -383,6 +402,23 @@ mod tests {
         meter.user_missing(Nanos::ZERO);
         let down: Vec<u64> = meter.cut(Nanos(1)).connectivity.iter().map(|c| c.down).collect();
         assert_eq!(down, [1, 2]);
+    }
+
+    #[test]
+    fn users_are_counted_apart_only_where_somebody_asked() {
+        let mut meter = meter();
+        meter.of_user(1, Nanos(5));
+        assert!(meter.cut(Nanos(1)).users.is_empty());
+        let mut meter = self::meter().with_users(2);
+        for response in [5, 3] {
+            meter.of_user(1, Nanos(response));
+        }
+        let users = meter.cut(Nanos(1)).users;
+        assert_eq!(users[0], UserCounts::default());
+        let expected =
+            UserCounts { events: 2, busy: Nanos(8), least: Nanos(3), greatest: Nanos(5) };
+        assert_eq!(users[1], expected);
+        assert_eq!(meter.cut(Nanos(2)).users[1], UserCounts::default());
     }
 
     #[test]

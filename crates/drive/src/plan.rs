@@ -33,12 +33,25 @@ pub struct Plan {
     pub session: SessionPlan,
     /// What an error of the server means.
     pub on_error: OnError,
+    /// Which errors begin the event anew, where `on_error` is `restart`.
+    #[serde(default)]
+    pub restart_on: RestartOn,
     /// How many event loops share the virtual users.
     pub shards: u32,
     /// The same seed gives each virtual user the same keys.
     pub seed: u64,
     /// What the step's lines in the latency log begin with.
     pub tag: String,
+    /// How long events that are in flight when the window ends may take to finish, in seconds.
+    #[serde(default = "default_drain_s")]
+    pub drain_s: f64,
+    /// Whether the samples tell what each virtual user did.
+    #[serde(default)]
+    pub per_user: bool,
+}
+
+fn default_drain_s() -> f64 {
+    5.0
 }
 
 /// A database under test.
@@ -223,24 +236,44 @@ fn login_collation(charset: &str) -> Option<u8> {
     CHARSETS.iter().find(|(name, _)| name.eq_ignore_ascii_case(charset)).map(|(_, id)| *id)
 }
 
+/// The errors after which an event begins anew.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RestartOn {
+    /// Any.
+    All,
+    /// Those of these numbers.
+    #[serde(untagged)]
+    These(Vec<u16>),
+}
+
+impl Default for RestartOn {
+    /// Deadlock, lock wait timeout, record has changed since it was last read.
+    fn default() -> Self {
+        Self::These(vec![1213, 1205, 1020])
+    }
+}
+
+impl RestartOn {
+    /// Whether this error is one of them.
+    pub fn has(&self, errno: u16) -> bool {
+        match self {
+            Self::All => true,
+            Self::These(numbers) => numbers.contains(&errno),
+        }
+    }
+}
+
 /// What an error packet means for the event it came in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnError {
-    /// Deadlock, lock wait timeout and changed record begin the event anew; others end the step.
+    /// The errors of the plan's `restart_on` begin the event anew; others end the step.
     Restart,
     /// Every error is counted, and the next event begins.
     Continue,
     /// Every error ends the step.
     Stop,
-}
-
-impl OnError {
-    /// Whether this error begins the event anew: 1213 deadlock, 1205 lock wait timeout,
-    /// 1020 record has changed since it was last read.
-    pub fn restarts(self, errno: u16) -> bool {
-        self == Self::Restart && matches!(errno, 1213 | 1205 | 1020)
-    }
 }
 
 impl Plan {
@@ -280,6 +313,9 @@ impl Plan {
         check_connect(&self.connect)?;
         self.arrival.check().map_err(|error| PlanError::new(error.to_string()))?;
         self.stop.check().map_err(|error| PlanError::new(error.to_string()))?;
+        if !(0.0..=StopRule::LONGEST_S).contains(&self.drain_s) {
+            return refuse("drain_s: 0 to a year");
+        }
         self.shards = self.shards.min(self.concurrency);
         self.session.check()?;
         self.build_workload().map(drop)
@@ -302,6 +338,15 @@ pub(crate) fn check_connect(connect: &ConnectPlan) -> Result<(), PlanError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_that_restart_are_a_list_or_all() {
+        let read = |text| serde_json::from_str::<RestartOn>(text);
+        assert_eq!(read("[1062]").unwrap(), RestartOn::These(vec![1062]));
+        assert!(read("\"all\"").unwrap().has(1146));
+        assert!(read("\"some\"").is_err() && read("[70000]").is_err());
+        assert!(RestartOn::default().has(1213) && !RestartOn::default().has(1062));
+    }
 
     #[test]
     fn pauses_double_up_to_a_second_and_are_never_nothing() {

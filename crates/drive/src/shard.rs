@@ -106,6 +106,9 @@ impl Shard {
             Stage::Loading if stop || self.is_exhausted() => self.core.drain(now),
             Stage::Loading | Stage::Draining { .. } | Stage::Over => {}
         }
+        if stop {
+            self.core.hurry(now);
+        }
         // Looked at last: no socket becomes ready for a drain that begins with nothing in flight.
         if let Stage::Draining { until } = self.core.stage
             && (self.core.busy == 0 || now >= until)

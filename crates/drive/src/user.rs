@@ -310,7 +310,7 @@ impl User {
         });
         let roll_back = self.machine.in_transaction() && error.errno != DEADLOCK;
         self.machine.abandon();
-        let restart = core.settings.on_error.restarts(error.errno);
+        let restart = core.settings.restarts(error.errno);
         if restart {
             core.meter.counts.restarts += 1;
         } else {
@@ -352,6 +352,7 @@ impl User {
         let Activity::Busy(event) = &self.activity else { return };
         let empty = event.statements == 0;
         core.meter.event_succeeded(self.endpoint.index, now - event.due, now - event.began);
+        core.meter.of_user(self.index, now - event.due);
         core.busy -= 1;
         self.proven = true;
         if empty {

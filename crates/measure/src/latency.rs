@@ -127,6 +127,22 @@ impl Latency {
         Some(Nanos(edge.clamp(self.min_ns, self.max_ns)))
     }
 
+    /// How often each value came, in rising order and to three digits (upper edges, as in
+    /// [`Latency::quantile`]). Values above the range stand as the greatest.
+    #[must_use]
+    pub fn counts(&self) -> Vec<(Nanos, u64)> {
+        let bounded = |edge: u64| Nanos(edge.clamp(self.min_ns, self.max_ns));
+        let mut counts: Vec<_> = self
+            .histogram
+            .iter_recorded()
+            .map(|bucket| (bounded(bucket.value_iterated_to()), bucket.count_at_value()))
+            .collect();
+        if self.above_range > 0 {
+            counts.push((Nanos(self.max_ns), self.above_range));
+        }
+        counts
+    }
+
     /// The figures people quote.
     #[must_use]
     pub fn summary(&self) -> LatencySummary {

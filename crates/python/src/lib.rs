@@ -8,7 +8,7 @@ mod sessions;
 use errors::PlanError;
 use loadstone_drive::Plan;
 use loadstone_drive::load::LoadPlan;
-use loadstone_measure::hlog;
+use loadstone_measure::{Latency, hlog};
 use null_server::NullServer;
 use pyo3::prelude::*;
 use serde::Serialize;
@@ -78,6 +78,20 @@ fn merge_hlog(py: Python<'_>, lines: Vec<String>) -> PyResult<String> {
     })
 }
 
+/// Each value and how often it came, of the lines of an interval log, merged by tag, as JSON.
+#[pyfunction]
+fn hlog_counts(py: Python<'_>, lines: Vec<String>) -> PyResult<String> {
+    py.detach(|| {
+        let merged = hlog::merge(lines.iter().map(String::as_str)).map_err(errors::hlog)?;
+        let counts = |latency: &Latency| -> Vec<(u64, u64)> {
+            latency.counts().into_iter().map(|(value, count)| (value.0, count)).collect()
+        };
+        let counts: BTreeMap<_, _> =
+            merged.iter().map(|(tag, latency)| (tag, counts(latency))).collect();
+        to_json(&counts)
+    })
+}
+
 /// The head of an interval log whose times count from `start_unix_s`.
 #[pyfunction]
 fn hlog_header(start_unix_s: f64) -> String {
@@ -102,5 +116,6 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(load, module)?)?;
     module.add_function(wrap_pyfunction!(start_null_server, module)?)?;
     module.add_function(wrap_pyfunction!(merge_hlog, module)?)?;
+    module.add_function(wrap_pyfunction!(hlog_counts, module)?)?;
     module.add_function(wrap_pyfunction!(hlog_header, module)?)
 }

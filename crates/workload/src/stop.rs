@@ -42,7 +42,7 @@ pub enum Phase {
 
 impl StopRule {
     /// The longest time a step can be told to go on: a year.
-    const LONGEST_S: f64 = 366.0 * 86_400.0;
+    pub const LONGEST_S: f64 = 366.0 * 86_400.0;
 
     /// Whether it can be carried out.
     ///

@@ -16,14 +16,8 @@ _INTERRUPTED = 130
 
 def main() -> None:
     """The program `loadstone`."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _leave)
-    _open_what_is_closed()
+    _begin()
     arguments = sys.argv[1:]
-    if any("://" in argument or "password" in argument for argument in arguments):
-        from loadstone.target.hide import hide_passwords
-
-        hide_passwords()
     if arguments in (["--version"], ["-V"]):
         from loadstone import __version__
 
@@ -31,6 +25,27 @@ def main() -> None:
         with contextlib.suppress(OSError):
             print(f"loadstone {__version__}", flush=True)
             sys.exit(0)
+    _end(arguments)
+
+
+def sysbench() -> None:
+    """The program `loadstone-sysbench`, which may be linked as `sysbench`."""
+    _begin()
+    _end(["sysbench", *sys.argv[1:]])
+
+
+def _begin() -> None:
+    """What comes before anything is imported."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _leave)
+    _open_what_is_closed()
+    if any("://" in argument or "password" in argument for argument in sys.argv[1:]):
+        from loadstone.target.hide import hide_passwords
+
+        hide_passwords()
+
+
+def _end(arguments: list[str]) -> None:
     from loadstone.cli.errors import exit_code_of
 
     sys.exit(exit_code_of(arguments))

@@ -16,6 +16,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "runs": ("runs", "runs", "List, show and export what was run."),
     "calibrate": ("calibrate", "calibrate", "What this machine's generator can do at most."),
     "sandbox": ("sandbox", "sandbox", "Start and stop throwaway servers."),
+    "sysbench": ("sysbench", "sysbench", "Be sysbench: its command lines, its output."),
     "null-server": ("null_server", "null_server", "A server without a database, to try load on."),
 }
 """Name of the command, its module, its function, its line in the help."""

@@ -22,11 +22,14 @@ def follow(
     job: Job[Record],
     take: Callable[[Record], bool],
     interrupts: Interrupts,
+    on_silence: Callable[[], None] | None = None,
 ) -> bool:
     """Hand each record to `take` until it says that this was the last one.
 
+    `on_silence` is called whenever no record came for a moment; it may raise, as `take` may.
+
     Returns whether there was a last one: not so when a second Ctrl-C cut the wait short. Whatever
-    `take` raises is raised again after the job was told to stop.
+    they raise is raised again after the job was told to stop.
 
     Raises:
         EngineError: the job was asked to stop and did not, or ended without saying so.
@@ -44,6 +47,8 @@ def follow(
             record = job.next(POLL_S)
             if record is not None and take(record):
                 return True
+            if record is None and on_silence:
+                on_silence()
             silent = silent + 1 if record is None and time.monotonic() - began < POLL_S / 2 else 0
             if silent:
                 _wait_for_one_that_is_gone(silent)

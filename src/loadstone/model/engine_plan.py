@@ -54,16 +54,26 @@ def step_document(plan: Plan, step: Step, endpoints: Sequence[Endpoint]) -> str:
         "protocol": drive.protocol,
         "concurrency": step.concurrency,
         "arrival": _arrival(drive.arrival, step),
-        "stop": {"kind": "time", "warmup_s": plan.warmup_s, "duration_s": plan.duration_s},
+        "stop": _stop(plan),
         "connect": drive.connect.model_dump(mode="json"),
         "session": drive.session.model_dump(mode="json"),
         "on_error": drive.on_error,
+        "restart_on": drive.restart_on,
+        "drain_s": drive.drain_s,
+        "per_user": drive.per_user,
         "shards": drive.shards_for(step.concurrency),
         # Each step draws other keys: the second of two oltp_delete steps would find no row left.
         "seed": (drive.seed + step.number - 1) % 2**63,
         "tag": step.tag,
     }
     return json.dumps(document)
+
+
+def _stop(plan: Plan) -> dict[str, Any]:
+    times = {"warmup_s": plan.warmup_s, "duration_s": plan.duration_s}
+    if plan.events is None:
+        return {"kind": "time"} | times
+    return {"kind": "events", "events": plan.events} | times
 
 
 def _arrival(arrival: Arrival, step: Step) -> dict[str, Any]:

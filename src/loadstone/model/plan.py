@@ -134,6 +134,10 @@ class Session(Frozen):
     charset: str = "utf8mb4"
 
 
+# Deadlock, lock wait timeout, record has changed since it was last read.
+RESTART_ON = (1213, 1205, 1020)
+
+
 class Drive(Frozen):
     """How the load is driven, the same for all steps."""
 
@@ -142,6 +146,15 @@ class Drive(Frozen):
     connect: ConnectPolicy = ConnectPolicy()
     session: Session = Session()
     on_error: Literal["restart", "continue", "stop"] = "restart"
+    restart_on: Literal["all"] | tuple[Annotated[int, Field(ge=0, le=65535)], ...] = RESTART_ON
+    """The errors that begin an event anew, where `on_error` is `restart`."""
+
+    drain_s: NonNegativeFloat = 5.0
+    """How long events in flight at the window's end may take."""
+
+    per_user: bool = False
+    """Samples tell what each virtual user did."""
+
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     shards: Annotated[int, Field(ge=1, le=1024)] = 1
     """At most so many event loops, a thread each."""
@@ -172,6 +185,9 @@ class Plan(Frozen):
     rates: tuple[Rate, ...] = ()
     """Open loop: the rates to try with each number of users. None in a closed loop."""
     duration_s: PositiveFloat = 30.0
+    events: PositiveInt | None = None
+    """At most so many begin in the window; `None`: as many as there is time for."""
+
     warmup: Warmup = WarmupSeconds()
     repeats: PositiveInt = 1
     drive: Drive = Drive()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field, TypeAdapter
 
@@ -66,6 +66,16 @@ class TargetCounts(Frozen):
     users: int = 0
 
 
+class UserCounts(NamedTuple):
+    """Events that one virtual user saw through in an interval; nanoseconds of response time."""
+
+    user: int
+    events: int
+    busy_ns: int
+    min_ns: int
+    max_ns: int
+
+
 class LatencyNs(Frozen):
     """Quantiles of one histogram; all but `count` are empty when nothing was recorded."""
 
@@ -125,6 +135,7 @@ class Sample(Frozen):
     connect_failures: dict[str, int] = {}
     users: int
     targets: tuple[TargetCounts, ...] = ()
+    per_user: tuple[UserCounts, ...] = ()
     latency_ns: Latencies = Latencies()
     generator: GeneratorUse
     hlog: tuple[str, ...] = ()

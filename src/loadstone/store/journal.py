@@ -49,7 +49,7 @@ class StepBegin(Frozen):
 
 
 class EngineEntry(Frozen):
-    """A record of the engine; its hlog lines are in latency.hlog and not here."""
+    """A record of the engine; its hlog lines are in latency.hlog, and it has no rows of users."""
 
     kind: Literal["engine"] = "engine"
     at_s: float
@@ -135,7 +135,7 @@ class AppendOnly:
 
 def to_line(entry: Entry) -> bytes:
     """The entry as it stands in the journal."""
-    text = entry.model_dump_json(exclude={"record": {"hlog"}})
+    text = entry.model_dump_json(exclude={"record": {"hlog", "per_user"}})
     return text.encode() + b"\n"
 
 

@@ -187,12 +187,8 @@ def _located(target: Target, options: dict[str, str], around: Surroundings) -> T
     """`localhost` without a port means the unix socket; anything else is TCP."""
     if target.socket is not None or target.host != "localhost" or target.port is not None:
         return target
-    named = (
-        options.get("socket")
-        or around.environment.get("MYSQL_UNIX_PORT")
-        or next(filter(None, map(_socket_in, around.system_option_files)), None)
-    )
-    places = [Path(named)] if named else list(around.sockets)
+    named = options.get("socket")
+    places = (Path(named),) if named else local_sockets(around)
     for place in places:
         if place.is_socket():
             return target.model_copy(update={"socket": place})
@@ -203,6 +199,14 @@ def _located(target: Target, options: dict[str, str], around: Surroundings) -> T
         "127.0.0.1 means TCP; another socket: mysql://user@localhost/schema?socket=PATH",
         2002,
     )
+
+
+def local_sockets(around: Surroundings) -> tuple[Path, ...]:
+    """Where the socket of `localhost` may be: as this machine says, or the usual places."""
+    named = around.environment.get("MYSQL_UNIX_PORT") or next(
+        filter(None, map(_socket_in, around.system_option_files)), None
+    )
+    return (Path(named),) if named else around.sockets
 
 
 def _socket_in(path: Path) -> str | None:

@@ -1,0 +1,22 @@
+"""`loadstone sysbench …`: the command line of another program, handed on as it is."""
+
+from __future__ import annotations
+
+import click
+
+
+class Verbatim(click.Command):
+    """A command whose words, `--help` too, are nobody's business here."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take all words as they are."""
+        ctx.params["words"] = tuple(args)
+        return []
+
+
+@click.command(cls=Verbatim, add_help_option=False)
+def sysbench(words: tuple[str, ...]) -> int:
+    """Be sysbench: its command lines, its output (docs/sysbench.md)."""
+    from loadstone.sysbench.program import main
+
+    return main(words)

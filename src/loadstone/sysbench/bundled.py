@@ -1,0 +1,93 @@
+"""The tests that sysbench brings along, and the workloads that serve them here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from loadstone.sysbench.options import LEGACY, OLTP, RANDOM_POINTS, RANDOM_RANGES, Option
+
+Layout = Literal["sbtest", "bulk"]
+
+HOST_TESTS = ("fileio", "cpu", "memory", "threads", "mutex")
+
+_OLTP_COMMANDS = ("prepare", "prewarm", "run", "cleanup", "help")
+_SAME_COMMAND = {"warmup": "prewarm"}
+_BULK_COMMANDS = ("prepare", "run", "cleanup")
+
+
+@dataclass(frozen=True)
+class Bundled:
+    """A test that a built-in workload serves."""
+
+    name: str
+    workload: str
+    options: tuple[Option, ...] = OLTP
+    commands: tuple[str, ...] = _OLTP_COMMANDS
+    layout: Layout = "sbtest"
+    legacy: bool = False
+    """One of 0.5: it also takes the options of that time."""
+
+    def known_options(self) -> dict[str, Option]:
+        """Its own options by key, in the order of the help."""
+        listed = sorted(self.options, key=lambda option: option.name)
+        return {option.key: option for option in listed}
+
+
+def _of_1_0(name: str, more: tuple[Option, ...] = ()) -> Bundled:
+    return Bundled(name, name, OLTP + more)
+
+
+_OLTP_NAMES = (
+    "oltp_read_write",
+    "oltp_read_only",
+    "oltp_write_only",
+    "oltp_point_select",
+    "oltp_insert",
+    "oltp_delete",
+    "oltp_update_index",
+    "oltp_update_non_index",
+)
+
+_OF_1_0 = {
+    **{name: _of_1_0(name) for name in _OLTP_NAMES},
+    "select_random_points": _of_1_0("select_random_points", RANDOM_POINTS),
+    "select_random_ranges": _of_1_0("select_random_ranges", RANDOM_RANGES),
+    "bulk_insert": Bundled("bulk_insert", "bulk_insert", (), _BULK_COMMANDS, "bulk"),
+}
+
+_OF_0_5 = {
+    "oltp": "oltp_read_write",
+    "oltp_simple": "oltp_point_select",
+    "select": "oltp_point_select",
+    "update_index": "oltp_update_index",
+    "update_non_index": "oltp_update_non_index",
+    "insert": "oltp_insert",
+    "delete": "oltp_delete",
+    "parallel_prepare": "oltp_read_write",
+}
+PARALLEL_PREPARE = "parallel_prepare"
+
+
+def find_bundled(word: str) -> Bundled | None:
+    """The bundled test that a name, or the path of a script that is not there, means."""
+    if word in _OF_1_0:
+        return _OF_1_0[word]
+    stem = Path(word).name.removesuffix(".lua")
+    if stem in _OF_1_0:
+        return _OF_1_0[stem]
+    if stem in _OF_0_5:
+        return Bundled(stem, _OF_0_5[stem], OLTP + LEGACY, legacy=True)
+    return None
+
+
+def is_own_name(word: str) -> bool:
+    """Whether sysbench 1.0 itself has a test of just this name."""
+    return word in _OF_1_0
+
+
+def command_of(test: Bundled, word: str) -> str | None:
+    """The command as this test calls it; 1.1 knows `prewarm` as `warmup` too."""
+    command = _SAME_COMMAND.get(word, word)
+    return command if command in test.commands else None

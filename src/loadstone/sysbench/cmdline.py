@@ -1,0 +1,136 @@
+"""Takes a command line apart: options, the test, the command. Nothing is judged but the numbers."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from loadstone.sysbench import values
+from loadstone.sysbench.errors import Refused
+from loadstone.sysbench.options import OURS, Kind, Option, for_all_tests, key_of
+
+# Ours may also be written `--compat 1.1`; sysbench's own options never are.
+_VALUE_MAY_FOLLOW = tuple(option.key for option in OURS if option.kind is not Kind.BOOL)
+
+
+@dataclass(frozen=True)
+class Given:
+    """An option as it was given: the word, and the text behind `=` if there is any."""
+
+    word: str
+    key: str
+    text: str | None
+
+
+@dataclass
+class CommandLine:
+    """A command line, taken apart."""
+
+    test: str | None = None
+    command: str | None = None
+    given: dict[str, Given] = field(default_factory=dict)
+    """Options that all tests have; the last of each name counts."""
+    of_test: list[Given] = field(default_factory=list)
+    """Options that only the test may know."""
+    unknown_in_file: list[str] = field(default_factory=list)
+    test_option: bool = False
+    """The test was named with `--test`, as 0.5 did."""
+
+    def text(self, key: str) -> str | None:
+        """What was given behind `=`; an empty text where nothing was."""
+        return (self.given[key].text or "") if key in self.given else None
+
+
+def parse(words: Sequence[str]) -> CommandLine:
+    """Take the words apart.
+
+    Raises:
+        Refused: a number is none, or there is a word too many.
+    """
+    known = for_all_tests()
+    line = CommandLine()
+    bare: list[str] = []
+    for word in _joined(words):
+        if not word.startswith("--"):
+            bare.append(word)
+            continue
+        given = _given(word)
+        if given.key == "test":
+            _take_test(line, given)
+        elif given.key == "config_file" and given.text:
+            _take_file(line, Path(given.text), known)
+        else:
+            _take(line, given, known)
+    _take_bare(line, bare)
+    return line
+
+
+def _joined(words: Sequence[str]) -> Iterable[str]:
+    """`--compat 1.1` as `--compat=1.1`."""
+    rest = iter(words)
+    for word in rest:
+        if word.startswith("--") and key_of(word[2:]) in _VALUE_MAY_FOLLOW:
+            following = next(rest, None)
+            if following is None:
+                raise Refused(f"{word} needs a value")
+            yield f"{word}={following}"
+        else:
+            yield word
+
+
+def _given(word: str) -> Given:
+    name, equals, text = word[2:].partition("=")
+    return Given(word, key_of(name), text if equals else None)
+
+
+def _take_test(line: CommandLine, given: Given) -> None:
+    line.test, line.test_option = given.text or "", True
+    print(
+        "WARNING: the --test option is deprecated. You can pass a script name or path on the "
+        "command line without any options.",
+        file=sys.stderr,
+    )
+
+
+def _take(line: CommandLine, given: Given, known: dict[str, Option]) -> None:
+    option = known.get(given.key)
+    is_switch = option is not None and option.kind is Kind.BOOL
+    # A switch that is neither on nor off is no option at all; of the modes of 1.1, TLS tells later.
+    if option is None or (
+        is_switch and given.key != "mysql_ssl" and values.switch(given.text) is None
+    ):
+        line.of_test.append(given)
+        return
+    if option.kind is Kind.INT and values.strict_int(given.text or "") is None:
+        raise Refused(f"Invalid value for the '{option.key}' option: '{given.text}'")
+    line.given[given.key] = given
+
+
+def _take_file(line: CommandLine, path: Path, known: dict[str, Option]) -> None:
+    """Lines `name=value`; others are passed over."""
+    try:
+        text = path.read_text(errors="replace")
+    except OSError as error:
+        print(f"{path}: {error.strerror}", file=sys.stderr)
+        return
+    for each in text.splitlines():
+        name, equals, value = each.strip().partition("=")
+        if name.startswith(("#", "[")) or not equals:
+            continue
+        given = Given(f"--{name.strip()}={value.strip()}", key_of(name.strip()), value.strip())
+        if given.key in known:
+            _take(line, given, known)
+        else:
+            line.unknown_in_file.append(given.key)
+            line.of_test.append(given)
+
+
+def _take_bare(line: CommandLine, bare: list[str]) -> None:
+    if not line.test_option and bare:
+        line.test = bare.pop(0)
+    if bare:
+        line.command = bare.pop(0)
+    if bare:
+        raise Refused(f"Unrecognized command line argument: {bare[0]}")

@@ -1,0 +1,286 @@
+"""The commands of the OLTP tests: `run`, `prepare`, `cleanup` and `prewarm`."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pymysql
+
+from loadstone import engine
+from loadstone.lab.follow import follow
+from loadstone.lab.interrupts import Interrupts
+from loadstone.model.engine_plan import LoadPlan, load_document
+from loadstone.model.exit_codes import ExitCode
+from loadstone.model.null_server import NullServerSettings
+from loadstone.model.records import LoadEnd, LoadProgress
+from loadstone.model.target import Endpoint, Target, Tls
+from loadstone.sysbench import failing, planning, running
+from loadstone.sysbench.bundled import Bundled
+from loadstone.sysbench.errors import Fatal
+from loadstone.sysbench.keeping import keeper_of
+from loadstone.sysbench.log import Log, aside
+from loadstone.sysbench.settings import Settings, Values
+from loadstone.sysbench.targets import Place, places_of
+from loadstone.target.connect import Connection, Timeouts, connect
+from loadstone.target.errors import TargetError
+from loadstone.target.introspect import tables_of
+
+# A large table is read and dropped for as long as it takes.
+_PATIENT = Timeouts(connect_s=10, statement_s=86_400)
+_TABLE_EXISTS = 1050
+_PARALLEL_COMMAND = "sysbench.cmdline.call_command"
+
+
+@dataclass(frozen=True)
+class _Tables:
+    """The tables of a test, and the server that they are on."""
+
+    test: Bundled
+    settings: Settings
+    given: Values
+    log: Log
+
+    @property
+    def load(self) -> LoadPlan:
+        return planning.load_of(self.test, self.settings, self.given)
+
+    @property
+    def place(self) -> Place:
+        return places_of(self.given, self.settings.compat)[0]
+
+    @property
+    def names(self) -> list[str]:
+        return [f"sbtest{number}" for number in range(1, self.load.layout.tables + 1)]
+
+    @property
+    def is_dry(self) -> bool:
+        return self.given.switch("mysql_dry_run")
+
+
+def run(test: Bundled, settings: Settings, given: Values, log: Log) -> int:
+    """Drive the test.
+
+    Raises:
+        Fatal: it could not begin, or an error ended it.
+        StoreError: the run's folder cannot be written.
+    """
+    running.announce(settings, log)
+    _check_driver(given, "thread_init", "Thread initialization failed!")
+    is_dry = given.switch("mysql_dry_run")
+    with _places(given, settings, is_dry=is_dry) as places:
+        targets = [place.endpoint.target for place in places]
+        plan = planning.plan_of(test, settings, given, targets)
+        endpoints = [place.endpoint for place in places]
+        keeper = keeper_of(settings.out, plan, endpoints)
+        return running.carry_out(running.Run(plan, places, settings, log, keeper, is_dry))
+
+
+@contextlib.contextmanager
+def _places(given: Values, settings: Settings, *, is_dry: bool) -> Iterator[tuple[Place, ...]]:
+    """The servers; for a dry run one that answers at once and has no tables."""
+    places = places_of(given, settings.compat)
+    if not is_dry:
+        yield places
+        return
+    with TemporaryDirectory(prefix="loadstone-dry-run-") as folder:
+        socket = Path(folder, "null.sock")
+        server = engine.null_server(NullServerSettings(socket=socket))
+        target = Target(socket=socket, user="loadstone", database="sbtest", tls=_NO_TLS)
+        try:
+            yield tuple(replace(place, endpoint=Endpoint(target=target)) for place in places)
+        finally:
+            server.stop()
+
+
+_NO_TLS = Tls(mode="disabled")
+
+
+def prepare(test: Bundled, settings: Settings, given: Values, log: Log) -> int:
+    """Make and fill the tables; one that is there already is an error, as in sysbench.
+
+    Raises:
+        Fatal: the server refused.
+    """
+    tables = _Tables(test, settings, given, log)
+    command = _PARALLEL_COMMAND if test.layout == "sbtest" else "prepare"
+    if settings.threads > 1 and test.layout == "sbtest":
+        running.announce_threads(log)
+    _check_driver(given, command)
+    if tables.is_dry:
+        _Lines(tables).all()
+        return ExitCode.OK
+    with _connected(tables, command) as connection:
+        _refuse_tables_that_exist(tables, connection, command)
+        if tables.given.switch("secondary") and test.layout == "sbtest":
+            _make_tables_without_primary_key(tables, connection, command)
+    return _load(tables, command)
+
+
+class _Lines:
+    """What `prepare` says of each table, in the order of the tables."""
+
+    def __init__(self, tables: _Tables) -> None:
+        self._tables = tables
+        self._rows = max(tables.given.integer("table_size"), 0) if self._has_rows else 0
+
+    @property
+    def _has_rows(self) -> bool:
+        return self._tables.test.layout == "sbtest"
+
+    def creating(self, name: str) -> None:
+        """Before the table is made."""
+        self._tables.log.notice(f"Creating table '{name}'...")
+
+    def all(self) -> None:
+        """All that is said of tables that are made one after the other."""
+        for name in self._tables.names:
+            self.creating(name)
+            self.filling(name)
+
+    def filling(self, name: str) -> None:
+        """After the table is made."""
+        log, layout = self._tables.log, self._tables.load.layout
+        if self._rows:
+            log.notice(f"Inserting {self._rows} records into '{name}'")
+        if layout.secondary_index:
+            log.notice(f"Creating a secondary index on '{name}'...")
+
+
+def _refuse_tables_that_exist(tables: _Tables, connection: Connection, command: str) -> None:
+    target = tables.place.endpoint.target
+    there = {table.name for table in tables_of(connection, target, target.database or "")}
+    lines = _Lines(tables)
+    for name in tables.names:
+        if name in there:
+            lines.creating(name)
+            message = f"Table '{name}' already exists"
+            raise failing.of_statement(_TABLE_EXISTS, message, command, f"CREATE TABLE {name}")
+
+
+def _make_tables_without_primary_key(tables: _Tables, connection: Connection, command: str) -> None:
+    """`--secondary`: an index that is not unique in place of the primary key."""
+    layout = tables.load.layout
+    numbering = " AUTO_INCREMENT" if layout.auto_increment else ""
+    for name in tables.names:
+        _execute(
+            connection,
+            f"CREATE TABLE {name} (id INTEGER NOT NULL{numbering}, k INTEGER DEFAULT '0' NOT NULL,"
+            " c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL,"
+            f" KEY xid (id)) ENGINE = {layout.storage_engine}",
+            command,
+        )
+
+
+def _load(tables: _Tables, command: str) -> int:
+    ends: list[LoadEnd] = []
+
+    def take(record: LoadProgress | LoadEnd) -> bool:
+        if isinstance(record, LoadEnd):
+            ends.append(record)
+        return isinstance(record, LoadEnd)
+
+    # The loader makes all tables, then fills them side by side: what is said of one table has no
+    # moment of its own, so all of it is said before.
+    _Lines(tables).all()
+    with Interrupts() as interrupts:
+        follow(engine.load(load_document(tables.load, tables.place.endpoint)), take, interrupts)
+    if not ends or ends[0].reason == "stopped":
+        aside("interrupted")
+        return ExitCode.INTERRUPTED
+    if ends[0].error:
+        raise failing.of_load(ends[0].error, command)
+    return ExitCode.OK
+
+
+def cleanup(test: Bundled, settings: Settings, given: Values, log: Log) -> int:
+    """Drop the tables by their names, whoever made them, as sysbench does.
+
+    Raises:
+        Fatal: the server refused.
+    """
+    tables = _Tables(test, settings, given, log)
+    _check_driver(given, "cleanup")
+    with contextlib.ExitStack() as stack:
+        connection = None
+        if not tables.is_dry:
+            connection = stack.enter_context(_connected(tables, "cleanup"))
+        for name in tables.names:
+            log.notice(f"Dropping table '{name}'...")
+            if connection:
+                _execute(connection, f"DROP TABLE IF EXISTS {name}", "cleanup")
+    return ExitCode.OK
+
+
+def prewarm(test: Bundled, settings: Settings, given: Values, log: Log) -> int:
+    """Read the tables and their indexes once, so that they are in the server's memory.
+
+    Raises:
+        Fatal: the server refused.
+    """
+    tables = _Tables(test, settings, given, log)
+    _check_driver(given, _PARALLEL_COMMAND)
+    if settings.threads > 1:
+        running.announce_threads(log)
+    with contextlib.ExitStack() as stack:
+        connection = None
+        if not tables.is_dry:
+            connection = stack.enter_context(_connected(tables, _PARALLEL_COMMAND))
+        for number, name in enumerate(tables.names, start=1):
+            log.notice(f"Prewarming table {name}")
+            if connection:
+                _read(connection, name, number)
+    return ExitCode.OK
+
+
+def _read(connection: Connection, name: str, number: int) -> None:
+    """The rows with their texts, then the index on `k`, where there is one."""
+    _execute(connection, f"SELECT COUNT(pad) FROM {name}", _PARALLEL_COMMAND)
+    with connection.cursor() as cursor:
+        cursor.execute(f"SHOW INDEX FROM {name} WHERE Key_name = 'k_{number}'")
+        has_index = cursor.fetchone() is not None
+    if has_index:
+        sql = f"SELECT SUM(k) FROM {name} FORCE INDEX (k_{number})"
+        _execute(connection, sql, _PARALLEL_COMMAND)
+
+
+@contextlib.contextmanager
+def _connected(tables: _Tables, command: str) -> Iterator[Connection]:
+    try:
+        connection = connect(tables.place.endpoint, _PATIENT)
+    except TargetError as error:
+        raise failing.of_command(error, command, tables.place) from error
+    with connection:
+        yield connection
+
+
+def _execute(connection: Connection, sql: str, command: str) -> None:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(sql)
+    except pymysql.MySQLError as error:
+        number, text = (*error.args, "", "")[:2]
+        raise failing.of_statement(int(number or 0), str(text), command, sql) from error
+
+
+def _check_driver(given: Values, command: str, *more: str) -> None:
+    """See that the driver and its mode are ones that there are.
+
+    Raises:
+        Fatal: they are not.
+    """
+    failed = (f"`{command}' function failed: failed to initialize the DB driver", *more)
+    driver = given.text("db_driver")
+    if driver == "pgsql":
+        raise Fatal("the PostgreSQL driver is not built into Loadstone yet", *failed)
+    if not driver:
+        named = "Use --db-driver=name to specify which one to use"
+        raise Fatal(f"Multiple DB drivers are available. {named}", *failed)
+    if driver != "mysql":
+        raise Fatal(f"invalid database driver name: '{driver}'", *failed)
+    mode = given.text("db_ps_mode")
+    if mode not in ("auto", "disable"):
+        raise Fatal(f"Invalid value for db-ps-mode: {mode}", *failed)

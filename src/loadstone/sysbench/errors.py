@@ -1,0 +1,17 @@
+"""How the drop-in ends when it cannot go on: always with exit code 1, as sysbench does."""
+
+from __future__ import annotations
+
+from loadstone.model.errors import LoadstoneError
+
+
+class Refused(LoadstoneError):
+    """A line on stderr: the command line cannot be read, or names what there is not."""
+
+
+class Fatal(LoadstoneError):
+    """`FATAL: …` lines on stdout, where sysbench has its log."""
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__(lines[0])
+        self.lines = lines

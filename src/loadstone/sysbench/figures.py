@@ -1,0 +1,124 @@
+"""Adds up what the engine's samples tell of a stretch of the run."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from loadstone import engine
+from loadstone.model.records import Sample, UserCounts
+from loadstone.store import hlog
+from loadstone.store.sums import ExactLatency
+
+
+@dataclass
+class OfUser:
+    """What one thread did; times are of its events' latencies."""
+
+    events: int = 0
+    busy_s: float = 0.0
+    min_s: float = math.inf
+    max_s: float = 0.0
+
+    def add(self, counts: UserCounts) -> None:
+        """Take in an interval."""
+        self.events += counts.events
+        self.busy_s += counts.busy_ns / 1e9
+        self.min_s = min(self.min_s, counts.min_ns / 1e9)
+        self.max_s = max(self.max_s, counts.max_ns / 1e9)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Mean and standard deviation over all threads."""
+
+    mean: float
+    deviation: float
+
+    @classmethod
+    def of(cls, found: Iterable[float], threads: int) -> Spread:
+        """Of these, and of nothing for each thread that is not among them."""
+        numbers = list(found)
+        mean = sum(numbers) / threads
+        squares = sum((number - mean) ** 2 for number in numbers)
+        squares += (threads - len(numbers)) * mean**2
+        return cls(mean, math.sqrt(squares / threads))
+
+
+@dataclass
+class Figures:
+    """A stretch of a run, from one report to the next. Times count from the window's begin."""
+
+    from_s: float = 0.0
+    to_s: float = 0.0
+    events: int = 0
+    reads: int = 0
+    writes: int = 0
+    other: int = 0
+    errors: int = 0
+    reconnects: int = 0
+    latency: ExactLatency = field(default_factory=ExactLatency)
+    values_ns: Counter[int] = field(default_factory=Counter)
+    """How often each latency came, to three digits."""
+
+    users: dict[int, OfUser] = field(default_factory=dict)
+
+    def add(self, sample: Sample, values_ns: Mapping[int, int]) -> None:
+        """Take in an interval of the engine's, and its latencies."""
+        counts = sample.counts
+        self.events += counts.events
+        self.reads += counts.reads
+        self.writes += counts.writes
+        self.other += counts.other
+        self.errors += sum(sample.errors.values())
+        self.reconnects += counts.reconnects
+        self.latency.add(sample.latency_ns.response)
+        self.values_ns.update(values_ns)
+        for of_user in sample.per_user:
+            self.users.setdefault(of_user.user, OfUser()).add(of_user)
+
+    @property
+    def seconds(self) -> float:
+        """How long it was."""
+        return self.to_s - self.from_s
+
+    @property
+    def queries(self) -> int:
+        """All statements."""
+        return self.reads + self.writes + self.other
+
+    def rate(self, count: int) -> float:
+        """So many, a second."""
+        return count / self.seconds if self.seconds > 0 else 0.0
+
+    def percentile_ms(self, percentile: int) -> float:
+        """The latency that so many per cent do not exceed; 0 without events."""
+        rank = max(math.ceil(percentile / 100 * self.values_ns.total()), 1)
+        for value_ns, count in sorted(self.values_ns.items()):
+            rank -= count
+            if rank <= 0:
+                return value_ns / 1e6
+        return 0.0
+
+    def all_as_other(self) -> None:
+        """Nobody saw an answer: what was sent is neither a read nor a write."""
+        self.other, self.reads, self.writes = self.queries, 0, 0
+
+
+def values_of(lines: Iterable[str]) -> dict[int, int]:
+    """The response times in the lines of a latency log: how often each came."""
+    wanted = [line for line in lines if _is_response(line)]
+    if not wanted:
+        return {}
+    found: Counter[int] = Counter()
+    for counts in engine.hlog_counts(wanted).values():
+        for value_ns, count in counts:
+            found[value_ns] += count
+    return found
+
+
+def _is_response(line: str) -> bool:
+    """Those above the histogram's range have a line of their own."""
+    return hlog.meaning_of(hlog.tag_of(line)).partition("!")[0] == "response"

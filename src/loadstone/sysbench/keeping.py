@@ -1,0 +1,77 @@
+"""`--loadstone-out`: keeps the folder of a run beside what sysbench prints."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from loadstone import __version__, engine
+from loadstone.lab.data import Data
+from loadstone.lab.preflight import Looked, server_environment
+from loadstone.lab.schedule import steps_of
+from loadstone.model.plan import Plan, Step
+from loadstone.model.records import End
+from loadstone.model.target import Endpoint
+from loadstone.store import folder
+from loadstone.store.environment import of_this_machine
+from loadstone.store.recorder import Asked, Recorder
+from loadstone.target.connect import connect
+from loadstone.target.hide import blank_arguments
+from loadstone.target.introspect import describe_server
+
+
+class Keeper:
+    """Writes a run of one step as `loadstone run` does."""
+
+    def __init__(self, out: Path, plan: Plan, endpoints: Sequence[Endpoint]) -> None:
+        looked = [_look_at(endpoint, plan) for endpoint in endpoints]
+        words = blank_arguments([os.fsencode(word) for word in sys.argv[1:]])
+        asked = Asked(
+            loadstone=__version__,
+            engine=engine.build_info(),
+            command_line=("loadstone", *(os.fsdecode(word) for word in words)),
+            plan=plan,
+            steps=steps_of(plan),
+        )
+        folder.check_writable(out)
+        path = folder.create(out, plan.name, time.time())
+        self._recorder = Recorder(path, asked, [one.facts.version for one in looked])
+        self._recorder.environment(
+            {
+                "version": 1,
+                "generator": of_this_machine({"runs": path}),
+                "targets": server_environment(looked),
+                "sandbox": None,
+            }
+        )
+        self.begin = self._recorder.begin_step
+        self.record = self._recorder.record
+
+    def end(self, step: Step, end: End | None) -> None:
+        """The run is over, or broken off where there is no last record."""
+        state = end.reason if end else "stopped"
+        try:
+            self._recorder.end_step(step, state, end.error if end else None)
+            self._recorder.end_run(state)
+        finally:
+            self._recorder.close()
+
+
+def keeper_of(out: Path | None, plan: Plan, endpoints: Sequence[Endpoint]) -> Keeper | None:
+    """What keeps the run, where a folder was asked for.
+
+    Raises:
+        TargetError: a server cannot be asked what it is.
+        StoreError: the folder cannot be written.
+    """
+    return Keeper(out, plan, endpoints) if out else None
+
+
+def _look_at(endpoint: Endpoint, plan: Plan) -> Looked:
+    with connect(endpoint, database=None) as connection:
+        facts = describe_server(connection, endpoint.target)
+    data = Data(tables=plan.workload.tables, table_size=plan.workload.table_size)
+    return Looked(endpoint=endpoint, facts=facts, data=data)

@@ -1,0 +1,173 @@
+"""From a command line to the plan that the engine carries out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from loadstone import engine
+from loadstone.model.engine_plan import Layout, LoadPlan
+from loadstone.model.plan import (
+    Arrival,
+    Closed,
+    ConnectPolicy,
+    Distribution,
+    Drive,
+    Open,
+    Plan,
+    Rate,
+    WarmupSeconds,
+    WorkloadSpec,
+)
+from loadstone.model.target import Target
+from loadstone.sysbench import values
+from loadstone.sysbench.bundled import Bundled
+from loadstone.sysbench.errors import Fatal
+from loadstone.sysbench.settings import Settings, Values, seed_of
+
+ENDLESS_S = 366 * 86_400
+"""As long as the engine goes on."""
+
+# sysbench gives up when 131,072 events wait; here they may wait until memory becomes an argument.
+_MOST_WAITING = 10_000_000
+# Measured with `loadstone run`: below it a second event loop costs more than it saves.
+_USERS_A_SHARD = 16
+_RETRIES = 3
+
+
+def plan_of(test: Bundled, settings: Settings, given: Values, targets: Sequence[Target]) -> Plan:
+    """The run.
+
+    Raises:
+        Fatal: a value is one that nothing can be done with.
+    """
+    cores = len(os.sched_getaffinity(0))
+    try:
+        drive = Drive(
+            protocol="text" if given.text("db_ps_mode") == "disable" else "prepared",
+            arrival=_arrival(settings),
+            connect=ConnectPolicy(retries=_RETRIES),
+            restart_on=restart_on(given),
+            drain_s=_drain_s(settings),
+            per_user=True,
+            seed=seed_of(settings),
+            shards=cores,
+            users_a_shard=_USERS_A_SHARD,
+        )
+        return Plan(
+            name=test.name,
+            targets=tuple(targets),
+            workload=workload_of(test, settings, given),
+            ladder=(settings.threads,),
+            rates=(Rate(rate=settings.rate),) if settings.rate else (),
+            duration_s=settings.time_s or ENDLESS_S,
+            events=settings.events or None,
+            warmup=WarmupSeconds(warmup_s=settings.warmup_s),
+            drive=drive.beside_the_server() if any(t.is_local for t in targets) else drive,
+        )
+    except ValidationError as error:
+        raise Fatal(_told(error)) from error
+
+
+def workload_of(test: Bundled, settings: Settings, given: Values) -> WorkloadSpec:
+    """What a thread does; options that the workload has no use for change nothing, as there."""
+    known = engine.workloads()[test.workload].options
+    options: dict[str, Any] = {}
+    for name in known:
+        if name in test.known_options():
+            is_switch = isinstance(known[name], bool)
+            options[name] = given.switch(name) if is_switch else given.integer(name)
+    return WorkloadSpec(
+        name=test.workload,
+        tables=_tables(test, settings, given),
+        table_size=_table_size(test, given),
+        options=options,
+        distribution=distribution_of(given),
+    )
+
+
+def load_of(test: Bundled, settings: Settings, given: Values) -> LoadPlan:
+    """What `prepare` makes.
+
+    Raises:
+        Fatal: a value is one that nothing can be done with.
+    """
+    is_bulk = test.layout == "bulk"
+    try:
+        layout = Layout(
+            tables=_tables(test, settings, given),
+            table_size=max(_table_size(test, given), 1),
+            storage_engine="innodb" if is_bulk else given.text("mysql_storage_engine"),
+            secondary_index=not is_bulk and given.switch("create_secondary"),
+            auto_increment=not is_bulk and given.switch("auto_inc"),
+            distribution=distribution_of(given),
+            kind=test.layout,
+        )
+        return LoadPlan(
+            layout=layout,
+            parallel=settings.threads,
+            seed=seed_of(settings),
+            connect=ConnectPolicy(retries=_RETRIES),
+        )
+    except ValidationError as error:
+        raise Fatal(_told(error)) from error
+
+
+def distribution_of(given: Values) -> Distribution:
+    """How ids are drawn.
+
+    Raises:
+        Fatal: its parameters are out of their range.
+    """
+    kind = given.text("rand_type")
+    parameters: dict[str, dict[str, Any]] = {
+        "special": {
+            "iterations": given.integer("rand_spec_iter"),
+            "percent": given.integer("rand_spec_pct"),
+            "hits": given.integer("rand_spec_res"),
+        },
+        "gaussian": {"iterations": given.integer("rand_spec_iter")},
+        "pareto": {"h": given.number("rand_pareto_h")},
+        "zipfian": {"exponent": given.number("rand_zipfian_exp")},
+    }
+    adapter: TypeAdapter[Distribution] = TypeAdapter(Distribution)
+    try:
+        return adapter.validate_python({"kind": kind} | parameters.get(kind, {}))
+    except ValidationError as error:
+        raise Fatal(_told(error)) from error
+
+
+def restart_on(given: Values) -> Literal["all"] | tuple[int, ...]:
+    """`--mysql-ignore-errors`: numbers, or all."""
+    words = given.words("mysql_ignore_errors")
+    if "all" in words:
+        return "all"
+    return tuple(sorted({values.lenient_int(word) for word in words}))
+
+
+def _arrival(settings: Settings) -> Arrival:
+    return Open(max_backlog=_MOST_WAITING) if settings.rate else Closed()
+
+
+def _drain_s(settings: Settings) -> float:
+    if settings.forced_shutdown_s is None:
+        return ENDLESS_S
+    return settings.forced_shutdown_s - settings.time_s
+
+
+def _tables(test: Bundled, settings: Settings, given: Values) -> int:
+    """Each thread of `bulk_insert` has a table of its own."""
+    return settings.threads if test.layout == "bulk" else given.integer("tables")
+
+
+def _table_size(test: Bundled, given: Values) -> int:
+    return 1 if test.layout == "bulk" else given.integer("table_size")
+
+
+def _told(error: ValidationError) -> str:
+    first = error.errors()[0]
+    name = str(first["loc"][-1])
+    return f"Invalid value for {name}: {first['input']} ({first['msg'].lower()})"

@@ -1,0 +1,181 @@
+"""From a command line of sysbench's to its exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from loadstone import __version__
+from loadstone.model.errors import LoadstoneError
+from loadstone.sysbench import usage, values
+from loadstone.sysbench.bundled import (
+    HOST_TESTS,
+    PARALLEL_PREPARE,
+    Bundled,
+    command_of,
+    find_bundled,
+    is_own_name,
+)
+from loadstone.sysbench.cmdline import CommandLine, parse
+from loadstone.sysbench.dialect import as_asked, in_words_of_1_0
+from loadstone.sysbench.errors import Fatal, Refused
+from loadstone.sysbench.log import Log, aside
+from loadstone.sysbench.options import Kind, Option
+from loadstone.sysbench.settings import (
+    BadVerbosity,
+    Compat,
+    Settings,
+    Values,
+    compat_of,
+    log_of,
+    settings_of,
+    values_of,
+)
+
+_FAILED = 1
+_VERSIONS = {"1.0": "1.0.20", "1.1": "1.1.0"}
+
+
+def main(words: Sequence[str]) -> int:
+    """Carry out a command line; the exit code is 0, or 1 as in sysbench, or 130 on Ctrl-C.
+
+    Whatever fails is told in the words, and on the stream, that sysbench has for it.
+    """
+    log = Log()
+    try:
+        line = parse(words)
+        compat = compat_of(line)
+        if line.text("help_loadstone") is not None:
+            print(usage.own_help(), end="")
+            return 0
+        given = values_of(line, compat)
+        if given.switch("help"):
+            print(usage.general_help(compat), end="")
+            return 0
+        if given.switch("version"):
+            print(f"sysbench {_VERSIONS[compat]}")
+            return 0
+        log = log_of(given)
+        return _carry_out(line, given, compat, log)
+    except BadVerbosity as error:
+        print(error.message)
+    except Refused as error:
+        print(error.message, file=sys.stderr)
+    except Fatal as error:
+        for each in error.lines:
+            log.fatal(each)
+    except LoadstoneError as error:
+        log.fatal(error.message)
+        if error.hint:
+            aside(error.hint)
+    return _FAILED
+
+
+def _carry_out(line: CommandLine, given: Values, compat: Compat, log: Log) -> int:
+    settings = settings_of(given, compat, log)
+    log.notice(f"sysbench {_VERSIONS[compat]} (served by Loadstone {__version__})\n")
+    test = _test_of(line)
+    if test.name == "bulk_insert" and line.command is None:
+        return 0
+    if line.command is None:
+        names = ", ".join(test.commands)
+        raise Fatal(f"Command is required. Supported commands: {names}")
+    for key in line.unknown_in_file:
+        log.warning(f"Global option '{key}' will not be exported, because the type is unknown")
+    of_test = _options_of_test(line, test)
+    if test.legacy:
+        test, of_test = as_asked(test, of_test), in_words_of_1_0(of_test)
+    command = command_of(test, line.command)
+    if command is None:
+        raise _no_such_command(test, line.command)
+    given = given.with_more(test.known_options(), of_test)
+    return _carry_out_command(command, test, (settings, given), log)
+
+
+def _carry_out_command(
+    command: str, test: Bundled, asked: tuple[Settings, Values], log: Log
+) -> int:
+    settings, given = asked
+    if command == "help":
+        log.notice(usage.test_help(test, test.name))
+        return 0
+    # The rest needs the engine and the model, which take their time to import.
+    from loadstone.sysbench import commands
+
+    if command == "run" and test.name != PARALLEL_PREPARE:
+        return commands.run(test, settings, given, log)
+    if command in ("prepare", "run"):
+        return commands.prepare(test, settings, given, log)
+    if command == "cleanup":
+        return commands.cleanup(test, settings, given, log)
+    return commands.prewarm(test, settings, given, log)
+
+
+def _test_of(line: CommandLine) -> Bundled:
+    """The test that was named. Here host tests and scripts in Lua have their turn, once built."""
+    word = line.test
+    if word is None:
+        raise Fatal("scripts in Lua from the standard input are not built into Loadstone yet")
+    if word in HOST_TESTS:
+        raise Fatal(f"the '{word}' test is not built into Loadstone yet")
+    if is_own_name(word):
+        return _bundled(word)
+    if os.path.isfile(word):
+        raise Fatal(f"scripts in Lua are not built into Loadstone yet: {word}")
+    test = find_bundled(word)
+    if test is None:
+        raise Fatal(f"Cannot find benchmark '{word}': no such built-in test, file or module")
+    aside(f"there is no script {word}: the built-in {test.workload} serves it")
+    return test
+
+
+def _bundled(name: str) -> Bundled:
+    test = find_bundled(name)
+    assert test is not None, "its name was known"
+    return test
+
+
+def _options_of_test(line: CommandLine, test: Bundled) -> dict[str, str]:
+    """The options that only the test has, by key.
+
+    Raises:
+        Refused: it has no such option, or no such value of a switch.
+    """
+    known = test.known_options()
+    found: dict[str, str] = {}
+    for given in line.of_test:
+        option = known.get(given.key)
+        if given.key in line.unknown_in_file and option is None:
+            continue
+        text = _text(option, given.text)
+        # `bulk_insert` declares no options, and so takes any.
+        if text is None and test.options:
+            raise Refused(f"invalid option: {given.word}")
+        if text is not None:
+            found[given.key] = text
+    _check_tls_mode(line)
+    return found
+
+
+def _text(option: Option | None, text: str | None) -> str | None:
+    if option is None:
+        return None
+    if option.kind is Kind.BOOL:
+        return None if values.switch(text) is None else (text or "on")
+    return text or ""
+
+
+def _check_tls_mode(line: CommandLine) -> None:
+    """`--mysql-ssl` is a switch in 1.0 and a mode in 1.1; both are taken."""
+    given = line.given.get("mysql_ssl")
+    if given is None or given.text is None:
+        return
+    if values.tls_mode(given.text) is None:
+        raise Refused(f"invalid option: {given.word}")
+
+
+def _no_such_command(test: Bundled, word: str) -> Refused:
+    if word in ("prepare", "run", "cleanup", "help"):
+        return Refused(f"'{test.name}' test does not implement the '{word}' command.")
+    return Refused(f"Unknown command: {word}")

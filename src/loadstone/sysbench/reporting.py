@@ -1,0 +1,159 @@
+"""The lines that sysbench prints of a run: pure functions of its figures."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from loadstone.model.records import Tally
+from loadstone.sysbench.figures import Figures, Spread
+from loadstone.sysbench.settings import Compat, Settings
+
+_STARS = 40
+# The histogram's steps are sysbench's: 1024 of them from 1 µs to 100 s, even on a log scale.
+_STEPS = 1024
+_LEAST_MS, _GREATEST_MS = 0.001, 100_000.0
+_STEP = math.log(_GREATEST_MS / _LEAST_MS) / (_STEPS - 1)
+
+
+def interval_line(figures: Figures, settings: Settings) -> str:
+    """What `--report-interval` prints each time."""
+    reads, writes, other = (
+        f"{figures.rate(count):.2f}" for count in (figures.reads, figures.writes, figures.other)
+    )
+    percentile = settings.percentile
+    latency_ms = figures.percentile_ms(percentile) if percentile else 0.0
+    return (
+        f"[ {figures.to_s:.0f}s ] thds: {settings.threads} tps: {figures.rate(figures.events):.2f} "
+        f"qps: {figures.rate(figures.queries):.2f} (r/w/o: {reads}/{writes}/{other}) "
+        f"lat (ms,{percentile}%): {latency_ms:.2f} err/s: {figures.rate(figures.errors):.2f} "
+        f"reconn/s: {figures.rate(figures.reconnects):.2f}"
+    )
+
+
+def queue_line(figures: Figures, tally: Tally) -> str:
+    """What follows it where there is a `--rate`."""
+    return f"[ {figures.to_s:.0f}s ] queue length: {tally.waiting}, concurrency: {tally.in_flight}"
+
+
+def report(figures: Figures, settings: Settings) -> str:
+    """The report at the end, or at a checkpoint: of what came since the checkpoint before it."""
+    return "\n\n".join(
+        (
+            _statements(figures),
+            _general(figures, settings.compat),
+            _latencies(figures, settings.percentile),
+            _fairness(figures, settings.threads),
+        )
+    )
+
+
+def _statements(figures: Figures) -> str:
+    counted = (
+        ("read", figures.reads),
+        ("write", figures.writes),
+        ("other", figures.other),
+        ("total", figures.queries),
+    )
+    a_second = (
+        ("transactions", figures.events),
+        ("queries", figures.queries),
+        ("ignored errors", figures.errors),
+        ("reconnects", figures.reconnects),
+    )
+    lines = ["SQL statistics:", "    queries performed:"]
+    lines += [f"        {name + ':':<32} {count}" for name, count in counted]
+    lines += [
+        f"    {name + ':':<36} {count:<6} ({figures.rate(count):.2f} per sec.)"
+        for name, count in a_second
+    ]
+    return "\n".join(lines)
+
+
+def _general(figures: Figures, compat: Compat) -> str:
+    if compat == "1.1":
+        head = "Throughput:"
+        rows = [
+            ("events/s (eps)", f"{figures.rate(figures.events):.4f}"),
+            ("time elapsed", f"{figures.to_s:.4f}s"),
+        ]
+    else:
+        head = "General statistics:"
+        rows = [("total time", f"{figures.to_s:.4f}s")]
+    rows.append(("total number of events", str(figures.events)))
+    return "\n".join([head, *(f"    {name + ':':<36} {value}" for name, value in rows)])
+
+
+def _latencies(figures: Figures, percentile: int) -> str:
+    latency = figures.latency
+    milliseconds = {
+        "min": (latency.min_ns or 0) / 1e6,
+        "avg": latency.sum_ns / 1e6 / latency.count if latency.count else 0.0,
+        "max": (latency.max_ns or 0) / 1e6,
+    }
+    lines = ["Latency (ms):"]
+    lines += [_latency_line(f"         {name}", value) for name, value in milliseconds.items()]
+    if percentile:
+        lines.append(
+            _latency_line(f"{percentile:11d}th percentile", figures.percentile_ms(percentile))
+        )
+    else:
+        lines.append("         percentile stats:               disabled")
+    lines.append(_latency_line("         sum", latency.sum_ns / 1e6))
+    return "\n".join(lines)
+
+
+def _latency_line(label: str, value_ms: float) -> str:
+    """All values end below each other."""
+    return f"{label}:" + f"{value_ms:.2f}".rjust(52 - len(label))
+
+
+def _fairness(figures: Figures, threads: int) -> str:
+    users = figures.users.values()
+    events = Spread.of((user.events for user in users), threads)
+    busy = Spread.of((user.busy_s for user in users), threads)
+    return (
+        "Threads fairness:\n"
+        f"    events (avg/stddev):           {events.mean:.4f}/{events.deviation:.2f}\n"
+        f"    execution time (avg/stddev):   {busy.mean:.4f}/{busy.deviation:.2f}\n"
+    )
+
+
+def histogram(values_ns: Mapping[int, int]) -> Iterator[str]:
+    """The lines of `--histogram`: the middle of each step that has values, a bar, the count."""
+    if not values_ns:
+        return
+    steps: Counter[int] = Counter()
+    for value_ns, count in values_ns.items():
+        steps[_step_of(value_ns / 1e6)] += count
+    most = max(steps.values())
+    yield "Latency histogram (values are in milliseconds)"
+    yield "       value  ------------- distribution ------------- count"
+    for step, count in sorted(steps.items()):
+        stars = "*" * math.floor(count / most * _STARS + 0.5)
+        yield f"{_LEAST_MS * math.exp(step * _STEP):12.3f} |{stars:<{_STARS}} {count}"
+    yield " "
+
+
+def _step_of(value_ms: float) -> int:
+    """The least step that is not below the value; the last has all that is above it."""
+    if value_ms <= _LEAST_MS:
+        return 0
+    return min(math.ceil(math.log(value_ms / _LEAST_MS) / _STEP), _STEPS - 1)
+
+
+def per_thread(figures: Figures, threads: int) -> Iterator[str]:
+    """What `--debug` tells of each thread."""
+    yield "Verbose per-thread statistics:"
+    yield ""
+    for thread in range(threads):
+        user = figures.users.get(thread)
+        events = user.events if user else 0
+        times = (user.min_s, user.busy_s / events, user.max_s) if user else (0.0, 0.0, 0.0)
+        least, mean, greatest = (f"{seconds:.4f}s" for seconds in times)
+        yield (
+            f"    thread #{thread:3d}: min: {least}  avg: {mean}  max: {greatest}  events: {events}"
+        )
+        busy_s = user.busy_s if user else 0.0
+        yield f"                 total time taken by event execution: {busy_s:.4f}s"

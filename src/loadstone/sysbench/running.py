@@ -1,0 +1,197 @@
+"""Drives a test and prints what sysbench prints while it goes on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from loadstone import engine
+from loadstone.lab.follow import follow
+from loadstone.lab.interrupts import Interrupts
+from loadstone.lab.schedule import steps_of
+from loadstone.model.engine_plan import step_document
+from loadstone.model.exit_codes import ExitCode
+from loadstone.model.plan import Plan, Step
+from loadstone.model.records import Connected, End, FirstError, Sample, StepRecord
+from loadstone.sysbench import failing, reporting
+from loadstone.sysbench.errors import Fatal
+from loadstone.sysbench.figures import Figures, values_of
+from loadstone.sysbench.keeping import Keeper
+from loadstone.sysbench.log import Log, aside
+from loadstone.sysbench.settings import Settings
+from loadstone.sysbench.targets import Place
+
+_ON_THE_SECOND_S = 0.001
+
+
+@dataclass(frozen=True)
+class Run:
+    """All that a run needs to know."""
+
+    plan: Plan
+    places: Sequence[Place]
+    settings: Settings
+    log: Log
+    keeper: Keeper | None = None
+    """Keeps the run's folder, where one was asked for."""
+
+    dry: bool = False
+    """Nobody sees an answer, so that no statement is a read or a write."""
+
+    @property
+    def step(self) -> Step:
+        """A run of sysbench has one step."""
+        return steps_of(self.plan)[0]
+
+
+def announce(settings: Settings, log: Log) -> None:
+    """The lines before the threads begin."""
+    log.notice("Running the test with following options:")
+    log.notice(f"Number of threads: {settings.threads}")
+    if settings.warmup_s:
+        log.notice(f"Warmup time: {settings.warmup_s}s")
+    if settings.rate:
+        log.notice(f"Target transaction rate: {settings.rate}/sec")
+    if settings.report_interval_s:
+        log.notice(f"Report intermediate results every {settings.report_interval_s} second(s)")
+    if settings.checkpoints_s:
+        points = ", ".join(str(second) for second in settings.checkpoints_s)
+        log.notice(f"Report checkpoint(s) at {points} seconds")
+    if settings.debug:
+        log.notice("Debug mode enabled.\n")
+    if settings.validate:
+        log.notice("Validation checks: on.\n")
+    origin = f"seed ({settings.seed})." if settings.seed else "current time"
+    log.notice(f"Initializing random number generator from {origin}\n")
+    if settings.forced_shutdown_s is not None:
+        log.notice(f"Forcing shutdown in {settings.forced_shutdown_s} seconds")
+    log.notice()
+    announce_threads(log)
+
+
+def announce_threads(log: Log) -> None:
+    """Said before threads begin, also by `prepare` with more than one."""
+    log.notice("Initializing worker threads...\n")
+
+
+def carry_out(run: Run) -> int:
+    """Drive the test to its end, and report.
+
+    Raises:
+        Fatal: it could not begin, or an error that is not to be ignored ended it.
+        StoreError: the run's folder cannot be written.
+    """
+    endpoints = [place.endpoint for place in run.places]
+    watched = _Watched(run)
+    with Interrupts() as interrupts:
+        if run.keeper:
+            run.keeper.begin(run.step)
+        try:
+            job = engine.start(step_document(run.plan, run.step, endpoints))
+            follow(job, watched.take, interrupts, watched.check_patience)
+        finally:
+            if run.keeper:
+                run.keeper.end(run.step, watched.end)
+    if interrupts.asked:
+        aside("interrupted")
+        return ExitCode.INTERRUPTED
+    watched.report_end()
+    return ExitCode.OK
+
+
+@dataclass
+class _Watched:
+    """The engine's records on their way to stdout."""
+
+    run: Run
+    connected: bool = False
+    began_s: float = field(default_factory=time.monotonic)
+    since_line: Figures = field(default_factory=Figures)
+    since_checkpoint: Figures = field(default_factory=Figures)
+    end: End | None = None
+
+    def take(self, record: StepRecord) -> bool:
+        """Take in the next record; whether it is the last."""
+        if self.run.keeper:
+            self.run.keeper.record(self.run.step, record)
+        match record:
+            case Connected():
+                self._begin()
+            case Sample():
+                self._add(record)
+            case FirstError():
+                failing.check_loss(record, self.run.plan)
+            case End():
+                self.end = record
+                if record.error:
+                    raise Fatal(*failing.lines_of_run(record.error, self.run.plan, self.run.places))
+                return True
+        return False
+
+    def check_patience(self) -> None:
+        """See that the threads are connected in time.
+
+        Raises:
+            Fatal: they are not.
+        """
+        timeout_s = self.run.settings.init_timeout_s
+        if not self.connected and time.monotonic() > self.began_s + timeout_s > self.began_s:
+            raise Fatal(f"Worker threads failed to initialize within {timeout_s} seconds!")
+
+    def _begin(self) -> None:
+        self.connected = True
+        if self.run.settings.debug:
+            for thread in range(self.run.settings.threads):
+                self.run.log.debug(f"Worker thread (#{thread}) initialized")
+        self.run.log.notice("Threads started!\n")
+
+    def _add(self, sample: Sample) -> None:
+        if sample.phase == "warmup":
+            return
+        settings = self.run.settings
+        wanted = settings.percentile or settings.histogram
+        values = values_of(sample.hlog) if wanted else {}
+        for figures in (self.since_line, self.since_checkpoint):
+            figures.add(sample, values)
+            figures.to_s = sample.to_s - self.run.plan.warmup_s
+            if self.run.dry:
+                figures.all_as_other()
+        if sample.phase == "window":
+            self._tell(sample)
+
+    def _tell(self, sample: Sample) -> None:
+        settings, log = self.run.settings, self.run.log
+        second = round(self.since_line.to_s)
+        if abs(self.since_line.to_s - second) > _ON_THE_SECOND_S:
+            return
+        if second in settings.checkpoints_s:
+            log.notice(f"[ {second}s ] Checkpoint report:")
+            self._report()
+            self.since_checkpoint = _after(self.since_checkpoint)
+        if settings.report_interval_s and second % settings.report_interval_s == 0:
+            log.notice(reporting.interval_line(self.since_line, settings))
+            if settings.rate:
+                log.notice(reporting.queue_line(self.since_line, sample.tally))
+            self.since_line = _after(self.since_line)
+
+    def report_end(self) -> None:
+        """The last report, and that the time was not enough."""
+        settings, log = self.run.settings, self.run.log
+        if self.end and self.end.tally.in_flight:
+            raise Fatal(*failing.FORCED_SHUTDOWN)
+        log.info("Done.\n")
+        self._report()
+        if settings.debug:
+            for line in reporting.per_thread(self.since_checkpoint, settings.threads):
+                log.debug(line) if line else log.notice()
+
+    def _report(self) -> None:
+        if self.run.settings.histogram:
+            for line in reporting.histogram(self.since_checkpoint.values_ns):
+                self.run.log.notice(line)
+        self.run.log.notice(reporting.report(self.since_checkpoint, self.run.settings))
+
+
+def _after(figures: Figures) -> Figures:
+    return Figures(from_s=figures.to_s, to_s=figures.to_s)

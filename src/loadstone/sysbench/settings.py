@@ -1,0 +1,214 @@
+"""What a command line asks for, judged before anything is begun."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from loadstone.sysbench import values
+from loadstone.sysbench.cmdline import CommandLine
+from loadstone.sysbench.errors import Fatal, Refused
+from loadstone.sysbench.log import Level, Log
+from loadstone.sysbench.options import Kind, Option, for_all_tests, with_defaults_of_1_1
+
+Compat = Literal["1.0", "1.1"]
+
+_COMPATS: tuple[Compat, ...] = ("1.0", "1.1")
+_DISTRIBUTIONS = {
+    "1.0": ("uniform", "gaussian", "special", "pareto", "zipfian"),
+    "1.1": ("uniform", "gaussian", "pareto", "zipfian", "special"),
+}
+# The alias, the option that it stands for, and the value of the alias that says nothing.
+_ALIASES = (
+    ("num_threads", "threads", 1),
+    ("max_requests", "events", 0),
+    ("max_time", "time", 0),
+    ("tx_rate", "rate", 0),
+)
+_FORCED_SHUTDOWN_SHARE = 5
+
+
+class Values:
+    """The values of options by key: what was given, else the default."""
+
+    def __init__(self, known: Mapping[str, Option], given: Mapping[str, str]) -> None:
+        self._known = known
+        self._given = dict(given)
+
+    def text(self, key: str) -> str:
+        """The text as it was given, or that of the default; empty where there is neither."""
+        return self._given.get(key, self._known[key].default or "")
+
+    def integer(self, key: str) -> int:
+        """The number that it begins with."""
+        return values.lenient_int(self.text(key))
+
+    def number(self, key: str) -> float:
+        """The same with a fraction."""
+        return values.lenient_float(self.text(key))
+
+    def switch(self, key: str) -> bool:
+        """On or off; a bare option is on."""
+        if key in self._given and not self._given[key]:
+            return True
+        return bool(values.switch(self.text(key)))
+
+    def words(self, key: str) -> list[str]:
+        """The parts of a list."""
+        return values.words(self.text(key))
+
+    def with_more(self, known: Mapping[str, Option], given: Mapping[str, str]) -> Values:
+        """These, with the options of a test beside them."""
+        return Values({**self._known, **known}, {**self._given, **given})
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What all tests are told: numbers in seconds say so."""
+
+    compat: Compat
+    threads: int
+    events: int
+    time_s: int
+    rate: int
+    forced_shutdown_s: int | None
+    """Counted from the load's begin; `None`: whatever is in flight is waited for."""
+
+    report_interval_s: int
+    checkpoints_s: tuple[int, ...]
+    percentile: int
+    histogram: bool
+    debug: bool
+    validate: bool
+    seed: int
+    warmup_s: int
+    init_timeout_s: int
+    out: Path | None
+
+
+def compat_of(line: CommandLine) -> Compat:
+    """Which sysbench is asked for.
+
+    Raises:
+        Refused: there is no such version.
+    """
+    given = line.text("compat") or "1.0"
+    for version in _COMPATS:
+        if given == version:
+            return version
+    raise Refused(f"Invalid value for --compat: '{given}' is neither 1.0 nor 1.1")
+
+
+def values_of(line: CommandLine, compat: Compat) -> Values:
+    """The values of the options that all tests have."""
+    known = for_all_tests()
+    if compat == "1.1":
+        known = with_defaults_of_1_1(known)
+    given = {key: _text(known[key], one.text) for key, one in line.given.items()}
+    return Values(known, given)
+
+
+def _text(option: Option, text: str | None) -> str:
+    """A bare switch is on; anything else without a value has an empty one."""
+    if text is None:
+        return "on" if option.kind is Kind.BOOL else ""
+    return text
+
+
+def log_of(given: Values) -> Log:
+    """The log with the verbosity that was asked for.
+
+    Raises:
+        Refused: there is no such verbosity. It is the one complaint without `FATAL:`.
+    """
+    verbosity = given.integer("verbosity")
+    if not 0 <= verbosity <= Level.DEBUG:
+        raise BadVerbosity(f"Invalid value for verbosity: {verbosity}")
+    return Log(Level.DEBUG if given.switch("debug") else verbosity)
+
+
+class BadVerbosity(Refused):
+    """It is told on stdout."""
+
+
+def settings_of(given: Values, compat: Compat, log: Log) -> Settings:
+    """All of it, with the old names given way to the new ones.
+
+    Raises:
+        Fatal: a value is out of its range.
+    """
+    numbers = _with_aliases(given, log)
+    if numbers["threads"] <= 0:
+        raise Fatal(f"Invalid value for --threads: {numbers['threads']}.")
+    if values.size(given.text("thread_stack_size")) <= 0:
+        raise Fatal("Invalid value for thread-stack-size: 0.")
+    if given.text("rand_type") not in _DISTRIBUTIONS[compat]:
+        raise Fatal(f"Invalid random numbers distribution: {given.text('rand_type')}.")
+    percentile = given.integer("percentile")
+    if not 0 <= percentile <= 100:
+        raise Fatal(f"Invalid value for --percentile: {percentile}")
+    out = given.text("loadstone_out")
+    settings = Settings(
+        compat=compat,
+        threads=numbers["threads"],
+        events=max(numbers["events"], 0),
+        time_s=max(numbers["time"], 0),
+        rate=max(numbers["rate"], 0),
+        forced_shutdown_s=_forced_shutdown_s(given, numbers["time"]),
+        report_interval_s=max(given.integer("report_interval"), 0),
+        checkpoints_s=_checkpoints_s(given),
+        percentile=percentile,
+        histogram=given.switch("histogram"),
+        debug=given.switch("debug"),
+        validate=given.switch("validate"),
+        seed=given.integer("rand_seed"),
+        warmup_s=max(given.integer("warmup_time"), 0),
+        init_timeout_s=given.integer("thread_init_timeout"),
+        out=Path(out) if out else None,
+    )
+    if not settings.events and not settings.time_s:
+        log.warning("Both event and time limits are disabled, running an endless test")
+    return settings
+
+
+def seed_of(settings: Settings) -> int:
+    """A seed that the engine takes; without one the time is it."""
+    return (settings.seed or time.time_ns()) % 2**63
+
+
+def _with_aliases(given: Values, log: Log) -> dict[str, int]:
+    numbers: dict[str, int] = {}
+    for alias, key, nothing in _ALIASES:
+        old = given.integer(alias)
+        is_given = old > nothing
+        if is_given:
+            said, wanted = alias.replace("_", "-"), key.replace("_", "-")
+            log.warning(f"--{said} is deprecated, use --{wanted} instead")
+        numbers[key] = old if is_given else given.integer(key)
+    return numbers
+
+
+def _checkpoints_s(given: Values) -> tuple[int, ...]:
+    found = set()
+    for word in given.words("report_checkpoints"):
+        number = values.strict_int(word)
+        if number is None or number < 0:
+            raise Fatal(f"Invalid value for --report-checkpoints: '{word}'")
+        found.add(number)
+    return tuple(sorted(found))
+
+
+def _forced_shutdown_s(given: Values, time_s: int) -> int | None:
+    """`off`, `N` seconds after the time limit, or `N%` of it; bare: 5 % of it."""
+    text = given.text("forced_shutdown")
+    if text == "off" or time_s <= 0:
+        return None
+    share = text.removesuffix("%") if text.endswith("%") else ""
+    if not text or share.isdigit():
+        return time_s + time_s * (int(share) if share else _FORCED_SHUTDOWN_SHARE) // 100
+    if not text.isdigit():
+        raise Fatal(f"Invalid value for --forced-shutdown: '{text}'")
+    return time_s + int(text)

@@ -1,0 +1,100 @@
+"""The servers that the options of the MySQL driver name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from loadstone.model.target import Credentials, Endpoint, Target, Tls
+from loadstone.sysbench import values
+from loadstone.sysbench.errors import Fatal
+from loadstone.sysbench.settings import Compat, Values
+from loadstone.target.credentials import Surroundings, local_sockets
+
+# Where sysbench 1.0 looks, which has no options for them.
+_FILES_OF_1_0 = {
+    "mysql_ssl_key": "client-key.pem",
+    "mysql_ssl_cert": "client-cert.pem",
+    "mysql_ssl_ca": "cacert.pem",
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """A server, and how sysbench's messages call it."""
+
+    endpoint: Endpoint
+    called: str
+
+
+def places_of(given: Values, compat: Compat) -> tuple[Place, ...]:
+    """Each socket, or each host with each port.
+
+    Raises:
+        Fatal: a port is none, or what is asked for is not built.
+    """
+    _refuse_what_is_not_built(given)
+    sockets = given.words("mysql_socket")
+    if sockets:
+        return tuple(
+            Place(_endpoint(given, compat, socket=Path(socket)), f"socket '{socket}'")
+            for socket in sockets
+        )
+    hosts, ports = given.words("mysql_host") or ["localhost"], given.words("mysql_port") or ["3306"]
+    return tuple(_by_host(given, compat, host, port) for host in hosts for port in ports)
+
+
+def _by_host(given: Values, compat: Compat, host: str, port: str) -> Place:
+    """`localhost` is the unix socket, whatever the port, as in all clients of the field."""
+    number = values.lenient_int(port)
+    called = f"host '{host}', port {number}"
+    if host == "localhost":
+        return Place(_endpoint(given, compat, socket=_local_socket()), called)
+    if not 0 < number < 65536:
+        raise Fatal(f"Invalid value for --mysql-port: '{port}'")
+    return Place(_endpoint(given, compat, host=host, port=number), called)
+
+
+def _local_socket() -> Path:
+    """The first that is there; else the first of all, for the message that it is not."""
+    usual = local_sockets(Surroundings.here())
+    return next((place for place in usual if place.is_socket()), usual[0])
+
+
+def _endpoint(given: Values, compat: Compat, **place: object) -> Endpoint:
+    known = {
+        "user": given.text("mysql_user"),
+        "database": given.text("mysql_db"),
+        "tls": _tls(given, compat),
+    }
+    return Endpoint(
+        target=Target.model_validate(known | place),
+        credentials=Credentials.model_validate(
+            {"password": given.text("mysql_password"), "source": "--mysql-password"}
+        ),
+    )
+
+
+def _tls(given: Values, compat: Compat) -> Tls:
+    mode = values.tls_mode(given.text("mysql_ssl"))
+    if mode is None or mode == "disabled":
+        return Tls(mode="disabled")
+    files = {
+        key.removeprefix("mysql_ssl_"): path
+        for key, usual in _FILES_OF_1_0.items()
+        if (path := _file(given, key, usual if compat == "1.0" else None))
+    }
+    return Tls.model_validate({"mode": mode, **files})
+
+
+def _file(given: Values, key: str, usual: str | None) -> Path | None:
+    if text := given.text(key):
+        return Path(text)
+    return Path(usual) if usual and Path(usual).is_file() else None
+
+
+def _refuse_what_is_not_built(given: Values) -> None:
+    if given.switch("mysql_compression"):
+        raise Fatal("--mysql-compression is not built into Loadstone yet")
+    if given.text("mysql_ssl_cipher"):
+        raise Fatal("--mysql-ssl-cipher is not built into Loadstone: server and client choose")

@@ -1,0 +1,89 @@
+"""What `--help`, `help` and `--help-loadstone` print."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from loadstone.sysbench import options
+from loadstone.sysbench.bundled import Bundled
+from loadstone.sysbench.options import Option
+
+_HEAD = """Usage:
+  sysbench [options]... [testname] [command]
+
+Commands implemented by most tests: prepare run cleanup help
+"""
+_DRIVERS = """Compiled-in database drivers:
+  mysql - MySQL driver
+  pgsql - PostgreSQL driver
+"""
+_TESTS = """Compiled-in tests:
+  fileio - File I/O test
+  cpu - CPU performance test
+  memory - Memory functions speed test
+  threads - Threads subsystem performance test
+  mutex - Mutex performance test
+
+See 'sysbench <testname> help' for a list of options for each test.
+"""
+_OURS = """Loadstone serves sysbench's command lines. What is its own:
+
+{options}
+
+Options that only sysbench 1.1 has are taken with either version:
+
+{newer}
+
+docs/sysbench.md says where the two differ.
+"""
+
+
+def general_help(compat: str) -> str:
+    """`sysbench --help`."""
+    blocks = [
+        _HEAD,
+        "General options:\n" + _block(options.GENERAL),
+        "Pseudo-Random Numbers Generator options:\n" + _block(_random(compat)),
+        "Log options:\n" + _block(options.LOG[:1]),
+        _block(options.LOG[1:]),
+        "General database options:\n",
+        _block(options.DATABASE),
+        "",
+        _DRIVERS,
+        "mysql options:\n" + _block(options.MYSQL),
+        "pgsql options:\n" + _block(options.PGSQL),
+        _TESTS,
+    ]
+    return "\n".join(blocks) + "\n"
+
+
+def test_help(test: Bundled, called: str) -> str:
+    """`sysbench oltp_read_write help`."""
+    return f"{called} options:\n{_block(list(test.known_options().values()))}\n"
+
+
+def own_help() -> str:
+    """`sysbench --help-loadstone`."""
+    return _OURS.format(
+        options=_block(options.OURS).rstrip(), newer=_block(options.ONLY_IN_1_1).rstrip()
+    )
+
+
+def _random(compat: str) -> Sequence[Option]:
+    if compat == "1.0":
+        return options.RANDOM
+    return [
+        replace(option, default="uniform") if option.name == "rand-type" else option
+        for option in options.RANDOM
+    ]
+
+
+def _block(listed: Sequence[Option]) -> str:
+    """A line an option, the texts below each other."""
+    width = max((len(option.usage) for option in listed), default=0)
+    return "".join(f"  {option.usage:{width}} {_about(option)}\n" for option in listed)
+
+
+def _about(option: Option) -> str:
+    return option.about if option.default is None else f"{option.about} [{option.default}]"

@@ -1,0 +1,295 @@
+"""Command lines of both dialects: what is taken, what it means, and what is refused how."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from loadstone.sysbench import program, values
+from loadstone.sysbench.bundled import find_bundled
+from loadstone.sysbench.cmdline import parse
+from loadstone.sysbench.dialect import as_asked, in_words_of_1_0
+from loadstone.sysbench.errors import Fatal, Refused
+from loadstone.sysbench.log import Log
+from loadstone.sysbench.options import for_all_tests
+from loadstone.sysbench.settings import Settings, Values, settings_of, values_of
+
+
+def given(*words: str) -> Values:
+    return values_of(parse(words), "1.0")
+
+
+def settings(*words: str) -> Settings:
+    return settings_of(given(*words), "1.0", Log(0))
+
+
+def test_options_stand_before_and_behind_the_test_and_the_command() -> None:
+    line = parse(["--threads=4", "oltp_read_write", "--tables=2", "run", "--time=3"])
+    assert (line.test, line.command) == ("oltp_read_write", "run")
+    assert (line.text("threads"), line.text("time")) == ("4", "3")
+    assert [(one.key, one.text) for one in line.of_test] == [("tables", "2")]
+
+
+def test_dashes_and_underscores_are_the_same() -> None:
+    line = parse(["--report_interval=2", "--mysql_host=db1", "--table_size=5", "--table-size=6"])
+    assert (line.text("report_interval"), line.text("mysql_host")) == ("2", "db1")
+    assert [one.key for one in line.of_test] == ["table_size", "table_size"]
+
+
+def test_the_last_of_an_option_counts() -> None:
+    assert settings("--threads=2", "--threads=5").threads == 5
+
+
+DEFAULTS = {
+    "threads": "1",
+    "events": "0",
+    "time": "10",
+    "rate": "0",
+    "report_interval": "0",
+    "forced_shutdown": "off",
+    "thread_stack_size": "64K",
+    "percentile": "95",
+    "verbosity": "3",
+    "rand_type": "special",
+    "rand_spec_iter": "12",
+    "rand_spec_pct": "1",
+    "rand_spec_res": "75",
+    "rand_pareto_h": "0.2",
+    "db_driver": "mysql",
+    "db_ps_mode": "auto",
+    "mysql_host": "localhost",
+    "mysql_port": "3306",
+    "mysql_user": "sbtest",
+    "mysql_db": "sbtest",
+    "mysql_ssl": "off",
+    "mysql_ignore_errors": "1213,1020,1205",
+    "warmup_time": "0",
+    "thread_init_timeout": "30",
+    "rand_zipfian_exp": "0.8",
+}
+
+
+@pytest.mark.parametrize(("key", "default"), DEFAULTS.items())
+def test_defaults_are_those_of_1_0_20(key: str, default: str) -> None:
+    assert given().text(key) == default
+
+
+def test_1_1_draws_ids_uniformly_and_1_0_does_not() -> None:
+    assert values_of(parse([]), "1.1").text("rand_type") == "uniform"
+    assert given().text("rand_type") == "special"
+
+
+@pytest.mark.parametrize("option", for_all_tests().values(), ids=lambda option: str(option.name))
+def test_every_option_is_taken_with_its_own_default(option: object) -> None:
+    name, default = getattr(option, "name"), getattr(option, "default")  # noqa: B009
+    line = parse([f"--{name}={default or ''}"])
+    assert not line.of_test or default is None
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("12", 12), ("", 0), (" 4", 4), ("+4", 4), ("-1", -1), ("2147483647", 2**31 - 1)]
+    + [(bad, None) for bad in ("abc", "4 ", "4k", "0x4", "4.0", "99999999999")],
+)
+def test_numbers_of_all_tests_are_whole_and_of_32_bits(text: str, number: int | None) -> None:
+    assert values.strict_int(text) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("1K", 1), ("1.5", 1), ("abc", 0), ("", 0), ("10x", 10), ("-3", -3)]
+)
+def test_numbers_of_a_test_are_what_they_begin_with(text: str, number: int) -> None:
+    assert values.lenient_int(text) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("64K", 65536), ("1M", 2**20), ("2G", 2**31), ("7", 7), ("64X", 0)]
+)
+def test_sizes_have_units(text: str, number: int) -> None:
+    assert values.size(text) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "is_on"),
+    [(text, True) for text in ("on", "true", "1", None)]
+    + [(text, False) for text in ("off", "false", "0")]
+    + [(text, None) for text in ("yes", "no", "ON", "", "2")],
+)
+def test_switches(text: str | None, is_on: bool | None) -> None:
+    assert values.switch(text) is is_on
+
+
+def test_old_names_win_where_they_say_anything() -> None:
+    asked = settings("--num-threads=2", "--threads=3", "--max-time=7", "--max-requests=0")
+    assert (asked.threads, asked.time_s, asked.events) == (2, 7, 0)
+    assert settings("--num-threads=1", "--threads=3").threads == 3
+
+
+@pytest.mark.parametrize(
+    ("word", "seconds"), [("", 10), ("=10%", 11), ("=5", 15), ("=off", None), ("=50%", 15)]
+)
+def test_forced_shutdown_is_counted_from_the_begin(word: str, seconds: int | None) -> None:
+    assert settings(f"--forced-shutdown{word}").forced_shutdown_s == seconds
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--threads=0"], "Invalid value for --threads: 0."),
+        (["--threads"], "Invalid value for --threads: 0."),
+        (["--percentile=101"], "Invalid value for --percentile: 101"),
+        (["--percentile=-1"], "Invalid value for --percentile: -1"),
+        (["--report-checkpoints=a,b"], "Invalid value for --report-checkpoints: 'a'"),
+        (["--forced-shutdown=abc"], "Invalid value for --forced-shutdown: 'abc'"),
+        (["--rand-type=foo"], "Invalid random numbers distribution: foo."),
+        (["--thread-stack-size=0"], "Invalid value for thread-stack-size: 0."),
+    ],
+)
+def test_values_out_of_range_are_fatal(words: list[str], message: str) -> None:
+    with pytest.raises(Fatal) as caught:
+        settings(*words)
+    assert caught.value.message == message
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--threads=abc"], "Invalid value for the 'threads' option: 'abc'"),
+        (["--rand-seed=x"], "Invalid value for the 'rand_seed' option: 'x'"),
+        (["oltp_read_write", "run", "extra"], "Unrecognized command line argument: extra"),
+        (["--threads", "4", "oltp_read_write", "run"], "Unrecognized command line argument: run"),
+        (["--compat"], "--compat needs a value"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(words: list[str], message: str) -> None:
+    with pytest.raises(Refused) as caught:
+        parse(words)
+    assert caught.value.message == message
+
+
+def test_checkpoints_are_sorted_and_told_once() -> None:
+    assert settings("--report-checkpoints=3,1,2,1").checkpoints_s == (1, 2, 3)
+
+
+def test_our_own_options_may_be_written_in_two_words() -> None:
+    line = parse(["--compat", "1.1", "--loadstone-out", "runs", "oltp_read_only", "run"])
+    assert (line.text("compat"), line.text("loadstone_out")) == ("1.1", "runs")
+    assert (line.test, line.command) == ("oltp_read_only", "run")
+
+
+def test_a_config_file_counts_where_it_stands(tmp_path: Path) -> None:
+    file = tmp_path / "config"
+    file.write_text("# a remark\nthreads=3\nrand-seed = 7\ntable-size=9\nnonsense\nnosuch=1\n")
+    line = parse(["--threads=9", f"--config-file={file}", "oltp_read_write", "run"])
+    assert (line.text("threads"), line.text("rand_seed")) == ("3", "7")
+    assert line.unknown_in_file == ["table_size", "nosuch"]
+    assert parse([f"--config-file={file}", "--threads=9"]).text("threads") == "9"
+
+
+def test_a_config_file_that_is_not_there_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parse([f"--config-file={tmp_path / 'none'}"])
+    assert capsys.readouterr().err == f"{tmp_path / 'none'}: No such file or directory\n"
+
+
+@pytest.mark.parametrize(
+    ("word", "workload"),
+    [
+        ("oltp_read_write", "oltp_read_write"),
+        ("/opt/none/oltp_read_write.lua", "oltp_read_write"),
+        ("/opt/sysbench/share/sysbench/oltp.lua", "oltp_read_write"),
+        ("/opt/sysbench/share/sysbench/select.lua", "oltp_point_select"),
+        ("update_non_index.lua", "oltp_update_non_index"),
+        ("update_index.lua", "oltp_update_index"),
+        ("insert.lua", "oltp_insert"),
+        ("delete.lua", "oltp_delete"),
+        ("bulk_insert", "bulk_insert"),
+        ("select_random_ranges", "select_random_ranges"),
+    ],
+)
+def test_names_and_paths_of_bundled_tests_find_their_workload(word: str, workload: str) -> None:
+    test = find_bundled(word)
+    assert test is not None
+    assert test.workload == workload
+
+
+def test_nothing_else_finds_one() -> None:
+    assert find_bundled("oltp-read-write") is None
+    assert find_bundled("tpcc.lua") is None
+
+
+@pytest.mark.parametrize(
+    ("options", "workload"),
+    [
+        ({}, "oltp_read_write"),
+        ({"oltp_test_mode": "complex"}, "oltp_read_write"),
+        ({"oltp_test_mode": "complex", "oltp_read_only": "on"}, "oltp_read_only"),
+        ({"oltp_test_mode": "simple"}, "oltp_point_select"),
+        ({"oltp_test_mode": "nontrx"}, "oltp_point_select"),
+        ({"oltp_test_mode": "nontrx", "oltp_nontrx_mode": "insert"}, "oltp_insert"),
+    ],
+)
+def test_modes_of_oltp_lua(options: dict[str, str], workload: str) -> None:
+    test = find_bundled("oltp.lua")
+    assert test is not None
+    assert as_asked(test, options).workload == workload
+
+
+def test_a_mode_changes_no_other_test_of_0_5() -> None:
+    test = find_bundled("update_non_index.lua")
+    assert test is not None
+    assert as_asked(test, {"oltp_test_mode": "simple"}).workload == "oltp_update_non_index"
+
+
+def test_options_of_0_5_become_those_of_1_0() -> None:
+    old = {"oltp_tables_count": "9", "oltp_table_size": "5", "oltp_user_delay_min": "3"}
+    assert in_words_of_1_0(old) == {"tables": "9", "table_size": "5"}
+
+
+@pytest.mark.parametrize(
+    ("words", "stream", "text"),
+    [
+        (["nosuch", "run"], "out", "FATAL: Cannot find benchmark 'nosuch': no such built-in"),
+        (["oltp_read_write", "--foo=1", "run"], "err", "invalid option: --foo=1"),
+        (["oltp_read_write", "--skip_trx=maybe", "run"], "err", "invalid option: --skip_trx=maybe"),
+        (["oltp_read_write", "nosuch"], "err", "Unknown command: nosuch"),
+        (["oltp_read_write", "--mysql-ssl=maybe", "run"], "err", "invalid option: --mysql-ssl"),
+        (["bulk_insert", "help"], "err", "'bulk_insert' test does not implement the 'help'"),
+        (["--verbosity=6", "oltp_read_write", "run"], "out", "Invalid value for verbosity: 6"),
+        (["--compat=2", "oltp_read_write", "run"], "err", "Invalid value for --compat"),
+        (["cpu", "run"], "out", "FATAL: the 'cpu' test is not built into Loadstone yet"),
+        ([], "out", "FATAL: scripts in Lua"),
+    ],
+)
+def test_what_is_refused_is_one_line_and_exit_code_1(
+    words: list[str], stream: str, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert program.main(words) == 1
+    assert text in getattr(capsys.readouterr(), stream)
+
+
+def test_a_script_that_is_there_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "oltp.lua"
+    script.write_text("")
+    assert program.main([str(script), "run"]) == 1
+    assert f"not built into Loadstone yet: {script}" in capsys.readouterr().out
+
+
+def test_a_path_that_is_not_there_is_served_and_said_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert program.main(["--test=/opt/none/select.lua", "--oltp-table-size=5", "help"]) == 0
+    said = capsys.readouterr()
+    assert said.err.count("the built-in oltp_point_select serves it") == 1
+    assert "--oltp-tables-count=N" in said.out
+
+
+def test_versions_and_our_own_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert program.main(["--version"]) == 0
+    assert capsys.readouterr().out == "sysbench 1.0.20\n"
+    assert program.main(["--help-loadstone"]) == 0
+    assert "--compat=STRING" in capsys.readouterr().out
