@@ -32,6 +32,9 @@ def test_a_step_has_every_key_of_the_contract() -> None:
         "connect",
         "session",
         "on_error",
+        "restart_on",
+        "drain_s",
+        "per_user",
         "shards",
         "seed",
         "tag",
@@ -43,6 +46,13 @@ def test_a_step_has_every_key_of_the_contract() -> None:
 @pytest.mark.parametrize(("users", "shards"), [(1, 1), (16, 1), (17, 2), (64, 4), (4000, 4)])
 def test_few_users_share_one_event_loop(users: int, shards: int) -> None:
     assert Drive(shards=4, users_a_shard=16).shards_for(users) == shards
+
+
+def test_a_limit_of_events_stands_beside_that_of_time() -> None:
+    plan = a_plan(events=100, duration_s=60.0)
+    document = json.loads(step_document(plan, steps_of(plan)[0], [ENDPOINT]))
+    assert (document["stop"]["kind"], document["stop"]["events"]) == ("events", 100)
+    assert document["stop"]["duration_s"] == 60.0
 
 
 def test_an_automatic_warm_up_drives_the_whole_duration_as_window() -> None:

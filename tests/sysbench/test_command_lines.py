@@ -136,14 +136,14 @@ def test_forced_shutdown_is_counted_from_the_begin(word: str, seconds: int | Non
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--threads=0"], "Invalid value for --threads: 0."),
-        (["--threads"], "Invalid value for --threads: 0."),
+        (["--threads=0"], "Invalid value for --threads: 0.\n"),
+        (["--threads"], "Invalid value for --threads: 0.\n"),
         (["--percentile=101"], "Invalid value for --percentile: 101"),
         (["--percentile=-1"], "Invalid value for --percentile: -1"),
         (["--report-checkpoints=a,b"], "Invalid value for --report-checkpoints: 'a'"),
         (["--forced-shutdown=abc"], "Invalid value for --forced-shutdown: 'abc'"),
         (["--rand-type=foo"], "Invalid random numbers distribution: foo."),
-        (["--thread-stack-size=0"], "Invalid value for thread-stack-size: 0."),
+        (["--thread-stack-size=0"], "Invalid value for thread-stack-size: 0.\n"),
     ],
 )
 def test_values_out_of_range_are_fatal(words: list[str], message: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from loadstone.model.records import UserCounts
@@ -54,12 +56,15 @@ def test_the_report_of_1_0() -> None:
 
 
 def test_the_report_of_1_1_has_throughput_in_place_of_general_statistics() -> None:
-    from dataclasses import replace
-
     made = figures(LATENCIES_MS, 2.0, USERS)
     text = reporting.report(made, replace(settings(threads="2"), compat="1.1"))
     assert OF_1_1 in text
     assert "General statistics" not in text
+
+
+def test_a_forced_shutdown_says_how_many_events_it_cut_off() -> None:
+    text = reporting.report(figures(LATENCIES_MS, 2.0, USERS), settings(threads="2"), 3)
+    assert "\n\nNumber of unfinished transactions on forced shutdown: 3\n\nGeneral" in text
 
 
 def test_a_run_without_events_has_zeros() -> None:
@@ -78,7 +83,9 @@ def test_a_run_without_events_has_zeros() -> None:
     ],
 )
 def test_percentiles(percentile: str, line: str) -> None:
-    text = reporting.report(figures(LATENCIES_MS, 2.0, USERS), settings(percentile=percentile))
+    text = reporting.report(
+        figures(LATENCIES_MS, 2.0, USERS), settings(threads="2", percentile=percentile)
+    )
     assert line in text
 
 
@@ -122,4 +129,4 @@ def test_the_debug_lines_of_a_thread() -> None:
     lines = list(reporting.per_thread(figures(LATENCIES_MS, 2.0, USERS), 3))
     assert lines[2] == "    thread #  0: min: 0.0100s  avg: 0.0200s  max: 0.0300s  events: 3"
     assert lines[3] == "                 total time taken by event execution: 0.0600s"
-    assert lines[-2].endswith("events: 0")
+    assert lines[-3].endswith("events: 0")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno as system_errors
 import os
+import socket
 from collections.abc import Sequence
 
 from loadstone.model.plan import Plan
@@ -13,13 +14,16 @@ from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.targets import Place
 from loadstone.target.errors import TargetError
 
-FORCED_SHUTDOWN = ("The --max-time limit has expired, forcing shutdown...",)
+FORCED_SHUTDOWN = "The --max-time limit has expired, forcing shutdown..."
 
 # The client library's numbers: it has one for whatever keeps a connection from being made.
 _CANNOT_CONNECT = 2002
 _UNKNOWN_HOST = 2005
 _UNKNOWN_ERROR = 2000
 _GENERAL_STATE = "HY000"
+# PyMySQL keeps the state to itself: those of what `prepare` and `prewarm` meet.
+_STATES = {1044: "42000", 1050: "42S01", 1064: "42000", 1142: "42000", 1146: "42S02"}
+_LOSSES = {2006: "Server has gone away", 2013: "Lost connection to server during query"}
 # EAI_NONAME of glibc.
 _NO_SUCH_NAME = -2
 
@@ -47,14 +51,14 @@ def check_loss(error: FirstError, plan: Plan) -> None:
     ignored = plan.drive.restart_on
     if error.statement is not None or ignored == "all" or error.errno in ignored:
         return
-    raise Fatal(*_statement_lines(plan, error.errno, error.message, "", None))
+    message = _LOSSES.get(error.errno, error.message)
+    raise Fatal(*_statement_lines(plan, error.errno, message, "", None))
 
 
 def of_command(error: TargetError, command: str, place: Place) -> Fatal:
     """What keeps `prepare`, `cleanup` and `prewarm` from connecting."""
-    number, text = _cause(error)
     return Fatal(
-        *_connection_lines(place, number, text),
+        *_connection_lines(place, *_cause(error, place.endpoint.target)),
         f"`{command}' function failed: connection creation failed",
     )
 
@@ -68,9 +72,10 @@ def of_load(failure: EngineFailure, command: str) -> Fatal:
 
 def of_statement(number: int, message: str, command: str, statement: str) -> Fatal:
     """A statement of `prepare`, `cleanup` or `prewarm` that the server refused."""
+    state = _STATES.get(number, _GENERAL_STATE)
     return Fatal(
         f"mysql_drv_query() returned error {number} ({message}) for query '{statement}'",
-        f"`{command}' function failed: SQL error, errno = {number}: {message}",
+        f"`{command}' function failed: SQL error, errno = {number}, state = '{state}': {message}",
     )
 
 
@@ -97,34 +102,40 @@ def _number_and_text(failure: EngineFailure, place: Place) -> tuple[int, str]:
     target = place.endpoint.target
     match failure.kind:
         case "unreachable" if failure.sql_state is None:
-            return _CANNOT_CONNECT, _unreachable(target, failure.message)
+            return _CANNOT_CONNECT, _unreachable(target, _number_of(failure.message))
         case "unknown_host":
-            return _UNKNOWN_HOST, f"Unknown server host '{target.host}' ({_NO_SUCH_NAME})"
+            return _unknown_host(target)
         case _:
             return failure.errno or _UNKNOWN_ERROR, failure.message
 
 
-def _unreachable(target: Target, message: str) -> str:
-    number = _number_of(message)
-    why = str(number) if number is not None else message
+def _unknown_host(target: Target) -> tuple[int, str]:
+    return _UNKNOWN_HOST, f"Unknown server host '{target.host}' ({_NO_SUCH_NAME})"
+
+
+def _unreachable(target: Target, why: int | str) -> str:
     if target.socket is not None:
         return f"Can't connect to local server through socket '{target.socket}' ({why})"
     return f"Can't connect to server on '{target.host}' ({why})"
 
 
-def _number_of(words: str) -> int | None:
-    """The system's number of an error, by its words; the engine passes those on."""
+def _number_of(words: str) -> int | str:
+    """The system's number of an error, by its words, which the engine passes on; else the words."""
     for number in system_errors.errorcode:
         if os.strerror(number).lower() == words.lower():
             return number
-    return None
+    return words
 
 
-def _cause(error: TargetError) -> tuple[int, str]:
+def _cause(error: TargetError, target: Target) -> tuple[int, str]:
     """The server's own number and words, or the system's, behind our sentence."""
-    cause: BaseException | None = error.__cause__
-    while cause is not None and len(cause.args) < 2:
-        cause = cause.__cause__
-    if cause is None:
+    cause = error.__cause__
+    # PyMySQL keeps there what the system said.
+    cause = getattr(cause, "original_exception", None) or cause
+    if isinstance(cause, socket.gaierror):
+        return _unknown_host(target)
+    if isinstance(cause, OSError):
+        return _CANNOT_CONNECT, _unreachable(target, cause.errno or str(cause))
+    if cause is None or len(cause.args) < 2:
         return error.errno or _UNKNOWN_ERROR, error.message
     return error.errno or _UNKNOWN_ERROR, str(cause.args[1])

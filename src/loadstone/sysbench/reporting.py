@@ -37,11 +37,14 @@ def queue_line(figures: Figures, tally: Tally) -> str:
     return f"[ {figures.to_s:.0f}s ] queue length: {tally.waiting}, concurrency: {tally.in_flight}"
 
 
-def report(figures: Figures, settings: Settings) -> str:
+def report(figures: Figures, settings: Settings, unfinished: int = 0) -> str:
     """The report at the end, or at a checkpoint: of what came since the checkpoint before it."""
+    statements = _statements(figures)
+    if unfinished:
+        statements += f"\n\nNumber of unfinished transactions on forced shutdown: {unfinished}"
     return "\n\n".join(
         (
-            _statements(figures),
+            statements,
             _general(figures, settings.compat),
             _latencies(figures, settings.percentile),
             _fairness(figures, settings.threads),
@@ -157,3 +160,4 @@ def per_thread(figures: Figures, threads: int) -> Iterator[str]:
         )
         busy_s = user.busy_s if user else 0.0
         yield f"                 total time taken by event execution: {busy_s:.4f}s"
+    yield ""

@@ -23,6 +23,8 @@ from loadstone.sysbench.settings import Settings
 from loadstone.sysbench.targets import Place
 
 _ON_THE_SECOND_S = 0.001
+# The exit code of sysbench where events were in flight when its patience ended.
+_FORCED = 2
 
 
 @dataclass(frozen=True)
@@ -96,8 +98,7 @@ def carry_out(run: Run) -> int:
     if interrupts.asked:
         aside("interrupted")
         return ExitCode.INTERRUPTED
-    watched.report_end()
-    return ExitCode.OK
+    return watched.report_end()
 
 
 @dataclass
@@ -109,6 +110,9 @@ class _Watched:
     began_s: float = field(default_factory=time.monotonic)
     since_line: Figures = field(default_factory=Figures)
     since_checkpoint: Figures = field(default_factory=Figures)
+    since_begin: int = 0
+    """Events."""
+
     end: End | None = None
 
     def take(self, record: StepRecord) -> bool:
@@ -143,6 +147,7 @@ class _Watched:
         self.connected = True
         if self.run.settings.debug:
             for thread in range(self.run.settings.threads):
+                self.run.log.debug(f"Worker thread (#{thread}) started")
                 self.run.log.debug(f"Worker thread (#{thread}) initialized")
         self.run.log.notice("Threads started!\n")
 
@@ -157,6 +162,7 @@ class _Watched:
             figures.to_s = sample.to_s - self.run.plan.warmup_s
             if self.run.dry:
                 figures.all_as_other()
+        self.since_begin += sample.counts.events
         if sample.phase == "window":
             self._tell(sample)
 
@@ -175,22 +181,28 @@ class _Watched:
                 log.notice(reporting.queue_line(self.since_line, sample.tally))
             self.since_line = _after(self.since_line)
 
-    def report_end(self) -> None:
-        """The last report, and that the time was not enough."""
+    def report_end(self) -> int:
+        """The last report; the exit code, which tells when the time was not enough."""
         settings, log = self.run.settings, self.run.log
-        if self.end and self.end.tally.in_flight:
-            raise Fatal(*failing.FORCED_SHUTDOWN)
-        log.info("Done.\n")
-        self._report()
+        unfinished = self.end.tally.in_flight if self.end else 0
+        if unfinished:
+            log.fatal(failing.FORCED_SHUTDOWN)
+        else:
+            limit = "Event" if self.since_begin == settings.events else "Time"
+            log.info(f"{limit} limit exceeded, exiting...")
+            log.info("Done.\n")
+        self._report(unfinished)
         if settings.debug:
             for line in reporting.per_thread(self.since_checkpoint, settings.threads):
                 log.debug(line) if line else log.notice()
+        return _FORCED if unfinished else ExitCode.OK
 
-    def _report(self) -> None:
-        if self.run.settings.histogram:
-            for line in reporting.histogram(self.since_checkpoint.values_ns):
-                self.run.log.notice(line)
-        self.run.log.notice(reporting.report(self.since_checkpoint, self.run.settings))
+    def _report(self, unfinished: int = 0) -> None:
+        figures, settings, log = self.since_checkpoint, self.run.settings, self.run.log
+        if settings.histogram:
+            for line in reporting.histogram(figures.values_ns):
+                log.notice(line)
+        log.notice(reporting.report(figures, settings, unfinished))
 
 
 def _after(figures: Figures) -> Figures:

@@ -142,9 +142,9 @@ def settings_of(given: Values, compat: Compat, log: Log) -> Settings:
     """
     numbers = _with_aliases(given, log)
     if numbers["threads"] <= 0:
-        raise Fatal(f"Invalid value for --threads: {numbers['threads']}.")
+        raise Fatal(f"Invalid value for --threads: {numbers['threads']}.\n")
     if values.size(given.text("thread_stack_size")) <= 0:
-        raise Fatal("Invalid value for thread-stack-size: 0.")
+        raise Fatal("Invalid value for thread-stack-size: 0.\n")
     if given.text("rand_type") not in _DISTRIBUTIONS[compat]:
         raise Fatal(f"Invalid random numbers distribution: {given.text('rand_type')}.")
     percentile = given.integer("percentile")
