@@ -54,7 +54,7 @@ WITHOUT_SERVER = [
     f"--verbosity=1 oltp_read_write {NOWHERE} run",
     f"--time=0 oltp_read_write {NOWHERE} run",
     f"--num-threads=1 --max-time=3 --tx-rate=5 --max-requests=7 oltp_read_write {NOWHERE} run",
-    f"--rate=9 --report-interval=1 --report-checkpoints=3,1 --validate oltp_read_only {NOWHERE} run",
+    f"--rate=9 --report-interval=1 --report-checkpoints=3,1 --validate oltp_insert {NOWHERE} run",
     f"--forced-shutdown=10% --rand-seed=5 oltp_read_write {NOWHERE} run",
     "--mysql-dry-run --events=5 oltp_read_write run",
     "--mysql-dry-run --events=5 --verbosity=4 oltp_read_write run",
