@@ -23,6 +23,7 @@ WITHOUT_SERVER = [
     "--version",
     "oltp_read_write --help",
     "oltp_read_write help",
+    "--mysql-dry-run --table-size=0 oltp_read_write prepare",
     "oltp_point_select help",
     "select_random_points help",
     "select_random_ranges help",
@@ -95,6 +96,7 @@ AGAINST_TABLES = [
     "--mysql-password=wrong oltp_read_write prepare",
     "--mysql-db=nosuch oltp_read_write cleanup",
     "oltp_read_write --tables=50 --db-ps-mode=disable run",
+    "oltp_point_select --mysql-db=mysql run",
     "oltp_read_write --tables=3 prewarm",
 ]
 

@@ -23,6 +23,9 @@ _UNKNOWN_ERROR = 2000
 _GENERAL_STATE = "HY000"
 # PyMySQL keeps the state to itself: those of what `prepare` and `prewarm` meet.
 _STATES = {1044: "42000", 1050: "42S01", 1064: "42000", 1142: "42000", 1146: "42S02"}
+# Tables or columns that are missing, and prepared statements beyond the server's limit.
+_CANNOT_BE_PREPARED = (1146, 1054, 1461)
+_NOT_STARTED = "Thread initialization failed!"
 _LOSSES = {2006: "Server has gone away", 2013: "Lost connection to server during query"}
 # EAI_NONAME of glibc.
 _NO_SUCH_NAME = -2
@@ -35,7 +38,14 @@ def lines_of_run(failure: EngineFailure, plan: Plan, places: Sequence[Place]) ->
         return (
             *_connection_lines(place, *_number_and_text(failure, place)),
             "`thread_init' function failed: connection creation failed",
-            "Thread initialization failed!",
+            _NOT_STARTED,
+        )
+    if plan.drive.protocol == "prepared" and failure.errno in _CANNOT_BE_PREPARED:
+        return (
+            "mysql_stmt_prepare() failed",
+            f'MySQL error: {failure.errno} "{failure.message}"',
+            "`thread_init' function failed: SQL API error",
+            _NOT_STARTED,
         )
     return _statement_lines(
         plan, failure.errno or 0, failure.message, failure.statement, failure.sql_state

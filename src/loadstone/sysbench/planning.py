@@ -36,6 +36,7 @@ _MOST_WAITING = 10_000_000
 # Measured with `loadstone run`: below it a second event loop costs more than it saves.
 _USERS_A_SHARD = 16
 _RETRIES = 3
+_MOST_LOADING = 64
 
 
 def plan_of(test: Bundled, settings: Settings, given: Values, targets: Sequence[Target]) -> Plan:
@@ -108,12 +109,17 @@ def load_of(test: Bundled, settings: Settings, given: Values) -> LoadPlan:
         )
         return LoadPlan(
             layout=layout,
-            parallel=settings.threads,
+            parallel=_connections(settings.threads),
             seed=seed_of(settings),
             connect=ConnectPolicy(retries=_RETRIES),
         )
     except ValidationError as error:
         raise Fatal(_told(error)) from error
+
+
+def _connections(threads: int) -> int:
+    """Two a core keep most servers busy; sysbench would take one for each table at the most."""
+    return min(max(threads, 2 * (os.cpu_count() or 1)), _MOST_LOADING)
 
 
 def distribution_of(given: Values) -> Distribution:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from loadstone import __version__
 from loadstone.model.errors import LoadstoneError
@@ -90,26 +91,25 @@ def _carry_out(line: CommandLine, given: Values, compat: Compat, log: Log) -> in
     if command is None:
         raise _no_such_command(test, line.command)
     given = given.with_more(test.known_options(), of_test)
-    return _carry_out_command(command, test, (settings, given), log)
+    return _carry_out_command(command, test, (settings, given, line.test or test.name), log)
 
 
 def _carry_out_command(
-    command: str, test: Bundled, asked: tuple[Settings, Values], log: Log
+    command: str, test: Bundled, asked: tuple[Settings, Values, str], log: Log
 ) -> int:
-    settings, given = asked
+    settings, given, called = asked
     if command == "help":
-        log.notice(usage.test_help(test, test.name))
+        log.notice(usage.test_help(test, Path(called).name))
         return 0
     # The rest needs the engine and the model, which take their time to import.
-    from loadstone.sysbench import commands
-
     if command == "run" and test.name != PARALLEL_PREPARE:
-        return commands.run(test, settings, given, log)
-    if command in ("prepare", "run"):
-        return commands.prepare(test, settings, given, log)
-    if command == "cleanup":
-        return commands.cleanup(test, settings, given, log)
-    return commands.prewarm(test, settings, given, log)
+        from loadstone.sysbench import starting
+
+        return starting.run(test, settings, given, log)
+    from loadstone.sysbench import tables
+
+    of_tables = {"cleanup": tables.cleanup, "prewarm": tables.prewarm}
+    return of_tables.get(command, tables.prepare)(test, settings, given, log)
 
 
 def _test_of(line: CommandLine) -> Bundled:

@@ -91,7 +91,7 @@ def carry_out(run: Run) -> int:
             run.keeper.begin(run.step)
         try:
             job = engine.start(step_document(run.plan, run.step, endpoints))
-            follow(job, watched.take, interrupts, watched.check_patience)
+            follow(job, watched.take, interrupts, watched.on_silence)
         finally:
             if run.keeper:
                 run.keeper.end(run.step, watched.end)
@@ -107,6 +107,7 @@ class _Watched:
 
     run: Run
     connected: bool = False
+    told_started: bool = False
     began_s: float = field(default_factory=time.monotonic)
     since_line: Figures = field(default_factory=Figures)
     since_checkpoint: Figures = field(default_factory=Figures)
@@ -130,21 +131,35 @@ class _Watched:
                 self.end = record
                 if record.error:
                     raise Fatal(*failing.lines_of_run(record.error, self.run.plan, self.run.places))
+                self._tell_started()
                 return True
         return False
 
-    def check_patience(self) -> None:
+    def on_silence(self) -> None:
         """See that the threads are connected in time.
 
         Raises:
             Fatal: they are not.
         """
+        if self.connected:
+            self._tell_started()
         timeout_s = self.run.settings.init_timeout_s
         if not self.connected and time.monotonic() > self.began_s + timeout_s > self.began_s:
             raise Fatal(f"Worker threads failed to initialize within {timeout_s} seconds!")
 
     def _begin(self) -> None:
+        """Statements that cannot be prepared end a run before its threads have started, as there.
+
+        Here they are prepared when they are first wanted, which is a moment later.
+        """
         self.connected = True
+        if self.run.plan.drive.protocol == "text":
+            self._tell_started()
+
+    def _tell_started(self) -> None:
+        if self.told_started:
+            return
+        self.told_started = True
         if self.run.settings.debug:
             for thread in range(self.run.settings.threads):
                 self.run.log.debug(f"Worker thread (#{thread}) started")
@@ -152,6 +167,8 @@ class _Watched:
         self.run.log.notice("Threads started!\n")
 
     def _add(self, sample: Sample) -> None:
+        if sample.counts.events:
+            self._tell_started()
         if sample.phase == "warmup":
             return
         settings = self.run.settings

@@ -98,3 +98,23 @@ def _refuse_what_is_not_built(given: Values) -> None:
         raise Fatal("--mysql-compression is not built into Loadstone yet")
     if given.text("mysql_ssl_cipher"):
         raise Fatal("--mysql-ssl-cipher is not built into Loadstone: server and client choose")
+
+
+def check_driver(given: Values, command: str, *more: str) -> None:
+    """See that the driver and its mode are ones that there are.
+
+    Raises:
+        Fatal: they are not.
+    """
+    failed = (f"`{command}' function failed: failed to initialize the DB driver", *more)
+    driver = given.text("db_driver")
+    if driver == "pgsql":
+        raise Fatal("the PostgreSQL driver is not built into Loadstone yet", *failed)
+    if not driver:
+        named = "Use --db-driver=name to specify which one to use"
+        raise Fatal(f"Multiple DB drivers are available. {named}", *failed)
+    if driver != "mysql":
+        raise Fatal(f"invalid database driver name: '{driver}'", *failed)
+    mode = given.text("db_ps_mode")
+    if mode not in ("auto", "disable"):
+        raise Fatal(f"Invalid value for db-ps-mode: {mode}", *failed)

@@ -1,12 +1,11 @@
-"""The commands of the OLTP tests: `run`, `prepare`, `cleanup` and `prewarm`."""
+"""`prepare`, `cleanup` and `prewarm`: the tables of the OLTP tests."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from dataclasses import dataclass
+from functools import cached_property
 
 import pymysql
 
@@ -15,16 +14,12 @@ from loadstone.lab.follow import follow
 from loadstone.lab.interrupts import Interrupts
 from loadstone.model.engine_plan import LoadPlan, load_document
 from loadstone.model.exit_codes import ExitCode
-from loadstone.model.null_server import NullServerSettings
 from loadstone.model.records import LoadEnd, LoadProgress
-from loadstone.model.target import Endpoint, Target, Tls
 from loadstone.sysbench import failing, planning, running
 from loadstone.sysbench.bundled import Bundled
-from loadstone.sysbench.errors import Fatal
-from loadstone.sysbench.keeping import keeper_of
 from loadstone.sysbench.log import Log, aside
 from loadstone.sysbench.settings import Settings, Values
-from loadstone.sysbench.targets import Place, places_of
+from loadstone.sysbench.targets import Place, check_driver, places_of
 from loadstone.target.connect import Connection, Timeouts, connect
 from loadstone.target.errors import TargetError
 from loadstone.target.introspect import tables_of
@@ -44,11 +39,11 @@ class _Tables:
     given: Values
     log: Log
 
-    @property
+    @cached_property
     def load(self) -> LoadPlan:
         return planning.load_of(self.test, self.settings, self.given)
 
-    @property
+    @cached_property
     def place(self) -> Place:
         return places_of(self.given, self.settings.compat)[0]
 
@@ -57,46 +52,13 @@ class _Tables:
         return [f"sbtest{number}" for number in range(1, self.load.layout.tables + 1)]
 
     @property
+    def rows(self) -> int:
+        """Of each table."""
+        return max(self.given.integer("table_size"), 0) if self.test.layout == "sbtest" else 0
+
+    @property
     def is_dry(self) -> bool:
         return self.given.switch("mysql_dry_run")
-
-
-def run(test: Bundled, settings: Settings, given: Values, log: Log) -> int:
-    """Drive the test.
-
-    Raises:
-        Fatal: it could not begin, or an error ended it.
-        StoreError: the run's folder cannot be written.
-    """
-    running.announce(settings, log)
-    _check_driver(given, "thread_init", "Thread initialization failed!")
-    is_dry = given.switch("mysql_dry_run")
-    with _places(given, settings, is_dry=is_dry) as places:
-        targets = [place.endpoint.target for place in places]
-        plan = planning.plan_of(test, settings, given, targets)
-        endpoints = [place.endpoint for place in places]
-        keeper = keeper_of(settings.out, plan, endpoints)
-        return running.carry_out(running.Run(plan, places, settings, log, keeper, is_dry))
-
-
-@contextlib.contextmanager
-def _places(given: Values, settings: Settings, *, is_dry: bool) -> Iterator[tuple[Place, ...]]:
-    """The servers; for a dry run one that answers at once and has no tables."""
-    places = places_of(given, settings.compat)
-    if not is_dry:
-        yield places
-        return
-    with TemporaryDirectory(prefix="loadstone-dry-run-") as folder:
-        socket = Path(folder, "null.sock")
-        server = engine.null_server(NullServerSettings(socket=socket))
-        target = Target(socket=socket, user="loadstone", database="sbtest", tls=_NO_TLS)
-        try:
-            yield tuple(replace(place, endpoint=Endpoint(target=target)) for place in places)
-        finally:
-            server.stop()
-
-
-_NO_TLS = Tls(mode="disabled")
 
 
 def prepare(test: Bundled, settings: Settings, given: Values, log: Log) -> int:
@@ -109,15 +71,21 @@ def prepare(test: Bundled, settings: Settings, given: Values, log: Log) -> int:
     command = _PARALLEL_COMMAND if test.layout == "sbtest" else "prepare"
     if settings.threads > 1 and test.layout == "sbtest":
         running.announce_threads(log)
-    _check_driver(given, command)
+    check_driver(given, command)
     if tables.is_dry:
-        _Lines(tables).all()
+        _Lines(tables).up_to(len(tables.names))
         return ExitCode.OK
     with _connected(tables, command) as connection:
         _refuse_tables_that_exist(tables, connection, command)
         if tables.given.switch("secondary") and test.layout == "sbtest":
             _make_tables_without_primary_key(tables, connection, command)
-    return _load(tables, command)
+    code = _load(tables, command)
+    if code == ExitCode.OK and not tables.rows and test.layout == "sbtest":
+        # The loader makes no table without a row, and sysbench does.
+        with _connected(tables, command) as connection:
+            for name in tables.names:
+                _execute(connection, f"TRUNCATE TABLE {name}", command)
+    return code
 
 
 class _Lines:
@@ -125,29 +93,28 @@ class _Lines:
 
     def __init__(self, tables: _Tables) -> None:
         self._tables = tables
-        self._rows = max(tables.given.integer("table_size"), 0) if self._has_rows else 0
-
-    @property
-    def _has_rows(self) -> bool:
-        return self._tables.test.layout == "sbtest"
+        self._rows = tables.rows
+        self._said = 0
 
     def creating(self, name: str) -> None:
-        """Before the table is made."""
+        """Before a table is made."""
         self._tables.log.notice(f"Creating table '{name}'...")
 
-    def all(self) -> None:
-        """All that is said of tables that are made one after the other."""
-        for name in self._tables.names:
+    def up_to(self, number: int) -> None:
+        """All that is said of the tables up to this one, as far as it was not said yet."""
+        for name in self._tables.names[self._said : number]:
             self.creating(name)
-            self.filling(name)
+            if self._rows:
+                self._tables.log.notice(f"Inserting {self._rows} records into '{name}'")
+            if self._tables.load.layout.secondary_index:
+                self._tables.log.notice(f"Creating a secondary index on '{name}'...")
+        self._said = max(self._said, number)
 
-    def filling(self, name: str) -> None:
-        """After the table is made."""
-        log, layout = self._tables.log, self._tables.load.layout
-        if self._rows:
-            log.notice(f"Inserting {self._rows} records into '{name}'")
-        if layout.secondary_index:
-            log.notice(f"Creating a secondary index on '{name}'...")
+    def on_progress(self, progress: LoadProgress) -> None:
+        """The loader fills all tables side by side: so many could be full by now."""
+        if progress.rows_total:
+            share = progress.rows / progress.rows_total
+            self.up_to(int(share * len(self._tables.names)) + 1)
 
 
 def _refuse_tables_that_exist(tables: _Tables, connection: Connection, command: str) -> None:
@@ -177,15 +144,16 @@ def _make_tables_without_primary_key(tables: _Tables, connection: Connection, co
 
 def _load(tables: _Tables, command: str) -> int:
     ends: list[LoadEnd] = []
+    lines = _Lines(tables)
 
     def take(record: LoadProgress | LoadEnd) -> bool:
         if isinstance(record, LoadEnd):
             ends.append(record)
-        return isinstance(record, LoadEnd)
+            return True
+        lines.on_progress(record)
+        return False
 
-    # The loader makes all tables, then fills them side by side: what is said of one table has no
-    # moment of its own, so all of it is said before.
-    _Lines(tables).all()
+    lines.up_to(1)
     with Interrupts() as interrupts:
         follow(engine.load(load_document(tables.load, tables.place.endpoint)), take, interrupts)
     if not ends or ends[0].reason == "stopped":
@@ -193,6 +161,7 @@ def _load(tables: _Tables, command: str) -> int:
         return ExitCode.INTERRUPTED
     if ends[0].error:
         raise failing.of_load(ends[0].error, command)
+    lines.up_to(len(tables.names))
     return ExitCode.OK
 
 
@@ -203,7 +172,7 @@ def cleanup(test: Bundled, settings: Settings, given: Values, log: Log) -> int:
         Fatal: the server refused.
     """
     tables = _Tables(test, settings, given, log)
-    _check_driver(given, "cleanup")
+    check_driver(given, "cleanup")
     with contextlib.ExitStack() as stack:
         connection = None
         if not tables.is_dry:
@@ -222,7 +191,7 @@ def prewarm(test: Bundled, settings: Settings, given: Values, log: Log) -> int:
         Fatal: the server refused.
     """
     tables = _Tables(test, settings, given, log)
-    _check_driver(given, _PARALLEL_COMMAND)
+    check_driver(given, _PARALLEL_COMMAND)
     if settings.threads > 1:
         running.announce_threads(log)
     with contextlib.ExitStack() as stack:
@@ -264,23 +233,3 @@ def _execute(connection: Connection, sql: str, command: str) -> None:
     except pymysql.MySQLError as error:
         number, text = (*error.args, "", "")[:2]
         raise failing.of_statement(int(number or 0), str(text), command, sql) from error
-
-
-def _check_driver(given: Values, command: str, *more: str) -> None:
-    """See that the driver and its mode are ones that there are.
-
-    Raises:
-        Fatal: they are not.
-    """
-    failed = (f"`{command}' function failed: failed to initialize the DB driver", *more)
-    driver = given.text("db_driver")
-    if driver == "pgsql":
-        raise Fatal("the PostgreSQL driver is not built into Loadstone yet", *failed)
-    if not driver:
-        named = "Use --db-driver=name to specify which one to use"
-        raise Fatal(f"Multiple DB drivers are available. {named}", *failed)
-    if driver != "mysql":
-        raise Fatal(f"invalid database driver name: '{driver}'", *failed)
-    mode = given.text("db_ps_mode")
-    if mode not in ("auto", "disable"):
-        raise Fatal(f"Invalid value for db-ps-mode: {mode}", *failed)

@@ -1,0 +1,56 @@
+"""`run`: from the options to a test that is driven."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from loadstone import engine
+from loadstone.model.null_server import NullServerSettings
+from loadstone.model.target import Endpoint, Target, Tls
+from loadstone.sysbench import planning, running
+from loadstone.sysbench.bundled import Bundled
+from loadstone.sysbench.keeping import keeper_of
+from loadstone.sysbench.log import Log
+from loadstone.sysbench.settings import Settings, Values
+from loadstone.sysbench.targets import Place, check_driver, places_of
+
+
+def run(test: Bundled, settings: Settings, given: Values, log: Log) -> int:
+    """Drive the test.
+
+    Raises:
+        Fatal: it could not begin, or an error ended it.
+        StoreError: the run's folder cannot be written.
+    """
+    running.announce(settings, log)
+    check_driver(given, "thread_init", "Thread initialization failed!")
+    is_dry = given.switch("mysql_dry_run")
+    with _places(given, settings, is_dry=is_dry) as places:
+        targets = [place.endpoint.target for place in places]
+        plan = planning.plan_of(test, settings, given, targets)
+        endpoints = [place.endpoint for place in places]
+        keeper = keeper_of(settings.out, plan, endpoints)
+        return running.carry_out(running.Run(plan, places, settings, log, keeper, is_dry))
+
+
+@contextlib.contextmanager
+def _places(given: Values, settings: Settings, *, is_dry: bool) -> Iterator[tuple[Place, ...]]:
+    """The servers; for a dry run one that answers at once and has no tables."""
+    places = places_of(given, settings.compat)
+    if not is_dry:
+        yield places
+        return
+    with TemporaryDirectory(prefix="loadstone-dry-run-") as folder:
+        socket = Path(folder, "null.sock")
+        server = engine.null_server(NullServerSettings(socket=socket))
+        target = Target(
+            socket=socket, user="loadstone", database="sbtest", tls=Tls(mode="disabled")
+        )
+        try:
+            yield tuple(replace(place, endpoint=Endpoint(target=target)) for place in places)
+        finally:
+            server.stop()
