@@ -183,8 +183,21 @@ def test_a_config_file_counts_where_it_stands(tmp_path: Path) -> None:
     file.write_text("# a remark\nthreads=3\nrand-seed = 7\ntable-size=9\nnonsense\nnosuch=1\n")
     line = parse(["--threads=9", f"--config-file={file}", "oltp_read_write", "run"])
     assert (line.text("threads"), line.text("rand_seed")) == ("3", "7")
-    assert line.unknown_in_file == ["table_size", "nosuch"]
+    assert line.only_in_file == ["table_size", "nosuch"]
     assert parse([f"--config-file={file}", "--threads=9"]).text("threads") == "9"
+
+
+def test_a_config_file_may_have_what_the_test_does_not_know(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "config"
+    file.write_text("table-size=9\nskip_trx=maybe\nnosuch=1\n")
+    words = [f"--config-file={file}", "--mysql-dry-run", "oltp_read_write", "prepare"]
+    assert program.main(words) == 0
+    said = capsys.readouterr().out
+    assert said.count("WARNING") == 1
+    assert "Global option 'nosuch' will not be exported" in said
+    assert "Inserting 9 records" in said
 
 
 def test_a_config_file_that_is_not_there_is_told(

@@ -60,6 +60,7 @@ def test_a_command_line_without_a_password_stays_as_it_is() -> None:
         ("MySQL://rev:secret@h/db", "MySQL://rev:***@h/db"),
         (" mysql://rev:secret@h/db", " mysql://rev:***@h/db"),
         ("--password=secret", "--password=***"),
+        ("--mysql_password=secret", "--mysql_password=***"),
         ("--password", "--password"),
     ],
 )

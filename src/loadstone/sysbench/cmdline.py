@@ -34,7 +34,9 @@ class CommandLine:
     """Options that all tests have; the last of each name counts."""
     of_test: list[Given] = field(default_factory=list)
     """Options that only the test may know."""
-    unknown_in_file: list[str] = field(default_factory=list)
+    only_in_file: list[str] = field(default_factory=list)
+    """Those of them that a file gave, by key."""
+
     test_option: bool = False
     """The test was named with `--test`, as 0.5 did."""
 
@@ -123,7 +125,7 @@ def _take_file(line: CommandLine, path: Path, known: dict[str, Option]) -> None:
         if given.key in known:
             _take(line, given, known)
         else:
-            line.unknown_in_file.append(given.key)
+            line.only_in_file.append(given.key)
             line.of_test.append(given)
 
 

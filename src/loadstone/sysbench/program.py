@@ -82,8 +82,9 @@ def _carry_out(line: CommandLine, given: Values, compat: Compat, log: Log) -> in
     if line.command is None:
         names = ", ".join(test.commands)
         raise Fatal(f"Command is required. Supported commands: {names}")
-    for key in line.unknown_in_file:
-        log.warning(f"Global option '{key}' will not be exported, because the type is unknown")
+    for key in line.only_in_file:
+        if key not in test.known_options():
+            log.warning(f"Global option '{key}' will not be exported, because the type is unknown")
     of_test = _options_of_test(line, test)
     if test.legacy:
         test, of_test = as_asked(test, of_test), in_words_of_1_0(of_test)
@@ -145,12 +146,9 @@ def _options_of_test(line: CommandLine, test: Bundled) -> dict[str, str]:
     known = test.known_options()
     found: dict[str, str] = {}
     for given in line.of_test:
-        option = known.get(given.key)
-        if given.key in line.unknown_in_file and option is None:
-            continue
-        text = _text(option, given.text)
-        # `bulk_insert` declares no options, and so takes any.
-        if text is None and test.options:
+        text = _text(known.get(given.key), given.text)
+        # `bulk_insert` declares no options, and so takes any; of a file nothing is refused.
+        if text is None and test.options and given.key not in line.only_in_file:
             raise Refused(f"invalid option: {given.word}")
         if text is not None:
             found[given.key] = text

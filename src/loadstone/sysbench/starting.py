@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from loadstone import engine
+from loadstone.lab.preflight import check_descriptors
 from loadstone.model.null_server import NullServerSettings
 from loadstone.model.target import Endpoint, Target, Tls
 from loadstone.sysbench import planning, running
@@ -24,10 +25,12 @@ def run(test: Bundled, settings: Settings, given: Values, log: Log) -> int:
 
     Raises:
         Fatal: it could not begin, or an error ended it.
+        TargetError: so many threads need more file descriptors than this process may have.
         StoreError: the run's folder cannot be written.
     """
     running.announce(settings, log)
     check_driver(given, "thread_init", "Thread initialization failed!")
+    check_descriptors(settings.threads)
     is_dry = given.switch("mysql_dry_run")
     with _places(given, settings, is_dry=is_dry) as places:
         targets = [place.endpoint.target for place in places]

@@ -14,7 +14,7 @@ from pathlib import Path
 # `model.target.password_span` as a pattern (a test compares them): importing that module takes
 # some tenths of a second, and until we are done the password can be read.
 _URL = re.compile(rb"^(.*?://[^:]*:)(.*)(@[^@]*)$", re.DOTALL)
-_OPTION = re.compile(rb"^(--(?:mysql-|pgsql-)?password=)(.*)()$", re.DOTALL)
+_OPTION = re.compile(rb"^(--(?:(?:mysql|pgsql)[-_])?password=)(.*)()$", re.DOTALL)
 _OPTIONS_WITH_A_VALUE = (b"--mysql-password", b"--pgsql-password")
 
 
