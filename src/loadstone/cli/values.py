@@ -33,6 +33,23 @@ class Word(click.ParamType[str]):
         return str(value)
 
 
+class CompressionList(Word):
+    """`zlib`, or a list of kinds in the order in which they are liked, such as `zstd,zlib,off`."""
+
+    name = "kinds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The list as it was written, known to be one."""
+        from loadstone.model.target import CompressionError, compression
+
+        word = super().convert(value, param, ctx)
+        try:
+            compression(word)
+        except CompressionError as error:
+            self.fail(error.message, param, ctx)
+        return word
+
+
 class Charset(Word):
     """The name of a character set, as far as that can be said without the server."""
 
