@@ -129,6 +129,25 @@ class Size(click.ParamType[int]):
         return int(number)
 
 
+_BINARY = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
+
+
+class Bytes(click.ParamType[int]):
+    """`512`, `16K`, `2G`, in steps of 1024; at least 1."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """So many bytes."""
+        if isinstance(value, int):
+            return value
+        found = re.fullmatch(r"(\d+)([kmgt]?)", str(value).strip().lower())
+        size = int(found[1]) * _BINARY[found[2]] if found else 0
+        if not 1 <= size < 2**63:
+            self.fail(f"'{value}' is not a size: write 512, 16K, 64M or 2G", param, ctx)
+        return size
+
+
 _HIGHEST_RATE = 10_000_000
 
 # More sockets than a host has ports for one target.
@@ -293,5 +312,6 @@ THINK_TIME = Duration(zero=True, most="a day")
 WORD = Word()
 FILE = FilePath()
 SIZE = Size()
+BYTES = Bytes()
 TABLES = Size(100_000)
 BACKLOG = Size(100_000_000)
