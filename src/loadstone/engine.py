@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.frozen import Frozen
+from loadstone.model.host_test import HOST_RECORD, HostBegun, HostEnd, HostSample, HostTestPlan
 from loadstone.model.null_server import NullServerSettings, NullServerStats
 from loadstone.model.plan import OptionValue
 from loadstone.model.records import (
@@ -100,6 +101,7 @@ class Job(Generic[Record]):
 
 StepJob = Job[Connected | Sample | FirstError | Outage | End]
 LoadJob = Job[LoadProgress | LoadEnd]
+HostTestJob = Job[HostBegun | HostSample | HostEnd]
 
 
 def start(plan: str) -> StepJob:
@@ -128,6 +130,22 @@ def load(plan: str) -> LoadJob:
     native = _native()
     try:
         return Job(native.load(plan), LOAD_RECORD)
+    except native.PlanError as error:
+        raise PlanRefused(str(error)) from error
+    except OSError as error:
+        raise EngineError(f"the engine cannot start: {error}") from error
+
+
+def host_test(plan: HostTestPlan) -> HostTestJob:
+    """Begin a test of this host, or make or remove its files; returns at once.
+
+    Raises:
+        PlanRefused: the plan is not one that can be carried out.
+        EngineError: the system refused a thread.
+    """
+    native = _native()
+    try:
+        return Job(native.host_test(plan.model_dump_json()), HOST_RECORD)
     except native.PlanError as error:
         raise PlanRefused(str(error)) from error
     except OSError as error:
@@ -280,6 +298,7 @@ class _EngineModule(Protocol):
 
     def start(self, plan: str) -> _engine.Drive: ...
     def load(self, plan: str) -> _engine.Load: ...
+    def host_test(self, plan: str) -> _engine.HostTest: ...
     def null_server(self, settings: str) -> _engine.NullServer: ...
     def check_plan(self, plan: str) -> None: ...
     def workloads(self) -> str: ...

@@ -42,6 +42,7 @@ NOT_EMPTY = (
     "--socket",
     "--defaults-file",
     "--tls-ca",
+    "--compression",
     "--init-sql",
     "--charset",
 )
@@ -79,6 +80,8 @@ BAD = [
     (f"{RUN} --tables 0", 2, "invalid value for '--tables'", None),
     (f"{RUN} --table-size 1.5", 2, "invalid value for '--table-size'", None),
     (f"{RUN} --tls off", 2, "invalid value for '--tls': 'off' is not one of", None),
+    (f"{RUN} --compression lz4", 2, "invalid value for '--compression': 'lz4' is no comp", None),
+    (f"{RUN} --compression off,zlib", 2, "invalid value for '--compression': 'off,zlib'", None),
     (f"{RUN} --on-error ignore", 2, "invalid value for '--on-error'", None),
     (f"{RUN} --port 70000", 2, "invalid value for '--port'", None),
     (

@@ -46,6 +46,7 @@ BAD: list[tuple[Document, str]] = [
     ({"targets": [NOBODY | {"pasword": "x"}]}, "pasword"),
     ({"targets": [NOBODY | {"port": 65536}]}, "65536"),
     ({"targets": [NOBODY | {"tls": {"mode": "always"}}]}, "always"),
+    ({"targets": [NOBODY | {"compression": ["lz4"]}]}, "lz4"),
     ({"concurrency": 0}, "concurrency"),
     ({"concurrency": -1}, "-1"),
     ({"concurrency": 1.5}, "1.5"),

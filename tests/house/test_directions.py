@@ -16,6 +16,7 @@ CRATES = [
     "loadstone-measure",
     "loadstone-workload",
     "loadstone-script",
+    "loadstone-hosttests",
     "loadstone-drive",
     "loadstone-null-server",
     "loadstone-python",

@@ -114,6 +114,13 @@ def test_a_step_that_never_settled_is_marked(tmp_path: Path, script: Script) -> 
     assert "never settled" in text
 
 
+def test_compression_is_said(tmp_path: Path, script: Script) -> None:
+    of = result_of(tmp_path, script, {4: 10})
+    text = changed(of, compressed_users=3, compression="zstd")
+    assert "not encrypted, compressed, zstd" in text
+    assert "only 3 of 4 connections are compressed" in text
+
+
 def test_partly_encrypted_connections_are_said(tmp_path: Path, script: Script) -> None:
     text = changed(result_of(tmp_path, script, {4: 10}), encrypted_users=3)
     assert "only 3 of 4 connections are encrypted" in text

@@ -112,6 +112,23 @@ def test_the_tls_words_of_both_families_are_known(home: Path, line: str, mode: s
     assert found.target.tls.mode == mode
 
 
+@pytest.mark.parametrize(
+    ("line", "kinds"),
+    [("compress", ("zlib", "off")), ("compress=0", ()), ("", ()),
+     ("compression-algorithms=ZSTD,uncompressed", ("zstd", "off"))],
+)  # fmt: skip
+def test_the_option_files_words_for_compression_are_known(
+    home: Path, line: str, kinds: tuple[str, ...]
+) -> None:
+    my_cnf(home, line)
+    found = resolve_endpoint(EndpointRequest(url="mysql://u@h/"), never, around(home))
+    assert found.target.compression == kinds
+    request = EndpointRequest(url="mysql://u@h/?compression=zlib")
+    assert resolve_endpoint(request, never, around(home)).target.compression == ("zlib",)
+    request = EndpointRequest(url="mysql://u@h/?compression=zlib", compression="zstd")
+    assert resolve_endpoint(request, never, around(home)).target.compression == ("zstd",)
+
+
 def test_localhost_without_a_port_is_the_unix_socket(home: Path, listening: Path) -> None:
     surroundings = around(home, (home / "none.sock", listening))
     found = resolve_endpoint(EndpointRequest(url="mysql://u@localhost/db"), never, surroundings)

@@ -70,6 +70,7 @@ def test_no_password_and_an_empty_one_are_told_apart() -> None:
         "mysql://u@h:3307/db?tls=verify-identity&tls-ca=/a%20b.pem",
         "mysql://u@localhost/db?socket=/run/mysqld/mysqld.sock",
         "mysql://a%40b@h/my%20db?server-public-key=/k.pem",
+        "mysql://u@h/db?compression=zstd,zlib,off",
     ],
 )
 def test_parsing_what_was_displayed_gives_the_same_target(url: str) -> None:
@@ -88,6 +89,10 @@ def test_parsing_what_was_displayed_gives_the_same_target(url: str) -> None:
         ("mysql://u@h/a/b", "one schema"),
         ("mysql://u@h/db?tls=maybe", "verify-identity"),
         ("mysql://u@h/db?colour=red", "colour"),
+        ("mysql://u@h/db?compression=lz4", "'lz4' is no compression"),
+        ("mysql://u@h/db?compression=zlib,", "'' is no compression"),
+        ("mysql://u@h/db?compression=off,zlib", "behind off"),
+        ("mysql://u@h/db?compression=zlib,zlib", "twice"),
         ("mysql://u@h/db?tls=required&tls=disabled", "twice"),
         ("mysql://u@h/db?socket=", "no value"),
         ("mysql://u@h/db#x", "%23"),
@@ -133,6 +138,7 @@ def test_the_engine_gets_the_password_and_nothing_else_does() -> None:
         "password": "pw",
         "database": "db",
         "tls": {"mode": "required", "ca": None, "cert": None, "key": None},
+        "compression": [],
         "server_public_key": None,
     }
 

@@ -83,6 +83,7 @@ impl User {
         if let Link::Open(connection) = std::mem::replace(&mut self.link, Link::Down) {
             core.connected.users -= 1;
             core.connected.encrypted_users -= u64::from(connection.is_encrypted());
+            core.connected.compressed_users -= u64::from(connection.is_compressed());
             core.meter.user_gone(&self.endpoint);
         }
         let failure = Failure::new(loss.kind(), Some(loss.errno), loss.message.clone());
@@ -180,6 +181,9 @@ impl User {
             core.connected.users += 1;
             core.connected.encrypted_users += u64::from(opened.cipher.is_some());
             core.connected.tls = core.connected.tls.take().or(opened.cipher);
+            let compression = opened.session.compression.map(|by| by.name());
+            core.connected.compressed_users += u64::from(compression.is_some());
+            core.connected.compression = core.connected.compression.or(compression);
             let version = Some(opened.session.server_version);
             core.connected.server_version = core.connected.server_version.take().or(version);
             core.meter.user_up(&self.endpoint);

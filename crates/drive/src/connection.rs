@@ -1,8 +1,8 @@
-//! An open connection: socket, answers that are owed, statements that the server knows.
+//! An open connection: its way to the server, answers that are owed, statements that the server knows.
 
-use crate::outbox::Outbox;
+use crate::channel::Channel;
 use crate::poller::Interest;
-use crate::transport::{Received, Transport};
+use crate::transport::Received;
 use loadstone_wire::{Expect, ReplyReader, write_quit};
 use loadstone_workload::StatementRef;
 use rustix::fd::BorrowedFd;
@@ -11,9 +11,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::io;
 
 pub(crate) struct Connection {
-    transport: Transport,
+    channel: Channel,
     pub(crate) reader: ReplyReader,
-    outbox: Outbox,
     /// What the poller watches for.
     pub(crate) interest: Interest,
     handles: HashMap<u64, Handle, BuildHasherDefault<KeyHasher>>,
@@ -29,17 +28,21 @@ pub(crate) enum Handle {
 }
 
 impl Connection {
-    pub(crate) fn new(transport: Transport, reader: ReplyReader, interest: Interest) -> Self {
+    pub(crate) fn new(channel: Channel, reader: ReplyReader, interest: Interest) -> Self {
         let handles = HashMap::default();
-        Self { transport, reader, outbox: Outbox::default(), interest, handles }
+        Self { channel, reader, interest, handles }
     }
 
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
-        self.transport.fd()
+        self.channel.fd()
     }
 
     pub(crate) fn is_encrypted(&self) -> bool {
-        self.transport.is_encrypted()
+        self.channel.is_encrypted()
+    }
+
+    pub(crate) fn is_compressed(&self) -> bool {
+        self.channel.is_compressed()
     }
 
     pub(crate) fn handle(&self, statement: StatementRef) -> Option<Handle> {
@@ -50,28 +53,29 @@ impl Connection {
         self.handles.insert(key(statement), handle);
     }
 
-    /// Sends a whole command; what answer is owed for it is `expected`.
-    pub(crate) fn send(&mut self, command: &[u8], expected: Expect) -> io::Result<()> {
+    /// Sends a whole command; what answer is owed for it is `expected`. Returns how many bytes that
+    /// is on the wire.
+    pub(crate) fn send(&mut self, command: &[u8], expected: Expect) -> io::Result<usize> {
         self.reader.expect(expected);
-        self.outbox.send(&mut self.transport, command)
+        self.channel.send_command(command)
     }
 
     /// Sends what belongs to the command before it.
-    pub(crate) fn send_more(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.outbox.send(&mut self.transport, bytes)
+    pub(crate) fn send_more(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.channel.send(bytes)
     }
 
     /// Whether the socket has not taken everything yet.
     pub(crate) fn has_unsent(&self) -> bool {
-        self.outbox.waits_for_room(&self.transport)
+        self.channel.waits_for_room()
     }
 
     pub(crate) fn flush(&mut self) -> io::Result<()> {
-        self.outbox.flush(&mut self.transport)
+        self.channel.flush()
     }
 
     pub(crate) fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Received> {
-        self.transport.receive(buffer)
+        self.channel.receive(buffer)
     }
 
     /// What the socket must be watched for now.
@@ -84,7 +88,7 @@ impl Connection {
     pub(crate) fn quit(mut self) {
         let mut out = Vec::new();
         write_quit(&mut out);
-        drop(self.outbox.send(&mut self.transport, &out));
+        drop(self.channel.send_command(&out));
     }
 }
 

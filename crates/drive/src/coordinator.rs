@@ -102,6 +102,8 @@ impl Coordinator {
         self.connected.users += connected.users;
         self.connected.encrypted_users += connected.encrypted_users;
         self.connected.tls = self.connected.tls.take().or(connected.tls);
+        self.connected.compressed_users += connected.compressed_users;
+        self.connected.compression = self.connected.compression.or(connected.compression);
         let version = connected.server_version;
         self.connected.server_version = self.connected.server_version.take().or(version);
         for (errno, count) in connected.connect_failures {

@@ -1,9 +1,9 @@
 //! A target as the connections see it: address, login, TLS and session, worked out once a step.
 
 use crate::error::{Failure, FailureKind};
-use crate::plan::{Plan, SessionPlan, TargetPlan, TlsMode};
+use crate::plan::{CompressionChoice, Plan, SessionPlan, TargetPlan, TlsMode};
 use crate::tls::TlsMaker;
-use loadstone_wire::{LoginOptions, TlsWish};
+use loadstone_wire::{Compression, CompressionWish, LoginOptions, TlsWish};
 use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs};
@@ -146,6 +146,7 @@ fn login_options(target: &TargetPlan, session: &SessionPlan) -> Result<LoginOpti
         database: target.database.clone(),
         charset: session.collation(),
         tls: tls_wish(target.tls.mode, unix),
+        compression: compression_wish(&target.compression),
         transport_secure: unix,
         local_infile: false,
         server_public_key: key,
@@ -171,6 +172,17 @@ fn tls_wish(mode: TlsMode, unix: bool) -> TlsWish {
         TlsMode::Preferred => TlsWish::IfOffered,
         TlsMode::Required | TlsMode::VerifyCa | TlsMode::VerifyIdentity => TlsWish::Must,
     }
+}
+
+/// What stands behind `off` is never reached: every server has that.
+fn compression_wish(choices: &[CompressionChoice]) -> CompressionWish {
+    let kind = |choice: &CompressionChoice| match choice {
+        CompressionChoice::Off => None,
+        CompressionChoice::Zlib => Some(Compression::Zlib),
+        CompressionChoice::Zstd => Some(Compression::Zstd),
+    };
+    let must = !choices.contains(&CompressionChoice::Off);
+    CompressionWish { any_of: choices.iter().map_while(kind).collect(), must }
 }
 
 /// So that a DBA who looks at the server sees who is loading it.

@@ -59,6 +59,8 @@ pub enum FailureKind {
     TlsRefused,
     /// The TLS handshake failed.
     TlsFailed,
+    /// Compression was asked for and the server does not offer it.
+    CompressionRefused,
     /// A statement failed and the policy says that this ends the step.
     StatementFailed,
     /// The server said something that the protocol does not know.
@@ -136,6 +138,7 @@ impl Failure {
             WireError::Server(server) => return Self::from_server(server),
             WireError::NulByte { .. } => (FailureKind::Plan, 2027),
             WireError::TlsNotOffered => (FailureKind::TlsRefused, 2026),
+            WireError::CompressionNotOffered { .. } => (FailureKind::CompressionRefused, 2066),
             WireError::PublicKeyNeeded { .. } => (FailureKind::PublicKeyNeeded, 2061),
             WireError::BadPublicKey { .. } => (FailureKind::Plan, 2061),
             WireError::AuthNotSupported { .. } => (FailureKind::NotSupported, 2059),

@@ -4,6 +4,7 @@
 //! [`Load`](load::Load) fill tables. What happens comes as [`Record`]s. The crate knows no Python,
 //! no file and no report.
 
+mod channel;
 mod clock;
 mod connecting;
 mod connection;

@@ -1,5 +1,6 @@
 //! How connections end.
 
+use crate::channel::wire_error;
 use crate::error::{FailureKind, os_text};
 use loadstone_wire::{ServerError, WireError};
 
@@ -16,6 +17,9 @@ impl Loss {
     }
 
     pub(crate) fn from_io(error: &std::io::Error) -> Self {
+        if let Some(error) = wire_error(error) {
+            return Self::from_wire(error);
+        }
         Self { errno: 2013, message: os_text(error) }
     }
 

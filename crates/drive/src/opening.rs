@@ -1,9 +1,9 @@
 //! A connection while it is opened: connect, TLS, login, session statements.
 
+use crate::channel::{Channel, wire_error};
 use crate::connection::Connection;
 use crate::endpoint::Endpoint;
 use crate::error::{Failure, FailureKind, os_text};
-use crate::outbox::Outbox;
 use crate::poller::Interest;
 use crate::transport::{Received, Transport};
 use loadstone_measure::Nanos;
@@ -14,8 +14,7 @@ use std::sync::Arc;
 /// One attempt.
 pub(crate) struct Opening {
     endpoint: Arc<Endpoint>,
-    transport: Transport,
-    outbox: Outbox,
+    channel: Channel,
     stage: Stage,
     /// When the attempt has taken too long.
     pub(crate) deadline: Nanos,
@@ -62,8 +61,7 @@ impl Opening {
             .map_err(|error| Failure::from_connect(&error, endpoint.unix).at(endpoint.index))?;
         Ok(Self {
             endpoint,
-            transport: Transport::new(socket),
-            outbox: Outbox::default(),
+            channel: Channel::new(Transport::new(socket)),
             stage: Stage::Connecting,
             deadline,
             interest: Interest::ReadAndWrite,
@@ -73,12 +71,12 @@ impl Opening {
     }
 
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
-        self.transport.fd()
+        self.channel.fd()
     }
 
     /// What the socket must be watched for now.
     pub(crate) fn wanted_interest(&self) -> Interest {
-        if matches!(self.stage, Stage::Connecting) || self.outbox.waits_for_room(&self.transport) {
+        if matches!(self.stage, Stage::Connecting) || self.channel.waits_for_room() {
             Interest::ReadAndWrite
         } else {
             Interest::Read
@@ -99,17 +97,19 @@ impl Opening {
         if matches!(self.stage, Stage::Connecting) && !self.finish_connect()? {
             return Ok(false);
         }
-        self.outbox.flush(&mut self.transport).map_err(lost)?;
+        self.channel.flush().map_err(lost)?;
         loop {
             if matches!(self.stage, Stage::Encrypting(_)) && !self.shake_hands()? {
                 return Ok(false);
             }
-            let (count, more) = match self.transport.receive(buffer).map_err(lost)? {
+            let (count, more) = match self.channel.receive(buffer).map_err(lost)? {
                 Received::Nothing => return Ok(false),
                 Received::End => return Err(closed_early()),
-                Received::Bytes { count, more } => (count, more),
+                Received::Bytes { count, wire, more } => {
+                    self.bytes_in += wire as u64;
+                    (count, more)
+                }
             };
-            self.bytes_in += count as u64;
             if self.take_bytes(buffer.get(..count).unwrap_or_default())? {
                 return Ok(true);
             }
@@ -121,12 +121,12 @@ impl Opening {
     }
 
     fn finish(self: Box<Self>) -> Advance {
-        let cipher = self.transport.cipher();
+        let cipher = self.channel.cipher();
         let bytes_in = self.bytes_in;
         let bytes_out = self.bytes_out;
         match self.stage {
             Stage::Session { session, reader, .. } => Advance::Open(Box::new(Opened {
-                connection: Connection::new(self.transport, *reader, self.interest),
+                connection: Connection::new(self.channel, *reader, self.interest),
                 session,
                 cipher,
                 bytes_in,
@@ -141,11 +141,11 @@ impl Opening {
         use rustix::net::sockopt::socket_error;
         let unix = self.endpoint.unix;
         let refused = |error: &std::io::Error| Failure::from_connect(error, unix);
-        match socket_error(self.transport.fd()) {
+        match socket_error(self.channel.fd()) {
             Ok(Ok(())) => {}
             Ok(Err(errno)) | Err(errno) => return Err(refused(&errno.into())),
         }
-        if rustix::net::getpeername(self.transport.fd()).is_err() {
+        if rustix::net::getpeername(self.channel.fd()).is_err() {
             return Ok(false);
         }
         self.stage = Stage::LoggingIn(Box::new(Login::new(self.endpoint.login.clone())));
@@ -154,7 +154,7 @@ impl Opening {
 
     fn shake_hands(&mut self) -> Result<bool, Failure> {
         let failed = |error: std::io::Error| Failure::from_handshake(&error);
-        if !self.transport.handshake().map_err(failed)? {
+        if !self.channel.handshake().map_err(failed)? {
             return Ok(false);
         }
         let stage = std::mem::replace(&mut self.stage, Stage::Connecting);
@@ -192,6 +192,13 @@ impl Opening {
             LoginProgress::NeedBytes => {}
             LoginProgress::StartTls => self.start_tls()?,
             LoginProgress::Done(session) => {
+                // Nothing was asked yet; and what came may have to be decompressed.
+                if consumed < bytes.len() {
+                    return Err(unexpected_bytes());
+                }
+                if let Some(compression) = session.compression {
+                    self.channel.compress(compression);
+                }
                 let reader = Box::new(ReplyReader::new(session.capabilities));
                 self.stage = Stage::Session { session: Box::new(session), reader, next: 0 };
             }
@@ -205,10 +212,10 @@ impl Opening {
             return Err(unexpected_bytes());
         };
         // The request for TLS is 36 bytes: a socket that does not take it is broken.
-        if self.transport.is_encrypted() || !self.outbox.is_empty() {
+        if self.channel.is_encrypted() || !self.channel.is_sent() {
             return Err(unexpected_bytes());
         }
-        self.transport.encrypt(maker.connection()?);
+        self.channel.encrypt(maker.connection()?);
         self.stage = Stage::Encrypting(login);
         Ok(())
     }
@@ -237,7 +244,7 @@ impl Opening {
         reader.expect(Expect::Query);
         let mut out = Vec::new();
         write_query(&mut out, statement.as_bytes());
-        self.send(&out)?;
+        self.bytes_out += self.channel.send_command(&out).map_err(lost)? as u64;
         Ok(false)
     }
 
@@ -245,13 +252,16 @@ impl Opening {
         if bytes.is_empty() {
             return Ok(());
         }
-        self.bytes_out += bytes.len() as u64;
-        self.outbox.send(&mut self.transport, bytes).map_err(lost)
+        self.bytes_out += self.channel.send(bytes).map_err(lost)? as u64;
+        Ok(())
     }
 }
 
-fn lost(error: impl Into<std::io::Error>) -> Failure {
-    let text = format!("the connection broke while logging in: {}", os_text(&error.into()));
+fn lost(error: std::io::Error) -> Failure {
+    if let Some(error) = wire_error(&error) {
+        return Failure::from_wire(error);
+    }
+    let text = format!("the connection broke while logging in: {}", os_text(&error));
     Failure::new(FailureKind::Unreachable, Some(2013), text)
 }
 

@@ -72,6 +72,9 @@ pub struct TargetPlan {
     pub database: Option<String>,
     /// Encryption.
     pub tls: TlsPlan,
+    /// Compression, in the order in which kinds are liked: the first that the server has.
+    #[serde(default)]
+    pub compression: Vec<CompressionChoice>,
     /// PEM file of the server's RSA key, for caching_sha2_password without TLS.
     pub server_public_key: Option<PathBuf>,
 }
@@ -122,6 +125,18 @@ pub enum TlsMode {
     VerifyCa,
     /// As `VerifyCa`, and it was made out for this host.
     VerifyIdentity,
+}
+
+/// A kind of compression, or none of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CompressionChoice {
+    /// Not compressed: every server has that.
+    Off,
+    /// Zlib.
+    Zlib,
+    /// Zstd; MySQL 8.0.18 and newer.
+    Zstd,
 }
 
 /// More sockets than a host has ports for one target.

@@ -37,6 +37,10 @@ pub struct Connected {
     pub encrypted_users: u64,
     /// Protocol version and cipher of the first encrypted one.
     pub tls: Option<String>,
+    /// How many of them are compressed.
+    pub compressed_users: u64,
+    /// How the first compressed one is: `zlib` or `zstd`.
+    pub compression: Option<&'static str>,
     /// What the first server called itself.
     pub server_version: Option<String>,
     /// Attempts that failed, by errno.

@@ -9,8 +9,8 @@ use std::io::{self, Read, Write};
 /// What a read brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Received {
-    /// So many bytes; `more` when others may be waiting already.
-    Bytes { count: usize, more: bool },
+    /// So many bytes, from `wire` bytes that came; `more` when others may be waiting already.
+    Bytes { count: usize, wire: usize, more: bool },
     /// Nothing for now.
     Nothing,
     /// The server has closed the connection.
@@ -111,7 +111,7 @@ fn receive_encrypted(
             Ok(0) => return Ok(Received::End),
             Ok(count) => {
                 let more = count == buffer.len() || !tls.emptied;
-                return Ok(Received::Bytes { count, more });
+                return Ok(Received::Bytes { count, wire: count, more });
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             // The peer closed the socket without a closing alert: MySQL servers do.
@@ -179,7 +179,7 @@ fn receive_plain(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<Receiv
     match retry_on_intr(|| recv(socket, &mut *buffer, RecvFlags::empty())) {
         Ok((0, _)) => Ok(Received::End),
         // A read that leaves room has taken all there was: epoll(7), question 9.
-        Ok((count, _)) => Ok(Received::Bytes { count, more: count == room }),
+        Ok((count, _)) => Ok(Received::Bytes { count, wire: count, more: count == room }),
         Err(Errno::AGAIN) => Ok(Received::Nothing),
         Err(error) => Err(error.into()),
     }

@@ -151,8 +151,8 @@ impl User {
             let Link::Open(connection) = &mut self.link else { return };
             match connection.receive(buffer) {
                 Ok(Received::Nothing) => return,
-                Ok(Received::Bytes { count, more }) => {
-                    core.meter.counts.bytes_in += count as u64;
+                Ok(Received::Bytes { count, wire, more }) => {
+                    core.meter.counts.bytes_in += wire as u64;
                     self.take_bytes(core, &buffer[..count]);
                     if !more && !ended {
                         return;
@@ -268,9 +268,9 @@ impl User {
 
     fn send_command(&mut self, core: &mut Core, expected: Expect) {
         let Link::Open(connection) = &mut self.link else { return };
-        core.meter.counts.bytes_out += core.command.len() as u64;
-        if let Err(error) = connection.send(&core.command, expected) {
-            self.lose(core, &Loss::from_io(&error));
+        match connection.send(&core.command, expected) {
+            Ok(sent) => core.meter.counts.bytes_out += sent as u64,
+            Err(error) => self.lose(core, &Loss::from_io(&error)),
         }
     }
 

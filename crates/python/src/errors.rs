@@ -13,6 +13,10 @@ pub(crate) fn plan(error: EnginePlanError) -> PyErr {
     PlanError::new_err(error.to_string())
 }
 
+pub(crate) fn host_plan(error: loadstone_hosttests::PlanError) -> PyErr {
+    PlanError::new_err(error.to_string())
+}
+
 pub(crate) fn os(error: std::io::Error) -> PyErr {
     PyOSError::new_err(error.to_string())
 }

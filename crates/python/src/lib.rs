@@ -8,11 +8,12 @@ mod sessions;
 use errors::PlanError;
 use loadstone_drive::Plan;
 use loadstone_drive::load::LoadPlan;
+use loadstone_hosttests::HostPlan;
 use loadstone_measure::{Latency, hlog};
 use null_server::NullServer;
 use pyo3::prelude::*;
 use serde::Serialize;
-use sessions::{Drive, Load};
+use sessions::{Drive, HostTest, Load};
 use std::collections::BTreeMap;
 
 /// The crate's version.
@@ -58,6 +59,13 @@ fn start(plan: &str) -> PyResult<Drive> {
 fn load(plan: &str) -> PyResult<Load> {
     let plan = LoadPlan::from_json(plan).map_err(errors::plan)?;
     loadstone_drive::load::Load::start(plan).map(Load::new).map_err(errors::os)
+}
+
+/// Begins a host test, or makes or removes its files; returns at once.
+#[pyfunction]
+fn host_test(plan: &str) -> PyResult<HostTest> {
+    let plan = HostPlan::from_json(plan).map_err(errors::host_plan)?;
+    loadstone_hosttests::HostTest::start(plan).map(HostTest::new).map_err(errors::os)
 }
 
 /// Starts a null server; clients can connect when this returns.
@@ -107,6 +115,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("PlanError", module.py().get_type::<PlanError>())?;
     module.add_class::<Drive>()?;
     module.add_class::<Load>()?;
+    module.add_class::<HostTest>()?;
     module.add_class::<NullServer>()?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(build_info, module)?)?;
@@ -114,6 +123,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_plan, module)?)?;
     module.add_function(wrap_pyfunction!(start, module)?)?;
     module.add_function(wrap_pyfunction!(load, module)?)?;
+    module.add_function(wrap_pyfunction!(host_test, module)?)?;
     module.add_function(wrap_pyfunction!(start_null_server, module)?)?;
     module.add_function(wrap_pyfunction!(merge_hlog, module)?)?;
     module.add_function(wrap_pyfunction!(hlog_counts, module)?)?;

@@ -2,7 +2,9 @@
 
 use crate::to_json;
 use loadstone_drive::Heard;
+use loadstone_hosttests as hosttests;
 use pyo3::prelude::*;
+use serde::Serialize;
 use std::time::{Duration, Instant};
 
 /// How long one wait may last before Python may look at its signals.
@@ -18,6 +20,18 @@ pub(crate) struct Drive {
 #[pyclass(frozen, module = "loadstone._engine")]
 pub(crate) struct Load {
     inner: loadstone_drive::load::Load,
+}
+
+/// A host test under way.
+#[pyclass(frozen, module = "loadstone._engine")]
+pub(crate) struct HostTest {
+    inner: hosttests::HostTest,
+}
+
+impl HostTest {
+    pub(crate) fn new(inner: hosttests::HostTest) -> Self {
+        Self { inner }
+    }
 }
 
 impl Drive {
@@ -36,7 +50,7 @@ impl Load {
 impl Drive {
     /// The next record as JSON, or `None` when the time is up or there are no more.
     fn next(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<String>> {
-        next_record(py, timeout_s, |timeout| self.inner.next(timeout))
+        next_record(py, timeout_s, |timeout| self.inner.next(timeout).into())
     }
 
     /// Asks for a clean end.
@@ -49,7 +63,7 @@ impl Drive {
 impl Load {
     /// The next record as JSON, or `None` when the time is up or there are no more.
     fn next(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<String>> {
-        next_record(py, timeout_s, |timeout| self.inner.next(timeout))
+        next_record(py, timeout_s, |timeout| self.inner.next(timeout).into())
     }
 
     /// Asks for a clean end.
@@ -58,11 +72,45 @@ impl Load {
     }
 }
 
+#[pymethods]
+impl HostTest {
+    /// The next record as JSON, or `None` when the time is up or there are no more.
+    fn next(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<String>> {
+        next_record(py, timeout_s, |timeout| match self.inner.next(timeout) {
+            hosttests::Heard::Record(record) => Wait::Record(record),
+            hosttests::Heard::Nothing => Wait::Nothing,
+            hosttests::Heard::Over => Wait::Over,
+        })
+    }
+
+    /// Asks for a clean end.
+    fn stop(&self) {
+        self.inner.stop();
+    }
+}
+
+/// What a wait brought, whatever was waited for.
+enum Wait<Record> {
+    Record(Box<Record>),
+    Nothing,
+    Over,
+}
+
+impl From<Heard> for Wait<loadstone_drive::Record> {
+    fn from(heard: Heard) -> Self {
+        match heard {
+            Heard::Record(record) => Self::Record(record),
+            Heard::Nothing => Self::Nothing,
+            Heard::Over => Self::Over,
+        }
+    }
+}
+
 /// Waits without the interpreter, and wakes twice a second so that Ctrl-C works.
-fn next_record(
+fn next_record<Record: Serialize + Send>(
     py: Python<'_>,
     timeout_s: f64,
-    wait: impl Fn(Duration) -> Heard + Sync,
+    wait: impl Fn(Duration) -> Wait<Record> + Sync,
 ) -> PyResult<Option<String>> {
     let timeout_s = if timeout_s.is_nan() { 0.0 } else { timeout_s.clamp(0.0, 86_400.0) };
     let timeout = Duration::from_secs_f64(timeout_s);
@@ -70,9 +118,9 @@ fn next_record(
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         match py.detach(|| wait(left.min(BREATH))) {
-            Heard::Record(record) => return to_json(&record).map(Some),
-            Heard::Over => return Ok(None),
-            Heard::Nothing => py.check_signals()?,
+            Wait::Record(record) => return to_json(&record).map(Some),
+            Wait::Over => return Ok(None),
+            Wait::Nothing => py.check_signals()?,
         }
         if left.is_zero() {
             return Ok(None);

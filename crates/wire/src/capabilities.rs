@@ -18,6 +18,8 @@ impl Capabilities {
     pub const LONG_FLAG: Self = Self(1 << 2);
     /// The login names a database.
     pub const CONNECT_WITH_DB: Self = Self(1 << 3);
+    /// The conversation after the login is compressed with zlib.
+    pub const COMPRESS: Self = Self(1 << 5);
     /// The client will send local files.
     pub const LOCAL_FILES: Self = Self(1 << 7);
     /// The protocol since MySQL 4.1.
@@ -44,6 +46,8 @@ impl Capabilities {
     pub const SESSION_TRACK: Self = Self(1 << 23);
     /// Result sets end with an OK packet, not with EOF.
     pub const DEPRECATE_EOF: Self = Self(1 << 24);
+    /// The conversation after the login is compressed with zstd.
+    pub const ZSTD_COMPRESSION_ALGORITHM: Self = Self(1 << 26);
 
     /// From the number that goes over the wire.
     pub const fn from_bits(bits: u32) -> Self {

@@ -85,6 +85,20 @@ pub enum WireError {
         /// The number that came.
         got: u8,
     },
+    /// A compressed packet whose content is not what its header says.
+    #[error("protocol: a compressed packet cannot be read: {what}")]
+    Compressed {
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// Compression is asked for and the server has none of the kinds.
+    #[error("compression: {wanted} is asked for, and the server offers {offered}")]
+    CompressionNotOffered {
+        /// Names of the kinds that would do.
+        wanted: String,
+        /// Names of what the server has, or `none`.
+        offered: String,
+    },
     /// Bytes arrived in clear before the TLS handshake: somebody may be injecting them.
     #[error("tls: bytes arrived in clear before the TLS handshake; they are refused")]
     EarlyBytes,

@@ -1,13 +1,14 @@
 //! The MySQL and MariaDB client protocol: bytes in, messages out.
 //!
 //! This crate knows no socket, no clock and no thread, so the event loop decides when bytes move
-//! and tests need nothing but byte strings. Three parts:
+//! and tests need nothing but byte strings. Its parts:
 //!
 //! - [`Login`] turns the server's greeting into an authenticated [`Session`], with a pause for the
 //!   TLS handshake.
 //! - The `write_…` functions append whole command packets to a buffer.
 //! - [`ReplyReader`] reads what the server answers, straight from the buffer that the socket was
 //!   read into. Rows are counted and skipped, never buffered; the ordinary reply does not allocate.
+//! - [`CompressionLayer`], where the login agreed on one, lies between those packets and the socket.
 //!
 //! The server is not trusted: no byte sequence panics, and no length field makes this crate
 //! allocate.
@@ -16,6 +17,7 @@
 mod auth;
 mod capabilities;
 mod command;
+mod compression;
 mod cursor;
 mod error;
 mod frame;
@@ -30,8 +32,9 @@ pub use command::{
     write_local_infile_data, write_local_infile_end, write_ping, write_prepare, write_query,
     write_quit, write_reset_connection,
 };
+pub use compression::{Codec, Compression, CompressionLayer};
 pub use error::{ServerError, WireError};
 pub use frame::{MAX_PACKET_PAYLOAD, MAX_WHOLE_PACKET};
 pub use literal::escape_text;
-pub use login::{Login, LoginOptions, LoginProgress, Session, TlsWish};
+pub use login::{CompressionWish, Login, LoginOptions, LoginProgress, Session, TlsWish};
 pub use reply::{Completion, Expect, Prepared, Reply, ReplyReader, Row};

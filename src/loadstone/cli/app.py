@@ -15,6 +15,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "cleanup": ("prepare", "cleanup", "Drop the tables that Loadstone made."),
     "runs": ("runs", "runs", "List, show and export what was run."),
     "calibrate": ("calibrate", "calibrate", "What this machine's generator can do at most."),
+    "host-test": ("host_test", "host_test", "What this host can do without a database."),
     "sandbox": ("sandbox", "sandbox", "Start and stop throwaway servers."),
     "sysbench": ("sysbench", "sysbench", "Be sysbench: its command lines, its output."),
     "null-server": ("null_server", "null_server", "A server without a database, to try load on."),

@@ -15,6 +15,7 @@ from rich.console import Console
 
 from loadstone import __version__, engine
 from loadstone.analyse.steady import truncation
+from loadstone.cli.connection import Connection
 from loadstone.cli.errors import tell
 from loadstone.cli.loading import load, parallel_loads
 from loadstone.cli.request import Request, steps_for
@@ -55,12 +56,12 @@ _CONNECTIONS_LEFT_FREE = 5
 """For whoever else needs the server while a climb takes all it may."""
 
 
-def run_in_sandbox(request: Request, tls_mode: str | None = None) -> int:
+def run_in_sandbox(request: Request, connection: Connection | None = None) -> int:
     """Start a throwaway server, fill it, run, and leave nothing of it."""
     say("starting a throwaway server", quiet=request.as_json)
     with start_sandbox(_sandbox_for(request)) as sandbox:
         say(f"{_described(sandbox)} is up, loading its tables", quiet=request.as_json)
-        endpoint = _with_tls(sandbox.tcp, tls_mode)
+        endpoint = connection.for_sandbox(sandbox.tcp) if connection else sandbox.tcp
         _fill(request, endpoint)
         notes = [f"server: a throwaway {_described(sandbox)} on this machine, {_durable(sandbox)}"]
         return run_against(request, [endpoint], notes)
@@ -214,14 +215,6 @@ def _exit_code(request: Request, outcome: Outcome, *, interrupted: bool) -> int:
         tell("the generator was the limit, so the figures are not the server's", "see the notes")
         return ExitCode.CLIENT_BOUND
     return ExitCode.OK
-
-
-def _with_tls(endpoint: Endpoint, mode: str | None) -> Endpoint:
-    if mode is None:
-        return endpoint
-    tls = endpoint.target.tls.model_copy(update={"mode": mode})
-    target = endpoint.target.model_copy(update={"tls": tls})
-    return endpoint.model_copy(update={"target": target})
 
 
 def _described(sandbox: Sandbox) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from loadstone.cli.values import FILE, WORD
+from loadstone.cli.values import FILE, WORD, CompressionList
 
 if TYPE_CHECKING:
     from loadstone.model.target import Endpoint
@@ -45,6 +45,12 @@ _OPTIONS = (
     click.option("--tls-ca", type=FILE, help="Authorities that may sign the server's certificate."),
     click.option("--tls-cert", type=FILE, help="The client's certificate."),
     click.option("--tls-key", type=FILE, help="The client's key."),
+    click.option(
+        "--compression",
+        type=CompressionList(),
+        metavar="off|zlib|zstd,...",
+        help="Of the load's connections; of a list the first that the server has. [default: off]",
+    ),
     click.option("--server-public-key", type=FILE, help="RSA key for a login without TLS."),
 )
 _NAMES = (
@@ -59,6 +65,7 @@ _NAMES = (
     "tls_ca",
     "tls_cert",
     "tls_key",
+    "compression",
     "server_public_key",
 )
 
@@ -83,11 +90,17 @@ class Connection:
         given = tuple(f"--{name.replace('_', '-')}" for name in names if self._options[name])
         return () if self.given else given
 
-    @property
-    def tls_mode(self) -> str | None:
-        """The mode of `--tls`, for a sandbox that is started for this run."""
-        mode: str | None = self._options["tls"]
-        return mode
+    def for_sandbox(self, endpoint: Endpoint) -> Endpoint:
+        """The way to a sandbox of this run, as `--tls` and `--compression` want it."""
+        from loadstone.model.target import compression
+
+        update: dict[str, object] = {}
+        if mode := self._options["tls"]:
+            update["tls"] = endpoint.target.tls.model_copy(update={"mode": mode})
+        if kinds := self._options["compression"]:
+            update["compression"] = compression(kinds)
+        target = endpoint.target.model_copy(update=update)
+        return endpoint.model_copy(update={"target": target})
 
     def endpoints(self) -> tuple[Endpoint, ...]:
         """One endpoint for each target; without a URL the one that the options describe.

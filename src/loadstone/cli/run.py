@@ -124,7 +124,7 @@ def run(workload: str, connection: Connection, **asked: Any) -> int:
 
     check_request(request)
     if not connection.given:
-        return run_in_sandbox(request, connection.tls_mode)
+        return run_in_sandbox(request, connection)
     if request.server or request.settings:
         raise click.UsageError("--server and --set are for a throwaway server: leave --target out")
     return run_against(request, connection.endpoints())

@@ -33,6 +33,23 @@ class Word(click.ParamType[str]):
         return str(value)
 
 
+class CompressionList(Word):
+    """`zlib`, or a list of kinds in the order in which they are liked, such as `zstd,zlib,off`."""
+
+    name = "kinds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The list as it was written, known to be one."""
+        from loadstone.model.target import CompressionError, compression
+
+        word = super().convert(value, param, ctx)
+        try:
+            compression(word)
+        except CompressionError as error:
+            self.fail(error.message, param, ctx)
+        return word
+
+
 class Charset(Word):
     """The name of a character set, as far as that can be said without the server."""
 
@@ -110,6 +127,25 @@ class Size(click.ParamType[int]):
         if number > self._most:
             self.fail(f"'{value}' is too many: at most {self._most:,}", param, ctx)
         return int(number)
+
+
+_BINARY = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
+
+
+class Bytes(click.ParamType[int]):
+    """`512`, `16K`, `2G`, in steps of 1024; at least 1."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """So many bytes."""
+        if isinstance(value, int):
+            return value
+        found = re.fullmatch(r"(\d+)([kmgt]?)", str(value).strip().lower())
+        size = int(found[1]) * _BINARY[found[2]] if found else 0
+        if not 1 <= size < 2**63:
+            self.fail(f"'{value}' is not a size: write 512, 16K, 64M or 2G", param, ctx)
+        return size
 
 
 _HIGHEST_RATE = 10_000_000
@@ -276,5 +312,6 @@ THINK_TIME = Duration(zero=True, most="a day")
 WORD = Word()
 FILE = FilePath()
 SIZE = Size()
+BYTES = Bytes()
 TABLES = Size(100_000)
 BACKLOG = Size(100_000_000)

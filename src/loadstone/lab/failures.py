@@ -18,6 +18,7 @@ _HINTS = {
     "unknown_database": "loadstone prepare makes it, or name another with --database",
     "tls_refused": "turn TLS on in the server, or take --tls disabled",
     "tls_failed": "give the right --tls-ca, or take --tls required to skip the check",
+    "compression_refused": "take --compression off, or let the server offer it",
     "descriptors": "raise the limit: ulimit -n 65536",
     "public_key_needed": "take --tls required, or give the server's key with --server-public-key",
 }

@@ -26,6 +26,8 @@ class ExitCode(IntEnum):
     """Refused, because it could have harmed data that Loadstone did not make."""
     STORE = 8
     """A run folder could not be read or written."""
+    HOST_TEST = 9
+    """A test of this host could not be carried out: files, memory or threads were refused."""
     THRESHOLD = 99
     """The run is complete, and a threshold was missed."""
     INTERRUPTED = 130

@@ -118,6 +118,8 @@ class Connected(Frozen):
     users: int
     encrypted_users: int
     tls: str | None = None
+    compressed_users: int = 0
+    compression: str | None = None
     server_version: str | None = None
     connect_failures: dict[str, int] = {}
 

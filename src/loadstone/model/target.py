@@ -4,6 +4,7 @@
     mysql://user@localhost/sbtest                       the unix socket, as the field expects
     mysql://user@/sbtest?socket=/run/mysqld/mysqld.sock
     mysql://user@[2001:db8::1]:3306/sbtest
+    mysql://user@db1/sbtest?compression=zstd,zlib       the first that the server has
 
 A `Target` can be written anywhere, since it has no field for a password. `Credentials` are not
 written: their text and JSON forms are blank.
@@ -27,12 +28,15 @@ DEFAULT_PORT = 3306
 
 TlsMode = Literal["disabled", "preferred", "required", "verify-ca", "verify-identity"]
 
+Compression = Literal["off", "zlib", "zstd"]
+
 _SCHEMES = ("mysql", "mariadb")
 _URL_OPTIONS = (
     "tls",
     "tls-ca",
     "tls-cert",
     "tls-key",
+    "compression",
     "socket",
     "server-public-key",
 )
@@ -42,6 +46,10 @@ class TargetUrlError(LoadstoneError):
     """The text is not the URL of a target. Its message never repeats a password."""
 
     exit_code = ExitCode.USAGE
+
+
+class CompressionError(TargetUrlError):
+    """The text is no list of kinds of compression."""
 
 
 class Tls(Frozen):
@@ -67,6 +75,8 @@ class Target(Frozen):
     user: str | None = None
     database: str | None = None
     tls: Tls = Tls()
+    compression: tuple[Compression, ...] = ()
+    """Kinds in the order in which they are liked; none, or `off` alone: not compressed."""
     server_public_key: Path | None = None
 
     @property
@@ -92,7 +102,7 @@ class Target(Frozen):
         user = f"{quote(self.user, safe='')}@" if self.user is not None else ""
         port = f":{self.port}" if self.port is not None else ""
         database = f"/{quote(self.database, safe='')}" if self.database is not None else ""
-        options = "&".join(f"{name}={quote(text, safe='/')}" for name, text in self._options())
+        options = "&".join(f"{name}={quote(text, safe='/,')}" for name, text in self._options())
         return f"mysql://{user}{_bracketed(self.host)}{port}{database}" + (
             f"?{options}" if options else ""
         )
@@ -103,6 +113,7 @@ class Target(Frozen):
             ("tls-ca", self.tls.ca),
             ("tls-cert", self.tls.cert),
             ("tls-key", self.tls.key),
+            ("compression", ",".join(self.compression) or None),
             ("socket", self.socket),
             ("server-public-key", self.server_public_key),
         ]
@@ -145,6 +156,7 @@ class Endpoint(Frozen):
                 "cert": _text(target.tls.cert),
                 "key": _text(target.tls.key),
             },
+            "compression": list(target.compression),
             "server_public_key": _text(target.server_public_key),
         }
 
@@ -170,6 +182,7 @@ def parse_target_url(url: str) -> tuple[Target, SecretStr | None]:
         "user": user,
         "database": database or None,
         "tls": _tls_of(options),
+        "compression": compression(options["compression"]) if "compression" in options else None,
         "server_public_key": _path(options, "server-public-key"),
     }
     # What the URL leaves open stays unset: an option file may still say it.
@@ -306,6 +319,29 @@ def tls_mode(text: str) -> TlsMode:
         if text.lower().replace("_", "-") == mode:
             return mode  # type: ignore[no-any-return]
     raise _bad(f"tls is {text!r}, not one of {', '.join(get_args(TlsMode))}")
+
+
+def compression(text: str) -> tuple[Compression, ...]:
+    """The kinds of a list such as `zstd,zlib,off`; MySQL's word `uncompressed` is `off`.
+
+    Raises:
+        CompressionError: there is no such kind, one is named twice, or some stand behind `off`,
+            which every server has.
+    """
+    kinds: list[Compression] = []
+    for word in text.lower().split(","):
+        name = {"uncompressed": "off"}.get(word.strip(), word.strip())
+        known = next((kind for kind in get_args(Compression) if kind == name), None)
+        if known is None:
+            names = ", ".join(get_args(Compression))
+            raise CompressionError(f"{word!r} is no compression: there are {names}", _LIST)
+        if known in kinds or "off" in kinds:
+            raise CompressionError(f"{text!r} names a kind twice, or one behind off", _LIST)
+        kinds.append(known)
+    return tuple(kinds)
+
+
+_LIST = "write compression=zlib, or zstd,zlib for the first that the server has"
 
 
 def _path(options: dict[str, str], name: str) -> Path | None:

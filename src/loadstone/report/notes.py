@@ -65,6 +65,8 @@ def step_notes(step: StepResult) -> Iterator[str]:
         )
     if step.encrypted_users not in (None, 0, step.concurrency):
         yield f"only {step.encrypted_users} of {step.concurrency} connections are encrypted"
+    if step.compressed_users not in (None, 0, step.concurrency):
+        yield f"only {step.compressed_users} of {step.concurrency} connections are compressed"
 
 
 def _of_the_client(step: StepResult) -> Iterator[str]:

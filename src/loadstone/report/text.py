@@ -197,7 +197,8 @@ def _timing(plan: dict[str, Any]) -> str:
 def _encryption(step: StepResult | None) -> str:
     if step is None or step.encrypted_users is None:
         return "encryption not evaluated"
-    return f"encrypted, {step.tls}" if step.encrypted_users else "not encrypted"
+    encrypted = f"encrypted, {step.tls}" if step.encrypted_users else "not encrypted"
+    return f"{encrypted}, compressed, {step.compression}" if step.compressed_users else encrypted
 
 
 def _list_of_notes(lines: Sequence[str]) -> Table:

@@ -61,6 +61,8 @@ def summarise(log: StepLog, run: RunBegin, quantiles: Quantiles) -> StepResult:
         users=sums.last.users if sums.last else 0,
         encrypted_users=log.connected.encrypted_users if log.connected else None,
         tls=log.connected.tls if log.connected else None,
+        compressed_users=log.connected.compressed_users if log.connected else None,
+        compression=log.connected.compression if log.connected else None,
         connect_seconds=log.connected.seconds if log.connected else None,
         tally=log.tally,
         tally_balances=log.unbalanced is None if log.tally else None,
@@ -143,7 +145,8 @@ def _generator(
 
 def _ceiling_qps(log: StepLog, run: RunBegin, shards: int) -> float | None:
     """What so many event loops could do at most, each with a core of its own."""
-    if run.ceilings is None:
+    # No ceiling is known of compressed connections: it would be far too high.
+    if run.ceilings is None or (log.connected and log.connected.compressed_users):
         return None
     encrypted = bool(log.connected and log.connected.encrypted_users)
     of_core = run.ceilings.queries_per_core(encrypted=encrypted)

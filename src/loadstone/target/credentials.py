@@ -21,6 +21,7 @@ from loadstone.model.target import (
     Target,
     TargetUrlError,
     Tls,
+    compression,
     parse_target_url,
     tls_mode,
 )
@@ -51,6 +52,7 @@ class EndpointRequest(Frozen):
     tls_ca: Path | None = None
     tls_cert: Path | None = None
     tls_key: Path | None = None
+    compression: str | None = None
     server_public_key: Path | None = None
     defaults_file: Path | None = None
     ask_password: bool = False
@@ -133,6 +135,8 @@ def _with_request(target: Target, request: EndpointRequest) -> Target:
     given = {name: value for name, value in tls.items() if value is not None}
     if given:
         update["tls"] = target.tls.model_copy(update=given)
+    if request.compression is not None:
+        update["compression"] = compression(request.compression)
     return target.model_copy(update=update)
 
 
@@ -150,6 +154,8 @@ def _with_options(target: Target, options: dict[str, str]) -> Target:
     is_local = target.host == "localhost" and target.port is None
     if target.socket is None and not is_local and target.port is None and options.get("port"):
         target = target.model_copy(update={"port": _port(options["port"])})
+    if "compression" not in known and (asked := _compression_of(options)):
+        target = target.model_copy(update={"compression": compression(asked)})
     return target.model_copy(update={"tls": _tls_with(target.tls, options)})
 
 
@@ -177,6 +183,15 @@ def _tls_mode_of(options: dict[str, str]) -> str | None:
     if "ssl-verify-server-cert" in options and not _is_off(options["ssl-verify-server-cert"]):
         return "verify-identity"
     return "required" if "ssl" in options else None
+
+
+def _compression_of(options: dict[str, str]) -> str | None:
+    """MySQL's `compression-algorithms`, or the older switch, which takes what it can get."""
+    if "compression-algorithms" in options:
+        return options["compression-algorithms"]
+    if "compress" in options and not _is_off(options["compress"]):
+        return "zlib,off"
+    return None
 
 
 def _is_off(value: str | None) -> bool:

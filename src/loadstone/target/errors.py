@@ -22,6 +22,7 @@ TargetErrorKind = Literal[
     "unknown_database",
     "tls_refused",
     "tls_failed",
+    "compression_refused",
     "statement_failed",
     "protocol",
     "descriptors",

@@ -1,5 +1,6 @@
 //! A connection that waits for each answer, for the loader's threads.
 
+use crate::channel::wire_error;
 use crate::clock::Clock;
 use crate::connection::Connection;
 use crate::control::Control;
@@ -96,7 +97,7 @@ impl Client {
             match opening.advance(&mut buffer).map_err(Halt::Failed)? {
                 Advance::Open(opened) => {
                     let connection = opened.connection;
-                    take_its_time(connection.fd()).map_err(|error| lost(&os_text(&error), ""))?;
+                    take_its_time(connection.fd()).map_err(|error| broken(&error, ""))?;
                     return Ok(Self { connection, control: control.clone(), buffer });
                 }
                 Advance::Pending(pending) => opening = pending,
@@ -171,14 +172,12 @@ impl Client {
     }
 
     fn send(&mut self, command: &[u8], sql: &str) -> Result<(), Halt> {
-        self.connection
-            .send(command, Expect::Query)
-            .map_err(|error| lost(&os_text(&error), sql))?;
+        self.connection.send(command, Expect::Query).map_err(|error| broken(&error, sql))?;
         self.flush()
     }
 
     fn send_more(&mut self, bytes: &[u8]) -> Result<(), Halt> {
-        self.connection.send_more(bytes).map_err(|error| lost(&os_text(&error), ""))?;
+        self.connection.send_more(bytes).map_err(|error| broken(&error, ""))?;
         self.flush()
     }
 
@@ -188,7 +187,7 @@ impl Client {
             if self.control.stop_wanted() {
                 return Err(Halt::Stopped);
             }
-            self.connection.flush().map_err(|error| lost(&os_text(&error), ""))?;
+            self.connection.flush().map_err(|error| broken(&error, ""))?;
         }
         Ok(())
     }
@@ -208,7 +207,7 @@ impl Client {
                 Ok(Received::Nothing) if self.control.stop_wanted() => return Err(Halt::Stopped),
                 Ok(Received::Nothing) => {}
                 Ok(Received::End) => return Err(lost("the server closed the connection", "")),
-                Err(error) => return Err(lost(&os_text(&error), "")),
+                Err(error) => return Err(broken(&error, "")),
             }
         }
     }
@@ -250,6 +249,13 @@ fn refused(reply: Reply, sql: &str) -> Halt {
         Reply::Failed(error) => Failure::from_server(&error).during(shown),
         _ => Failure::new(FailureKind::Protocol, Some(2027), "an answer to something else"),
     })
+}
+
+fn broken(error: &std::io::Error, sql: &str) -> Halt {
+    match wire_error(error) {
+        Some(error) => Halt::Failed(Failure::from_wire(error)),
+        None => lost(&os_text(error), sql),
+    }
 }
 
 fn lost(text: &str, sql: &str) -> Halt {

@@ -2,6 +2,7 @@
 
 use super::Session;
 use super::auth_switch::AuthSwitch;
+use super::compression::agreed;
 use super::greeting::Greeting;
 use super::options::LoginOptions;
 use super::response::{self, Response};
@@ -9,7 +10,7 @@ use crate::auth::{Conversation, Plugin};
 use crate::cursor::Cursor;
 use crate::frame::write_message;
 use crate::reply::{EOF, ERR, OK, OkPacket, parse_error};
-use crate::{Capabilities, WireError};
+use crate::{Capabilities, Compression, WireError};
 
 /// How a packet starts that continues an authentication.
 const MORE_DATA: u8 = 0x01;
@@ -21,6 +22,7 @@ pub(super) struct Attempt {
     greeting: Greeting,
     capabilities: Capabilities,
     encrypted: bool,
+    compression: Option<Compression>,
     plugin: Plugin,
     nonce: Vec<u8>,
     sequence: u8,
@@ -42,7 +44,9 @@ impl Attempt {
         let plugin = Plugin::for_greeting(&greeting.plugin);
         let nonce = greeting.nonce.to_vec();
         let sequence = if encrypted { 2 } else { 1 };
-        let mut attempt = Self { greeting, capabilities, encrypted, plugin, nonce, sequence };
+        let compression = agreed(&options.compression, &greeting);
+        let mut attempt =
+            Self { greeting, capabilities, encrypted, compression, plugin, nonce, sequence };
         let answer = plugin.answer(&attempt.conversation(options))?;
         let packet = Response { options, capabilities, plugin: plugin.name(), answer: &answer };
         attempt.sequence = write_message(out, sequence, |out| packet.put(out));
@@ -134,6 +138,7 @@ impl Attempt {
             status,
             mariadb: self.greeting.mariadb,
             encrypted: self.encrypted,
+            compression: self.compression,
             auth_plugin: self.plugin.name(),
         }
     }

@@ -5,6 +5,7 @@
 mod assembly;
 mod attempt;
 mod auth_switch;
+mod compression;
 mod greeting;
 mod options;
 mod response;
@@ -12,11 +13,11 @@ mod ssl_request;
 #[cfg(test)]
 mod tests;
 
-pub use options::{LoginOptions, TlsWish};
+pub use options::{CompressionWish, LoginOptions, TlsWish};
 
 use std::sync::Arc;
 
-use crate::{Capabilities, WireError};
+use crate::{Capabilities, Compression, WireError};
 use assembly::Assembly;
 use attempt::Attempt;
 use greeting::Greeting;
@@ -47,6 +48,8 @@ pub struct Session {
     pub mariadb: bool,
     /// Whether the connection is encrypted by TLS.
     pub encrypted: bool,
+    /// How all that follows is compressed, by a [`CompressionLayer`](crate::CompressionLayer).
+    pub compression: Option<Compression>,
     /// The authentication plugin that the account uses.
     pub auth_plugin: &'static str,
 }
@@ -136,6 +139,7 @@ impl Login {
         if sequence != 0 {
             return Err(WireError::OutOfSequence { expected: 0, got: sequence });
         }
+        compression::check(&self.options.compression, &greeting)?;
         let offered = greeting.capabilities.contains(Capabilities::SSL);
         match self.options.tls {
             TlsWish::Must if !offered => Err(WireError::TlsNotOffered),

@@ -1,6 +1,17 @@
 //! Who logs in, and how.
 
+use crate::Compression;
 use std::fmt;
+
+/// Which compression is wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CompressionWish {
+    /// In the order in which they are liked; the first that the server has is taken. None: the
+    /// conversation is not compressed.
+    pub any_of: Vec<Compression>,
+    /// Give up where the server has none of them.
+    pub must: bool,
+}
 
 /// Whether to switch to TLS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,6 +38,8 @@ pub struct LoginOptions {
     pub charset: u8,
     /// Whether to switch to TLS.
     pub tls: TlsWish,
+    /// Whether what follows the login is compressed.
+    pub compression: CompressionWish,
     /// Nobody can read along on this transport (a unix socket): passwords may go in clear.
     pub transport_secure: bool,
     /// Offer to send local files.
@@ -52,6 +65,7 @@ impl Default for LoginOptions {
             database: None,
             charset: Self::UTF8MB4_GENERAL_CI,
             tls: TlsWish::default(),
+            compression: CompressionWish::default(),
             transport_secure: false,
             local_infile: false,
             server_public_key: None,
@@ -68,6 +82,7 @@ impl fmt::Debug for LoginOptions {
             .field("database", &self.database)
             .field("charset", &self.charset)
             .field("tls", &self.tls)
+            .field("compression", &self.compression)
             .field("transport_secure", &self.transport_secure)
             .field("local_infile", &self.local_infile)
             .field("allow_public_key_retrieval", &self.allow_public_key_retrieval)

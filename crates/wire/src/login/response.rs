@@ -1,7 +1,9 @@
 //! Protocol::HandshakeResponse41, the login packet.
 
+use super::compression::agreed;
 use super::greeting::Greeting;
 use super::options::LoginOptions;
+use crate::compression::ZSTD_LEVEL;
 use crate::frame::{put_lenenc, put_lenenc_bytes};
 use crate::{Capabilities, WireError};
 
@@ -31,6 +33,9 @@ pub(super) fn capabilities(options: &LoginOptions, greeting: &Greeting) -> Capab
     }
     if options.local_infile {
         wanted |= Capabilities::LOCAL_FILES;
+    }
+    if let Some(compression) = agreed(&options.compression, greeting) {
+        wanted |= compression.capability();
     }
     // MariaDB clears this flag to say that it has capabilities of its own; to set it says that we
     // know of none.
@@ -67,6 +72,9 @@ impl Response<'_> {
         }
         if self.capabilities.contains(Capabilities::CONNECT_ATTRS) {
             put_attributes(out, &self.options.attributes);
+        }
+        if self.capabilities.contains(Capabilities::ZSTD_COMPRESSION_ALGORITHM) {
+            out.push(ZSTD_LEVEL); // int<1>
         }
     }
 

@@ -7,7 +7,7 @@ use super::prepare_ok::parse_prepare_ok;
 use super::result_head::parse_column_count;
 use super::{Completion, EOF, ERR, Expect, OK, Prepared, Reply, parse_error};
 use crate::frame::{Header, MAX_PACKET_PAYLOAD};
-use crate::{Capabilities, WireError, status};
+use crate::{Capabilities, Compression, WireError, status};
 
 /// How a packet starts that asks for a local file.
 const LOCAL_INFILE: u8 = 0xfb;
@@ -56,6 +56,8 @@ pub(super) struct Progress {
     expect: Expect,
     sequence: u8,
     deprecate_eof: bool,
+    /// Whether packets are told apart by their numbers.
+    numbered: bool,
     local_infile: bool,
     prepared: Prepared,
     totals: Completion,
@@ -68,6 +70,11 @@ impl Progress {
             expect: Expect::Query,
             sequence: 0,
             deprecate_eof: capabilities.contains(Capabilities::DEPRECATE_EOF),
+            // The compressed packets around them are: whenever a server flushes, it numbers those
+            // inside on from there.
+            numbered: !Compression::ALL
+                .iter()
+                .any(|compression| capabilities.contains(compression.capability())),
             local_infile: false,
             prepared: Prepared::default(),
             totals: Completion::default(),
@@ -200,6 +207,7 @@ impl Progress {
     #[inline]
     fn is_in_sequence(&self, header: Header) -> bool {
         header.sequence == self.sequence
+            || !self.numbered
             || match self.phase {
                 Phase::Head => (1..=MOST_COMMAND_PACKETS).contains(&header.sequence),
                 Phase::AfterInfile => true,

@@ -1,0 +1,251 @@
+//! Runs the threads of a test, looks at them once an interval, and says what they did.
+
+use crate::claims::Claims;
+use crate::error::HostError;
+use crate::meter::{Clock, Meter, Slot};
+use crate::plan::HostPlan;
+use crate::record::{Begun, Done, End, EndReason, Phase, Record, Sample, ThreadTotals, whole};
+use crate::work::Test;
+use crate::worker;
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
+use loadstone_measure::{Latency, Nanos, hlog};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Each holds a histogram of 270 KB: with very many threads some share one.
+const MOST_SLOTS: usize = 64;
+/// Threads need no more, and there may be thousands.
+const STACK: usize = 256 * 1024;
+
+/// What a thread did, or why it ended.
+type Outcome = Result<ThreadTotals, HostError>;
+
+/// What a thread tells.
+enum Message {
+    /// It could begin.
+    Ready,
+    /// It does nothing any more.
+    Ended(Outcome),
+}
+
+pub(crate) struct Coordinator<'a> {
+    plan: &'a HostPlan,
+    claims: &'a Claims,
+    records: &'a Sender<Record>,
+    slots: Vec<Arc<Slot>>,
+    /// When the interval began.
+    from: Nanos,
+    /// Threads at work.
+    running: u32,
+    done: Done,
+    latency: Latency,
+    threads: Vec<ThreadTotals>,
+    error: Option<HostError>,
+}
+
+impl<'a> Coordinator<'a> {
+    pub(crate) fn new(plan: &'a HostPlan, claims: &'a Claims, records: &'a Sender<Record>) -> Self {
+        let slots = (plan.threads as usize).min(MOST_SLOTS);
+        Self {
+            plan,
+            claims,
+            records,
+            slots: (0..slots).map(|_| Arc::default()).collect(),
+            from: Nanos::ZERO,
+            running: plan.threads,
+            done: Done::default(),
+            latency: Latency::new(),
+            threads: Vec::new(),
+            error: None,
+        }
+    }
+
+    /// Runs the test to its end.
+    pub(crate) fn run(mut self, test: &dyn Test) -> Result<End, HostError> {
+        let clock = self.run_threads(test)?;
+        if self.error.is_none() {
+            let mut meter = Meter::new(clock, self.slot(0));
+            self.error = test.finish(&mut meter).err();
+            meter.finish();
+        }
+        let now = clock.now();
+        self.cut(now, true);
+        Ok(self.end(now))
+    }
+
+    /// The threads make ready first; the clock starts when all are.
+    fn run_threads(&mut self, test: &dyn Test) -> Result<Clock, HostError> {
+        std::thread::scope(|scope| {
+            let (start, started) = unbounded();
+            let (tell, messages) = unbounded();
+            for number in 0..self.plan.threads {
+                let thread = Thread {
+                    number,
+                    test,
+                    claims: self.claims,
+                    slot: self.slot(number),
+                    started: started.clone(),
+                    tell: tell.clone(),
+                };
+                std::thread::Builder::new()
+                    .name(format!("event-{number}"))
+                    .stack_size(STACK)
+                    .spawn_scoped(scope, move || thread.run())
+                    .map_err(HostError::system("start a thread"))?;
+            }
+            drop(tell);
+            wait_until_ready(&messages, self.plan.threads)?;
+            self.say(Record::Begun(Begun { threads: self.plan.threads }));
+            let clock = Clock::start();
+            for _ in 0..self.plan.threads {
+                // One that is gone has told why.
+                let _ = start.send(clock);
+            }
+            self.follow(clock, &messages);
+            Ok(clock)
+        })
+    }
+
+    /// Cuts intervals until no thread is at work.
+    fn follow(&mut self, clock: Clock, messages: &Receiver<Message>) {
+        while self.running > 0 {
+            let left = self.next_cut() - clock.now();
+            match messages.recv_timeout(Duration::from_nanos(left.0)) {
+                Ok(Message::Ended(outcome)) => self.ended(outcome),
+                Ok(Message::Ready) => {}
+                Err(RecvTimeoutError::Timeout) => self.cut(clock.now(), false),
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    fn ended(&mut self, outcome: Outcome) {
+        self.running -= 1;
+        match outcome {
+            Ok(totals) => self.threads.push(totals),
+            Err(error) => {
+                // One that cannot go on ends all: the figures of the others would mislead.
+                self.claims.stop();
+                self.error.get_or_insert(error);
+            }
+        }
+    }
+
+    /// When the interval ends: whole intervals of the warm-up, then of the window.
+    fn next_cut(&self) -> Nanos {
+        let interval = Nanos::from_seconds(self.plan.interval_s);
+        let begins = self.plan.stop.window_begins();
+        let after = |base: Nanos| {
+            let passed = (self.from - base).0 / interval.0 + 1;
+            base + Nanos(passed.saturating_mul(interval.0))
+        };
+        match self.from < begins {
+            true => after(Nanos::ZERO).min(begins),
+            false => after(begins),
+        }
+    }
+
+    /// Ends the interval; the last one is not told when nothing was done in it.
+    fn cut(&mut self, now: Nanos, last: bool) {
+        let phase =
+            if self.from < self.plan.stop.window_begins() { Phase::Warmup } else { Phase::Window };
+        let (mut done, mut latency) = (Done::default(), Latency::new());
+        for slot in &self.slots {
+            slot.drain_into(&mut done, &mut latency);
+        }
+        let from = std::mem::replace(&mut self.from, now);
+        if last && done == Done::default() {
+            return;
+        }
+        if phase == Phase::Window {
+            self.done.add(&done);
+            self.latency.merge(&latency);
+        }
+        let mut lines = Vec::new();
+        let written = hlog::write(
+            &format!("{}/response", self.plan.tag),
+            from.seconds(),
+            (now - from).seconds(),
+            &latency,
+            &mut lines,
+        );
+        debug_assert!(written.is_ok(), "the plan's tag was checked");
+        self.say(Record::Sample(Box::new(Sample {
+            phase,
+            from_s: from.seconds(),
+            to_s: now.seconds(),
+            threads: self.running,
+            done,
+            latency_ns: latency.summary(),
+            quantile_ns: whole(latency.quantile(self.plan.quantile)),
+            waiting: self.claims.waiting(now),
+            hlog: lines,
+        })));
+    }
+
+    fn end(self, now: Nanos) -> End {
+        let latency = self.latency;
+        let reason = match (&self.error, self.claims.is_stopped()) {
+            (Some(_), _) => EndReason::Failed,
+            (None, true) => EndReason::Stopped,
+            (None, false) => EndReason::Finished,
+        };
+        End {
+            reason,
+            error: self.error.map(|error| error.to_string()),
+            seconds: (now - self.plan.stop.window_begins()).seconds(),
+            done: self.done,
+            quantile_ns: whole(latency.quantile(self.plan.quantile)),
+            latency_sum_ns: (latency.mean_ns().unwrap_or(0.0) * latency.count() as f64) as u64,
+            latency_ns: latency.summary(),
+            threads: self.threads,
+        }
+    }
+
+    fn slot(&self, thread: u32) -> Arc<Slot> {
+        let place = thread as usize % self.slots.len().max(1);
+        self.slots.get(place).cloned().unwrap_or_default()
+    }
+
+    fn say(&self, record: Record) {
+        // Nobody listens any more: then nobody wants to know.
+        drop(self.records.send(record));
+    }
+}
+
+fn wait_until_ready(messages: &Receiver<Message>, threads: u32) -> Result<(), HostError> {
+    for _ in 0..threads {
+        match messages.recv() {
+            Ok(Message::Ready) => {}
+            Ok(Message::Ended(Err(error))) => return Err(error),
+            Ok(Message::Ended(Ok(_))) | Err(_) => return Err(HostError::Bug),
+        }
+    }
+    Ok(())
+}
+
+/// What a thread begins with.
+struct Thread<'a> {
+    number: u32,
+    test: &'a dyn Test,
+    claims: &'a Claims,
+    slot: Arc<Slot>,
+    started: Receiver<Clock>,
+    tell: Sender<Message>,
+}
+
+impl Thread<'_> {
+    fn run(self) {
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.try_run()));
+        // The coordinator outlives the threads, unless another one could not begin.
+        drop(self.tell.send(Message::Ended(outcome.unwrap_or(Err(HostError::Bug)))));
+    }
+
+    fn try_run(&self) -> Outcome {
+        let mut work = self.test.work(self.number)?;
+        drop(self.tell.send(Message::Ready));
+        let Ok(clock) = self.started.recv() else { return Ok(ThreadTotals::default()) };
+        worker::run(work.as_mut(), self.claims, Meter::new(clock, self.slot.clone()))
+    }
+}

@@ -1,0 +1,76 @@
+//! What can go wrong.
+
+use std::io;
+use std::path::PathBuf;
+
+/// A plan that cannot be carried out; one line that names the key.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{text}")]
+pub struct PlanError {
+    text: String,
+}
+
+impl PlanError {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into() }
+    }
+
+    /// `key` must be within `allowed`.
+    pub(crate) fn unless(fits: bool, key: &str, allowed: &str) -> Result<(), Self> {
+        if fits { Ok(()) } else { Err(Self::new(format!("{key}: {allowed}"))) }
+    }
+}
+
+/// Why a test ended before its time; one line each.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    /// A file of the test cannot be used.
+    #[error("cannot {doing} {}: {}", path.display(), words(error))]
+    File {
+        /// `read`, `write` and the like.
+        doing: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// A file is there, and too short.
+    #[error(
+        "{} has {length} bytes and {expected} are needed: was it prepared with other sizes?",
+        path.display()
+    )]
+    Short {
+        /// The file.
+        path: PathBuf,
+        /// Bytes that it has.
+        length: u64,
+        /// Bytes that it should have.
+        expected: u64,
+    },
+    /// The system refuses memory, threads or a way to do I/O.
+    #[error("cannot {doing}: {}", words(error))]
+    System {
+        /// What was tried.
+        doing: &'static str,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// A panic of ours.
+    #[error("a thread of the test panicked; this is a bug of Loadstone")]
+    Bug,
+}
+
+impl HostError {
+    pub(crate) fn system(doing: &'static str) -> impl Fn(io::Error) -> Self {
+        move |error| Self::System { doing, error }
+    }
+}
+
+/// The system's words without Rust's "(os error N)".
+fn words(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error") {
+        Some(end) => text[..end].to_lowercase(),
+        None => text,
+    }
+}

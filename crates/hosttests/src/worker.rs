@@ -1,0 +1,49 @@
+//! One thread of a test.
+
+use crate::claims::{Claim, Claims};
+use crate::error::HostError;
+use crate::meter::Meter;
+use crate::record::ThreadTotals;
+use crate::work::{Next, Work};
+use loadstone_measure::Nanos;
+use std::time::Duration;
+
+/// How long a thread sleeps before it looks whether it shall stop.
+const LONGEST_NAP: Nanos = Nanos::from_millis(100);
+
+/// Does events until none may begin any more.
+pub(crate) fn run(
+    work: &mut dyn Work,
+    claims: &Claims,
+    mut meter: Meter,
+) -> Result<ThreadTotals, HostError> {
+    let mut kept = 0;
+    loop {
+        let now = meter.now();
+        let from = match claims.claim(&mut kept, now) {
+            Claim::Over => break,
+            Claim::Now => now,
+            Claim::Due(due) if !sleep_until(due, claims, &meter) => break,
+            Claim::Due(due) => due,
+        };
+        if work.event(from, &mut meter)? == Next::Nothing {
+            break;
+        }
+    }
+    work.finish(&mut meter)?;
+    Ok(meter.finish())
+}
+
+/// `false` when the test was stopped meanwhile.
+fn sleep_until(due: Nanos, claims: &Claims, meter: &Meter) -> bool {
+    loop {
+        let left = due - meter.now();
+        if left == Nanos::ZERO {
+            return true;
+        }
+        if claims.is_stopped() {
+            return false;
+        }
+        std::thread::sleep(Duration::from_nanos(left.min(LONGEST_NAP).0));
+    }
+}

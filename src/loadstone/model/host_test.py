@@ -1,0 +1,181 @@
+"""Tests of a host without a database: what is asked for, and what the engine says (docs/engine.md).
+
+The options and their defaults are sysbench's, sizes in bytes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import (
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    TypeAdapter,
+)
+
+from loadstone.model.frozen import Frozen
+from loadstone.model.plan import Distribution, Special
+from loadstone.model.records import LatencyNs
+
+_KIB = 1024
+_GIB = 1024**3
+
+HostCommand = Literal["prepare", "run", "cleanup"]
+FileTestMode = Literal["seqwr", "seqrewr", "seqrd", "rndrd", "rndwr", "rndrw"]
+IoMode = Literal["sync", "async", "mmap"]
+OpenFlag = Literal["sync", "dsync", "direct"]
+SyncMode = Literal["fsync", "fdatasync"]
+
+
+class CpuTest(Frozen):
+    """An event finds the primes up to a number, by trial division in 64 bits."""
+
+    kind: Literal["cpu"] = "cpu"
+    max_prime: Annotated[int, Field(ge=1, lt=2**32)] = 10_000
+
+
+class MemoryTest(Frozen):
+    """An event reads or writes a block, word by word."""
+
+    kind: Literal["memory"] = "memory"
+    block_size: PositiveInt = _KIB
+    total_size: PositiveInt = 100 * _GIB
+    scope: Literal["global", "local"] = "global"
+    hugetlb: bool = False
+    operation: Literal["read", "write", "none"] = "write"
+    access: Literal["seq", "rnd"] = "seq"
+
+
+class ThreadsTest(Frozen):
+    """An event takes a lock, gives way and lets go, many times."""
+
+    kind: Literal["threads"] = "threads"
+    yields: PositiveInt = 1000
+    locks: PositiveInt = 8
+
+
+class MutexTest(Frozen):
+    """Each thread has one event: it takes mutexes, with empty loops between."""
+
+    kind: Literal["mutex"] = "mutex"
+    num: PositiveInt = 4096
+    locks: PositiveInt = 50_000
+    loops: NonNegativeInt = 10_000
+
+
+class FileioTest(Frozen):
+    """An event is a read, a write or an fsync."""
+
+    kind: Literal["fileio"] = "fileio"
+    folder: Path = Path(".")
+    num: PositiveInt = 128
+    block_size: PositiveInt = 16 * _KIB
+    total_size: PositiveInt = 2 * _GIB
+    mode: FileTestMode | None = None
+    """Needed to run; files are made and removed without."""
+    io_mode: IoMode = "sync"
+    async_backlog: PositiveInt = 128
+    extra_flags: tuple[OpenFlag, ...] = ()
+    fsync_freq: NonNegativeInt = 100
+    """All files are synchronised after so many requests; nought: never."""
+    fsync_all: bool = False
+    fsync_end: bool = True
+    fsync_mode: SyncMode = "fsync"
+    merged_requests: NonNegativeInt = 0
+    rw_ratio: NonNegativeFloat = 1.5
+    distribution: Distribution = Special()
+
+
+HostTest = Annotated[
+    CpuTest | MemoryTest | ThreadsTest | MutexTest | FileioTest, Field(discriminator="kind")
+]
+
+
+class HostStop(Frozen):
+    """Whichever comes first; `None` is no limit."""
+
+    events: PositiveInt | None = None
+    duration_s: PositiveFloat | None = 10.0
+    warmup_s: NonNegativeFloat = 0.0
+
+
+class HostTestPlan(Frozen):
+    """A host test, or what has to be done before or after it."""
+
+    command: HostCommand = "run"
+    test: HostTest
+    threads: PositiveInt = 1
+    stop: HostStop = HostStop()
+    rate: PositiveFloat | None = None
+    """Events a second that are due; `None`: each thread begins one when its last has ended."""
+    interval_s: PositiveFloat = 1.0
+    quantile: Annotated[float, Field(ge=0, le=1)] = 0.95
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    tag: str = "host-test"
+
+
+class Done(Frozen):
+    """What was done."""
+
+    events: int = 0
+    reads: int = 0
+    writes: int = 0
+    syncs: int = 0
+    bytes_read: int = 0
+    bytes_written: int = 0
+
+
+class HostBegun(Frozen):
+    """All threads are there, and begin."""
+
+    kind: Literal["begun"] = "begun"
+    threads: int
+
+
+class HostSample(Frozen):
+    """What was done in an interval."""
+
+    kind: Literal["sample"] = "sample"
+    phase: Literal["warmup", "window"]
+    from_s: float
+    to_s: float
+    threads: int
+    done: Done
+    latency_ns: LatencyNs
+    quantile_ns: int | None
+    waiting: int | None
+    hlog: tuple[str, ...] = ()
+
+    @property
+    def seconds(self) -> float:
+        """How long the interval really was."""
+        return self.to_s - self.from_s
+
+
+class ThreadTotals(Frozen):
+    """What one thread did, warm-up included."""
+
+    events: int
+    latency_ns: int
+
+
+class HostEnd(Frozen):
+    """The last record. Figures are of the window."""
+
+    kind: Literal["end"] = "end"
+    reason: Literal["finished", "stopped", "failed"]
+    error: str | None = None
+    seconds: float
+    done: Done
+    latency_ns: LatencyNs
+    quantile_ns: int | None
+    latency_sum_ns: int
+    threads: tuple[ThreadTotals, ...]
+
+
+HostRecord = Annotated[HostBegun | HostSample | HostEnd, Field(discriminator="kind")]
+HOST_RECORD: TypeAdapter[HostBegun | HostSample | HostEnd] = TypeAdapter(HostRecord)
