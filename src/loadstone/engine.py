@@ -28,6 +28,7 @@ from loadstone.model.records import (
     LoadEnd,
     LoadProgress,
     Outage,
+    Printed,
     Sample,
 )
 
@@ -98,7 +99,7 @@ class Job(Generic[Record]):
         self._native.stop()
 
 
-StepJob = Job[Connected | Sample | FirstError | Outage | End]
+StepJob = Job[Connected | Sample | FirstError | Outage | Printed | End]
 LoadJob = Job[LoadProgress | LoadEnd]
 
 

@@ -59,6 +59,8 @@ pub enum FailureKind {
     TlsRefused,
     /// The TLS handshake failed.
     TlsFailed,
+    /// A script cannot be loaded, or raised an error.
+    Script,
     /// A statement failed and the policy says that this ends the step.
     StatementFailed,
     /// The server said something that the protocol does not know.

@@ -19,7 +19,7 @@ mod vm;
 
 pub use error::ScriptError;
 pub use options::{Declared, Kind, Setting};
-pub use plan::{Output, ScriptPlan};
+pub use plan::{IgnoredErrors, Output, ScriptPlan};
 pub use request::{Answer, Parameters, Request};
 pub use user::{Report, User, Wish};
 pub use vm::{Command, Vm};

@@ -320,7 +320,7 @@ function Connection:query(query)
   return take_result(record)
 end
 
---- The values of the first row of the answer; nothing if there is none.
+--- The values of the first row of the answer; nil if there is none.
 function Connection:query_row(query)
   local record = open_connection(self, 2)
   mailbox.text = query
@@ -330,9 +330,10 @@ function Connection:query_row(query)
   end
   local result = take_result(record)
   local row = result:fetch_row()
-  if row then
-    return unpack(row, 1, result.nfields)
+  if not row then
+    return nil
   end
+  return unpack(row, 1, result.nfields)
 end
 
 --- A statement that the server parses once.
