@@ -23,7 +23,10 @@ def drive(place: Place, step: Step) -> Outcome:
     }
     words = [word for option in options.items() for word in option]
     # Scheduled as the engine's event loops are, so that what is left between them is their work.
-    ran = run(["chrt", "--batch", "0", place.floor, *words], environment={"LOADSTONE_PASSWORD": place.password})
+    ran = run(
+        ["chrt", "--batch", "0", place.floor, *words],
+        environment={"LOADSTONE_PASSWORD": place.password},
+    )
     return outcome_of_report(json.loads(ran.stdout), ran.cpu_s)
 
 

@@ -71,6 +71,10 @@ impl Shard {
         while let Some(index) = self.core.ramp.admit() {
             self.users[index as usize].open(&mut self.core);
         }
+        // A script may be ready without a connection: then no socket will wake us.
+        if self.core.stage == Stage::Connecting {
+            self.wait_for_begin();
+        }
     }
 
     fn ring_alarms(&mut self, now: Nanos) {

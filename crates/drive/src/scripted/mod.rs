@@ -11,7 +11,7 @@ mod turns;
 use crate::core::{Core, Stage};
 use crate::endpoint::Endpoint;
 use crate::error::{Failure, FailureKind};
-use crate::loss::Loss;
+use crate::loss::{Loss, ends_connection};
 use crate::opening::Opening;
 use crate::poller::Ready;
 use crate::timers::Alarm;
@@ -25,6 +25,8 @@ use statements::Statements;
 use std::sync::Arc;
 use turns::Given;
 
+/// CR_SERVER_LOST.
+const LOST: u16 = 2013;
 /// What the rows of one answer may take, in bytes: a script that reads more is not a workload.
 const MOST_ROW_BYTES: usize = 64 << 20;
 
@@ -244,6 +246,12 @@ impl Scripted {
     fn on_reply(&mut self, core: &mut Core, place: usize, reply: Reply) {
         let now = core.now();
         core.meter.held(now - core.woken);
+        if let Reply::Failed(error) = &reply
+            && ends_connection(error.errno)
+        {
+            // What a client of the field hears then, and what scripts look for.
+            return self.lose(core, place, Loss { errno: LOST, message: error.message.clone() });
+        }
         match (std::mem::replace(&mut self.owed, Owed::Nothing), reply) {
             (Owed::Answer { sent, .. }, Reply::Done(completion)) => {
                 self.count_statement(core, &completion, now - sent);
