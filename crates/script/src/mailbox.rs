@@ -12,7 +12,8 @@ use loadstone_wire::{Param, ResultSet};
 
 use crate::request::{Answer, Parameters, Request};
 
-/// [`Mailbox`] and [`RawValue`], as LuaJIT has to know them.
+/// [`Mailbox`] and [`RawValue`], as LuaJIT has to know them. It looks for a field from the first one on:
+/// those that each statement needs come first.
 pub(crate) const DECLARATIONS: &str = "
 typedef struct {
   uint32_t kind, length;
@@ -21,15 +22,14 @@ typedef struct {
   const char *text;
 } loadstone_value;
 typedef struct {
-  uint32_t request, connection, statement, count;
+  uint32_t request, connection, answer, statement, count, row_count, field_count, errno;
+  size_t rows_length;
+  loadstone_value **cells;
   const char *text;
   size_t text_length;
-  loadstone_value **cells;
-  uint32_t answer, errno, field_count, row_count;
+  const char *rows;
   const char *message;
   size_t message_length;
-  const char *rows;
-  size_t rows_length;
   char sql_state[5];
   bool failed;
 } loadstone_mailbox;
@@ -40,19 +40,19 @@ typedef struct {
 struct Letter {
     request: u32,
     connection: u32,
+    answer: u32,
     statement: u32,
     count: u32,
+    row_count: u32,
+    field_count: u32,
+    errno: u32,
+    rows_length: usize,
+    cells: *const *const RawValue,
     text: *const u8,
     text_length: usize,
-    cells: *const *const RawValue,
-    answer: u32,
-    errno: u32,
-    field_count: u32,
-    row_count: u32,
+    rows: *const u8,
     message: *const u8,
     message_length: usize,
-    rows: *const u8,
-    rows_length: usize,
     sql_state: [u8; 5],
     failed: bool,
 }

@@ -9,7 +9,7 @@ use crate::Setting;
 pub type Output = Rc<dyn Fn(&[u8])>;
 
 /// What is asked of a script: the same for all its users.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct ScriptPlan {
     /// The file.
     pub script: String,
@@ -31,6 +31,27 @@ pub struct ScriptPlan {
     pub users: u64,
     /// What `sysbench.version` says.
     pub version: String,
+    /// How much memory Lua may take in one state, in bytes.
+    pub memory_bytes: usize,
+}
+
+impl Default for ScriptPlan {
+    /// One user of a script that is yet to be named, with at most 4 GiB.
+    fn default() -> Self {
+        Self {
+            script: String::new(),
+            command: None,
+            arguments: Vec::new(),
+            general: BTreeMap::new(),
+            given: BTreeMap::new(),
+            ignored_errors: IgnoredErrors::default(),
+            distribution: Distribution::default(),
+            seed: 0,
+            users: 1,
+            version: String::new(),
+            memory_bytes: 4 << 30,
+        }
+    }
 }
 
 /// Errors of the server that a script takes as a reason to begin its event anew.

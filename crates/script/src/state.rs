@@ -68,6 +68,7 @@ impl State {
         // SAFETY: a script may do anything that a program may, as with the field's tools: it is the
         // user's own code. The functions that it gets from us are safe to call.
         let lua = unsafe { Lua::unsafe_new_with(StdLib::ALL, options) };
+        lua.set_memory_limit(plan.memory_bytes)?;
         let mailbox = Rc::new(Mailbox::new());
         let shared = Rc::new(Shared::default());
         let host = host(&lua, plan, output, &mailbox, &shared)?;

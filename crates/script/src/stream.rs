@@ -118,9 +118,10 @@ pub(crate) fn functions() -> [(&'static str, *mut c_void); 5] {
 // The pointer is that of a user's stream, which its state keeps as long as it lives, and no two of
 // these calls are under way at once: a state runs in one thread, and nothing here calls back.
 
-extern "C" fn draw(stream: *mut Stream, kind: u32, low: i64, high: i64) -> i64 {
+/// Fractions are cut off; a number of 64 bits that Lua cannot hold is not asked for.
+extern "C" fn draw(stream: *mut Stream, kind: f64, low: f64, high: f64) -> f64 {
     // SAFETY: see above.
-    unsafe { &mut *stream }.draw(kind, low, high)
+    unsafe { &mut *stream }.draw(kind as u32, low as i64, high as i64) as f64
 }
 
 extern "C" fn bits(stream: *mut Stream) -> u64 {

@@ -74,6 +74,7 @@ impl ScriptSpec {
             seed,
             users,
             version: self.version.clone(),
+            ..ScriptPlan::default()
         }
     }
 }

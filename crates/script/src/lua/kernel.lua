@@ -81,8 +81,12 @@ function wishes.report(user)
   end
 end
 
-local function text_of(problem)
-  if type(problem) == "string" then
+local function text_of(user, problem)
+  if problem == "not enough memory" then
+    -- What it held is garbage now; without it there is memory to tell of this.
+    collectgarbage()
+    return user.script .. ": not enough memory: the script has taken all that it may"
+  elseif type(problem) == "string" then
     return problem
   elseif type(problem) == "table" and problem.sql_errmsg then
     return string.format("SQL error, errno = %d, state = '%s': %s", problem.sql_errno,
@@ -98,7 +102,7 @@ local function serve(user)
   while true do
     ask(ask_for.IDLE, 0)
     local ok, problem = pcall(wishes[user.wish], user)
-    user.problem = not ok and text_of(problem) or nil
+    user.problem = not ok and text_of(user, problem) or nil
     mailbox.failed = not ok
   end
 end

@@ -5,7 +5,8 @@ local state = ...
 
 local KINDS = { uniform = 0, special = 1, gaussian = 2, pareto = 3, zipfian = 4, default = 5 }
 
-local draw = state.foreign("draw", "uint64_t (*)(void *, uint32_t, int64_t, int64_t)")
+-- Numbers as Lua has them: integers of 64 bits would have to be made and taken apart for each draw.
+local draw = state.foreign("draw", "double (*)(void *, double, double, double)")
 local bits = state.foreign("bits", "uint64_t (*)(void *)")
 local unit = state.foreign("unit", "double (*)(void *)")
 local unique = state.foreign("unique", "uint32_t (*)(void *)")
@@ -15,7 +16,7 @@ local random = {}
 
 for name, kind in pairs(KINDS) do
   random[name] = function(low, high)
-    return tonumber(ffi.cast("int64_t", draw(state.current.stream, kind, low, high)))
+    return draw(state.current.stream, kind, low, high)
   end
 end
 

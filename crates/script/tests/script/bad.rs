@@ -1,8 +1,8 @@
 //! Bad scripts: what is said of them, with file and line.
 
-use loadstone_script::ScriptError;
+use loadstone_script::{ScriptError, Wish};
 
-use crate::fed::Script;
+use crate::fed::{Script, events, serve};
 
 fn told(source: &str) -> String {
     let script = Script::new(source);
@@ -54,4 +54,19 @@ fn an_option_that_the_script_does_not_declare_is_refused() {
     script.plan.given.insert("b".to_owned(), "1".to_owned());
     let error = script.user().map(drop).expect_err("no such option");
     assert_eq!(error.to_string(), "invalid option: --b");
+}
+
+#[test]
+fn a_script_that_takes_all_memory_is_told_of_and_others_go_on() {
+    let mut script = Script::new(
+        "function event() if sysbench.tid == 0 then local t = {} while true do t[#t + 1] = {} end end end",
+    );
+    script.plan.memory_bytes = 32 << 20;
+    let mut vm = script.vm();
+    let mut users = [vm.user(0).expect("a user"), vm.user(1).expect("another")];
+    let [greedy, modest] = users.each_mut();
+    let error = serve(greedy, &Wish::ThreadRun, &mut events(1)).expect_err("no memory");
+    let text = error.to_string();
+    assert!(text.contains("script.lua: not enough memory"), "{text}");
+    serve(modest, &Wish::ThreadRun, &mut events(1)).expect("it has enough");
 }
