@@ -29,6 +29,7 @@ from loadstone.model.records import (
     LoadEnd,
     LoadProgress,
     Outage,
+    Printed,
     Sample,
 )
 
@@ -99,7 +100,7 @@ class Job(Generic[Record]):
         self._native.stop()
 
 
-StepJob = Job[Connected | Sample | FirstError | Outage | End]
+StepJob = Job[Connected | Sample | FirstError | Outage | Printed | End]
 LoadJob = Job[LoadProgress | LoadEnd]
 HostTestJob = Job[HostBegun | HostSample | HostEnd]
 

@@ -23,6 +23,7 @@ from loadstone.model.records import (
     LoadEnd,
     LoadProgress,
     Outage,
+    Printed,
     Sample,
 )
 from loadstone.model.target import Endpoint, Tls
@@ -99,6 +100,7 @@ class Outcome:
     samples: list[Sample] = field(default_factory=list)
     errors_said: dict[int, FirstError] = field(default_factory=dict)
     outages: list[Outage] = field(default_factory=list)
+    printed: list[str] = field(default_factory=list)
     end: End | None = None
 
     def take(self, record: object) -> None:
@@ -115,6 +117,8 @@ class Outcome:
                 self.errors_said[record.errno] = record
             case Outage():
                 self.outages.append(record)
+            case Printed():
+                self.printed.append(record.text)
             case End():
                 assert record.tally.balances(), record
                 self.end = record

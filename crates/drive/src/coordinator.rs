@@ -6,7 +6,7 @@ use crate::error::Failure;
 use crate::merge::Merge;
 use crate::meter::Interval;
 use crate::outages::Outages;
-use crate::record::{Connected, End, EndReason, Record, Seconds};
+use crate::record::{Connected, End, EndReason, Printed, Record, Seconds};
 use crossbeam_channel::{Receiver, Sender};
 use loadstone_measure::{Nanos, Tally};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +18,8 @@ pub(crate) enum Message {
     /// All its users are connected.
     Connected(Connected),
     Interval(Box<Interval>),
+    /// A script prints this.
+    Printed(String),
     /// The step cannot go on.
     Failed(Failure),
     /// Its thread is over.
@@ -86,6 +88,7 @@ impl Coordinator {
                     let merge = self.pending.entry(interval.index).or_default();
                     merge.add(shard, *interval);
                 }
+                Message::Printed(text) => self.say(Record::Printed(Printed { text })),
                 Message::Failed(failure) => {
                     self.failure.get_or_insert(failure);
                     self.control.stop();

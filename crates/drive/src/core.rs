@@ -13,6 +13,7 @@ use crate::record::Connected;
 use crate::timers::Timers;
 use crossbeam_channel::Sender;
 use loadstone_measure::Nanos;
+use loadstone_script::{IgnoredErrors, ScriptPlan};
 use loadstone_workload::{Catalogue, Params};
 use std::sync::Arc;
 
@@ -35,6 +36,18 @@ pub(crate) struct Settings {
     pub(crate) window_begins: Nanos,
     /// How long a user of a closed loop thinks between two events.
     pub(crate) think: Nanos,
+    /// What the users are told to run, where a script drives them.
+    pub(crate) script: Option<Arc<ScriptPlan>>,
+}
+
+impl Settings {
+    /// Whether a script begins its event anew after this error.
+    pub(crate) fn ignores(&self, errno: u16) -> bool {
+        self.script.as_ref().is_some_and(|script| match &script.ignored_errors {
+            IgnoredErrors::All => true,
+            IgnoredErrors::These(numbers) => numbers.contains(&errno),
+        })
+    }
 }
 
 impl Settings {
@@ -76,8 +89,8 @@ pub(crate) struct Core {
     pub(crate) params: Params,
     /// When the poller last told of something.
     pub(crate) woken: Nanos,
-    /// Users whose sockets may hold more, but others shall have their turn first.
-    pub(crate) again: Vec<u32>,
+    /// Tokens of users whose sockets may hold more, but others shall have their turn first.
+    pub(crate) again: Vec<u64>,
     /// The stop rule's last event is claimed.
     pub(crate) exhausted: bool,
     shard: usize,

@@ -6,19 +6,23 @@ use crate::coordinator::{Coordinator, Message, ShardMessage};
 use crate::core::{Core, Parts, Settings};
 use crate::endpoint::Endpoint;
 use crate::error::{Failure, FailureKind};
+use crate::member::Member;
 use crate::meter::Meter;
 use crate::open_loop::OpenLoop;
 use crate::plan::Plan;
 use crate::ramp::Ramp;
 use crate::record::{End, EndReason, Record};
 use crate::scheduling::give_way;
+use crate::scripted::Scripted;
 use crate::shard::Shard;
 use crate::ticks::Ticks;
 use crate::user::User;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use loadstone_measure::{Nanos, Tally};
+use loadstone_script::{ScriptError, Vm};
 use loadstone_workload::Workload;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -106,10 +110,13 @@ fn try_run_step(
         .map_err(|error| Failure::new(FailureKind::Plan, None, error.to_string()))?;
     let endpoints = Endpoint::of_plan(plan)?;
     let clock = Clock::start();
+    let script = plan.script.as_ref();
+    let script =
+        script.map(|script| Arc::new(script.script_plan(plan.seed, u64::from(plan.concurrency))));
     let settings = Arc::new(Settings {
         control: control.clone(),
         clock,
-        catalogue: workload.catalogue(),
+        catalogue: workload.as_ref().map(Workload::catalogue).unwrap_or_default(),
         protocol: plan.protocol,
         on_error: plan.on_error,
         restart_on: plan.restart_on.clone(),
@@ -117,14 +124,23 @@ fn try_run_step(
         connect: plan.connect.clone(),
         window_begins: plan.stop.window_begins(),
         think: plan.arrival.think(),
+        script,
     });
     let shards = plan.shards as usize;
     let (sender, messages) = unbounded();
     let mut threads = Vec::new();
     for index in 0..shards {
-        let users = make_users(plan, index, &workload, &endpoints);
-        let spawned = make_core(plan, index, settings.clone(), sender.clone())
-            .and_then(|core| spawn_shard(Shard::new(index, users, core), index, sender.clone()));
+        let places = places(plan, index, &endpoints);
+        let natives = workload.as_ref().map(|workload| make_users(plan, &places, workload));
+        let spawned = make_core(plan, index, settings.clone(), sender.clone()).and_then(|core| {
+            spawn_shard(index, sender.clone(), move |say| {
+                let users = match natives {
+                    Some(users) => users.into_iter().map(Member::Native).collect(),
+                    None => scripted_users(&core.settings, places, say)?,
+                };
+                Ok(Shard::new(index, users, core))
+            })
+        });
         threads.push(spawned.map_err(|error| {
             // The shards that run already must not wait for this one.
             control.stop();
@@ -140,24 +156,56 @@ fn try_run_step(
     Ok(())
 }
 
+/// Where a user of a shard belongs.
+struct Place {
+    /// In the shard.
+    index: u32,
+    /// Among all users.
+    number: u64,
+    endpoint: Arc<Endpoint>,
+}
+
 /// Users are dealt out in turn, to shards and to targets; what a user does depends on its number
 /// alone, so the number of shards changes no key.
-fn make_users(
-    plan: &Plan,
-    shard: usize,
-    workload: &Workload,
-    endpoints: &[Arc<Endpoint>],
-) -> Vec<User> {
+fn places(plan: &Plan, shard: usize, endpoints: &[Arc<Endpoint>]) -> Vec<Place> {
     let all = u64::from(plan.concurrency);
     (shard as u64..all)
         .step_by(plan.shards as usize)
         .enumerate()
-        .map(|(place, number)| {
-            let endpoint = endpoints[number as usize % endpoints.len()].clone();
-            let place = u32::try_from(place).unwrap_or(u32::MAX);
-            User::new(place, endpoint, workload.machine(plan.seed, number, all))
+        .map(|(index, number)| Place {
+            index: u32::try_from(index).unwrap_or(u32::MAX),
+            number,
+            endpoint: endpoints[number as usize % endpoints.len()].clone(),
         })
         .collect()
+}
+
+fn make_users(plan: &Plan, places: &[Place], workload: &Workload) -> Vec<User> {
+    let all = u64::from(plan.concurrency);
+    let machine = |place: &Place| workload.machine(plan.seed, place.number, all);
+    let native = |place: &Place| User::new(place.index, place.endpoint.clone(), machine(place));
+    places.iter().map(native).collect()
+}
+
+/// A script's users belong to the thread that makes them.
+fn scripted_users(
+    settings: &Settings,
+    places: Vec<Place>,
+    say: &Say,
+) -> Result<Vec<Member>, Failure> {
+    let failed = |error: ScriptError| Failure::new(FailureKind::Script, None, error.to_string());
+    let Some(plan) = settings.script.clone() else { return Ok(Vec::new()) };
+    let print = say.clone();
+    let output = move |text: &[u8]| {
+        print.say(Message::Printed(String::from_utf8_lossy(text).into_owned()));
+    };
+    let mut vm = Vm::new(plan, Rc::new(output)).map_err(failed)?;
+    let member = |place: Place| {
+        let user = vm.user(place.number)?;
+        vm.check_run(&user)?;
+        Ok(Member::Scripted(Box::new(Scripted::new(place.index, place.endpoint, user))))
+    };
+    places.into_iter().map(member).collect::<Result<_, _>>().map_err(failed)
 }
 
 fn make_core(
@@ -189,23 +237,36 @@ fn open_loop(plan: &Plan, shard: u64) -> Option<OpenLoop> {
     Some(OpenLoop::new(schedule, plan.arrival.backlog(shards)))
 }
 
+/// A shard's way to the coordinator.
+#[derive(Clone)]
+struct Say {
+    shard: usize,
+    messages: Sender<ShardMessage>,
+}
+
+impl Say {
+    fn say(&self, message: Message) {
+        // The coordinator outlives the shards; were it gone, nobody would be left to tell.
+        drop(self.messages.send(ShardMessage { shard: self.shard, message }));
+    }
+}
+
 fn spawn_shard(
-    shard: Shard,
     index: usize,
     messages: Sender<ShardMessage>,
+    make: impl FnOnce(&Say) -> Result<Shard, Failure> + Send + 'static,
 ) -> std::io::Result<JoinHandle<()>> {
     std::thread::Builder::new().name(format!("shard-{index}")).spawn(move || {
-        let say = |message| drop(messages.send(ShardMessage { shard: index, message }));
+        let say = Say { shard: index, messages };
         // Where the system does not let it, the loop only costs more.
         drop(give_way());
-        match catch_unwind(AssertUnwindSafe(|| shard.run())) {
+        let run = || make(&say)?.run().map_err(|error| os_failure(&error));
+        match catch_unwind(AssertUnwindSafe(run)) {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => say(Message::Failed(os_failure(&error))),
-            Err(_) => {
-                say(Message::Failed(Failure::bug("a shard")));
-            }
+            Ok(Err(failure)) => say.say(Message::Failed(failure)),
+            Err(_) => say.say(Message::Failed(Failure::bug("a shard"))),
         }
-        say(Message::Finished);
+        say.say(Message::Finished);
     })
 }
 

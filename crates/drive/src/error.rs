@@ -61,6 +61,8 @@ pub enum FailureKind {
     TlsFailed,
     /// Compression was asked for and the server does not offer it.
     CompressionRefused,
+    /// A script cannot be loaded, or raised an error.
+    Script,
     /// A statement failed and the policy says that this ends the step.
     StatementFailed,
     /// The server said something that the protocol does not know.

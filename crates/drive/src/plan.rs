@@ -3,6 +3,7 @@
 //! The format is documented in `docs/engine.md`; unknown keys are errors.
 
 use crate::error::PlanError;
+use crate::scripted::ScriptSpec;
 use loadstone_measure::hlog;
 use loadstone_workload::arrival::Arrival;
 use loadstone_workload::stop::StopRule;
@@ -17,8 +18,12 @@ use std::time::Duration;
 pub struct Plan {
     /// The databases under test; virtual users are dealt out to them in turn.
     pub targets: Vec<TargetPlan>,
-    /// What each virtual user does.
-    pub workload: WorkloadSpec,
+    /// What each virtual user does; or
+    #[serde(default)]
+    pub workload: Option<WorkloadSpec>,
+    /// the script that does it.
+    #[serde(default)]
+    pub script: Option<ScriptSpec>,
     /// Prepared statements or the text protocol.
     pub protocol: Protocol,
     /// How many virtual users there are.
@@ -306,14 +311,19 @@ impl Plan {
     ///
     /// # Errors
     /// An unknown workload or option.
-    pub fn build_workload(&self) -> Result<Workload, PlanError> {
-        Workload::from_spec(&self.workload).map_err(|error| PlanError::new(error.to_string()))
+    pub fn build_workload(&self) -> Result<Option<Workload>, PlanError> {
+        let build = |spec| Workload::from_spec(spec);
+        let built = self.workload.as_ref().map(build).transpose();
+        built.map_err(|error| PlanError::new(error.to_string()))
     }
 
     fn check(&mut self) -> Result<(), PlanError> {
         let refuse = |text: &str| Err(PlanError::new(text));
         if self.targets.is_empty() {
             return refuse("targets: at least one is needed");
+        }
+        if self.workload.is_some() == self.script.is_some() {
+            return refuse("workload, script: one of them is needed, and not both");
         }
         if self.concurrency == 0 {
             return refuse("concurrency: at least 1 virtual user is needed");

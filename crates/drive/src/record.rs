@@ -17,6 +17,8 @@ pub enum Record {
     Error(FirstError),
     /// Users were without a connection for a while.
     Outage(Outage),
+    /// What a script prints.
+    Printed(Printed),
     /// Bulk loading goes on.
     Progress(crate::load::Progress),
     /// The last record of a step.
@@ -45,6 +47,13 @@ pub struct Connected {
     pub server_version: Option<String>,
     /// Attempts that failed, by errno.
     pub connect_failures: BTreeMap<u16, u64>,
+}
+
+/// See [`Record::Printed`].
+#[derive(Clone, Debug, Serialize)]
+pub struct Printed {
+    /// As it is, with its ends of lines.
+    pub text: String,
 }
 
 /// Which part of the step an interval belongs to.

@@ -2,25 +2,27 @@
 
 use crate::coordinator::Message;
 use crate::core::{Core, Stage};
+use crate::member::Member;
 use crate::open_loop::OpenLoop;
 use crate::poller::{Interest, Ready};
-use crate::user::User;
 use loadstone_measure::Nanos;
 
 /// What one read takes from a socket. Shared by all users of the shard, so it may be generous.
 const BUFFER: usize = 256 * 1024;
 
 pub(crate) struct Shard {
-    users: Vec<User>,
+    users: Vec<Member>,
     core: Core,
     /// Which of the step's shards, for its wake-up descriptor.
     index: usize,
     reported: bool,
+    /// Whether the users know that no event begins any more.
+    finishing: bool,
 }
 
 impl Shard {
-    pub(crate) fn new(index: usize, users: Vec<User>, core: Core) -> Self {
-        Self { users, core, index, reported: false }
+    pub(crate) fn new(index: usize, users: Vec<Member>, core: Core) -> Self {
+        Self { users, core, index, reported: false, finishing: false }
     }
 
     /// Runs to the step's end.
@@ -28,8 +30,8 @@ impl Shard {
         let wake_token = self.users.len() as u64;
         let control = self.core.settings.control.clone();
         self.core.poller.add(control.wake_fd(self.index), wake_token, Interest::Read)?;
-        for user in &self.users {
-            self.core.ramp.enqueue(user.index);
+        for index in 0..self.users.len() as u32 {
+            self.core.ramp.enqueue(index);
         }
         let mut buffer = vec![0; BUFFER];
         let mut ready: Vec<Ready> = Vec::new();
@@ -41,7 +43,7 @@ impl Shard {
             self.core.woken = self.core.now();
             self.look_again(&mut ready);
             for event in &ready {
-                match self.users.get_mut(event.token as usize) {
+                match self.users.get_mut(event.token as u32 as usize) {
                     Some(user) => user.on_ready(&mut self.core, &mut buffer, *event),
                     None => control.clear_wake(self.index),
                 }
@@ -58,11 +60,7 @@ impl Shard {
     /// Users that had more to read than one turn allows.
     fn look_again(&mut self, ready: &mut Vec<Ready>) {
         let again = self.core.again.drain(..);
-        ready.extend(again.map(|user| Ready {
-            token: u64::from(user),
-            writable: false,
-            ended: false,
-        }));
+        ready.extend(again.map(|token| Ready { token, writable: false, ended: false }));
     }
 
     fn open_more(&mut self) {
@@ -72,6 +70,10 @@ impl Shard {
         }
         while let Some(index) = self.core.ramp.admit() {
             self.users[index as usize].open(&mut self.core);
+        }
+        // A script may be ready without a connection: then no socket will wake us.
+        if self.core.stage == Stage::Connecting {
+            self.wait_for_begin();
         }
     }
 
@@ -109,6 +111,11 @@ impl Shard {
         if stop {
             self.core.hurry(now);
         }
+        if matches!(self.core.stage, Stage::Draining { .. })
+            && !std::mem::replace(&mut self.finishing, true)
+        {
+            self.users.iter_mut().for_each(|user| user.finish(&mut self.core));
+        }
         // Looked at last: no socket becomes ready for a drain that begins with nothing in flight.
         if let Stage::Draining { until } = self.core.stage
             && (self.core.busy == 0 || now >= until)
@@ -133,12 +140,15 @@ impl Shard {
         }
     }
 
-    /// The stop rule's last event is over.
+    /// The stop rule's last event is over, or no user has one any more.
     fn is_exhausted(&self) -> bool {
+        if self.users.iter().all(Member::is_over) {
+            return true;
+        }
         let waits = |open: &OpenLoop| open.has_waiting();
         self.core.exhausted
             && self.core.busy == 0
             && !self.core.open.as_ref().is_some_and(waits)
-            && !self.users.iter().any(User::has_event)
+            && !self.users.iter().any(Member::has_event)
     }
 }

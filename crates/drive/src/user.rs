@@ -162,7 +162,7 @@ impl User {
                 Err(error) => return self.lose(core, &Loss::from_io(&error)),
             }
         }
-        core.again.push(self.index);
+        core.again.push(u64::from(self.index));
     }
 
     fn take_bytes(&mut self, core: &mut Core, mut bytes: &[u8]) {
@@ -397,7 +397,7 @@ impl User {
 }
 
 /// The field's rule: what was answered decides, not what was sent.
-fn class_of(completion: &Completion) -> Class {
+pub(crate) fn class_of(completion: &Completion) -> Class {
     if completion.has_result_set {
         Class::Read
     } else if completion.affected_rows > 0 {

@@ -37,4 +37,4 @@ pub use error::{ServerError, WireError};
 pub use frame::{MAX_PACKET_PAYLOAD, MAX_WHOLE_PACKET};
 pub use literal::escape_text;
 pub use login::{CompressionWish, Login, LoginOptions, LoginProgress, Session, TlsWish};
-pub use reply::{Completion, Expect, Prepared, Reply, ReplyReader, Row};
+pub use reply::{Completion, Expect, Prepared, Reply, ReplyReader, ResultSet, Row};

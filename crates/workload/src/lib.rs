@@ -34,4 +34,5 @@ pub use machine::{Machine, Step};
 pub use params::Params;
 pub use spec::{OptionValue, SpecError, WorkloadSpec};
 pub use stop::StopRule;
+pub use unique::UniqueIds;
 pub use workload::Workload;

@@ -6,7 +6,7 @@ use crate::random::{Purpose, Random};
 /// Each user counts through its own share of the 2^32 numbers, and a permutation scatters them. sysbench
 /// sends such ids too, but may hit a loaded row.
 #[derive(Copy, Clone, Debug)]
-pub(crate) struct UniqueIds {
+pub struct UniqueIds {
     next: u32,
     stride: u32,
     key: (u32, u32),
@@ -15,7 +15,9 @@ pub(crate) struct UniqueIds {
 }
 
 impl UniqueIds {
-    pub(crate) fn new(seed: u64, user: u64, users: u64, taken: u64) -> Self {
+    /// Those of the user `user` of `users`, of which none is in `0..=taken`.
+    #[must_use]
+    pub fn new(seed: u64, user: u64, users: u64, taken: u64) -> Self {
         // One permutation for all users, or their shares would overlap.
         let key = Random::new(seed, Purpose::InsertIds, &[]).bits();
         Self {
@@ -26,7 +28,8 @@ impl UniqueIds {
         }
     }
 
-    pub(crate) fn draw(&mut self) -> i64 {
+    /// The next one.
+    pub fn draw(&mut self) -> i64 {
         loop {
             let id = scatter(self.next.wrapping_add(self.key.0)) ^ self.key.1;
             self.next = self.next.wrapping_add(self.stride);

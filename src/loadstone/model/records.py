@@ -158,6 +158,13 @@ class Outage(Frozen):
     reason: str
 
 
+class Printed(Frozen):
+    """What a script prints, with its ends of lines."""
+
+    kind: Literal["printed"] = "printed"
+    text: str
+
+
 class FirstError(Frozen):
     """The first error of a number, with the server's words."""
 
@@ -213,8 +220,12 @@ class LoadEnd(Frozen):
     cpu_us: int = 0
 
 
-StepRecord = Annotated[Connected | Sample | FirstError | Outage | End, Field(discriminator="kind")]
+StepRecord = Annotated[
+    Connected | Sample | FirstError | Outage | Printed | End, Field(discriminator="kind")
+]
 LoadRecord = Annotated[LoadProgress | LoadEnd, Field(discriminator="kind")]
 
-STEP_RECORD: TypeAdapter[Connected | Sample | FirstError | Outage | End] = TypeAdapter(StepRecord)
+STEP_RECORD: TypeAdapter[Connected | Sample | FirstError | Outage | Printed | End] = TypeAdapter(
+    StepRecord
+)
 LOAD_RECORD: TypeAdapter[LoadProgress | LoadEnd] = TypeAdapter(LoadRecord)

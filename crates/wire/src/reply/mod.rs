@@ -15,7 +15,7 @@ mod tests;
 pub(crate) use err::parse_error;
 pub(crate) use ok::OkPacket;
 pub use reader::ReplyReader;
-pub use rows::Row;
+pub use rows::{ResultSet, Row};
 
 use crate::ServerError;
 

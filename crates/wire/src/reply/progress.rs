@@ -107,6 +107,21 @@ impl Progress {
         self.expect == Expect::Query && matches!(self.phase, Phase::Rows | Phase::RowGoesOn)
     }
 
+    /// Whether what comes next, unless it ends the result, is a row.
+    #[inline]
+    pub(super) fn is_between_rows(&self) -> bool {
+        self.phase == Phase::Rows
+    }
+
+    /// How many columns the result has of which nothing but their number has come.
+    #[inline]
+    pub(super) fn announced_columns(&self) -> Option<u16> {
+        match self.phase {
+            Phase::Columns { left } => Some(left),
+            _ => None,
+        }
+    }
+
     /// Whether the row that came goes on in the next packet.
     pub(super) fn row_goes_on(&self) -> bool {
         self.phase == Phase::RowGoesOn

@@ -6,8 +6,8 @@
 //! into `pending`.
 
 use super::progress::Progress;
-use super::rows::KeptRows;
-use super::{Expect, Reply, Row};
+use super::rows::{KeptResults, KeptRows};
+use super::{Expect, Reply, ResultSet, Row};
 use crate::frame::{HEADER, Header};
 use crate::{Capabilities, WireError};
 
@@ -28,6 +28,7 @@ pub struct ReplyReader {
     /// case.
     pending: Vec<u8>,
     kept: Option<Box<KeptRows>>,
+    results: Option<Box<KeptResults>>,
 }
 
 impl ReplyReader {
@@ -40,12 +41,16 @@ impl ReplyReader {
             skip_left: 0,
             pending: Vec::new(),
             kept: None,
+            results: None,
         }
     }
 
     /// A command was sent; its reply comes next. With several commands under way, call this for
     /// each when the reply before it is complete.
     pub fn expect(&mut self, kind: Expect) {
+        if let Some(results) = &mut self.results {
+            results.clear();
+        }
         self.progress.expect(kind);
     }
 
@@ -66,6 +71,17 @@ impl ReplyReader {
     /// more.
     pub fn take_rows(&mut self) -> Vec<Row> {
         self.kept.take().map(|kept| kept.into_rows()).unwrap_or_default()
+    }
+
+    /// From now on keep the results of each reply as they come, until the next command is expected.
+    /// More than `limit_bytes` of rows is an error.
+    pub fn keep_results(&mut self, limit_bytes: usize) {
+        self.results = Some(Box::new(KeptResults::new(limit_bytes)));
+    }
+
+    /// The results with rows of the reply that came last. Empty unless they are kept.
+    pub fn results(&self) -> &[ResultSet] {
+        self.results.as_ref().map(|kept| kept.results()).unwrap_or_default()
     }
 
     /// Whether no reply is outstanding.
@@ -180,9 +196,14 @@ impl ReplyReader {
     #[inline]
     fn begin_skipped(&mut self, header: Header, first: u8) -> Result<(), WireError> {
         let is_text_row = self.progress.is_in_text_row();
+        if let Some(results) = &mut self.results
+            && self.progress.is_between_rows()
+        {
+            results.count_row();
+        }
         self.progress.begin_skipped(header, first)?;
         self.skip_left = header.length;
-        self.keeping = self.kept.is_some() && is_text_row;
+        self.keeping = is_text_row && (self.kept.is_some() || self.results.is_some());
         Ok(())
     }
 
@@ -192,6 +213,11 @@ impl ReplyReader {
         let reply = self.progress.whole_packet(header, payload)?;
         if completes_row && let Some(kept) = &mut self.kept {
             kept.finish_row()?;
+        }
+        if let Some(results) = &mut self.results
+            && let Some(columns) = self.progress.announced_columns()
+        {
+            results.begin(columns);
         }
         Ok(reply)
     }
@@ -210,11 +236,14 @@ impl ReplyReader {
 
     #[cold]
     fn keep(&mut self, part: &[u8]) -> Result<(), WireError> {
-        let Some(kept) = &mut self.kept else { return Ok(()) };
-        kept.append(part)?;
-        if self.skip_left == 0 {
-            self.keeping = false;
-            if !self.progress.row_goes_on() {
+        let is_whole = self.skip_left == 0 && !self.progress.row_goes_on();
+        self.keeping &= self.skip_left > 0;
+        if let Some(results) = &mut self.results {
+            results.append(part)?;
+        }
+        if let Some(kept) = &mut self.kept {
+            kept.append(part)?;
+            if is_whole {
                 kept.finish_row()?;
             }
         }

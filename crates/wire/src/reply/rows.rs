@@ -1,4 +1,4 @@
-//! Rows that somebody wants to read: administration and tests, never the load.
+//! Rows that somebody wants to read: administration, tests and scripts, never the native load.
 
 use crate::WireError;
 use crate::cursor::Cursor;
@@ -57,5 +57,86 @@ impl KeptRows {
             });
         }
         Ok(())
+    }
+}
+
+/// A result of an answer as it came, for who reads its rows only if asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResultSet {
+    /// How many values a row has.
+    pub columns: u16,
+    /// How many rows there are.
+    pub rows: u64,
+    /// The rows of a text result, one behind the other, each value a length-encoded string or 0xfb
+    /// for NULL. Binary rows are only counted.
+    pub bytes: Vec<u8>,
+}
+
+/// The results of the reply that is coming in, within a limit.
+#[derive(Debug)]
+pub(super) struct KeptResults {
+    limit: usize,
+    used: usize,
+    /// The first `count` are of this reply; the others are memory for results to come.
+    results: Vec<ResultSet>,
+    count: usize,
+}
+
+/// What is kept of one result's memory for the next reply, in bytes.
+const KEPT_CAPACITY: usize = 16 * 1024;
+
+impl KeptResults {
+    pub(super) fn new(limit: usize) -> Self {
+        Self { limit, used: 0, results: Vec::new(), count: 0 }
+    }
+
+    /// Another reply comes.
+    pub(super) fn clear(&mut self) {
+        (self.used, self.count) = (0, 0);
+        self.results.truncate(1);
+        self.results.retain(|result| result.bytes.capacity() <= KEPT_CAPACITY);
+    }
+
+    /// A result with rows begins.
+    pub(super) fn begin(&mut self, columns: u16) {
+        match self.results.get_mut(self.count) {
+            Some(result) => {
+                result.bytes.clear();
+                (result.columns, result.rows) = (columns, 0);
+            }
+            None => self.results.push(ResultSet { columns, ..ResultSet::default() }),
+        }
+        self.count += 1;
+    }
+
+    /// A row begins.
+    pub(super) fn count_row(&mut self) {
+        if let Some(result) = self.last() {
+            result.rows += 1;
+        }
+    }
+
+    /// A part of the row that is coming in.
+    pub(super) fn append(&mut self, part: &[u8]) -> Result<(), WireError> {
+        self.used = self.used.saturating_add(part.len());
+        if self.used > self.limit {
+            return Err(WireError::TooLarge {
+                what: "the kept result",
+                length: self.used as u64,
+                limit: self.limit as u64,
+            });
+        }
+        if let Some(result) = self.last() {
+            result.bytes.extend_from_slice(part);
+        }
+        Ok(())
+    }
+
+    pub(super) fn results(&self) -> &[ResultSet] {
+        self.results.get(..self.count).unwrap_or_default()
+    }
+
+    fn last(&mut self) -> Option<&mut ResultSet> {
+        self.results.get_mut(self.count.checked_sub(1)?)
     }
 }

@@ -346,3 +346,24 @@ fn what_the_protocol_does_not_allow_is_an_error() {
         assert_eq!(in_pieces, read(expect, &bytes));
     }
 }
+
+#[test]
+fn results_are_kept_as_they_came_and_forgotten_with_the_next_command() {
+    let kept = |columns, rows, bytes: &[u8]| ResultSet { columns, rows, bytes: bytes.to_vec() };
+    let cases: [(Expect, &[u8], Vec<ResultSet>); 5] = [
+        (Expect::Query, CALL, vec![kept(1, 1, b"\x011"), kept(1, 3, b"\x011\x012\x013")]),
+        (Expect::Query, UPDATE, vec![]),
+        (Expect::Query, SELECT, vec![kept(2, 1, b"\x012\x01w")]),
+        (Expect::Execute, EXECUTE, vec![kept(1, 1, b"")]),
+        (Expect::Query, SELECT_NULL, vec![kept(2, 1, b"\xfb\x011")]),
+    ];
+    for pieces in [1, 7, usize::MAX] {
+        let mut reader = ReplyReader::new(WITHOUT_EOF);
+        reader.keep_results(1 << 20);
+        for (expect, bytes, expected) in &cases {
+            reader.expect(*expect);
+            read_in_pieces(&mut reader, bytes, pieces).unwrap();
+            assert_eq!(reader.results(), expected, "in pieces of {pieces}");
+        }
+    }
+}

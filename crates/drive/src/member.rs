@@ -1,0 +1,100 @@
+//! One of a shard's virtual users, of either sort.
+
+use crate::core::Core;
+use crate::poller::Ready;
+use crate::scripted::Scripted;
+use crate::timers::Alarm;
+use crate::user::User;
+use loadstone_measure::Nanos;
+
+#[expect(
+    clippy::large_enum_variant,
+    reason = "native users lie side by side, in one piece of memory"
+)]
+pub(crate) enum Member {
+    /// Driven by a workload of ours.
+    Native(User),
+    /// Driven by a script.
+    Scripted(Box<Scripted>),
+}
+
+impl Member {
+    pub(crate) fn on_ready(&mut self, core: &mut Core, buffer: &mut [u8], ready: Ready) {
+        match self {
+            Self::Native(user) => user.on_ready(core, buffer, ready),
+            Self::Scripted(user) => user.on_ready(core, buffer, ready),
+        }
+    }
+
+    pub(crate) fn on_alarm(&mut self, core: &mut Core, alarm: Alarm, now: Nanos) {
+        match self {
+            Self::Native(user) => user.on_alarm(core, alarm, now),
+            Self::Scripted(user) => user.on_alarm(core, alarm, now),
+        }
+    }
+
+    /// The ramp lets this user connect.
+    pub(crate) fn open(&mut self, core: &mut Core) {
+        match self {
+            Self::Native(user) => user.open(core),
+            Self::Scripted(user) => user.open(core),
+        }
+    }
+
+    /// The load begins.
+    pub(crate) fn begin(&mut self, core: &mut Core, at: Nanos) {
+        match self {
+            Self::Native(user) => user.begin(core, at),
+            Self::Scripted(user) => user.begin(core, at),
+        }
+    }
+
+    /// An event of the open loop is due, and this user is free.
+    pub(crate) fn called(&mut self, core: &mut Core) {
+        match self {
+            Self::Native(user) => user.called(core),
+            Self::Scripted(user) => user.called(core),
+        }
+    }
+
+    /// No event begins any more.
+    pub(crate) fn finish(&mut self, core: &mut Core) {
+        match self {
+            Self::Native(_) => {}
+            Self::Scripted(user) => user.finish(core),
+        }
+    }
+
+    /// The step ends: an event that is due and has no connection does not begin any more.
+    pub(crate) fn give_up_waiting(&mut self, core: &mut Core) {
+        match self {
+            Self::Native(user) => user.give_up_waiting(core),
+            // Its events begin, whatever became of its connections.
+            Self::Scripted(_) => {}
+        }
+    }
+
+    /// Whether an event of this user is due or in flight.
+    pub(crate) fn has_event(&self) -> bool {
+        match self {
+            Self::Native(user) => user.has_event(),
+            Self::Scripted(user) => user.has_event(),
+        }
+    }
+
+    /// Whether it has ended by itself.
+    pub(crate) fn is_over(&self) -> bool {
+        match self {
+            Self::Native(_) => false,
+            Self::Scripted(user) => user.is_over(),
+        }
+    }
+
+    /// Says goodbye to the server.
+    pub(crate) fn close(&mut self, core: &mut Core) {
+        match self {
+            Self::Native(user) => user.close(core),
+            Self::Scripted(user) => user.close(core),
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! The connections of one scripted user: as many as its script opens.
+
+use crate::connection::Connection;
+
+/// By the script's numbers of them. Each has a place, which is a part of its token at the poller.
+#[derive(Default)]
+pub(super) struct Channels(Vec<Option<Channel>>);
+
+pub(super) struct Channel {
+    pub(super) number: u32,
+    pub(super) connection: Connection,
+}
+
+impl Channels {
+    /// A place that is free.
+    pub(super) fn free_place(&self) -> usize {
+        self.0.iter().position(Option::is_none).unwrap_or(self.0.len())
+    }
+
+    pub(super) fn put(&mut self, place: usize, channel: Channel) {
+        if place == self.0.len() {
+            self.0.push(None);
+        }
+        self.0[place] = Some(channel);
+    }
+
+    pub(super) fn place_of(&self, number: u32) -> Option<usize> {
+        let is_it =
+            |channel: &Option<Channel>| channel.as_ref().is_some_and(|it| it.number == number);
+        self.0.iter().position(is_it)
+    }
+
+    pub(super) fn get(&mut self, place: usize) -> Option<&mut Channel> {
+        self.0.get_mut(place)?.as_mut()
+    }
+
+    pub(super) fn take(&mut self, place: usize) -> Option<Channel> {
+        self.0.get_mut(place)?.take()
+    }
+
+    /// Says goodbye on all of them.
+    pub(super) fn quit(&mut self) {
+        for channel in self.0.drain(..).flatten() {
+            channel.connection.quit();
+        }
+    }
+}

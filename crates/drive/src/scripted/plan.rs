@@ -1,0 +1,91 @@
+//! The part `script` of a step's plan.
+
+use loadstone_script::{IgnoredErrors, ScriptPlan, Setting};
+use loadstone_workload::Distribution;
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A script written for sysbench, and what it is told.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScriptSpec {
+    /// The file.
+    pub path: String,
+    /// The script's own options, as they were given: text.
+    #[serde(default)]
+    pub options: BTreeMap<String, String>,
+    /// What else stands in `sysbench.opt`.
+    #[serde(default)]
+    pub general: BTreeMap<String, GeneralOption>,
+    /// The command line, for `sysbench.cmdline.argv`.
+    #[serde(default)]
+    pub arguments: Vec<String>,
+    /// Numbers of errors that begin an event anew; null for all.
+    #[serde(default = "default_ignored")]
+    pub ignore_errors: Option<BTreeSet<u16>>,
+    /// What `sysbench.rand.default` draws from.
+    #[serde(default)]
+    pub distribution: Distribution,
+    /// What `sysbench.version` says.
+    #[serde(default = "default_version")]
+    pub version: String,
+}
+
+/// The value of an option that is not the script's own.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum GeneralOption {
+    /// `true` or `false`.
+    Bool(bool),
+    /// Any number.
+    Number(f64),
+    /// A text.
+    Text(String),
+    /// Texts.
+    List(Vec<String>),
+}
+
+fn default_ignored() -> Option<BTreeSet<u16>> {
+    match IgnoredErrors::default() {
+        IgnoredErrors::All => None,
+        IgnoredErrors::These(numbers) => Some(numbers),
+    }
+}
+
+fn default_version() -> String {
+    "1.0.20".to_owned()
+}
+
+impl ScriptSpec {
+    /// As `crates/script` takes it.
+    pub(crate) fn script_plan(&self, seed: u64, users: u64) -> ScriptPlan {
+        let general = self.general.iter().map(|(name, value)| (name.clone(), value.setting()));
+        ScriptPlan {
+            script: self.path.clone(),
+            command: Some("run".to_owned()),
+            arguments: self.arguments.clone(),
+            general: general.collect(),
+            given: self.options.clone(),
+            ignored_errors: match &self.ignore_errors {
+                None => IgnoredErrors::All,
+                Some(numbers) => IgnoredErrors::These(numbers.clone()),
+            },
+            distribution: self.distribution,
+            seed,
+            users,
+            version: self.version.clone(),
+            ..ScriptPlan::default()
+        }
+    }
+}
+
+impl GeneralOption {
+    fn setting(&self) -> Setting {
+        match self {
+            Self::Bool(value) => Setting::Bool(*value),
+            Self::Number(value) => Setting::Number(*value),
+            Self::Text(value) => Setting::Text(value.clone()),
+            Self::List(values) => Setting::List(values.clone()),
+        }
+    }
+}

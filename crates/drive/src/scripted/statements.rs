@@ -1,0 +1,124 @@
+//! Statements that a script has prepared on its connections.
+
+use loadstone_script::Parameters;
+use loadstone_wire::{Expect, Param, begin_query, end, write_execute};
+use loadstone_workload::{Catalogue, Params, Piece, StatementRef, Template};
+use std::collections::HashMap;
+
+/// By the script's numbers of them.
+#[derive(Default)]
+pub(super) struct Statements(HashMap<u32, Statement>);
+
+enum Statement {
+    /// The server knows it by this id; `kinds` are those of the parameters that it was told of last.
+    Prepared { id: u32, kinds: Option<Vec<u8>> },
+    /// It goes as text, with its parameters in place.
+    Text(Box<Catalogue>),
+}
+
+impl Statements {
+    pub(super) fn prepared(&mut self, number: u32, id: u32) {
+        self.0.insert(number, Statement::Prepared { id, kinds: None });
+    }
+
+    pub(super) fn as_text(&mut self, number: u32, sql: &str) {
+        let template = Template::new(pieces(sql));
+        self.0.insert(number, Statement::Text(Box::new(Catalogue::new(vec![template]))));
+    }
+
+    /// Forgets it; the server's id of it, if it has one.
+    pub(super) fn forget(&mut self, number: u32) -> Option<u32> {
+        match self.0.remove(&number)? {
+            Statement::Prepared { id, .. } => Some(id),
+            Statement::Text(_) => None,
+        }
+    }
+
+    /// Appends the command that executes it; what answer it has. `None`: there is no such statement.
+    pub(super) fn write(
+        &mut self,
+        number: u32,
+        parameters: Parameters<'_>,
+        out: &mut Vec<u8>,
+    ) -> Option<Expect> {
+        match self.0.get_mut(&number)? {
+            Statement::Prepared { id, kinds } => {
+                let known = kinds
+                    .as_ref()
+                    .is_some_and(|known| parameters.iter().map(kind).eq(known.iter().copied()));
+                write_execute(out, *id, parameters.iter(), !known);
+                if !known {
+                    *kinds = Some(parameters.iter().map(kind).collect());
+                }
+                Some(Expect::Execute)
+            }
+            Statement::Text(catalogue) => {
+                let mark = begin_query(out);
+                let whole = StatementRef { kind: 0, table: 0 };
+                catalogue.write_text(whole, &owned(parameters), out);
+                end(out, mark);
+                Some(Expect::Query)
+            }
+        }
+    }
+}
+
+fn kind(value: Param<'_>) -> u8 {
+    match value {
+        Param::Null => 0,
+        Param::Int(_) => 1,
+        Param::Double(_) => 2,
+        Param::Text(_) => 3,
+    }
+}
+
+fn owned(parameters: Parameters<'_>) -> Params {
+    let mut params = Params::new();
+    for value in parameters.iter() {
+        match value {
+            Param::Null => params.push_null(),
+            Param::Int(value) => params.push_int(value),
+            Param::Double(value) => params.push_double(value),
+            Param::Text(text) => params.push_text(text),
+        }
+    }
+    params
+}
+
+/// The parts of a statement; a question mark in quotes is no placeholder.
+fn pieces(sql: &str) -> Vec<Piece> {
+    let (mut pieces, mut text, mut quote) = (Vec::new(), String::new(), None);
+    for sign in sql.chars() {
+        match (sign, quote) {
+            ('?', None) => {
+                pieces.push(Piece::Text(std::mem::take(&mut text)));
+                pieces.push(Piece::Parameter);
+                continue;
+            }
+            ('\'' | '"' | '`', None) => quote = Some(sign),
+            (sign, Some(open)) if sign == open => quote = None,
+            _ => {}
+        }
+        text.push(sign);
+    }
+    pieces.push(Piece::Text(text));
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_mark_in_quotes_stays_what_it_is() {
+        let catalogue =
+            Catalogue::new(vec![Template::new(pieces("SELECT '?', `a?` WHERE b=? AND c=?"))]);
+        let mut params = Params::new();
+        params.push_int(7);
+        params.push_text("it's");
+        let mut out = Vec::new();
+        catalogue.write_text(StatementRef { kind: 0, table: 0 }, &params, &mut out);
+        let sql = String::from_utf8(out).expect("text");
+        assert_eq!(sql, r"SELECT '?', `a?` WHERE b=7 AND c='it\'s'");
+    }
+}

@@ -1,0 +1,25 @@
+//! Lua scripts written for sysbench, as workloads: LuaJIT, its API, and users that are coroutines.
+//!
+//! A [`Vm`] is one Lua state with the library; a [`User`] is a virtual user in it, with globals of its
+//! own. A user is told to do something with [`User::begin`] and gives back what it needs: a
+//! [`Request`] for the server or the event loop, which [`User::resume`] answers. Nothing here has a
+//! socket or a clock, so everything is tested by feeding it answers.
+//!
+//! Both belong to the thread that made them: a shard has its own state, and shares nothing.
+
+mod error;
+mod mailbox;
+mod options;
+mod plan;
+mod request;
+mod state;
+mod stream;
+mod user;
+mod vm;
+
+pub use error::ScriptError;
+pub use options::{Declared, Kind, Setting};
+pub use plan::{IgnoredErrors, Output, ScriptPlan};
+pub use request::{Answer, Parameters, Request};
+pub use user::{Report, User, Wish};
+pub use vm::{Command, Vm};

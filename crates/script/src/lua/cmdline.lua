@@ -1,0 +1,121 @@
+-- sysbench.cmdline: what a script says of its options and commands, and is told of the command line.
+local state = ...
+
+local ARG = {
+  ARG_NULL = 0, ARG_BOOL = 1, ARG_INT = 2, ARG_SIZE = 3, ARG_DOUBLE = 4, ARG_STRING = 5, ARG_LIST = 6,
+  ARG_FILE = 7, ARG_MAX = 8,
+}
+
+local function kind_of(default)
+  local kind = type(default)
+  if kind == "boolean" then
+    return ARG.ARG_BOOL
+  elseif kind == "number" then
+    return default % 1 == 0 and ARG.ARG_INT or ARG.ARG_DOUBLE
+  elseif kind == "table" then
+    return ARG.ARG_LIST
+  end
+  return ARG.ARG_STRING
+end
+
+local function default_text(default)
+  if type(default) == "table" then
+    local texts = {}
+    for index, value in ipairs(default) do
+      texts[index] = tostring(value)
+    end
+    return table.concat(texts, ",")
+  elseif type(default) == "boolean" then
+    return default and "on" or "off"
+  end
+  return default ~= nil and tostring(default) or nil
+end
+
+local cmdline = {}
+
+--- The options that a script declares, sorted: name, help, kind and the default as text.
+function cmdline.declared(options)
+  local list = {}
+  for name, option in pairs(options) do
+    if type(name) ~= "string" or type(option) ~= "table" then
+      error("sysbench.cmdline.options: wrong definition of the option '" .. tostring(name) .. "'", 0)
+    end
+    list[#list + 1] = {
+      name = name,
+      help = tostring(option[1] or ""),
+      kind = option[3] or kind_of(option[2]),
+      default = default_text(option[2]),
+    }
+  end
+  table.sort(list, function(one, other)
+    return one.name < other.name
+  end)
+  return list
+end
+
+-- What stands behind an option's name, by its kind.
+local LABELS = {
+  [ARG.ARG_NULL] = "", [ARG.ARG_BOOL] = "[=on|off]", [ARG.ARG_INT] = "=N", [ARG.ARG_SIZE] = "=SIZE",
+  [ARG.ARG_DOUBLE] = "=N", [ARG.ARG_STRING] = "=STRING", [ARG.ARG_LIST] = "=[LIST,...]",
+  [ARG.ARG_FILE] = "=FILENAME",
+}
+
+-- The options as the field's tools list them, with an empty line at the end.
+local function option_lines(options)
+  local list, width = cmdline.declared(options), 0
+  for _, option in ipairs(list) do
+    option.shown = option.name .. (LABELS[option.kind] or "")
+    width = math.max(width, #option.shown)
+  end
+  local lines = {}
+  for index, option in ipairs(list) do
+    local default = option.default and " [" .. option.default .. "]" or ""
+    lines[index] = "  --" .. option.shown .. (" "):rep(width - #option.shown) .. " " .. option.help .. default
+  end
+  return table.concat(lines, "\n") .. "\n\n"
+end
+
+--- The function of a command, and whether it runs on all threads at once; nothing if there is none.
+function cmdline.command(user, name)
+  local env = user.env
+  local commands = rawget(env.sysbench.cmdline, "commands")
+  local entry = commands and commands[name]
+  if type(entry) == "table" then
+    return entry[1], entry[2] == true
+  end
+  local own = entry or rawget(env, name)
+  if type(own) == "function" then
+    return own, false
+  end
+end
+
+--- sysbench.cmdline of one user.
+function cmdline.face()
+  local line = state.host.command_line
+  local face = { PARALLEL_COMMAND = true, command = line.command, script_path = line.script, argv = {} }
+  for name, value in pairs(ARG) do
+    face[name] = value
+  end
+  for index, argument in ipairs(line.arguments) do
+    face.argv[index - 1] = argument
+  end
+  function face.command_defined(name)
+    return cmdline.command(state.current, name) ~= nil
+  end
+  function face.command_parallel(name)
+    return select(2, cmdline.command(state.current, name)) == true
+  end
+  function face.call_command(name)
+    local call = cmdline.command(state.current, name)
+    if call then
+      call()
+    end
+    return call ~= nil
+  end
+  function face.print_test_options()
+    state.host.print(option_lines(rawget(state.current.env.sysbench.cmdline, "options") or {}))
+  end
+  return face
+end
+
+return cmdline

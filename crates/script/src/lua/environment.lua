@@ -1,0 +1,287 @@
+-- What a user's script sees: globals of its own, over code that all users of a state share.
+--
+-- A coroutine has its own table of globals, and what it loads or starts inherits it. So setting that
+-- once keeps users apart, also in loadstring(), dofile() and coroutines of a script.
+local ffi = require("ffi")
+local state, sql, random, histogram, report, legacy, cmdline = ...
+
+local LIBRARIES = { "string", "table", "math", "io", "os", "debug", "bit", "jit" }
+
+local pristine = {}
+for name, value in pairs(_G) do
+  pristine[name] = value
+end
+
+local real_resume, real_yield, create = coroutine.resume, coroutine.yield, coroutine.create
+local running, REQUEST = coroutine.running, state.REQUEST
+
+local function copy(from)
+  local to = {}
+  for name, value in pairs(from) do
+    to[name] = value
+  end
+  return to
+end
+
+-- Coroutines of a script ---------------------------------------------------------------------------
+
+--- A statement inside a script's own coroutine: the wait is passed on to the event loop, and the
+--- coroutine goes on with the answer, unseen by who resumed it.
+local function pass_on(thread, ok, first, ...)
+  if ok and first == REQUEST then
+    real_yield(REQUEST)
+    return pass_on(thread, real_resume(thread))
+  end
+  return ok, first, ...
+end
+
+local function resume(thread, ...)
+  return pass_on(thread, real_resume(thread, ...))
+end
+
+local function unwrap(ok, ...)
+  if not ok then
+    error((...), 0)
+  end
+  return ...
+end
+
+local function coroutines()
+  local own = copy(coroutine)
+  own.resume = resume
+  function own.wrap(body)
+    local thread = create(body)
+    return function(...)
+      return unwrap(resume(thread, ...))
+    end
+  end
+  function own.yield(...)
+    if not state.in_own_coroutine() then
+      error("attempt to yield from outside a coroutine", 2)
+    end
+    return real_yield(...)
+  end
+  function own.running()
+    return state.in_own_coroutine() and running() or nil
+  end
+  return own
+end
+
+-- FFI ----------------------------------------------------------------------------------------------
+
+-- What scripts call of sysbench's own C functions. The numbers of counters are those of 1.0.
+local C = {
+  SB_CNT_OTHER = 0, SB_CNT_READ = 1, SB_CNT_WRITE = 2, SB_CNT_EVENT = 3, SB_CNT_ERROR = 4,
+  SB_CNT_RECONNECT = 5,
+}
+
+function C.sb_counter_inc(_, counter)
+  local user = state.current
+  counter = tonumber(counter)
+  user.counters[counter] = (user.counters[counter] or 0) + 1
+end
+
+function C.sb_more_events()
+  return state.ask(state.ask_for.NEXT_EVENT, 0) == state.answered.DONE
+end
+
+--- The event loop knows when an event begins and ends.
+function C.sb_event_start() end
+function C.sb_event_stop() end
+
+setmetatable(C, { __index = ffi.C })
+
+local declared = {}
+
+local function foreign()
+  local own = copy(ffi)
+  own.C = C
+  -- Users of a state share its declarations: what was declared by another one is there already.
+  function own.cdef(text, ...)
+    if select("#", ...) > 0 then
+      return ffi.cdef(text, ...)
+    end
+    if not declared[text] then
+      ffi.cdef(text)
+      declared[text] = true
+    end
+  end
+  -- Methods belong to one user, while a type has one set of them: such users need a state each.
+  function own.metatype(...)
+    state.host.need_own_state()
+    return ffi.metatype(...)
+  end
+  return own
+end
+
+-- Modules ------------------------------------------------------------------------------------------
+
+local templates = {}
+
+--- What makes the function of a file: compiled once, so that users share its code, and with it the
+--- machine code that LuaJIT makes of it. Each call gives a function of its own.
+local function template(path)
+  if templates[path] then
+    return templates[path]
+  end
+  local file, problem = io.open(path, "rb")
+  if not file then
+    return nil, "cannot open " .. problem
+  end
+  local source = file:read("*a")
+  file:close()
+  source = source:gsub("^#[^\n]*", "")
+  local chunk
+  chunk, problem = loadstring(source, "@" .. path)
+  if not chunk then
+    return nil, problem
+  end
+  local maker = loadstring("return function(...) " .. source .. "\nend", "@" .. path)
+  -- A file that cannot stand inside a function (one of bytecode) is compiled for each user.
+  templates[path] = maker or function()
+    return (loadstring(source, "@" .. path))
+  end
+  return templates[path]
+end
+
+local function instance(path, env)
+  local maker, problem = template(path)
+  if not maker then
+    return nil, problem
+  end
+  return setfenv(maker(), env)
+end
+
+local function find_module(package, name)
+  local path, problem = pristine.package.searchpath(name, package.path)
+  if path then
+    return path
+  end
+  return nil, problem
+end
+
+local function modules(env, script)
+  local original = pristine.package
+  local folder = script:match("^(.*/)") or "./"
+  local own = copy(original)
+  own.path = "./?.lua;./?/init.lua;" .. folder .. "?.lua;" .. folder .. "?/init.lua;" .. original.path
+  own.preload = copy(original.preload)
+  own.loaded = {}
+  for _, name in ipairs(LIBRARIES) do
+    own.loaded[name] = env[name]
+  end
+  own.loaded._G, own.loaded.coroutine, own.loaded.ffi = env, env.coroutine, env.ffi
+  own.loaded.package = own
+  return own
+end
+
+local function require_in(env)
+  return function(name)
+    local package = env.package
+    local loaded = package.loaded[name]
+    if loaded ~= nil then
+      return loaded
+    end
+    local load = package.preload[name]
+    if not load then
+      local path, problem = find_module(package, name)
+      if path then
+        load, problem = instance(path, env)
+        if not load then
+          error(string.format("error loading module '%s' from file '%s':\n\t%s", name, path, problem), 2)
+        end
+      else
+        load = pristine.package.loaders[3](name)
+        if type(load) ~= "function" then
+          error(string.format("module '%s' not found:%s", name, problem or ""), 2)
+        end
+      end
+    end
+    package.loaded[name] = true
+    local result = load(name)
+    if result ~= nil then
+      package.loaded[name] = result
+    end
+    return package.loaded[name]
+  end
+end
+
+--- module() of Lua 5.1 keeps modules in a place that all users share; this one does not.
+local function module_in(env)
+  return function(name, ...)
+    local module = env.package.loaded[name]
+    if type(module) ~= "table" then
+      module = {}
+      env.package.loaded[name] = module
+      local place = env
+      for part in name:gmatch("([^.]+)%.") do
+        place[part] = place[part] or {}
+        place = place[part]
+      end
+      place[name:match("[^.]+$")] = module
+    end
+    module._M, module._NAME, module._PACKAGE = module, name, name:match("^(.*%.)[^.]*$") or ""
+    for _, option in ipairs({ ... }) do
+      option(module)
+    end
+    setfenv(2, module)
+  end
+end
+
+-- The whole ----------------------------------------------------------------------------------------
+
+local function print_line(...)
+  local texts = {}
+  for index = 1, select("#", ...) do
+    texts[index] = tostring((select(index, ...)))
+  end
+  state.host.print(table.concat(texts, "\t") .. "\n")
+end
+
+local function library(user)
+  return {
+    tid = user.tid,
+    version = state.host.version,
+    version_string = "sysbench " .. state.host.version,
+    error = { NONE = 0, RESTART_EVENT = 1 },
+    hooks = {},
+    sql = copy(sql.face),
+    rand = copy(random),
+    histogram = copy(histogram),
+    cmdline = cmdline.face(),
+    db = copy(legacy.db),
+    report_default = report.default,
+    report_csv = report.csv,
+    report_json = report.json,
+  }
+end
+
+--- The globals of one user.
+local function environment(user, script)
+  local env = copy(pristine)
+  env._G = env
+  for _, name in ipairs(LIBRARIES) do
+    env[name] = copy(pristine[name])
+  end
+  env.coroutine = coroutines()
+  env.ffi = foreign()
+  env.package = modules(env, script)
+  env.require = require_in(env)
+  env.module = module_in(env)
+  env.print = print_line
+  env.os.exit = function(code)
+    error("the script called os.exit(" .. tostring(code or 0) .. ")", 2)
+  end
+  for name, value in pairs(legacy.globals) do
+    env[name] = value
+  end
+  for name, value in pairs(legacy.constants) do
+    env[name] = value
+  end
+  env.sysbench = library(user)
+  env.thread_id = user.tid
+  env.test = script
+  return env
+end
+
+return { make = environment, instance = instance }

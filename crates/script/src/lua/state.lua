@@ -1,0 +1,60 @@
+-- What all parts of the library share: whose turn it is, and the way from a call in a script to the
+-- event loop and back.
+--
+-- A virtual user is a coroutine. A call that needs the server fills in the mailbox and yields from
+-- here, in Lua: a yield out of a foreign function would leave frames behind that cannot be resumed.
+local ffi = require("ffi")
+local host = ...
+
+ffi.cdef(host.declarations)
+
+local running, yield = coroutine.running, coroutine.yield
+
+local state = {
+  host = host,
+  mailbox = ffi.cast("loadstone_mailbox *", host.mailbox),
+  -- What a coroutine yields that waits for the event loop. Nothing a script yields equals it.
+  REQUEST = {},
+  -- The user that runs now.
+  current = false,
+}
+
+-- What is asked for; `Request` in mailbox.rs has the same numbers.
+state.ask_for = {
+  IDLE = 0,
+  CONNECT = 1,
+  DISCONNECT = 2,
+  RECONNECT = 3,
+  QUERY = 4,
+  PREPARE = 5,
+  EXECUTE = 6,
+  CLOSE_STATEMENT = 7,
+  NEXT_EVENT = 8,
+}
+
+-- What came of it.
+state.answered = { DONE = 0, REFUSED = 1 }
+
+local mailbox, REQUEST = state.mailbox, state.REQUEST
+
+--- Hands the mailbox to the event loop; returns when the answer lies in it.
+function state.ask(what, connection)
+  local user = state.current
+  mailbox.request = what
+  mailbox.connection = connection
+  yield(REQUEST)
+  state.current = user
+  return mailbox.answer
+end
+
+--- The address of a function of the engine, as a C function of this type.
+function state.foreign(name, ctype)
+  return ffi.cast(ctype, host.functions[name])
+end
+
+--- Whether the code that asks runs in a coroutine that the script made.
+function state.in_own_coroutine()
+  return running() ~= state.current.thread
+end
+
+return state

@@ -1,0 +1,191 @@
+//! Options that a script declares, and the values that are given for them.
+
+use std::collections::BTreeMap;
+
+use crate::ScriptError;
+
+/// The value of an option, as a script sees it in `sysbench.opt`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Setting {
+    /// `true` or `false`.
+    Bool(bool),
+    /// A number; Lua has one sort of them.
+    Number(f64),
+    /// A text.
+    Text(String),
+    /// A list of texts.
+    List(Vec<String>),
+}
+
+/// What kind of value an option has: the script's `sysbench.cmdline.ARG_…`.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A flag without a value.
+    Null,
+    /// on, off, true, false, 1 or 0.
+    Bool,
+    /// A number.
+    Int,
+    /// A number with K, M, G or T for powers of 1024.
+    Size,
+    /// A number.
+    Double,
+    /// A text.
+    String,
+    /// Texts with commas between them.
+    List,
+    /// The name of a file.
+    File,
+}
+
+impl Kind {
+    /// Of the number that stands for it in scripts.
+    #[must_use]
+    pub fn of_number(number: i64) -> Option<Self> {
+        const KINDS: [Kind; 8] = [
+            Kind::Null,
+            Kind::Bool,
+            Kind::Int,
+            Kind::Size,
+            Kind::Double,
+            Kind::String,
+            Kind::List,
+            Kind::File,
+        ];
+        usize::try_from(number).ok().and_then(|index| KINDS.get(index).copied())
+    }
+}
+
+/// An option as a script declares it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// With underscores.
+    pub name: String,
+    /// One line for a person.
+    pub help: String,
+    /// What kind of value it has.
+    pub kind: Kind,
+    /// The default, written as it would be given.
+    pub default: Option<String>,
+}
+
+/// The values of all options: those declared, with what was given for them.
+///
+/// # Errors
+/// An option that nobody declared, unless the script declares none: scripts of 0.5 take any. A value
+/// that its option cannot have.
+pub(crate) fn resolve(
+    declared: Option<&[Declared]>,
+    given: &BTreeMap<String, String>,
+) -> Result<BTreeMap<String, Setting>, ScriptError> {
+    let Some(declared) = declared else {
+        let text = |(name, value): (&String, &String)| (name.clone(), Setting::Text(value.clone()));
+        return Ok(given.iter().map(text).collect());
+    };
+    if let Some(option) = given.keys().find(|name| declared.iter().all(|one| one.name != **name)) {
+        return Err(ScriptError::UnknownOption { option: option.clone() });
+    }
+    declared
+        .iter()
+        .map(|option| {
+            let text = given.get(&option.name).or(option.default.as_ref());
+            Ok((option.name.clone(), value_of(option, text.map(String::as_str))?))
+        })
+        .collect()
+}
+
+fn value_of(option: &Declared, text: Option<&str>) -> Result<Setting, ScriptError> {
+    let given = text.unwrap_or_default();
+    let wrong = |expected| ScriptError::WrongValue {
+        option: option.name.clone(),
+        value: given.to_owned(),
+        expected,
+    };
+    Ok(match option.kind {
+        // An option that stands alone is switched on.
+        Kind::Bool | Kind::Null if text.is_some() && given.is_empty() => Setting::Bool(true),
+        Kind::Bool | Kind::Null => {
+            Setting::Bool(boolean(given).ok_or_else(|| wrong("on, off, true, false, 1 or 0"))?)
+        }
+        Kind::Int | Kind::Double => Setting::Number(leading_number(given)),
+        Kind::Size => {
+            Setting::Number(size(given).ok_or_else(|| wrong("a number, or one with K, M, G or T"))?)
+        }
+        Kind::String | Kind::File => Setting::Text(given.to_owned()),
+        Kind::List => Setting::List(list(given)),
+    })
+}
+
+fn boolean(text: &str) -> Option<bool> {
+    match text {
+        "on" | "true" | "1" => Some(true),
+        "off" | "false" | "0" | "" => Some(false),
+        _ => None,
+    }
+}
+
+/// What a number begins with; what follows it is not looked at, and nothing is 0: as in the field.
+fn leading_number(text: &str) -> f64 {
+    let text = text.trim_start();
+    (1..=text.len())
+        .rev()
+        .filter_map(|end| text.get(..end))
+        .find_map(|part| part.parse().ok())
+        .unwrap_or(0.0)
+}
+
+fn size(text: &str) -> Option<f64> {
+    if text.is_empty() {
+        return Some(0.0);
+    }
+    let (digits, power) = match text.as_bytes().last()?.to_ascii_uppercase() {
+        b'K' => (&text[..text.len() - 1], 1),
+        b'M' => (&text[..text.len() - 1], 2),
+        b'G' => (&text[..text.len() - 1], 3),
+        b'T' => (&text[..text.len() - 1], 4),
+        _ => (text, 0),
+    };
+    let number: u64 = digits.parse().ok()?;
+    Some(number as f64 * 1024_f64.powi(power))
+}
+
+fn list(text: &str) -> Vec<String> {
+    text.split(',').filter(|part| !part.is_empty()).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(kind: Kind, text: &str) -> Result<Setting, ScriptError> {
+        let option = Declared { name: "x".to_owned(), help: String::new(), kind, default: None };
+        value_of(&option, Some(text))
+    }
+
+    #[test]
+    fn values_are_read_as_the_field_reads_them() {
+        let cases = [
+            (Kind::Int, "10K", Setting::Number(10.0)),
+            (Kind::Int, "1.5", Setting::Number(1.5)),
+            (Kind::Int, "x", Setting::Number(0.0)),
+            (Kind::Double, "1e3", Setting::Number(1000.0)),
+            (Kind::Size, "2G", Setting::Number(2_147_483_648.0)),
+            (Kind::Size, "10k", Setting::Number(10_240.0)),
+            (Kind::Bool, "", Setting::Bool(true)),
+            (Kind::Bool, "off", Setting::Bool(false)),
+            (Kind::List, "q,,r", Setting::List(vec!["q".to_owned(), "r".to_owned()])),
+            (Kind::String, "a b", Setting::Text("a b".to_owned())),
+        ];
+        for (kind, text, expected) in cases {
+            assert_eq!(given(kind, text), Ok(expected), "{kind:?} {text:?}");
+        }
+    }
+
+    #[test]
+    fn a_switch_that_is_neither_on_nor_off_is_refused() {
+        for (kind, text) in [(Kind::Bool, "yes"), (Kind::Size, "1.5K"), (Kind::Size, "ä")] {
+            let told = given(kind, text).expect_err("refused").to_string();
+            assert!(told.contains("--x") && told.contains(text), "{told}");
+        }
+    }
+}

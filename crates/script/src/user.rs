@@ -1,0 +1,144 @@
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use mlua::{Table, Thread};
+
+use crate::ScriptError;
+use crate::request::{Answer, Request};
+use crate::state::State;
+
+/// What a user can be told to do: functions of its script. Those that the script does not have do
+/// nothing.
+#[derive(Clone, Debug)]
+pub enum Wish {
+    /// The file itself, from top to bottom.
+    Load,
+    /// `init()`, once for all users.
+    Init,
+    /// `thread_init()`, of each user.
+    ThreadInit,
+    /// Events, until [`Answer::NoMore`] or the script ends them.
+    ThreadRun,
+    /// `thread_done()`, of each user.
+    ThreadDone,
+    /// `done()`, once for all users.
+    Done,
+    /// The plan's command, or another one.
+    Command(String),
+    /// `sysbench.hooks.report_intermediate` with these figures.
+    ReportIntermediate(Report),
+    /// `sysbench.hooks.report_cumulative` with these figures.
+    ReportCumulative(Report),
+}
+
+/// Figures by the names that scripts know them by.
+pub type Report = BTreeMap<&'static str, f64>;
+
+impl Wish {
+    /// The function of the script that an error is told of.
+    fn hook(&self) -> &'static str {
+        match self {
+            Self::Load => "load",
+            Self::Init => "init",
+            Self::ThreadInit => "thread_init",
+            Self::ThreadRun => "thread_run",
+            Self::ThreadDone => "thread_done",
+            Self::Done => "done",
+            Self::Command(_) => "command",
+            Self::ReportIntermediate(_) => "report_intermediate",
+            Self::ReportCumulative(_) => "report_cumulative",
+        }
+    }
+}
+
+/// A virtual user: a coroutine with globals of its own.
+pub struct User {
+    state: Rc<State>,
+    number: u64,
+    record: Table,
+    thread: Thread,
+    hook: &'static str,
+    /// Where the request that is unanswered goes.
+    connection: u32,
+}
+
+impl User {
+    pub(crate) fn new(state: Rc<State>, number: u64, record: Table, thread: Thread) -> Self {
+        Self { state, number, record, thread, hook: "load", connection: 0 }
+    }
+
+    /// Its number, `sysbench.tid`.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    pub(crate) fn record(&self) -> &Table {
+        &self.record
+    }
+
+    /// Tell it to do something; what it waits for, [`Request::Idle`] if it is done already.
+    ///
+    /// # Errors
+    /// The script raised an error. The user can be told to do something else.
+    pub fn begin(&mut self, wish: &Wish) -> Result<Request<'_>, ScriptError> {
+        self.hook = wish.hook();
+        match wish {
+            Wish::Command(name) => self.wish(self.hook, name.as_str())?,
+            Wish::ReportIntermediate(report) | Wish::ReportCumulative(report) => {
+                let figures = self.state.table()?;
+                for (name, value) in report {
+                    figures.set(*name, *value)?;
+                }
+                let argument = self.state.table()?;
+                argument.set(1, self.hook)?;
+                argument.set(2, figures)?;
+                self.wish("report", argument)?;
+            }
+            _ => self.wish(self.hook, mlua::Nil)?,
+        }
+        self.go_on()
+    }
+
+    /// Give it what it waited for.
+    ///
+    /// # Errors
+    /// As for [`User::begin`].
+    pub fn resume(&mut self, answer: Answer<'_>) -> Result<Request<'_>, ScriptError> {
+        if let Answer::Results(results) = answer {
+            self.state.keep_further(self.connection, results);
+        }
+        self.state.mailbox.answer(answer);
+        self.go_on()
+    }
+
+    fn wish(&self, name: &str, argument: impl mlua::IntoLua) -> Result<(), ScriptError> {
+        Ok(self.state.call("wish", (&self.record, name, argument))?)
+    }
+
+    fn go_on(&mut self) -> Result<Request<'_>, ScriptError> {
+        self.thread.resume::<()>(())?;
+        let mailbox = &self.state.mailbox;
+        let request = mailbox.request();
+        self.connection = mailbox.connection();
+        match request {
+            Request::Idle if mailbox.has_failed() => Err(self.problem()?),
+            request => Ok(request),
+        }
+    }
+
+    fn problem(&self) -> Result<ScriptError, ScriptError> {
+        let message: String = self.state.call("problem", &self.record)?;
+        Ok(match self.hook {
+            "load" => ScriptError::Load { message },
+            hook => ScriptError::Hook { hook, user: self.number, message },
+        })
+    }
+}
+
+impl Drop for User {
+    fn drop(&mut self) {
+        // What it held is only memory; a state that cannot give it back says so when it is used next.
+        drop(self.state.call::<()>("forget", &self.record));
+    }
+}

@@ -1,0 +1,130 @@
+use std::rc::Rc;
+use std::sync::Arc;
+
+use mlua::Table;
+
+use crate::options::resolve;
+use crate::plan::{Output, ScriptPlan};
+use crate::state::State;
+use crate::stream::Stream;
+use crate::user::{User, Wish};
+use crate::{Declared, ScriptError, Setting};
+
+/// How a command of a script runs.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Once.
+    Single,
+    /// On all threads at once.
+    Parallel,
+}
+
+/// What makes the users of one thread. They share a Lua state, and with it the code of the script,
+/// unless the script does what only a state of its own can bear.
+pub struct Vm {
+    plan: Arc<ScriptPlan>,
+    output: Output,
+    state: Rc<State>,
+}
+
+impl Vm {
+    /// For this script; what it prints goes to `output`.
+    ///
+    /// # Errors
+    /// LuaJIT has no memory.
+    pub fn new(plan: Arc<ScriptPlan>, output: Output) -> Result<Self, ScriptError> {
+        let state = Rc::new(State::new(&plan, &output)?);
+        Ok(Self { plan, output, state })
+    }
+
+    /// The user `number` of all, counted over all shards: its script is loaded and its options are set;
+    /// nothing else has run.
+    ///
+    /// # Errors
+    /// The script cannot be loaded, or options were given that it does not have.
+    pub fn user(&mut self, number: u64) -> Result<User, ScriptError> {
+        if self.state.needs_own_state() {
+            self.state = Rc::new(State::new(&self.plan, &self.output)?);
+        }
+        let mut user = self.load(number)?;
+        self.configure(&mut user)?;
+        Ok(user)
+    }
+
+    /// The options that the script declares, sorted by name. No values are looked at.
+    ///
+    /// # Errors
+    /// The script cannot be loaded.
+    pub fn declared(&self) -> Result<Vec<Declared>, ScriptError> {
+        let user = self.load(0)?;
+        Ok(self.state.declared(user.record())?.unwrap_or_default())
+    }
+
+    /// How the plan's command runs.
+    ///
+    /// # Errors
+    /// The script has none of that name.
+    pub fn command(&self, user: &User) -> Result<Command, ScriptError> {
+        let name = self.plan.command.as_deref().unwrap_or_default();
+        let found: Option<String> = self.state.call("command", (user.record(), name))?;
+        match found.as_deref() {
+            Some("parallel") => Ok(Command::Parallel),
+            Some(_) => Ok(Command::Single),
+            None => Err(ScriptError::NoCommand {
+                script: self.plan.script.clone(),
+                command: name.to_owned(),
+            }),
+        }
+    }
+
+    /// Bytes of memory that Lua has taken for all users.
+    #[must_use]
+    pub fn used_bytes(&self) -> usize {
+        self.state.used_bytes()
+    }
+
+    fn load(&self, number: u64) -> Result<User, ScriptError> {
+        let plan = &self.plan;
+        let stream = Stream::new(plan.seed, plan.distribution, number, plan.users.max(1))
+            .map_err(|error| ScriptError::Load { message: error.to_string() })?;
+        let (record, thread) = self.state.user(number, stream, &plan.script)?;
+        let mut user = User::new(self.state.clone(), number, record, thread);
+        user.begin(&Wish::Load)?;
+        Ok(user)
+    }
+
+    fn configure(&self, user: &mut User) -> Result<(), ScriptError> {
+        if self.state.options.get().is_none() {
+            let declared = self.state.declared(user.record())?;
+            let resolved = resolve(declared.as_deref(), &self.plan.given)?;
+            let table = self.state.table()?;
+            for (name, setting) in self.plan.general.iter().chain(&resolved) {
+                set(&table, name, setting)?;
+            }
+            // Nothing else sets it: a state belongs to one thread.
+            drop(self.state.options.set(table));
+        }
+        let options = self.state.options.get();
+        Ok(self.state.call("configure", (user.record(), options))?)
+    }
+
+    /// Whether there is something to run.
+    ///
+    /// # Errors
+    /// The script has neither `event` nor a `thread_run` of its own.
+    pub fn check_run(&self, user: &User) -> Result<(), ScriptError> {
+        if self.state.call("can_run", user.record())? {
+            return Ok(());
+        }
+        Err(ScriptError::NoEvent { script: self.plan.script.clone() })
+    }
+}
+
+fn set(table: &Table, name: &str, setting: &Setting) -> mlua::Result<()> {
+    match setting {
+        Setting::Bool(value) => table.set(name, *value),
+        Setting::Number(value) => table.set(name, *value),
+        Setting::Text(value) => table.set(name, value.as_str()),
+        Setting::List(values) => table.set(name, values.as_slice()),
+    }
+}

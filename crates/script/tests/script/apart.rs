@@ -1,0 +1,133 @@
+//! Users share code, and nothing else.
+
+use loadstone_script::{Command, Wish};
+
+use crate::fed::{Script, events, serve};
+
+#[test]
+fn globals_modules_and_libraries_of_one_user_are_not_seen_by_another() {
+    let script = Script::new(
+        "require('shared')
+         count = (count or 0) + 1
+         string.mine = (string.mine or 0) + 1
+         function thread_init()
+           _G['name' .. sysbench.tid] = true
+           shared.count = shared.count + 1
+           loadstring('loaded = (loaded or 0) + 1')()
+           sysbench.hooks.mine = (sysbench.hooks.mine or 0) + 1
+           print(count, shared.count, loaded, string.mine, sysbench.hooks.mine, name0, name1, _G.count == count,
+             getfenv(0) == _G, package.loaded.shared)
+         end
+         function event() end",
+    );
+    script.add("shared.lua", "shared = {count = 0}");
+    let mut vm = script.vm();
+    let mut users = [vm.user(0).expect("the first"), vm.user(1).expect("the second")];
+    for user in &mut users {
+        serve(user, &Wish::ThreadInit, &mut events(0)).expect("init");
+    }
+    let expected = "1\t1\t1\t1\t1\ttrue\tnil\ttrue\ttrue\ttrue\n\
+                    1\t1\t1\t1\t1\tnil\ttrue\ttrue\ttrue\ttrue\n";
+    assert_eq!(*script.printed.borrow(), expected);
+}
+
+#[test]
+fn users_that_wait_for_answers_go_on_where_they_were() {
+    let script = Script::new(
+        "function thread_init() con = sysbench.sql.driver():connect() end
+         function event() for i = 1, 3 do con:query(sysbench.tid .. ' ' .. i) end end",
+    );
+    let mut vm = script.vm();
+    let mut users: Vec<_> = (0..4).map(|number| vm.user(number).expect("a user")).collect();
+    for user in &mut users {
+        serve(user, &Wish::ThreadInit, &mut events(0)).expect("init");
+        user.begin(&Wish::ThreadRun).expect("the beginning");
+    }
+    let mut seen = vec![Vec::new(); 4];
+    for _ in 0..3 {
+        for (user, texts) in users.iter_mut().zip(&mut seen) {
+            let request = user.resume(loadstone_script::Answer::Done).expect("a statement");
+            let loadstone_script::Request::Query { sql, .. } = request else {
+                panic!("{request:?}")
+            };
+            texts.push(String::from_utf8_lossy(sql).into_owned());
+        }
+    }
+    for (number, texts) in seen.iter().enumerate() {
+        assert_eq!(*texts, [format!("{number} 1"), format!("{number} 2"), format!("{number} 3")]);
+    }
+}
+
+#[test]
+fn users_draw_other_numbers_and_the_same_ones_each_time() {
+    let source = "function thread_init() print(sysbench.rand.uniform(1, 1000000000)) end function event() end";
+    let drawn = || {
+        let script = Script::new(source);
+        let mut vm = script.vm();
+        for number in 0..3 {
+            let mut user = vm.user(number).expect("a user");
+            serve(&mut user, &Wish::ThreadInit, &mut events(0)).expect("init");
+        }
+        script.printed.borrow().clone()
+    };
+    let first = drawn();
+    assert_eq!(first, drawn());
+    let mut lines: Vec<&str> = first.lines().collect();
+    lines.dedup();
+    assert_eq!(lines.len(), 3, "{first}");
+}
+
+#[test]
+fn a_script_may_declare_types_and_give_them_methods_for_each_user() {
+    let script = Script::new(
+        "local ffi = require('ffi')
+         ffi.cdef[[typedef struct { int n; } mine_t;]]
+         local mine = ffi.metatype('mine_t', { __index = { tid = function() return sysbench.tid end } })
+         function thread_init() print(mine(1):tid()) end
+         function event() end",
+    );
+    let mut vm = script.vm();
+    for number in 0..3 {
+        let mut user = vm.user(number).expect("a user");
+        serve(&mut user, &Wish::ThreadInit, &mut events(0)).expect("init");
+    }
+    assert_eq!(*script.printed.borrow(), "0\n1\n2\n");
+}
+
+#[test]
+fn a_scripted_user_takes_little_memory() {
+    let script = Script::new(
+        "local t = {} for i = 1, 100 do t[i] = function() return i end end
+         function thread_init() con = sysbench.sql.driver():connect() end
+         function event() con:query('q') end",
+    );
+    let mut vm = script.vm();
+    let first = vm.user(0).expect("a user");
+    let before = vm.used_bytes();
+    let users: Vec<_> = (1..=100).map(|number| vm.user(number).expect("a user")).collect();
+    let each = (vm.used_bytes() - before) / users.len();
+    assert!(each < 48 * 1024, "{each} bytes");
+    drop(first);
+}
+
+#[test]
+fn a_command_says_whether_it_runs_on_all_threads() {
+    let source = "function prepare() print('prepare') end
+         sysbench.cmdline.commands = { warm = { function() print('warm') end, sysbench.cmdline.PARALLEL_COMMAND } }
+         function event() end";
+    for (name, how) in [("prepare", Command::Single), ("warm", Command::Parallel)] {
+        let mut script = Script::new(source);
+        script.plan.command = Some(name.to_owned());
+        let mut vm = script.vm();
+        let mut user = vm.user(0).expect("a user");
+        assert_eq!(vm.command(&user), Ok(how));
+        serve(&mut user, &Wish::Command(name.to_owned()), &mut events(0)).expect("the command");
+        assert_eq!(*script.printed.borrow(), format!("{name}\n"));
+    }
+    let mut script = Script::new(source);
+    script.plan.command = Some("cleanup".to_owned());
+    let mut vm = script.vm();
+    let user = vm.user(0).expect("a user");
+    let told = vm.command(&user).expect_err("no such command").to_string();
+    assert!(told.contains("cleanup") && told.contains("script.lua"), "{told}");
+}

@@ -1,0 +1,173 @@
+//! A script with somebody in the server's place.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use loadstone_script::{Answer, Request, ScriptError, ScriptPlan, User, Vm, Wish};
+use loadstone_wire::{Param, ResultSet};
+
+/// What the one in the server's place says.
+pub(crate) enum Said {
+    Done,
+    NoMore,
+    Refused(u16, &'static str),
+    Results(Vec<ResultSet>),
+}
+
+/// Answers everything with success, and gives so many events.
+pub(crate) fn events(mut left: u32) -> impl FnMut(&str) -> Said {
+    move |request| match request {
+        "next event" if left == 0 => Said::NoMore,
+        "next event" => {
+            left -= 1;
+            Said::Done
+        }
+        _ => Said::Done,
+    }
+}
+
+/// A result of texts.
+pub(crate) fn rows(rows: &[&[Option<&str>]]) -> ResultSet {
+    let mut bytes = Vec::new();
+    for value in rows.iter().copied().flatten() {
+        match value {
+            None => bytes.push(0xfb),
+            Some(text) if text.len() < 0xfb => {
+                bytes.push(text.len() as u8);
+                bytes.extend_from_slice(text.as_bytes());
+            }
+            Some(text) => {
+                bytes.push(0xfc);
+                bytes.extend_from_slice(&(text.len() as u16).to_le_bytes());
+                bytes.extend_from_slice(text.as_bytes());
+            }
+        }
+    }
+    let columns = rows.first().map_or(0, |row| row.len() as u16);
+    ResultSet { columns, rows: rows.len() as u64, bytes }
+}
+
+/// A script in a file of its own, which goes with this value.
+pub(crate) struct Script {
+    folder: PathBuf,
+    pub(crate) plan: ScriptPlan,
+    pub(crate) printed: Rc<RefCell<String>>,
+}
+
+impl Script {
+    pub(crate) fn new(source: &str) -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("lua-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder for the script");
+        let mut script = Self::at(&folder.join("script.lua"));
+        script.add("script.lua", source);
+        script.folder = folder;
+        script
+    }
+
+    /// A script that is there already.
+    pub(crate) fn at(path: &Path) -> Self {
+        let plan = ScriptPlan {
+            script: path.to_str().expect("a path in UTF-8").to_owned(),
+            command: Some("run".to_owned()),
+            users: 4,
+            seed: 42,
+            version: "1.0.20".to_owned(),
+            ..ScriptPlan::default()
+        };
+        Self { folder: PathBuf::new(), plan, printed: Rc::default() }
+    }
+
+    /// Another file beside it.
+    pub(crate) fn add(&self, name: &str, source: &str) {
+        let path = Path::new(&self.plan.script).with_file_name(name);
+        std::fs::write(path, source).expect("the script can be written");
+    }
+
+    pub(crate) fn vm(&self) -> Vm {
+        let printed = self.printed.clone();
+        let output = move |text: &[u8]| {
+            printed.borrow_mut().push_str(&String::from_utf8_lossy(text));
+        };
+        Vm::new(Arc::new(self.plan.clone()), Rc::new(output)).expect("a state")
+    }
+
+    pub(crate) fn user(&self) -> Result<User, ScriptError> {
+        self.vm().user(0)
+    }
+
+    /// What the script's user 0 asks for and prints when it is initialised and given some events.
+    pub(crate) fn run(&self, count: u32) -> Result<Vec<String>, ScriptError> {
+        let mut user = self.user()?;
+        let mut server = events(count);
+        let mut seen = serve(&mut user, &Wish::ThreadInit, &mut server)?;
+        seen.extend(serve(&mut user, &Wish::ThreadRun, &mut server)?);
+        seen.extend(serve(&mut user, &Wish::ThreadDone, &mut server)?);
+        Ok(seen)
+    }
+}
+
+impl Drop for Script {
+    fn drop(&mut self) {
+        if self.folder != PathBuf::new() {
+            drop(std::fs::remove_dir_all(&self.folder));
+        }
+    }
+}
+
+/// Fulfils the wish; what was asked for meanwhile, without the events.
+pub(crate) fn serve(
+    user: &mut User,
+    wish: &Wish,
+    server: &mut dyn FnMut(&str) -> Said,
+) -> Result<Vec<String>, ScriptError> {
+    let mut seen = Vec::new();
+    let mut request = shown(&user.begin(wish)?);
+    while let Some(text) = request {
+        let said = server(&text);
+        seen.push(text);
+        let answer = match &said {
+            Said::Done => Answer::Done,
+            Said::NoMore => Answer::NoMore,
+            Said::Refused(errno, message) => {
+                Answer::Refused { errno: *errno, sql_state: *b"HY000", message }
+            }
+            Said::Results(results) => Answer::Results(results),
+        };
+        request = shown(&user.resume(answer)?);
+    }
+    seen.retain(|text| text != "next event");
+    Ok(seen)
+}
+
+/// A request as a line; `None` where nothing is asked for any more.
+fn shown(request: &Request<'_>) -> Option<String> {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Some(match *request {
+        Request::Idle => return None,
+        Request::NextEvent => "next event".to_owned(),
+        Request::Connect { .. } => "connect".to_owned(),
+        Request::Disconnect { .. } => "disconnect".to_owned(),
+        Request::Reconnect { .. } => "reconnect".to_owned(),
+        Request::Query { sql, .. } => text(sql),
+        Request::Prepare { sql, .. } => format!("prepare {}", text(sql)),
+        Request::Execute { parameters, .. } => {
+            let values: Vec<String> = parameters.iter().map(value_text).collect();
+            format!("execute({})", values.join(", "))
+        }
+        Request::CloseStatement { .. } => "close".to_owned(),
+    })
+}
+
+fn value_text(value: Param<'_>) -> String {
+    match value {
+        Param::Null => "NULL".to_owned(),
+        Param::Int(value) => value.to_string(),
+        Param::Double(value) => format!("{value:?}"),
+        Param::Text(text) => format!("'{}'", String::from_utf8_lossy(text)),
+    }
+}

@@ -1,0 +1,7 @@
+//! Scripts are run by feeding them answers: no server, no socket.
+
+mod apart;
+mod api;
+mod bad;
+mod fed;
+mod installed;
