@@ -64,24 +64,6 @@ def test_all_rows_are_there_by_each_method_over_each_transport(
         assert len(rows(shared, f"SHOW INDEX FROM sbtest{number}", schema)) == 2
 
 
-@pytest.mark.parametrize(
-    ("server", "mode", "parallel", "method"),
-    [
-        ("mariadb", 1, 2, "infile"),
-        ("mariadb", 1, 3, "insert"),
-        pytest.param("mysql", 2, 3, "infile", marks=pytest.mark.mysql),
-    ],
-    indirect=["server"],
-)
-def test_where_files_would_take_turns_in_a_table_rows_go_by_insert(
-    shared: Sandbox, target: Document, mode: int, parallel: int, method: str
-) -> None:
-    """MariaDB's LOAD DATA keeps its table's AUTO-INC lock to the end, MySQL's from 8.0 not."""
-    assert one(shared, "SELECT @@GLOBAL.innodb_autoinc_lock_mode") == mode
-    end = load(a_load(target, layout=a_layout(1, 30_000), parallel=parallel)).finished().last
-    assert (end.method, end.rows_loaded) == (method, 30_000)
-
-
 @pytest.mark.parametrize("method", ["auto", "infile"])
 def test_a_server_that_lets_no_file_through(shared: Sandbox, target: Document, method: str) -> None:
     with variables(shared, local_infile=0):

@@ -22,7 +22,7 @@ _NO_TARGET = "say which server: --target mysql://user@host:3306/schema"
     type=click.Choice(["auto", "infile", "insert"]),
     default="auto",
     show_default=True,
-    help="LOAD DATA LOCAL, multi-row INSERT, or the faster one that the server lets us use.",
+    help="LOAD DATA LOCAL, multi-row INSERT, or the first that the server lets us.",
 )
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True)
 @click.option("--distribution", type=DistributionSpec(), default="special", help="Of column k.")

@@ -88,7 +88,7 @@ impl Job {
         let endpoint = Endpoint::resolve(0, &plan.target, &plan.session).map_err(Halt::Failed)?;
         let endpoint = Arc::new(endpoint.for_loading());
         let mut client = Client::connect(&endpoint, &plan.connect, control)?;
-        let method = choose(plan.method, &mut client, &plan.layout, plan.parallel)?;
+        let method = choose(plan.method, &mut client)?;
         client.quit();
         let source = plan.layout.rows(plan.seed).map_err(|error| {
             Halt::Failed(Failure::new(FailureKind::Plan, None, error.to_string()))

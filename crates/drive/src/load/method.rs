@@ -1,7 +1,7 @@
 //! How the rows of one range travel.
 
 use super::client::{Client, Halt};
-use super::range::{self, Range};
+use super::range::Range;
 use super::{Method, MethodWish};
 use crate::error::{Failure, FailureKind};
 use loadstone_workload::LoadLayout;
@@ -13,16 +13,6 @@ const PIECE: usize = 256 * 1024;
 /// ER_DUP_ENTRY. LOAD DATA LOCAL leaves such a row out and says nothing.
 const ROW_EXISTS: u16 = 1062;
 
-/// Connections for each table from which on rows by INSERT, which cost the server half as much again,
-/// are there earlier.
-const CONNECTIONS_A_TABLE: u32 = 3;
-
-/// `innodb_autoinc_lock_mode`: INSERT takes a table's numbers without waiting, LOAD DATA does not.
-const CONSECUTIVE: u64 = 1;
-
-/// ER_UNKNOWN_SYSTEM_VARIABLE.
-const UNKNOWN_VARIABLE: u16 = 1193;
-
 /// What is the same for all rows of a load.
 #[derive(Debug)]
 pub(super) struct Rows {
@@ -30,47 +20,19 @@ pub(super) struct Rows {
     pub(super) source: RowSource,
 }
 
-/// Asks the server by which statement the rows are there first.
-pub(super) fn choose(
-    wish: MethodWish,
-    client: &mut Client,
-    layout: &LoadLayout,
-    parallel: u32,
-) -> Result<Method, Halt> {
+/// Asks the server whether it lets LOAD DATA LOCAL through.
+pub(super) fn choose(wish: MethodWish, client: &mut Client) -> Result<Method, Halt> {
     if wish == MethodWish::Insert {
         return Ok(Method::Insert);
     }
-    if client.number("SELECT @@GLOBAL.local_infile")? != Some(1) {
-        return match wish {
-            MethodWish::Auto => Ok(Method::Insert),
-            _ => Err(no_infile()),
-        };
+    if client.number("SELECT @@GLOBAL.local_infile")? == Some(1) {
+        return Ok(Method::Infile);
     }
-    let crowded = layout.tables.saturating_mul(CONNECTIONS_A_TABLE) <= parallel;
-    if wish == MethodWish::Auto && crowded && takes_turns(client, layout)? {
+    if wish == MethodWish::Auto {
         return Ok(Method::Insert);
     }
-    Ok(Method::Infile)
-}
-
-/// Whether only one LOAD DATA at a time gets on in a table.
-///
-/// InnoDB keeps a table's AUTO-INC lock until such a statement's end, though all ids are given, unless
-/// `innodb_autoinc_lock_mode` is 2, which is MySQL's default from 8.0 and not MariaDB's.
-fn takes_turns(client: &mut Client, layout: &LoadLayout) -> Result<bool, Halt> {
-    if !layout.auto_increment || layout.rows_per_table() <= range::ROWS {
-        return Ok(false);
-    }
-    match client.number("SELECT @@GLOBAL.innodb_autoinc_lock_mode") {
-        Ok(mode) => Ok(mode == Some(CONSECUTIVE)),
-        Err(halt) if halt.errno() == Some(UNKNOWN_VARIABLE) => Ok(false),
-        Err(halt) => Err(halt),
-    }
-}
-
-fn no_infile() -> Halt {
     let text = "the server does not let LOAD DATA LOCAL through (local_infile is OFF)";
-    Halt::Failed(Failure::new(FailureKind::NotSupported, Some(3948), text))
+    Err(Halt::Failed(Failure::new(FailureKind::NotSupported, Some(3948), text)))
 }
 
 impl Rows {
