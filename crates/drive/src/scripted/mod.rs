@@ -215,8 +215,8 @@ impl Scripted {
             let Some(channel) = self.channels.get(place) else { return };
             match channel.connection.receive(buffer) {
                 Ok(Received::Nothing) => return,
-                Ok(Received::Bytes { count, more }) => {
-                    core.meter.counts.bytes_in += count as u64;
+                Ok(Received::Bytes { count, wire, more }) => {
+                    core.meter.counts.bytes_in += wire as u64;
                     self.take_bytes(core, place, buffer.get(..count).unwrap_or_default());
                     if !more && !ended {
                         return;
