@@ -244,6 +244,32 @@ def test_tls_is_asked_of_the_server(server: Sandbox, home: Path) -> None:
         assert (step["tls"] is not None) == bool(encrypted)
 
 
+def test_compression_is_agreed_on_or_told(server: Sandbox, home: Path) -> None:
+    where = prepared(server, home, "compressed")
+    for asked, compressed in (("zlib", 2), ("zstd,off" if on_mariadb(server) else "off", 0)):
+        arguments = ("--compression", asked, "--concurrency", "2", "--json", *SHORT)
+        done = loadstone(
+            "run", "oltp_point_select", "--target", where, *arguments, server=server, home=home
+        )
+        result = json.loads(done.stdout)
+        assert result["run"]["plan"]["targets"][0]["compression"] == asked.split(",")
+        step = result["steps"][0]
+        assert (step["compressed_users"], step["compression"]) == (
+            (compressed, "zlib") if compressed else (0, None)
+        )
+    if on_mariadb(server):
+        refused = loadstone(
+            "run", "oltp_point_select", "--target", f"{where}?compression=zstd",
+            server=server, home=home, code=3,
+        )  # fmt: skip
+        assert "compression: zstd is asked for, and the server offers zlib (2066)" in refused.stderr
+        assert "hint:  take --compression off" in refused.stderr
+
+
+def on_mariadb(server: Sandbox) -> bool:
+    return server.flavour == "mariadb"
+
+
 def test_a_wrong_password_is_one_line(server: Sandbox, home: Path) -> None:
     place = f"{server.tcp.target.host}:{server.port}"
     wrong = f"mysql://{server.tcp.target.user}:geheim@{place}/sbtest"

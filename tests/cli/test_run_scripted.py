@@ -101,6 +101,7 @@ def test_options_reach_the_engine(tmp_path: Path) -> None:
     line = "--text --seed 7 --tables 2 --table-size 1k --point-selects 5 --skip-trx"
     more = "--isolation read-committed --init-sql SET --on-error stop --connect-retries 0"
     distribution = ["--distribution", "zipfian:exponent=1.2", "--tls", "disabled"]
+    distribution += ["--compression", "zstd,zlib"]
     words = [*line.split(), *more.split(), *distribution, "--think-time", "5ms"]
     assert exit_code_of(["run", "oltp_read_write", *SHORT, *words]) == 0
     (sent,) = scripted_engine.PLANS
@@ -119,6 +120,7 @@ def test_options_reach_the_engine(tmp_path: Path) -> None:
     assert sent["session"]["init_sql"] == ["SET"]
     assert (sent["on_error"], sent["connect"]["retries"]) == ("stop", 0)
     assert sent["targets"][0]["tls"]["mode"] == "disabled"
+    assert sent["targets"][0]["compression"] == ["zstd", "zlib"]
 
 
 def test_several_targets_share_a_step(capsys: pytest.CaptureFixture[str]) -> None:
