@@ -172,8 +172,7 @@ class _Watched:
         if sample.phase == "warmup":
             return
         settings = self.run.settings
-        wanted = settings.percentile or settings.histogram
-        values = values_of(sample.hlog) if wanted else {}
+        values = values_of(sample.hlog) if settings.percentile else {}
         for figures in (self.since_line, self.since_checkpoint):
             figures.add(sample, values)
             figures.to_s = sample.to_s - self.run.plan.warmup_s
@@ -208,6 +207,9 @@ class _Watched:
             limit = "Event" if self.since_begin == settings.events else "Time"
             log.info(f"{limit} limit exceeded, exiting...")
             log.info("Done.\n")
+        if settings.histogram:
+            for line in reporting.histogram(self.since_checkpoint.values_ns):
+                log.notice(line)
         self._report(unfinished)
         if settings.debug:
             for line in reporting.per_thread(self.since_checkpoint, settings.threads):
@@ -215,11 +217,8 @@ class _Watched:
         return _FORCED if unfinished else ExitCode.OK
 
     def _report(self, unfinished: int = 0) -> None:
-        figures, settings, log = self.since_checkpoint, self.run.settings, self.run.log
-        if settings.histogram:
-            for line in reporting.histogram(figures.values_ns):
-                log.notice(line)
-        log.notice(reporting.report(figures, settings, unfinished))
+        settings = self.run.settings
+        self.run.log.notice(reporting.report(self.since_checkpoint, settings, unfinished))
 
 
 def _after(figures: Figures) -> Figures:

@@ -150,6 +150,8 @@ def settings_of(given: Values, compat: Compat, log: Log) -> Settings:
     percentile = given.integer("percentile")
     if not 0 <= percentile <= 100:
         raise Fatal(f"Invalid value for --percentile: {percentile}")
+    if given.switch("histogram") and not percentile:
+        raise Fatal("--histogram cannot be used with --percentile=0")
     out = given.text("loadstone_out")
     settings = Settings(
         compat=compat,
