@@ -185,6 +185,22 @@ def test_ssl_off_is_off_and_ssl_on_is_on(
         assert handshakes == started
 
 
+def test_compression_is_on_where_that_is_asked(
+    server: Sandbox, prepared: None, ours_here: Program
+) -> None:
+    for switch in ("off", "on"):
+        wait_until_nobody(server)
+        before = counters(server)["Bytes_sent"]
+        words = (*filled_in(C_RUN, server), *SMALL.split(), f"--mysql-compression={switch}")
+        done = ours_here(*words, "--events=200")
+        sent = counters(server)["Bytes_sent"] - before
+        assert done.returncode == 0, done.stdout
+        if switch == "off":
+            plain = sent
+    # Rows of ranges are digits, which take half of their room.
+    assert sent < 0.8 * plain
+
+
 def test_several_hosts_share_the_threads(
     server: Sandbox, prepared: None, ours_here: Program
 ) -> None:

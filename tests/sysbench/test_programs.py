@@ -67,6 +67,22 @@ def test_tls_is_a_switch_or_a_mode(switch: str, mode: str) -> None:
     assert place.endpoint.target.tls.mode == mode
 
 
+@pytest.mark.parametrize(
+    ("options", "kinds"),
+    [
+        ({}, ()),
+        ({"mysql_compression": "off"}, ()),
+        ({"mysql_compression": "on"}, ("zlib", "off")),
+        ({"mysql_compression": "", "mysql_compression_algorithms": "zstd,zlib"}, ("zstd", "zlib")),
+    ],
+)
+def test_compression_is_a_switch_and_a_list(
+    options: dict[str, str], kinds: tuple[str, ...]
+) -> None:
+    (place,) = places_of(Values(for_all_tests(), {"mysql_host": "a", **options}), "1.0")
+    assert place.endpoint.target.compression == kinds
+
+
 @pytest.mark.server
 def test_ctrl_c_ends_a_run_with_130_and_no_report(
     server: Sandbox, connection: tuple[str, ...], ours_here: Program

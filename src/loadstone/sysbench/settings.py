@@ -38,6 +38,10 @@ class Values:
         self._known = known
         self._given = dict(given)
 
+    def is_given(self, key: str) -> bool:
+        """Whether the command line or a file has it."""
+        return key in self._given
+
     def text(self, key: str) -> str:
         """The text as it was given, or that of the default; empty where there is neither."""
         return self._given.get(key, self._known[key].default or "")

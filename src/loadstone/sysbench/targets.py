@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadstone.model.target import Credentials, Endpoint, Target, Tls
+from loadstone.model.target import Compression, Credentials, Endpoint, Target, Tls, compression
 from loadstone.sysbench import values
 from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.settings import Compat, Values
@@ -66,6 +66,7 @@ def _endpoint(given: Values, compat: Compat, **place: object) -> Endpoint:
         "user": given.text("mysql_user"),
         "database": given.text("mysql_db"),
         "tls": _tls(given, compat),
+        "compression": _compression(given),
     }
     return Endpoint(
         target=Target.model_validate(known | place),
@@ -73,6 +74,14 @@ def _endpoint(given: Values, compat: Compat, **place: object) -> Endpoint:
             {"password": given.text("mysql_password"), "source": "--mysql-password"}
         ),
     )
+
+
+def _compression(given: Values) -> tuple[Compression, ...]:
+    """`on` is zlib where the server has it; algorithms that are named must be there."""
+    if not given.switch("mysql_compression"):
+        return ()
+    named = given.is_given("mysql_compression_algorithms")
+    return compression(given.text("mysql_compression_algorithms")) if named else ("zlib", "off")
 
 
 def _tls(given: Values, compat: Compat) -> Tls:
@@ -94,8 +103,6 @@ def _file(given: Values, key: str, usual: str | None) -> Path | None:
 
 
 def _refuse_what_is_not_built(given: Values) -> None:
-    if given.switch("mysql_compression"):
-        raise Fatal("--mysql-compression is not built into Loadstone yet")
     if given.text("mysql_ssl_cipher"):
         raise Fatal("--mysql-ssl-cipher is not built into Loadstone: server and client choose")
 
