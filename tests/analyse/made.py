@@ -53,6 +53,8 @@ def a_step(
         "error_latency": {},
         "users": users,
         "encrypted_users": None,
+            "compressed_users": None,
+            "compression": None,
         "tls": None,
         "connect_seconds": None,
         "tally": None,
