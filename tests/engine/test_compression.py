@@ -72,7 +72,9 @@ def test_a_whole_step_goes_through(quiet: Sandbox, kind: str, mode: str, protoco
     )  # fmt: skip
     outcome = drive(plan).finished()
     assert agreed(outcome) == (4, kind)
-    assert (outcome.last.tally.succeeded, outcome.errors()) == (60, {})
+    assert outcome.last.tally.succeeded == 60
+    # Four users on one table may well meet in a deadlock.
+    assert set(outcome.errors()) <= {"1213"}
     assert outcome.connected is not None
     assert outcome.connected.encrypted_users == (4 if mode == "required" else 0)
 
