@@ -47,6 +47,18 @@ pub enum ScriptError {
         /// Where and what.
         message: String,
     },
+    /// It did not come back, and somebody has ended it.
+    #[error(
+        "`{hook}' of user {user} did not come back: it was in {place}, without a statement, when it was broken off"
+    )]
+    BrokenOff {
+        /// The function of the script.
+        hook: &'static str,
+        /// The virtual user, from zero.
+        user: u64,
+        /// File and line.
+        place: String,
+    },
     /// LuaJIT itself failed.
     #[error("LuaJIT: {message}")]
     Engine {

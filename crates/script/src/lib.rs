@@ -7,6 +7,7 @@
 //!
 //! Both belong to the thread that made them: a shard has its own state, and shares nothing.
 
+mod desk;
 mod error;
 mod mailbox;
 mod options;
@@ -16,10 +17,13 @@ mod state;
 mod stream;
 mod user;
 mod vm;
+mod watch;
 
+pub use desk::{Coming, Contents, Desk};
 pub use error::ScriptError;
 pub use options::{Declared, Kind, Setting};
 pub use plan::{IgnoredErrors, Output, ScriptPlan};
 pub use request::{Answer, Parameters, Request};
 pub use user::{Report, User, Wish};
 pub use vm::{Command, Vm};
+pub use watch::{Watch, Watches};

@@ -31,7 +31,7 @@ typedef struct {
   const char *message;
   size_t message_length;
   char sql_state[5];
-  bool failed;
+  bool failed, cancelled;
 } loadstone_mailbox;
 ";
 
@@ -55,6 +55,7 @@ struct Letter {
     message_length: usize,
     sql_state: [u8; 5],
     failed: bool,
+    cancelled: bool,
 }
 
 /// A parameter's value: what `sql.lua` calls a cell.
@@ -105,6 +106,7 @@ impl Mailbox {
             rows_length: 0,
             sql_state: [0; 5],
             failed: false,
+            cancelled: false,
         })))
     }
 
@@ -115,6 +117,11 @@ impl Mailbox {
     /// Whether the wish that is over failed.
     pub(crate) fn has_failed(&self) -> bool {
         self.letter().failed
+    }
+
+    /// Whether the script has called off the event that it was in.
+    pub(crate) fn has_cancelled(&self) -> bool {
+        self.letter().cancelled
     }
 
     /// Where the request goes.
@@ -139,6 +146,8 @@ impl Mailbox {
             6 => Request::Execute { connection, statement, parameters: parameters(letter) },
             7 => Request::CloseStatement { connection, statement },
             8 => Request::NextEvent,
+            9 => Request::Count { counter: letter.count },
+            10 => Request::Sleep { nanos: letter.text_length as u64 },
             _ => Request::Idle,
         }
     }

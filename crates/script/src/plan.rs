@@ -3,7 +3,7 @@ use std::rc::Rc;
 
 use loadstone_workload::Distribution;
 
-use crate::Setting;
+use crate::{Setting, Watches};
 
 /// Where what a script prints goes.
 pub type Output = Rc<dyn Fn(&[u8])>;
@@ -33,6 +33,8 @@ pub struct ScriptPlan {
     pub version: String,
     /// How much memory Lua may take in one state, in bytes.
     pub memory_bytes: usize,
+    /// The states that this plan's users live in, for whoever looks after them.
+    pub watches: Watches,
 }
 
 impl Default for ScriptPlan {
@@ -50,6 +52,7 @@ impl Default for ScriptPlan {
             users: 1,
             version: String::new(),
             memory_bytes: 4 << 30,
+            watches: Watches::default(),
         }
     }
 }

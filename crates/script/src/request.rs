@@ -10,6 +10,16 @@ pub enum Request<'a> {
     Idle,
     /// The time of the next event. The event before it is over.
     NextEvent,
+    /// That one more is counted.
+    Count {
+        /// Of what: the field's number of it.
+        counter: u32,
+    },
+    /// Time to pass.
+    Sleep {
+        /// How much.
+        nanos: u64,
+    },
     /// A new connection.
     Connect {
         /// Its number from now on.

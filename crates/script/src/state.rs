@@ -5,6 +5,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::ffi::c_void;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use loadstone_wire::ResultSet;
 use mlua::{Function, LightUserData, Lua, LuaOptions, StdLib, Table, Thread};
@@ -12,6 +13,7 @@ use mlua::{Function, LightUserData, Lua, LuaOptions, StdLib, Table, Thread};
 use crate::mailbox::{DECLARATIONS, Mailbox};
 use crate::plan::{IgnoredErrors, Output, ScriptPlan};
 use crate::stream::{Stream, functions};
+use crate::watch::Watch;
 use crate::{Declared, Kind, ScriptError};
 
 /// What a state has in common with the functions that it calls.
@@ -35,6 +37,13 @@ pub(crate) struct State {
     streams: Streams,
     pub(crate) mailbox: Rc<Mailbox>,
     shared: Rc<Shared>,
+    pub(crate) watch: Arc<Watch>,
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        self.watch.close();
+    }
 }
 
 /// The streams of a state's users: they stay where they are, as Lua has their addresses.
@@ -69,6 +78,8 @@ impl State {
         // user's own code. The functions that it gets from us are safe to call.
         let lua = unsafe { Lua::unsafe_new_with(StdLib::ALL, options) };
         lua.set_memory_limit(plan.memory_bytes)?;
+        let watch = Watch::of(&lua)?;
+        plan.watches.add(&watch);
         let mailbox = Rc::new(Mailbox::new());
         let shared = Rc::new(Shared::default());
         let host = host(&lua, plan, output, &mailbox, &shared)?;
@@ -80,6 +91,7 @@ impl State {
             streams: Streams::default(),
             mailbox,
             shared,
+            watch,
         })
     }
 
@@ -241,10 +253,15 @@ fn load_library(lua: &Lua, host: Table) -> mlua::Result<Table> {
     let random = run("random", include_str!("lua/random.lua"), &[&state])?;
     let histogram = run("histogram", include_str!("lua/histogram.lua"), &[&state])?;
     let report = run("report", include_str!("lua/report.lua"), &[&state])?;
-    let sql = run("sql", include_str!("lua/sql.lua"), &[&state, &random])?;
+    let refusal = run("refusal", include_str!("lua/refusal.lua"), &[&state])?;
+    let result = run("result", include_str!("lua/result.lua"), &[&state])?;
+    let parts = [&state, &random, &refusal, &result];
+    let statement = run("statement", include_str!("lua/statement.lua"), &parts)?;
+    let parts = [&state, &refusal, &result, &statement];
+    let sql = run("sql", include_str!("lua/sql.lua"), &parts)?;
     let legacy = run("legacy", include_str!("lua/legacy.lua"), &[&state, &sql, &random])?;
     let cmdline = run("cmdline", include_str!("lua/cmdline.lua"), &[&state])?;
     let parts = [&state, &sql, &random, &histogram, &report, &legacy, &cmdline];
     let environments = run("environment", include_str!("lua/environment.lua"), &parts)?;
-    run("kernel", include_str!("lua/kernel.lua"), &[&state, &environments, &sql, &cmdline])
+    run("kernel", include_str!("lua/kernel.lua"), &[&state, &environments, &sql, &cmdline, &report])
 }

@@ -32,7 +32,7 @@ pub enum Wish {
 }
 
 /// Figures by the names that scripts know them by.
-pub type Report = BTreeMap<&'static str, f64>;
+pub type Report = BTreeMap<String, f64>;
 
 impl Wish {
     /// The function of the script that an error is told of.
@@ -88,7 +88,7 @@ impl User {
             Wish::ReportIntermediate(report) | Wish::ReportCumulative(report) => {
                 let figures = self.state.table()?;
                 for (name, value) in report {
-                    figures.set(*name, *value)?;
+                    figures.set(name.as_str(), *value)?;
                 }
                 let argument = self.state.table()?;
                 argument.set(1, self.hook)?;
@@ -112,12 +112,24 @@ impl User {
         self.go_on()
     }
 
+    /// Whether the last event was called off by the script: it returned something true.
+    #[must_use]
+    pub fn has_cancelled(&self) -> bool {
+        self.state.mailbox.has_cancelled()
+    }
+
     fn wish(&self, name: &str, argument: impl mlua::IntoLua) -> Result<(), ScriptError> {
         Ok(self.state.call("wish", (&self.record, name, argument))?)
     }
 
     fn go_on(&mut self) -> Result<Request<'_>, ScriptError> {
-        self.thread.resume::<()>(())?;
+        let entered = self.state.watch.enter();
+        let resumed = self.thread.resume::<()>(());
+        drop(entered);
+        if let Some(place) = self.state.watch.was_broken_off() {
+            return Err(ScriptError::BrokenOff { hook: self.hook, user: self.number, place });
+        }
+        resumed?;
         let mailbox = &self.state.mailbox;
         let request = mailbox.request();
         self.connection = mailbox.connection();

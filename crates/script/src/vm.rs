@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -10,6 +11,9 @@ use crate::stream::Stream;
 use crate::user::{User, Wish};
 use crate::{Declared, ScriptError, Setting};
 
+/// The command that drives events.
+const RUN: &str = "run";
+
 /// How a command of a script runs.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Command {
@@ -17,6 +21,12 @@ pub enum Command {
     Single,
     /// On all threads at once.
     Parallel,
+}
+
+impl Command {
+    fn of(kind: &str) -> Self {
+        if kind == "parallel" { Self::Parallel } else { Self::Single }
+    }
 }
 
 /// What makes the users of one thread. They share a Lua state, and with it the code of the script,
@@ -56,8 +66,60 @@ impl Vm {
     /// # Errors
     /// The script cannot be loaded.
     pub fn declared(&self) -> Result<Vec<Declared>, ScriptError> {
-        let user = self.load(0)?;
-        Ok(self.state.declared(user.record())?.unwrap_or_default())
+        let user = self.reader()?;
+        Ok(self.options(&user)?.unwrap_or_default())
+    }
+
+    /// The first user, with its script loaded and no options set: to ask for what it declares.
+    pub(crate) fn reader(&self) -> Result<User, ScriptError> {
+        self.load(0)
+    }
+
+    /// The options that this user's script declares; `None`: it takes any.
+    pub(crate) fn options(&self, user: &User) -> Result<Option<Vec<Declared>>, ScriptError> {
+        self.state.declared(user.record())
+    }
+
+    /// The commands that it declares.
+    pub(crate) fn commands(&self, user: &User) -> Result<BTreeMap<String, Command>, ScriptError> {
+        let kinds: BTreeMap<String, String> = self.state.call("commands", user.record())?;
+        Ok(kinds.into_iter().map(|(name, kind)| (name, Command::of(&kind))).collect())
+    }
+
+    /// Those of these names that are functions of the script.
+    pub(crate) fn functions(
+        &self,
+        user: &User,
+        names: &[&'static str],
+    ) -> Result<Vec<&'static str>, ScriptError> {
+        let is_one = |name: &&'static str| self.state.call("has_function", (user.record(), *name));
+        let mut found = Vec::new();
+        for name in names {
+            if is_one(name)? {
+                found.push(*name);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The names of its hooks.
+    pub(crate) fn hooks(&self, user: &User) -> Result<Vec<String>, ScriptError> {
+        Ok(self.state.call("hooks", user.record())?)
+    }
+
+    /// Prints its options as the field's tools list them.
+    pub(crate) fn print_options(&self, user: &User) -> Result<(), ScriptError> {
+        Ok(self.state.call("print_options", user.record())?)
+    }
+
+    /// Prints what stands behind its last report.
+    pub(crate) fn end_reports(&self, user: &User) -> Result<(), ScriptError> {
+        Ok(self.state.call("end_reports", user.record())?)
+    }
+
+    /// Whether the plan's command is `run`.
+    pub(crate) fn is_run(&self) -> bool {
+        self.plan.command.as_deref() == Some(RUN)
     }
 
     /// How the plan's command runs.
@@ -68,8 +130,7 @@ impl Vm {
         let name = self.plan.command.as_deref().unwrap_or_default();
         let found: Option<String> = self.state.call("command", (user.record(), name))?;
         match found.as_deref() {
-            Some("parallel") => Ok(Command::Parallel),
-            Some(_) => Ok(Command::Single),
+            Some(kind) => Ok(Command::of(kind)),
             None => Err(ScriptError::NoCommand {
                 script: self.plan.script.clone(),
                 command: name.to_owned(),
@@ -93,7 +154,7 @@ impl Vm {
         Ok(user)
     }
 
-    fn configure(&self, user: &mut User) -> Result<(), ScriptError> {
+    pub(crate) fn configure(&self, user: &mut User) -> Result<(), ScriptError> {
         if self.state.options.get().is_none() {
             let declared = self.state.declared(user.record())?;
             let resolved = resolve(declared.as_deref(), &self.plan.given)?;

@@ -41,14 +41,16 @@ function cmdline.declared(options)
       error("sysbench.cmdline.options: wrong definition of the option '" .. tostring(name) .. "'", 0)
     end
     list[#list + 1] = {
-      name = name,
+      -- On the command line and in sysbench.opt, `sql-dir` is `sql_dir`.
+      name = (name:gsub("-", "_")),
+      written = name,
       help = tostring(option[1] or ""),
       kind = option[3] or kind_of(option[2]),
       default = default_text(option[2]),
     }
   end
   table.sort(list, function(one, other)
-    return one.name < other.name
+    return one.written < other.written
   end)
   return list
 end
@@ -64,7 +66,7 @@ local LABELS = {
 local function option_lines(options)
   local list, width = cmdline.declared(options), 0
   for _, option in ipairs(list) do
-    option.shown = option.name .. (LABELS[option.kind] or "")
+    option.shown = option.written .. (LABELS[option.kind] or "")
     width = math.max(width, #option.shown)
   end
   local lines = {}
@@ -87,6 +89,11 @@ function cmdline.command(user, name)
   if type(own) == "function" then
     return own, false
   end
+end
+
+--- Prints the options that the script of this user declares.
+function cmdline.print_options(user)
+  state.host.print(option_lines(rawget(user.env.sysbench.cmdline, "options") or {}))
 end
 
 --- sysbench.cmdline of one user.
@@ -113,7 +120,7 @@ function cmdline.face()
     return call ~= nil
   end
   function face.print_test_options()
-    state.host.print(option_lines(rawget(state.current.env.sysbench.cmdline, "options") or {}))
+    cmdline.print_options(state.current)
   end
   return face
 end

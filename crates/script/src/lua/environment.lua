@@ -72,17 +72,52 @@ end
 -- What scripts call of sysbench's own C functions. The numbers of counters are those of 1.0.
 local C = {
   SB_CNT_OTHER = 0, SB_CNT_READ = 1, SB_CNT_WRITE = 2, SB_CNT_EVENT = 3, SB_CNT_ERROR = 4,
-  SB_CNT_RECONNECT = 5,
+  SB_CNT_RECONNECT = 5, SB_CNT_MAX = 6,
 }
 
+-- The types that scripts declare these functions with, or make values of.
+ffi.cdef([[
+typedef int32_t sb_counter_type;
+typedef int32_t sql_error_t;
+typedef int32_t sql_bind_type_t;
+]])
+
 function C.sb_counter_inc(_, counter)
-  local user = state.current
-  counter = tonumber(counter)
-  user.counters[counter] = (user.counters[counter] or 0) + 1
+  state.mailbox.count = counter
+  state.ask(state.ask_for.COUNT, 0)
 end
 
 function C.sb_more_events()
   return state.ask(state.ask_for.NEXT_EVENT, 0) == state.answered.DONE
+end
+
+-- What waits in C waits in the event loop here.
+
+function C.usleep(microseconds)
+  state.sleep(tonumber(microseconds) / 1e6)
+  return 0
+end
+
+function C.sleep(seconds)
+  state.sleep(tonumber(seconds))
+  return 0
+end
+
+function C.poll(files, count, milliseconds)
+  if count ~= 0 then
+    return ffi.C.poll(files, count, milliseconds)
+  end
+  state.sleep(tonumber(milliseconds) / 1e3)
+  return 0
+end
+
+for _, name in ipairs({ "default", "uniform", "special", "gaussian", "pareto", "zipfian", "unique",
+  "uniform_double", "uniform_uint64" }) do
+  C["sb_rand_" .. name] = random[name]
+end
+
+function C.sb_rand_str(pattern, buffer)
+  random.fill(type(pattern) == "string" and pattern or ffi.string(pattern), buffer)
 end
 
 --- The event loop knows when an event begins and ends.
@@ -102,7 +137,10 @@ local function foreign()
       return ffi.cdef(text, ...)
     end
     if not declared[text] then
-      ffi.cdef(text)
+      local ok, problem = pcall(ffi.cdef, text)
+      if not ok then
+        error(problem, 2)
+      end
       declared[text] = true
     end
   end
@@ -160,11 +198,15 @@ local function find_module(package, name)
   return nil, problem
 end
 
+-- Where sysbench's packages put what its scripts have in common.
+local INSTALLED = ";/usr/share/sysbench/?.lua;/usr/local/share/sysbench/?.lua"
+
 local function modules(env, script)
   local original = pristine.package
   local folder = script:match("^(.*/)") or "./"
   local own = copy(original)
   own.path = "./?.lua;./?/init.lua;" .. folder .. "?.lua;" .. folder .. "?/init.lua;" .. original.path
+    .. INSTALLED
   own.preload = copy(original.preload)
   own.loaded = {}
   for _, name in ipairs(LIBRARIES) do
@@ -228,6 +270,15 @@ local function module_in(env)
   end
 end
 
+-- Methods of strings: `text:split(",")` finds what a script has added to its own table `string`. The
+-- functions that Lua has are found first, at no cost.
+setmetatable(pristine.string, {
+  __index = function(_, name)
+    local user = state.current
+    return user and rawget(user.env.string, name)
+  end,
+})
+
 -- The whole ----------------------------------------------------------------------------------------
 
 local function print_line(...)
@@ -236,6 +287,48 @@ local function print_line(...)
     texts[index] = tostring((select(index, ...)))
   end
   state.host.print(table.concat(texts, "\t") .. "\n")
+end
+
+--- What a script writes on the standard output comes in the order of what it prints.
+local function write_as_print(io)
+  local out = pristine.io.stdout
+  local function write(...)
+    local texts = { ... }
+    for index = 1, select("#", ...) do
+      local kind = type(texts[index])
+      if kind ~= "string" and kind ~= "number" then
+        error(string.format("bad argument #%d to 'write' (string expected, got %s)", index, kind), 3)
+      end
+    end
+    state.host.print(table.concat(texts))
+    return true
+  end
+  io.stdout = setmetatable({}, {
+    __index = {
+      write = function(_, ...)
+        return write(...)
+      end,
+      flush = function()
+        return true
+      end,
+      setvbuf = function()
+        return true
+      end,
+      close = function()
+        return true
+      end,
+    },
+    __tostring = function()
+      return "file (stdout)"
+    end,
+  })
+  io.write = function(...)
+    local chosen = pristine.io.output()
+    if chosen ~= out then
+      return chosen:write(...)
+    end
+    return write(...)
+  end
 end
 
 local function library(user)
@@ -269,6 +362,15 @@ local function environment(user, script)
   env.require = require_in(env)
   env.module = module_in(env)
   env.print = print_line
+  env.os.execute = function(command)
+    local seconds = command and command:match("^%s*sleep%s+(%d*%.?%d+)s?%s*$")
+    if not seconds then
+      return pristine.os.execute(command)
+    end
+    state.sleep(tonumber(seconds))
+    return 0
+  end
+  write_as_print(env.io)
   env.os.exit = function(code)
     error("the script called os.exit(" .. tostring(code or 0) .. ")", 2)
   end

@@ -1,6 +1,6 @@
 -- Users: each a coroutine that serves one wish of the engine after the other, and lives as long as its
 -- user does.
-local state, environments, sql, cmdline = ...
+local state, environments, sql, cmdline, report = ...
 
 local mailbox, ask, ask_for, DONE = state.mailbox, state.ask, state.ask_for, state.answered.DONE
 local RESTART_EVENT = 1
@@ -27,15 +27,21 @@ local function run_event(user)
 end
 
 --- What thread_run() does unless the script has its own: events, until there are no more of them or
---- one has returned something true.
+--- one has returned something true, which calls it off.
 function kernel.thread_run()
   local user = state.current
   while ask(ask_for.NEXT_EVENT, 0) == DONE do
     if run_event(user) then
+      mailbox.cancelled = true
       return
     end
   end
 end
+
+-- What the engine may wish for.
+local wishes = {}
+
+local configure
 
 local function call_hook(name)
   return function(user)
@@ -46,8 +52,37 @@ local function call_hook(name)
   end
 end
 
--- What the engine may wish for.
-local wishes = {}
+--- init() and done() share globals and connections with each other, and with no user.
+local function call_apart(name)
+  return function(user)
+    if not rawget(user.env, "init") and not rawget(user.env, "done") then
+      return
+    end
+    local own, connection = user.env, user.connection
+    local is_new = user.master == nil
+    user.master = user.master or environments.make(user, user.script)
+    user.env, user.connection = user.master, user.master_connection
+    debug.setfenv(user.thread, user.master)
+    local ok, problem = pcall(function()
+      if is_new then
+        user.env.thread_run = kernel.thread_run
+        wishes.load(user)
+        configure(user.env, user.options)
+        sql.open_deferred(user)
+      end
+      local hook = rawget(user.env, name)
+      if hook then
+        hook(user.tid)
+      end
+    end)
+    user.master_connection = user.connection
+    user.env, user.connection = own, connection
+    debug.setfenv(user.thread, own)
+    if not ok then
+      error(problem, 0)
+    end
+  end
+end
 
 --- Runs the file from top to bottom.
 function wishes.load(user)
@@ -55,11 +90,17 @@ function wishes.load(user)
   if not chunk then
     error(problem, 0)
   end
-  chunk()
+  -- What it opens now is opened when there is a server: see sql.open_deferred().
+  user.loading = true
+  local ok, told = pcall(chunk)
+  user.loading = false
+  if not ok then
+    error(told, 0)
+  end
 end
 
-wishes.init = call_hook("init")
-wishes.done = call_hook("done")
+wishes.init = call_apart("init")
+wishes.done = call_apart("done")
 wishes.thread_init = call_hook("thread_init")
 wishes.thread_done = call_hook("thread_done")
 
@@ -69,7 +110,7 @@ end
 
 function wishes.command(user)
   local call = cmdline.command(user, user.argument)
-  call(user.tid)
+  call()
 end
 
 --- One of the reporting hooks, with its figures.
@@ -95,13 +136,22 @@ local function text_of(user, problem)
   return "an error that is no text: " .. tostring(problem)
 end
 
+-- Connections that the file itself has opened are there for these.
+local NEEDS_SERVER = { thread_init = true, command = true }
+
 --- The life of a user. Between two wishes it waits, with the outcome of the last one in the mailbox.
 local function serve(user)
   state.current = user
   user.thread = coroutine.running()
   while true do
     ask(ask_for.IDLE, 0)
-    local ok, problem = pcall(wishes[user.wish], user)
+    mailbox.cancelled = false
+    local ok, problem = pcall(function()
+      if NEEDS_SERVER[user.wish] then
+        sql.open_deferred(user)
+      end
+      return wishes[user.wish](user)
+    end)
     user.problem = not ok and text_of(user, problem) or nil
     mailbox.failed = not ok
   end
@@ -115,7 +165,7 @@ function kernel.user(tid, stream, script)
     script = script,
     connections = {},
     dropped = {},
-    counters = {},
+    deferred = {},
     ignored = state.host.ignored_errors,
   }
   user.env = environments.make(user, script)
@@ -142,21 +192,27 @@ function kernel.declared(user)
   return options and cmdline.declared(options)
 end
 
---- Sets sysbench.opt, and the globals that scripts of 0.5 read their options from. Libraries and
---- functions keep their names.
-function kernel.configure(user, options)
-  local opt = {}
+--- Libraries and functions keep their names.
+function configure(env, options)
+  local opt, declares = {}, rawget(env.sysbench.cmdline, "options") ~= nil
   for name, value in pairs(options) do
     if type(value) == "table" then
       value = { unpack(value) }
     end
     opt[name] = value
-    local global = rawget(user.env, name)
-    if type(global) ~= "table" and type(global) ~= "function" then
-      user.env[name] = value
+    -- Scripts that declare their options read them there alone.
+    local global = rawget(env, name)
+    if not declares and type(global) ~= "table" and type(global) ~= "function" then
+      env[name] = value
     end
   end
-  user.env.sysbench.opt = opt
+  env.sysbench.opt = opt
+end
+
+--- Sets sysbench.opt, and the globals that scripts of 0.5 read their options from.
+function kernel.configure(user, options)
+  user.options = options
+  configure(user.env, options)
 end
 
 --- Whether the script has events, or a thread_run() that needs none.
@@ -170,6 +226,41 @@ function kernel.command(user, name)
   if call then
     return parallel and "parallel" or "single"
   end
+end
+
+--- The commands that the script has under sysbench.cmdline.commands: "single" or "parallel" by name.
+function kernel.commands(user)
+  local kinds = {}
+  for name in pairs(rawget(user.env.sysbench.cmdline, "commands") or {}) do
+    kinds[name] = kernel.command(user, name)
+  end
+  return kinds
+end
+
+--- The names of the hooks that it has.
+function kernel.hooks(user)
+  local names = {}
+  for name, hook in pairs(user.env.sysbench.hooks) do
+    if type(hook) == "function" then
+      names[#names + 1] = name
+    end
+  end
+  return names
+end
+
+--- Whether this name is a function of the script.
+function kernel.has_function(user, name)
+  return type(rawget(user.env, name)) == "function"
+end
+
+--- Lists its options.
+function kernel.print_options(user)
+  cmdline.print_options(user)
+end
+
+--- What stands behind the last report.
+function kernel.end_reports(user)
+  report.finish(user)
 end
 
 --- The user is over: what it held can be collected.

@@ -12,10 +12,18 @@ local function kind_of(value)
   return TYPE.BIGINT
 end
 
+--- The connection of this user. As with 1.0, the first call that needs one opens it: scripts of 0.5
+--- connect by hand in prepare() only.
 local function connection(level)
   local user = state.current
   if not user.connection then
-    error("there is no connection: call db_connect() first", level + 1)
+    local ok, opened = pcall(function()
+      return sql.face.driver():connect()
+    end)
+    if not ok then
+      error("Failed to connect to the database", level + 1)
+    end
+    user.connection = opened
   end
   return user.connection
 end
@@ -27,8 +35,11 @@ function legacy.db.connect()
 end
 
 function legacy.db.disconnect()
-  connection(2):disconnect()
-  state.current.connection = nil
+  local open = state.current.connection
+  if open then
+    open:disconnect()
+    state.current.connection = nil
+  end
 end
 
 function legacy.db.query(query)
@@ -66,7 +77,12 @@ function legacy.db.bind_result() end
 
 function legacy.db.execute(prepared)
   for index, parameter in ipairs(prepared.parameters or {}) do
-    parameter:set(prepared.values[index])
+    local value = prepared.values[index]
+    if parameter.capacity and value ~= nil then
+      value = tostring(value)
+      parameter:reserve(#value)
+    end
+    parameter:set(value)
   end
   prepared.result = prepared.statement:execute()
   return prepared
@@ -89,10 +105,17 @@ for name, call in pairs(legacy.db) do
   legacy.globals["db_" .. name] = call
 end
 
-legacy.globals.sb_rand = random.default
-legacy.globals.sb_rand_uniform = random.uniform
-legacy.globals.sb_rand_gaussian = random.gaussian
-legacy.globals.sb_rand_special = random.special
+--- Options of 0.5 are texts: `sb_rand(1, oltp_table_size)`.
+local function of_numbers(draw)
+  return function(low, high)
+    return draw(tonumber(low), tonumber(high))
+  end
+end
+
+legacy.globals.sb_rand = of_numbers(random.default)
+legacy.globals.sb_rand_uniform = of_numbers(random.uniform)
+legacy.globals.sb_rand_gaussian = of_numbers(random.gaussian)
+legacy.globals.sb_rand_special = of_numbers(random.special)
 legacy.globals.sb_rand_str = random.string
 
 --- A number of 32 bits.
@@ -102,6 +125,10 @@ end
 
 --- A number of the range that few others draw: ids that no other user has, folded into it.
 function legacy.globals.sb_rand_uniq(low, high)
+  if low == nil then
+    return random.unique()
+  end
+  low, high = tonumber(low), tonumber(high)
   return low + random.unique() % (high - low + 1)
 end
 

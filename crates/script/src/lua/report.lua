@@ -56,11 +56,19 @@ local OBJECT = [[
 function report.json(stat)
   local rate = rates(stat)
   local user = state.current
-  -- The list is opened by its first object; who closes it is the script.
+  -- The list is opened by its first object.
   state.host.print((user.json_begun and ",\n" or "[\n") .. string.format(OBJECT,
     rate.time, rate.threads, rate.tps, rate.qps, rate.reads, rate.writes, rate.other,
     rate.latency_ms, rate.errors, rate.reconnects))
   user.json_begun = true
+end
+
+--- Closes what the reports of this user have opened.
+function report.finish(user)
+  if user.json_begun then
+    state.host.print("\n]\n")
+    user.json_begun = nil
+  end
 end
 
 return report

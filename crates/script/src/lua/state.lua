@@ -30,6 +30,8 @@ state.ask_for = {
   EXECUTE = 6,
   CLOSE_STATEMENT = 7,
   NEXT_EVENT = 8,
+  COUNT = 9,
+  SLEEP = 10,
 }
 
 -- What came of it.
@@ -45,6 +47,12 @@ function state.ask(what, connection)
   yield(REQUEST)
   state.current = user
   return mailbox.answer
+end
+
+--- Waits, and lets others go on.
+function state.sleep(seconds)
+  mailbox.text_length = math.max(seconds, 0) * 1e9
+  state.ask(state.ask_for.SLEEP, 0)
 end
 
 --- The address of a function of the engine, as a C function of this type.

@@ -114,7 +114,7 @@ fn wrong_parameters_are_told_with_the_line() {
          local text = stmt:bind_create(sysbench.sql.type.CHAR, 5)
          print(pcall(function() number:set('x') end))
          print(pcall(function() text:set(12) end))
-         print(pcall(function() text:set_rand_str('###-###') end))
+         print(pcall(function() number:set_rand_str('###-###') end))
          print(pcall(function() stmt:bind_create(sysbench.sql.type.CHAR) end))
          print(pcall(function() stmt:bind_create(77) end))
          print(pcall(function() stmt:bind_param(5) end))",
@@ -139,7 +139,7 @@ fn collected_rows_are_sent_together_and_in_pieces_of_half_a_megabyte() {
          function event() end",
     );
     let sent = script.run(0).expect("a script that runs");
-    assert_eq!(sent[1], "INSERT INTO t VALUES (1),(2)");
+    assert_eq!(sent[1], "INSERT INTO t VALUES(1),(2)");
     assert_eq!(sent.len(), 4, "{} statements", sent.len());
     assert!(sent[2].len() <= 512 * 1024 && sent[2].len() > 500 * 1024, "{}", sent[2].len());
     let rows: usize = sent[2..].iter().map(|sql| sql.matches('(').count()).sum();
@@ -284,7 +284,7 @@ fn options_have_the_types_that_their_defaults_say() {
          function thread_init()
            local o = sysbench.opt
            print(o.tables, o.skip_trx, o.ratio, o.engine, table.concat(o.list, '+'), o.none == '', o.size, o.threads)
-           print(tables, engine, table.insert ~= nil, thread_id, sysbench.tid)
+           print(table.insert ~= nil, thread_id, sysbench.tid)
          end
          function event() end",
     );
@@ -293,7 +293,7 @@ fn options_have_the_types_that_their_defaults_say() {
         script.plan.given.insert(name.to_owned(), value.to_owned());
     }
     script.run(0).expect("a script that runs");
-    let expected = "3\ttrue\t0.5\tinnodb\tx+y\ttrue\t1024\t4\n3\tinnodb\ttrue\t0\t0\n";
+    let expected = "3\ttrue\t0.5\tinnodb\tx+y\ttrue\t1024\t4\ntrue\t0\t0\n";
     assert_eq!(*script.printed.borrow(), expected);
 }
 
@@ -333,7 +333,7 @@ fn the_globals_of_the_older_dialect_work() {
         "prepare SELECT ?, ?",
         "execute(5, 'abc')",
         "BEGIN",
-        "INSERT INTO t VALUES (1)",
+        "INSERT INTO t VALUES(1)",
         "close",
         "disconnect",
     ];
@@ -396,4 +396,95 @@ fn options_are_listed_as_the_field_lists_them() {
 
 ";
     assert_eq!(*script.printed.borrow(), expected);
+}
+
+#[test]
+fn a_script_counts_by_the_numbers_of_the_field() {
+    let script = Script::new(
+        "local ffi = require('ffi')
+         ffi.cdef('void sb_counter_inc(int, sb_counter_type);')
+         function event() ffi.C.sb_counter_inc(sysbench.tid, 1) ffi.C.sb_counter_inc(sysbench.tid, ffi.C.SB_CNT_RECONNECT) end",
+    );
+    assert_eq!(script.run(1).expect("a script that runs"), ["count 1", "count 5"]);
+}
+
+#[test]
+fn an_event_that_returns_something_is_called_off() {
+    for (source, cancelled) in [("return true", true), ("return nil", false)] {
+        let script = Script::new(&format!("function event() {source} end"));
+        let mut user = script.user().expect("a script that loads");
+        serve(&mut user, &Wish::ThreadRun, &mut events(1)).expect("a script that runs");
+        assert_eq!(user.has_cancelled(), cancelled, "{source}");
+    }
+}
+
+#[test]
+fn what_sleeps_lets_others_go_on() {
+    let script = Script::new(
+        "local ffi = require('ffi')
+         ffi.cdef('int usleep(unsigned int); unsigned int sleep(unsigned int);')
+         function event() ffi.C.usleep(2000) ffi.C.sleep(1) os.execute('sleep 0.5') end",
+    );
+    let slept = ["sleep 2 ms", "sleep 1000 ms", "sleep 500 ms"];
+    assert_eq!(script.run(1).expect("a script that runs"), slept);
+}
+
+#[test]
+fn init_and_done_share_what_no_user_sees() {
+    let script = Script::new(
+        "function init() mine = 'master' end
+         function thread_init() assert(mine == nil) mine = 'user' end
+         function event() assert(mine == 'user') end
+         function done() print(mine) end",
+    );
+    let mut user = script.user().expect("a script that loads");
+    for wish in [Wish::Init, Wish::ThreadInit, Wish::ThreadRun, Wish::ThreadDone, Wish::Done] {
+        serve(&mut user, &wish, &mut events(2)).expect("a script that runs");
+    }
+    assert_eq!(*script.printed.borrow(), "master\n");
+}
+
+#[test]
+fn strings_have_the_methods_that_a_script_gives_them() {
+    let text = printed(
+        "function string.twice(text) return text .. text end
+         function string:shout() return self:upper() .. '!' end
+         print(('ab'):twice():shout(), ('x'):rep(3), pcall(function() return ('x'):nothing() end))",
+        done,
+    );
+    assert!(text.starts_with("ABAB!\txxx\tfalse\t"), "{text}");
+}
+
+#[test]
+fn options_are_globals_only_where_a_script_declares_none() {
+    let declared = "sysbench.cmdline.options = {['my-size'] = {'A size', 3}} rate = 'own'
+                    function thread_init() print(rate, threads, sysbench.opt.my_size) end
+                    function event() end";
+    let mut script = Script::new(declared);
+    script.plan.general.insert("rate".to_owned(), Setting::Number(0.0));
+    script.plan.general.insert("threads".to_owned(), Setting::Number(4.0));
+    script.plan.given.insert("my_size".to_owned(), "7".to_owned());
+    script.run(0).expect("a script that runs");
+    assert_eq!(*script.printed.borrow(), "own\tnil\t7\n");
+}
+
+#[test]
+fn what_a_file_connects_while_it_is_loaded_is_open_for_its_users() {
+    let script = Script::new(
+        "local con = sysbench.sql.driver():connect()
+         function event() con:query('q') end",
+    );
+    assert_eq!(script.run(1).expect("a script that runs"), ["connect", "q"]);
+}
+
+#[test]
+fn the_older_dialect_connects_by_itself() {
+    let script = Script::new("function event() db_query('q') db_disconnect() db_disconnect() end");
+    assert_eq!(script.run(1).expect("a script that runs"), ["connect", "q", "disconnect"]);
+}
+
+#[test]
+fn what_is_written_comes_in_the_order_of_what_is_printed() {
+    let text = printed("io.write('a', 1) print('b') io.stdout:write('c')", done);
+    assert!(text.starts_with("a1b\nc"), "{text}");
 }

@@ -1,6 +1,8 @@
 //! Bad scripts: what is said of them, with file and line.
 
-use loadstone_script::{ScriptError, Wish};
+use std::time::{Duration, Instant};
+
+use loadstone_script::{ScriptError, Watches, Wish};
 
 use crate::fed::{Script, events, serve};
 
@@ -69,4 +71,65 @@ fn a_script_that_takes_all_memory_is_told_of_and_others_go_on() {
     let text = error.to_string();
     assert!(text.contains("script.lua: not enough memory"), "{text}");
     serve(modest, &Wish::ThreadRun, &mut events(1)).expect("it has enough");
+}
+
+/// Breaks off what the states are in, when a turn has lasted for a while; the places it was told of.
+fn broken_off(watches: &Watches) -> Option<String> {
+    let begun = Instant::now();
+    let mut place = None;
+    while begun.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(20));
+        let Some(watch) = watches.living().into_iter().find(|watch| watch.turn().is_some()) else {
+            continue;
+        };
+        if place.is_none() {
+            watch.ask_place();
+            std::thread::sleep(Duration::from_millis(50));
+            place = watch.place();
+            continue;
+        }
+        watch.break_off();
+        return place;
+    }
+    None
+}
+
+#[test]
+fn a_script_that_does_not_come_back_is_found_and_broken_off() {
+    let loops = [
+        "local n = 0 while true do n = n + 1 end",
+        "while true do end",
+        "local function f() return f() end f()",
+        "while true do pcall(function() while true do end end) end",
+        "while true do pcall(error, 'x') end",
+        "local t = {} while true do t[#t % 9] = tostring(t) end",
+    ];
+    for source in loops {
+        let script = Script::new(&format!("function event()\n{source}\nend"));
+        let watches = script.plan.watches.clone();
+        let dog = std::thread::spawn(move || broken_off(&watches));
+        let mut user = script.user().expect("a script that loads");
+        let error = serve(&mut user, &Wish::ThreadRun, &mut events(1)).expect_err("endless");
+        let place = dog.join().expect("it has found something").expect("a place");
+        assert!(place.ends_with("script.lua:2"), "{source}: {place}");
+        let text = error.to_string();
+        assert!(text.contains("`thread_run' of user 0 did not come back"), "{source}: {text}");
+        assert!(text.contains("script.lua:2"), "{source}: {text}");
+    }
+}
+
+#[test]
+fn a_state_goes_on_after_one_of_its_users_was_broken_off() {
+    let script = Script::new(
+        "function event() if sysbench.tid == 0 then while true do end end print('fine') end",
+    );
+    let watches = script.plan.watches.clone();
+    let dog = std::thread::spawn(move || broken_off(&watches));
+    let mut vm = script.vm();
+    let mut users = [vm.user(0).expect("a user"), vm.user(1).expect("another")];
+    let [endless, modest] = users.each_mut();
+    serve(endless, &Wish::ThreadRun, &mut events(1)).expect_err("endless");
+    drop(dog.join());
+    serve(modest, &Wish::ThreadRun, &mut events(2)).expect("it comes back");
+    assert_eq!(*script.printed.borrow(), "fine\nfine\n");
 }

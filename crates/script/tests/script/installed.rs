@@ -52,7 +52,7 @@ fn each_script_runs_its_events() {
         assert_eq!(seen.last().map(String::as_str), Some("disconnect"), "{name}");
     }
     let bulk = script("bulk_insert.lua").run(3).expect("bulk_insert.lua");
-    assert_eq!(bulk, ["connect", "INSERT INTO sbtest1 VALUES (1,1),(2,2),(3,3)", "disconnect"]);
+    assert_eq!(bulk, ["connect", "INSERT INTO sbtest1 VALUES(1,1),(2,2),(3,3)", "disconnect"]);
 }
 
 #[test]

@@ -1,0 +1,35 @@
+-- What becomes of a statement that the server refuses: an error that says whether its event may begin
+-- anew.
+local ffi = require("ffi")
+local state = ...
+
+local mailbox = state.mailbox
+
+local RESTART_EVENT = 1
+
+local function is_ignorable(user, description)
+  if user.ignored.all or user.ignored[description.sql_errno] then
+    return true
+  end
+  local hook = user.env.sysbench.hooks.sql_error_ignorable
+  return hook ~= nil and hook(description)
+end
+
+--- Raises what the server refused; `level` is as for error(), seen from the caller.
+local function refuse(face, query, level)
+  local description = {
+    connection = face,
+    query = query,
+    sql_errno = mailbox.errno,
+    sql_state = ffi.string(mailbox.sql_state, 5),
+    sql_errmsg = ffi.string(mailbox.message, mailbox.message_length),
+  }
+  if is_ignorable(state.current, description) then
+    description.errcode = RESTART_EVENT
+    error(description, 0)
+  end
+  error(string.format("SQL error, errno = %d, state = '%s': %s", description.sql_errno,
+    description.sql_state, description.sql_errmsg), level + 1)
+end
+
+return { refuse = refuse }

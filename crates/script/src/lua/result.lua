@@ -1,0 +1,84 @@
+-- Results: what a script reads of the answer to a statement.
+local ffi = require("ffi")
+local state = ...
+
+local mailbox = state.mailbox
+
+ffi.cdef("typedef struct { uint32_t nrows; uint32_t nfields; uint32_t number; } sql_result;")
+
+-- By their numbers: what belongs to a connection beside its face.
+local connections = {}
+
+local Result = {}
+
+-- Integers of the protocol with a length of their own: their first byte tells how many follow.
+local function length_at(bytes, position)
+  local first = bytes:byte(position)
+  if first < 0xfb then
+    return first, position + 1
+  end
+  local width = first == 0xfc and 2 or first == 0xfd and 3 or 8
+  local length = 0
+  for offset = width, 1, -1 do
+    length = length * 256 + bytes:byte(position + offset)
+  end
+  return length, position + 1 + width
+end
+
+--- The next row, a list of its values as text, nil for NULL; nil behind the last one.
+function Result:fetch_row()
+  local record = connections[self.number]
+  local rows = record and record.rows
+  if not rows or record.position > #rows then
+    return nil
+  end
+  local row, position = {}, record.position
+  for field = 1, self.nfields do
+    if rows:byte(position) == 0xfb then
+      position = position + 1
+    else
+      local length, start = length_at(rows, position)
+      row[field] = rows:sub(start, start + length - 1)
+      position = start + length
+    end
+  end
+  record.position = position
+  return row
+end
+
+--- Forgets the rows.
+function Result:free()
+  local record = connections[self.number]
+  if record then
+    record.rows = nil
+  end
+  return true
+end
+
+local sql_result = ffi.metatype("sql_result", {
+  __index = Result,
+  __tostring = function()
+    return "<sql_result>"
+  end,
+})
+
+--- Takes the first result of the answer in the mailbox. A connection has one result: as with the
+--- field's tools, the next statement replaces it.
+local function take_result(record)
+  local result = record.result
+  result.nrows = mailbox.row_count
+  result.nfields = mailbox.field_count
+  if mailbox.rows_length > 0 then
+    record.rows = ffi.string(mailbox.rows, mailbox.rows_length)
+    record.position = 1
+  else
+    record.rows = nil
+  end
+  return result
+end
+
+local function new_result(number)
+  return ffi.new(sql_result, 0, 0, number)
+end
+
+return { connections = connections, new = new_result, take = take_result }

@@ -1,0 +1,74 @@
+//! What a script says of itself, asked from another thread.
+
+use std::time::Duration;
+
+use loadstone_script::{Command, Desk, Kind, Report, ScriptError, Wish};
+
+use crate::fed::Script;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn desk(script: &Script) -> Desk {
+    Desk::open(script.plan.clone()).expect("a thread")
+}
+
+#[test]
+fn it_tells_its_options_commands_and_hooks() {
+    let script = Script::new(
+        "print('loaded')
+         sysbench.cmdline.options = {size = {'A size', 10}, names = {'Names', {'a', 'b'}}}
+         sysbench.cmdline.commands = {
+           fill = {function() end, sysbench.cmdline.PARALLEL_COMMAND},
+           wipe = {function() end},
+         }
+         function init() end
+         function prepare() end
+         function event() end
+         sysbench.hooks.report_intermediate = sysbench.report_json",
+    );
+    let desk = desk(&script);
+    let contents = desk.contents().recv_timeout(PATIENCE).expect("an answer").expect("it loads");
+    let options = contents.options.expect("it declares some");
+    let named: Vec<_> = options.iter().map(|one| (one.name.as_str(), one.kind)).collect();
+    assert_eq!(named, [("names", Kind::List), ("size", Kind::Int)]);
+    assert_eq!(contents.commands["fill"], Command::Parallel);
+    assert_eq!(contents.commands["wipe"], Command::Single);
+    assert_eq!(contents.functions, ["prepare"]);
+    assert_eq!(contents.hooks, ["report_intermediate"]);
+    assert!(contents.has_init);
+    assert_eq!(contents.printed, "loaded\n");
+    desk.check().recv_timeout(PATIENCE).expect("an answer").expect("there is something to run");
+}
+
+#[test]
+fn its_hooks_word_a_report() {
+    let script = Script::new(
+        "function event() end
+         sysbench.hooks.report_intermediate = sysbench.report_json
+         function sysbench.hooks.report_cumulative(stat) print(stat.events) end",
+    );
+    let desk = desk(&script);
+    let names = ["time_total", "time_interval", "threads_running", "latency_pct", "errors"];
+    let counts = ["reads", "writes", "other", "events", "reconnects"];
+    let figures: Report =
+        names.iter().chain(&counts).map(|name| ((*name).to_owned(), 1.0)).collect();
+    let told = |wish| desk.report(wish).recv_timeout(PATIENCE).expect("an answer").expect("words");
+    desk.check().recv_timeout(PATIENCE).expect("an answer").expect("its options are right");
+    let first = told(Wish::ReportIntermediate(figures.clone()));
+    assert!(first.starts_with("[\n  {\n    \"time\":    1,"), "{first}");
+    assert!(told(Wish::ReportIntermediate(figures.clone())).starts_with(",\n  {"));
+    let end = desk.end_reports().recv_timeout(PATIENCE).expect("an answer").expect("words");
+    assert_eq!(end, "\n]\n");
+    assert_eq!(told(Wish::ReportCumulative(figures)), "1\n");
+}
+
+#[test]
+fn one_that_does_not_come_back_is_given_up() {
+    let script = Script::new("while true do end");
+    let desk = desk(&script);
+    let coming = desk.contents();
+    assert!(coming.recv_timeout(Duration::from_millis(200)).is_err());
+    desk.give_up();
+    let error = coming.recv_timeout(PATIENCE).expect("an answer").expect_err("it never loaded");
+    assert!(matches!(error, ScriptError::BrokenOff { hook: "load", .. }), "{error}");
+}
