@@ -18,6 +18,10 @@ pub(crate) struct Control {
     free_connects: AtomicU32,
     /// Whether a shard found none of them free and wants to be woken.
     connects_wanted: AtomicBool,
+    /// A script's `init` is over: its users may begin.
+    initialised: AtomicBool,
+    /// All shards have ended.
+    over: AtomicBool,
     /// One a shard.
     wakes: Vec<OwnedFd>,
 }
@@ -31,6 +35,8 @@ impl Control {
             events_left: events.map(|n| AtomicI64::new(i64::try_from(n).unwrap_or(i64::MAX))),
             free_connects: AtomicU32::new(at_once),
             connects_wanted: AtomicBool::new(false),
+            initialised: AtomicBool::new(false),
+            over: AtomicBool::new(false),
             wakes: (0..shards).map(wake).collect::<io::Result<_>>()?,
         })
     }
@@ -54,6 +60,25 @@ impl Control {
 
     pub(crate) fn stop_wanted(&self) -> bool {
         self.stop.load(Ordering::Acquire)
+    }
+
+    /// The part of a script that comes before all users is over.
+    pub(crate) fn initialise(&self) {
+        self.initialised.store(true, Ordering::Release);
+        self.wake();
+    }
+
+    pub(crate) fn is_initialised(&self) -> bool {
+        self.initialised.load(Ordering::Acquire)
+    }
+
+    /// No shard runs any more.
+    pub(crate) fn end(&self) {
+        self.over.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
     }
 
     /// Takes one event from what is left. `false` when nothing is.

@@ -6,7 +6,9 @@ use crate::error::Failure;
 use crate::merge::Merge;
 use crate::meter::Interval;
 use crate::outages::Outages;
-use crate::record::{Connected, End, EndReason, Printed, Record, Seconds};
+use crate::record::{
+    Connected, End, EndReason, Milestone, Printed, Record, ScriptStage, Seconds, Stuck,
+};
 use crossbeam_channel::{Receiver, Sender};
 use loadstone_measure::{Nanos, Tally};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +22,10 @@ pub(crate) enum Message {
     Interval(Box<Interval>),
     /// A script prints this.
     Printed(String),
+    /// A script has come so far.
+    Script(ScriptStage),
+    /// A script does not come back.
+    Stuck(Stuck),
     /// The step cannot go on.
     Failed(Failure),
     /// Its thread is over.
@@ -89,6 +95,8 @@ impl Coordinator {
                     merge.add(shard, *interval);
                 }
                 Message::Printed(text) => self.say(Record::Printed(Printed { text })),
+                Message::Script(stage) => self.say(Record::Script(Milestone { stage })),
+                Message::Stuck(stuck) => self.say(Record::Stuck(stuck)),
                 Message::Failed(failure) => {
                     self.failure.get_or_insert(failure);
                     self.control.stop();

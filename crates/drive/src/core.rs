@@ -51,6 +51,12 @@ impl Settings {
 }
 
 impl Settings {
+    /// The command of a script that drives no events.
+    pub(crate) fn script_command(&self) -> Option<&str> {
+        let command = self.script.as_ref()?.command.as_deref()?;
+        (command != crate::scripted::RUN).then_some(command)
+    }
+
     /// Whether this error begins the event anew.
     pub(crate) fn restarts(&self, errno: u16) -> bool {
         self.on_error == OnError::Restart && self.restart_on.has(errno)
@@ -234,7 +240,7 @@ impl Core {
                 self.send(Message::Interval(Box::new(interval)));
             }
             // Nothing but this interval tells why a step failed before it began.
-            Stage::Connecting if !self.meter.connect_failures().is_empty() => {
+            Stage::Connecting if self.meter.has_trouble() => {
                 self.meter.drain();
                 let interval = self.meter.cut(Nanos::ZERO);
                 self.send(Message::Interval(Box::new(interval)));

@@ -13,13 +13,13 @@ use crate::plan::Plan;
 use crate::ramp::Ramp;
 use crate::record::{End, EndReason, Record};
 use crate::scheduling::give_way;
-use crate::scripted::Scripted;
+use crate::scripted::{RUN, Scripted, Watchdog};
 use crate::shard::Shard;
 use crate::ticks::Ticks;
 use crate::user::User;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use loadstone_measure::{Nanos, Tally};
-use loadstone_script::{ScriptError, Vm};
+use loadstone_script::{Command, ScriptError, Vm};
 use loadstone_workload::Workload;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -113,6 +113,9 @@ fn try_run_step(
     let script = plan.script.as_ref();
     let script =
         script.map(|script| Arc::new(script.script_plan(plan.seed, u64::from(plan.concurrency))));
+    if script.as_ref().is_none_or(|script| script.command.as_deref() != Some(RUN)) {
+        control.initialise();
+    }
     let settings = Arc::new(Settings {
         control: control.clone(),
         clock,
@@ -147,13 +150,36 @@ fn try_run_step(
             os_failure(&error)
         })?);
     }
-    drop(sender);
-    Coordinator::new(control, clock, plan.tag.clone(), shards, records).run(&messages);
-    for thread in threads {
+    let watchdog = start_watchdog(plan, &settings, sender)?;
+    Coordinator::new(control.clone(), clock, plan.tag.clone(), shards, records).run(&messages);
+    control.end();
+    for thread in threads.into_iter().chain(watchdog) {
         // A panic was caught and told.
         drop(thread.join());
     }
     Ok(())
+}
+
+/// Where there is a script, a thread that looks after it.
+fn start_watchdog(
+    plan: &Plan,
+    settings: &Settings,
+    messages: Sender<ShardMessage>,
+) -> Result<Option<JoinHandle<()>>, Failure> {
+    let Some(script) = &settings.script else { return Ok(None) };
+    let watchdog = Watchdog {
+        watches: script.watches.clone(),
+        control: settings.control.clone(),
+        clock: settings.clock,
+        longest: plan.stop.window_ends(),
+    };
+    let say = Say { shard: 0, messages };
+    let run = move || watchdog.run(|stuck| say.say(Message::Stuck(stuck)));
+    let spawned = std::thread::Builder::new().name("watchdog".to_owned()).spawn(run);
+    spawned.map(Some).map_err(|error| {
+        settings.control.stop();
+        os_failure(&error)
+    })
 }
 
 /// Where a user of a shard belongs.
@@ -199,13 +225,23 @@ fn scripted_users(
     let output = move |text: &[u8]| {
         print.say(Message::Printed(String::from_utf8_lossy(text).into_owned()));
     };
+    let is_run = settings.script_command().is_none();
     let mut vm = Vm::new(plan, Rc::new(output)).map_err(failed)?;
-    let member = |place: Place| {
+    let mut member = |place: Place| {
         let user = vm.user(place.number)?;
-        vm.check_run(&user)?;
-        Ok(Member::Scripted(Box::new(Scripted::new(place.index, place.endpoint, user))))
+        if is_run {
+            vm.check_run(&user)?;
+        } else if vm.command(&user)? == Command::Single && place.number > 0 {
+            return Ok(None);
+        }
+        let user = Scripted::new(place.index, place.endpoint, user);
+        Ok(Some(Member::Scripted(Box::new(user))))
     };
-    places.into_iter().map(member).collect::<Result<_, _>>().map_err(failed)
+    places
+        .into_iter()
+        .filter_map(|place| member(place).transpose())
+        .collect::<Result<_, _>>()
+        .map_err(failed)
 }
 
 fn make_core(

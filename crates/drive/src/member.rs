@@ -82,6 +82,14 @@ impl Member {
         }
     }
 
+    /// Whether others wait until this user has begun.
+    pub(crate) fn goes_first(&self) -> bool {
+        match self {
+            Self::Native(_) => false,
+            Self::Scripted(user) => user.goes_first(),
+        }
+    }
+
     /// Whether it has ended by itself.
     pub(crate) fn is_over(&self) -> bool {
         match self {

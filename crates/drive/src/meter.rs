@@ -185,6 +185,23 @@ impl Meter {
         self.target(target).queries += 1;
     }
 
+    /// A script counts by itself, by the field's numbers of counters. What it counts took no time that
+    /// anybody measured.
+    pub(crate) fn counted_by_script(&mut self, counter: u32, target: usize) {
+        match counter {
+            0 => self.counts.other += 1,
+            1 => self.counts.reads += 1,
+            2 => self.counts.writes += 1,
+            3 => self.counts.events += 1,
+            4 => *self.errors.entry(ANY_OTHER_ERROR).or_default() += 1,
+            5 => self.counts.reconnects += 1,
+            _ => {}
+        }
+        if counter <= 2 {
+            self.target(target).queries += 1;
+        }
+    }
+
     /// An event's time has come.
     pub(crate) fn became_due(&mut self) {
         self.tally.became_due();
@@ -264,8 +281,9 @@ impl Meter {
         self.target(target).connect_failures += 1;
     }
 
-    pub(crate) fn connect_failures(&self) -> &BTreeMap<u16, u64> {
-        &self.connect_failures
+    /// Whether anything was refused, by the server or on the way to it.
+    pub(crate) fn has_trouble(&self) -> bool {
+        !self.connect_failures.is_empty() || !self.errors.is_empty()
     }
 
     /// The same, for the record of the connected users.

@@ -19,6 +19,10 @@ pub enum Record {
     Outage(Outage),
     /// What a script prints.
     Printed(Printed),
+    /// A script has come to a part that runs once for all users.
+    Script(Milestone),
+    /// A script does not come back.
+    Stuck(Stuck),
     /// Bulk loading goes on.
     Progress(crate::load::Progress),
     /// The last record of a step.
@@ -54,6 +58,32 @@ pub struct Connected {
 pub struct Printed {
     /// As it is, with its ends of lines.
     pub text: String,
+}
+
+/// See [`Record::Script`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Milestone {
+    /// Which.
+    pub stage: ScriptStage,
+}
+
+/// A part of a script that runs once, in its first user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ScriptStage {
+    /// `init` is over; the users begin.
+    Initialised,
+    /// The first user is over; `done` begins.
+    Done,
+}
+
+/// See [`Record::Stuck`].
+#[derive(Clone, Debug, Serialize)]
+pub struct Stuck {
+    /// How long it has run without a statement, and without an event's end.
+    pub seconds: f64,
+    /// File and line where it was met.
+    pub place: String,
 }
 
 /// Which part of the step an interval belongs to.

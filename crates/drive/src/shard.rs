@@ -18,11 +18,13 @@ pub(crate) struct Shard {
     reported: bool,
     /// Whether the users know that no event begins any more.
     finishing: bool,
+    /// From which on users wait for the first of all to be initialised.
+    held_back: Option<usize>,
 }
 
 impl Shard {
     pub(crate) fn new(index: usize, users: Vec<Member>, core: Core) -> Self {
-        Self { users, core, index, reported: false, finishing: false }
+        Self { users, core, index, reported: false, finishing: false, held_back: None }
     }
 
     /// Runs to the step's end.
@@ -30,13 +32,14 @@ impl Shard {
         let wake_token = self.users.len() as u64;
         let control = self.core.settings.control.clone();
         self.core.poller.add(control.wake_fd(self.index), wake_token, Interest::Read)?;
-        for index in 0..self.users.len() as u32 {
-            self.core.ramp.enqueue(index);
-        }
+        let first = usize::from(self.users.first().is_some_and(Member::goes_first));
+        self.held_back = Some(first);
+        (0..first).for_each(|index| self.core.ramp.enqueue(index as u32));
         let mut buffer = vec![0; BUFFER];
         let mut ready: Vec<Ready> = Vec::new();
         let mut now = self.core.now();
         while self.core.stage != Stage::Over {
+            self.let_others_begin();
             self.open_more();
             let deadline = self.core.deadline(now);
             self.core.poller.wait(self.core.settings.clock, now, deadline, &mut ready)?;
@@ -61,6 +64,14 @@ impl Shard {
     fn look_again(&mut self, ready: &mut Vec<Ready>) {
         let again = self.core.again.drain(..);
         ready.extend(again.map(|token| Ready { token, writable: false, ended: false }));
+    }
+
+    fn let_others_begin(&mut self) {
+        if self.core.settings.control.is_initialised()
+            && let Some(from) = self.held_back.take()
+        {
+            (from..self.users.len()).for_each(|index| self.core.ramp.enqueue(index as u32));
+        }
     }
 
     fn open_more(&mut self) {

@@ -13,6 +13,8 @@ pub(crate) enum Alarm {
     Retry,
     /// Its attempt to connect takes too long.
     ConnectTimeout,
+    /// Its script has slept.
+    Slept,
 }
 
 #[derive(Debug, Default)]

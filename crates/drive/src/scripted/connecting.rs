@@ -8,6 +8,7 @@ use crate::error::{Failure, FailureKind};
 use crate::loss::Loss;
 use crate::opening::{Advance, Opened, Opening};
 use crate::poller::Interest;
+use crate::record::FirstError;
 use crate::timers::Alarm;
 use loadstone_measure::Nanos;
 
@@ -105,6 +106,8 @@ impl Scripted {
             && (!is_new || self.attempt < core.settings.connect.retries);
         if !again {
             let errno = failure.errno.unwrap_or(2003);
+            let message = failure.message.clone();
+            core.meter.first_error(errno, || FirstError { errno, message, statement: None });
             return self.answer(core, Given::failure(errno, failure.message));
         }
         self.owed = Owed::Turn(wanted);

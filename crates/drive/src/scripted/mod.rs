@@ -7,6 +7,7 @@ mod pacing;
 mod plan;
 mod statements;
 mod turns;
+mod watchdog;
 
 use crate::core::{Core, Stage};
 use crate::endpoint::Endpoint;
@@ -20,10 +21,12 @@ use channels::Channels;
 use loadstone_measure::Nanos;
 use loadstone_script::{ScriptError, User as Script};
 use loadstone_wire::{Completion, Reply, ServerError};
+pub(crate) use plan::RUN;
 pub use plan::{GeneralOption, ScriptSpec};
 use statements::Statements;
 use std::sync::Arc;
 use turns::Given;
+pub(crate) use watchdog::Watchdog;
 
 /// CR_SERVER_LOST.
 const LOST: u16 = 2013;
@@ -57,8 +60,10 @@ pub(crate) struct Scripted {
 /// Which part of the script runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
-    /// None yet. Next: `Init` for the first user, `ThreadInit` for others.
+    /// None yet. Next: `Command` where that is wanted, `Init` for the first user, `ThreadInit` for others.
     Outside,
+    /// Next: `Over`.
+    Command,
     /// Next: `ThreadInit`.
     Init,
     /// Next: `ThreadRun`.
@@ -87,6 +92,8 @@ enum Activity {
 enum Owed {
     /// An event, or the end.
     Nothing,
+    /// Time to pass.
+    Sleep { until: Nanos },
     /// A connection: the ramp's turn, or the time to try again.
     Turn(Wanted),
     /// A connection that is being opened.
@@ -150,6 +157,10 @@ impl Scripted {
                 let due = *due;
                 self.has_thought(core, due, now);
             }
+            (Alarm::Slept, _, Owed::Sleep { until }) if *until <= now => {
+                self.owed = Owed::Nothing;
+                self.answer(core, Given::Done);
+            }
             (Alarm::Retry, _, Owed::Turn(_)) => core.ramp.enqueue(self.index),
             (Alarm::ConnectTimeout, _, Owed::Opening { opening, .. })
                 if opening.deadline <= now =>
@@ -164,8 +175,7 @@ impl Scripted {
     pub(crate) fn open(&mut self, core: &mut Core) {
         self.has_turn = true;
         if self.part == Part::Outside {
-            self.part = if self.is_first { Part::Init } else { Part::ThreadInit };
-            self.answer(core, Given::Begin);
+            self.begin_script(core);
         } else if let Owed::Turn(wanted) = std::mem::replace(&mut self.owed, Owed::Nothing) {
             self.begin_opening(core, wanted);
         }
@@ -174,8 +184,26 @@ impl Scripted {
         }
     }
 
-    /// The load is over: the script says goodbye. An event that is in flight is finished first.
+    fn begin_script(&mut self, core: &mut Core) {
+        self.part = match core.settings.script_command() {
+            Some(_) => Part::Command,
+            None if self.is_first => Part::Init,
+            None => Part::ThreadInit,
+        };
+        if self.part == Part::Command {
+            // Whether it connects is its own affair: nobody waits for that.
+            core.busy += 1;
+            self.connected(core);
+        }
+        self.answer(core, Given::Begin);
+    }
+
+    /// The load is over: the script says goodbye. An event that is in flight is finished first; a
+    /// command is broken off.
     pub(crate) fn finish(&mut self, core: &mut Core) {
+        if self.part == Part::Command {
+            self.over(core);
+        }
         if self.part == Part::ThreadRun
             && matches!(self.activity, Activity::Resting | Activity::Thinking { .. })
         {
@@ -193,6 +221,11 @@ impl Scripted {
     /// Whether an event of this user is due or in flight.
     pub(crate) fn has_event(&self) -> bool {
         matches!(self.activity, Activity::Busy { .. })
+    }
+
+    /// Whether this user's part comes before that of all others.
+    pub(crate) fn goes_first(&self) -> bool {
+        self.is_first
     }
 
     /// Whether its script has ended.
@@ -315,7 +348,9 @@ impl Scripted {
 
     /// The script cannot go on, and so the step cannot.
     fn script_failed(&mut self, core: &mut Core, error: &ScriptError) {
+        let waited_for = matches!(self.part, Part::Command | Part::ThreadDone | Part::Done);
         self.part = Part::Over;
+        core.busy -= u64::from(waited_for);
         if let Activity::Busy { .. } = self.activity {
             core.meter.event_failed();
             core.busy -= 1;

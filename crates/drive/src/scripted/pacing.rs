@@ -68,11 +68,17 @@ impl Scripted {
         }
     }
 
-    /// The event in flight has succeeded; whether it has waited for anything.
+    /// The event in flight has succeeded, unless the script has called it off; whether it has waited for
+    /// anything.
     pub(super) fn event_over(&mut self, core: &mut Core) -> bool {
         let Activity::Busy { due, began, asked } = self.activity else { return true };
         let now = core.now();
-        core.meter.event_succeeded(self.endpoint.index, now - due, now - began);
+        if self.script.has_cancelled() {
+            core.meter.event_failed();
+        } else {
+            core.meter.event_succeeded(self.endpoint.index, now - due, now - began);
+            core.meter.of_user(self.index, now - due);
+        }
         core.busy -= 1;
         self.activity = Activity::Resting;
         asked

@@ -1,9 +1,13 @@
 //! The part `script` of a step's plan.
 
+use crate::error::PlanError;
 use loadstone_script::{IgnoredErrors, ScriptPlan, Setting};
 use loadstone_workload::Distribution;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// The command that drives events.
+pub(crate) const RUN: &str = "run";
 
 /// A script written for sysbench, and what it is told.
 #[derive(Clone, Debug, Deserialize)]
@@ -11,6 +15,10 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct ScriptSpec {
     /// The file.
     pub path: String,
+    /// Which of its commands: `run` drives events, any other is carried out once, or once by each
+    /// user where the script says so.
+    #[serde(default = "run")]
+    pub command: Option<String>,
     /// The script's own options, as they were given: text.
     #[serde(default)]
     pub options: BTreeMap<String, String>,
@@ -45,6 +53,10 @@ pub enum GeneralOption {
     List(Vec<String>),
 }
 
+fn run() -> Option<String> {
+    Some(RUN.to_owned())
+}
+
 fn default_ignored() -> Option<BTreeSet<u16>> {
     match IgnoredErrors::default() {
         IgnoredErrors::All => None,
@@ -57,12 +69,21 @@ fn default_version() -> String {
 }
 
 impl ScriptSpec {
-    /// As `crates/script` takes it.
-    pub(crate) fn script_plan(&self, seed: u64, users: u64) -> ScriptPlan {
+    /// Reads a spec.
+    ///
+    /// # Errors
+    /// One line that names the key.
+    pub fn from_json(text: &str) -> Result<Self, PlanError> {
+        serde_json::from_str(text).map_err(PlanError::from_json)
+    }
+
+    /// As `crates/script` takes it, with the seed and the number of all users.
+    #[must_use]
+    pub fn script_plan(&self, seed: u64, users: u64) -> ScriptPlan {
         let general = self.general.iter().map(|(name, value)| (name.clone(), value.setting()));
         ScriptPlan {
             script: self.path.clone(),
-            command: Some("run".to_owned()),
+            command: self.command.clone(),
             arguments: self.arguments.clone(),
             general: general.collect(),
             given: self.options.clone(),

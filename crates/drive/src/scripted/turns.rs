@@ -1,9 +1,12 @@
 //! The script's turns: what it asks for is begun, and what came of it is given to it.
 
-use super::{Activity, Owed, Part, Scripted, Wanted};
+use super::{Activity, Owed, Part, RUN, Scripted, Wanted};
+use crate::coordinator::Message;
 use crate::core::{Core, Stage};
 use crate::loss::Loss;
 use crate::plan::Protocol;
+use crate::record::ScriptStage;
+use crate::timers::Alarm;
 use loadstone_measure::Nanos;
 use loadstone_script::{Answer, Request, Wish};
 use loadstone_wire::{Expect, ServerError, write_close_statement, write_prepare, write_query};
@@ -46,6 +49,8 @@ impl Given {
 enum Turn {
     Idle,
     NextEvent,
+    Count(u32),
+    Sleep(Nanos),
     Connect(u32),
     Disconnect(u32),
     Reconnect(u32),
@@ -75,7 +80,7 @@ impl Scripted {
     ) -> Result<Turn, loadstone_script::ScriptError> {
         let Self { script, statements, channels, part, .. } = self;
         let request = match given {
-            Given::Begin => script.begin(&wish(*part))?,
+            Given::Begin => script.begin(&wish(*part, core))?,
             Given::Done => script.resume(Answer::Done)?,
             Given::NoMore => script.resume(Answer::NoMore)?,
             Given::Results { place } => match channels.get(*place) {
@@ -94,6 +99,8 @@ impl Scripted {
         Ok(match request {
             Request::Idle => Turn::Idle,
             Request::NextEvent => Turn::NextEvent,
+            Request::Count { counter } => Turn::Count(counter),
+            Request::Sleep { nanos } => Turn::Sleep(Nanos(nanos)),
             Request::Connect { connection } => Turn::Connect(connection),
             Request::Disconnect { connection } => Turn::Disconnect(connection),
             Request::Reconnect { connection } => Turn::Reconnect(connection),
@@ -118,13 +125,23 @@ impl Scripted {
     /// Begins what the script asks for. What it can have at once is given back.
     fn carry_out(&mut self, core: &mut Core, turn: Turn) -> Option<Given> {
         if let Activity::Busy { asked, .. } = &mut self.activity
-            && !matches!(turn, Turn::Idle | Turn::NextEvent)
+            && !matches!(turn, Turn::Idle | Turn::NextEvent | Turn::Count(_))
         {
             *asked = true;
         }
         match turn {
             Turn::Idle => self.part_over(core),
             Turn::NextEvent => self.wants_event(core),
+            Turn::Count(counter) => {
+                core.meter.counted_by_script(counter, self.endpoint.index);
+                Some(Given::Done)
+            }
+            Turn::Sleep(nanos) => {
+                let until = core.now() + nanos;
+                self.owed = Owed::Sleep { until };
+                core.timers.set(until, self.index, Alarm::Slept);
+                None
+            }
             Turn::Connect(number) => {
                 self.connect(core, Wanted { number, loss: None });
                 None
@@ -210,7 +227,11 @@ impl Scripted {
     fn part_over(&mut self, core: &mut Core) -> Option<Given> {
         self.event_over(core);
         self.part = match self.part {
-            Part::Outside | Part::Init => Part::ThreadInit,
+            Part::Outside | Part::Init => {
+                core.settings.control.initialise();
+                core.send(Message::Script(ScriptStage::Initialised));
+                Part::ThreadInit
+            }
             Part::ThreadInit => Part::ThreadRun,
             Part::ThreadRun => {
                 // What says goodbye is waited for.
@@ -218,16 +239,24 @@ impl Scripted {
                 self.connected(core);
                 Part::ThreadDone
             }
-            Part::ThreadDone if self.is_first => Part::Done,
-            Part::ThreadDone | Part::Done | Part::Over => {
-                core.busy -= 1;
-                core.meter.user_gone(&self.endpoint);
-                self.channels.quit();
-                self.part = Part::Over;
+            Part::ThreadDone if self.is_first => {
+                core.send(Message::Script(ScriptStage::Done));
+                Part::Done
+            }
+            Part::Command | Part::ThreadDone | Part::Done | Part::Over => {
+                self.over(core);
                 return None;
             }
         };
         Some(Given::Begin)
+    }
+
+    /// The script has nothing more to do.
+    pub(super) fn over(&mut self, core: &mut Core) {
+        core.busy -= 1;
+        core.meter.user_gone(&self.endpoint);
+        self.channels.quit();
+        self.part = Part::Over;
     }
 
     /// The user is ready for its first event.
@@ -239,8 +268,9 @@ impl Scripted {
     }
 }
 
-fn wish(part: Part) -> Wish {
+fn wish(part: Part, core: &Core) -> Wish {
     match part {
+        Part::Command => Wish::Command(core.settings.script_command().unwrap_or(RUN).to_owned()),
         Part::Outside | Part::Init => Wish::Init,
         Part::ThreadInit => Wish::ThreadInit,
         Part::ThreadRun => Wish::ThreadRun,
