@@ -5,6 +5,7 @@
 //! no file and no report.
 
 mod channel;
+mod ciphers;
 mod clock;
 mod connecting;
 mod connection;

@@ -113,6 +113,9 @@ pub struct TlsPlan {
     pub cert: Option<PathBuf>,
     /// PEM file of the client's key.
     pub key: Option<PathBuf>,
+    /// The ciphers that may be used, by OpenSSL's names; none: whichever the two like best.
+    #[serde(default)]
+    pub ciphers: Vec<String>,
 }
 
 /// The field's five modes.

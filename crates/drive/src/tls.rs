@@ -1,10 +1,11 @@
 //! What TLS means for each of the field's five modes.
 
+use crate::ciphers;
 use crate::error::{Failure, FailureKind};
 use crate::plan::{TargetPlan, TlsMode, TlsPlan};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{
@@ -51,7 +52,7 @@ fn server_name(target: &TargetPlan) -> Result<ServerName<'static>, Failure> {
 }
 
 fn client_config(plan: &TlsPlan) -> Result<ClientConfig, Failure> {
-    let provider = Arc::new(aws_lc_rs::default_provider());
+    let provider = Arc::new(ciphers::provider(&plan.ciphers).map_err(plan_failure)?);
     let builder = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
         .map_err(|error| plan_failure(error.to_string()))?

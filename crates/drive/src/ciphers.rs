@@ -1,0 +1,75 @@
+//! The ciphers that TLS may use, by the names that the field's command lines know: OpenSSL's.
+
+use rustls::CipherSuite;
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
+
+const NAMES: [(&str, CipherSuite); 9] = [
+    ("TLS_AES_256_GCM_SHA384", CipherSuite::TLS13_AES_256_GCM_SHA384),
+    ("TLS_AES_128_GCM_SHA256", CipherSuite::TLS13_AES_128_GCM_SHA256),
+    ("TLS_CHACHA20_POLY1305_SHA256", CipherSuite::TLS13_CHACHA20_POLY1305_SHA256),
+    ("ECDHE-ECDSA-AES256-GCM-SHA384", CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384),
+    ("ECDHE-ECDSA-AES128-GCM-SHA256", CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256),
+    ("ECDHE-ECDSA-CHACHA20-POLY1305", CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256),
+    ("ECDHE-RSA-AES256-GCM-SHA384", CipherSuite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384),
+    ("ECDHE-RSA-AES128-GCM-SHA256", CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256),
+    ("ECDHE-RSA-CHACHA20-POLY1305", CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256),
+];
+
+/// The provider with these ciphers alone, in this order; with all of its own where none is named.
+///
+/// # Errors
+/// A name that is none of ours, with those that are.
+pub(crate) fn provider(names: &[String]) -> Result<CryptoProvider, String> {
+    let mut provider = aws_lc_rs::default_provider();
+    if names.is_empty() {
+        return Ok(provider);
+    }
+    let wanted: Vec<CipherSuite> =
+        names.iter().map(|name| suite(name)).collect::<Result<_, _>>()?;
+    let all = std::mem::take(&mut provider.cipher_suites);
+    let of = |wanted: &CipherSuite| all.iter().find(|known| known.suite() == *wanted).copied();
+    provider.cipher_suites = wanted.iter().filter_map(of).collect();
+    Ok(provider)
+}
+
+fn suite(name: &str) -> Result<CipherSuite, String> {
+    let known = NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+    known.map(|(_, suite)| *suite).ok_or_else(|| {
+        let names: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
+        format!("tls.ciphers: '{name}' is none of {}", names.join(", "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn suites(names: &[&str]) -> Result<Vec<CipherSuite>, String> {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        Ok(provider(&names)?.cipher_suites.iter().map(|suite| suite.suite()).collect())
+    }
+
+    #[test]
+    fn every_name_is_a_cipher_that_there_is() {
+        for (name, suite) in NAMES {
+            assert_eq!(suites(&[name]), Ok(vec![suite]));
+        }
+    }
+
+    #[test]
+    fn they_stay_in_the_order_in_which_they_are_named() {
+        let named = ["ecdhe-rsa-aes128-gcm-sha256", "TLS_AES_128_GCM_SHA256"];
+        let expected = [
+            CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+            CipherSuite::TLS13_AES_128_GCM_SHA256,
+        ];
+        assert_eq!(suites(&named), Ok(expected.to_vec()));
+        assert!(suites(&[]).is_ok_and(|all| all.len() >= NAMES.len()));
+    }
+
+    #[test]
+    fn one_that_is_not_there_is_named() {
+        let told = suites(&["AES256-SHA"]).expect_err("no forward secrecy");
+        assert!(told.contains("'AES256-SHA' is none of TLS_AES_256_GCM_SHA384"), "{told}");
+    }
+}
