@@ -6,7 +6,7 @@ What goes down and comes up is documented in docs/engine.md.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar, cast
@@ -22,15 +22,10 @@ from loadstone.model.plan import OptionValue
 from loadstone.model.records import (
     LOAD_RECORD,
     STEP_RECORD,
-    Connected,
-    End,
-    FirstError,
+    AnyStepRecord,
     LatencyNs,
     LoadEnd,
     LoadProgress,
-    Outage,
-    Printed,
-    Sample,
 )
 
 if TYPE_CHECKING:
@@ -51,6 +46,17 @@ class NullServerError(LoadstoneError):
     """A null server cannot be started, or runs no more."""
 
     exit_code = ExitCode.SANDBOX
+
+
+class ScriptRefused(LoadstoneError):
+    """A script cannot go on: a stable name of why, whom it is about, and the words."""
+
+    exit_code = ExitCode.PLAN
+
+    def __init__(self, kind: str, subject: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.subject = subject
 
 
 class WorkloadInfo(Frozen):
@@ -100,7 +106,7 @@ class Job(Generic[Record]):
         self._native.stop()
 
 
-StepJob = Job[Connected | Sample | FirstError | Outage | Printed | End]
+StepJob = Job[AnyStepRecord]
 LoadJob = Job[LoadProgress | LoadEnd]
 HostTestJob = Job[HostBegun | HostSample | HostEnd]
 
@@ -112,13 +118,8 @@ def start(plan: str) -> StepJob:
         PlanRefused: the plan is not one that can be carried out.
         EngineError: the system refused threads or descriptors.
     """
-    native = _native()
-    try:
-        return Job(native.start(plan), STEP_RECORD)
-    except native.PlanError as error:
-        raise PlanRefused(str(error)) from error
-    except OSError as error:
-        raise EngineError(f"the engine cannot start: {error}") from error
+    with _starting():
+        return Job(_native().start(plan), STEP_RECORD)
 
 
 def load(plan: str) -> LoadJob:
@@ -128,13 +129,8 @@ def load(plan: str) -> LoadJob:
         PlanRefused: the plan is not one that can be carried out.
         EngineError: the system refused threads or descriptors.
     """
-    native = _native()
-    try:
-        return Job(native.load(plan), LOAD_RECORD)
-    except native.PlanError as error:
-        raise PlanRefused(str(error)) from error
-    except OSError as error:
-        raise EngineError(f"the engine cannot start: {error}") from error
+    with _starting():
+        return Job(_native().load(plan), LOAD_RECORD)
 
 
 def host_test(plan: HostTestPlan) -> HostTestJob:
@@ -144,13 +140,115 @@ def host_test(plan: HostTestPlan) -> HostTestJob:
         PlanRefused: the plan is not one that can be carried out.
         EngineError: the system refused a thread.
     """
+    with _starting():
+        return Job(_native().host_test(plan.model_dump_json()), HOST_RECORD)
+
+
+@contextmanager
+def _starting() -> Iterator[None]:
     native = _native()
     try:
-        return Job(native.host_test(plan.model_dump_json()), HOST_RECORD)
+        yield
     except native.PlanError as error:
         raise PlanRefused(str(error)) from error
     except OSError as error:
         raise EngineError(f"the engine cannot start: {error}") from error
+
+
+class ScriptOption(Frozen):
+    """An option that a script declares."""
+
+    name: str
+    help: str
+    kind: Literal["null", "bool", "int", "size", "double", "string", "list", "file"]
+    default: str | None
+
+
+class ScriptContents(Frozen):
+    """What a script says of itself."""
+
+    options: tuple[ScriptOption, ...] | None
+    """Sorted by name; `None`: it declares none, and takes any."""
+    commands: dict[str, Literal["single", "parallel"]]
+    """Those that it declares, and whether all users carry them out."""
+    functions: frozenset[str]
+    """Which of `prepare`, `cleanup` and `help` it has without declaring them."""
+    hooks: frozenset[str]
+    has_init: bool
+    printed: str
+    """What it printed while it was loaded."""
+
+
+class Script:
+    """A script that answers questions about itself."""
+
+    def __init__(self, native: _engine.Script) -> None:
+        self._native = native
+
+    def contents(self) -> ScriptContents:
+        """What it says of itself.
+
+        Raises:
+            ScriptRefused: it cannot be loaded.
+        """
+        with _script_errors():
+            return ScriptContents.model_validate_json(self._native.contents())
+
+    def check(self) -> None:
+        """See that its options fit, and that there is something to run where that is wanted.
+
+        Raises:
+            ScriptRefused: they do not, or there is nothing.
+        """
+        with _script_errors():
+            self._native.check()
+
+    def help(self) -> str:
+        """What its command `help` prints.
+
+        Raises:
+            ScriptRefused: that failed.
+        """
+        with _script_errors():
+            return self._native.help()
+
+    def report(self, figures: Mapping[str, float], *, is_last: bool) -> str:
+        """What its hook for reports prints of these figures.
+
+        Raises:
+            ScriptRefused: that failed.
+        """
+        with _script_errors():
+            return self._native.report(dict(figures), is_last)
+
+    def end_reports(self) -> str:
+        """What it prints behind the last report of an interval.
+
+        Raises:
+            ScriptRefused: that failed.
+        """
+        with _script_errors():
+            return self._native.end_reports()
+
+
+def script(spec: str) -> Script:
+    """Load a script, to look at it.
+
+    Raises:
+        PlanRefused: what it is told is not what docs/engine.md says.
+        EngineError: the system refused a thread.
+    """
+    with _starting():
+        return Script(_native().script(spec))
+
+
+@contextmanager
+def _script_errors() -> Iterator[None]:
+    native = _native()
+    try:
+        yield
+    except native.ScriptError as error:
+        raise ScriptRefused(*error.args) from error
 
 
 class NullServer:
@@ -296,10 +394,12 @@ class _EngineModule(Protocol):
     """The module's functions, so that tests may pour another one in."""
 
     PlanError: type[ValueError]
+    ScriptError: type[ValueError]
 
     def start(self, plan: str) -> _engine.Drive: ...
     def load(self, plan: str) -> _engine.Load: ...
     def host_test(self, plan: str) -> _engine.HostTest: ...
+    def script(self, spec: str) -> _engine.Script: ...
     def null_server(self, settings: str) -> _engine.NullServer: ...
     def check_plan(self, plan: str) -> None: ...
     def workloads(self) -> str: ...

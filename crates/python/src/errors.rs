@@ -8,6 +8,12 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 
 create_exception!(_engine, PlanError, PyValueError, "A plan that cannot be carried out.");
+create_exception!(
+    _engine,
+    ScriptError,
+    PyValueError,
+    "A script that cannot go on: a stable name of why, whom it is about, and the words."
+);
 
 pub(crate) fn plan(error: EnginePlanError) -> PyErr {
     PlanError::new_err(error.to_string())
@@ -19,6 +25,26 @@ pub(crate) fn host_plan(error: loadstone_hosttests::PlanError) -> PyErr {
 
 pub(crate) fn os(error: std::io::Error) -> PyErr {
     PyOSError::new_err(error.to_string())
+}
+
+pub(crate) fn script(error: loadstone_script::ScriptError) -> PyErr {
+    use loadstone_script::ScriptError as Error;
+    let (kind, subject) = match &error {
+        Error::Load { .. } => ("load", String::new()),
+        Error::NoEvent { script } => ("no_event", script.clone()),
+        Error::NoCommand { command, .. } => ("no_command", command.clone()),
+        Error::UnknownOption { option } => ("option", option.clone()),
+        Error::WrongValue { option, .. } => ("value", option.clone()),
+        Error::Hook { hook, .. } => ("hook", (*hook).to_owned()),
+        Error::BrokenOff { hook, .. } => ("broken_off", (*hook).to_owned()),
+        Error::Engine { .. } => ("engine", String::new()),
+    };
+    ScriptError::new_err((kind, subject, error.to_string()))
+}
+
+/// The thread that a script lies on has ended before its time: a bug.
+pub(crate) fn lost_script() -> PyErr {
+    PyRuntimeError::new_err("the thread of the script has ended")
 }
 
 pub(crate) fn hlog(error: HlogError) -> PyErr {

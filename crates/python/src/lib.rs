@@ -3,15 +3,17 @@
 
 mod errors;
 mod null_server;
+mod script;
 mod sessions;
 
-use errors::PlanError;
+use errors::{PlanError, ScriptError};
 use loadstone_drive::Plan;
 use loadstone_drive::load::LoadPlan;
 use loadstone_hosttests::HostPlan;
 use loadstone_measure::{Latency, hlog};
 use null_server::NullServer;
 use pyo3::prelude::*;
+use script::Script;
 use serde::Serialize;
 use sessions::{Drive, HostTest, Load};
 use std::collections::BTreeMap;
@@ -68,6 +70,13 @@ fn host_test(plan: &str) -> PyResult<HostTest> {
     loadstone_hosttests::HostTest::start(plan).map(HostTest::new).map_err(errors::os)
 }
 
+/// Loads a script, to look at it; returns at once.
+#[pyfunction]
+#[pyo3(name = "script")]
+fn open_script(spec: &str) -> PyResult<Script> {
+    Script::open(spec)
+}
+
 /// Starts a null server; clients can connect when this returns.
 #[pyfunction]
 #[pyo3(name = "null_server")]
@@ -113,10 +122,12 @@ fn to_json(value: &impl Serialize) -> PyResult<String> {
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("PlanError", module.py().get_type::<PlanError>())?;
+    module.add("ScriptError", module.py().get_type::<ScriptError>())?;
     module.add_class::<Drive>()?;
     module.add_class::<Load>()?;
     module.add_class::<HostTest>()?;
     module.add_class::<NullServer>()?;
+    module.add_class::<Script>()?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(build_info, module)?)?;
     module.add_function(wrap_pyfunction!(workloads, module)?)?;
@@ -124,6 +135,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(start, module)?)?;
     module.add_function(wrap_pyfunction!(load, module)?)?;
     module.add_function(wrap_pyfunction!(host_test, module)?)?;
+    module.add_function(wrap_pyfunction!(open_script, module)?)?;
     module.add_function(wrap_pyfunction!(start_null_server, module)?)?;
     module.add_function(wrap_pyfunction!(merge_hlog, module)?)?;
     module.add_function(wrap_pyfunction!(hlog_counts, module)?)?;

@@ -15,6 +15,7 @@ from loadstone.model.plan import (
     ConnectPolicy,
     Distribution,
     Plan,
+    ScriptSpec,
     Session,
     Special,
     Step,
@@ -50,7 +51,6 @@ def step_document(plan: Plan, step: Step, endpoints: Sequence[Endpoint]) -> str:
     drive = plan.drive
     document: dict[str, Any] = {
         "targets": [endpoint.for_engine() for endpoint in endpoints],
-        "workload": plan.workload.model_dump(mode="json") | {"name": step.workload},
         "protocol": drive.protocol,
         "concurrency": step.concurrency,
         "arrival": _arrival(drive.arrival, step),
@@ -66,7 +66,22 @@ def step_document(plan: Plan, step: Step, endpoints: Sequence[Endpoint]) -> str:
         "seed": (drive.seed + step.number - 1) % 2**63,
         "tag": step.tag,
     }
-    return json.dumps(document)
+    return json.dumps(document | _what_to_do(plan, step, endpoints))
+
+
+def _what_to_do(plan: Plan, step: Step, endpoints: Sequence[Endpoint]) -> dict[str, Any]:
+    if plan.workload.script:
+        return {"script": script_document(plan.workload.script, endpoints)}
+    workload = plan.workload.model_dump(mode="json", exclude={"script"})
+    return {"workload": workload | {"name": step.workload}}
+
+
+def script_document(script: ScriptSpec, endpoints: Sequence[Endpoint]) -> dict[str, Any]:
+    """What the engine tells a script, which may also ask for the first server's password."""
+    document = script.model_dump(mode="json")
+    if endpoints:
+        document["general"]["mysql_password"] = endpoints[0].credentials.reveal()
+    return document
 
 
 def _stop(plan: Plan) -> dict[str, Any]:

@@ -25,6 +25,9 @@ _KIB = 1024
 _GIB = 1024**3
 
 HostCommand = Literal["prepare", "run", "cleanup"]
+MemoryScope = Literal["global", "local"]
+MemoryOperation = Literal["read", "write", "none"]
+MemoryAccess = Literal["seq", "rnd"]
 FileTestMode = Literal["seqwr", "seqrewr", "seqrd", "rndrd", "rndwr", "rndrw"]
 IoMode = Literal["sync", "async", "mmap"]
 OpenFlag = Literal["sync", "dsync", "direct"]
@@ -44,10 +47,10 @@ class MemoryTest(Frozen):
     kind: Literal["memory"] = "memory"
     block_size: PositiveInt = _KIB
     total_size: PositiveInt = 100 * _GIB
-    scope: Literal["global", "local"] = "global"
+    scope: MemoryScope = "global"
     hugetlb: bool = False
-    operation: Literal["read", "write", "none"] = "write"
-    access: Literal["seq", "rnd"] = "seq"
+    operation: MemoryOperation = "write"
+    access: MemoryAccess = "seq"
 
 
 class ThreadsTest(Frozen):

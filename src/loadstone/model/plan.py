@@ -54,6 +54,29 @@ Distribution = Annotated[
 ]
 
 
+class ScriptSpec(Frozen):
+    """A script written for sysbench, and what it is told."""
+
+    path: str
+    command: str | None = "run"
+    """`run` drives events, any other is carried out as the script says; `None`: none was given."""
+
+    options: dict[str, str] = {}
+    """The script's own, as they were given."""
+
+    general: dict[str, bool | float | str | tuple[str, ...]] = {}
+    """What else stands in `sysbench.opt`; the password is not among it."""
+
+    arguments: tuple[str, ...] = ()
+    """The command line, the program first, with passwords blanked."""
+
+    ignore_errors: tuple[Annotated[int, Field(ge=0, le=65535)], ...] | None = (1213, 1205, 1020)
+    """Errors that begin an event anew; `None`: all."""
+
+    distribution: Distribution = Special()
+    version: str = "1.0.20"
+
+
 class WorkloadSpec(Frozen):
     """What a virtual user does, and the tables it does it to."""
 
@@ -62,6 +85,8 @@ class WorkloadSpec(Frozen):
     table_size: PositiveInt
     options: dict[str, OptionValue] = {}
     distribution: Distribution = Special()
+    script: ScriptSpec | None = None
+    """What drives the users in place of a workload of ours; it knows its own tables."""
 
 
 class Closed(Frozen):

@@ -165,6 +165,21 @@ class Printed(Frozen):
     text: str
 
 
+class Milestone(Frozen):
+    """A script has come to a part that runs once for all users."""
+
+    kind: Literal["script"] = "script"
+    stage: Literal["initialised", "done"]
+
+
+class Stuck(Frozen):
+    """A script runs on and on without a statement; file and line where it was met."""
+
+    kind: Literal["stuck"] = "stuck"
+    seconds: float
+    place: str
+
+
 class FirstError(Frozen):
     """The first error of a number, with the server's words."""
 
@@ -220,12 +235,9 @@ class LoadEnd(Frozen):
     cpu_us: int = 0
 
 
-StepRecord = Annotated[
-    Connected | Sample | FirstError | Outage | Printed | End, Field(discriminator="kind")
-]
+AnyStepRecord = Connected | Sample | FirstError | Outage | Printed | Milestone | Stuck | End
+StepRecord = Annotated[AnyStepRecord, Field(discriminator="kind")]
 LoadRecord = Annotated[LoadProgress | LoadEnd, Field(discriminator="kind")]
 
-STEP_RECORD: TypeAdapter[Connected | Sample | FirstError | Outage | Printed | End] = TypeAdapter(
-    StepRecord
-)
+STEP_RECORD: TypeAdapter[AnyStepRecord] = TypeAdapter(StepRecord)
 LOAD_RECORD: TypeAdapter[LoadProgress | LoadEnd] = TypeAdapter(LoadRecord)

@@ -59,6 +59,8 @@ class Tls(Frozen):
     ca: Path | None = None
     cert: Path | None = None
     key: Path | None = None
+    ciphers: tuple[str, ...] = ()
+    """Those that may be used, by OpenSSL's names; none: whichever the two like best."""
 
     @property
     def must(self) -> bool:
@@ -155,6 +157,7 @@ class Endpoint(Frozen):
                 "ca": _text(target.tls.ca),
                 "cert": _text(target.tls.cert),
                 "key": _text(target.tls.key),
+                "ciphers": list(target.tls.ciphers),
             },
             "compression": list(target.compression),
             "server_public_key": _text(target.server_public_key),

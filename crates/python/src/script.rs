@@ -1,0 +1,139 @@
+//! A script, as Python looks at it.
+
+use crate::errors;
+use crate::to_json;
+use loadstone_drive::ScriptSpec;
+use loadstone_script::{Coming, Command, Contents, Declared, Desk, Kind, Report, Wish};
+use pyo3::prelude::*;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
+
+/// How long one wait may last before Python may look at its signals.
+const BREATH: Duration = Duration::from_millis(100);
+
+/// A script that is open to questions. Each answers when the script has come back, or was given up
+/// because of a signal.
+#[pyclass(frozen, module = "loadstone._engine")]
+pub(crate) struct Script {
+    desk: Desk,
+}
+
+impl Script {
+    pub(crate) fn open(spec: &str) -> PyResult<Self> {
+        let spec = ScriptSpec::from_json(spec).map_err(errors::plan)?;
+        let desk = Desk::open(spec.script_plan(0, 1)).map_err(errors::os)?;
+        Ok(Self { desk })
+    }
+
+    fn wait<T: Send>(&self, py: Python<'_>, coming: Coming<T>) -> PyResult<T> {
+        // Python hands its values from thread to thread, and this one has no other reader.
+        let coming = std::sync::Mutex::new(coming);
+        let wait = || match coming.lock() {
+            Ok(coming) => coming.recv_timeout(BREATH),
+            Err(_) => Err(RecvTimeoutError::Disconnected),
+        };
+        loop {
+            match py.detach(wait) {
+                Ok(told) => return told.map_err(errors::script),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err(errors::lost_script()),
+            }
+            py.check_signals().inspect_err(|_| self.desk.give_up())?;
+        }
+    }
+}
+
+#[pymethods]
+impl Script {
+    /// What the script says of itself, as JSON.
+    fn contents(&self, py: Python<'_>) -> PyResult<String> {
+        to_json(&ContentsDocument::of(self.wait(py, self.desk.contents())?))
+    }
+
+    /// Raises where the options are not the script's, or there is nothing to run.
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
+        self.wait(py, self.desk.check())
+    }
+
+    /// What its command `help` prints.
+    fn help(&self, py: Python<'_>) -> PyResult<String> {
+        self.wait(py, self.desk.help())
+    }
+
+    /// What its hook for reports prints of these figures: the one at the end, or the one for intervals.
+    fn report(&self, py: Python<'_>, figures: Report, is_last: bool) -> PyResult<String> {
+        let wish = if is_last {
+            Wish::ReportCumulative(figures)
+        } else {
+            Wish::ReportIntermediate(figures)
+        };
+        self.wait(py, self.desk.report(wish))
+    }
+
+    /// What it prints behind the last report of an interval.
+    fn end_reports(&self, py: Python<'_>) -> PyResult<String> {
+        self.wait(py, self.desk.end_reports())
+    }
+}
+
+#[derive(Serialize)]
+struct ContentsDocument {
+    options: Option<Vec<OptionDocument>>,
+    commands: BTreeMap<String, &'static str>,
+    functions: Vec<&'static str>,
+    hooks: Vec<String>,
+    has_init: bool,
+    printed: String,
+}
+
+#[derive(Serialize)]
+struct OptionDocument {
+    name: String,
+    help: String,
+    kind: &'static str,
+    default: Option<String>,
+}
+
+impl ContentsDocument {
+    fn of(contents: Contents) -> Self {
+        let options = contents.options;
+        let commands = contents.commands.into_iter();
+        Self {
+            options: options.map(|each| each.into_iter().map(OptionDocument::of).collect()),
+            commands: commands.map(|(name, command)| (name, name_of(command))).collect(),
+            functions: contents.functions,
+            hooks: contents.hooks,
+            has_init: contents.has_init,
+            printed: contents.printed,
+        }
+    }
+}
+
+impl OptionDocument {
+    fn of(declared: Declared) -> Self {
+        let Declared { name, help, kind, default } = declared;
+        Self { name, help, kind: name_of_kind(kind), default }
+    }
+}
+
+fn name_of(command: Command) -> &'static str {
+    match command {
+        Command::Single => "single",
+        Command::Parallel => "parallel",
+    }
+}
+
+fn name_of_kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Null => "null",
+        Kind::Bool => "bool",
+        Kind::Int => "int",
+        Kind::Size => "size",
+        Kind::Double => "double",
+        Kind::String => "string",
+        Kind::List => "list",
+        Kind::File => "file",
+    }
+}
