@@ -60,6 +60,7 @@ impl Codec {
     }
 
     fn zstd_compress(&mut self, plain: &[u8], room: &mut [u8]) -> Option<usize> {
+        // Without memory for one, packets go as they are: the protocol allows that of each.
         if self.zstd_compress.is_none() {
             self.zstd_compress = zstd::bulk::Compressor::new(i32::from(ZSTD_LEVEL)).ok();
         }
