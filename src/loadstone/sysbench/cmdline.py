@@ -22,6 +22,7 @@ class Given:
     word: str
     key: str
     text: str | None
+    from_file: bool = False
 
 
 @dataclass
@@ -121,7 +122,8 @@ def _take_file(line: CommandLine, path: Path, known: dict[str, Option]) -> None:
         name, equals, value = each.strip().partition("=")
         if name.startswith(("#", "[")) or not equals:
             continue
-        given = Given(f"--{name.strip()}={value.strip()}", key_of(name.strip()), value.strip())
+        name, value = name.strip(), value.strip()
+        given = Given(f"--{name}={value}", key_of(name), value, from_file=True)
         if given.key in known:
             _take(line, given, known)
         else:

@@ -48,21 +48,44 @@ class Spread:
 
 
 @dataclass
-class Figures:
+class Stretch:
     """A stretch of a run, from one report to the next. Times count from the window's begin."""
 
     from_s: float = 0.0
     to_s: float = 0.0
     events: int = 0
+    latency: ExactLatency = field(default_factory=ExactLatency)
+    values_ns: Counter[int] = field(default_factory=Counter)
+    """How often each latency came, to three digits."""
+
+    @property
+    def seconds(self) -> float:
+        """How long it was."""
+        return self.to_s - self.from_s
+
+    def rate(self, count: float) -> float:
+        """So many, a second."""
+        return count / self.seconds if self.seconds > 0 else 0.0
+
+    def percentile_ms(self, percentile: int) -> float:
+        """The latency that so many per cent do not exceed; 0 without events."""
+        rank = max(math.ceil(percentile / 100 * self.values_ns.total()), 1)
+        for value_ns, count in sorted(self.values_ns.items()):
+            rank -= count
+            if rank <= 0:
+                return value_ns / 1e6
+        return 0.0
+
+
+@dataclass
+class Figures(Stretch):
+    """A stretch of a test of a server."""
+
     reads: int = 0
     writes: int = 0
     other: int = 0
     errors: int = 0
     reconnects: int = 0
-    latency: ExactLatency = field(default_factory=ExactLatency)
-    values_ns: Counter[int] = field(default_factory=Counter)
-    """How often each latency came, to three digits."""
-
     users: dict[int, OfUser] = field(default_factory=dict)
 
     def add(self, sample: Sample, values_ns: Mapping[int, int]) -> None:
@@ -80,27 +103,9 @@ class Figures:
             self.users.setdefault(of_user.user, OfUser()).add(of_user)
 
     @property
-    def seconds(self) -> float:
-        """How long it was."""
-        return self.to_s - self.from_s
-
-    @property
     def queries(self) -> int:
         """All statements."""
         return self.reads + self.writes + self.other
-
-    def rate(self, count: int) -> float:
-        """So many, a second."""
-        return count / self.seconds if self.seconds > 0 else 0.0
-
-    def percentile_ms(self, percentile: int) -> float:
-        """The latency that so many per cent do not exceed; 0 without events."""
-        rank = max(math.ceil(percentile / 100 * self.values_ns.total()), 1)
-        for value_ns, count in sorted(self.values_ns.items()):
-            rank -= count
-            if rank <= 0:
-                return value_ns / 1e6
-        return 0.0
 
     def all_as_other(self) -> None:
         """Nobody saw an answer: what was sent is neither a read nor a write."""

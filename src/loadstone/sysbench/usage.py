@@ -43,16 +43,16 @@ def general_help(compat: str) -> str:
     """`sysbench --help`."""
     blocks = [
         _HEAD,
-        "General options:\n" + _block(options.GENERAL),
-        "Pseudo-Random Numbers Generator options:\n" + _block(_random(compat)),
-        "Log options:\n" + _block(options.LOG[:1]),
-        _block(options.LOG[1:]),
+        "General options:\n" + block(options.GENERAL),
+        "Pseudo-Random Numbers Generator options:\n" + block(_random(compat)),
+        "Log options:\n" + block(options.LOG[:1]),
+        block(options.LOG[1:]),
         "General database options:\n",
-        _block(options.DATABASE),
+        block(options.DATABASE),
         "",
         _DRIVERS,
-        "mysql options:\n" + _block(options.MYSQL),
-        "pgsql options:\n" + _block(options.PGSQL),
+        "mysql options:\n" + block(options.MYSQL),
+        "pgsql options:\n" + block(options.PGSQL),
         _TESTS,
     ]
     return "\n".join(blocks) + "\n"
@@ -60,13 +60,13 @@ def general_help(compat: str) -> str:
 
 def test_help(test: Bundled, called: str) -> str:
     """`sysbench oltp_read_write help`."""
-    return f"{called} options:\n{_block(list(test.known_options().values()))}\n"
+    return f"{called} options:\n{block(list(test.known_options().values()))}\n"
 
 
 def own_help() -> str:
     """`sysbench --help-loadstone`."""
     return _OURS.format(
-        options=_block(options.OURS).rstrip(), newer=_block(options.ONLY_IN_1_1).rstrip()
+        options=block(options.OURS).rstrip(), newer=block(options.ONLY_IN_1_1).rstrip()
     )
 
 
@@ -79,7 +79,7 @@ def _random(compat: str) -> Sequence[Option]:
     ]
 
 
-def _block(listed: Sequence[Option]) -> str:
+def block(listed: Sequence[Option]) -> str:
     """A line an option, the texts below each other."""
     width = max((len(option.usage) for option in listed), default=0)
     return "".join(f"  {option.usage:{width}} {_about(option)}\n" for option in listed)

@@ -35,8 +35,8 @@ def lenient_float(text: str) -> float:
 
 
 def size(text: str) -> int:
-    """`64K` in bytes; 0 where the text is no size."""
-    found = re.fullmatch(r"\s*([0-9]+)([KMGT]?)", text, re.IGNORECASE)
+    """`64K` in bytes; 0 where the text is no size. What follows the unit is passed over: `64KB`."""
+    found = re.match(r"\s*([0-9]+)([KMGT]|$)", text, re.IGNORECASE)
     return int(found[1]) * _UNITS[found[2].upper()] if found else 0
 
 

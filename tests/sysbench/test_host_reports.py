@@ -1,0 +1,229 @@
+"""The text of the tests of the host, letter by letter, from figures that are known."""
+
+from __future__ import annotations
+
+import pytest
+
+from loadstone.model.host_test import (
+    CpuTest,
+    FileioTest,
+    HostTest,
+    MemoryTest,
+    MutexTest,
+    ThreadsTest,
+    ThreadTotals,
+)
+from loadstone.sysbench import hostreport
+from loadstone.sysbench.hostfigures import OfThreads
+from loadstone.sysbench.hostplan import ANY_SIZE
+from sysbench.made import MS, settings
+from sysbench.made_host import figures
+
+LATENCIES_MS = [10, 20, 30, 40]
+THREADS = [ThreadTotals(events=3, latency_ns=60 * MS), ThreadTotals(events=1, latency_ns=40 * MS)]
+
+OF_ALL = """
+General statistics:
+    total time:                          2.0000s
+    total number of events:              4
+
+Latency (ms):
+         min:                                   10.00
+         avg:                                   25.00
+         max:                                   40.00
+         95th percentile:                       40.00
+         sum:                                  100.00
+
+Threads fairness:
+    events (avg/stddev):           2.0000/1.00
+    execution time (avg/stddev):   0.0500/0.01
+"""
+OF_CPU = """\
+CPU speed:
+    events per second:     2.00
+"""
+OF_MEMORY = """\
+Total operations: 4 (    2.00 per second)
+
+4.00 MiB transferred (2.00 MiB/sec)
+
+"""
+OF_MEMORY_NONE = """\
+Total operations: 4 (    2.00 per second)
+
+"""
+OF_FILES = """
+File operations:
+    reads/s:                      1.00
+    writes/s:                     1.00
+    fsyncs/s:                     0.50
+
+Throughput:
+    read, MiB/s:                  1.00
+    written, MiB/s:               1.00
+"""
+MIB_BLOCKS = MemoryTest(block_size=2**20)
+
+
+@pytest.mark.parametrize(
+    ("test", "own"),
+    [
+        (CpuTest(), OF_CPU),
+        (MIB_BLOCKS, OF_MEMORY),
+        (MIB_BLOCKS.model_copy(update={"operation": "none"}), OF_MEMORY_NONE),
+        (FileioTest(), OF_FILES),
+        (ThreadsTest(), ""),
+        (MutexTest(), ""),
+    ],
+    ids=lambda value: getattr(value, "kind", None),
+)
+def test_reports(test: HostTest, own: str) -> None:
+    made = figures(LATENCIES_MS, 2.0)
+    text = hostreport.report(made, test, settings(threads="2"), OfThreads.of(THREADS, 2))
+    assert text == own + OF_ALL
+
+
+def test_a_forced_shutdown_says_how_many_events_it_cut_off() -> None:
+    made, asked = figures(LATENCIES_MS, 2.0), settings(threads="2")
+    text = hostreport.report(made, CpuTest(), asked, OfThreads.unknown(made, 2), unfinished=2)
+    assert text.startswith(
+        f"{OF_CPU}\nNumber of unfinished transactions on forced shutdown: 2\n\nGeneral"
+    )
+
+
+def test_how_a_stretch_is_spread_over_several_threads_is_not_known() -> None:
+    made = figures(LATENCIES_MS, 2.0)
+    text = hostreport.report(made, CpuTest(), settings(threads="2"), OfThreads.unknown(made, 2))
+    assert "events (avg/stddev):           2.0000/nan\n" in text
+    assert "execution time (avg/stddev):   0.0500/nan\n" in text
+    text = hostreport.report(made, CpuTest(), settings(), OfThreads.unknown(made, 1))
+    assert "events (avg/stddev):           4.0000/0.00\n" in text
+
+
+@pytest.mark.parametrize(
+    ("test", "lines"),
+    [
+        (
+            CpuTest(),
+            [
+                "[ 2s ] thds: 2 eps: 2.00 lat (ms,95%): 40.00",
+                "[ 2s ] queue length: 3 concurrency: 2",
+            ],
+        ),
+        (MIB_BLOCKS, ["[ 2s ] 2.00 MiB/sec"]),
+        (
+            FileioTest(),
+            ["[ 2s ] reads: 1.00 MiB/s writes: 1.00 MiB/s fsyncs: 0.50/s latency (ms,95%): 40.000"],
+        ),
+    ],
+    ids=lambda value: getattr(value, "kind", None),
+)
+def test_interval_lines(test: HostTest, lines: list[str]) -> None:
+    made = figures(LATENCIES_MS, 2.0, waiting=3)
+    assert list(hostreport.interval_lines(made, test, settings(threads="2", rate="5"))) == lines
+
+
+def test_without_a_rate_or_a_percentile_a_line_says_less() -> None:
+    made = figures(LATENCIES_MS, 2.0)
+    assert list(hostreport.interval_lines(made, MutexTest(), settings(percentile="0"))) == [
+        "[ 2s ] thds: 2 eps: 2.00 lat (ms,0%): 0.00"
+    ]
+
+
+def test_a_line_that_comes_late_is_of_the_second_that_is_over() -> None:
+    for to_s, second in ((1.9995, 2), (2.7, 2), (1.98, 1)):
+        assert figures(LATENCIES_MS, to_s).second == second
+
+
+def test_concurrency_is_the_mean_where_nothing_waits() -> None:
+    # Six events of half a second within two seconds.
+    assert figures([500] * 6, 2.0).concurrency == 2
+    assert figures([500] * 2, 2.0).concurrency == 0
+    assert figures([500] * 40, 2.0).concurrency == 2
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0B"),
+        (1000, "1000B"),
+        (1024, "1KiB"),
+        (34133, "33.333KiB"),
+        (3495253, "3.3333MiB"),
+        (10485759, "10MiB"),
+        (1111111111, "1.0348GiB"),
+        (2 * 2**40, "2TiB"),
+    ],
+)
+def test_sizes_have_five_digits(count: int, text: str) -> None:
+    assert hostreport.size(count) == text
+
+
+HEADER_OF_FILES = """\
+Extra file open flags: sync directio
+3 files, 33.333KiB each
+99.999KiB total file size
+Block size 16KiB
+Merging requests up to 64KiB for sequential IO.
+Number of IO requests: 7
+Read/Write ratio for combined random IO test: 1.50
+Calling fsync() after each write operation.
+Using asynchronous I/O mode
+Doing random r/w test"""
+
+
+def test_the_header_of_files() -> None:
+    test = FileioTest(
+        num=3,
+        total_size=100 * 1024,
+        mode="rndrw",
+        io_mode="async",
+        extra_flags=("sync", "direct"),
+        merged_requests=4,
+        fsync_all=True,
+    )
+    assert hostreport.header(test, settings(events="7")) == HEADER_OF_FILES
+
+
+@pytest.mark.parametrize(
+    ("options", "line", "is_said"),
+    [
+        ({"mode": "seqrd"}, "Number of IO requests", False),
+        ({"mode": "rndrd"}, "fsync() each 100 requests", True),
+        ({"mode": "rndrd", "fsync_freq": 0}, "Periodic FSYNC", False),
+        ({"mode": "rndrd"}, "Calling fsync() at the end of test, Enabled.", True),
+        ({"mode": "rndrd", "fsync_end": False}, "at the end of test", False),
+        ({"mode": "seqwr"}, "Doing sequential write (creation) test", True),
+        ({"mode": "rndrd", "io_mode": "mmap"}, "Using fast mmaped I/O mode", True),
+    ],
+)
+def test_the_header_says_what_applies(options: dict[str, object], line: str, is_said: bool) -> None:
+    header = hostreport.header(FileioTest.model_validate(options), settings()) or ""
+    assert (line in header) is is_said
+
+
+def test_memory_without_a_total_size_says_nought() -> None:
+    header = hostreport.header(MemoryTest(total_size=ANY_SIZE), settings()) or ""
+    assert "  total size: 0MiB\n" in header
+
+
+def test_what_prepare_says() -> None:
+    test = FileioTest(num=3, total_size=10 * 2**20)
+    assert hostreport.making(test) == (
+        "3 files, 3413Kb each, 9Mb total\n"
+        "Creating files for the test...\n"
+        "Extra file open flags: (none)"
+    )
+    assert hostreport.making_file("f", 0, 9) == "Creating file f"
+    assert hostreport.making_file("f", 8, 9) == "Extending existing file f"
+    assert hostreport.making_file("f", 9, 9) == "Reusing existing file f"
+    assert hostreport.made(0, 1.0) == "No bytes written."
+    assert hostreport.made(2**22, 2.0) == "4194304 bytes written in 2.00 seconds (2.00 MiB/sec)."
+
+
+def test_the_debug_lines_of_threads() -> None:
+    alone = list(hostreport.per_thread(figures([10, 30], 2.0), THREADS[:1], settings()))
+    assert alone[2] == "    thread #  0: min: 0.0100s  avg: 0.0200s  max: 0.0300s  events: 3"
+    assert alone[3] == "                 total time taken by event execution: 0.0600s"
+    two = list(hostreport.per_thread(figures([10], 2.0), THREADS, settings(threads="2")))
+    assert two[4] == "    thread #  1: min: unknown  avg: 0.0400s  max: unknown  events: 1"
