@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import mmap
+import os
 from pathlib import Path
 
 import pytest
@@ -104,7 +107,8 @@ def test_numbers_of_a_test_are_what_they_begin_with(text: str, number: int) -> N
 
 
 @pytest.mark.parametrize(
-    ("text", "number"), [("64K", 65536), ("1M", 2**20), ("2G", 2**31), ("7", 7), ("64X", 0)]
+    ("text", "number"),
+    [("64K", 65536), ("1M", 2**20), ("2G", 2**31), ("7", 7), ("64X", 0), ("1kB", 1024)],
 )
 def test_sizes_have_units(text: str, number: int) -> None:
     assert values.size(text) == number
@@ -272,8 +276,9 @@ def test_options_of_0_5_become_those_of_1_0() -> None:
         (["bulk_insert", "help"], "err", "'bulk_insert' test does not implement the 'help'"),
         (["--verbosity=6", "oltp_read_write", "run"], "out", "Invalid value for verbosity: 6"),
         (["--compat=2", "oltp_read_write", "run"], "err", "Invalid value for --compat"),
-        (["cpu", "run"], "out", "FATAL: the 'cpu' test is not built into Loadstone yet"),
-        ([], "out", "FATAL: scripts in Lua"),
+        (["threads", "--thread-locks=0", "run"], "out", "FATAL: Invalid value for thread-locks: 0"),
+        (["mutex", "--mutex-num=0", "run"], "out", "FATAL: Invalid value for mutex-num: 0"),
+        ([], "out", "FATAL: a script from the standard input is not built into Loadstone"),
     ],
 )
 def test_what_is_refused_is_one_line_and_exit_code_1(
@@ -283,13 +288,42 @@ def test_what_is_refused_is_one_line_and_exit_code_1(
     assert text in getattr(capsys.readouterr(), stream)
 
 
-def test_a_script_that_is_there_is_named(
+def test_what_is_not_done_for_a_test_of_the_host_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["fileio", "--file-num=1", "--file-total-size=1K", "--validate"]
+    assert program.main([*words, "--loadstone-out=runs", "prepare"]) == 0
+    said = capsys.readouterr().err
+    assert "loadstone: --validate: blocks of files have no checksums here" in said
+    assert "loadstone: --loadstone-out keeps nothing of a test of the host" in said
+    assert [path.name for path in tmp_path.iterdir()] == ["test_file.0"]
+
+
+@pytest.mark.parametrize(("scope", "whose"), [("global", "!"), ("local", " for thread #0!")])
+def test_huge_pages_that_are_not_there_are_missed_before_anything_begins(
+    scope: str, whose: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+
+    monkeypatch.setattr(mmap, "mmap", refuse)
+    assert program.main(["memory", "--memory-hugetlb", f"--memory-scope={scope}", "run"]) == 1
+    said = capsys.readouterr().out
+    assert "FATAL: Failed to allocate 2097152 bytes from HugeTLB memory. errno = 12 (" in said
+    assert f"FATAL: Failed to allocate buffer{whose}\n" in said
+    assert "Running" not in said
+
+
+def test_a_script_that_is_there_runs_whatever_its_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script = tmp_path / "oltp.lua"
-    script.write_text("")
-    assert program.main([str(script), "run"]) == 1
-    assert f"not built into Loadstone yet: {script}" in capsys.readouterr().out
+    script.write_text('print("mine")')
+    assert program.main([str(script)]) == 0
+    said = capsys.readouterr()
+    assert said.out.endswith("\nmine\n")
+    assert not said.err
 
 
 def test_a_path_that_is_not_there_is_served_and_said_once(

@@ -97,7 +97,8 @@ def test_an_interval_line() -> None:
         "err/s: 0.50 reconn/s: 0.00"
     )
     tally = sample(LATENCIES_MS).tally
-    assert reporting.queue_line(made, tally) == "[ 2s ] queue length: 3, concurrency: 1"
+    lines = list(reporting.interval_lines(made, tally, replace(asked, rate=9), uses_driver=True))
+    assert lines[1] == "[ 2s ] queue length: 3, concurrency: 1"
 
 
 def test_a_histogram_has_a_bar_for_each_step_and_the_longest_is_forty() -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import shutil
-from collections.abc import Iterable
-from itertools import groupby
 
 import pytest
 
-from sysbench.conftest import Done, Program
+from sysbench.comparing import compare, masked
+from sysbench.conftest import Program
 
 pytestmark = [pytest.mark.server, pytest.mark.sysbench]
 
@@ -17,7 +15,6 @@ if not shutil.which("sysbench"):
     pytest.skip("Debian's sysbench is not installed", allow_module_level=True)
 
 ROWS = ("--tables=2", "--table-size=200")
-BY_THREAD = ("Creating", "Inserting", "DEBUG: Worker")
 NOWHERE = "--mysql-socket=/nonexistent.sock"
 
 WITHOUT_SERVER = [
@@ -138,56 +135,3 @@ def test_each_cleans_up_and_prepares_what_the_other_made(
 
 def test_the_program_is_the_same_as_a_process(ours: Program, theirs: Program) -> None:
     compare(ours, theirs, ("--mysql-dry-run", "--events=5", "oltp_read_write", "run"))
-
-
-def compare(ours: Program, theirs: Program, words: tuple[str, ...], tries: int = 3) -> None:
-    """Ours must be something that theirs prints, which differs from itself at times."""
-    wanted, got = theirs(*words), ours(*words)
-    if tries > 1 and _shown(got) != _shown(wanted):
-        return compare(ours, theirs, words, tries - 1)
-    assert masked(got.stdout) == masked(wanted.stdout)
-    assert masked(got.stderr) == masked(wanted.stderr)
-    assert got.returncode == wanted.returncode
-
-
-def _shown(done: Done) -> tuple[list[str], list[str], int]:
-    return masked(done.stdout), masked(done.stderr), done.returncode
-
-
-def masked(text: str) -> list[str]:
-    """The text without what differs from run to run, and without the places in Lua's files."""
-    # Theirs are the statement as it was sent; ours have question marks for what was drawn.
-    text = re.sub(r" for query '.*?'(?=\n|$)", " for query", text, flags=re.DOTALL)
-    # Lua's print writes a line and its end apart, so lines of two threads can run together.
-    text = re.sub(rf"(?<=[^\n])(?={'|'.join(BY_THREAD)})", "\n", text)
-    lines = [_masked(line) for line in text.splitlines()]
-    # A histogram has a line for each latency; threads end in any order.
-    return [line for line, _ in groupby(_intervals_once(_sorted_threads(lines)))]
-
-
-def _masked(line: str) -> str:
-    line = re.sub(r"\((using|served by) .*\)", "(...)", line)
-    line = re.sub(r"(/[\w.-]+)+\.lua:\d+: ", "", line)
-    line = re.sub(r"\|\** +\d+$", "| #", line)
-    line = re.sub(r"\d+(\.\d+)?", "#", line)
-    return re.sub(r" +", " ", line)
-
-
-def _intervals_once(lines: list[str]) -> list[str]:
-    """Whether the last second still gets its line is a matter of chance with theirs."""
-    kept: list[str] = []
-    for line in lines:
-        if not line.startswith(("[ #s ] thds", "[ #s ] queue")) or line not in kept:
-            kept.append(line)
-    return kept
-
-
-def _sorted_threads(lines: list[str]) -> list[str]:
-    """Lines that several threads write side by side, in an order that is always the same."""
-    pieces = groupby(lines, key=lambda line: not line or line.startswith(BY_THREAD))
-    return [line for mixed, piece in pieces for line in (_one_order(piece) if mixed else piece)]
-
-
-def _one_order(piece: Iterable[str]) -> list[str]:
-    lines = list(piece)
-    return sorted(filter(None, lines)) or lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -9,8 +10,6 @@ from typing import Literal
 from loadstone.sysbench.options import LEGACY, OLTP, RANDOM_POINTS, RANDOM_RANGES, Option
 
 Layout = Literal["sbtest", "bulk"]
-
-HOST_TESTS = ("fileio", "cpu", "memory", "threads", "mutex")
 
 _OLTP_COMMANDS = ("prepare", "prewarm", "run", "cleanup", "help")
 _SAME_COMMAND = {"warmup": "prewarm"}
@@ -80,6 +79,23 @@ def find_bundled(word: str) -> Bundled | None:
     if stem in _OF_0_5:
         return Bundled(stem, _OF_0_5[stem], OLTP + LEGACY, legacy=True)
     return None
+
+
+def find_script(word: str) -> str | None:
+    """The script that a word means: a path, a name without its ending, or a module of Lua's."""
+    places = [word, f"{word}.lua"]
+    if not is_own_name(word) and "/" not in word:
+        places += [each.replace("?", word.replace(".", "/")) for each in _module_path()]
+    return next((path for path in places if Path(path).is_file()), None)
+
+
+def _module_path() -> list[str]:
+    """Where LuaRocks and LUA_PATH have modules, as templates with a question mark."""
+    given = os.environ.get("LUA_PATH_5_1") or os.environ.get("LUA_PATH") or ""
+    rocks = Path.home() / ".luarocks/share/lua/5.1"
+    folders = (str(rocks), "/usr/local/share/lua/5.1", "/usr/share/lua/5.1")
+    own = [f"{folder}/{name}" for folder in folders for name in ("?.lua", "?/init.lua")]
+    return [each for each in given.split(";") if "?" in each] + own
 
 
 def is_own_name(word: str) -> bool:

@@ -52,6 +52,11 @@ def lines_of_run(failure: EngineFailure, plan: Plan, places: Sequence[Place]) ->
     )
 
 
+def connection_lines(failure: EngineFailure, place: Place) -> tuple[str, str]:
+    """Why a connection could not be made, as the driver tells it."""
+    return _connection_lines(place, *_number_and_text(failure, place))
+
+
 def check_loss(error: FirstError, plan: Plan) -> None:
     """A connection that is lost ends the run, unless its number is to be ignored.
 

@@ -338,6 +338,12 @@ LEGACY = (
 OURS = (
     Option("compat", STRING, "which sysbench to be: 1.0, or 1.1 (its defaults and report)", "1.0"),
     Option("loadstone-out", STRING, "keep the run's folder below this one"),
+    Option(
+        "lua-threads",
+        BOOL,
+        "a thread for each user of a script, for scripts that wait in C functions",
+        "off",
+    ),
     Option("help-loadstone", BOOL, "print this and exit", "off"),
 )
 

@@ -37,31 +37,39 @@ _MOST_WAITING = 10_000_000
 _USERS_A_SHARD = 16
 _RETRIES = 3
 _MOST_LOADING = 64
+_MOST_SHARDS = 1024
 
 
-def plan_of(test: Bundled, settings: Settings, given: Values, targets: Sequence[Target]) -> Plan:
+def plan_of(
+    name: str,
+    workload: WorkloadSpec,
+    settings: Settings,
+    given: Values,
+    targets: Sequence[Target],
+) -> Plan:
     """The run.
 
     Raises:
         Fatal: a value is one that nothing can be done with.
     """
-    cores = len(os.sched_getaffinity(0))
+    shards, users_a_shard = _threads(settings, given)
     try:
         drive = Drive(
-            protocol="text" if given.text("db_ps_mode") == "disable" else "prepared",
+            protocol=_protocol(given),
             arrival=_arrival(settings),
             connect=ConnectPolicy(retries=_RETRIES),
             restart_on=restart_on(given),
             drain_s=_drain_s(settings),
             per_user=True,
             seed=seed_of(settings),
-            shards=cores,
-            users_a_shard=_USERS_A_SHARD,
+            shards=shards,
+            users_a_shard=users_a_shard,
+            shards_asked=given.switch("lua_threads"),
         )
         return Plan(
-            name=test.name,
+            name=name,
             targets=tuple(targets),
-            workload=workload_of(test, settings, given),
+            workload=workload,
             ladder=(settings.threads,),
             rates=(Rate(rate=settings.rate),) if settings.rate else (),
             duration_s=settings.time_s or ENDLESS_S,
@@ -71,6 +79,57 @@ def plan_of(test: Bundled, settings: Settings, given: Values, targets: Sequence[
         )
     except ValidationError as error:
         raise Fatal(_told(error)) from error
+
+
+def command_of(
+    workload: WorkloadSpec,
+    settings: Settings,
+    given: Values,
+    targets: Sequence[Target],
+    users: int,
+) -> Plan:
+    """A command of a script: so many users carry it out, for as long as it takes.
+
+    Raises:
+        Fatal: a value is one that nothing can be done with.
+    """
+    try:
+        return Plan(
+            name=workload.name,
+            targets=tuple(targets),
+            workload=workload,
+            ladder=(users,),
+            duration_s=ENDLESS_S,
+            warmup=WarmupSeconds(warmup_s=0),
+            drive=Drive(
+                protocol=_protocol(given),
+                connect=ConnectPolicy(retries=_RETRIES),
+                restart_on=restart_on(given),
+                drain_s=0,
+                seed=seed_of(settings),
+                # As many threads as with sysbench: such commands build rows, and sleep.
+                shards=min(users, _MOST_LOADING),
+            ),
+        )
+    except ValidationError as error:
+        raise Fatal(_told(error)) from error
+
+
+def _threads(settings: Settings, given: Values) -> tuple[int, int]:
+    """How many event loops at most, and how many users share one.
+
+    Raises:
+        Fatal: each user is to have a thread of its own, and there are too many of them.
+    """
+    if not given.switch("lua_threads"):
+        return len(os.sched_getaffinity(0)), _USERS_A_SHARD
+    if settings.threads > _MOST_SHARDS:
+        raise Fatal(f"--lua-threads is for at most {_MOST_SHARDS} threads")
+    return settings.threads, 1
+
+
+def _protocol(given: Values) -> Literal["prepared", "text"]:
+    return "text" if given.text("db_ps_mode") == "disable" else "prepared"
 
 
 def workload_of(test: Bundled, settings: Settings, given: Values) -> WorkloadSpec:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from loadstone import __version__
 from loadstone.model.errors import LoadstoneError
-from loadstone.sysbench import usage, values
+from loadstone.sysbench import hostprogram, usage, values
 from loadstone.sysbench.bundled import (
-    HOST_TESTS,
     PARALLEL_PREPARE,
     Bundled,
     command_of,
     find_bundled,
+    find_script,
     is_own_name,
 )
 from loadstone.sysbench.cmdline import CommandLine, parse
 from loadstone.sysbench.dialect import as_asked, in_words_of_1_0
 from loadstone.sysbench.errors import Fatal, Refused
+from loadstone.sysbench.hosttests import HOST_TESTS
 from loadstone.sysbench.log import Log, aside
 from loadstone.sysbench.options import Kind, Option
 from loadstone.sysbench.settings import (
@@ -32,10 +32,10 @@ from loadstone.sysbench.settings import (
     log_of,
     settings_of,
     values_of,
+    version_of,
 )
 
 _FAILED = 1
-_VERSIONS = {"1.0": "1.0.20", "1.1": "1.1.0"}
 
 
 def main(words: Sequence[str]) -> int:
@@ -55,7 +55,7 @@ def main(words: Sequence[str]) -> int:
             print(usage.general_help(compat), end="")
             return 0
         if given.switch("version"):
-            print(f"sysbench {_VERSIONS[compat]}")
+            print(f"sysbench {version_of(compat)}")
             return 0
         log = log_of(given)
         return _carry_out(line, given, compat, log)
@@ -75,7 +75,14 @@ def main(words: Sequence[str]) -> int:
 
 def _carry_out(line: CommandLine, given: Values, compat: Compat, log: Log) -> int:
     settings = settings_of(given, compat, log)
-    log.notice(f"sysbench {_VERSIONS[compat]} (served by Loadstone {__version__})\n")
+    log.notice(f"sysbench {version_of(compat)} (served by Loadstone {__version__})\n")
+    if line.test in HOST_TESTS:
+        return hostprogram.carry_out(line, given, settings, log)
+    if line.test and not is_own_name(line.test) and (path := find_script(line.test)):
+        # The engine and the model take their time to import.
+        from loadstone.sysbench import scripts
+
+        return scripts.carry_out(path, line, settings, given, log)
     test = _test_of(line)
     if test.name == "bulk_insert" and line.command is None:
         return 0
@@ -114,16 +121,12 @@ def _carry_out_command(
 
 
 def _test_of(line: CommandLine) -> Bundled:
-    """The test that was named. Here host tests and scripts in Lua have their turn, once built."""
+    """The built-in test that was named."""
     word = line.test
     if word is None:
-        raise Fatal("scripts in Lua from the standard input are not built into Loadstone yet")
-    if word in HOST_TESTS:
-        raise Fatal(f"the '{word}' test is not built into Loadstone yet")
+        raise Fatal("a script from the standard input is not built into Loadstone: give its path")
     if is_own_name(word):
         return _bundled(word)
-    if os.path.isfile(word):
-        raise Fatal(f"scripts in Lua are not built into Loadstone yet: {word}")
     test = find_bundled(word)
     if test is None:
         raise Fatal(f"Cannot find benchmark '{word}': no such built-in test, file or module")

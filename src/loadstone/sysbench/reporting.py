@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from loadstone.model.records import Tally
-from loadstone.sysbench.figures import Figures, Spread
+from loadstone.sysbench.figures import Figures, Spread, Stretch
 from loadstone.sysbench.settings import Compat, Settings
 
 _STARS = 40
@@ -17,8 +17,24 @@ _LEAST_MS, _GREATEST_MS = 0.001, 100_000.0
 _STEP = math.log(_GREATEST_MS / _LEAST_MS) / (_STEPS - 1)
 
 
+def interval_lines(
+    figures: Figures, tally: Tally, settings: Settings, uses_driver: bool
+) -> Iterator[str]:
+    """What `--report-interval` prints each time; with a `--rate` also what waits."""
+    if uses_driver:
+        yield interval_line(figures, settings)
+    else:
+        yield plain_interval_line(figures, settings)
+    if settings.rate:
+        comma = "," if uses_driver else ""
+        yield (
+            f"[ {figures.to_s:.0f}s ] queue length: {tally.waiting}{comma} "
+            f"concurrency: {tally.in_flight}"
+        )
+
+
 def interval_line(figures: Figures, settings: Settings) -> str:
-    """What `--report-interval` prints each time."""
+    """The line of a test that sends statements."""
     reads, writes, other = (
         f"{figures.rate(count):.2f}" for count in (figures.reads, figures.writes, figures.other)
     )
@@ -32,24 +48,42 @@ def interval_line(figures: Figures, settings: Settings) -> str:
     )
 
 
-def queue_line(figures: Figures, tally: Tally) -> str:
-    """What follows it where there is a `--rate`."""
-    return f"[ {figures.to_s:.0f}s ] queue length: {tally.waiting}, concurrency: {tally.in_flight}"
-
-
-def report(figures: Figures, settings: Settings, unfinished: int = 0) -> str:
-    """The report at the end, or at a checkpoint: of what came since the checkpoint before it."""
-    statements = _statements(figures)
-    if unfinished:
-        statements += f"\n\nNumber of unfinished transactions on forced shutdown: {unfinished}"
-    return "\n\n".join(
-        (
-            statements,
-            _general(figures, settings.compat),
-            _latencies(figures, settings.percentile),
-            _fairness(figures, settings.threads),
-        )
+def plain_interval_line(figures: Figures, settings: Settings) -> str:
+    """The line of one that sends none."""
+    percentile = settings.percentile
+    latency_ms = figures.percentile_ms(percentile) if percentile else 0.0
+    return (
+        f"[ {figures.to_s:.0f}s ] thds: {settings.threads} eps: {figures.rate(figures.events):.2f} "
+        f"lat (ms,{percentile}%): {latency_ms:.2f}"
     )
+
+
+def report(
+    figures: Figures, settings: Settings, unfinished: int = 0, uses_driver: bool = True
+) -> str:
+    """The report at the end, or at a checkpoint: of what came since the checkpoint before it."""
+    users = figures.users.values()
+    events = Spread.of((user.events for user in users), settings.threads)
+    busy_s = Spread.of((user.busy_s for user in users), settings.threads)
+    common = report_of_all_tests(figures, settings, (events, busy_s), unfinished)
+    return f"{_statements(figures)}\n{common}" if uses_driver else common
+
+
+def report_of_all_tests(
+    figures: Stretch, settings: Settings, of_threads: tuple[Spread, Spread], unfinished: int
+) -> str:
+    """What follows a test's own figures, from the empty line on.
+
+    Of the threads there are their events, and the seconds that these took.
+    """
+    parts = [
+        _general(figures, settings.compat),
+        _latencies(figures, settings.percentile),
+        _fairness(*of_threads),
+    ]
+    if unfinished:
+        parts.insert(0, f"Number of unfinished transactions on forced shutdown: {unfinished}")
+    return "\n" + "\n\n".join(parts)
 
 
 def _statements(figures: Figures) -> str:
@@ -74,7 +108,7 @@ def _statements(figures: Figures) -> str:
     return "\n".join(lines)
 
 
-def _general(figures: Figures, compat: Compat) -> str:
+def _general(figures: Stretch, compat: Compat) -> str:
     if compat == "1.1":
         head = "Throughput:"
         rows = [
@@ -88,7 +122,7 @@ def _general(figures: Figures, compat: Compat) -> str:
     return "\n".join([head, *(f"    {name + ':':<36} {value}" for name, value in rows)])
 
 
-def _latencies(figures: Figures, percentile: int) -> str:
+def _latencies(figures: Stretch, percentile: int) -> str:
     latency = figures.latency
     milliseconds = {
         "min": (latency.min_ns or 0) / 1e6,
@@ -112,14 +146,11 @@ def _latency_line(label: str, value_ms: float) -> str:
     return f"{label}:" + f"{value_ms:.2f}".rjust(52 - len(label))
 
 
-def _fairness(figures: Figures, threads: int) -> str:
-    users = figures.users.values()
-    events = Spread.of((user.events for user in users), threads)
-    busy = Spread.of((user.busy_s for user in users), threads)
+def _fairness(events: Spread, busy_s: Spread) -> str:
     return (
         "Threads fairness:\n"
         f"    events (avg/stddev):           {events.mean:.4f}/{events.deviation:.2f}\n"
-        f"    execution time (avg/stddev):   {busy.mean:.4f}/{busy.deviation:.2f}\n"
+        f"    execution time (avg/stddev):   {busy_s.mean:.4f}/{busy_s.deviation:.2f}\n"
     )
 
 

@@ -13,18 +13,28 @@ from loadstone.lab.schedule import steps_of
 from loadstone.model.engine_plan import step_document
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.plan import Plan, Step
-from loadstone.model.records import Connected, End, FirstError, Sample, StepRecord
-from loadstone.sysbench import failing, reporting
+from loadstone.model.records import (
+    Connected,
+    End,
+    FirstError,
+    Milestone,
+    Printed,
+    Sample,
+    StepRecord,
+    Stuck,
+)
+from loadstone.sysbench import failing, reporting, scriptfailing
 from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.figures import Figures, values_of
 from loadstone.sysbench.keeping import Keeper
 from loadstone.sysbench.log import Log, aside
 from loadstone.sysbench.settings import Settings
 from loadstone.sysbench.targets import Place
+from loadstone.sysbench.telling import OpenScript, Teller, write
 
 _ON_THE_SECOND_S = 0.001
-# The exit code of sysbench where events were in flight when its patience ended.
-_FORCED = 2
+FORCED = 2
+"""The exit code of sysbench where events were in flight when its patience ended."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +51,9 @@ class Run:
     dry: bool = False
     """Nobody sees an answer, so that no statement is a read or a write."""
 
+    opened: OpenScript | None = None
+    """The script that drives it, where one does."""
+
     @property
     def step(self) -> Step:
         """A run of sysbench has one step."""
@@ -49,6 +62,12 @@ class Run:
 
 def announce(settings: Settings, log: Log) -> None:
     """The lines before the threads begin."""
+    announce_settings(settings, log)
+    announce_threads(log)
+
+
+def announce_settings(settings: Settings, log: Log) -> None:
+    """What all tests are told; those of the host tell more before their threads begin."""
     log.notice("Running the test with following options:")
     log.notice(f"Number of threads: {settings.threads}")
     if settings.warmup_s:
@@ -69,7 +88,14 @@ def announce(settings: Settings, log: Log) -> None:
     if settings.forced_shutdown_s is not None:
         log.notice(f"Forcing shutdown in {settings.forced_shutdown_s} seconds")
     log.notice()
-    announce_threads(log)
+
+
+def stuck(record: Stuck) -> str:
+    """A script that does not come back, in words."""
+    return (
+        f"{record.place} has run for {record.seconds:.0f} s without a statement;"
+        " other threads may have to wait for it"
+    )
 
 
 def announce_threads(log: Log) -> None:
@@ -86,6 +112,8 @@ def carry_out(run: Run) -> int:
     """
     endpoints = [place.endpoint for place in run.places]
     watched = _Watched(run)
+    if run.opened and not run.opened.contents.has_init:
+        watched.announce()
     with Interrupts() as interrupts:
         if run.keeper:
             run.keeper.begin(run.step)
@@ -115,6 +143,16 @@ class _Watched:
     """Events."""
 
     end: End | None = None
+    errors: list[FirstError] = field(default_factory=list)
+    announced: bool = False
+    goodbye: list[str] | None = None
+    """What a script prints when all is over, kept for after the report."""
+
+    teller: Teller = field(init=False)
+
+    def __post_init__(self) -> None:
+        run = self.run
+        self.teller = Teller(run.settings, run.log, run.opened, uses_driver=run.opened is None)
 
     def take(self, record: StepRecord) -> bool:
         """Take in the next record; whether it is the last."""
@@ -122,18 +160,53 @@ class _Watched:
             self.run.keeper.record(self.run.step, record)
         match record:
             case Connected():
+                self.teller.uses_driver |= record.server_version is not None
                 self._begin()
             case Sample():
                 self._add(record)
             case FirstError():
-                failing.check_loss(record, self.run.plan)
+                self.errors.append(record)
+                if not self.run.opened:
+                    failing.check_loss(record, self.run.plan)
+            case Printed():
+                self._print(record.text)
+            case Milestone():
+                self._pass(record)
+            case Stuck():
+                aside(stuck(record))
             case End():
                 self.end = record
-                if record.error:
-                    raise Fatal(*failing.lines_of_run(record.error, self.run.plan, self.run.places))
+                self._check(record)
                 self._tell_started()
                 return True
         return False
+
+    def announce(self) -> None:
+        """The lines before the threads begin, once."""
+        if not self.announced:
+            self.announced = True
+            announce(self.run.settings, self.run.log)
+
+    def _pass(self, milestone: Milestone) -> None:
+        if milestone.stage == "initialised":
+            self.announce()
+        else:
+            self.goodbye = []
+
+    def _print(self, text: str) -> None:
+        if self.goodbye is None:
+            write(text)
+        else:
+            self.goodbye.append(text)
+
+    def _check(self, end: End) -> None:
+        """Raises Fatal where it failed."""
+        if not end.error:
+            return
+        run = self.run
+        if run.opened and end.error.kind == "script":
+            raise Fatal(*scriptfailing.lines(end.error, self.errors, run.places, run.plan, "run"))
+        raise Fatal(*failing.lines_of_run(end.error, run.plan, run.places))
 
     def on_silence(self) -> None:
         """See that the threads are connected in time.
@@ -153,7 +226,7 @@ class _Watched:
         Here they are prepared when they are first wanted, which is a moment later.
         """
         self.connected = True
-        if self.run.plan.drive.protocol == "text":
+        if self.run.plan.drive.protocol == "text" or self.run.opened:
             self._tell_started()
 
     def _tell_started(self) -> None:
@@ -178,6 +251,7 @@ class _Watched:
             figures.to_s = sample.to_s - self.run.plan.warmup_s
             if self.run.dry:
                 figures.all_as_other()
+        self.teller.uses_driver |= sample.counts.queries > 0
         self.since_begin += sample.counts.events
         if sample.phase == "window":
             self._tell(sample)
@@ -189,18 +263,17 @@ class _Watched:
             return
         if second in settings.checkpoints_s:
             log.notice(f"[ {second}s ] Checkpoint report:")
-            self._report()
+            self.teller.report(self.since_checkpoint)
             self.since_checkpoint = _after(self.since_checkpoint)
         if settings.report_interval_s and second % settings.report_interval_s == 0:
-            log.notice(reporting.interval_line(self.since_line, settings))
-            if settings.rate:
-                log.notice(reporting.queue_line(self.since_line, sample.tally))
+            self.teller.interval(self.since_line, sample.tally)
             self.since_line = _after(self.since_line)
 
     def report_end(self) -> int:
         """The last report; the exit code, which tells when the time was not enough."""
         settings, log = self.run.settings, self.run.log
         unfinished = self.end.tally.in_flight if self.end else 0
+        self.teller.intervals_over()
         if unfinished:
             log.fatal(failing.FORCED_SHUTDOWN)
         else:
@@ -210,15 +283,12 @@ class _Watched:
         if settings.histogram:
             for line in reporting.histogram(self.since_checkpoint.values_ns):
                 log.notice(line)
-        self._report(unfinished)
+        self.teller.report(self.since_checkpoint, unfinished)
         if settings.debug:
             for line in reporting.per_thread(self.since_checkpoint, settings.threads):
                 log.debug(line) if line else log.notice()
-        return _FORCED if unfinished else ExitCode.OK
-
-    def _report(self, unfinished: int = 0) -> None:
-        settings = self.run.settings
-        self.run.log.notice(reporting.report(self.since_checkpoint, settings, unfinished))
+        write("".join(self.goodbye or []))
+        return FORCED if unfinished else ExitCode.OK
 
 
 def _after(figures: Figures) -> Figures:

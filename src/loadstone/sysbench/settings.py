@@ -17,6 +17,7 @@ from loadstone.sysbench.options import Kind, Option, for_all_tests, with_default
 Compat = Literal["1.0", "1.1"]
 
 _COMPATS: tuple[Compat, ...] = ("1.0", "1.1")
+_VERSIONS: dict[Compat, str] = {"1.0": "1.0.20", "1.1": "1.1.0"}
 _DISTRIBUTIONS = {
     "1.0": ("uniform", "gaussian", "special", "pareto", "zipfian"),
     "1.1": ("uniform", "gaussian", "pareto", "zipfian", "special"),
@@ -104,6 +105,11 @@ def compat_of(line: CommandLine) -> Compat:
         if given == version:
             return version
     raise Refused(f"Invalid value for --compat: '{given}' is neither 1.0 nor 1.1")
+
+
+def version_of(compat: Compat) -> str:
+    """That of the sysbench that is asked for."""
+    return _VERSIONS[compat]
 
 
 def values_of(line: CommandLine, compat: Compat) -> Values:

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from loadstone import engine
 from loadstone.lab.preflight import check_descriptors
 from loadstone.model.null_server import NullServerSettings
+from loadstone.model.plan import WorkloadSpec
 from loadstone.model.target import Endpoint, Target, Tls
 from loadstone.sysbench import planning, running
 from loadstone.sysbench.bundled import Bundled
@@ -18,10 +19,11 @@ from loadstone.sysbench.keeping import keeper_of
 from loadstone.sysbench.log import Log
 from loadstone.sysbench.settings import Settings, Values
 from loadstone.sysbench.targets import Place, check_driver, places_of
+from loadstone.sysbench.telling import OpenScript
 
 
 def run(test: Bundled, settings: Settings, given: Values, log: Log) -> int:
-    """Drive the test.
+    """Drive a test that is built in.
 
     Raises:
         Fatal: it could not begin, or an error ended it.
@@ -30,18 +32,37 @@ def run(test: Bundled, settings: Settings, given: Values, log: Log) -> int:
     """
     running.announce(settings, log)
     check_driver(given, "thread_init", "Thread initialization failed!")
+    workload = planning.workload_of(test, settings, given)
+    return drive(test.name, workload, settings, given, log)
+
+
+def drive(
+    name: str,
+    workload: WorkloadSpec,
+    settings: Settings,
+    given: Values,
+    log: Log,
+    opened: OpenScript | None = None,
+) -> int:
+    """Drive it.
+
+    Raises:
+        Fatal: it could not begin, or an error ended it.
+        TargetError: so many threads need more file descriptors than this process may have.
+        StoreError: the run's folder cannot be written.
+    """
     check_descriptors(settings.threads)
     is_dry = given.switch("mysql_dry_run")
-    with _places(given, settings, is_dry=is_dry) as places:
+    with servers(given, settings, is_dry=is_dry) as places:
         targets = [place.endpoint.target for place in places]
-        plan = planning.plan_of(test, settings, given, targets)
+        plan = planning.plan_of(name, workload, settings, given, targets)
         endpoints = [place.endpoint for place in places]
         keeper = keeper_of(settings.out, plan, endpoints)
-        return running.carry_out(running.Run(plan, places, settings, log, keeper, is_dry))
+        return running.carry_out(running.Run(plan, places, settings, log, keeper, is_dry, opened))
 
 
 @contextlib.contextmanager
-def _places(given: Values, settings: Settings, *, is_dry: bool) -> Iterator[tuple[Place, ...]]:
+def servers(given: Values, settings: Settings, *, is_dry: bool) -> Iterator[tuple[Place, ...]]:
     """The servers; for a dry run one that answers at once and has no tables."""
     places = places_of(given, settings.compat)
     if not is_dry:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,9 @@ _FILES_OF_1_0 = {
 }
 
 
+NOT_INITIALISED = "failed to initialize the DB driver"
+
+
 @dataclass(frozen=True)
 class Place:
     """A server, and how sysbench's messages call it."""
@@ -31,9 +35,8 @@ def places_of(given: Values, compat: Compat) -> tuple[Place, ...]:
     """Each socket, or each host with each port.
 
     Raises:
-        Fatal: a port is none, or what is asked for is not built.
+        Fatal: a port is none.
     """
-    _refuse_what_is_not_built(given)
     sockets = given.words("mysql_socket")
     if sockets:
         return tuple(
@@ -93,7 +96,8 @@ def _tls(given: Values, compat: Compat) -> Tls:
         for key, usual in _FILES_OF_1_0.items()
         if (path := _file(given, key, usual if compat == "1.0" else None))
     }
-    return Tls.model_validate({"mode": mode, **files})
+    ciphers = [name for name in re.split("[:, ]+", given.text("mysql_ssl_cipher")) if name]
+    return Tls.model_validate({"mode": mode, "ciphers": ciphers, **files})
 
 
 def _file(given: Values, key: str, usual: str | None) -> Path | None:
@@ -102,26 +106,26 @@ def _file(given: Values, key: str, usual: str | None) -> Path | None:
     return Path(usual) if usual and Path(usual).is_file() else None
 
 
-def _refuse_what_is_not_built(given: Values) -> None:
-    if given.text("mysql_ssl_cipher"):
-        raise Fatal("--mysql-ssl-cipher is not built into Loadstone: server and client choose")
-
-
 def check_driver(given: Values, command: str, *more: str) -> None:
     """See that the driver and its mode are ones that there are.
 
     Raises:
         Fatal: they are not.
     """
-    failed = (f"`{command}' function failed: failed to initialize the DB driver", *more)
-    driver = given.text("db_driver")
+    problem = driver_problem(given.text("db_driver"), given.text("db_ps_mode"))
+    if problem:
+        raise Fatal(problem, f"`{command}' function failed: {NOT_INITIALISED}", *more)
+
+
+def driver_problem(driver: str, ps_mode: str) -> str | None:
+    """What is wrong with the driver and its mode, in sysbench's words; `None`: nothing."""
     if driver == "pgsql":
-        raise Fatal("the PostgreSQL driver is not built into Loadstone yet", *failed)
+        return "the PostgreSQL driver is not built into Loadstone yet"
     if not driver:
         named = "Use --db-driver=name to specify which one to use"
-        raise Fatal(f"Multiple DB drivers are available. {named}", *failed)
+        return f"Multiple DB drivers are available. {named}"
     if driver != "mysql":
-        raise Fatal(f"invalid database driver name: '{driver}'", *failed)
-    mode = given.text("db_ps_mode")
-    if mode not in ("auto", "disable"):
-        raise Fatal(f"Invalid value for db-ps-mode: {mode}", *failed)
+        return f"invalid database driver name: '{driver}'"
+    if ps_mode not in ("auto", "disable"):
+        return f"Invalid value for db-ps-mode: {ps_mode}"
+    return None

@@ -1,0 +1,85 @@
+"""The commands of a script that drive no events: `prepare`, `cleanup`, and those of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from loadstone import engine
+from loadstone.lab.follow import follow
+from loadstone.lab.interrupts import Interrupts
+from loadstone.lab.preflight import check_descriptors
+from loadstone.lab.schedule import steps_of
+from loadstone.model.engine_plan import step_document
+from loadstone.model.exit_codes import ExitCode
+from loadstone.model.plan import Plan, WorkloadSpec
+from loadstone.model.records import AnyStepRecord, End, FirstError, Printed, Stuck
+from loadstone.sysbench import planning, running, scriptfailing, starting
+from loadstone.sysbench.errors import Fatal
+from loadstone.sysbench.log import Log, aside
+from loadstone.sysbench.settings import Settings, Values
+from loadstone.sysbench.targets import Place
+from loadstone.sysbench.telling import write
+
+_BY_ALL_THREADS = "sysbench.cmdline.call_command"
+
+
+def called(command: str, *, is_parallel: bool) -> str:
+    """The function that sysbench names when a command fails."""
+    return _BY_ALL_THREADS if is_parallel else command
+
+
+def carry_out(
+    workload: WorkloadSpec, settings: Settings, given: Values, log: Log, *, is_parallel: bool
+) -> int:
+    """Have the script carry its command out: once, or once by each thread.
+
+    Raises:
+        Fatal: it failed.
+        TargetError: so many threads need more file descriptors than this process may have.
+    """
+    users = settings.threads if is_parallel else 1
+    if users > 1:
+        running.announce_threads(log)
+        check_descriptors(users)
+    with starting.servers(given, settings, is_dry=given.switch("mysql_dry_run")) as places:
+        targets = [place.endpoint.target for place in places]
+        plan = planning.command_of(workload, settings, given, targets, users)
+        command = (workload.script and workload.script.command) or ""
+        watched = _Watched(places, plan, called(command, is_parallel=is_parallel))
+        step = steps_of(plan)[0]
+        endpoints = [place.endpoint for place in places]
+        with Interrupts() as interrupts:
+            follow(engine.start(step_document(plan, step, endpoints)), watched.take, interrupts)
+    if interrupts.asked:
+        aside("interrupted")
+        return ExitCode.INTERRUPTED
+    return ExitCode.OK
+
+
+@dataclass
+class _Watched:
+    """What comes of a command."""
+
+    places: Sequence[Place]
+    plan: Plan
+    called: str
+    errors: list[FirstError] = field(default_factory=list)
+
+    def take(self, record: AnyStepRecord) -> bool:
+        """Take in the next record; whether it is the last."""
+        match record:
+            case Printed():
+                write(record.text)
+            case Stuck():
+                aside(running.stuck(record))
+            case FirstError():
+                self.errors.append(record)
+            case End():
+                if record.error:
+                    failed = scriptfailing.lines(
+                        record.error, self.errors, self.places, self.plan, self.called
+                    )
+                    raise Fatal(*failed)
+                return True
+        return False
