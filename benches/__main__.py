@@ -19,6 +19,7 @@ from benches import (
     prepare,
     protocols,
     recording,
+    scripted,
     start_up,
     timers,
     tls,
@@ -33,6 +34,7 @@ BENCHES: dict[str, Bench] = {
     "client-cpu": client_cpu.measure,
     "protocols": protocols.measure,
     "tls": tls.measure,
+    "scripted": scripted.measure,
     "connections": connections.measure,
     "measuring": measuring.measure,
     "recording": recording.measure,
@@ -101,7 +103,10 @@ def _arguments() -> argparse.Namespace:
         help="of a short and a long run; 5,15, or 1,3 with --quick",
     )
     parser.add_argument(
-        "--users", type=_users, metavar="N,N", help="only these levels of client-cpu and tls"
+        "--users",
+        type=_users,
+        metavar="N,N",
+        help="only these levels of those that have some",
     )
     asked = parser.parse_args()
     for name in asked.names:

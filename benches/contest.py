@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from benches import floor, loadstone, sysbench
@@ -15,12 +16,25 @@ from benches.tables import table, with_spread
 from benches.workload import TABLE_SIZE, TABLES, Outcome, Step
 
 SYSBENCH, RUN, ENGINE, FLOOR = "sysbench", "loadstone run", "engine, one shard", "floor"
+NATIVE, SCRIPTED = "loadstone sysbench", "the same with the script"
+_STANDS_IN = (LOADSTONE, "sysbench")
 DRIVERS: dict[str, Callable[[Place, Step], Outcome]] = {
     SYSBENCH: sysbench.drive,
     RUN: loadstone.drive,
     ENGINE: loadstone.drive_engine_with_one_shard,
     FLOOR: floor.drive,
+    NATIVE: lambda place, step: sysbench.drive(place, step, _STANDS_IN),
+    SCRIPTED: lambda place, step: sysbench.drive(place, step, _STANDS_IN, script_of(step)),
 }
+
+
+# Where Debian's package puts sysbench's own scripts.
+_SCRIPTS = Path("/usr/share/sysbench")
+
+
+def script_of(step: Step) -> str:
+    """The field's own script of a workload."""
+    return str(_SCRIPTS / f"{step.workload}.lua")
 
 
 @dataclass(frozen=True)
@@ -113,11 +127,17 @@ def contest(
 
 
 def _read(place: Place, step: Step, pair: int, contestant: str) -> Reading:
-    drive = DRIVERS[contestant]
-    short, long = (drive(place, replace(step, seconds=seconds)) for seconds in place.asked.seconds)
+    short, long = (
+        _drive(place, replace(step, seconds=seconds), contestant) for seconds in place.asked.seconds
+    )
     reading = Reading(pair, step, contestant, short, long)
     _ = reading.cost_us  # a run that was disturbed so much that it has none must say so now
     return reading
+
+
+def _drive(place: Place, step: Step, contestant: str) -> Outcome:
+    place.wait_until_alone()
+    return DRIVERS[contestant](place, step)
 
 
 def cost_table(readings: Sequence[Reading], ratios: Sequence[Ratio]) -> str:

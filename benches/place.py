@@ -8,6 +8,7 @@ import platform
 import resource
 import shutil
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -22,6 +23,11 @@ CONNECTIONS = 4200
 LOADSTONE = str(Path(sys.executable).with_name("loadstone"))
 # As cargo finds it.
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).absolute()
+
+
+_PATIENCE_S = 30.0
+# Ourselves, and one that is on its way out.
+_ALONE = 2
 
 
 @dataclass(frozen=True)
@@ -67,6 +73,20 @@ class Place:
     def cores(self) -> int:
         """Those that may be used."""
         return len(os.sched_getaffinity(0))
+
+    def wait_until_alone(self) -> None:
+        """Until the server is rid of the connections of whoever was here before.
+
+        It needs its time for thousands, and refuses others meanwhile.
+        """
+        deadline = time.monotonic() + _PATIENCE_S
+        while time.monotonic() < deadline:
+            with self.sandbox.connect() as connection, connection.cursor() as cursor:
+                cursor.execute("SHOW GLOBAL STATUS LIKE 'Threads_connected'")
+                ((_, connected),) = cursor.fetchall()
+            if int(connected) <= _ALONE:
+                return
+            time.sleep(0.1)
 
     def empty_schema(self) -> None:
         """Begin anew; the binary logs of what was there go as well."""

@@ -43,10 +43,12 @@ def parse(text: str) -> Printed:
     return Printed(int(queries[1]), float(queries[2]), float(total[1]), errors)
 
 
-def command(place: Place, options: Sequence[str], *, tls: bool = False) -> list[str]:
-    """The connection over loopback TCP, then `options`."""
+def command(
+    place: Place, options: Sequence[str], *, tls: bool = False, program: Sequence[str] = ()
+) -> list[str]:
+    """The connection over loopback TCP, then `options`; for sysbench or one that stands in."""
     return [
-        place.sysbench,
+        *(program or (place.sysbench,)),
         "--mysql-host=127.0.0.1",
         f"--mysql-port={place.sandbox.port}",
         f"--mysql-user={place.user}",
@@ -58,8 +60,10 @@ def command(place: Place, options: Sequence[str], *, tls: bool = False) -> list[
     ]
 
 
-def drive(place: Place, step: Step) -> Outcome:
-    """Drive a step."""
+def drive(
+    place: Place, step: Step, program: Sequence[str] = (), test: str | None = None
+) -> Outcome:
+    """Drive a step; with another program in its place, or a script in that of the workload."""
     options = [
         f"--threads={step.users}",
         f"--time={step.seconds:g}",
@@ -68,7 +72,10 @@ def drive(place: Place, step: Step) -> Outcome:
     tables = [f"--tables={step.tables}", f"--table_size={step.table_size}"]
     memory = Memory()
     look = memory.look if step.watch_memory else None
-    words = command(place, [*options, *tables, step.workload, "run"], tls=step.tls)
+    if program and step.warmup_s:
+        options.append(f"--warmup-time={step.warmup_s:g}")
+    asked = [*options, *tables, test or step.workload, "run"]
+    words = command(place, asked, tls=step.tls, program=program)
     if step.tls:
         # It looks for its files, by fixed names, where it is started.
         words = ["env", "-C", str(_certificates(place)), *words]
