@@ -29,12 +29,18 @@ impl Command {
     }
 }
 
-/// What makes the users of one thread. They share a Lua state, and with it the code of the script,
-/// unless the script does what only a state of its own can bear.
+/// How many users share a state. Rust holds two values of each, and mlua can hold 8,000 of a state of
+/// LuaJIT's, of which passing ones need some too.
+const MOST_USERS: u32 = 2000;
+
+/// What makes the users of one thread. Thousands of them share a Lua state, and with it the code of the
+/// script, unless the script does what only a state of its own can bear.
 pub struct Vm {
     plan: Arc<ScriptPlan>,
     output: Output,
     state: Rc<State>,
+    /// Users that the state has.
+    users: u32,
 }
 
 impl Vm {
@@ -44,7 +50,7 @@ impl Vm {
     /// LuaJIT has no memory.
     pub fn new(plan: Arc<ScriptPlan>, output: Output) -> Result<Self, ScriptError> {
         let state = Rc::new(State::new(&plan, &output)?);
-        Ok(Self { plan, output, state })
+        Ok(Self { plan, output, state, users: 0 })
     }
 
     /// The user `number` of all, counted over all shards: its script is loaded and its options are set;
@@ -53,9 +59,11 @@ impl Vm {
     /// # Errors
     /// The script cannot be loaded, or options were given that it does not have.
     pub fn user(&mut self, number: u64) -> Result<User, ScriptError> {
-        if self.state.needs_own_state() {
+        if self.state.needs_own_state() || self.users == MOST_USERS {
             self.state = Rc::new(State::new(&self.plan, &self.output)?);
+            self.users = 0;
         }
+        self.users += 1;
         let mut user = self.load(number)?;
         self.configure(&mut user)?;
         Ok(user)
@@ -138,7 +146,7 @@ impl Vm {
         }
     }
 
-    /// Bytes of memory that Lua has taken for all users.
+    /// Bytes of memory that Lua has taken for the users of the newest state.
     #[must_use]
     pub fn used_bytes(&self) -> usize {
         self.state.used_bytes()

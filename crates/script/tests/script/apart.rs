@@ -131,3 +131,13 @@ fn a_command_says_whether_it_runs_on_all_threads() {
     let told = vm.command(&user).expect_err("no such command").to_string();
     assert!(told.contains("cleanup") && told.contains("script.lua"), "{told}");
 }
+
+#[test]
+fn thousands_of_users_come_from_one_thread() {
+    let script = Script::new("function event() mine = (mine or 0) + 1 assert(mine == 1) end");
+    let mut vm = script.vm();
+    let mut users: Vec<_> = (0..4100).map(|number| vm.user(number).expect("a user")).collect();
+    for user in &mut users {
+        serve(user, &Wish::ThreadRun, &mut events(1)).expect("an event of its own");
+    }
+}
