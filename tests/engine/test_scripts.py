@@ -189,3 +189,25 @@ def test_a_script_says_goodbye(shared: Sandbox, written: Any) -> None:
     )
     outcome = drive(a_script(path, local(shared), stop=events(2))).finished()
     assert printed(outcome) == ["init", "bye\t1", "done"]
+
+
+@on_mariadb
+def test_what_follows_an_event_is_no_part_of_it(shared: Sandbox, written: Any) -> None:
+    path = written(
+        """
+        local ffi = require("ffi")
+        ffi.cdef("bool sb_more_events(int); void sb_event_start(int); void sb_event_stop(int);")
+        function thread_run(id)
+          while ffi.C.sb_more_events(id) do
+            ffi.C.sb_event_start(id)
+            ffi.C.sb_event_stop(id)
+            os.execute("sleep 0.2")
+          end
+        end
+        """
+    )
+    outcome = drive(a_script(path, local(shared), stop=events(3))).finished()
+    assert outcome.total("window", "drain").events == 3
+    assert outcome.last.seconds >= 0.4
+    slowest = max(sample.latency_ns.response.max or 0 for sample in outcome.samples)
+    assert slowest < 200_000_000

@@ -137,7 +137,7 @@ def test_the_engine_gets_the_password_and_nothing_else_does() -> None:
         "user": "u",
         "password": "pw",
         "database": "db",
-        "tls": {"mode": "required", "ca": None, "cert": None, "key": None},
+        "tls": {"mode": "required", "ca": None, "cert": None, "key": None, "ciphers": []},
         "compression": [],
         "server_public_key": None,
     }

@@ -148,6 +148,7 @@ impl Mailbox {
             8 => Request::NextEvent,
             9 => Request::Count { counter: letter.count },
             10 => Request::Sleep { nanos: letter.text_length as u64 },
+            11 => Request::EventOver,
             _ => Request::Idle,
         }
     }

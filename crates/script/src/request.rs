@@ -10,6 +10,8 @@ pub enum Request<'a> {
     Idle,
     /// The time of the next event. The event before it is over.
     NextEvent,
+    /// An end to the event, before the next is asked for.
+    EventOver,
     /// That one more is counted.
     Count {
         /// Of what: the field's number of it.

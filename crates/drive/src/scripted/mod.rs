@@ -51,6 +51,8 @@ pub(crate) struct Scripted {
     attempt: u32,
     /// Which of the endpoint's addresses is tried.
     address: usize,
+    /// Whether its last event has waited for anything.
+    has_waited: bool,
     /// Whether it stands in the open loop's row of free users.
     in_row: bool,
     /// Whether it was counted among those that are ready for the load.
@@ -127,6 +129,7 @@ impl Scripted {
             has_turn: false,
             attempt: 0,
             address: 0,
+            has_waited: true,
             in_row: false,
             is_ready: false,
         }

@@ -68,10 +68,11 @@ impl Scripted {
         }
     }
 
-    /// The event in flight has succeeded, unless the script has called it off; whether it has waited for
-    /// anything.
+    /// The event in flight has succeeded, unless the script has called it off; whether it, or the last one
+    /// if that was over before, has waited for anything.
     pub(super) fn event_over(&mut self, core: &mut Core) -> bool {
-        let Activity::Busy { due, began, asked } = self.activity else { return true };
+        let Activity::Busy { due, began, asked } = self.activity else { return self.has_waited };
+        self.has_waited = asked;
         let now = core.now();
         if self.script.has_cancelled() {
             core.meter.event_failed();

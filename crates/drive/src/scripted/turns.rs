@@ -49,6 +49,7 @@ impl Given {
 enum Turn {
     Idle,
     NextEvent,
+    EventOver,
     Count(u32),
     Sleep(Nanos),
     Connect(u32),
@@ -99,6 +100,7 @@ impl Scripted {
         Ok(match request {
             Request::Idle => Turn::Idle,
             Request::NextEvent => Turn::NextEvent,
+            Request::EventOver => Turn::EventOver,
             Request::Count { counter } => Turn::Count(counter),
             Request::Sleep { nanos } => Turn::Sleep(Nanos(nanos)),
             Request::Connect { connection } => Turn::Connect(connection),
@@ -125,13 +127,17 @@ impl Scripted {
     /// Begins what the script asks for. What it can have at once is given back.
     fn carry_out(&mut self, core: &mut Core, turn: Turn) -> Option<Given> {
         if let Activity::Busy { asked, .. } = &mut self.activity
-            && !matches!(turn, Turn::Idle | Turn::NextEvent | Turn::Count(_))
+            && !matches!(turn, Turn::Idle | Turn::NextEvent | Turn::EventOver | Turn::Count(_))
         {
             *asked = true;
         }
         match turn {
             Turn::Idle => self.part_over(core),
             Turn::NextEvent => self.wants_event(core),
+            Turn::EventOver => {
+                self.event_over(core);
+                Some(Given::Done)
+            }
             Turn::Count(counter) => {
                 core.meter.counted_by_script(counter, self.endpoint.index);
                 Some(Given::Done)

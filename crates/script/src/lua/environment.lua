@@ -120,9 +120,13 @@ function C.sb_rand_str(pattern, buffer)
   random.fill(type(pattern) == "string" and pattern or ffi.string(pattern), buffer)
 end
 
---- The event loop knows when an event begins and ends.
+--- The event loop knows when an event begins.
 function C.sb_event_start() end
-function C.sb_event_stop() end
+
+--- What follows until the next event is no part of this one.
+function C.sb_event_stop()
+  state.ask(state.ask_for.EVENT_OVER, 0)
+end
 
 setmetatable(C, { __index = ffi.C })
 

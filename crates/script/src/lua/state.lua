@@ -32,6 +32,7 @@ state.ask_for = {
   NEXT_EVENT = 8,
   COUNT = 9,
   SLEEP = 10,
+  EVENT_OVER = 11,
 }
 
 -- What came of it.

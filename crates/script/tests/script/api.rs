@@ -488,3 +488,22 @@ fn what_is_written_comes_in_the_order_of_what_is_printed() {
     let text = printed("io.write('a', 1) print('b') io.stdout:write('c')", done);
     assert!(text.starts_with("a1b\nc"), "{text}");
 }
+
+#[test]
+fn a_thread_run_of_its_own_may_end_an_event_early() {
+    let script = Script::new(
+        "local ffi = require('ffi')
+         ffi.cdef('bool sb_more_events(int); void sb_event_start(int); void sb_event_stop(int);')
+         function thread_run(id)
+           while ffi.C.sb_more_events(id) do
+             ffi.C.sb_event_start(id)
+             ffi.C.sb_event_stop(id)
+             os.execute('sleep 0.1')
+           end
+         end",
+    );
+    assert_eq!(
+        script.run(2).expect("a script that runs"),
+        ["event over", "sleep 100 ms"].repeat(2)
+    );
+}

@@ -150,6 +150,7 @@ fn shown(request: &Request<'_>) -> Option<String> {
     Some(match *request {
         Request::Idle => return None,
         Request::NextEvent => "next event".to_owned(),
+        Request::EventOver => "event over".to_owned(),
         Request::Sleep { nanos } => format!("sleep {} ms", nanos / 1_000_000),
         Request::Count { counter } => format!("count {counter}"),
         Request::Connect { .. } => "connect".to_owned(),
