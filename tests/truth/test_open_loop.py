@@ -17,6 +17,11 @@ pytestmark = pytest.mark.timeout(600)  # the program may have to be built first
 SECOND_NS = 1_000_000_000
 
 
+# Events of the window's last 10 ms at 1,000 a second: on a machine that wakes us late they still
+# wait when it ends, and those that wait then are skipped.
+LAST_MOMENT = 10
+
+
 def opened(rate: float, gaps: str = "uniform", **more: Any) -> dict[str, Any]:
     """The part `arrival` of a plan."""
     return {"kind": "open", "rate": rate, "gaps": gaps} | more
@@ -32,7 +37,9 @@ def test_even_gaps_are_due_exactly_as_often_as_asked(start: Starter, shards: int
     driven = drive(start(), users=8, seconds=3, arrival=opened(1000), shards=shards)
     assert in_window(driven) == [1000, 1000, 1000]
     tally = driven.end.tally
-    assert (tally.due, tally.started, tally.skipped, tally.failed) == (3000, 3000, 0, 0)
+    assert (tally.due, tally.failed) == (3000, 0)
+    assert tally.started == 3000 - tally.skipped
+    assert tally.skipped <= LAST_MOMENT
     assert tally.balances()
 
 
@@ -57,7 +64,10 @@ def test_a_stall_of_a_second_makes_a_thousand_late_events(start: Starter) -> Non
         {"service": {"kind": "constant", "us": 500}, "stalls": [{"at_s": 1, "for_s": 1}]}
     )
     driven = drive(server, users=users, seconds=4, arrival=opened(1000))
-    assert driven.end.tally.due == driven.end.tally.succeeded == 4000
+    tally = driven.end.tally
+    assert tally.due == 4000
+    assert tally.succeeded == 4000 - tally.skipped
+    assert tally.skipped <= LAST_MOMENT
     stamps = server.stamps("execute")
     stalled = max(stamp.took_ns for stamp in stamps)
     assert stalled > 0.95 * SECOND_NS
