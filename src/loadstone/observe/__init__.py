@@ -1,0 +1,1 @@
+"""Samplers: a server's counters, and those of its host and of the generator's."""
