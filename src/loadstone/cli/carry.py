@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from loadstone.lab.preflight import (
     check,
     common_data,
     look_at,
+    observable,
     server_environment,
 )
 from loadstone.lab.schedule import Steps, steps_of
@@ -39,6 +41,8 @@ from loadstone.model.plan import Plan
 from loadstone.model.result import Result
 from loadstone.model.search import SearchPlan
 from loadstone.model.target import Endpoint
+from loadstone.observe.sampler import Sampling
+from loadstone.observe.sources import Sources, sources_for
 from loadstone.report.text import as_renderable, as_text
 from loadstone.sandbox import Sandbox, SandboxSpec, sandbox_at, start_sandbox
 from loadstone.store import calibration, folder
@@ -95,15 +99,25 @@ def run_against(
     data = common_data(looked)
     plan = request.plan([one.target for one in endpoints], data.tables, data.table_size)
     plan = plan.model_copy(update={"search": _capped(plan.search, looked)})
-    found = check(plan, looked, writes=request.writes)
+    found = check(plan, looked, writes=request.writes, observed=request.observing.on)
     steps = steps_for(plan)
-    recorder = _recorder(request, plan, looked)
-    recorder.environment(_environment(recorder.folder, looked))
-    outcome, interrupted = _drive(
-        request, plan, steps, (recorder, [*notes, *data.notes, *found], looked)
-    )
+    sources = sources_for([observable(one) for one in looked], request.observing)
+    recorder = begin_run(plan, looked, request.out, sources.data_device)
+    said = [*notes, *data.notes, *found, *sources.notes]
+    prepared = Prepared(recorder, said, looked, sources)
+    outcome, interrupted = _drive(request, plan, steps, prepared)
     show(outcome.result, recorder.folder, as_json=request.as_json)
     return _exit_code(request, outcome, interrupted=interrupted)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What a plan is carried out with, once its targets were looked at."""
+
+    recorder: Recorder
+    notes: Sequence[str]
+    looked: Sequence[Looked]
+    sources: Sources
 
 
 def _capped(wanted: SearchPlan | None, looked: Sequence[Looked]) -> SearchPlan | None:
@@ -123,14 +137,15 @@ def _drive(
     request: Request,
     plan: Plan,
     steps: Steps,
-    prepared: tuple[Recorder, Sequence[str], Sequence[Looked]],
+    prepared: Prepared,
 ) -> tuple[Outcome, bool]:
-    recorder, notes, looked = prepared
+    recorder = prepared.recorder
     quiet = request.as_json and not sys.stderr.isatty()
     with Interrupts() as interrupts, watching(plan, steps.planned, quiet=quiet) as observer:
-        endpoints = tuple(one.endpoint for one in looked)
-        lab = Lab(endpoints, recorder, observer, interrupts, truncation)
-        for note in notes:
+        endpoints = tuple(one.endpoint for one in prepared.looked)
+        sampling = Sampling(prepared.sources.watched, recorder.began)
+        lab = Lab(endpoints, recorder, observer, interrupts, truncation, sampling, request.observing.on)
+        for note in prepared.notes:
             lab.note(note)
         return carry_out(plan, steps, lab), interrupts.asked
 
@@ -169,7 +184,10 @@ def _fill(request: Request, endpoint: Endpoint) -> None:
     load(plan, endpoint, Consent(sandbox=True), quiet=request.as_json)
 
 
-def _recorder(request: Request, plan: Plan, looked: Sequence[Looked]) -> Recorder:
+def begin_run(
+    plan: Plan, looked: Sequence[Looked], out: Path, data_device: str | None
+) -> Recorder:
+    """The run's folder with what was asked and what surrounds it."""
     words = blank_arguments([os.fsencode(word) for word in sys.argv[1:]])
     asked = Asked(
         loadstone=__version__,
@@ -179,8 +197,10 @@ def _recorder(request: Request, plan: Plan, looked: Sequence[Looked]) -> Recorde
         steps=None if plan.search else steps_of(plan),
         ceilings=_ceilings(plan),
     )
-    path = folder.create(request.out, request.name, time.time())
-    return Recorder(path, asked, [one.facts.version for one in looked])
+    path = folder.create(out, plan.name, time.time())
+    recorder = Recorder(path, asked, [one.facts.version for one in looked])
+    recorder.environment(_environment(path, looked, data_device))
+    return recorder
 
 
 def _ceilings(plan: Plan) -> Ceilings | None:
@@ -192,7 +212,9 @@ def _ceilings(plan: Plan) -> Ceilings | None:
     return found.ceilings(plan.drive.protocol, "socket" if by_socket else "tcp")
 
 
-def _environment(path: Path, looked: Sequence[Looked]) -> dict[str, Any]:
+def _environment(
+    path: Path, looked: Sequence[Looked], data_device: str | None
+) -> dict[str, Any]:
     sandbox = next(filter(None, (sandbox_at(one.endpoint.target) for one in looked)), None)
     places = {"runs": path}
     if sandbox:
@@ -202,6 +224,7 @@ def _environment(path: Path, looked: Sequence[Looked]) -> dict[str, Any]:
         "generator": of_this_machine(places),
         "targets": server_environment(looked),
         "sandbox": _sandbox_facts(sandbox) if sandbox else None,
+        "data_device": data_device,
     }
 
 

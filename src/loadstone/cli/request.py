@@ -12,6 +12,7 @@ from loadstone.lab.preflight import check_descriptors
 from loadstone.lab.schedule import InOrder, Searching, Steps, steps_of
 from loadstone.model.engine_plan import step_document
 from loadstone.model.frozen import Frozen
+from loadstone.model.observing import Observing
 from loadstone.model.plan import (
     Distribution,
     Drive,
@@ -47,6 +48,7 @@ class Request(Frozen):
     warmup: Warmup
     repeats: int
     drive: Drive
+    observing: Observing = Observing()
     out: Path
     storage_engine: str = "innodb"
     as_json: bool = False

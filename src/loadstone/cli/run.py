@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from loadstone.cli.connection import Connection, connection_options
+from loadstone.cli.observing import observing_options
 from loadstone.cli.sandbox import sandbox_options, settings_of
 from loadstone.cli.values import (
     BACKLOG,
@@ -104,6 +105,7 @@ out_option = click.option(
     metavar="NAME=VALUE",
     help="An option of the workload; --point-selects 5 says the same as point_selects=5 here.",
 )
+@observing_options
 @click.option("--strict", is_flag=True, help="Exit code 5 when the generator was the limit.")
 @click.option("--json", "as_json", is_flag=True, help="result.json on stdout, nothing else.")
 @out_option
@@ -171,6 +173,7 @@ def _request(workload: str, asked: dict[str, Any]) -> Request:
         duration_s=asked["duration"],
         drive=_drive(asked),
         out=asked["out"],
+        observing=asked["observing"],
         as_json=asked["as_json"],
         strict=asked["strict"],
         server=asked["server"],

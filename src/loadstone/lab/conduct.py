@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -13,6 +14,7 @@ from loadstone.lab.interrupts import Interrupts
 from loadstone.lab.observer import Observer
 from loadstone.lab.schedule import Steps
 from loadstone.model.engine_plan import step_document
+from loadstone.model.observed import SourceState
 from loadstone.model.plan import Plan, Step, WarmupAuto
 from loadstone.model.records import (
     Connected,
@@ -24,6 +26,8 @@ from loadstone.model.records import (
 )
 from loadstone.model.result import Result, StepResult, StepState
 from loadstone.model.target import Endpoint
+from loadstone.observe.hot_spots import Snapshot, difference, snapshot
+from loadstone.observe.sampler import Sampling
 from loadstone.store.journal import Settled
 from loadstone.store.recorder import Recorder
 from loadstone.target.errors import TargetError
@@ -58,6 +62,11 @@ class Lab:
     observer: Observer
     interrupts: Interrupts
     settle: Settle
+    sampling: Sampling | None = None
+    """What server and hosts say meanwhile; `None`: nobody looks."""
+
+    hot_spots: bool = False
+    """Whether the first target is asked where it spent each step."""
 
     def note(self, text: str, step: Step | None = None) -> None:
         """Keep a sentence, and show it."""
@@ -98,6 +107,8 @@ def carry_out(plan: Plan, steps: Steps, lab: Lab) -> Outcome:
                 break
         return Outcome(lab.recorder.end_run(state, steps.outcome(done)), error)
     finally:
+        if lab.sampling:
+            lab.sampling.close()
         lab.recorder.close()
 
 
@@ -106,8 +117,10 @@ def drive_step(plan: Plan, step: Step, lab: Lab) -> StepResult:
     watched = _Watched(step, lab)
     lab.observer.on_step_begin(step)
     lab.recorder.begin_step(step)
+    watched.begin_looking()
     job = engine.start(step_document(plan, step, lab.endpoints))
-    follow(job, watched.take, lab.interrupts)
+    follow(job, watched.take, lab.interrupts, watched.keep_what_was_seen)
+    watched.end_looking()
     settled = None
     if isinstance(plan.warmup, WarmupAuto):
         settled = watched.settled(lab.settle)
@@ -125,11 +138,40 @@ class _Watched:
     end: End | None = None
     cut_off: Outage | None = None
     seconds: list[tuple[float, float, float]] = field(default_factory=list)
+    before: Snapshot | None = None
+
+    def begin_looking(self) -> None:
+        """Read all sources before any load, so that what they count from there on is the step's."""
+        if self.lab.hot_spots:
+            self.before = snapshot(self.lab.endpoints[0])
+        if self.lab.sampling:
+            self.lab.sampling.mark()
+            for seen in self.lab.sampling.taken():
+                if isinstance(seen, SourceState):
+                    self.lab.recorder.observed(self.step, seen)
+
+    def end_looking(self) -> None:
+        """Read them once more, after all load."""
+        if self.lab.sampling:
+            self.lab.sampling.mark()
+            self.keep_what_was_seen()
+            self.lab.recorder.source_facts(self.step, self.lab.sampling.facts())
+        if self.before:
+            found = difference(self.before, snapshot(self.lab.endpoints[0]))
+            self.lab.recorder.hot_spots(self.step, found)
+
+    def keep_what_was_seen(self) -> None:
+        """What the samplers have told since; a source that is lost costs no record of the load."""
+        for seen in self.lab.sampling.taken() if self.lab.sampling else ():
+            self.lab.recorder.observed(self.step, seen)
 
     def take(self, record: StepRecord) -> bool:
         self.lab.recorder.record(self.step, record)
+        self.keep_what_was_seen()
         match record:
             case Connected():
+                if self.lab.sampling:
+                    self.lab.sampling.align(time.monotonic())
                 self.lab.observer.on_connected(self.step, record)
             case Sample():
                 self._take_sample(record)

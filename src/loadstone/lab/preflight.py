@@ -12,6 +12,7 @@ from loadstone.lab.data import Data, Wanted, find_data
 from loadstone.model.frozen import Frozen
 from loadstone.model.plan import Plan, Session
 from loadstone.model.target import Endpoint
+from loadstone.observe.sources import Observable
 from loadstone.target.connect import Timeouts, connect, statement_errors
 from loadstone.target.errors import TargetError
 from loadstone.target.introspect import ServerFacts, describe_server
@@ -44,6 +45,17 @@ def look_at(endpoint: Endpoint, wanted: Wanted, timeout_s: float) -> Looked:
     return Looked(endpoint=endpoint, facts=facts, data=data, connect_s=timeout_s)
 
 
+def look_at_server(endpoint: Endpoint) -> Looked:
+    """Log in, whatever tables there are.
+
+    Raises:
+        TargetError: it cannot be reached, or refuses the login.
+    """
+    with connect(endpoint, database=None) as connection:
+        facts = describe_server(connection, endpoint.target)
+    return Looked(endpoint=endpoint, facts=facts, data=Data(tables=0, table_size=0))
+
+
 def common_data(looked: Sequence[Looked]) -> Data:
     """What users spread over several targets can all use."""
     notes = [note for one in looked for note in one.data.notes]
@@ -57,7 +69,15 @@ def common_data(looked: Sequence[Looked]) -> Data:
     )
 
 
-def check(plan: Plan, looked: Sequence[Looked], *, writes: bool) -> list[str]:
+def observable(looked: Looked) -> Observable:
+    """The target as whoever reads its counters wants it."""
+    facts = looked.facts
+    return Observable(looked.endpoint, facts.variables, facts.uptime_s)
+
+
+def check(
+    plan: Plan, looked: Sequence[Looked], *, writes: bool, observed: bool = False
+) -> list[str]:
     """Whether the whole ladder fits; what only may become a problem comes back as notes.
 
     Raises:
@@ -68,7 +88,7 @@ def check(plan: Plan, looked: Sequence[Looked], *, writes: bool) -> list[str]:
     share = math.ceil(users / len(looked))
     notes = []
     for one in looked:
-        check_connections(one, share)
+        check_connections(one, share, beside=int(observed))
         if writes and one.facts.read_only:
             raise TargetError(
                 "statement_failed",
@@ -103,8 +123,8 @@ def try_session(endpoint: Endpoint, session: Session, timeout_s: float) -> None:
                 raise TargetError(error.kind, message, error.hint, error.errno) from error
 
 
-def check_connections(looked: Looked, users: int) -> None:
-    """Whether the server takes so many more connections.
+def check_connections(looked: Looked, users: int, beside: int = 0) -> None:
+    """Whether the server takes so many more connections, and those of ours beside them.
 
     Raises:
         TargetError: it does not.
@@ -112,7 +132,7 @@ def check_connections(looked: Looked, users: int) -> None:
     most, connected = looked.facts.max_connections, looked.facts.connected
     if most is None or connected is None:
         return
-    in_use = connected - 1  # ours is closed before the load begins
+    in_use = connected - 1 + beside  # the one that asked is closed before the load begins
     if users > most - in_use:
         raise TargetError(
             "too_many_connections",

@@ -14,6 +14,9 @@ from loadstone.model.frozen import Frozen
 
 Role = Literal["server", "server-host", "generator-host"]
 
+SHARED_HOST = "shared_with_generator"
+"""The fact (`yes`) of a server's host that it is the generator's too."""
+
 
 @dataclass(frozen=True)
 class Reading:

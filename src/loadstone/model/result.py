@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from loadstone.model.frozen import Frozen
+from loadstone.model.hot_spots import HotSpots
 from loadstone.model.plan import Rate
 from loadstone.model.records import EngineFailure, LatencyNs, Tally
 from loadstone.model.search import SearchOutcome
@@ -93,6 +94,84 @@ class GeneratorCost(Frozen):
     )
 
 
+_RATES = "every counter of the source by second, by its name in docs/observing.md"
+_MEANS = "every value of the moment, its mean"
+_HIGHEST = "every value of the moment, its greatest"
+
+
+class ServerFigures(Frozen):
+    """What the server's own counters say of the window; null: it has no such counter."""
+
+    seconds: float = _said("of the window that were seen")
+    questions_per_s: float | None = _said("statements that clients sent")
+    commits_per_s: float | None = _said("transactions that changed something and were committed")
+    log_syncs_per_s: float | None = _said("syncs of the redo log")
+    binlog_syncs_per_s: float | None = _said("syncs of the binary log")
+    transactions_per_sync: float | None = _said("commits by sync of the log: the group's size")
+    bytes_per_sync: float | None = _said("bytes of redo log by sync of it")
+    log_bytes_per_s: float | None = _said("bytes of redo log written")
+    threads_running: float | None = _said("connections at work, mean")
+    threads_connected: float | None = _said("connections, mean")
+    row_lock_waits_per_s: float | None = _said("statements that had to wait for a row's lock")
+    row_lock_waiting: float | None = _said("connections that waited for a row's lock, mean")
+    buffer_pool_reads_per_s: float | None = _said("pages that had to be read from the disk")
+    net_bytes_per_event: float | None = _said("bytes of the protocol, both ways, by event")
+    rates: dict[str, float] = _said(_RATES)
+    means: dict[str, float] = _said(_MEANS)
+    highest: dict[str, float] = _said(_HIGHEST)
+    totals: dict[str, float] = _said(
+        "every counter from before the load's begin to after its end, its growth"
+    )
+    not_evaluated: dict[str, str] = _said("what could not be asked, and why")
+
+
+class HostFigures(Frozen):
+    """What a host's own counters say of the window; null: not evaluated."""
+
+    seconds: float = _said("of the window that were seen")
+    cores: int | None = _said("processors online")
+    cpu_user: float | None = _said("share of all cores in user mode, 0 to 1")
+    cpu_sys: float | None = _said("share of all cores in the kernel, interrupts included")
+    cpu_iowait: float | None = _said("share of all cores idle while a disk was waited for")
+    cpu_steal: float | None = _said("share of all cores that the hypervisor gave to others")
+    cpu_idle: float | None = _said("share of all cores idle")
+    busiest_core: float | None = _said("share of its time that the busiest core was not idle")
+    run_queue: float | None = _said("tasks running or ready to run, mean")
+    context_switches_per_s: float | None = _said("of all cores")
+    disk: str | None = _said("the disk that holds the server's data")
+    disk_read_iops: float | None = _said("reads of it a second")
+    disk_write_iops: float | None = _said("writes to it a second")
+    disk_read_bytes_per_s: float | None = _said("bytes read from it")
+    disk_write_bytes_per_s: float | None = _said("bytes written to it")
+    disk_read_await_ms: float | None = _said("mean time of a read, queue included")
+    disk_write_await_ms: float | None = _said("mean time of a write, queue included")
+    disk_queue: float | None = _said("requests on their way, mean")
+    disk_busy: float | None = _said("share of the time that it had something to do")
+    disk_flushes_per_s: float | None = _said("flushes of its cache")
+    nic: str | None = _said("the interface that carries the target's traffic")
+    net_bytes_in_per_s: float | None = _said("bytes that it received")
+    net_bytes_out_per_s: float | None = _said("bytes that it sent")
+    net_bytes_per_event: float | None = _said("bytes on it, both ways, by event")
+    memory_available_bytes: float | None = _said("mean")
+    process_cpu_user: float | None = _said("cores that the server's process used in user mode")
+    process_cpu_sys: float | None = _said("cores that it used in the kernel")
+    minor_faults_per_s: float | None = _said("page faults of the process without a disk")
+    major_faults_per_s: float | None = _said("page faults of the process that read a disk")
+    rates: dict[str, float] = _said(_RATES)
+    means: dict[str, float] = _said(_MEANS)
+    highest: dict[str, float] = _said(_HIGHEST)
+    facts: dict[str, str] = _said("what hardly changes: speed of NICs, the data's disk")
+
+
+class ObservingCost(Frozen):
+    """What the samplers took from what they looked at."""
+
+    cpu_share: float = _said("of one core, in this process")
+    answering_share: float = _said(
+        "of the time, until the slowest source had answered: no less than the CPU that it took"
+    )
+
+
 class Window(Frozen):
     """The seconds of a step from which its figures are taken, counted from the load's begin."""
 
@@ -127,6 +206,14 @@ class TargetShare(Frozen):
     errors: int = _said("error packets")
     connect_failures: int = _said("connection attempts that failed, over the whole step")
     users: int = _said("virtual users at the window's end")
+
+
+class ObservedTarget(Frozen):
+    """What was seen of one of several targets."""
+
+    target: str = _said("its URL, without password")
+    server: ServerFigures | None = _said("null: not evaluated")
+    host: HostFigures | None = _said("null: not evaluated")
 
 
 class StepResult(Frozen):
@@ -177,6 +264,14 @@ class StepResult(Frozen):
     outages: tuple[OutageLine, ...] = _said("times without connection")
     targets: tuple[TargetShare, ...] = _said("each target's part")
     generator: GeneratorCost = _said("what the generator spent")
+    server: ServerFigures | None = _said("of the first target; null: not evaluated")
+    host: HostFigures | None = _said("of the first target's host; null: not evaluated")
+    generator_host: HostFigures | None = _said("of this machine; null: not evaluated")
+    other_targets: tuple[ObservedTarget, ...] = _said("server and host of further targets")
+    hot_spots: HotSpots | None = _said(
+        "where the first target's server spent the whole step; null: not evaluated"
+    )
+    observing: ObservingCost | None = _said("what looking cost; null: nothing was looked at")
     notes: tuple[str, ...] = _said("what a reader should know before quoting the numbers")
 
 

@@ -18,9 +18,13 @@ from loadstone.model.search import Level as SearchLevel
 from loadstone.model.search import SearchOutcome
 from loadstone.report.notes import notes_of
 from loadstone.report.numbers import NOTHING, asked, count, digits, duration, number_of, share
+from loadstone.report.observed import observed_notes, observed_table
 from loadstone.report.table import add_level, empty_table, middle_step
 
 WIDTH = 100
+
+WATCHED = "watch"
+"""The name of the workload where there was none of ours."""
 
 
 def as_text(result: Result, width: int = WIDTH) -> str:
@@ -38,6 +42,8 @@ def as_renderable(result: Result) -> RenderableType:
     parts: list[RenderableType] = [Text(line) for line in head(result)]
     for ladder in ladders(result.steps):
         parts.append(Padding(ladder_table(ladder), (1, 0, 1, 0)))
+        if seen := observed_table(ladder):
+            parts.append(Padding(seen, (0, 0, 1, 0)))
         if not result.run.search and (said := verdict(ladder)):
             parts.append(Text(said, style="bold"))
     if result.run.search:
@@ -59,6 +65,9 @@ def head(result: Result) -> Iterator[str]:
         yield f"{result.run.id}"
         return
     workload = plan["workload"]
+    if workload["name"] == WATCHED:
+        yield from _watched(result)
+        return
     yield (
         f"{workload['name']}, {number_of(workload['tables'], 'table')} × "
         f"{number_of(workload['table_size'], 'row')}, {plan['drive']['protocol']} statements, "
@@ -68,6 +77,15 @@ def head(result: Result) -> Iterator[str]:
     for part in first.targets if first else ():
         server = f" ({part.server_version})" if part.server_version else ""
         yield f"{part.target}{server}, {_encryption(first)}"
+
+
+def _watched(result: Result) -> Iterator[str]:
+    """What was looked at without load of ours, and for how long."""
+    for step in result.steps:
+        window = step.window
+        if window:
+            yield f"watched for {duration(window.to_s - window.from_s)}, without load of ours"
+        yield from (part.target for part in step.targets)
 
 
 def ladders(steps: Sequence[StepResult]) -> Iterator[list[Level]]:
@@ -177,6 +195,7 @@ def notes(result: Result) -> Iterator[str]:
     """All that a reader should know, of the run and of its steps."""
     yield from result.run.notes
     yield from notes_of(result.steps)
+    yield from observed_notes(result.steps)
     if any(not quotable(step) for step in result.steps):
         yield "* stands in no mean: not carried out to the end, never settled, or users cut off"
     if any(step.generator.client_bound for step in result.steps):

@@ -15,6 +15,8 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from loadstone.model.calibration import Ceilings
 from loadstone.model.frozen import Frozen
+from loadstone.model.hot_spots import HotSpots
+from loadstone.model.observed import SourceName, SourceState
 from loadstone.model.plan import Step
 from loadstone.model.records import EngineFailure, StepRecord
 from loadstone.model.result import StepState
@@ -57,6 +59,61 @@ class EngineEntry(Frozen):
     record: StepRecord
 
 
+class ObservedNames(Frozen):
+    """What the numbers of the observations that follow are called, of one source of one step."""
+
+    kind: Literal["observed_names"] = "observed_names"
+    at_s: float
+    step: int
+    names: int
+    """The number by which those lines mean this one."""
+    source: SourceName
+    deltas: tuple[str, ...]
+    gauges: tuple[str, ...]
+
+
+class Observed(Frozen):
+    """What happened at one source between two readings; times are the run's."""
+
+    kind: Literal["observed"] = "observed"
+    at_s: float
+    step: int
+    names: int
+    from_s: float
+    to_s: float
+    deltas: tuple[float, ...]
+    gauges: tuple[float, ...]
+    cost_s: float
+    asked_s: float
+
+
+class SourceEntry(Frozen):
+    """A source was lost, or answers again."""
+
+    kind: Literal["source"] = "source"
+    at_s: float
+    step: int
+    state: SourceState
+
+
+class SourceFacts(Frozen):
+    """What each source said of itself that hardly changes, by its name."""
+
+    kind: Literal["source_facts"] = "source_facts"
+    at_s: float
+    step: int
+    facts: dict[str, dict[str, str]]
+
+
+class HotSpotsEntry(Frozen):
+    """Where the first target's server spent the step."""
+
+    kind: Literal["hot_spots"] = "hot_spots"
+    at_s: float
+    step: int
+    hot_spots: HotSpots
+
+
 class Settled(Frozen):
     """What `--warmup auto` found: the window, and whether the series ever settled."""
 
@@ -95,7 +152,19 @@ class RunEnd(Frozen):
     search: SearchOutcome | None = None
 
 
-Entry = RunBegin | StepBegin | EngineEntry | StepEnd | Note | RunEnd
+StepEntry = (
+    EngineEntry
+    | ObservedNames
+    | Observed
+    | SourceEntry
+    | SourceFacts
+    | HotSpotsEntry
+    | StepEnd
+    | Note
+)
+"""What may stand between a step's begin and the next."""
+
+Entry = RunBegin | StepBegin | StepEntry | RunEnd
 _ENTRY: TypeAdapter[Entry] = TypeAdapter(Annotated[Entry, Field(discriminator="kind")])
 
 
@@ -139,8 +208,17 @@ def to_line(entry: Entry) -> bytes:
     return text.encode() + b"\n"
 
 
-def read_entries(path: Path, from_byte: int = 0) -> Iterator[Entry]:
-    """All whole lines from `from_byte` on.
+OBSERVED = b'{"kind":"observed'
+"""How the lines of `Observed` and `ObservedNames` begin."""
+
+ENGINE = b'{"kind":"engine"'
+"""How the engine's lines begin."""
+
+
+def read_entries(path: Path, from_byte: int = 0, skip: bytes = OBSERVED) -> Iterator[Entry]:
+    """All whole lines from `from_byte` on, but for those that begin with `skip`.
+
+    Lines that nobody wants are most of a journal: they are not even parsed.
 
     Raises:
         StoreError: a line that is not the last one is no entry, or the file cannot be read.
@@ -148,15 +226,17 @@ def read_entries(path: Path, from_byte: int = 0) -> Iterator[Entry]:
     try:
         with path.open("rb") as file:
             file.seek(from_byte)
-            yield from _parse(path, file)
+            yield from _parse(path, file, skip)
     except OSError as error:
         raise StoreError.from_os("read", path, error) from error
 
 
-def _parse(path: Path, lines: BinaryIO) -> Iterator[Entry]:
+def _parse(path: Path, lines: BinaryIO, skip: bytes) -> Iterator[Entry]:
     for number, line in enumerate(lines, start=1):
         if not line.endswith(b"\n"):
             return
+        if line.startswith(skip):
+            continue
         try:
             yield _ENTRY.validate_json(line)
         except ValidationError as error:

@@ -12,6 +12,8 @@ from typing import Any
 from loadstone import engine
 from loadstone.model.calibration import Ceilings
 from loadstone.model.frozen import Frozen
+from loadstone.model.hot_spots import HotSpots
+from loadstone.model.observed import Observation, SourceState
 from loadstone.model.plan import Plan, Step
 from loadstone.model.records import Connected, EngineFailure, Sample, StepRecord
 from loadstone.model.result import Result, StepResult, StepState
@@ -21,14 +23,18 @@ from loadstone.store.journal import (
     AppendOnly,
     EngineEntry,
     Entry,
+    HotSpotsEntry,
     Note,
     RunBegin,
     RunEnd,
     Settled,
+    SourceEntry,
+    SourceFacts,
     StepBegin,
     StepEnd,
     to_line,
 )
+from loadstone.store.observing import ObservationLines
 from loadstone.store.replay import JOURNAL, LATENCIES, read_log, step_result
 
 
@@ -77,6 +83,7 @@ class Recorder:
         fcntl.flock(self._journal.file, fcntl.LOCK_EX)
         self._append(self._begin)
         self._step_from = 0
+        self._lines = ObservationLines(0)
 
     def environment(self, found: dict[str, Any]) -> None:
         """Write environment.json."""
@@ -85,6 +92,7 @@ class Recorder:
     def begin_step(self, step: Step) -> None:
         """A step is about to connect."""
         self._step_from = self._journal.size
+        self._lines = ObservationLines(step.number)
         self._append(
             StepBegin(
                 at_s=self._now(),
@@ -103,6 +111,29 @@ class Recorder:
             lines = (hlog.restamp(line, self._load_began_s) for line in record.hlog)
             self._latencies.append("".join(f"{line}\n" for line in lines).encode("ascii"))
         self._append(EngineEntry(at_s=at_s, step=step.number, record=record))
+
+    @property
+    def began(self) -> float:
+        """The run's begin, on the monotonic clock: all its times count from there."""
+        return self._began
+
+    def observed(self, step: Step, seen: Observation | SourceState) -> None:
+        """Keep what a source of counters said."""
+        at_s = self._now()
+        if isinstance(seen, SourceState):
+            self._append(SourceEntry(at_s=at_s, step=step.number, state=seen))
+            return
+        for line in self._lines.lines(seen, at_s):
+            self._append(line)
+
+    def hot_spots(self, step: Step, found: HotSpots) -> None:
+        """Keep where the server spent the step."""
+        self._append(HotSpotsEntry(at_s=self._now(), step=step.number, hot_spots=found))
+
+    def source_facts(self, step: Step, facts: dict[str, dict[str, str]]) -> None:
+        """Keep what the sources said that hardly changes."""
+        if facts:
+            self._append(SourceFacts(at_s=self._now(), step=step.number, facts=facts))
 
     def note(self, text: str, step: Step | None = None) -> None:
         """Keep a sentence for whoever reads the run."""

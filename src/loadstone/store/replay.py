@@ -8,18 +8,23 @@ from functools import partial
 from pathlib import Path
 
 from loadstone import engine
+from loadstone.model.observed import Observation
 from loadstone.model.records import LatencyNs, Sample
 from loadstone.model.result import Result, RunInfo, RunState, StepResult, Window
 from loadstone.store import hlog
 from loadstone.store.journal import (
+    ENGINE,
     EngineEntry,
     Entry,
     Note,
+    Observed,
+    ObservedNames,
     RunBegin,
     RunEnd,
     StepBegin,
     read_entries,
 )
+from loadstone.store.observing import observation_of
 from loadstone.store.steplog import StepLog
 from loadstone.store.steps import summarise, utc
 
@@ -47,11 +52,16 @@ class RunLog:
             case RunEnd():
                 self.end = entry
             case StepBegin():
-                self.steps.append(StepLog(entry, partial(samples_of, self.journal, entry)))
+                self._begin_step(entry)
             case Note(step=None, text=text):
                 self.notes.append(text)
             case _:
                 self.steps[-1].add(entry)
+
+    def _begin_step(self, entry: StepBegin) -> None:
+        samples = partial(samples_of, self.journal, entry)
+        step = StepLog(entry, samples, partial(observations_of, self.journal, entry))
+        self.steps.append(step)
 
 
 def read_log(folder: Path, from_byte: int = 0) -> RunLog:
@@ -69,6 +79,18 @@ def samples_of(journal: Path, begin: StepBegin) -> Iterator[Sample]:
             return
         if isinstance(entry, EngineEntry) and isinstance(entry.record, Sample):
             yield entry.record
+
+
+def observations_of(journal: Path, begin: StepBegin) -> Iterator[Observation]:
+    """One step's observations, read from the journal; times are the run's."""
+    known: dict[int, ObservedNames] = {}
+    for entry in read_entries(journal, begin.journal_from, skip=ENGINE):
+        if isinstance(entry, RunEnd) or (isinstance(entry, StepBegin) and entry != begin):
+            return
+        if isinstance(entry, ObservedNames):
+            known[entry.names] = entry
+        elif isinstance(entry, Observed):
+            yield observation_of(known[entry.names], entry)
 
 
 def replay(folder: Path, *, running: bool = False) -> Result:

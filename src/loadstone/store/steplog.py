@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from loadstone.model.hot_spots import HotSpots
 from loadstone.model.plan import Step
 from loadstone.model.records import (
     Connected,
@@ -20,7 +21,17 @@ from loadstone.model.records import (
     Tally,
 )
 from loadstone.model.result import StepState, Window
-from loadstone.store.journal import EngineEntry, Note, StepBegin, StepEnd
+from loadstone.model.observed import Observation, SourceState
+from loadstone.store.journal import (
+    EngineEntry,
+    HotSpotsEntry,
+    Note,
+    SourceEntry,
+    SourceFacts,
+    StepBegin,
+    StepEnd,
+    StepEntry,
+)
 
 
 @dataclass
@@ -29,11 +40,16 @@ class StepLog:
 
     begin: StepBegin
     samples: Callable[[], Iterator[Sample]]
+    observations: Callable[[], Iterator[Observation]]
+    """Likewise; their times are the run's."""
     load_began_s: float = 0.0
     connected: Connected | None = None
     outages: list[Outage] = field(default_factory=list)
     first_errors: list[FirstError] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    source_states: list[SourceState] = field(default_factory=list)
+    hot_spots: HotSpots | None = None
+    source_facts: dict[str, dict[str, str]] = field(default_factory=dict)
     tally: Tally | None = None
     unbalanced: Tally | None = None
     """The first one that breaks the law."""
@@ -61,14 +77,21 @@ class StepLog:
             return None
         return Window(from_s=self.measured_from_s, to_s=self.measured_to_s, method="fixed")
 
-    def add(self, entry: EngineEntry | StepEnd | Note) -> None:
+    def add(self, entry: StepEntry) -> None:
         """Take in the next line of the journal."""
-        if isinstance(entry, EngineEntry):
-            self._add_record(entry.record, entry.at_s)
-        elif isinstance(entry, StepEnd):
-            self.end = entry
-        else:
-            self.notes.append(entry.text)
+        match entry:
+            case EngineEntry():
+                self._add_record(entry.record, entry.at_s)
+            case StepEnd():
+                self.end = entry
+            case Note():
+                self.notes.append(entry.text)
+            case SourceEntry():
+                self.source_states.append(entry.state)
+            case HotSpotsEntry():
+                self.hot_spots = entry.hot_spots
+            case SourceFacts():
+                self.source_facts = entry.facts
 
     def _add_record(self, record: StepRecord, at_s: float) -> None:
         match record:

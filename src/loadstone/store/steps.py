@@ -5,20 +5,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from typing import Any
 
+from loadstone.model.observed import SHARED_HOST, Role, SourceName, SourceState
 from loadstone.model.records import LatencyNs
 from loadstone.model.result import (
     CLIENT_BOUND_SHARE,
     CLIENT_LATE_SHARE,
     ErrorExample,
     GeneratorCost,
+    HostFigures,
     LatencyMs,
     LatencyPair,
+    ObservedTarget,
     OutageLine,
+    ServerFigures,
     StepResult,
     TargetShare,
     Window,
 )
+from loadstone.store.figures import host_figures, observing_cost, server_figures, sums_of
 from loadstone.store.journal import RunBegin
 from loadstone.store.steplog import StepLog
 from loadstone.store.sums import Sums, add_up
@@ -69,8 +75,46 @@ def summarise(log: StepLog, run: RunBegin, quantiles: Quantiles) -> StepResult:
         outages=tuple(OutageLine(**outage.model_dump(exclude={"kind"})) for outage in log.outages),
         targets=_shares(run, sums),
         generator=_generator(log, run, sums, merged),
+        **_observed(log, run, sums, window),
+        hot_spots=log.hot_spots,
         notes=_notes(log, sums, merged),
     )
+
+
+def _observed(log: StepLog, run: RunBegin, sums: Sums, window: Window | None) -> dict[str, Any]:
+    """The fields that servers and hosts fill."""
+    sources = sums_of(log.observations(), log.load_began_s, window) if window else {}
+    rate = sums.total.events / sums.seconds if sums.seconds else None
+    facts = log.source_facts
+
+    def server(target: int) -> ServerFigures | None:
+        name = SourceName(role="server", target=target)
+        found = sources.get(name)
+        return server_figures(found, facts.get(str(name), {}), rate) if found else None
+
+    def host(role: Role, target: int = 0) -> HostFigures | None:
+        name = SourceName(role=role, target=target)
+        found = sources.get(name)
+        return host_figures(found, facts.get(str(name), {}), rate) if found else None
+
+    others = tuple(
+        ObservedTarget(target=url, server=server(number), host=host("server-host", number))
+        for number, url in enumerate(run.targets)
+        if number
+    )
+    return {
+        "server": server(0),
+        "host": host("server-host"),
+        "generator_host": host(_generators_host(facts)),
+        "other_targets": others,
+        "observing": observing_cost(sources),
+    }
+
+
+def _generators_host(facts: Mapping[str, Mapping[str, str]]) -> Role:
+    """The source that tells of this machine: the server's host where they are the same."""
+    shared = facts.get("server-host", {}).get(SHARED_HOST) == "yes"
+    return "server-host" if shared else "generator-host"
 
 
 def by_number(counted: Mapping[str, int]) -> dict[str, int]:
@@ -170,8 +214,13 @@ def _shares(run: RunBegin, sums: Sums) -> tuple[TargetShare, ...]:
     )
 
 
+def _source_note(state: SourceState) -> str:
+    what = "was lost" if state.lost else "answers again"
+    return f"{state.source} {what} at {state.at_s:.0f} s of the run: {state.why}"
+
+
 def _notes(log: StepLog, sums: Sums, merged: Mapping[str, LatencyNs]) -> tuple[str, ...]:
-    notes = list(log.notes)
+    notes = [*log.notes, *map(_source_note, log.source_states)]
     if log.unbalanced:
         notes.append(f"error: the counters of the generator do not add up ({log.unbalanced})")
     recorded, kept = sums.response.count, merged.get("response", LatencyNs()).count

@@ -35,6 +35,8 @@ class ServerFacts(Frozen):
     variables: dict[str, str]
     connected: int | None
     """Connections at that moment, ours included."""
+    uptime_s: float | None = None
+    """Since the server began."""
     cipher: str
     """Of the connection that asked; empty when that is not encrypted."""
 
@@ -125,7 +127,10 @@ def describe_server(connection: Connection, target: Target) -> ServerFacts:
     """
     with statement_errors(target):
         variables = _pairs(connection, "SHOW GLOBAL VARIABLES")
-        connected = _pairs(connection, "SHOW GLOBAL STATUS LIKE 'Threads_connected'")
+        status = _pairs(
+            connection,
+            "SHOW GLOBAL STATUS WHERE Variable_name IN ('Threads_connected', 'Uptime')",
+        )
         cipher = _pairs(connection, "SHOW SESSION STATUS LIKE 'Ssl_cipher'")
     version, comment = variables.get("version", ""), variables.get("version_comment", "")
     return ServerFacts(
@@ -133,7 +138,8 @@ def describe_server(connection: Connection, target: Target) -> ServerFacts:
         flavour=_flavour(version, comment, variables),
         comment=comment,
         variables=variables,
-        connected=_number(connected.get("Threads_connected")),
+        connected=_number(status.get("Threads_connected")),
+        uptime_s=_number(status.get("Uptime")),
         cipher=cipher.get("Ssl_cipher", ""),
     )
 

@@ -1,0 +1,290 @@
+"""Ceilings: the events a second that each resource would allow at a step's own cost per event.
+
+The operational laws (P. J. Denning, J. P. Buzen, "The operational analysis of queueing network
+models", ACM Computing Surveys 10(3), 1978) make it arithmetic: a resource of capacity C of which
+an event needs D lets through C / D events a second (utilization law), and N users who wait at
+least R for an event complete N / R (Little's law). D is measured in the step itself, so it is
+the cost at that concurrency: a step with larger commit groups needs fewer flushes an event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from loadstone.model.ceilings import Ceiling, Limits, Resource, StepCeilings
+from loadstone.model.observed import SHARED_HOST
+from loadstone.model.result import HostFigures, StepResult
+
+HOTTER = 0.15
+"""How much busier than the mean the busiest core must be to be a resource of its own."""
+
+FEWEST_WAITS = 0.02
+"""With fewer waits by event than this, locks are too seldom taken to reckon with."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A step that has a rate, and what the ladder knows beside it."""
+
+    step: StepResult
+    tps: float
+    limits: Limits
+    shortest_s: float | None
+    """The shortest mean response time of any step of the ladder."""
+
+    @property
+    def host(self) -> HostFigures | None:
+        """The server's."""
+        return self.step.host
+
+    def by_event(self, per_second: float | None) -> float | None:
+        """A rate as a cost: so much by event."""
+        return None if per_second is None else per_second / self.tps
+
+
+def ceilings(steps: Iterable[StepResult], limits: Limits) -> list[StepCeilings]:
+    """All ceilings of each step that has a rate, in the order of the steps."""
+    rated = [(step, step.tps) for step in steps if step.tps]
+    shortest = _shortest([step for step, _ in rated])
+    return [
+        _of_step(Measured(step, tps, limits, shortest.get(step.workload)))
+        for step, tps in rated
+    ]
+
+
+def _of_step(measured: Measured) -> StepCeilings:
+    found = [resource(measured) for resource in _RESOURCES]
+    known = [ceiling for ceiling in found if ceiling.events_per_s is not None]
+    unknown = [ceiling for ceiling in found if ceiling.events_per_s is None]
+    known.sort(key=lambda ceiling: ceiling.events_per_s or 0.0)
+    return StepCeilings(
+        step=measured.step.step,
+        concurrency=measured.step.concurrency,
+        tps=measured.tps,
+        ceilings=(*known, *unknown),
+    )
+
+
+def _shortest(steps: Sequence[StepResult]) -> dict[str, float]:
+    """By workload, in seconds."""
+    found: dict[str, float] = {}
+    for step in steps:
+        mean = step.latency.service.mean
+        if mean:
+            found[step.workload] = min(mean / 1000, found.get(step.workload, mean / 1000))
+    return found
+
+
+def _server_cpu(measured: Measured) -> Ceiling:
+    host, limit = measured.host, measured.limits.cores
+    if host is None:
+        return _not("server CPU", "the server's host was not observed")
+    process = _process_cores(host)
+    limit = limit or host.means.get("cgroup.cpu_cores")
+    if limit is not None and process:
+        cost = process / measured.tps
+        return _reached(
+            measured, "server CPU", limit / cost, f"{limit:g} cores by {_us(cost)} of the server's"
+        )
+    busy = _busy_cores(host)
+    if busy is None or host.cores is None:
+        return _not("server CPU", "the host does not tell how busy it is")
+    capacity = host.cores * (1 - (host.cpu_steal or 0.0))
+    cost = busy / measured.tps
+    shared = host.facts.get(SHARED_HOST) == "yes"
+    whose = "server's and generator's" if shared else "server host's"
+    return _reached(
+        measured, "server CPU", capacity / cost, f"{capacity:.3g} cores by {_us(cost)} of the {whose}"
+    )
+
+
+def _hottest_core(measured: Measured) -> Ceiling:
+    host = measured.host
+    busy = _busy_cores(host) if host else None
+    if host is None or host.busiest_core is None or busy is None or not host.cores:
+        return _not("hottest core", "cores were not counted apart")
+    if host.busiest_core < busy / host.cores + HOTTER:
+        return _not("hottest core", "no core is much busier than the others")
+    return _reached(
+        measured,
+        "hottest core",
+        measured.tps / host.busiest_core,
+        f"the busiest core is at {host.busiest_core:.0%}, all together at {busy / host.cores:.0%}",
+    )
+
+
+def _flushes(measured: Measured) -> Ceiling:
+    limit = measured.limits.syncs_per_s
+    if limit is None:
+        return _not("flushes", "the device's sync rate is not known: loadstone probe measures it")
+    cost = measured.by_event(_syncs(measured.step))
+    if not cost:
+        return _not("flushes", "no syncs were counted")
+    return _reached(measured, "flushes", limit / cost, f"{limit:,.0f} syncs/s by {cost:.3g} an event")
+
+
+def _syncs(step: StepResult) -> float | None:
+    """Syncs a second: as the device counted its flushes, else as the server counted its own."""
+    host, server = step.host, step.server
+    if host and host.disk_flushes_per_s is not None:
+        return host.disk_flushes_per_s
+    parts = (server.log_syncs_per_s, server.binlog_syncs_per_s) if server else ()
+    known = [part for part in parts if part is not None]
+    return sum(known) if known else None
+
+
+def _disk(
+    resource: Resource,
+    limit_of: Callable[[Limits], float | None],
+    rate_of: Callable[[HostFigures], float | None],
+    unit: str,
+) -> Callable[[Measured], Ceiling]:
+    def found(measured: Measured) -> Ceiling:
+        limit = limit_of(measured.limits)
+        if limit is None:
+            return _not(resource, "what the device can do is not known: loadstone probe measures it")
+        cost = measured.by_event(rate_of(measured.host) if measured.host else None)
+        if cost is None:
+            return _not(resource, "the server's disk was not observed")
+        if not cost:
+            return _not(resource, "none was needed")
+        how = f"{limit:,.0f} {unit}/s by {cost:,.3g} an event"
+        return _reached(measured, resource, limit / cost, how)
+
+    return found
+
+
+def _network(resource: Resource, incoming: bool) -> Callable[[Measured], Ceiling]:
+    def found(measured: Measured) -> Ceiling:
+        line = measured.limits.line_bytes_per_s or _line(measured.host)
+        if line is None:
+            return _not(resource, "the line's speed is not known: none told, or a virtual one's")
+        cost = measured.by_event(_bytes(measured, incoming=incoming))
+        if not cost:
+            return _not(resource, "no bytes were counted")
+        how = f"{line / 125_000:,.0f} Mbit/s by {cost:,.0f} bytes an event"
+        return _reached(measured, resource, line / cost, how)
+
+    return found
+
+
+def _line(host: HostFigures | None) -> float | None:
+    """Bytes a second of the interface that carries the traffic; a virtual one's is no limit."""
+    if host is None or host.nic is None or host.facts.get(f"nic.{host.nic}.virtual") == "yes":
+        return None
+    speed = host.facts.get(f"nic.{host.nic}.speed_mbit", "")
+    return int(speed) * 125_000.0 if speed.isdigit() and int(speed) > 0 else None
+
+
+def _bytes(measured: Measured, *, incoming: bool) -> float | None:
+    """Bytes a second on the line, as the interface counted; else those of the protocol."""
+    host, step = measured.host, measured.step
+    if host and host.nic and host.nic != "lo":
+        return host.net_bytes_in_per_s if incoming else host.net_bytes_out_per_s
+    if not step.seconds:
+        return None
+    return (step.bytes_out if incoming else step.bytes_in) / step.seconds
+
+
+def _row_locks(measured: Measured) -> Ceiling:
+    """An arrival finds the lock held for the share of the time that it is held (PASTA).
+
+    That share is the lock's utilization, for one hot row and for several that are equally hot.
+    R. W. Wolff, "Poisson arrivals see time averages", Operations Research 30(2), 1982.
+    """
+    server = measured.step.server
+    waits = measured.by_event(server.row_lock_waits_per_s if server else None)
+    if waits is None:
+        return _not("row locks", "the server does not count waits for rows")
+    if waits < FEWEST_WAITS:
+        return _not("row locks", f"{waits:.2%} of the events waited for a row")
+    held = min(waits, 1.0)
+    return _reached(
+        measured, "row locks", measured.tps / held, f"{held:.0%} of the events found their row locked"
+    )
+
+
+def _generator(measured: Measured) -> Ceiling:
+    own, step = measured.step.generator, measured.step
+    if own.ceiling_qps and step.qps:
+        statements = step.qps / measured.tps
+        how = f"{own.ceiling_qps:,.0f} statements/s (calibrated) by {statements:.3g} an event"
+        return _reached(measured, "generator", own.ceiling_qps / statements, how)
+    if own.cpu_share:
+        how = f"its event loops are at {own.cpu_share:.0%}"
+        return _reached(measured, "generator", measured.tps / own.cpu_share, how)
+    return _not("generator", "its CPU was not measured")
+
+
+def _concurrency(measured: Measured) -> Ceiling:
+    step = measured.step
+    if step.rate is not None:
+        return _not("concurrency", "events are due by a schedule")
+    if measured.shortest_s is None:
+        return _not("concurrency", "no response time was measured")
+    added = (measured.limits.answer_s or 0.0) * (step.qps or 0.0) / measured.tps
+    time_s = measured.shortest_s + added
+    how = f"{step.concurrency:,} users by {time_s * 1000:.3g} ms, the shortest response time"
+    return _reached(measured, "concurrency", step.concurrency / time_s, how)
+
+
+_RESOURCES: tuple[Callable[[Measured], Ceiling], ...] = (
+    _server_cpu,
+    _hottest_core,
+    _flushes,
+    _disk(
+        "disk writes",
+        lambda limits: limits.disk_write_iops,
+        lambda host: host.disk_write_iops,
+        "writes",
+    ),
+    _disk(
+        "disk reads",
+        lambda limits: limits.disk_read_iops,
+        lambda host: host.disk_read_iops,
+        "reads",
+    ),
+    _disk(
+        "disk write bandwidth",
+        lambda limits: limits.disk_write_bytes_per_s,
+        lambda host: host.disk_write_bytes_per_s,
+        "bytes",
+    ),
+    _network("network to the server", incoming=True),
+    _network("network from the server", incoming=False),
+    _row_locks,
+    _generator,
+    _concurrency,
+)
+
+
+def _process_cores(host: HostFigures) -> float | None:
+    if host.process_cpu_user is None or host.process_cpu_sys is None:
+        return None
+    return host.process_cpu_user + host.process_cpu_sys
+
+
+def _busy_cores(host: HostFigures) -> float | None:
+    """Cores at work, those given to others by the hypervisor not counted."""
+    if host.cores is None or host.cpu_idle is None:
+        return None
+    idle = host.cpu_idle + (host.cpu_iowait or 0.0) + (host.cpu_steal or 0.0)
+    return max(host.cores * (1 - idle), 0.0)
+
+
+def _reached(measured: Measured, resource: Resource, events_per_s: float, how: str) -> Ceiling:
+    return Ceiling(
+        resource=resource,
+        events_per_s=events_per_s,
+        used=measured.tps / events_per_s if events_per_s else None,
+        how=how,
+    )
+
+
+def _not(resource: Resource, why: str) -> Ceiling:
+    return Ceiling(resource=resource, events_per_s=None, used=None, how=None, why_not=why)
+
+
+def _us(seconds: float) -> str:
+    return f"{seconds * 1e6:,.3g} µs"

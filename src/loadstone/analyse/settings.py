@@ -1,0 +1,308 @@
+"""A review of a server's settings for a benchmark: what makes its figures unfair, slow or odd.
+
+Each rule looks at the variables as the server tells them and at its machine, and says what it
+found, why that matters and what to write instead. A variable that the server does not have is no
+finding.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal
+
+Weight = Literal["unfair", "slow", "note"]
+
+GIB, MIB = 1024**3, 1024**2
+SMALL_REDO = GIB
+SLOW_IO_CAPACITY = 200
+MMAP_THRESHOLD = 32 * MIB
+"""glibc's greatest threshold on 64 bits: larger requests are mapped and unmapped (mallopt(3))."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What of the server's machine matters; `None`: not known."""
+
+    memory_bytes: int | None = None
+    cores: int | None = None
+    rotational: bool | None = None
+    """Whether the data lies on a disk that turns."""
+    today: date | None = None
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One line of the review."""
+
+    weight: Weight
+    variable: str
+    value: str
+    why: str
+    wanted: str | None = None
+    """What to write into my.cnf; `None` where there is nothing to write."""
+    restart: bool = False
+    """Whether it only takes effect at the server's start."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """The variables, read as what they are."""
+
+    variables: Mapping[str, str]
+    machine: Machine
+
+    @property
+    def is_mariadb(self) -> bool:
+        """By its version's text."""
+        return "mariadb" in self.variables.get("version", "").lower()
+
+    @property
+    def release(self) -> tuple[int, ...]:
+        """Its version's numbers."""
+        found = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", self.variables.get("version", ""))
+        return tuple(int(part) for part in found.groups() if part) if found else ()
+
+    def text(self, name: str) -> str | None:
+        """The value as it is told."""
+        return self.variables.get(name)
+
+    def number(self, name: str) -> int | None:
+        """The value as a whole number."""
+        value = self.variables.get(name, "")
+        return int(value) if re.fullmatch(r"-?\d+", value) else None
+
+    def is_on(self, name: str) -> bool | None:
+        """Whether a switch is on; `None` where there is none."""
+        value = self.variables.get(name)
+        return None if value is None else value.upper() in ("ON", "1", "YES", "TRUE")
+
+
+Rule = Callable[[Server], Iterator[Advice]]
+
+
+def review(variables: Mapping[str, str], machine: Machine) -> list[Advice]:
+    """All advice, what makes figures unfair first."""
+    server = Server(variables, machine)
+    found = [advice for rule in RULES for advice in rule(server)]
+    order: list[Weight] = ["unfair", "slow", "note"]
+    return sorted(found, key=lambda advice: order.index(advice.weight))
+
+
+def fragment(found: list[Advice]) -> str:
+    """What to put into my.cnf, what needs a restart last; empty where there is nothing to write."""
+    lines = [advice for advice in found if advice.wanted is not None]
+    if not lines:
+        return ""
+    lines.sort(key=lambda advice: advice.restart)
+    text = ["[mysqld]"]
+    for advice in lines:
+        restart = "  # at the server's start" if advice.restart else ""
+        text.append(f"{advice.variable} = {advice.wanted}{restart}")
+    return "\n".join(text) + "\n"
+
+
+def _durability(server: Server) -> Iterator[Advice]:
+    flush = server.text("innodb_flush_log_at_trx_commit")
+    if flush not in (None, "1"):
+        lost = "a crash of the server" if flush == "0" else "a power cut"
+        yield Advice(
+            "unfair",
+            "innodb_flush_log_at_trx_commit",
+            flush or "",
+            f"commits of up to a second are lost with {lost}; compare only with servers that "
+            "lose as much",
+            "1",
+        )
+    sync = server.text("sync_binlog")
+    if server.is_on("log_bin") and sync not in (None, "1"):
+        yield Advice(
+            "unfair",
+            "sync_binlog",
+            sync or "",
+            "a power cut loses transactions of the binary log, and replicas with them",
+            "1",
+        )
+    if server.is_on("innodb_doublewrite") is False:
+        why = "a page that was half written when the power went is lost; writes are halved"
+        yield Advice("unfair", "innodb_doublewrite", "OFF", why, "ON", restart=True)
+
+
+def _binary_log(server: Server) -> Iterator[Advice]:
+    if server.is_on("log_bin") is False:
+        why = "a server with replicas or backups has one: each commit is flushed twice there"
+        yield Advice("unfair", "log_bin", "OFF", why, "binlog", restart=True)
+        return
+    size = server.number("max_binlog_size")
+    if size is not None and size < 512 * MIB:
+        why = "the log is changed for a new one often; commits wait meanwhile, and the rate swings"
+        yield Advice("slow", "max_binlog_size", _size(size), why, "1G")
+
+
+def _buffer_pool(server: Server) -> Iterator[Advice]:
+    size, memory = server.number("innodb_buffer_pool_size"), server.machine.memory_bytes
+    if size is None:
+        return
+    if memory is not None and size > 0.85 * memory:
+        why = f"the machine has {_size(memory)}: with connections and sorts it may swap"
+        yield Advice(
+            "slow", "innodb_buffer_pool_size", _size(size), why, _round(0.7 * memory)
+        )
+    elif memory is not None and size < 0.25 * memory:
+        why = f"the machine has {_size(memory)}; data that does not fit is read from the disk"
+        yield Advice(
+            "slow", "innodb_buffer_pool_size", _size(size), why, _round(0.7 * memory)
+        )
+    elif memory is None and size <= 128 * MIB:
+        why = "the default, made for a laptop: data that does not fit is read from the disk"
+        yield Advice("slow", "innodb_buffer_pool_size", _size(size), why)
+
+
+def _redo_log(server: Server) -> Iterator[Advice]:
+    name, size = "innodb_redo_log_capacity", server.number("innodb_redo_log_capacity")
+    if size is None:
+        name, one = "innodb_log_file_size", server.number("innodb_log_file_size")
+        size = None if one is None else one * (server.number("innodb_log_files_in_group") or 1)
+    if size is not None and size < SMALL_REDO:
+        why = "when it is full, pages are flushed in a hurry and writes wait: the rate saw-tooths"
+        restart = name == "innodb_log_file_size" and not server.is_mariadb
+        yield Advice("slow", name, _size(size), why, "4G", restart=restart)
+    buffer = server.number("innodb_log_buffer_size")
+    if buffer is not None and buffer < 16 * MIB:
+        why = "large transactions write the log before they commit"
+        yield Advice("note", "innodb_log_buffer_size", _size(buffer), why, "64M", restart=True)
+
+
+def _disk(server: Server) -> Iterator[Advice]:
+    capacity = server.number("innodb_io_capacity")
+    if capacity is not None and capacity <= SLOW_IO_CAPACITY and not server.machine.rotational:
+        why = "what one turning disk can do: dirty pages pile up on anything faster"
+        yield Advice("slow", "innodb_io_capacity", str(capacity), why, "2000")
+    neighbours = server.text("innodb_flush_neighbors")
+    if neighbours not in (None, "0") and server.machine.rotational is False:
+        why = "pages beside dirty ones are written too, which helps turning disks only"
+        yield Advice("slow", "innodb_flush_neighbors", neighbours or "", why, "0")
+    method = server.text("innodb_flush_method")
+    if method is not None and method.lower() in ("", "fsync"):
+        why = "pages go through the system's cache too: they stand in memory twice"
+        yield Advice("slow", "innodb_flush_method", method, why, "O_DIRECT", restart=True)
+
+
+def _logging(server: Server) -> Iterator[Advice]:
+    if server.is_on("general_log"):
+        why = "each statement is written to it, under a lock"
+        yield Advice("slow", "general_log", "ON", why, "OFF")
+    long_s = server.text("long_query_time")
+    if server.is_on("slow_query_log") and long_s is not None and float(long_s) < 0.01:
+        why = "nearly each statement is written to the slow log"
+        yield Advice("slow", "long_query_time", long_s, why, "1")
+    if server.is_on("performance_schema"):
+        why = "costs some percent of the rate; off or on, let it be the same on both sides"
+        yield Advice("note", "performance_schema", "ON", why)
+
+
+def _query_cache(server: Server) -> Iterator[Advice]:
+    size, kind = server.number("query_cache_size"), server.text("query_cache_type")
+    if size and kind not in (None, "OFF", "0"):
+        why = "one lock for all connections; each write throws entries away"
+        yield Advice("slow", "query_cache_type", kind or "", why, "OFF")
+
+
+def _connections(server: Server) -> Iterator[Advice]:
+    most = server.number("max_connections")
+    pool = server.text("thread_handling") in ("pool-of-threads", "loaded-dynamically")
+    if most is not None and most >= 512 and not pool and not server.is_on("thread_pool_enabled"):
+        why = (
+            "with thousands of connections at work a thread pool keeps the rate; "
+            "MariaDB has one (thread_handling=pool-of-threads), MySQL 9.7 a plugin"
+        )
+        yield Advice("note", "thread_handling", server.text("thread_handling") or "", why)
+    cache, tables = server.number("table_open_cache"), server.number("table_definition_cache")
+    if cache is not None and most is not None and cache < most:
+        why = f"fewer open tables than max_connections ({most}): tables are opened anew"
+        yield Advice("slow", "table_open_cache", str(cache), why, str(max(4000, 2 * most)))
+    if tables is not None and tables < 400:
+        why = "with hundreds of tables their definitions are read anew"
+        yield Advice("note", "table_definition_cache", str(tables), why, "2000")
+
+
+def _sorts(server: Server) -> Iterator[Advice]:
+    for name in ("sort_buffer_size", "join_buffer_size", "read_rnd_buffer_size"):
+        size = server.number(name)
+        if size is not None and size >= MMAP_THRESHOLD:
+            why = (
+                "glibc maps and unmaps requests of 32 MiB and more each time: page faults for "
+                f"each use{_by_version(server, name)}"
+            )
+            yield Advice("slow", name, _size(size), why, "2M")
+
+
+def _by_version(server: Server, name: str) -> str:
+    pieces = name == "sort_buffer_size" and not server.is_mariadb
+    if pieces and server.release >= (8, 0, 12):
+        return "; MySQL takes it in pieces since 8.0.12, so look whether it matters"
+    return ""
+
+
+_ENDS: dict[tuple[bool, tuple[int, int]], date] = {
+    (False, (5, 6)): date(2021, 2, 28),
+    (False, (5, 7)): date(2023, 10, 31),
+    (False, (8, 0)): date(2026, 4, 30),
+    (False, (8, 4)): date(2032, 4, 30),
+    (True, (10, 3)): date(2023, 5, 25),
+    (True, (10, 4)): date(2024, 6, 18),
+    (True, (10, 5)): date(2025, 6, 24),
+    (True, (10, 6)): date(2026, 7, 6),
+    (True, (10, 11)): date(2028, 2, 16),
+    (True, (11, 4)): date(2029, 5, 29),
+}
+"""When the makers' support of a series ends: Oracle's lifetime support policy (extended support);
+MariaDB's maintenance policy."""
+
+
+def _version(server: Server) -> Iterator[Advice]:
+    release, today = server.release, server.machine.today
+    if len(release) < 2 or today is None:
+        return
+    end = _ENDS.get((server.is_mariadb, (release[0], release[1])))
+    if end is not None and end < today:
+        why = f"its maker's support ended on {end.isoformat()}"
+        yield Advice("note", "version", server.text("version") or "", why)
+
+
+def _locks(server: Server) -> Iterator[Advice]:
+    wait = server.number("innodb_lock_wait_timeout")
+    if server.is_on("innodb_deadlock_detect") is False and (wait or 0) > 5:
+        why = "without detection a deadlock lasts until the timeout of a lock wait"
+        yield Advice("slow", "innodb_lock_wait_timeout", str(wait), why, "1")
+
+
+RULES: tuple[Rule, ...] = (
+    _durability,
+    _binary_log,
+    _buffer_pool,
+    _redo_log,
+    _disk,
+    _logging,
+    _query_cache,
+    _connections,
+    _sorts,
+    _locks,
+    _version,
+)
+
+
+def _size(size: int) -> str:
+    for unit, name in ((GIB, "G"), (MIB, "M"), (1024, "K")):
+        if size >= unit:
+            return f"{size / unit:.3g}{name}"
+    return str(size)
+
+
+def _round(size: float) -> str:
+    """Down to a whole GiB, or to 128 MiB below that."""
+    if size >= GIB:
+        return f"{int(size // GIB)}G"
+    return f"{max(int(size // (128 * MIB)), 1) * 128}M"

@@ -1,0 +1,77 @@
+"""`loadstone check`: a review of a server's settings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from loadstone.cli.connection import Connection, connection_options
+
+if TYPE_CHECKING:
+    from loadstone.analyse.settings import Advice, Machine
+    from loadstone.lab.preflight import Looked
+
+
+@click.command()
+@connection_options
+@click.option("--json", "as_json", is_flag=True, help="A JSON document on stdout, nothing else.")
+def check(connection: Connection, as_json: bool) -> int:
+    """Review a server's settings for a benchmark: what makes it unfair, what makes it slow.
+
+    Changes nothing. Ends with lines that are ready for my.cnf.
+    """
+    if not connection.given:
+        raise click.UsageError("say which server to check with --target")
+    from loadstone.analyse.settings import fragment, review
+    from loadstone.lab.preflight import look_at_server
+
+    looked = look_at_server(connection.endpoint())
+    machine = _machine(looked)
+    found = review(looked.facts.variables, machine)
+    if as_json:
+        _as_json(looked, found, fragment(found))
+        return 0
+    from loadstone.report.settings import as_text
+
+    click.echo(f"{looked.endpoint.target.place}: {looked.facts.comment} {looked.facts.version}")
+    click.echo(as_text(found, fragment(found), machine), nl=False)
+    return 0
+
+
+def _machine(looked: Looked) -> Machine:
+    """This machine, where the server's process is on it; else nothing is known."""
+    from datetime import UTC, datetime
+    from pathlib import Path
+
+    from loadstone.analyse.settings import Machine
+    from loadstone.observe.locate import find_server_process
+    from loadstone.store.environment import disk_of, of_this_machine
+
+    facts = looked.facts
+    today = datetime.now(UTC).date()
+    if not find_server_process(looked.endpoint.target, facts.variables, facts.uptime_s):
+        return Machine(today=today)
+    here = of_this_machine({})
+    turning = disk_of(Path(facts.variables.get("datadir", "/"))).get("rotational")
+    total_kb = here["memory"].get("total_kb")
+    return Machine(
+        memory_bytes=total_kb * 1024 if total_kb else None,
+        cores=here["cpu"]["cores_online"],
+        rotational=None if turning is None else turning == "1",
+        today=today,
+    )
+
+
+def _as_json(looked: Looked, found: list[Advice], text: str) -> None:
+    import json
+    from dataclasses import asdict
+
+    document = {
+        "version": 1,
+        "target": looked.endpoint.target.url,
+        "server": looked.facts.version,
+        "advice": [asdict(advice) for advice in found],
+        "fragment": text,
+    }
+    click.echo(json.dumps(document, indent=2))

@@ -1,0 +1,29 @@
+"""The limits that are known of a run's machine: what was probed of the disk its data lies on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from loadstone.model.ceilings import Limits
+from loadstone.store import probe
+from loadstone.store.errors import StoreError
+from loadstone.store.folder import ENVIRONMENT
+
+
+def limits_of(run: Path) -> Limits:
+    """By the probe of the disk, where the server's data lies on a disk of this machine.
+
+    Raises:
+        StoreError: environment.json cannot be read.
+    """
+    written = run / ENVIRONMENT
+    if not written.exists():
+        return Limits()
+    try:
+        environment = json.loads(written.read_text())
+    except (OSError, ValueError) as error:
+        raise StoreError(f"cannot read {written}: {error}") from error
+    device = environment.get("data_device")
+    found = probe.kept(device) if isinstance(device, str) else None
+    return found.limits if found else Limits()

@@ -1,0 +1,64 @@
+"""Looks at a server that somebody else drives: the samplers of a run, without load of ours."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from loadstone.lab.conduct import Lab
+from loadstone.lab.follow import POLL_S
+from loadstone.model.observed import Observation
+from loadstone.model.plan import Plan, Step
+from loadstone.model.result import Result
+from loadstone.observe.hot_spots import difference, snapshot
+from loadstone.observe.sampler import Sampling
+from loadstone.store.journal import Settled
+
+METHOD = "watched"
+"""The window's method: all that was seen, as nobody knows what the load does."""
+
+OnSeen = Callable[[Observation], None]
+
+
+def watch(plan: Plan, lab: Lab, sampling: Sampling, on_seen: OnSeen) -> Result:
+    """One step of looking, until its duration is over or somebody asks for its end.
+
+    Raises:
+        StoreError: the run cannot be written any more; what was written is kept.
+    """
+    step = Step(number=1, workload=plan.workload.name, concurrency=1)
+    recorder = lab.recorder
+
+    def keep() -> None:
+        for seen in sampling.taken():
+            recorder.observed(step, seen)
+            if isinstance(seen, Observation):
+                on_seen(seen)
+
+    try:
+        recorder.begin_step(step)
+        before = snapshot(lab.endpoints[0])
+        sampling.mark()
+        sampling.taken()
+        begun = time.monotonic()
+        sampling.align(begun)
+        while time.monotonic() < begun + plan.duration_s and not lab.interrupts.asked:
+            time.sleep(POLL_S)
+            keep()
+        sampling.mark()
+        ended = time.monotonic()
+        keep()
+        recorder.source_facts(step, sampling.facts())
+        recorder.hot_spots(step, difference(before, snapshot(lab.endpoints[0])))
+        window = Settled(
+            from_s=begun - recorder.began,
+            to_s=ended - recorder.began,
+            steady=None,
+            method=METHOD,
+        )
+        stopped = lab.interrupts.asked
+        recorder.end_step(step, "stopped" if stopped else "finished", None, window)
+        return recorder.end_run("stopped" if stopped else "finished")
+    finally:
+        sampling.close()
+        recorder.close()

@@ -1,0 +1,70 @@
+"""What each resource would allow, in events a second, and what that is reckoned from."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, PositiveFloat
+
+from loadstone.model.frozen import Frozen
+
+Resource = Literal[
+    "server CPU",
+    "hottest core",
+    "flushes",
+    "disk writes",
+    "disk reads",
+    "disk write bandwidth",
+    "network to the server",
+    "network from the server",
+    "row locks",
+    "generator",
+    "concurrency",
+]
+
+
+def _said(text: str) -> Any:
+    return Field(default=None, description=text)
+
+
+class Limits(Frozen):
+    """What the resources can give; null: not known. What is asked for wins over what was found."""
+
+    cores: PositiveFloat | None = _said("that the server may use")
+    syncs_per_s: PositiveFloat | None = _said("of the device that holds the logs")
+    disk_write_iops: PositiveFloat | None = _said("writes of pages a second")
+    disk_read_iops: PositiveFloat | None = _said("reads of pages a second")
+    disk_write_bytes_per_s: PositiveFloat | None = _said("of the same device")
+    line_bytes_per_s: PositiveFloat | None = _said("of the network, each way")
+    answer_s: PositiveFloat | None = _said("time that each statement takes in addition")
+
+    def but(self, other: Limits) -> Limits:
+        """The same, with what the other knows in place of ours."""
+        return self.model_copy(update=other.model_dump(exclude_none=True))
+
+
+class Ceiling(Frozen):
+    """One resource's; `why_not` where it is not evaluated."""
+
+    resource: Resource
+    events_per_s: float | None
+    used: float | None
+    """The measured rate by the ceiling: 1 is all of it."""
+    how: str | None
+    """What was divided by what, with figures."""
+    why_not: str | None = None
+
+
+class StepCeilings(Frozen):
+    """All ceilings of one step, the lowest first; those not evaluated come last."""
+
+    step: int
+    concurrency: int
+    tps: float
+    ceilings: tuple[Ceiling, ...]
+
+    @property
+    def lowest(self) -> Ceiling | None:
+        """The one that holds the step back, if any was evaluated."""
+        first = self.ceilings[0] if self.ceilings else None
+        return first if first and first.events_per_s is not None else None

@@ -1,0 +1,72 @@
+"""Where a server spent its time during a step, by its own instruments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from loadstone.model.frozen import Frozen
+
+
+def _said(text: str) -> Any:
+    return Field(description=text)
+
+
+class StatementSpot(Frozen):
+    """Statements that differ only in their values."""
+
+    statement: str = _said("with question marks for values, cut at 400 characters")
+    schema_name: str | None = _said("null: none was chosen")
+    count: int = _said("executions")
+    time_s: float = _said("time of all together")
+    lock_s: float = _said("of it, time until table locks were had")
+    rows_examined: int = _said("rows read")
+    rows_sent: int = _said("rows given back")
+    rows_affected: int = _said("rows changed")
+    sort_rows: int = _said("rows sorted")
+    tmp_tables: int = _said("temporary tables made")
+    tmp_disk_tables: int = _said("of them on disk")
+    no_index_used: int = _said("executions that read a whole table")
+    errors: int = _said("executions that ended with an error")
+
+
+class WaitSpot(Frozen):
+    """One kind of wait; waits of many threads at once add up to more than the time that passed."""
+
+    event: str = _said("performance_schema's name")
+    count: int = _said("waits")
+    time_s: float = _said("time of all together")
+
+
+class FileSpot(Frozen):
+    """One file, or all that have the same purpose."""
+
+    file: str = _said("its path as the server has it")
+    reads: int = _said("reads")
+    writes: int = _said("writes")
+    syncs: int = _said("syncs, and opening and closing")
+    read_bytes: int = _said("bytes read")
+    written_bytes: int = _said("bytes written")
+    time_s: float = _said("time of all together")
+
+
+class TableSpot(Frozen):
+    """One table."""
+
+    table: str = _said("schema.table")
+    fetched: int = _said("rows fetched")
+    written: int = _said("rows inserted, updated or deleted")
+    io_s: float = _said("time in the storage engine, row lock waits included")
+    lock_s: float = _said("time of waits for table locks")
+
+
+class HotSpots(Frozen):
+    """The largest of each kind, over a whole step with its warm-up; largest first."""
+
+    statements: tuple[StatementSpot, ...] = ()
+    waits: tuple[WaitSpot, ...] = ()
+    files: tuple[FileSpot, ...] = ()
+    tables: tuple[TableSpot, ...] = ()
+    not_evaluated: dict[str, str] = {}
+    """Kinds that the server does not tell, and what to switch on."""

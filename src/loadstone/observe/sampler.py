@@ -1,0 +1,230 @@
+"""Reads sources about once a second, each from a thread of its own, and tells what happened.
+
+A source that is slow or gone holds back neither the load nor the other sources: whoever wants to
+know takes what has come so far. Readings fall on whole seconds after the load's begin, so that
+the seconds of load, server and host are the same seconds.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+
+from loadstone.model.observed import Observation, Reading, SourceName, SourceState
+from loadstone.observe.source import Source, SourceError
+
+Seen = Observation | SourceState
+Translate = Callable[[Reading], Reading]
+
+INTERVAL_S = 1.0
+RETRY_S = 5.0
+"""How long a source that was lost is left alone."""
+
+MARK_S = 3.0
+"""How long a step waits for the readings at its begin and at its end."""
+
+_SHORTEST_S = 0.05
+"""Readings closer together are one: rates over less are noise."""
+
+
+class Sampler:
+    """One source and the thread that reads it.
+
+    `began` is the run's begin on the monotonic clock; all times that are told count from it.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        began: float,
+        out: SimpleQueue[Seen],
+        translate: Translate | None = None,
+    ) -> None:
+        self.name: SourceName = source.name
+        self.facts: dict[str, str] = {}
+        self._source = source
+        self._began = began
+        self._out = out
+        self._translate = translate
+        self._wake = threading.Condition()
+        self._phase = time.monotonic()
+        self._marks = 0
+        self._taken = 0
+        self._closing = False
+        self._last: Reading | None = None
+        self._lost = False
+        self._thread = threading.Thread(
+            target=self._run, name=f"loadstone {source.name}", daemon=True
+        )
+        self._thread.start()
+
+    def mark(self) -> int:
+        """Ask for a reading now; the number is for `wait`."""
+        with self._wake:
+            self._marks += 1
+            self._wake.notify()
+            return self._marks
+
+    def wait(self, mark: int, deadline: float) -> bool:
+        """Until that reading was taken or has failed; `False` when the time is up."""
+        with self._wake:
+            return self._wake.wait_for(
+                lambda: self._taken >= mark or self._closing, deadline - time.monotonic()
+            )
+
+    def align(self, phase: float) -> None:
+        """Read at whole seconds after this moment of the monotonic clock."""
+        with self._wake:
+            self._phase = phase
+            self._wake.notify()
+
+    def close(self) -> None:
+        """End the thread; it lets go of the source itself, as it may be in the midst of reading."""
+        with self._wake:
+            self._closing = True
+            self._wake.notify_all()
+
+    def join(self, deadline: float) -> None:
+        """Wait for the thread, as long as there is time."""
+        self._thread.join(max(deadline - time.monotonic(), 0.0))
+
+    def _run(self) -> None:
+        try:
+            while (marks := self._sleep()) is not None:
+                self._read()
+                with self._wake:
+                    self._taken = max(self._taken, marks)
+                    self._wake.notify_all()
+        finally:
+            self._source.close()
+
+    def _sleep(self) -> int | None:
+        """Until the next reading is due or asked for; the marks it serves, `None` to end."""
+        with self._wake:
+            due = self._due(time.monotonic())
+            while not self._closing and self._marks <= self._taken:
+                left = due - time.monotonic()
+                if left <= 0:
+                    break
+                phase = self._phase
+                self._wake.wait(left)
+                if self._phase != phase:
+                    due = self._due(time.monotonic())
+            return None if self._closing else self._marks
+
+    def _due(self, now: float) -> float:
+        every = RETRY_S if self._lost else INTERVAL_S
+        elapsed = now - self._phase
+        # A little later than the whole second just served counts as that second.
+        return self._phase + (int((elapsed + _SHORTEST_S) / every) + 1) * every
+
+    def _read(self) -> None:
+        cpu, wall = time.thread_time(), time.monotonic()
+        try:
+            reading = self._source.read()
+            if self._translate:
+                reading = self._translate(reading)
+        except SourceError as error:
+            self._say_lost(error.message)
+            return
+        self._take(reading, time.thread_time() - cpu, time.monotonic() - wall)
+
+    def _take(self, reading: Reading, cost_s: float, asked_s: float) -> None:
+        if self._lost:
+            self._lost = False
+            self._out.put(self._state(lost=False, why="answers again"))
+        self.facts.update(reading.facts)
+        before = self._last
+        if before and reading.at_s - before.at_s < _SHORTEST_S:
+            return
+        self._last = reading
+        if before:
+            self._out.put(
+                Observation(
+                    source=self.name,
+                    from_s=round(before.at_s - self._began, 6),
+                    to_s=round(reading.at_s - self._began, 6),
+                    deltas=deltas(before, reading),
+                    gauges=reading.gauges,
+                    cost_s=round(cost_s, 6),
+                    asked_s=round(asked_s, 6),
+                )
+            )
+
+    def _say_lost(self, why: str) -> None:
+        self._last = None
+        if not self._lost:
+            self._lost = True
+            self._out.put(self._state(lost=True, why=why))
+
+    def _state(self, *, lost: bool, why: str) -> SourceState:
+        at_s = round(time.monotonic() - self._began, 6)
+        return SourceState(source=self.name, at_s=at_s, lost=lost, why=why)
+
+
+def deltas(before: Reading, after: Reading) -> dict[str, float]:
+    """What each counter grew by; one that is new, gone or smaller than before is left out."""
+    earlier = before.counters
+    return {
+        name: round(value - earlier[name], 9)
+        for name, value in after.counters.items()
+        if name in earlier and value >= earlier[name]
+    }
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A source, and how its words become those of `observe.counters`."""
+
+    source: Source
+    translate: Translate | None = None
+
+
+class Sampling:
+    """All sources of a run."""
+
+    def __init__(self, sources: Sequence[Watched], began: float) -> None:
+        self._out: SimpleQueue[Seen] = SimpleQueue()
+        self._samplers = [
+            Sampler(one.source, began, self._out, one.translate) for one in sources
+        ]
+
+    @property
+    def names(self) -> tuple[SourceName, ...]:
+        """Those that are read."""
+        return tuple(sampler.name for sampler in self._samplers)
+
+    def facts(self) -> dict[str, dict[str, str]]:
+        """What each source said that hardly changes, by its name."""
+        return {str(sampler.name): dict(sampler.facts) for sampler in self._samplers}
+
+    def mark(self) -> None:
+        """Read all sources now, and wait for them, though not for long."""
+        deadline = time.monotonic() + MARK_S
+        for sampler, mark in [(sampler, sampler.mark()) for sampler in self._samplers]:
+            sampler.wait(mark, deadline)
+
+    def align(self, phase: float) -> None:
+        """Read at whole seconds after this moment of the monotonic clock."""
+        for sampler in self._samplers:
+            sampler.align(phase)
+
+    def taken(self) -> list[Seen]:
+        """What has come since this was asked last, oldest first."""
+        seen: list[Seen] = []
+        while True:
+            try:
+                seen.append(self._out.get_nowait())
+            except Empty:
+                return seen
+
+    def close(self) -> None:
+        """End all threads; one that hangs in its source is left behind."""
+        deadline = time.monotonic() + MARK_S
+        for sampler in self._samplers:
+            sampler.close()
+        for sampler in self._samplers:
+            sampler.join(deadline)

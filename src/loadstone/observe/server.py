@@ -1,0 +1,252 @@
+"""A server's own counters, asked by one connection of ours.
+
+What is asked costs the server work, so there is little of it: the rows of SHOW GLOBAL STATUS that
+`observe.counters` wants, and where they are to be had InnoDB's metrics, performance_schema's sums
+of file operations, the states of the connections and the oldest transaction.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import pymysql
+
+from loadstone.model.observed import Reading, SourceName
+from loadstone.model.target import Endpoint
+from loadstone.observe.counters import METRIC_NAMES, STATUS_NAMES
+from loadstone.observe.source import SourceError
+from loadstone.target.connect import Connection, Timeouts, connect
+from loadstone.target.errors import TargetError
+
+_TIMEOUTS = Timeouts(connect_s=3, statement_s=5)
+_STATES_KEPT = 16
+_ON_OFF = {"ON": 1.0, "OFF": 0.0, "YES": 1.0, "NO": 0.0}
+_NO_RIGHT = (1044, 1142, 1143, 1227, 1290)
+_NOT_THERE = (1054, 1109, 1146, 1049)
+_FILES = {"redo": "innodb/innodb_log_file", "binlog": "sql/binlog", "data": "innodb/innodb_data_file"}
+_PICOSECONDS = 1e12
+
+Raw = dict[str, float]
+
+
+@dataclass
+class Part:
+    """One question of a reading; what cannot be asked is left out, and it is said why."""
+
+    name: str
+    ask: Callable[[Connection], Raw]
+    every: int = 1
+    """Asked with each so manieth reading: only values of the moment may be asked less often."""
+    refused: str | None = None
+
+
+@dataclass
+class ServerSource:
+    """One target's server; gives raw names, which `observe.counters` translates."""
+
+    name: SourceName
+    endpoint: Endpoint
+    _connection: Connection | None = None
+    _parts: list[Part] = field(default_factory=list)
+    _readings: int = 0
+
+    def read(self) -> Reading:
+        """All parts that can be had.
+
+        Raises:
+            SourceError: the server cannot be reached, or has cut the connection.
+        """
+        try:
+            connection = self._connection or self._connect()
+            return self._ask(connection)
+        except (TargetError, pymysql.MySQLError, OSError) as error:
+            self.close()
+            raise SourceError(f"{self.name}: {_said(error)}") from error
+
+    def close(self) -> None:
+        """Say goodbye."""
+        connection, self._connection = self._connection, None
+        if connection:
+            with contextlib.suppress(pymysql.MySQLError, OSError):
+                connection.close()
+
+    def _connect(self) -> Connection:
+        self._connection = connect(self.endpoint, _TIMEOUTS, database=None)
+        self._parts = parts_for(self._connection)
+        return self._connection
+
+    def _ask(self, connection: Connection) -> Reading:
+        begun = time.monotonic()
+        found = _status(connection)
+        at_s = (begun + time.monotonic()) / 2
+        for part in self._parts:
+            if part.refused is None and self._readings % part.every == 0:
+                found |= _part(part, connection)
+        self._readings += 1
+        refused = {f"not_evaluated.{part.name}": part.refused for part in self._parts}
+        return Reading(
+            at_s=at_s,
+            # Which of them only grow is known to the table of names.
+            gauges=found,
+            facts={name: why for name, why in refused.items() if why},
+        )
+
+
+def parts_for(connection: Connection) -> list[Part]:
+    """What can be asked beside the status, by what the server is."""
+    variables = _rows(
+        connection,
+        "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version', 'performance_schema')",
+    )
+    known = {str(name).lower(): str(value) for name, value in variables}
+    mariadb = "mariadb" in known.get("version", "").lower()
+    with_schema = known.get("performance_schema", "OFF").upper() in ("ON", "1")
+    off = None if with_schema else "performance_schema is off: it is set at the server's start"
+    modern = not mariadb and with_schema and _release(known.get("version", "")) >= (8, 0, 22)
+    processes = "performance_schema" if modern else "information_schema"
+    return [
+        Part("innodb_metrics", _metrics(mariadb=mariadb)),
+        Part("file_summary", _files, refused=off),
+        Part("connection_states", _states(processes), every=2),
+        Part("transactions", _transactions, every=5),
+        *([] if mariadb else [Part("thread_pool", _pool, every=2, refused=off)]),
+    ]
+
+
+def _part(part: Part, connection: Connection) -> Raw:
+    try:
+        return part.ask(connection)
+    except pymysql.MySQLError as error:
+        number = error.args[0] if error.args else 0
+        if number not in _NO_RIGHT and number not in _NOT_THERE:
+            raise
+        right = "the user lacks the right (GRANT PROCESS, SELECT ON performance_schema.*)"
+        part.refused = right if number in _NO_RIGHT else "this server has no such table"
+        return {}
+
+
+_STATUS = "SHOW GLOBAL STATUS WHERE Variable_name IN (%s)" % ", ".join(
+    f"'{name}'" for name in sorted(STATUS_NAMES)
+)
+
+
+def _status(connection: Connection) -> Raw:
+    return _numbers("status", _rows(connection, _STATUS))
+
+
+def _metrics(*, mariadb: bool) -> Callable[[Connection], Raw]:
+    names = ", ".join(f"'{name}'" for name in sorted(METRIC_NAMES))
+    on = "ENABLED = 1" if mariadb else "STATUS = 'enabled'"
+    statement = (
+        f"SELECT NAME, COUNT FROM information_schema.INNODB_METRICS WHERE NAME IN ({names}) AND {on}"
+    )
+    return lambda connection: _numbers("metric", _rows(connection, statement))
+
+
+def _files(connection: Connection) -> Raw:
+    """Operations of redo log, binary log and data files; `misc` is syncs, opening and closing."""
+    events = ", ".join(f"'wait/io/file/{event}'" for event in _FILES.values())
+    rows = _rows(
+        connection,
+        "SELECT EVENT_NAME, COUNT_READ, COUNT_WRITE, COUNT_MISC, SUM_NUMBER_OF_BYTES_WRITE,"
+        " SUM_TIMER_WAIT FROM performance_schema.file_summary_by_event_name"
+        f" WHERE EVENT_NAME IN ({events})",
+    )
+    named = {f"wait/io/file/{event}": name for name, event in _FILES.items()}
+    found: Raw = {}
+    for event, reads, writes, misc, written, waited in rows:
+        name = f"file.{named[str(event)]}"
+        # An instrument that is switched off has counted nothing at all.
+        if not any((reads, writes, misc)):
+            continue
+        found |= {
+            f"{name}.reads": float(reads),
+            f"{name}.writes": float(writes),
+            f"{name}.syncs": float(misc),
+            f"{name}.written_bytes": float(written),
+            f"{name}.wait_s": float(waited) / _PICOSECONDS,
+        }
+    return found
+
+
+def _states(schema: str) -> Callable[[Connection], Raw]:
+    statement = (
+        f"SELECT COMMAND, STATE, COUNT(*) FROM {schema}.processlist WHERE COMMAND <> 'Sleep'"
+        " AND COMMAND <> 'Daemon' AND ID <> CONNECTION_ID() GROUP BY COMMAND, STATE"
+        f" ORDER BY 3 DESC LIMIT {_STATES_KEPT}"
+    )
+
+    def ask(connection: Connection) -> Raw:
+        found: Raw = {}
+        for command, state, count in _rows(connection, statement):
+            what = str(state or command or "unknown").strip().lower() or "unknown"
+            name = f"state.{what[:60]}"
+            found[name] = found.get(name, 0.0) + float(count)
+        return found
+
+    return ask
+
+
+def _transactions(connection: Connection) -> Raw:
+    rows = _rows(
+        connection,
+        "SELECT COUNT(*), COALESCE(SUM(trx_state = 'LOCK WAIT'), 0),"
+        " COALESCE(TIMESTAMPDIFF(SECOND, MIN(trx_started), NOW()), 0)"
+        " FROM information_schema.INNODB_TRX",
+    )
+    count, waiting, oldest = rows[0]
+    return {
+        "transactions_open": float(count),
+        "transactions_waiting": float(waiting),
+        "oldest_transaction_s": float(oldest),
+    }
+
+
+def _pool(connection: Connection) -> Raw:
+    """MySQL's thread pool plugin; MariaDB tells the same in its status."""
+    rows = _rows(
+        connection,
+        "SELECT COUNT(*), SUM(THREAD_COUNT), SUM(ACTIVE_THREAD_COUNT), SUM(QUEUED_QUERIES)"
+        " + SUM(QUEUED_TRANSACTIONS) FROM performance_schema.tp_thread_group_state",
+    )
+    groups, threads, active, queued = rows[0]
+    if not groups:
+        return {}
+    return {
+        "pool_groups": float(groups),
+        "pool_threads": float(threads or 0),
+        "pool_active_threads": float(active or 0),
+        "pool_queued": float(queued or 0),
+    }
+
+
+def _rows(connection: Connection, statement: str) -> list[tuple[object, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+        return list(cursor.fetchall())
+
+
+def _numbers(prefix: str, rows: Iterable[tuple[object, ...]]) -> Raw:
+    found: Raw = {}
+    for name, value in rows:
+        text = str(value)
+        with contextlib.suppress(ValueError):
+            number = _ON_OFF.get(text.upper())
+            found[f"{prefix}.{str(name).lower()}"] = float(text) if number is None else number
+    return found
+
+
+def _release(version: str) -> tuple[int, ...]:
+    parts = version.split("-")[0].split(".")
+    return tuple(int(part) for part in parts if part.isdigit())
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, TargetError):
+        return error.message
+    if isinstance(error, pymysql.MySQLError) and len(error.args) > 1:
+        return f"{error.args[1]} ({error.args[0]})"
+    return str(error)

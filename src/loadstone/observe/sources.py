@@ -1,0 +1,97 @@
+"""Which sources a run has, by what was asked and by what is found."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from loadstone.model.observed import SHARED_HOST, Reading, SourceName
+from loadstone.model.observing import Observing
+from loadstone.model.target import Endpoint
+from loadstone.observe.counters import canonical
+from loadstone.observe.exporters import MysqldExporter, NodeExporter
+from loadstone.observe.local import LocalHost
+from loadstone.observe.locate import find_server_process
+from loadstone.observe.sampler import Watched
+from loadstone.observe.server import ServerSource
+from loadstone.observe.ssh import SshHost
+
+
+@dataclass(frozen=True)
+class Observable:
+    """One target as it described itself."""
+
+    endpoint: Endpoint
+    variables: Mapping[str, str]
+    uptime_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What is read, and what a reader should know about what is not."""
+
+    watched: tuple[Watched, ...]
+    notes: tuple[str, ...] = ()
+    data_device: str | None = None
+    """Major and minor number of the device that the first server's data lies on, if it is here."""
+
+
+def sources_for(targets: Sequence[Observable], asked: Observing) -> Sources:
+    """The sources of a run: a server and a host for each target, and this machine."""
+    if not asked.on:
+        return Sources((), ("server and hosts were not observed, as was asked",))
+    watched: list[Watched] = []
+    notes: list[str] = []
+    here = False
+    for number, target in enumerate(targets):
+        watched.append(_server(number, target, asked))
+        host = _host(number, target, asked)
+        if host:
+            here = here or host.translate is _shared
+            watched.append(host)
+        else:
+            notes.append(
+                f"the host of {target.endpoint.target.place} is not evaluated: the server's "
+                "process is not on this machine; --host-ssh or --node-exporter reads another"
+            )
+    if not here:
+        watched.append(Watched(LocalHost(SourceName(role="generator-host"))))
+    return Sources(tuple(watched), tuple(notes), _data_device(targets[0]) if here else None)
+
+
+def _server(number: int, target: Observable, asked: Observing) -> Watched:
+    name = SourceName(role="server", target=number)
+    if number < len(asked.mysqld_exporter):
+        return Watched(MysqldExporter(name, asked.mysqld_exporter[number]), canonical)
+    return Watched(ServerSource(name, target.endpoint), canonical)
+
+
+def _host(number: int, target: Observable, asked: Observing) -> Watched | None:
+    name = SourceName(role="server-host", target=number)
+    datadir = target.variables.get("datadir")
+    if number < len(asked.host_ssh):
+        return Watched(SshHost(name, asked.host_ssh[number], dict(target.variables)))
+    if number < len(asked.node_exporter):
+        return Watched(NodeExporter(name, asked.node_exporter[number]))
+    found = find_server_process(target.endpoint.target, target.variables, target.uptime_s)
+    if found is None:
+        return None
+    local = target.endpoint.target
+    peer = None if local.socket else local.host
+    folder = Path(datadir) if datadir else None
+    return Watched(LocalHost(name, pid=found.pid, datadir=folder, peer=peer), _shared)
+
+
+def _data_device(target: Observable) -> str | None:
+    try:
+        number = Path(target.variables.get("datadir", "")).stat().st_dev
+    except OSError:
+        return None
+    return f"{os.major(number)}:{os.minor(number)}"
+
+
+def _shared(reading: Reading) -> Reading:
+    """Of a host that drives the load too."""
+    return replace(reading, facts={**reading.facts, SHARED_HOST: "yes"})

@@ -1,0 +1,104 @@
+"""What server and host said beside the load, a row a level, and what the ceilings are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from rich import box
+from rich.table import Table
+
+from loadstone.analyse.ladder import Level
+from loadstone.model.ceilings import Ceiling, StepCeilings
+from loadstone.model.result import HostFigures, ServerFigures, StepResult
+from loadstone.report.numbers import NOTHING, asked, count, digits, rate
+from loadstone.report.table import middle_step
+
+_NO_HOST = HostFigures(seconds=0.0, rates={}, means={}, highest={}, facts={})
+_NO_SERVER = ServerFigures(
+    seconds=0.0, rates={}, means={}, highest={}, totals={}, not_evaluated={}
+)
+
+
+@dataclass(frozen=True)
+class _Column:
+    head: str
+    cell: Callable[[ServerFigures, HostFigures], str]
+
+
+_COLUMNS = (
+    _Column("commits\n/s", lambda server, host: rate(server.commits_per_s)),
+    _Column("log\nsyncs/s", lambda server, host: rate(server.log_syncs_per_s)),
+    _Column("binlog\nsyncs/s", lambda server, host: rate(server.binlog_syncs_per_s)),
+    _Column("commits\n/sync", lambda server, host: rate(server.transactions_per_sync)),
+    _Column("log KB\n/sync", lambda server, host: _thousands(server.bytes_per_sync)),
+    _Column("disk\nwrites/s", lambda server, host: rate(host.disk_write_iops)),
+    _Column("disk\nreads/s", lambda server, host: rate(host.disk_read_iops)),
+    _Column("run-\nning", lambda server, host: rate(server.threads_running)),
+    _Column("user\n%", lambda server, host: _percent(host.cpu_user)),
+    _Column("sys\n%", lambda server, host: _percent(host.cpu_sys)),
+    _Column("idle\n%", lambda server, host: _percent(host.cpu_idle, host.cpu_iowait)),
+)
+
+
+def observed_table(ladder: Sequence[Level]) -> Table | None:
+    """The levels of a ladder; `None` where neither server nor host was seen."""
+    seen = [level for level in ladder if _is_seen(middle_step(level.steps))]
+    if not seen:
+        return None
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    rates = any(level.rate for level in ladder)
+    heads = ["users", *(["due\n/s"] if rates else []), *(column.head for column in _COLUMNS)]
+    for head in heads:
+        table.add_column(head, justify="right", vertical="bottom", no_wrap=True, min_width=5)
+    for level in seen:
+        step = middle_step(level.steps)
+        server, host = step.server or _NO_SERVER, step.host or _NO_HOST
+        due = [asked(level.rate) if level.rate else NOTHING] if rates else []
+        cells = [column.cell(server, host) for column in _COLUMNS]
+        table.add_row(count(level.concurrency), *due, *cells)
+    return table
+
+
+def _is_seen(step: StepResult) -> bool:
+    return step.server is not None or step.host is not None
+
+
+def ceiling_lines(found: StepCeilings) -> Iterator[str]:
+    """`server CPU  33,100 (97 % used): 2 cores by 60 µs of the server's`, the lowest first."""
+    for ceiling in found.ceilings:
+        yield f"{ceiling.resource}  {ceiling_text(ceiling)}"
+
+
+def ceiling_text(ceiling: Ceiling) -> str:
+    """One ceiling in words, or why there is none."""
+    if ceiling.events_per_s is None:
+        return f"not evaluated: {ceiling.why_not}"
+    used = f" ({_percent(ceiling.used)} % used)" if ceiling.used is not None else ""
+    return f"{digits(ceiling.events_per_s)} events/s{used}: {ceiling.how}"
+
+
+def observed_notes(steps: Sequence[StepResult]) -> Iterator[str]:
+    """What was not evaluated, each once, and what the looking cost."""
+    missing: dict[str, str] = {}
+    for step in steps:
+        missing |= step.server.not_evaluated if step.server else {}
+    for name, why in missing.items():
+        yield f"{name.replace('_', ' ')} not evaluated: {why}"
+    costs = [step.observing for step in steps if step.observing]
+    if costs:
+        own = max(cost.cpu_share for cost in costs)
+        answering = max(cost.answering_share for cost in costs)
+        yield (
+            f"observing took {100 * own:.2g} % of a core here, and the slowest source "
+            f"{100 * answering:.2g} % of the time to answer"
+        )
+
+
+def _percent(*shares: float | None) -> str:
+    known = [share for share in shares if share is not None]
+    return f"{100 * sum(known):.0f}" if known else NOTHING
+
+
+def _thousands(size: float | None) -> str:
+    return NOTHING if size is None else digits(size / 1000)

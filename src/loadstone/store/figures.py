@@ -1,0 +1,209 @@
+"""What a step's sources said, over the window: rates, means, and the figures people quote."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from loadstone.model.observed import Observation, SourceName
+from loadstone.model.result import HostFigures, ObservingCost, ServerFigures, Window
+
+
+_REFUSED = "not_evaluated."
+
+
+@dataclass
+class SourceSums:
+    """One source's observations, those that reach into the window by the part that does."""
+
+    seconds: float = 0.0
+    deltas: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    delta_s: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    gauges: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    gauge_s: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    highest: dict[str, float] = field(default_factory=dict)
+    cost_s: float = 0.0
+    asked_s: float = 0.0
+    totals: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    """Of all the observations, from before the load's begin to after its end."""
+
+    def add(self, seen: Observation, window: Window) -> None:
+        """Take in the next one; its times count from the load's begin."""
+        for name, delta in seen.deltas.items():
+            self.totals[name] += delta
+        overlap = min(seen.to_s, window.to_s) - max(seen.from_s, window.from_s)
+        if overlap <= 0 or seen.seconds <= 0:
+            return
+        share = overlap / seen.seconds
+        self.seconds += overlap
+        self.cost_s += share * seen.cost_s
+        self.asked_s += share * seen.asked_s
+        for name, delta in seen.deltas.items():
+            self.deltas[name] += share * delta
+            self.delta_s[name] += overlap
+        for name, value in seen.gauges.items():
+            self.gauges[name] += overlap * value
+            self.gauge_s[name] += overlap
+            self.highest[name] = max(value, self.highest.get(name, value))
+
+    def rate(self, name: str) -> float | None:
+        """By second, of the seconds in which it was there."""
+        seconds = self.delta_s.get(name)
+        return self.deltas[name] / seconds if seconds else None
+
+    def mean(self, name: str) -> float | None:
+        """Of a value of the moment."""
+        seconds = self.gauge_s.get(name)
+        return self.gauges[name] / seconds if seconds else None
+
+    @property
+    def rates(self) -> dict[str, float]:
+        """All counters by second."""
+        return {name: self.deltas[name] / self.delta_s[name] for name in sorted(self.deltas)}
+
+    @property
+    def means(self) -> dict[str, float]:
+        """All values of the moment; a connection state that was not seen counts as none."""
+        return {name: self.gauges[name] / self._seconds_of(name) for name in sorted(self.gauges)}
+
+    def _seconds_of(self, name: str) -> float:
+        return self.seconds if name.startswith("state.") else self.gauge_s[name]
+
+
+def sums_of(
+    observations: Iterable[Observation], load_began_s: float, window: Window
+) -> dict[SourceName, SourceSums]:
+    """One pass over a step's observations."""
+    found: dict[SourceName, SourceSums] = {}
+    for seen in observations:
+        shifted = seen.model_copy(
+            update={"from_s": seen.from_s - load_began_s, "to_s": seen.to_s - load_began_s}
+        )
+        found.setdefault(seen.source, SourceSums()).add(shifted, window)
+    return found
+
+
+def server_figures(
+    sums: SourceSums, facts: Mapping[str, str], events_per_s: float | None
+) -> ServerFigures:
+    """The figures of one server's counters."""
+    rate, mean = sums.rate, sums.mean
+    commits = rate("binlog_commits") or rate("com_commit") or rate("handler_commit")
+    syncs, written = rate("log_syncs"), rate("log_written_bytes")
+    both = _sum(rate("bytes_sent"), rate("bytes_received"))
+    return ServerFigures(
+        seconds=sums.seconds,
+        questions_per_s=rate("questions"),
+        commits_per_s=commits,
+        log_syncs_per_s=syncs,
+        binlog_syncs_per_s=rate("binlog_syncs"),
+        transactions_per_sync=_ratio(commits, syncs),
+        bytes_per_sync=_ratio(written, syncs),
+        log_bytes_per_s=written,
+        threads_running=mean("threads_running"),
+        threads_connected=mean("threads_connected"),
+        row_lock_waits_per_s=rate("row_lock_waits"),
+        row_lock_waiting=rate("row_lock_time_s"),
+        buffer_pool_reads_per_s=rate("buffer_pool_reads"),
+        net_bytes_per_event=_ratio(both, events_per_s),
+        rates=sums.rates,
+        means=sums.means,
+        highest=dict(sorted(sums.highest.items())),
+        totals=dict(sorted(sums.totals.items())),
+        not_evaluated={
+            name.removeprefix(_REFUSED): why
+            for name, why in sorted(facts.items())
+            if name.startswith(_REFUSED)
+        },
+    )
+
+
+def host_figures(
+    sums: SourceSums, facts: Mapping[str, str], events_per_s: float | None
+) -> HostFigures:
+    """The figures of one host's counters; `facts` name its data disk and its traffic's NIC."""
+    rate, mean = sums.rate, sums.mean
+    cores = _cores(sums)
+    count = float(len(cores)) or None
+    disk, nic = facts.get("data_disk"), facts.get("traffic_nic")
+    into, out = rate(f"nic.{nic}.bytes_in"), rate(f"nic.{nic}.bytes_out")
+    return HostFigures(
+        seconds=sums.seconds,
+        cores=len(cores) or None,
+        cpu_user=_ratio(_sum(rate("cpu.user_s"), rate("cpu.nice_s")), count),
+        cpu_sys=_ratio(
+            _sum(rate("cpu.system_s"), rate("cpu.irq_s"), rate("cpu.softirq_s")), count
+        ),
+        cpu_iowait=_ratio(rate("cpu.iowait_s"), count),
+        cpu_steal=_ratio(rate("cpu.steal_s"), count),
+        cpu_idle=_ratio(rate("cpu.idle_s"), count),
+        busiest_core=_busiest(sums, cores),
+        run_queue=mean("run_queue"),
+        context_switches_per_s=rate("context_switches"),
+        disk=disk,
+        disk_read_iops=rate(f"disk.{disk}.reads"),
+        disk_write_iops=rate(f"disk.{disk}.writes"),
+        disk_read_bytes_per_s=rate(f"disk.{disk}.read_bytes"),
+        disk_write_bytes_per_s=rate(f"disk.{disk}.written_bytes"),
+        disk_write_await_ms=_await_ms(sums, f"disk.{disk}.write"),
+        disk_read_await_ms=_await_ms(sums, f"disk.{disk}.read"),
+        disk_queue=rate(f"disk.{disk}.weighted_s"),
+        disk_busy=rate(f"disk.{disk}.io_s"),
+        disk_flushes_per_s=rate(f"disk.{disk}.flushes"),
+        nic=nic,
+        net_bytes_in_per_s=into,
+        net_bytes_out_per_s=out,
+        net_bytes_per_event=_ratio(_sum(into, out), events_per_s),
+        memory_available_bytes=mean("memory.available_bytes"),
+        process_cpu_user=rate("process.cpu_user_s"),
+        process_cpu_sys=rate("process.cpu_sys_s"),
+        minor_faults_per_s=rate("process.minor_faults"),
+        major_faults_per_s=rate("process.major_faults"),
+        rates=sums.rates,
+        means=sums.means,
+        highest=dict(sorted(sums.highest.items())),
+        facts=dict(facts),
+    )
+
+
+def observing_cost(sources: Mapping[SourceName, SourceSums]) -> ObservingCost | None:
+    """What all sources together cost this process."""
+    seconds = max((sums.seconds for sums in sources.values()), default=0.0)
+    if not seconds:
+        return None
+    return ObservingCost(
+        cpu_share=sum(sums.cost_s for sums in sources.values()) / seconds,
+        answering_share=max(sums.asked_s / sums.seconds for sums in sources.values() if sums.seconds),
+    )
+
+
+def _cores(sums: SourceSums) -> list[str]:
+    """The numbers of the cores that were counted apart."""
+    names = (name.split(".") for name in sums.deltas if name.endswith(".idle_s"))
+    return sorted(words[1] for words in names if len(words) == 3 and words[0] == "cpu")
+
+
+def _busiest(sums: SourceSums, cores: Iterable[str]) -> float | None:
+    """The share of its time that the busiest core was not idle."""
+    busy = []
+    for core in cores:
+        idle = _sum(sums.rate(f"cpu.{core}.idle_s"), sums.rate(f"cpu.{core}.iowait_s"))
+        if idle is not None:
+            busy.append(min(max(1.0 - idle, 0.0), 1.0))
+    return max(busy, default=None)
+
+
+def _await_ms(sums: SourceSums, what: str) -> float | None:
+    share = _ratio(sums.rate(f"{what}_s"), sums.rate(f"{what}s"))
+    return None if share is None else 1000 * share
+
+
+def _sum(*values: float | None) -> float | None:
+    """Of those that are known, if any is."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _ratio(part: float | None, whole: float | None) -> float | None:
+    return None if part is None or not whole else part / whole
