@@ -6,6 +6,7 @@ there, or may not be read, is missing among the texts, and so are its figures am
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -45,6 +46,15 @@ class Watched:
     """`MAJOR:MINOR` of the device that its data folder is on."""
     peer: str | None = None
     """The address that the load comes from or goes to; none for a unix socket."""
+
+
+def address_of_peer(name: str) -> str | None:
+    """The first address of a name, as this machine has it; an address is its own."""
+    try:
+        found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+    except OSError:
+        return None
+    return str(found[0][4][0])
 
 
 class Host:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from loadstone.model.observed import Reading, SourceName
 from loadstone.observe.figures import Scale
-from loadstone.observe.host import HOST, NIC_PATTERNS, Host, Watched
+from loadstone.observe.host import HOST, NIC_PATTERNS, Host, Watched, address_of_peer
 from loadstone.observe.source import SourceError
 
 _CHUNK = 65536
@@ -30,6 +30,14 @@ class LocalHost:
         datadir: str | Path | None = None,
         peer: str | None = None,
     ) -> None:
+        """Nothing is opened yet.
+
+        Args:
+            name: whose it is.
+            pid: the server's process, where there is one on this machine.
+            datadir: its data folder, as the process sees it.
+            peer: the name or address at the other end of the load; none for a unix socket.
+        """
         self.name = name
         self._pid = pid
         self._datadir = datadir
@@ -63,7 +71,8 @@ class LocalHost:
         self._host = None
 
     def _learn(self) -> Host:
-        watched = Watched(self._pid, data_device(self._datadir, self._pid), self._peer)
+        peer = None if self._peer is None else address_of_peer(self._peer)
+        watched = Watched(self._pid, data_device(self._datadir, self._pid), peer)
         scale = Scale(os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE"))
         host = Host(watched, scale)
         nics = (path for pattern in NIC_PATTERNS for path in glob.glob(pattern))

@@ -131,7 +131,7 @@ class RemoteShell:
             raise SourceError(f"ssh to {self._where}: it is not connected")
         mark = f"::{next(self._numbers)}::"
         begin, end = f"{mark}begin", f"{mark}end"
-        line = f"echo {begin}; {{ {command}; }} </dev/null 2>/dev/null; echo {end}\n"
+        line = f"echo {begin}; {{ {command}; }} </dev/null 2>/dev/null; echo; echo {end}\n"
         try:
             child.stdin.write(line.encode())
             text = _until(child.stdout, f"\n{end}\n".encode(), time.monotonic() + within_s)
@@ -192,7 +192,7 @@ def _until(pipe: IO[bytes], end: bytes, deadline: float) -> str:
             got += piece
             if not piece or len(got) > _ANSWER_BYTES_MAX:
                 raise EOFError
-    return got[: -len(end) + 1].decode("ascii", "replace")
+    return got[: -len(end)].decode("ascii", "replace")
 
 
 def _last_line(pipe: IO[bytes]) -> str:

@@ -29,18 +29,16 @@ class RemoteServer:
     pid_file: str | None = None
     datadir: str | None = None
     port: int | None = None
-    peer: str | None = None
-    """The address that the load comes from, as the server sees it."""
 
     @classmethod
-    def of(cls, variables: Mapping[str, str], peer: str | None = None) -> RemoteServer:
-        """From the server's own variables."""
+    def of(cls, variables: Mapping[str, str]) -> RemoteServer:
+        """From the server's own variables, as SHOW GLOBAL VARIABLES has them."""
         datadir = variables.get("datadir") or None
         pid_file = variables.get("pid_file") or None
         if pid_file and datadir and not pid_file.startswith("/"):
             pid_file = f"{datadir.rstrip('/')}/{pid_file}"
         port = count(variables.get("port", ""))
-        return cls(pid_file, datadir, int(port) if port else None, peer)
+        return cls(pid_file, datadir, int(port) if port else None)
 
 
 class SshHost:
@@ -54,7 +52,8 @@ class SshHost:
         self,
         name: SourceName,
         destination: str,
-        server: RemoteServer | None = None,
+        variables: Mapping[str, str] | None = None,
+        peer: str | None = None,
         options: Sequence[str] = (),
     ) -> None:
         """Nothing is started before the first reading.
@@ -62,14 +61,16 @@ class SshHost:
         Args:
             name: whose it is.
             destination: `user@host` or `user@host:port`.
-            server: what is known of the server there.
-            options: more of ssh's.
+            variables: of the server there.
+            peer: the address that the load comes from, as the server sees it.
+            options: more of ssh's, such as `-i FILE` as two words.
 
         Raises:
             SourceError: the destination is none.
         """
         self.name = name
-        self._server = server or RemoteServer()
+        self._server = RemoteServer.of(variables or {})
+        self._peer = peer
         self._shell = RemoteShell(Destination.parse(destination), options)
         self._host: Host | None = None
         self._searched_s = 0.0
@@ -117,7 +118,7 @@ class SshHost:
         ticks, _, page = words.strip().partition("x")
         scale = Scale(count(ticks.strip()) or 100, int(count(page.strip()) or 4096))
         pid = self._find_process()
-        host = Host(Watched(pid, self._data_device(pid), self._server.peer), scale)
+        host = Host(Watched(pid, self._data_device(pid), self._peer), scale)
         host.learn(self._texts(host.rare_paths, NIC_PATTERNS))
         self._host = host
         return host
