@@ -1,0 +1,186 @@
+"""What the control groups of a process allow it, and for how long they held it back.
+
+A limit may be set at any level above the process, so each is looked at and the lowest counts.
+Version 1 and 2 may be there side by side (Documentation/admin-guide/cgroup-v1, cgroup-v2.rst).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from posixpath import dirname
+
+from loadstone.observe.figures import Figures, count
+from loadstone.observe.mounts import Mount
+
+_NO_LIMIT_BYTES = 2.0**60  # version 1 writes the largest page-aligned number for "none"
+_V1_FILES = {
+    "cpu": ("cpu.stat", "cpu.cfs_quota_us", "cpu.cfs_period_us"),
+    "cpuacct": ("cpuacct.usage",),
+    "memory": ("memory.limit_in_bytes",),
+    "blkio": (
+        "blkio.throttle.read_iops_device",
+        "blkio.throttle.write_iops_device",
+        "blkio.throttle.read_bps_device",
+        "blkio.throttle.write_bps_device",
+    ),
+}
+_V2_FILES = {
+    "cpu": ("cpu.stat", "cpu.max"),
+    "cpuacct": (),
+    "memory": ("memory.max",),
+    "blkio": ("io.max",),
+}
+_IO_V1 = {
+    "blkio.throttle.read_iops_device": "read_iops",
+    "blkio.throttle.write_iops_device": "write_iops",
+    "blkio.throttle.read_bps_device": "read_bytes_per_s",
+    "blkio.throttle.write_bps_device": "write_bytes_per_s",
+}
+_IO_V2 = {
+    "riops": "read_iops",
+    "wiops": "write_iops",
+    "rbps": "read_bytes_per_s",
+    "wbps": "write_bytes_per_s",
+}
+_STAT_UNITS = {
+    "nr_periods": ("cgroup.periods", 1.0),
+    "nr_throttled": ("cgroup.throttled_periods", 1.0),
+    "throttled_time": ("cgroup.throttled_s", 1e-9),
+    "throttled_usec": ("cgroup.throttled_s", 1e-6),
+    "usage_usec": ("cgroup.cpu_s", 1e-6),
+}
+
+
+@dataclass(frozen=True)
+class Cgroups:
+    """The folders of a process's groups by controller, its own first, up to what is mounted."""
+
+    v1: Mapping[str, tuple[str, ...]]
+    v2: tuple[str, ...]
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """All that is to be read."""
+        return tuple(
+            f"{folder}/{name}"
+            for controller, names in _V1_FILES.items()
+            for folder in self.folders(controller)
+            for name in (names if controller in self.v1 else _V2_FILES[controller])
+        )
+
+    def folders(self, controller: str) -> tuple[str, ...]:
+        """Where that controller has its files; version 2 has all that version 1 does not."""
+        return self.v1.get(controller, self.v2)
+
+
+def cgroups_of(text: str, mounts: Sequence[Mount]) -> Cgroups:
+    """From /proc/PID/cgroup, and the mounts of who reads; what is not mounted there is left out."""
+    v1: dict[str, tuple[str, ...]] = {}
+    v2: tuple[str, ...] = ()
+    for line in text.splitlines():
+        number, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if number == "0" and not controllers:
+            v2 = _folders(path, [mount for mount in mounts if mount.kind == "cgroup2"])
+            continue
+        for name in set(controllers.split(",")) & _V1_FILES.keys():
+            v1[name] = _folders(
+                path,
+                [mount for mount in mounts if mount.kind == "cgroup" and name in mount.options],
+            )
+    return Cgroups(v1, v2)
+
+
+def _folders(path: str, mounts: Iterable[Mount]) -> tuple[str, ...]:
+    """The group's folder and those above it; none where it lies outside of what is mounted."""
+    for mount in mounts:
+        root = mount.root.rstrip("/")
+        below = path.removeprefix(root) if path == root or path.startswith(root + "/") else None
+        if below is None or ".." in below.split("/"):
+            continue
+        folders = [(mount.point + below).rstrip("/")]
+        while len(folders[-1]) > len(mount.point):
+            folders.append(dirname(folders[-1]))
+        return tuple(folders)
+    return ()
+
+
+def cgroup_figures(
+    cgroups: Cgroups, texts: Mapping[str, str], disks: Mapping[str, str], into: Figures
+) -> None:
+    """Enter limits and throttling.
+
+    Args:
+        cgroups: whose.
+        texts: of the files, by path; those that are not there are missing.
+        disks: names by `MAJOR:MINOR`.
+        into: where they go.
+    """
+    _cpu(cgroups, texts, into)
+    limits = [
+        limit
+        for folder in cgroups.folders("memory")
+        for name in ("memory.limit_in_bytes", "memory.max")
+        if (limit := count(texts.get(f"{folder}/{name}", "").strip())) is not None
+    ]
+    if limits and min(limits) < _NO_LIMIT_BYTES:
+        into.gauges["cgroup.memory_limit_bytes"] = min(limits)
+    _io(cgroups, texts, disks, into)
+
+
+def _cpu(cgroups: Cgroups, texts: Mapping[str, str], into: Figures) -> None:
+    folders = cgroups.folders("cpu")
+    limits = {
+        folder: cores
+        for folder in folders
+        if (cores := _cores(folder, texts)) is not None
+    }
+    if limits:
+        into.gauges["cgroup.cpu_cores"] = min(limits.values())
+    if folders:  # the level that limits is the one that counts who was held back
+        told = min(limits, key=lambda folder: limits[folder]) if limits else folders[0]
+        for line in texts.get(f"{told}/cpu.stat", "").splitlines():
+            name, _, word = line.partition(" ")
+            value = count(word.strip())
+            if name in _STAT_UNITS and value is not None:
+                figure, unit = _STAT_UNITS[name]
+                into.counters[figure] = value * unit
+    for folder in cgroups.v1.get("cpuacct", ())[:1]:
+        used_ns = count(texts.get(f"{folder}/cpuacct.usage", "").strip())
+        if used_ns is not None:
+            into.counters["cgroup.cpu_s"] = used_ns / 1e9
+
+
+def _cores(folder: str, texts: Mapping[str, str]) -> float | None:
+    """How many cores' time a group may use; `None`: there is no limit."""
+    words = texts.get(f"{folder}/cpu.max", "").split()
+    if len(words) != 2:
+        names = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
+        words = [texts.get(f"{folder}/{name}", "").strip() for name in names]
+    quota, period = count(words[0]), count(words[1])  # "max" and -1 are no counts
+    return quota / period if quota is not None and period else None
+
+
+def _io(
+    cgroups: Cgroups, texts: Mapping[str, str], disks: Mapping[str, str], into: Figures
+) -> None:
+    for folder in cgroups.folders("blkio"):
+        for name, limit in _IO_V1.items():
+            for line in texts.get(f"{folder}/{name}", "").splitlines():
+                device, _, word = line.partition(" ")
+                _keep_io(disks.get(device), limit, word, into)
+        for line in texts.get(f"{folder}/io.max", "").splitlines():
+            device, _, rest = line.partition(" ")
+            for pair in rest.split():
+                key, _, word = pair.partition("=")
+                if key in _IO_V2:
+                    _keep_io(disks.get(device), _IO_V2[key], word, into)
+
+
+def _keep_io(disk: str | None, limit: str, word: str, into: Figures) -> None:
+    value = count(word.strip())
+    if disk is None or value is None:
+        return
+    name = f"cgroup.disk.{disk}.{limit}"
+    into.gauges[name] = min(value, into.gauges.get(name, value))

@@ -1,0 +1,268 @@
+"""Prometheus exporters as sources: the same names as from /proc and SHOW GLOBAL STATUS.
+
+For managed databases, whose host nobody may log in to. What is not exported is not evaluated:
+a node exporter knows nothing of the server's process.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from loadstone.model.observed import Reading, SourceName
+from loadstone.observe.exposition import Sample, samples
+from loadstone.observe.figures import Figures
+from loadstone.observe.procfs import keep_paging, whole_disks
+from loadstone.observe.scrape import Exporter, RefusedQuery, Scraped
+from loadstone.observe.source import SourceError
+
+_CPU = "node_cpu_seconds_total"
+_MODES = {"user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"}
+_COUNTERS = {
+    "node_context_switches_total": "context_switches",
+    "node_forks_total": "forks",
+    "node_pressure_cpu_waiting_seconds_total": "pressure.cpu.some_s",
+    "node_pressure_io_waiting_seconds_total": "pressure.io.some_s",
+    "node_pressure_io_stalled_seconds_total": "pressure.io.full_s",
+    "node_pressure_memory_waiting_seconds_total": "pressure.memory.some_s",
+    "node_pressure_memory_stalled_seconds_total": "pressure.memory.full_s",
+    "node_netstat_Tcp_OutSegs": "tcp.segments_out",
+    "node_netstat_Tcp_RetransSegs": "tcp.retransmits",
+}
+_GAUGES = {
+    "node_procs_running": "run_queue",
+    "node_procs_blocked": "blocked",
+    "node_load1": "load_1m",
+    "node_load5": "load_5m",
+    "node_load15": "load_15m",
+    "node_memory_MemTotal_bytes": "memory.total_bytes",
+    "node_memory_MemFree_bytes": "memory.free_bytes",
+    "node_memory_MemAvailable_bytes": "memory.available_bytes",
+    "node_memory_Cached_bytes": "memory.cached_bytes",
+    "node_memory_Dirty_bytes": "memory.dirty_bytes",
+    "node_memory_Writeback_bytes": "memory.writeback_bytes",
+}
+_DISK = {
+    "node_disk_reads_completed_total": "reads",
+    "node_disk_read_bytes_total": "read_bytes",
+    "node_disk_read_time_seconds_total": "read_s",
+    "node_disk_writes_completed_total": "writes",
+    "node_disk_written_bytes_total": "written_bytes",
+    "node_disk_write_time_seconds_total": "write_s",
+    "node_disk_io_time_seconds_total": "io_s",
+    "node_disk_io_time_weighted_seconds_total": "weighted_s",
+    "node_disk_flush_requests_total": "flushes",
+    "node_disk_flush_requests_time_seconds_total": "flush_s",
+    "node_disk_io_now": "in_flight",
+}
+_NIC = {
+    "node_network_receive_bytes_total": "bytes_in",
+    "node_network_receive_packets_total": "packets_in",
+    "node_network_receive_errs_total": "errors_in",
+    "node_network_receive_drop_total": "drops_in",
+    "node_network_transmit_bytes_total": "bytes_out",
+    "node_network_transmit_packets_total": "packets_out",
+    "node_network_transmit_errs_total": "errors_out",
+    "node_network_transmit_drop_total": "drops_out",
+}
+_SPEED = "node_network_speed_bytes"
+_PAGING = {
+    f"node_vmstat_{name}": name for name in ("pswpin", "pswpout", "pgfault", "pgmajfault")
+}
+_SWAP = ("node_memory_SwapTotal_bytes", "node_memory_SwapFree_bytes")
+_NODE = frozenset(
+    (_CPU, _SPEED, *_SWAP, *_COUNTERS, *_GAUGES, *_DISK, *_NIC, *_PAGING)
+)
+_NODE_COLLECTORS = (
+    "cpu",
+    "diskstats",
+    "loadavg",
+    "meminfo",
+    "netclass",
+    "netdev",
+    "netstat",
+    "pressure",
+    "stat",
+    "vmstat",
+)
+
+# mysqld_exporter takes some families of SHOW GLOBAL STATUS together; this is what they were.
+_STATUS = "mysql_global_status_"
+_FAMILIES = {
+    "commands_total": ("command", "com_"),
+    "handlers_total": ("handler", "handler_"),
+    "connection_errors_total": ("error", "connection_errors_"),
+    "buffer_pool_pages": ("state", "innodb_buffer_pool_pages_"),
+    "buffer_pool_page_changes_total": ("operation", "innodb_buffer_pool_pages_"),
+    "innodb_row_ops_total": ("operation", "innodb_rows_"),
+    "performance_schema_lost_total": ("instrumentation", "performance_schema_"),
+}
+_RENAMED = {"buffer_pool_dirty_pages": "innodb_buffer_pool_pages_dirty"}
+
+
+class NodeExporter:
+    """A host as its node exporter has it."""
+
+    def __init__(self, name: SourceName, url: str, data_disk: str | None = None) -> None:
+        """Nothing is asked yet.
+
+        Args:
+            name: whose it is.
+            url: such as `http://db1:9100/metrics`.
+            data_disk: which disk holds the data, where that is known: an exporter cannot tell.
+
+        Raises:
+            SourceError: this is no URL of an exporter.
+        """
+        self.name = name
+        self._data_disk = data_disk
+        self._choosing = Choosing(url, _NODE_COLLECTORS)
+
+    def read(self) -> Reading:
+        """What it says now.
+
+        Raises:
+            SourceError: it does not answer, or it is no node exporter.
+        """
+        scraped = self._choosing.get()
+        into = node_figures(scraped.text)
+        if not into.counters:
+            raise SourceError(f"{self._choosing.place}: this is no node exporter")
+        if self._data_disk is not None:
+            into.facts["data_disk"] = self._data_disk
+        return Reading(scraped.at_s, into.counters, into.gauges, into.facts)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._choosing.close()
+
+
+class MysqldExporter:
+    """A server as its mysqld exporter has it: raw names, as from SHOW GLOBAL STATUS.
+
+    All are given as gauges; which of them only grow is known to the table of names. The exporter
+    leaves out Innodb_buffer_pool_pages_total and values that are no numbers.
+    """
+
+    def __init__(self, name: SourceName, url: str) -> None:
+        """Nothing is asked yet.
+
+        Args:
+            name: whose it is.
+            url: such as `http://db1:9104/metrics`.
+
+        Raises:
+            SourceError: this is no URL of an exporter.
+        """
+        self.name = name
+        self._choosing = Choosing(url, ("global_status",))
+
+    def read(self) -> Reading:
+        """What it says now.
+
+        Raises:
+            SourceError: it does not answer, is no mysqld exporter, or its server is away.
+        """
+        scraped = self._choosing.get()
+        found = status_figures(scraped.text)
+        if not found:
+            up = [one.value for one in samples(scraped.text, "mysql_up".__eq__)]
+            what = "its server does not answer it" if up == [0.0] else "it has no status of a server"
+            raise SourceError(f"{self._choosing.place}: {what}")
+        return Reading(scraped.at_s, gauges=found)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._choosing.close()
+
+
+class Choosing:
+    """Asks an exporter for some collectors only, which costs it less; for all if it refuses."""
+
+    def __init__(self, url: str, collectors: tuple[str, ...]) -> None:
+        self._exporter = Exporter(url)
+        self._query = "&".join(f"{quote('collect[]')}={name}" for name in collectors)
+        self.place = self._exporter.place
+
+    def get(self) -> Scraped:
+        """One scrape."""
+        try:
+            return self._exporter.get(self._query)
+        except RefusedQuery:  # a collector is switched off
+            self._query = ""
+            return self._exporter.get("")
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._exporter.close()
+
+
+def node_figures(text: str) -> Figures:
+    """A node exporter's text under the names of /proc."""
+    into = Figures()
+    paging: dict[str, float] = {}
+    swap: dict[str, float] = {}
+    disks: dict[str, dict[str, float]] = {}
+    for sample in samples(text, _NODE.__contains__):
+        name, value, device = sample.name, sample.value, sample.labels.get("device")
+        if name in _COUNTERS:
+            into.counters[_COUNTERS[name]] = value
+        elif name in _GAUGES:
+            into.gauges[_GAUGES[name]] = value
+        elif name in _PAGING:
+            paging[_PAGING[name]] = value
+        elif name in _SWAP:
+            swap[name] = value
+        elif name == _CPU:
+            _cpu(sample, into)
+        elif device is not None:
+            _device(sample, device, disks, into)
+    _whole_disks(disks, into)
+    keep_paging(paging, into)
+    if len(swap) == len(_SWAP):
+        into.gauges["memory.swap_used_bytes"] = swap[_SWAP[0]] - swap[_SWAP[1]]
+    cores = sum(name.count(".") == 2 and name.endswith(".idle_s") for name in into.counters)
+    if cores:
+        into.facts["cores_online"] = str(cores)
+    return into
+
+
+def _cpu(sample: Sample, into: Figures) -> None:
+    core, mode = sample.labels.get("cpu", ""), sample.labels.get("mode", "")
+    if mode not in _MODES or not core.isdecimal():
+        return
+    whole = f"cpu.{mode}_s"
+    into.counters[f"cpu.{core}.{mode}_s"] = sample.value
+    into.counters[whole] = into.counters.get(whole, 0.0) + sample.value
+
+
+def _device(
+    sample: Sample, device: str, disks: dict[str, dict[str, float]], into: Figures
+) -> None:
+    if sample.name in _DISK:
+        disks.setdefault(device, {})[_DISK[sample.name]] = sample.value
+    elif sample.name in _NIC:
+        into.counters[f"nic.{device}.{_NIC[sample.name]}"] = sample.value
+    elif sample.value > 0:  # of an interface that does not know its speed it is below nought
+        into.facts[f"nic.{device}.speed_mbit"] = f"{sample.value * 8 / 1e6:.0f}"
+
+
+def _whole_disks(disks: dict[str, dict[str, float]], into: Figures) -> None:
+    for disk in whole_disks(disks):
+        for figure, value in disks[disk].items():
+            kind = into.gauges if figure == "in_flight" else into.counters
+            kind[f"disk.{disk}.{figure}"] = value
+
+
+def status_figures(text: str) -> dict[str, float]:
+    """A mysqld exporter's text under the server's own names: `status.com_commit`."""
+    found = {}
+    for sample in samples(text, lambda name: name.startswith(_STATUS)):
+        name = sample.name[len(_STATUS) :]
+        if name in _FAMILIES:
+            label, prefix = _FAMILIES[name]
+            rest = sample.labels.get(label)
+            if rest is not None:
+                found[f"status.{prefix}{rest.lower()}"] = sample.value
+        elif not sample.labels:
+            found[f"status.{_RENAMED.get(name, name)}"] = sample.value
+    return found

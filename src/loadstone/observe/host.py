@@ -1,0 +1,228 @@
+"""What of a host is read, and what its files say; the same for this machine and a remote one.
+
+Who opens the files is somebody else: this asks for paths and is given texts. A file that is not
+there, or may not be read, is missing among the texts, and so are its figures among the figures.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from loadstone.observe import process, procfs, routes
+from loadstone.observe.cgroups import Cgroups, cgroup_figures, cgroups_of
+from loadstone.observe.figures import Figures, Scale
+from loadstone.observe.mounts import disk_behind, mounts_of
+
+HOST = "/proc/stat"
+"""Without it a host says nothing."""
+
+_PRESSURES = ("cpu", "io", "memory")
+_SYSFS = "/sys/class/net/"
+NIC_PATTERNS = tuple(f"{_SYSFS}*/{name}" for name in ("ifindex", "speed", "device/uevent"))
+"""Patterns, with a star for the interface."""
+
+# Interfaces of virtual machines: the speed that these drivers report is not the line's.
+_VIRTUAL_DRIVERS = {
+    "virtio_net",
+    "vif",
+    "xen_netfront",
+    "hv_netvsc",
+    "vmxnet3",
+    "ena",
+    "gve",
+    "veth",
+}
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What is of interest on a host, as far as it is known."""
+
+    pid: int | None = None
+    """The server's process."""
+    data_device: str | None = None
+    """`MAJOR:MINOR` of the device that its data folder is on."""
+    peer: str | None = None
+    """The address that the load comes from or goes to; none for a unix socket."""
+
+
+def address_of_peer(name: str) -> str | None:
+    """The first address of a name, as this machine has it; an address is its own."""
+    try:
+        found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+    except OSError:
+        return None
+    return str(found[0][4][0])
+
+
+class Host:
+    """Which files of a host to ask for, and how to make figures of them."""
+
+    def __init__(self, watched: Watched, scale: Scale) -> None:
+        self._watched = watched
+        self._scale = scale
+        self._cgroups = Cgroups({}, ())
+        self._cgroup_text = ""
+        self._mountinfo = ""
+        self._net = "/proc/net"
+        self._facts: dict[str, str] = {}
+
+    @property
+    def pid(self) -> int | None:
+        """The process that is watched."""
+        return self._watched.pid
+
+    @property
+    def rare_paths(self) -> tuple[str, ...]:
+        """Files that hardly change: asked for once after each connect, for `learn`."""
+        nets = [f"{net}/{name}" for net in self._nets() for name in _RARE_NET]
+        own = ["/proc/self/mountinfo", "/proc/diskstats", *nets]
+        return (*own, *self._of_process("cgroup", "mountinfo"))
+
+    def learn(self, texts: Mapping[str, str]) -> None:
+        """Take what hardly changes from the texts of `rare_paths` and `NIC_PATTERNS`."""
+        self._net = self._net_of(texts)
+        self._mountinfo = texts.get("/proc/self/mountinfo", "")
+        self._join(texts.get(self._process_path("cgroup"), ""))
+        self._facts = {**nic_facts(texts, self._net), **self._place_facts(texts)}
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Files that are read each time."""
+        return (
+            HOST,
+            "/proc/diskstats",
+            "/proc/meminfo",
+            "/proc/vmstat",
+            "/proc/loadavg",
+            *(f"/proc/pressure/{resource}" for resource in _PRESSURES),
+            f"{self._net}/dev",
+            f"{self._net}/snmp",
+            *self._of_process("stat", "io", "status", "cgroup"),
+            *self._cgroups.files,
+        )
+
+    def figures(self, texts: Mapping[str, str]) -> Figures:
+        """What the files of `paths` say."""
+        into = Figures(facts=dict(self._facts))
+        procfs.cpu(texts.get(HOST, ""), self._scale, into)
+        procfs.disks(texts.get("/proc/diskstats", ""), into)
+        procfs.memory(texts.get("/proc/meminfo", ""), into)
+        procfs.paging(texts.get("/proc/vmstat", ""), into)
+        procfs.load(texts.get("/proc/loadavg", ""), into)
+        for resource in _PRESSURES:
+            procfs.pressure(resource, texts.get(f"/proc/pressure/{resource}", ""), into)
+        procfs.nics(texts.get(f"{self._net}/dev", ""), into)
+        procfs.tcp(texts.get(f"{self._net}/snmp", ""), into)
+        if self._watched.pid is not None:
+            self._process_figures(texts, into)
+        return into
+
+    def is_gone(self, texts: Mapping[str, str]) -> bool:
+        """Whether there was a process to watch, and it has ended."""
+        if self._watched.pid is None:
+            return False
+        text = texts.get(self._process_path("stat"))
+        return text is None or process.has_ended(text)
+
+    def _process_figures(self, texts: Mapping[str, str], into: Figures) -> None:
+        if self.is_gone(texts):
+            return
+        into.facts["process.pid"] = str(self._watched.pid)
+        process.stat(texts[self._process_path("stat")], self._scale, into)
+        process.io(texts.get(self._process_path("io"), ""), into)
+        process.allowed(texts.get(self._process_path("status"), ""), into)
+        cgroup = texts.get(self._process_path("cgroup"), "")
+        if cgroup != self._cgroup_text:  # it was moved; its limits are in the next reading
+            self._join(cgroup)
+        disks = procfs.disk_names(texts.get("/proc/diskstats", ""))
+        cgroup_figures(self._cgroups, texts, disks, into)
+
+    def _join(self, cgroup: str) -> None:
+        self._cgroup_text = cgroup
+        self._cgroups = cgroups_of(cgroup, mounts_of(self._mountinfo))
+
+    def _place_facts(self, texts: Mapping[str, str]) -> dict[str, str]:
+        facts = {}
+        if self._watched.data_device is not None:
+            seen = texts.get(self._process_path("mountinfo"), self._mountinfo)
+            disks = procfs.disk_names(texts.get("/proc/diskstats", ""))
+            disk = disk_behind(self._watched.data_device, disks, mounts_of(seen))
+            if disk is not None:
+                facts["data_disk"] = disk
+        if self._watched.peer is not None:
+            tables = {name: texts.get(f"{self._net[:-3]}{name}", "") for name in routes.FILES}
+            nic = routes.interface_towards(self._watched.peer, tables)
+            if nic is not None:
+                facts["traffic_nic"] = nic
+        return facts
+
+    def _net_of(self, texts: Mapping[str, str]) -> str:
+        """Where the process's interfaces are counted; by a path that outlives it, if there is."""
+        for net in self._nets():
+            if f"{net}/dev" in texts and not _is_own(texts, net):
+                return net
+        return _OWN_NET
+
+    def _nets(self) -> tuple[str, ...]:
+        """The process's network namespace first: it may have one of its own."""
+        return (*self._of_process("net"), _OWN_NET)
+
+    def _of_process(self, *names: str) -> tuple[str, ...]:
+        if self._watched.pid is None:
+            return ()
+        return tuple(self._process_path(name) for name in names)
+
+    def _process_path(self, name: str) -> str:
+        return f"/proc/{self._watched.pid}/{name}"
+
+
+_OWN_NET = "/proc/net"
+_RARE_NET = ("dev", *(name.removeprefix("net/") for name in routes.FILES))
+
+
+def nic_facts(texts: Mapping[str, str], net: str) -> dict[str, str]:
+    """Speeds, and which interfaces are virtual, so that the speed is a hint at most.
+
+    /sys shows the interfaces of the namespace that it was mounted in. Where these are not the
+    ones that are counted, nothing is known of those.
+    """
+    counted = _counted(texts, net)
+    shown = {
+        path[len(_SYSFS) :].partition("/")[0]
+        for path in texts
+        if path.startswith(_SYSFS) and path.endswith("/ifindex")
+    }
+    if shown != counted or not _is_own(texts, net):
+        return {}
+    facts = {}
+    for name in sorted(counted):
+        speed = texts.get(f"{_SYSFS}{name}/speed", "").strip()
+        if speed.isdigit() and int(speed) > 0:
+            facts[f"nic.{name}.speed_mbit"] = speed
+        uevent = texts.get(f"{_SYSFS}{name}/device/uevent")
+        if uevent is None or _driver(uevent) in _VIRTUAL_DRIVERS:
+            facts[f"nic.{name}.virtual"] = "yes"
+    return facts
+
+
+def _driver(uevent: str) -> str:
+    for line in uevent.splitlines():
+        if line.startswith("DRIVER="):
+            return line.removeprefix("DRIVER=")
+    return ""
+
+
+def _is_own(texts: Mapping[str, str], net: str) -> bool:
+    """Whether that is the namespace of who asks: names alone may be equal, addresses are not."""
+    theirs, ours = (
+        routes.local_addresses(texts.get(f"{n}/fib_trie", ""), texts.get(f"{n}/if_inet6", ""))
+        for n in (net, _OWN_NET)
+    )
+    return theirs == ours and _counted(texts, net) == _counted(texts, _OWN_NET)
+
+
+def _counted(texts: Mapping[str, str], net: str) -> set[str]:
+    return set(procfs.nic_names(texts.get(f"{net}/dev", "")))

@@ -1,0 +1,57 @@
+"""Which sockets listen on a port, from /proc/net/tcp and tcp6."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from ipaddress import IPv4Address, IPv6Address
+
+_LISTEN = "0A"
+
+
+def listening_inodes(
+    texts: Iterable[str], port: int, address: IPv4Address | IPv6Address | None = None
+) -> set[str]:
+    """The inodes of the sockets that take connections to this port.
+
+    Args:
+        texts: of /proc/net/tcp and tcp6.
+        port: the port.
+        address: only those that take connections to this address; `None`: to any.
+    """
+    found = set()
+    for line in texts:
+        for words in (row.split() for row in line.splitlines()):
+            if len(words) < 10 or words[3] != _LISTEN:
+                continue
+            host, _, number = words[1].partition(":")
+            if _hex(number) == port and (address is None or _takes(host, address)):
+                found.add(words[9])
+    return found
+
+
+def _takes(host: str, address: IPv4Address | IPv6Address) -> bool:
+    if _hex(host) == 0:  # any address; one of IPv6 takes both kinds unless it is told not to
+        return len(host) == 32 or isinstance(address, IPv4Address)
+    own = _address(host)
+    if isinstance(own, IPv6Address) and own.ipv4_mapped is not None:
+        return own.ipv4_mapped == address
+    return own == address
+
+
+def _address(host: str) -> IPv4Address | IPv6Address | None:
+    """Words of 32 bits, each in the machine's order, which is little-endian nearly everywhere."""
+    try:
+        raw = bytes.fromhex(host)
+    except ValueError:
+        return None
+    turned = b"".join(raw[at : at + 4][::-1] for at in range(0, len(raw), 4))
+    if len(turned) == 4:
+        return IPv4Address(turned)
+    return IPv6Address(turned) if len(turned) == 16 else None
+
+
+def _hex(text: str) -> int | None:
+    try:
+        return int(text, 16)
+    except ValueError:
+        return None

@@ -1,0 +1,159 @@
+"""This machine's own figures, read from files that stay open."""
+
+from __future__ import annotations
+
+import glob
+import os
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from loadstone.model.observed import Reading, SourceName
+from loadstone.observe.figures import Scale
+from loadstone.observe.host import HOST, NIC_PATTERNS, Host, Watched, address_of_peer
+from loadstone.observe.source import SourceError
+
+_CHUNK = 65536
+
+
+class LocalHost:
+    """A source over this machine's /proc and cgroups, and one process on it.
+
+    A process that ends takes its figures along; the host's stay. One that runs in a network
+    namespace of its own is given the interfaces of that namespace.
+    """
+
+    def __init__(
+        self,
+        name: SourceName,
+        pid: int | None = None,
+        datadir: str | Path | None = None,
+        peer: str | None = None,
+    ) -> None:
+        """Nothing is opened yet.
+
+        Args:
+            name: whose it is.
+            pid: the server's process, where there is one on this machine.
+            datadir: its data folder, as the process sees it.
+            peer: the name or address at the other end of the load; none for a unix socket.
+        """
+        self.name = name
+        self._pid = pid
+        self._datadir = datadir
+        self._peer = peer
+        self._files = OpenFiles()
+        self._host: Host | None = None
+
+    def read(self) -> Reading:
+        """All figures of this moment.
+
+        Raises:
+            SourceError: there is no /proc.
+        """
+        host = self._host or self._learn()
+        began = time.monotonic()
+        texts = self._files.texts(host.paths)
+        ended = time.monotonic()
+        if HOST not in texts:
+            raise SourceError(f"{self.name}: {HOST} cannot be read", "Linux's /proc is needed")
+        figures = host.figures(texts)
+        return Reading(
+            at_s=(began + ended) / 2,
+            counters=figures.counters,
+            gauges=figures.gauges,
+            facts=figures.facts,
+        )
+
+    def close(self) -> None:
+        """Close the files."""
+        self._files.close()
+        self._host = None
+
+    def _learn(self) -> Host:
+        peer = None if self._peer is None else address_of_peer(self._peer)
+        watched = Watched(self._pid, data_device(self._datadir, self._pid), peer)
+        scale = Scale(os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE"))
+        host = Host(watched, scale)
+        nics = (path for pattern in NIC_PATTERNS for path in glob.glob(pattern))
+        with OpenFiles() as files:
+            host.learn(files.texts([*host.rare_paths, *nics]))
+        self._host = host
+        return host
+
+
+class OpenFiles:
+    """Files of the kernel that are opened once and read again and again.
+
+    One that cannot be opened is not tried again, and is missing among the texts.
+    """
+
+    def __init__(self) -> None:
+        self._open: dict[str, int | None] = {}
+
+    def __enter__(self) -> OpenFiles:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def texts(self, paths: Iterable[str]) -> dict[str, str]:
+        """What they say now, by path."""
+        found = {}
+        for path in paths:
+            text = self._text(path)
+            if text is not None:
+                found[path] = text
+        return found
+
+    def close(self) -> None:
+        """Close all of them."""
+        for handle in self._open.values():
+            if handle is not None:
+                os.close(handle)
+        self._open = {}
+
+    def _text(self, path: str) -> str | None:
+        handle = self._handle(path)
+        if handle is None:
+            return None
+        try:
+            return _whole(handle)
+        except OSError:  # the process has ended, or it may not be read
+            os.close(handle)
+            self._open[path] = None
+            return None
+
+    def _handle(self, path: str) -> int | None:
+        if path not in self._open:
+            try:
+                self._open[path] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            except OSError:
+                self._open[path] = None
+        return self._open[path]
+
+
+def _whole(handle: int) -> str:
+    """All of the file: the kernel makes it up anew for who reads from its beginning."""
+    pieces = []
+    at = 0
+    while piece := os.pread(handle, _CHUNK, at):
+        pieces.append(piece)
+        at += len(piece)
+    return b"".join(pieces).decode("ascii", "replace")
+
+
+def data_device(datadir: str | Path | None, pid: int | None) -> str | None:
+    """`MAJOR:MINOR` of the device that the folder is on, as the process sees the folder."""
+    if datadir is None:
+        return None
+    places = [str(datadir)] if pid is None else [f"/proc/{pid}/root{datadir}", str(datadir)]
+    for place in places:
+        try:
+            device = os.stat(place).st_dev
+        except FileNotFoundError:
+            return None  # the process has no such folder, so ours is another one
+        except OSError:
+            continue
+        return f"{os.major(device)}:{os.minor(device)}"
+    return None

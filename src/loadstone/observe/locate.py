@@ -1,0 +1,151 @@
+"""Which process on this machine is the server that a target means.
+
+A wrong process would be worse than none: each way ends with a look at the program that runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import struct
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address
+from pathlib import Path
+
+from loadstone.model.target import DEFAULT_PORT, Target
+from loadstone.observe.figures import count
+from loadstone.observe.listening import listening_inodes
+from loadstone.observe.process import has_ended, started_ticks
+from loadstone.observe.programs import is_loader, is_server
+from loadstone.observe.routes import address_of, local_addresses
+
+_SOCKET_S = 2.0
+_UPTIME_TOLERANCE_S = 5.0
+
+
+@dataclass(frozen=True)
+class ServerProcess:
+    """A server's process on this machine."""
+
+    pid: int
+    why: str
+    """How it was found, for a person: `it owns the socket`."""
+
+
+def find_server_process(
+    target: Target, variables: Mapping[str, str], uptime_s: float | None
+) -> ServerProcess | None:
+    """Look for it; `None` where nothing proves which one it is.
+
+    Args:
+        target: a unix socket is asked who listens; so are this machine's own addresses.
+        variables: the server's, as SHOW GLOBAL VARIABLES has them.
+        uptime_s: the server's `Uptime` at about this moment.
+    """
+    if target.socket is not None:
+        pid = _owner_of(target.socket)
+        if pid is not None and _runs_a_server(pid):
+            return ServerProcess(pid, "it owns the socket")
+    else:
+        pid = _listener(target.host, target.port or DEFAULT_PORT)
+        if pid is not None and _runs_a_server(pid):
+            return ServerProcess(pid, "it listens on the port")
+    pid = _noted(variables)
+    if pid is None or uptime_s is None or variables.get("hostname") != socket.gethostname():
+        return None
+    age_s = _age_s(pid)
+    if age_s is None or abs(age_s - uptime_s) > _UPTIME_TOLERANCE_S or not _runs_a_server(pid):
+        return None
+    return ServerProcess(pid, "its pid file, host name and uptime say so")
+
+
+def _owner_of(path: Path) -> int | None:
+    """Who made the socket listen; 0 is a process that this namespace does not show."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.settimeout(_SOCKET_S)
+        try:
+            probe.connect(str(path))
+            raw = probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        except OSError:
+            return None
+    return int(struct.unpack("3i", raw)[0]) or None
+
+
+def _listener(host: str, port: int) -> int | None:
+    """Who listens on that port of one of this machine's own addresses, if exactly one does."""
+    tables = [_text(f"/proc/net/{name}") for name in ("tcp", "tcp6")]
+    own = local_addresses(_text("/proc/net/fib_trie"), _text("/proc/net/if_inet6"))
+    inodes: set[str] = set()
+    for address in _addresses(host, port):
+        if not (address.is_loopback or address in own):
+            return None
+        inodes |= listening_inodes(tables, port, address)
+    holders = {pid for pid in _processes() if _runs_a_server(pid) and _holds(pid, inodes)}
+    return holders.pop() if len(holders) == 1 else None
+
+
+def _addresses(host: str, port: int) -> list[IPv4Address | IPv6Address]:
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except OSError:
+        return []
+    addresses = (address_of(str(place[0])) for *_, place in found)
+    return [address for address in addresses if address is not None]
+
+
+def _processes() -> Iterator[int]:
+    return (int(name) for name in os.listdir("/proc") if name.isdigit())
+
+
+def _holds(pid: int, inodes: Iterable[str]) -> bool:
+    """Whether the process has one of these sockets open, as far as we may look."""
+    wanted = {f"socket:[{inode}]" for inode in inodes}
+    folder = f"/proc/{pid}/fd"
+    try:
+        handles = os.listdir(folder)
+    except OSError:
+        return False
+    for handle in handles:
+        with contextlib.suppress(OSError):  # closed meanwhile
+            if os.readlink(f"{folder}/{handle}") in wanted:
+                return True
+    return False
+
+
+def _runs_a_server(pid: int) -> bool:
+    """By the program's file, which a process cannot change; a loader's is in its first words."""
+    try:
+        program = os.path.basename(os.readlink(f"/proc/{pid}/exe")).removesuffix(" (deleted)")
+    except OSError:  # somebody else's: its name is what there is
+        return is_server(_text(f"/proc/{pid}/comm").strip())
+    if not is_loader(program):
+        return is_server(program)
+    words = _text(f"/proc/{pid}/cmdline").split("\0")
+    return any(is_server(os.path.basename(word)) for word in words[:6])
+
+
+def _noted(variables: Mapping[str, str]) -> int | None:
+    """The process that the server's pid file names, where we may read it."""
+    name = variables.get("pid_file", "")
+    if not name:
+        return None
+    number = count(_text(os.path.join(variables.get("datadir", ""), name)).strip())
+    return int(number) if number else None
+
+
+def _age_s(pid: int) -> float | None:
+    text = _text(f"/proc/{pid}/stat")
+    ticks = started_ticks(text)
+    if ticks is None or has_ended(text):
+        return None
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return ""

@@ -1,0 +1,77 @@
+"""What /proc/PID says of one process: texts in, figures out. See the manual page proc(5)."""
+
+from __future__ import annotations
+
+from loadstone.observe.figures import Figures, Scale, count, counts
+
+# Counted from the state, which is the first word behind the name in parentheses.
+_MINOR, _MAJOR, _USER, _SYSTEM, _THREADS, _STARTED, _RSS = 7, 9, 11, 12, 17, 19, 21
+_IO = {
+    "read_bytes": "process.read_bytes",
+    "write_bytes": "process.written_bytes",
+    "syscr": "process.read_calls",
+    "syscw": "process.write_calls",
+}
+
+
+def stat(text: str, scale: Scale, into: Figures) -> None:
+    """/proc/PID/stat: CPU time and faults of all its threads, how many there are, and its memory.
+
+    `cpu_user_s` and `cpu_sys_s` are counted in ticks, 10 ms mostly.
+    """
+    words = _after_the_name(text)
+    at = (_USER, _SYSTEM, _MINOR, _MAJOR, _THREADS, _RSS)
+    values = counts(words[place] for place in at) if len(words) > _RSS else None
+    if values is None:
+        return
+    user, system, minor, major, threads, pages = values
+    into.counters["process.cpu_user_s"] = user / scale.ticks_per_s
+    into.counters["process.cpu_sys_s"] = system / scale.ticks_per_s
+    into.counters["process.minor_faults"] = minor
+    into.counters["process.major_faults"] = major
+    into.gauges["process.threads"] = threads
+    into.gauges["process.rss_bytes"] = pages * scale.page_bytes
+
+
+def started_ticks(text: str) -> float | None:
+    """/proc/PID/stat: when it began, in ticks after the boot."""
+    words = _after_the_name(text)
+    return count(words[_STARTED]) if len(words) > _STARTED else None
+
+
+def has_ended(text: str) -> bool:
+    """/proc/PID/stat: whether it only waits to be reaped."""
+    return _after_the_name(text)[:1] in (["Z"], ["X"])
+
+
+def _after_the_name(text: str) -> list[str]:
+    # The name may have any characters, parentheses among them.
+    return text.rpartition(")")[2].split()
+
+
+def io(text: str, into: Figures) -> None:
+    """/proc/PID/io: bytes that went to and came from disks, and calls that read and wrote."""
+    for line in text.splitlines():
+        name, _, rest = line.partition(":")
+        if name in _IO and (value := count(rest.strip())) is not None:
+            into.counters[_IO[name]] = value
+
+
+def allowed(text: str, into: Figures) -> None:
+    """/proc/PID/status: on how many cores its main thread may run (taskset, cpuset)."""
+    for line in text.splitlines():
+        name, _, rest = line.partition(":")
+        if name == "Cpus_allowed_list" and (cores := _listed(rest.strip())):
+            into.gauges["process.cpus_allowed"] = cores
+
+
+def _listed(text: str) -> int | None:
+    """How many numbers a list such as `0-3,8` has."""
+    total = 0
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        ends = counts((first, last if dash else first))
+        if ends is None or ends[1] < ends[0]:
+            return None
+        total += int(ends[1] - ends[0]) + 1
+    return total

@@ -1,0 +1,211 @@
+"""A shell on another host, behind one ssh that stays: commands in, what they print out.
+
+It is the system's OpenSSH client, with its user's own configuration, keys and jump hosts. Nothing
+is ever asked of the user, and nothing waits without an end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import IO
+
+from loadstone.observe.source import SourceError
+
+_OPTIONS = (
+    "BatchMode=yes",  # no question that nobody answers
+    "ConnectTimeout=5",
+    "ServerAliveInterval=5",
+    "ServerAliveCountMax=2",
+    "ControlMaster=no",  # others' connections may be used, ours is nobody's
+    "ClearAllForwardings=yes",
+    "PermitLocalCommand=no",
+    "RemoteCommand=none",
+    "RequestTTY=no",
+    "LogLevel=ERROR",  # no banner: the last line is why it ended
+)
+_ANSWER_BYTES_MAX = 8 << 20
+_LAST_WORDS_S = 1.0
+_END_S = 1.0
+
+
+@dataclass(frozen=True)
+class Destination:
+    """Where to: `host`, `user@host`, `user@host:port`, `user@[2001:db8::1]:port`."""
+
+    host: str
+    """With the user, as ssh takes it; it may be a name of the user's configuration."""
+    port: int | None = None
+
+    def __str__(self) -> str:
+        return self.host if self.port is None else f"{self.host}:{self.port}"
+
+    @classmethod
+    def parse(cls, text: str) -> Destination:
+        """Take it apart.
+
+        Raises:
+            SourceError: it is none; it could be taken for an option of ssh.
+        """
+        user, at, place = text.strip().rpartition("@")
+        host, port = place, ""
+        if place.startswith("["):
+            host, _, rest = place[1:].partition("]")
+            port = rest.removeprefix(":")
+            odd = bool(rest) and not rest.startswith(":")
+        else:
+            odd = False
+            if place.count(":") == 1:
+                host, _, port = place.partition(":")
+        if odd or not host or text.strip().startswith("-") or host.startswith("-"):
+            raise _no_destination(text)
+        if any(mark.isspace() or not mark.isprintable() for mark in user + host):
+            raise _no_destination(text)
+        if port and not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
+            raise _no_destination(text)
+        return cls(f"{user}{at}{host}", int(port) if port else None)
+
+
+def _no_destination(text: str) -> SourceError:
+    return SourceError(f"no host to reach by ssh: {text!r}", "write user@host or user@host:port")
+
+
+class RemoteShell:
+    """One ssh process with a POSIX shell at its far end."""
+
+    def __init__(self, destination: Destination, options: Sequence[str] = ()) -> None:
+        """Nothing is started yet.
+
+        Args:
+            destination: where to.
+            options: more of ssh's, such as `-i FILE` as two words; they win over ours.
+        """
+        port = [] if destination.port is None else ["-p", str(destination.port)]
+        ours = [word for option in _OPTIONS for word in ("-o", option)]
+        self._where = str(destination)
+        self._command = ["ssh", *options, *ours, *port, "--", destination.host, "exec /bin/sh"]
+        self._child: subprocess.Popen[bytes] | None = None
+        self._numbers = count(1)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is an ssh that can be asked."""
+        return self._child is not None
+
+    def open(self) -> None:
+        """Start ssh; whether it arrives is seen when it is asked.
+
+        Raises:
+            SourceError: there is no such program.
+        """
+        try:
+            self._child = subprocess.Popen(
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                start_new_session=True,  # Ctrl-C is for us; ssh ends when we close it
+            )
+        except OSError as error:
+            raise SourceError(
+                f"ssh to {self._where}: the program cannot be started ({error.strerror})",
+                "install OpenSSH's client (openssh-client)",
+            ) from None
+
+    def ask(self, command: str, within_s: float) -> str:
+        """What the command prints; its errors are not asked for.
+
+        Raises:
+            SourceError: the connection was refused or cut, or took too long. It is closed then.
+        """
+        child = self._child
+        if child is None or child.stdin is None or child.stdout is None:
+            raise SourceError(f"ssh to {self._where}: it is not connected")
+        mark = f"::{next(self._numbers)}::"
+        begin, end = f"{mark}begin", f"{mark}end"
+        line = f"echo {begin}; {{ {command}; }} </dev/null 2>/dev/null; echo; echo {end}\n"
+        try:
+            child.stdin.write(line.encode())
+            text = _until(child.stdout, f"\n{end}\n".encode(), time.monotonic() + within_s)
+        except TimeoutError:
+            self.close()
+            raise SourceError(f"ssh to {self._where}: no answer within {within_s:g} s") from None
+        except (OSError, EOFError):
+            raise self._why() from None
+        # What a login prints comes before the first mark.
+        return text.partition(f"{begin}\n")[2]
+
+    def close(self) -> None:
+        """End ssh, and with it the shell over there."""
+        child, self._child = self._child, None
+        if child is None:
+            return
+        for pipe in (child.stdin, child.stdout, child.stderr):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            if child.poll() is not None:
+                return
+            # The session is its own: this reaches the proxy commands that it started.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(_END_S)
+
+    def _why(self) -> SourceError:
+        """Why ssh has ended, in its own words."""
+        child = self._child
+        said = _last_line(child.stderr) if child is not None and child.stderr is not None else ""
+        self.close()
+        hint = None
+        if "host key" in said.lower():
+            hint = f"log in once by hand: ssh {self._where}"
+        elif "permission denied" in said.lower():
+            hint = "a key without a passphrase, or one in an agent, is needed"
+        return SourceError(f"ssh to {self._where}: {said or 'the connection was cut'}", hint)
+
+
+def _until(pipe: IO[bytes], end: bytes, deadline: float) -> str:
+    """Read up to the mark.
+
+    Raises:
+        TimeoutError: the deadline has passed.
+        EOFError: there is no more; or far too much.
+    """
+    got = bytearray()
+    with selectors.DefaultSelector() as ready:
+        ready.register(pipe, selectors.EVENT_READ)
+        while not got.endswith(end):
+            left = deadline - time.monotonic()
+            if left <= 0 or not ready.select(left):
+                raise TimeoutError
+            piece = os.read(pipe.fileno(), 65536)
+            got += piece
+            if not piece or len(got) > _ANSWER_BYTES_MAX:
+                raise EOFError
+    return got[: -len(end)].decode("ascii", "replace")
+
+
+def _last_line(pipe: IO[bytes]) -> str:
+    """The last words of a program that has ended or is about to."""
+    got = b""
+    deadline = time.monotonic() + _LAST_WORDS_S
+    with selectors.DefaultSelector() as ready:
+        ready.register(pipe, selectors.EVENT_READ)
+        while (left := deadline - time.monotonic()) > 0 and ready.select(left):
+            piece = os.read(pipe.fileno(), 4096)
+            if not piece:
+                break
+            got = (got + piece)[-4096:]
+    lines = [line.strip() for line in got.decode("utf-8", "replace").splitlines()]
+    last = next((line for line in reversed(lines) if line), "")
+    return "".join(mark for mark in last if mark.isprintable())

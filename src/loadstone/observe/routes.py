@@ -1,0 +1,111 @@
+"""Which interface carries the traffic to a peer, from the kernel's tables as text.
+
+Rules that choose between several routing tables are not looked at: the answer is that of the main
+table, which is all there is on most hosts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from ipaddress import IPv4Address, IPv6Address, ip_address
+
+FILES = ("net/route", "net/ipv6_route", "net/fib_trie", "net/if_inet6")
+"""What is needed of /proc/PID (or of /proc)."""
+
+_LOCAL = re.compile(r"\|-- (\d+\.\d+\.\d+\.\d+)\s+/32 host LOCAL")
+_UP, _REJECT = 0x1, 0x200
+
+
+def address_of(text: str) -> IPv4Address | IPv6Address | None:
+    """The address; one of IPv4 in IPv6's clothes is that of IPv4. `None`: it is none."""
+    try:
+        address = ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return mapped or address
+
+
+def local_addresses(fib_trie: str, if_inet6: str) -> set[IPv4Address | IPv6Address]:
+    """The addresses of a network namespace itself."""
+    found: set[IPv4Address | IPv6Address] = set()
+    for text in _LOCAL.findall(fib_trie):
+        address = address_of(text)
+        if address is not None:
+            found.add(address)
+    for line in if_inet6.splitlines():
+        number = _hex(line.partition(" ")[0], 32)
+        if number is not None:
+            found.add(IPv6Address(number))
+    return found
+
+
+def interface_towards(peer: str, texts: Mapping[str, str]) -> str | None:
+    """The interface by which packets to that address leave; `lo` to an address of its own.
+
+    Args:
+        peer: an address; a name is not looked up.
+        texts: of `FILES`, by those names; what is missing there is not known.
+    """
+    address = address_of(peer)
+    if address is None:
+        return None
+    own = local_addresses(texts.get("net/fib_trie", ""), texts.get("net/if_inet6", ""))
+    if address.is_loopback or address in own:
+        return "lo"
+    if isinstance(address, IPv4Address):
+        return _best(_matches_4(int(address), texts.get("net/route", "")))
+    return _best(_matches_6(int(address), texts.get("net/ipv6_route", "")))
+
+
+def _best(matches: list[tuple[int, int, str]]) -> str | None:
+    """The longest prefix, then the least metric."""
+    return min(matches)[2] if matches else None
+
+
+def _matches_4(address: int, text: str) -> list[tuple[int, int, str]]:
+    """Routes to it as (minus the prefix's length, metric, interface)."""
+    found = []
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) < 8:
+            continue
+        to, mask, flags = _little(words[1]), _little(words[7]), _hex(words[3])
+        if to is None or mask is None or flags is None or not words[6].isdigit():
+            continue
+        if address & mask == to and flags & _UP and not flags & _REJECT:
+            found.append((-mask.bit_count(), int(words[6]), words[0]))
+    return found
+
+
+def _matches_6(address: int, text: str) -> list[tuple[int, int, str]]:
+    found = []
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) != 10:
+            continue
+        to, length, metric, flags = (
+            _hex(words[0], 32),
+            _hex(words[1], 2),
+            _hex(words[5]),
+            _hex(words[8]),
+        )
+        if to is None or length is None or metric is None or flags is None or length > 128:
+            continue
+        # The table ends with a route of `lo` that refuses everything.
+        if (address ^ to) >> (128 - length) == 0 and not flags & _REJECT and words[9] != "lo":
+            found.append((-length, metric, words[9]))
+    return found
+
+
+def _hex(word: str, digits: int | None = None) -> int | None:
+    if not re.fullmatch("[0-9A-Fa-f]{1,32}", word) or (digits and len(word) != digits):
+        return None
+    return int(word, 16)
+
+
+def _little(word: str) -> int | None:
+    """An address as a little-endian machine writes it into a table of hexadecimal numbers."""
+    number = _hex(word, 8)
+    return None if number is None else int.from_bytes(number.to_bytes(4, "little"), "big")

@@ -1,0 +1,191 @@
+"""Another host's figures over ssh: the same files, read there by one `grep` a reading."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from loadstone.model.observed import Reading, SourceName
+from loadstone.observe.figures import Scale, count
+from loadstone.observe.host import HOST, NIC_PATTERNS, Host, Watched
+from loadstone.observe.listening import listening_inodes
+from loadstone.observe.programs import is_server
+from loadstone.observe.remote_shell import Destination, RemoteShell
+from loadstone.observe.source import SourceError
+
+_CONNECT_S = 12.0
+_ANSWER_S = 5.0
+_SEARCH_AGAIN_S = 10.0
+
+
+@dataclass(frozen=True)
+class RemoteServer:
+    """What is known of the server whose process is looked for on the host."""
+
+    pid_file: str | None = None
+    datadir: str | None = None
+    port: int | None = None
+
+    @classmethod
+    def of(cls, variables: Mapping[str, str]) -> RemoteServer:
+        """From the server's own variables, as SHOW GLOBAL VARIABLES has them."""
+        datadir = variables.get("datadir") or None
+        pid_file = variables.get("pid_file") or None
+        if pid_file and datadir and not pid_file.startswith("/"):
+            pid_file = f"{datadir.rstrip('/')}/{pid_file}"
+        port = count(variables.get("port", ""))
+        return cls(pid_file, datadir, int(port) if port else None)
+
+
+class SshHost:
+    """A source over another host's /proc and cgroups, and its server's process.
+
+    When the process is found neither by its pid file, nor by its port, nor as the only one of its
+    kind, the host is seen without it.
+    """
+
+    def __init__(
+        self,
+        name: SourceName,
+        destination: str,
+        variables: Mapping[str, str] | None = None,
+        peer: str | None = None,
+        options: Sequence[str] = (),
+    ) -> None:
+        """Nothing is started before the first reading.
+
+        Args:
+            name: whose it is.
+            destination: `user@host` or `user@host:port`.
+            variables: of the server there.
+            peer: the address that the load comes from, as the server sees it.
+            options: more of ssh's, such as `-i FILE` as two words.
+
+        Raises:
+            SourceError: the destination is none.
+        """
+        self.name = name
+        self._server = RemoteServer.of(variables or {})
+        self._peer = peer
+        self._shell = RemoteShell(Destination.parse(destination), options)
+        self._host: Host | None = None
+        self._searched_s = 0.0
+
+    def read(self) -> Reading:
+        """All figures of this moment; connects first where there is no connection.
+
+        Raises:
+            SourceError: the host does not answer. The next call connects anew.
+        """
+        if not self._shell.is_open:
+            self._host = None
+            self._shell.open()
+        host = self._host or self._learn(_CONNECT_S)
+        began = time.monotonic()
+        texts = self._texts(host.paths)
+        ended = time.monotonic()
+        if HOST not in texts:
+            self._shell.close()
+            raise SourceError(f"{self.name}: there is no {HOST} over there", "Linux is needed")
+        figures = host.figures(texts)
+        if host.pid is None or host.is_gone(texts):
+            self._search_again()
+        return Reading(
+            at_s=(began + ended) / 2,
+            counters=figures.counters,
+            gauges=figures.gauges,
+            facts=figures.facts,
+        )
+
+    def close(self) -> None:
+        """End ssh."""
+        self._shell.close()
+        self._host = None
+
+    def _search_again(self) -> None:
+        """The server may be started anew; the next reading looks for it, now and then."""
+        if time.monotonic() - self._searched_s > _SEARCH_AGAIN_S:
+            self._host = None
+
+    def _learn(self, within_s: float) -> Host:
+        self._searched_s = time.monotonic()
+        # The first answer waits for the connection, those after it do not.
+        words = self._shell.ask("echo $(getconf CLK_TCK) x $(getconf PAGESIZE)", within_s)
+        ticks, _, page = words.strip().partition("x")
+        scale = Scale(count(ticks.strip()) or 100, int(count(page.strip()) or 4096))
+        pid = self._find_process()
+        host = Host(Watched(pid, self._data_device(pid), self._peer), scale)
+        host.learn(self._texts(host.rare_paths, NIC_PATTERNS))
+        self._host = host
+        return host
+
+    def _texts(self, paths: Sequence[str], patterns: Iterable[str] = ()) -> dict[str, str]:
+        """The files' texts by path; `grep` names the file before each line that it prints."""
+        words = [*(shlex.quote(path) for path in paths), *patterns]
+        said = self._shell.ask(f'LC_ALL=C grep -s "" {" ".join(words)} /dev/null', _ANSWER_S)
+        return texts_of(said, paths)
+
+    def _find_process(self) -> int | None:
+        found = self._shell.ask(
+            "LC_ALL=C grep -s -e ^mariadbd -e ^mysqld /proc/[0-9]*/comm", _ANSWER_S
+        )
+        running = {
+            int(line[1])
+            for line in re.finditer(r"^/proc/([0-9]{1,9})/comm:(.*)$", found, re.MULTILINE)
+            if is_server(line[2])
+        }
+        noted = self._noted_process()
+        if noted is not None and (noted in running or self._runs_a_server(noted)):
+            return noted
+        if len(running) > 1 and self._server.port is not None:
+            running = {pid for pid in running if self._listens(pid, self._server.port)}
+        return running.pop() if len(running) == 1 else None
+
+    def _noted_process(self) -> int | None:
+        """What stands in the server's pid file."""
+        if self._server.pid_file is None:
+            return None
+        noted = count(self._shell.ask(f"cat {shlex.quote(self._server.pid_file)}", 5).strip())
+        return int(noted) if noted else None
+
+    def _runs_a_server(self, pid: int) -> bool:
+        """Whether that process was started as one, also where a loader has the first word."""
+        said = self._shell.ask(f'tr "\\0" "\\n" </proc/{pid}/cmdline | head -n 8', _ANSWER_S)
+        return any(is_server(word.rpartition("/")[2]) for word in said.splitlines())
+
+    def _listens(self, pid: int, port: int) -> bool:
+        files = (f"/proc/{pid}/net/tcp", f"/proc/{pid}/net/tcp6")
+        texts = self._texts(files)
+        inodes = listening_inodes(texts.values(), port)
+        held = self._shell.ask(f"ls -l /proc/{pid}/fd", _ANSWER_S)
+        return any(f"socket:[{inode}]" in held for inode in inodes)
+
+    def _data_device(self, pid: int | None) -> str | None:
+        if self._server.datadir is None:
+            return None
+        paths = [self._server.datadir]
+        if pid is not None:
+            paths.insert(0, f"/proc/{pid}/root{self._server.datadir}")
+        asked = " || ".join(f"stat -L -c %d {shlex.quote(path)}" for path in paths)
+        number = count(self._shell.ask(asked, _ANSWER_S).strip())
+        if number is None:
+            return None
+        return f"{os.major(int(number))}:{os.minor(int(number))}"
+
+
+def texts_of(said: str, paths: Iterable[str]) -> dict[str, str]:
+    """Sort lines of `PATH:LINE` by path; a path that itself has a colon must be among `paths`."""
+    odd = sorted((path for path in paths if ":" in path), key=len, reverse=True)
+    lines: dict[str, list[str]] = {}
+    for line in said.split("\n"):
+        path = next((path for path in odd if line.startswith(f"{path}:")), None)
+        if path is None:
+            path, colon, _ = line.partition(":")
+            if not colon or not path.startswith("/"):
+                continue
+        lines.setdefault(path, []).append(line[len(path) + 1 :])
+    return {path: "\n".join(those) + "\n" for path, those in lines.items()}
