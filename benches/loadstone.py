@@ -22,6 +22,8 @@ def drive(
     step: Step,
     look: Callable[[int], None] | None = None,
     terminal: int | None = None,
+    *,
+    observe: bool = True,
 ) -> Outcome:
     """Drive a step with `loadstone run`, run folder and all; on a terminal with its live table."""
     options = {
@@ -38,7 +40,8 @@ def drive(
     words = [word for option in options.items() for word in option]
     memory = Memory(_WHILE)
     ran = run(
-        [LOADSTONE, "run", step.workload, *words, f"--{step.protocol}", "--json"],
+        [LOADSTONE, "run", step.workload, *words, f"--{step.protocol}", "--json"]
+        + ([] if observe else ["--no-observe"]),
         environment=environment(place),
         look=look or (memory.look if step.watch_memory else None),
         stderr=terminal,

@@ -70,7 +70,7 @@ def _read(place: Place, step: Step, pair: int, contestant: str) -> Reading:
         return Reading(pair, contestant, loadstone.drive_engine(place, step), {})
     threads = Threads(EVENT_LOOPS, step.seconds * _SETTLE_SHARE)
     with terminal() as screen:
-        outcome = loadstone.drive(place, step, look=threads.look, terminal=screen)
+        outcome = loadstone.drive(place, step, look=threads.look, terminal=screen, observe=False)
     return Reading(pair, contestant, outcome, threads.shares)
 
 

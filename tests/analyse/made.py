@@ -62,6 +62,12 @@ def a_step(
         "outages": (),
         "targets": (),
         "generator": GeneratorCost.model_validate(dict.fromkeys(GeneratorCost.model_fields)),
+        "server": None,
+        "host": None,
+        "generator_host": None,
+        "other_targets": (),
+        "hot_spots": None,
+        "observing": None,
         "notes": (),
     }
     return StepResult.model_validate(made | changes)

@@ -48,8 +48,7 @@ def ceilings(steps: Iterable[StepResult], limits: Limits) -> list[StepCeilings]:
     rated = [(step, step.tps) for step in steps if step.tps]
     shortest = _shortest([step for step, _ in rated])
     return [
-        _of_step(Measured(step, tps, limits, shortest.get(step.workload)))
-        for step, tps in rated
+        _of_step(Measured(step, tps, limits, shortest.get(step.workload))) for step, tps in rated
     ]
 
 
@@ -95,7 +94,10 @@ def _server_cpu(measured: Measured) -> Ceiling:
     shared = host.facts.get(SHARED_HOST) == "yes"
     whose = "server's and generator's" if shared else "server host's"
     return _reached(
-        measured, "server CPU", capacity / cost, f"{capacity:.3g} cores by {_us(cost)} of the {whose}"
+        measured,
+        "server CPU",
+        capacity / cost,
+        f"{capacity:.3g} cores by {_us(cost)} of the {whose}",
     )
 
 
@@ -121,7 +123,9 @@ def _flushes(measured: Measured) -> Ceiling:
     cost = measured.by_event(_syncs(measured.step))
     if not cost:
         return _not("flushes", "no syncs were counted")
-    return _reached(measured, "flushes", limit / cost, f"{limit:,.0f} syncs/s by {cost:.3g} an event")
+    return _reached(
+        measured, "flushes", limit / cost, f"{limit:,.0f} syncs/s by {cost:.3g} an event"
+    )
 
 
 def _syncs(step: StepResult) -> float | None:
@@ -143,7 +147,9 @@ def _disk(
     def found(measured: Measured) -> Ceiling:
         limit = limit_of(measured.limits)
         if limit is None:
-            return _not(resource, "what the device can do is not known: loadstone probe measures it")
+            return _not(
+                resource, "what the device can do is not known: loadstone probe measures it"
+            )
         cost = measured.by_event(rate_of(measured.host) if measured.host else None)
         if cost is None:
             return _not(resource, "the server's disk was not observed")
@@ -201,7 +207,10 @@ def _row_locks(measured: Measured) -> Ceiling:
         return _not("row locks", f"{waits:.2%} of the events waited for a row")
     held = min(waits, 1.0)
     return _reached(
-        measured, "row locks", measured.tps / held, f"{held:.0%} of the events found their row locked"
+        measured,
+        "row locks",
+        measured.tps / held,
+        f"{held:.0%} of the events found their row locked",
     )
 
 

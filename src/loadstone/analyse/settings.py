@@ -147,14 +147,10 @@ def _buffer_pool(server: Server) -> Iterator[Advice]:
         return
     if memory is not None and size > 0.85 * memory:
         why = f"the machine has {_size(memory)}: with connections and sorts it may swap"
-        yield Advice(
-            "slow", "innodb_buffer_pool_size", _size(size), why, _round(0.7 * memory)
-        )
+        yield Advice("slow", "innodb_buffer_pool_size", _size(size), why, _round(0.7 * memory))
     elif memory is not None and size < 0.25 * memory:
         why = f"the machine has {_size(memory)}; data that does not fit is read from the disk"
-        yield Advice(
-            "slow", "innodb_buffer_pool_size", _size(size), why, _round(0.7 * memory)
-        )
+        yield Advice("slow", "innodb_buffer_pool_size", _size(size), why, _round(0.7 * memory))
     elif memory is None and size <= 128 * MIB:
         why = "the default, made for a laptop: data that does not fit is read from the disk"
         yield Advice("slow", "innodb_buffer_pool_size", _size(size), why)

@@ -144,7 +144,9 @@ def _drive(
     with Interrupts() as interrupts, watching(plan, steps.planned, quiet=quiet) as observer:
         endpoints = tuple(one.endpoint for one in prepared.looked)
         sampling = Sampling(prepared.sources.watched, recorder.began)
-        lab = Lab(endpoints, recorder, observer, interrupts, truncation, sampling, request.observing.on)
+        lab = Lab(
+            endpoints, recorder, observer, interrupts, truncation, sampling, request.observing.on
+        )
         for note in prepared.notes:
             lab.note(note)
         return carry_out(plan, steps, lab), interrupts.asked
@@ -184,9 +186,7 @@ def _fill(request: Request, endpoint: Endpoint) -> None:
     load(plan, endpoint, Consent(sandbox=True), quiet=request.as_json)
 
 
-def begin_run(
-    plan: Plan, looked: Sequence[Looked], out: Path, data_device: str | None
-) -> Recorder:
+def begin_run(plan: Plan, looked: Sequence[Looked], out: Path, data_device: str | None) -> Recorder:
     """The run's folder with what was asked and what surrounds it."""
     words = blank_arguments([os.fsencode(word) for word in sys.argv[1:]])
     asked = Asked(
@@ -212,9 +212,7 @@ def _ceilings(plan: Plan) -> Ceilings | None:
     return found.ceilings(plan.drive.protocol, "socket" if by_socket else "tcp")
 
 
-def _environment(
-    path: Path, looked: Sequence[Looked], data_device: str | None
-) -> dict[str, Any]:
+def _environment(path: Path, looked: Sequence[Looked], data_device: str | None) -> dict[str, Any]:
     sandbox = next(filter(None, (sandbox_at(one.endpoint.target) for one in looked)), None)
     places = {"runs": path}
     if sandbox:

@@ -24,7 +24,7 @@ _LIMITS = {
 }
 
 
-class LimitsGiven(click.ParamType):
+class LimitsGiven(click.ParamType[tuple[str, float]]):
     """`--if line=100M`: a limit in place of what was found."""
 
     name = "NAME=VALUE"

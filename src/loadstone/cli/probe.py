@@ -33,7 +33,9 @@ def probe(folder: Path, duration: float, as_json: bool) -> int:
         return 0
     from loadstone.report.numbers import digits
 
-    by_sync = "" if found.flushes_per_sync is None else f", {found.flushes_per_sync:.2f} flushes each"
+    by_sync = (
+        "" if found.flushes_per_sync is None else f", {found.flushes_per_sync:.2f} flushes each"
+    )
     click.echo(f"syncs of one log        {digits(found.syncs_per_s)}/s{by_sync}")
     click.echo(f"syncs of four logs      {digits(found.syncs_per_s_parallel)}/s")
     click.echo(f"16 KiB writes, random   {digits(found.write_iops)}/s")

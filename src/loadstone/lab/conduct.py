@@ -14,7 +14,7 @@ from loadstone.lab.interrupts import Interrupts
 from loadstone.lab.observer import Observer
 from loadstone.lab.schedule import Steps
 from loadstone.model.engine_plan import step_document
-from loadstone.model.observed import SourceState
+from loadstone.model.observed import SourceName, SourceState
 from loadstone.model.plan import Plan, Step, WarmupAuto
 from loadstone.model.records import (
     Connected,
@@ -31,6 +31,12 @@ from loadstone.observe.sampler import Sampling
 from loadstone.store.journal import Settled
 from loadstone.store.recorder import Recorder
 from loadstone.target.errors import TargetError
+
+
+_LEAVING_S = 3.0
+"""How long a server is waited for that has thousands of connections to close."""
+
+_LOOK_AGAIN_S = 0.1
 
 
 class Truncated(Protocol):
@@ -139,6 +145,7 @@ class _Watched:
     cut_off: Outage | None = None
     seconds: list[tuple[float, float, float]] = field(default_factory=list)
     before: Snapshot | None = None
+    connections: float = 0.0
 
     def begin_looking(self) -> None:
         """Read all sources before any load, so that what they count from there on is the step's."""
@@ -149,16 +156,34 @@ class _Watched:
             for seen in self.lab.sampling.taken():
                 if isinstance(seen, SourceState):
                     self.lab.recorder.observed(self.step, seen)
+            self.connections = self._connections(self.lab.sampling)
 
     def end_looking(self) -> None:
         """Read them once more, after all load."""
         if self.lab.sampling:
-            self.lab.sampling.mark()
+            self._wait_for_the_last_to_leave(self.lab.sampling)
             self.keep_what_was_seen()
             self.lab.recorder.source_facts(self.step, self.lab.sampling.facts())
         if self.before:
             found = difference(self.before, snapshot(self.lab.endpoints[0]))
             self.lab.recorder.hot_spots(self.step, found)
+
+    def _wait_for_the_last_to_leave(self, sampling: Sampling) -> None:
+        """Until the server has done with the step's connections.
+
+        What one of them did is missing in the sums of MySQL while it is on its way out.
+        """
+        deadline = time.monotonic() + _LEAVING_S
+        sampling.mark()
+        while (now := self._connections(sampling)) and time.monotonic() < deadline:
+            if now <= self.connections:
+                break
+            time.sleep(_LOOK_AGAIN_S)
+            sampling.mark()
+
+    def _connections(self, sampling: Sampling) -> float:
+        """Those of the first target's server; none where it does not tell."""
+        return sampling.gauge(SourceName(role="server"), "threads_connected") or 0.0
 
     def keep_what_was_seen(self) -> None:
         """What the samplers have told since; a source that is lost costs no record of the load."""

@@ -20,7 +20,8 @@ from loadstone.model.host_test import (
 )
 from loadstone.model.plan import Uniform
 from loadstone.model.probe import DiskProbe
-from loadstone.observe.procfs import diskstats
+from loadstone.observe.figures import Figures
+from loadstone.observe.procfs import disks
 from loadstone.store.calibration import this_machine
 from loadstone.store.probe import device_of
 
@@ -160,11 +161,12 @@ def _rate(end: HostEnd, count: int) -> float:
 
 def _flushes() -> float | None:
     """Of all disks: a probe is alone, or its figures are nothing worth anyway."""
+    figures = Figures()
     try:
-        counters = diskstats(_DISKSTATS.read_text())
+        disks(_DISKSTATS.read_text(), figures)
     except OSError:
         return None
-    found = [value for name, value in counters.items() if name.endswith(".flushes")]
+    found = [value for name, value in figures.counters.items() if name.endswith(".flushes")]
     return sum(found) if found else None
 
 

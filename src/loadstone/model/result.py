@@ -94,6 +94,15 @@ class GeneratorCost(Frozen):
     )
 
 
+def _may(text: str) -> Any:
+    """A field that is null where it was not evaluated."""
+    return Field(default=None, description=text)
+
+
+def _may_be_empty(text: str) -> Any:
+    return Field(default={}, description=text)
+
+
 _RATES = "every counter of the source by second, by its name in docs/observing.md"
 _MEANS = "every value of the moment, its mean"
 _HIGHEST = "every value of the moment, its greatest"
@@ -103,64 +112,64 @@ class ServerFigures(Frozen):
     """What the server's own counters say of the window; null: it has no such counter."""
 
     seconds: float = _said("of the window that were seen")
-    questions_per_s: float | None = _said("statements that clients sent")
-    commits_per_s: float | None = _said("transactions that changed something and were committed")
-    log_syncs_per_s: float | None = _said("syncs of the redo log")
-    binlog_syncs_per_s: float | None = _said("syncs of the binary log")
-    transactions_per_sync: float | None = _said("commits by sync of the log: the group's size")
-    bytes_per_sync: float | None = _said("bytes of redo log by sync of it")
-    log_bytes_per_s: float | None = _said("bytes of redo log written")
-    threads_running: float | None = _said("connections at work, mean")
-    threads_connected: float | None = _said("connections, mean")
-    row_lock_waits_per_s: float | None = _said("statements that had to wait for a row's lock")
-    row_lock_waiting: float | None = _said("connections that waited for a row's lock, mean")
-    buffer_pool_reads_per_s: float | None = _said("pages that had to be read from the disk")
-    net_bytes_per_event: float | None = _said("bytes of the protocol, both ways, by event")
-    rates: dict[str, float] = _said(_RATES)
-    means: dict[str, float] = _said(_MEANS)
-    highest: dict[str, float] = _said(_HIGHEST)
-    totals: dict[str, float] = _said(
+    questions_per_s: float | None = _may("statements that clients sent")
+    commits_per_s: float | None = _may("transactions that changed something and were committed")
+    log_syncs_per_s: float | None = _may("syncs of the redo log")
+    binlog_syncs_per_s: float | None = _may("syncs of the binary log")
+    transactions_per_sync: float | None = _may("commits by sync of the log: the group's size")
+    bytes_per_sync: float | None = _may("bytes of redo log by sync of it")
+    log_bytes_per_s: float | None = _may("bytes of redo log written")
+    threads_running: float | None = _may("connections at work, mean")
+    threads_connected: float | None = _may("connections, mean")
+    row_lock_waits_per_s: float | None = _may("statements that had to wait for a row's lock")
+    row_lock_waiting: float | None = _may("connections that waited for a row's lock, mean")
+    buffer_pool_reads_per_s: float | None = _may("pages that had to be read from the disk")
+    net_bytes_per_event: float | None = _may("bytes of the protocol, both ways, by event")
+    rates: dict[str, float] = _may_be_empty(_RATES)
+    means: dict[str, float] = _may_be_empty(_MEANS)
+    highest: dict[str, float] = _may_be_empty(_HIGHEST)
+    totals: dict[str, float] = _may_be_empty(
         "every counter from before the load's begin to after its end, its growth"
     )
-    not_evaluated: dict[str, str] = _said("what could not be asked, and why")
+    not_evaluated: dict[str, str] = _may_be_empty("what could not be asked, and why")
 
 
 class HostFigures(Frozen):
     """What a host's own counters say of the window; null: not evaluated."""
 
     seconds: float = _said("of the window that were seen")
-    cores: int | None = _said("processors online")
-    cpu_user: float | None = _said("share of all cores in user mode, 0 to 1")
-    cpu_sys: float | None = _said("share of all cores in the kernel, interrupts included")
-    cpu_iowait: float | None = _said("share of all cores idle while a disk was waited for")
-    cpu_steal: float | None = _said("share of all cores that the hypervisor gave to others")
-    cpu_idle: float | None = _said("share of all cores idle")
-    busiest_core: float | None = _said("share of its time that the busiest core was not idle")
-    run_queue: float | None = _said("tasks running or ready to run, mean")
-    context_switches_per_s: float | None = _said("of all cores")
-    disk: str | None = _said("the disk that holds the server's data")
-    disk_read_iops: float | None = _said("reads of it a second")
-    disk_write_iops: float | None = _said("writes to it a second")
-    disk_read_bytes_per_s: float | None = _said("bytes read from it")
-    disk_write_bytes_per_s: float | None = _said("bytes written to it")
-    disk_read_await_ms: float | None = _said("mean time of a read, queue included")
-    disk_write_await_ms: float | None = _said("mean time of a write, queue included")
-    disk_queue: float | None = _said("requests on their way, mean")
-    disk_busy: float | None = _said("share of the time that it had something to do")
-    disk_flushes_per_s: float | None = _said("flushes of its cache")
-    nic: str | None = _said("the interface that carries the target's traffic")
-    net_bytes_in_per_s: float | None = _said("bytes that it received")
-    net_bytes_out_per_s: float | None = _said("bytes that it sent")
-    net_bytes_per_event: float | None = _said("bytes on it, both ways, by event")
-    memory_available_bytes: float | None = _said("mean")
-    process_cpu_user: float | None = _said("cores that the server's process used in user mode")
-    process_cpu_sys: float | None = _said("cores that it used in the kernel")
-    minor_faults_per_s: float | None = _said("page faults of the process without a disk")
-    major_faults_per_s: float | None = _said("page faults of the process that read a disk")
-    rates: dict[str, float] = _said(_RATES)
-    means: dict[str, float] = _said(_MEANS)
-    highest: dict[str, float] = _said(_HIGHEST)
-    facts: dict[str, str] = _said("what hardly changes: speed of NICs, the data's disk")
+    cores: int | None = _may("processors online")
+    cpu_user: float | None = _may("share of all cores in user mode, 0 to 1")
+    cpu_sys: float | None = _may("share of all cores in the kernel, interrupts included")
+    cpu_iowait: float | None = _may("share of all cores idle while a disk was waited for")
+    cpu_steal: float | None = _may("share of all cores that the hypervisor gave to others")
+    cpu_idle: float | None = _may("share of all cores idle")
+    busiest_core: float | None = _may("share of its time that the busiest core was not idle")
+    run_queue: float | None = _may("tasks running or ready to run, mean")
+    context_switches_per_s: float | None = _may("of all cores")
+    disk: str | None = _may("the disk that holds the server's data")
+    disk_read_iops: float | None = _may("reads of it a second")
+    disk_write_iops: float | None = _may("writes to it a second")
+    disk_read_bytes_per_s: float | None = _may("bytes read from it")
+    disk_write_bytes_per_s: float | None = _may("bytes written to it")
+    disk_read_await_ms: float | None = _may("mean time of a read, queue included")
+    disk_write_await_ms: float | None = _may("mean time of a write, queue included")
+    disk_queue: float | None = _may("requests on their way, mean")
+    disk_busy: float | None = _may("share of the time that it had something to do")
+    disk_flushes_per_s: float | None = _may("flushes of its cache")
+    nic: str | None = _may("the interface that carries the target's traffic")
+    net_bytes_in_per_s: float | None = _may("bytes that it received")
+    net_bytes_out_per_s: float | None = _may("bytes that it sent")
+    net_bytes_per_event: float | None = _may("bytes on it, both ways, by event")
+    memory_available_bytes: float | None = _may("mean")
+    process_cpu_user: float | None = _may("cores that the server's process used in user mode")
+    process_cpu_sys: float | None = _may("cores that it used in the kernel")
+    minor_faults_per_s: float | None = _may("page faults of the process without a disk")
+    major_faults_per_s: float | None = _may("page faults of the process that read a disk")
+    rates: dict[str, float] = _may_be_empty(_RATES)
+    means: dict[str, float] = _may_be_empty(_MEANS)
+    highest: dict[str, float] = _may_be_empty(_HIGHEST)
+    facts: dict[str, str] = _may_be_empty("what hardly changes: speed of NICs, the data's disk")
 
 
 class ObservingCost(Frozen):

@@ -131,11 +131,7 @@ def cgroup_figures(
 
 def _cpu(cgroups: Cgroups, texts: Mapping[str, str], into: Figures) -> None:
     folders = cgroups.folders("cpu")
-    limits = {
-        folder: cores
-        for folder in folders
-        if (cores := _cores(folder, texts)) is not None
-    }
+    limits = {folder: cores for folder in folders if (cores := _cores(folder, texts)) is not None}
     if limits:
         into.gauges["cgroup.cpu_cores"] = min(limits.values())
     if folders:  # the level that limits is the one that counts who was held back

@@ -1,9 +1,10 @@
 """The one table from our names for a server's counters to those of each version.
 
 Sources give raw names: `status.x` is SHOW GLOBAL STATUS's X in lower case, `metric.x` is a row of
-information_schema.INNODB_METRICS, `file.x.syncs` comes from performance_schema's file summary.
-Of several raw names the first that the server has is taken; a sum of some is written `a+b`, a
-difference `a-b`. What a server has under none of them is missing, which is never nought.
+information_schema.INNODB_METRICS, `file.x.syncs` comes from performance_schema's file summary,
+`derived.x` from a rule in `observe.server`. Of several raw names the first that the server has is
+taken; a sum of some is written `a+b`, a difference `a-b`. What a server has under none of them is
+missing, which is never nought.
 """
 
 from __future__ import annotations
@@ -47,11 +48,11 @@ COUNTERS: tuple[Entry, ...] = (
     _counter("handler_rollback"),
     _counter("handler_prepare"),
     _counter("binlog_commits", "status.binlog_commits", "status.binlog_cache_use"),
-    # Rows.
-    _counter("rows_read", "status.innodb_rows_read"),
-    _counter("rows_inserted", "status.innodb_rows_inserted"),
-    _counter("rows_updated", "status.innodb_rows_updated"),
-    _counter("rows_deleted", "status.innodb_rows_deleted"),
+    # Rows. MariaDB 10.11 counts them by handler, with those of temporary tables apart.
+    _counter("rows_read", "status.innodb_rows_read", "status.rows_read"),
+    _counter("rows_inserted", "status.innodb_rows_inserted", "status.handler_write"),
+    _counter("rows_updated", "status.innodb_rows_updated", "status.handler_update"),
+    _counter("rows_deleted", "status.innodb_rows_deleted", "status.handler_delete"),
     _counter("handler_read_key"),
     _counter("handler_read_next"),
     _counter("handler_read_rnd_next"),
@@ -59,8 +60,8 @@ COUNTERS: tuple[Entry, ...] = (
     _counter("handler_update"),
     _counter("handler_delete"),
     _counter("rows_sent", "status.rows_sent"),
-    # Redo log. MariaDB 10.8 and later count no syncs of it by name.
-    _counter("log_syncs", "status.innodb_os_log_fsyncs", "file.redo.syncs"),
+    # Redo log. MariaDB 10.8 and later count no syncs of it by name: see `observe.server`.
+    _counter("log_syncs", "status.innodb_os_log_fsyncs", "file.redo.syncs", "derived.log_syncs"),
     _counter("log_written_bytes", "status.innodb_os_log_written"),
     _counter("log_writes", "status.innodb_log_writes"),
     _counter("log_write_requests", "status.innodb_log_write_requests"),
@@ -155,9 +156,7 @@ GAUGES: tuple[Entry, ...] = (
     _counter("pages_free", "status.innodb_buffer_pool_pages_free"),
     _counter("pages_data", "status.innodb_buffer_pool_pages_data"),
     _counter("pages_dirty", "status.innodb_buffer_pool_pages_dirty"),
-    _counter(
-        "history_length", "status.innodb_history_list_length", "metric.trx_rseg_history_len"
-    ),
+    _counter("history_length", "status.innodb_history_list_length", "metric.trx_rseg_history_len"),
     _counter(
         "checkpoint_age_bytes",
         "status.innodb_checkpoint_age",
@@ -227,4 +226,4 @@ def _value(name: str, raw: Mapping[str, float]) -> float | None:
 
 
 def _is_raw(name: str) -> bool:
-    return name.startswith(("status.", "metric.", "file."))
+    return name.startswith(("status.", "metric.", "file.", "derived."))

@@ -1,4 +1,4 @@
-"""What /proc says of a whole host, as counters and gauges. Texts in, figures out: no file is opened.
+"""What /proc says of a whole host, as counters and gauges. Texts in, figures out: no file opened.
 
 The files are described in the kernel's Documentation/filesystems/proc.rst, admin-guide/iostats.rst
 and accounting/psi.rst. A line that is not as described there is left out, whole; so is a figure

@@ -54,7 +54,7 @@ class Sampler:
         self._marks = 0
         self._taken = 0
         self._closing = False
-        self._last: Reading | None = None
+        self.last: Reading | None = None
         self._lost = False
         self._thread = threading.Thread(
             target=self._run, name=f"loadstone {source.name}", daemon=True
@@ -137,10 +137,10 @@ class Sampler:
             self._lost = False
             self._out.put(self._state(lost=False, why="answers again"))
         self.facts.update(reading.facts)
-        before = self._last
+        before = self.last
         if before and reading.at_s - before.at_s < _SHORTEST_S:
             return
-        self._last = reading
+        self.last = reading
         if before:
             self._out.put(
                 Observation(
@@ -155,7 +155,7 @@ class Sampler:
             )
 
     def _say_lost(self, why: str) -> None:
-        self._last = None
+        self.last = None
         if not self._lost:
             self._lost = True
             self._out.put(self._state(lost=True, why=why))
@@ -188,9 +188,7 @@ class Sampling:
 
     def __init__(self, sources: Sequence[Watched], began: float) -> None:
         self._out: SimpleQueue[Seen] = SimpleQueue()
-        self._samplers = [
-            Sampler(one.source, began, self._out, one.translate) for one in sources
-        ]
+        self._samplers = [Sampler(one.source, began, self._out, one.translate) for one in sources]
 
     @property
     def names(self) -> tuple[SourceName, ...]:
@@ -211,6 +209,13 @@ class Sampling:
         """Read at whole seconds after this moment of the monotonic clock."""
         for sampler in self._samplers:
             sampler.align(phase)
+
+    def gauge(self, source: SourceName, name: str) -> float | None:
+        """What a source said last of a value of the moment; `None`: it was lost, or has none."""
+        for sampler in self._samplers:
+            if sampler.name == source and sampler.last:
+                return sampler.last.gauges.get(name)
+        return None
 
     def taken(self) -> list[Seen]:
         """What has come since this was asked last, oldest first."""

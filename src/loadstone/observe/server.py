@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import pymysql
@@ -26,7 +26,11 @@ _STATES_KEPT = 16
 _ON_OFF = {"ON": 1.0, "OFF": 0.0, "YES": 1.0, "NO": 0.0}
 _NO_RIGHT = (1044, 1142, 1143, 1227, 1290)
 _NOT_THERE = (1054, 1109, 1146, 1049)
-_FILES = {"redo": "innodb/innodb_log_file", "binlog": "sql/binlog", "data": "innodb/innodb_data_file"}
+_FILES = {
+    "redo": "innodb/innodb_log_file",
+    "binlog": "sql/binlog",
+    "data": "innodb/innodb_data_file",
+}
 _PICOSECONDS = 1e12
 
 Raw = dict[str, float]
@@ -51,6 +55,7 @@ class ServerSource:
     endpoint: Endpoint
     _connection: Connection | None = None
     _parts: list[Part] = field(default_factory=list)
+    _writes_are_syncs: bool = False
     _readings: int = 0
 
     def read(self) -> Reading:
@@ -75,13 +80,17 @@ class ServerSource:
 
     def _connect(self) -> Connection:
         self._connection = connect(self.endpoint, _TIMEOUTS, database=None)
-        self._parts = parts_for(self._connection)
+        known = _variables(self._connection)
+        self._parts = parts_for(known)
+        self._writes_are_syncs = log_writes_are_syncs(known)
         return self._connection
 
     def _ask(self, connection: Connection) -> Reading:
         begun = time.monotonic()
         found = _status(connection)
         at_s = (begun + time.monotonic()) / 2
+        if self._writes_are_syncs and "status.innodb_log_writes" in found:
+            found["derived.log_syncs"] = found["status.innodb_log_writes"]
         for part in self._parts:
             if part.refused is None and self._readings % part.every == 0:
                 found |= _part(part, connection)
@@ -95,13 +104,27 @@ class ServerSource:
         )
 
 
-def parts_for(connection: Connection) -> list[Part]:
+def _variables(connection: Connection) -> dict[str, str]:
+    rows = _rows(connection, f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({_ASKED})")
+    return {str(name).lower(): str(value) for name, value in rows}
+
+
+_ASKED = "'version', 'performance_schema', 'innodb_flush_log_at_trx_commit'"
+
+
+def log_writes_are_syncs(known: Mapping[str, str]) -> bool:
+    """Whether each write of the redo log is followed by a sync, and nothing else counts those.
+
+    So it is with MariaDB of 10.8 and later where commits are durable: strace saw 976 syncs of the
+    log beside 972 writes in five seconds of oltp_read_write on 10.11.
+    """
+    version = known.get("version", "")
+    durable = known.get("innodb_flush_log_at_trx_commit") == "1"
+    return "mariadb" in version.lower() and _release(version) >= (10, 8) and durable
+
+
+def parts_for(known: Mapping[str, str]) -> list[Part]:
     """What can be asked beside the status, by what the server is."""
-    variables = _rows(
-        connection,
-        "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version', 'performance_schema')",
-    )
-    known = {str(name).lower(): str(value) for name, value in variables}
     mariadb = "mariadb" in known.get("version", "").lower()
     with_schema = known.get("performance_schema", "OFF").upper() in ("ON", "1")
     off = None if with_schema else "performance_schema is off: it is set at the server's start"
@@ -119,6 +142,10 @@ def parts_for(connection: Connection) -> list[Part]:
 def _part(part: Part, connection: Connection) -> Raw:
     try:
         return part.ask(connection)
+    except (TypeError, ValueError, IndexError):
+        # Something that speaks the protocol, and has other tables than a server.
+        part.refused = "its answer is not that of a MySQL server"
+        return {}
     except pymysql.MySQLError as error:
         number = error.args[0] if error.args else 0
         if number not in _NO_RIGHT and number not in _NOT_THERE:
@@ -128,9 +155,8 @@ def _part(part: Part, connection: Connection) -> Raw:
         return {}
 
 
-_STATUS = "SHOW GLOBAL STATUS WHERE Variable_name IN (%s)" % ", ".join(
-    f"'{name}'" for name in sorted(STATUS_NAMES)
-)
+_STATUS_ROWS = ", ".join(f"'{name}'" for name in sorted(STATUS_NAMES))
+_STATUS = f"SHOW GLOBAL STATUS WHERE Variable_name IN ({_STATUS_ROWS})"
 
 
 def _status(connection: Connection) -> Raw:
@@ -140,9 +166,8 @@ def _status(connection: Connection) -> Raw:
 def _metrics(*, mariadb: bool) -> Callable[[Connection], Raw]:
     names = ", ".join(f"'{name}'" for name in sorted(METRIC_NAMES))
     on = "ENABLED = 1" if mariadb else "STATUS = 'enabled'"
-    statement = (
-        f"SELECT NAME, COUNT FROM information_schema.INNODB_METRICS WHERE NAME IN ({names}) AND {on}"
-    )
+    table = "information_schema.INNODB_METRICS"
+    statement = f"SELECT NAME, COUNT FROM {table} WHERE NAME IN ({names}) AND {on}"
     return lambda connection: _numbers("metric", _rows(connection, statement))
 
 
@@ -163,11 +188,11 @@ def _files(connection: Connection) -> Raw:
         if not any((reads, writes, misc)):
             continue
         found |= {
-            f"{name}.reads": float(reads),
-            f"{name}.writes": float(writes),
-            f"{name}.syncs": float(misc),
-            f"{name}.written_bytes": float(written),
-            f"{name}.wait_s": float(waited) / _PICOSECONDS,
+            f"{name}.reads": _number(reads),
+            f"{name}.writes": _number(writes),
+            f"{name}.syncs": _number(misc),
+            f"{name}.written_bytes": _number(written),
+            f"{name}.wait_s": _number(waited) / _PICOSECONDS,
         }
     return found
 
@@ -184,7 +209,7 @@ def _states(schema: str) -> Callable[[Connection], Raw]:
         for command, state, count in _rows(connection, statement):
             what = str(state or command or "unknown").strip().lower() or "unknown"
             name = f"state.{what[:60]}"
-            found[name] = found.get(name, 0.0) + float(count)
+            found[name] = found.get(name, 0.0) + _number(count)
         return found
 
     return ask
@@ -199,9 +224,9 @@ def _transactions(connection: Connection) -> Raw:
     )
     count, waiting, oldest = rows[0]
     return {
-        "transactions_open": float(count),
-        "transactions_waiting": float(waiting),
-        "oldest_transaction_s": float(oldest),
+        "transactions_open": _number(count),
+        "transactions_waiting": _number(waiting),
+        "oldest_transaction_s": _number(oldest),
     }
 
 
@@ -216,10 +241,10 @@ def _pool(connection: Connection) -> Raw:
     if not groups:
         return {}
     return {
-        "pool_groups": float(groups),
-        "pool_threads": float(threads or 0),
-        "pool_active_threads": float(active or 0),
-        "pool_queued": float(queued or 0),
+        "pool_groups": _number(groups),
+        "pool_threads": _number(threads),
+        "pool_active_threads": _number(active),
+        "pool_queued": _number(queued),
     }
 
 
@@ -227,6 +252,11 @@ def _rows(connection: Connection, statement: str) -> list[tuple[object, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(statement)
         return list(cursor.fetchall())
+
+
+def _number(value: object) -> float:
+    """Of a whole number, a decimal or SQL's NULL, which stands for the sum of nothing."""
+    return float(str(value)) if value is not None else 0.0
 
 
 def _numbers(prefix: str, rows: Iterable[tuple[object, ...]]) -> Raw:

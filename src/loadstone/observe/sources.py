@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
+import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from loadstone.model.observed import SHARED_HOST, Reading, SourceName
 from loadstone.model.observing import Observing
-from loadstone.model.target import Endpoint
+from loadstone.model.target import DEFAULT_PORT, Endpoint, Target
 from loadstone.observe.counters import canonical
 from loadstone.observe.exporters import MysqldExporter, NodeExporter
-from loadstone.observe.local import LocalHost
+from loadstone.observe.local import LocalHost, data_device
 from loadstone.observe.locate import find_server_process
 from loadstone.observe.sampler import Watched
 from loadstone.observe.server import ServerSource
@@ -70,26 +69,37 @@ def _server(number: int, target: Observable, asked: Observing) -> Watched:
 
 def _host(number: int, target: Observable, asked: Observing) -> Watched | None:
     name = SourceName(role="server-host", target=number)
-    datadir = target.variables.get("datadir")
+    peer = _own_address(target.endpoint.target)
     if number < len(asked.host_ssh):
-        return Watched(SshHost(name, asked.host_ssh[number], dict(target.variables)))
+        return Watched(SshHost(name, asked.host_ssh[number], target.variables, peer))
     if number < len(asked.node_exporter):
         return Watched(NodeExporter(name, asked.node_exporter[number]))
     found = find_server_process(target.endpoint.target, target.variables, target.uptime_s)
     if found is None:
         return None
-    local = target.endpoint.target
-    peer = None if local.socket else local.host
-    folder = Path(datadir) if datadir else None
-    return Watched(LocalHost(name, pid=found.pid, datadir=folder, peer=peer), _shared)
+    datadir = target.variables.get("datadir") or None
+    return Watched(LocalHost(name, pid=found.pid, datadir=datadir, peer=peer), _shared)
+
+
+def _own_address(target: Target) -> str | None:
+    """This machine's address as the server sees it; none where a unix socket is used."""
+    if target.socket is not None:
+        return None
+    try:
+        # No packet is sent: a datagram socket only chooses its route.
+        family, kind, *_, place = socket.getaddrinfo(
+            target.host, target.port or DEFAULT_PORT, type=socket.SOCK_DGRAM
+        )[0]
+        with socket.socket(family, kind) as probe:
+            probe.connect(place)
+            return str(probe.getsockname()[0])
+    except OSError:
+        return None
 
 
 def _data_device(target: Observable) -> str | None:
-    try:
-        number = Path(target.variables.get("datadir", "")).stat().st_dev
-    except OSError:
-        return None
-    return f"{os.major(number)}:{os.minor(number)}"
+    found = find_server_process(target.endpoint.target, target.variables, target.uptime_s)
+    return data_device(target.variables.get("datadir") or None, found.pid if found else None)
 
 
 def _shared(reading: Reading) -> Reading:

@@ -44,9 +44,7 @@ def _parts(result: Result, found: Sequence[StepCeilings]) -> Iterator[Renderable
 
 
 def _title(step: StepCeilings) -> str:
-    return (
-        f"{number_of(step.concurrency, 'user')}, {digits(step.tps)} events/s: {held_by(step)}"
-    )
+    return f"{number_of(step.concurrency, 'user')}, {digits(step.tps)} events/s: {held_by(step)}"
 
 
 def held_by(step: StepCeilings) -> str:

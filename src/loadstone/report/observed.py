@@ -14,10 +14,8 @@ from loadstone.model.result import HostFigures, ServerFigures, StepResult
 from loadstone.report.numbers import NOTHING, asked, count, digits, rate
 from loadstone.report.table import middle_step
 
-_NO_HOST = HostFigures(seconds=0.0, rates={}, means={}, highest={}, facts={})
-_NO_SERVER = ServerFigures(
-    seconds=0.0, rates={}, means={}, highest={}, totals={}, not_evaluated={}
-)
+_NO_HOST = HostFigures(seconds=0.0)
+_NO_SERVER = ServerFigures(seconds=0.0)
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,17 @@ from tempfile import TemporaryFile
 from pydantic import ValidationError
 
 from loadstone.model.result import Result
-from loadstone.store import atomic, frame
+from loadstone.store import atomic, frame, observed_frame
 from loadstone.store.errors import StoreError
+from loadstone.store.observed_frame import HOSTS, SERVERS
 from loadstone.store.replay import JOURNAL, read_log, replay, result_of
 
 RUN = "run.json"
 ENVIRONMENT = "environment.json"
 RESULT = "result.json"
 LOAD = "load.parquet"
+SERVER = "server.parquet"
+HOST = "host.parquet"
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -65,11 +68,13 @@ def check_writable(out: Path) -> None:
 
 
 def finish(folder: Path) -> Result:
-    """Write load.parquet and result.json from the journal and the latency log."""
+    """Write the Parquet files and result.json from the journal and the latency log."""
     log = read_log(folder)
     result = result_of(folder, log)
     atomic.write_bytes(folder / RESULT, to_json(result))
     frame.write(folder / LOAD, log)
+    observed_frame.write(folder / SERVER, log, SERVERS)
+    observed_frame.write(folder / HOST, log, HOSTS)
     return result
 
 

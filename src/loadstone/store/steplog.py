@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from loadstone.model.hot_spots import HotSpots
+from loadstone.model.observed import Observation, SourceState
 from loadstone.model.plan import Step
 from loadstone.model.records import (
     Connected,
@@ -21,7 +22,6 @@ from loadstone.model.records import (
     Tally,
 )
 from loadstone.model.result import StepState, Window
-from loadstone.model.observed import Observation, SourceState
 from loadstone.store.journal import (
     EngineEntry,
     HotSpotsEntry,

@@ -1,0 +1,112 @@
+"""server.parquet and host.parquet: a row an observation, a column a counter.
+
+Counters are their growth within the interval, gauges (whose names end with `.now`) the value at
+its end. A cell is null where the source did not tell.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from loadstone.model.observed import Observation, Role
+from loadstone.store import atomic
+from loadstone.store.replay import RunLog
+from loadstone.store.steplog import StepLog
+
+if TYPE_CHECKING:
+    import polars
+
+SERVERS: tuple[Role, ...] = ("server",)
+HOSTS: tuple[Role, ...] = ("server-host", "generator-host")
+
+_NAN = float("nan")
+
+
+@dataclass
+class _Columns:
+    """Numbers as they come, eight bytes each: a run may last for days."""
+
+    rows: int = 0
+    placed: dict[str, list[str | int]] = field(default_factory=dict)
+    times: dict[str, array[float]] = field(default_factory=dict)
+    figures: dict[str, array[float]] = field(default_factory=dict)
+
+    def add(self, step: StepLog, seen: Observation) -> None:
+        placed: dict[str, str | int] = {
+            "step": step.step.number,
+            "variant": step.step.variant,
+            "workload": step.step.workload,
+            "concurrency": step.step.concurrency,
+            "repeat": step.step.repeat,
+            "role": seen.source.role,
+            "target": seen.source.target,
+        }
+        for name, place in placed.items():
+            self.placed.setdefault(name, []).append(place)
+        times = {
+            "second": seen.to_s - step.load_began_s,
+            "interval_s": seen.seconds,
+            "run_s": seen.to_s,
+        }
+        for name, time in times.items():
+            self.times.setdefault(name, array("d")).append(time)
+        for name, value in _figures(seen):
+            column = self.figures.get(name)
+            if column is None:
+                column = self.figures[name] = array("d")
+            self._fill(column)
+            column.append(value)
+        self.rows += 1
+
+    def _fill(self, column: array[float]) -> None:
+        """Nothing was told in the rows since the column's last one."""
+        missing = self.rows - len(column)
+        if missing > 0:
+            column.extend([_NAN] * missing)
+
+    def frame(self) -> polars.DataFrame:
+        import polars
+
+        for column in self.figures.values():
+            self._fill(column)
+        data = {
+            **{name: polars.Series(name, column) for name, column in self.placed.items()},
+            **{name: _series(name, column) for name, column in self.times.items()},
+            **{name: _series(name, column) for name, column in sorted(self.figures.items())},
+        }
+        return polars.DataFrame(data)
+
+
+def _figures(seen: Observation) -> Iterator[tuple[str, float]]:
+    yield from seen.deltas.items()
+    for name, value in seen.gauges.items():
+        yield f"{name}.now", value
+
+
+def _series(name: str, column: array[float]) -> polars.Series:
+    import polars
+
+    return polars.Series(name, memoryview(column), dtype=polars.Float64).fill_nan(None)
+
+
+def frame(log: RunLog, roles: Collection[Role]) -> polars.DataFrame:
+    """All observations of these roles, in the order in which they came."""
+    columns = _Columns()
+    for step in log.steps:
+        for seen in step.observations():
+            if seen.source.role in roles:
+                columns.add(step, seen)
+    return columns.frame()
+
+
+def write(path: Path, log: RunLog, roles: Collection[Role]) -> None:
+    """Put the frame into a Parquet file; none is written where nothing was seen."""
+    table = frame(log, roles)
+    if not table.is_empty():
+        atomic.write_with(
+            path, lambda temporary: table.write_parquet(temporary, compression="zstd")
+        )

@@ -1,0 +1,142 @@
+"""Ceilings: arithmetic with known answers."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyse.made import a_step
+from loadstone.analyse.ceilings import ceilings
+from loadstone.model.ceilings import Ceiling, Limits, Resource
+from loadstone.model.observed import SHARED_HOST
+from loadstone.model.result import GeneratorCost, HostFigures, ServerFigures
+
+
+def of(resource: Resource, limits: Limits | None = None, **step: object) -> Ceiling:
+    found = ceilings([a_step(**step)], limits or Limits())[0]  # type: ignore[arg-type]
+    return next(one for one in found.ceilings if one.resource == resource)
+
+
+def a_host(**figures: object) -> HostFigures:
+    return HostFigures.model_validate({"seconds": 10.0} | figures)
+
+
+def a_server(**figures: object) -> ServerFigures:
+    return ServerFigures.model_validate({"seconds": 10.0} | figures)
+
+
+def test_cpu_is_cores_by_cpu_an_event() -> None:
+    # 2 of 4 cores busy at 100 events/s: 20 ms an event, so 4 cores let 200 through.
+    host = a_host(cores=4, cpu_user=0.4, cpu_sys=0.1, cpu_idle=0.5, cpu_iowait=0.0)
+    found = of("server CPU", tps=100.0, host=host)
+    assert found.events_per_s == pytest.approx(200)
+    assert found.used == pytest.approx(0.5)
+
+
+def test_cores_that_the_hypervisor_takes_are_no_capacity() -> None:
+    host = a_host(cores=4, cpu_idle=0.25, cpu_steal=0.25)
+    assert of("server CPU", tps=100.0, host=host).events_per_s == pytest.approx(150)
+
+
+def test_a_limit_on_cores_holds_for_the_server_process_alone() -> None:
+    host = a_host(cores=4, cpu_idle=0.25, process_cpu_user=0.5, process_cpu_sys=0.3)
+    found = of("server CPU", Limits(cores=1.6), tps=100.0, host=host)
+    assert found.events_per_s == pytest.approx(200)
+    limited = host.model_copy(update={"means": {"cgroup.cpu_cores": 0.8}})
+    assert of("server CPU", tps=100.0, host=limited).events_per_s == pytest.approx(100)
+
+
+def test_cpu_of_both_is_said_where_they_share_the_host() -> None:
+    host = a_host(cores=2, cpu_idle=0.5)
+    shared = host.model_copy(update={"facts": {SHARED_HOST: "yes"}})
+    assert "server's and generator's" in (of("server CPU", host=shared).how or "")
+    assert "server host's" in (of("server CPU", host=host).how or "")
+
+
+def test_the_hottest_core_counts_only_when_it_stands_out() -> None:
+    even = a_host(cores=4, cpu_idle=0.5, busiest_core=0.55)
+    assert of("hottest core", tps=100.0, host=even).events_per_s is None
+    hot = even.model_copy(update={"busiest_core": 0.8})
+    assert of("hottest core", tps=100.0, host=hot).events_per_s == pytest.approx(125)
+
+
+def test_flushes_are_what_the_device_counts_else_what_the_server_counts() -> None:
+    limits = Limits(syncs_per_s=1000)
+    server = a_server(log_syncs_per_s=100.0, binlog_syncs_per_s=100.0)
+    assert of("flushes", limits, tps=400.0, server=server).events_per_s == pytest.approx(2000)
+    host = a_host(disk_flushes_per_s=400.0)
+    found = of("flushes", limits, tps=400.0, server=server, host=host)
+    assert found.events_per_s == pytest.approx(1000)
+    assert "probe" in (of("flushes").why_not or "")
+
+
+def test_a_disk_that_nothing_was_asked_of_is_no_ceiling() -> None:
+    limits = Limits(disk_read_iops=1000, disk_write_iops=500)
+    host = a_host(disk_read_iops=0.0, disk_write_iops=200.0)
+    assert of("disk reads", limits, tps=100.0, host=host).why_not == "none was needed"
+    assert of("disk writes", limits, tps=100.0, host=host).events_per_s == pytest.approx(250)
+
+
+def test_the_network_goes_each_way_and_a_virtual_speed_is_no_limit() -> None:
+    figures = {"nic": "eth0", "net_bytes_in_per_s": 1e6, "net_bytes_out_per_s": 4e6}
+    facts = {"nic.eth0.speed_mbit": "1000"}
+    host = a_host(**figures, facts=facts)
+    out = of("network from the server", tps=100.0, host=host)
+    assert out.events_per_s == pytest.approx(125e6 / 40_000)
+    into = of("network to the server", tps=100.0, host=host)
+    assert into.events_per_s == pytest.approx(125e6 / 10_000)
+    virtual = a_host(**figures, facts=facts | {"nic.eth0.virtual": "yes"})
+    assert of("network from the server", host=virtual).events_per_s is None
+    asked = of("network from the server", Limits(line_bytes_per_s=8e6), tps=100.0, host=virtual)
+    assert asked.events_per_s == pytest.approx(200)
+
+
+def test_a_row_that_is_found_locked_by_half_of_the_events_is_half_used() -> None:
+    server = a_server(row_lock_waits_per_s=50.0)
+    found = of("row locks", tps=100.0, server=server)
+    assert found.events_per_s == pytest.approx(200)
+    assert found.used == pytest.approx(0.5)
+    seldom = a_server(row_lock_waits_per_s=0.5)
+    assert of("row locks", tps=100.0, server=seldom).events_per_s is None
+
+
+def test_the_generator_has_the_ceiling_that_was_calibrated() -> None:
+    cost = GeneratorCost.model_validate(
+        dict.fromkeys(GeneratorCost.model_fields) | {"ceiling_qps": 50_000.0, "cpu_share": 0.5}
+    )
+    found = of("generator", tps=100.0, generator=cost)
+    assert found.events_per_s == pytest.approx(50_000)
+    uncalibrated = cost.model_copy(update={"ceiling_qps": None})
+    assert of("generator", tps=100.0, generator=uncalibrated).events_per_s == pytest.approx(200)
+
+
+def test_users_can_do_no_more_than_the_shortest_response_time_lets_them() -> None:
+    few, many = a_step(users=1, tps=100.0), a_step(users=8, tps=400.0)
+    latency = few.latency.model_copy(
+        update={"service": few.latency.service.model_copy(update={"mean": 10.0})}
+    )
+    few = few.model_copy(update={"latency": latency})
+    slow = many.latency.service.model_copy(update={"mean": 20.0})
+    many = many.model_copy(update={"latency": many.latency.model_copy(update={"service": slow})})
+    found = ceilings([few, many], Limits())
+    by_users = {step.concurrency: step for step in found}
+    lowest = [one for one in by_users[8].ceilings if one.resource == "concurrency"][0]
+    assert lowest.events_per_s == pytest.approx(800)
+    later = ceilings([few, many], Limits(answer_s=0.01))[1]
+    assert [one for one in later.ceilings if one.resource == "concurrency"][
+        0
+    ].events_per_s == pytest.approx(400)
+
+
+def test_the_lowest_comes_first_and_those_not_evaluated_last() -> None:
+    host = a_host(cores=4, cpu_idle=0.5, disk_write_iops=200.0)
+    found = ceilings([a_step(tps=100.0, host=host)], Limits(disk_write_iops=300))[0]
+    rates = [one.events_per_s for one in found.ceilings]
+    known = [rate for rate in rates if rate is not None]
+    assert known == sorted(known)
+    assert rates[len(known) :] == [None] * (len(rates) - len(known))
+    assert found.lowest is not None
+    assert found.lowest.resource == "disk writes"
+
+
+def test_a_step_without_a_rate_has_no_ceilings() -> None:
+    assert ceilings([a_step(tps=0.0)], Limits()) == []

@@ -1,0 +1,56 @@
+"""The table of names: what each server calls a counter, and that nothing is made up."""
+
+from __future__ import annotations
+
+import pytest
+
+from loadstone.model.observed import Reading
+from loadstone.observe.counters import COUNTERS, GAUGES, canonical
+
+
+def told(**raw: float) -> Reading:
+    """What a source said, names with dots for double underscores."""
+    gauges = {name.replace("__", "."): value for name, value in raw.items()}
+    return canonical(Reading(at_s=1.0, gauges=gauges))
+
+
+def test_each_name_stands_in_the_table_once() -> None:
+    names = [entry.name for entry in (*COUNTERS, *GAUGES)]
+    assert len(names) == len(set(names))
+
+
+def test_a_counter_is_no_gauge_and_a_gauge_no_counter() -> None:
+    reading = told(status__com_commit=7, status__threads_running=3)
+    assert reading.counters == {"com_commit": 7.0}
+    assert reading.gauges == {"threads_running": 3.0}
+
+
+def test_the_first_name_that_the_server_has_wins() -> None:
+    assert told(status__innodb_os_log_fsyncs=5, file__redo__syncs=9).counters["log_syncs"] == 5
+    assert told(file__redo__syncs=9).counters["log_syncs"] == 9
+    mysql = told(status__rpl_semi_sync_source_yes_tx=4)
+    mariadb = told(status__rpl_semi_sync_master_yes_tx=4)
+    assert mysql.counters == mariadb.counters == {"semi_sync_yes": 4.0}
+
+
+def test_what_a_server_does_not_have_is_missing_and_not_nought() -> None:
+    assert told().counters == {}
+    assert "log_syncs" not in told(status__innodb_data_fsyncs=3).counters
+
+
+def test_units_are_ours() -> None:
+    assert told(status__innodb_row_lock_time=1500).counters["row_lock_time_s"] == 1.5
+    waited = told(status__rpl_semi_sync_master_tx_wait_time=2_000_000)
+    assert waited.counters["semi_sync_wait_s"] == pytest.approx(2.0)
+
+
+def test_a_difference_needs_both_of_its_parts() -> None:
+    current = {"status.innodb_redo_log_current_lsn": 900.0}
+    both = current | {"status.innodb_redo_log_checkpoint_lsn": 300.0}
+    assert canonical(Reading(1.0, gauges=both)).gauges["checkpoint_age_bytes"] == 600
+    assert "checkpoint_age_bytes" not in canonical(Reading(1.0, gauges=current)).gauges
+
+
+def test_what_is_no_row_of_the_table_stays_a_gauge() -> None:
+    reading = canonical(Reading(1.0, gauges={"state.updating": 2.0, "status.unknown": 9.0}))
+    assert reading.gauges == {"state.updating": 2.0}
