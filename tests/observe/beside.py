@@ -22,7 +22,7 @@ OBSERVERS = Path(__file__).resolve().parents[2] / ".cache/observers"
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="not evaluated: only root may do this")
 
 
-def program(name: str) -> Path:
+def program(name: str) -> str:
     """A program on this machine or of those that tools/get-observers fetched, else a skip."""
     fetched = next(
         (place for part in ("usr/sbin", "usr/bin") if (place := OBSERVERS / part / name).exists()),
@@ -31,7 +31,7 @@ def program(name: str) -> Path:
     installed = shutil.which(name)
     if fetched is None and installed is None:
         pytest.skip(f"not evaluated: there is no {name} here: tools/get-observers")
-    return fetched or Path(str(installed))
+    return str(fetched or installed)
 
 
 def environment() -> dict[str, str]:

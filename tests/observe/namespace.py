@@ -94,9 +94,7 @@ def _ip(*words: str) -> None:
 
 
 @contextmanager
-def a_server_in(
-    namespace: Namespace, state: Path
-) -> Iterator[tuple[Sandbox, dict[str, str]]]:
+def a_server_in(namespace: Namespace, state: Path) -> Iterator[tuple[Sandbox, dict[str, str]]]:
     """A sandbox that was started over there, and the server's variables."""
     try:
         find_server("mariadb")

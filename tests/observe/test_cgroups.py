@@ -95,9 +95,7 @@ def test_version_1_with_a_version_2_beside_it() -> None:
 
 
 def test_a_container_sees_its_own_group_as_the_top() -> None:
-    mounts = mounts_of(
-        "30 25 0:26 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup rw\n"
-    )
+    mounts = mounts_of("30 25 0:26 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup rw\n")
     assert cgroups_of("0::/docker/abc\n", mounts).v2 == ("/sys/fs/cgroup",)
     assert cgroups_of("0::/docker/abc/x\n", mounts).v2 == ("/sys/fs/cgroup/x", "/sys/fs/cgroup")
 

@@ -1,12 +1,13 @@
 """Real exporters beside our own sources, and exporters that are none."""
 
 import http.server
+import math
 import os
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import pytest
 
@@ -16,7 +17,6 @@ from loadstone.observe.local import LocalHost
 from loadstone.observe.scrape import Exporter
 from loadstone.observe.source import SourceError
 from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
-
 from observe.beside import (
     SERVER,
     SERVER_HOST,
@@ -27,7 +27,7 @@ from observe.beside import (
     program,
     wait_for_port,
 )
-from observe.test_exposition import theirs
+from observe.test_exposition import theirs as read_by_the_library
 
 
 @contextmanager
@@ -36,9 +36,7 @@ def exporter(name: str, *options: str, **variables: str) -> Iterator[str]:
     port = free_port()
     command = [program(name), f"--web.listen-address=127.0.0.1:{port}", *options]
     with ended(
-        subprocess.Popen(
-            command, env={**environment(), **variables}, stderr=subprocess.DEVNULL
-        )
+        subprocess.Popen(command, env={**environment(), **variables}, stderr=subprocess.DEVNULL)
     ) as process:
         wait_for_port(port, process)
         yield f"http://127.0.0.1:{port}/metrics"
@@ -54,7 +52,9 @@ def test_a_node_exporter_has_the_names_of_proc_and_their_values(node: str) -> No
     theirs, ours = NodeExporter(SERVER_HOST, node), LocalHost(SERVER_HOST)
     theirs.read()
     before, exported, after = ours.read(), theirs.read(), ours.read()
-    missing = before.counters.keys() - exported.counters.keys()
+    # Debian 12's gets its interfaces over netlink, and leaves loopback out.
+    missing = {name for name in before.counters if not name.startswith("nic.lo.")}
+    missing -= exported.counters.keys()
     assert not missing, sorted(missing)
     assert not exported.counters.keys() - before.counters.keys()
     outside = {
@@ -95,15 +95,16 @@ def test_a_collector_that_is_switched_off_is_missing_and_the_rest_is_there() -> 
         again = source.read()
         source.close()
     assert not [name for name in reading.counters if name.startswith("pressure.")]
-    assert reading.counters.keys() >= {"cpu.user_s", "context_switches", "nic.lo.bytes_in"}
+    assert reading.counters.keys() >= {"cpu.user_s", "context_switches", "forks"}
     assert reading.facts["data_disk"] == "vdz"
     assert again.at_s > reading.at_s
 
 
 def test_our_reader_and_the_librarys_agree_on_what_a_node_exporter_says(node: str) -> None:
-    text = Exporter(node).get("").text
+    with closing(Exporter(node)) as asked:
+        text = asked.get("").text
     ours = [(one.labels, one.value) for one in samples(text, lambda _: True)]
-    finite = [pair for pair in theirs(text) if pair[1] == pair[1] and abs(pair[1]) != float("inf")]
+    finite = [pair for pair in read_by_the_library(text) if math.isfinite(pair[1])]
     assert len(ours) > 100
     assert sorted(map(repr, ours)) == sorted(map(repr, finite))
 
@@ -130,9 +131,7 @@ def test_an_exporter_that_ends_is_lost_and_found_again() -> None:
     source.close()
 
 
-@pytest.fixture(
-    scope="module", params=["mariadb", pytest.param("mysql", marks=pytest.mark.mysql)]
-)
+@pytest.fixture(scope="module", params=["mariadb", pytest.param("mysql", marks=pytest.mark.mysql)])
 def sandbox(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Sandbox]:
@@ -189,6 +188,8 @@ def test_a_mysqld_exporter_has_the_servers_own_names_and_values(sandbox: Sandbox
         source.close()
     exported = reading.gauges
     missing = before.keys() - exported.keys() - {"status.innodb_buffer_pool_pages_total"}
+    # MySQL 9 counts uses of options under names that are none for Prometheus.
+    missing = {name for name in missing if ":" not in name}
     assert not missing, sorted(missing)
     wrong = {
         name: (before[name], exported[name], after[name])
@@ -197,7 +198,9 @@ def test_a_mysqld_exporter_has_the_servers_own_names_and_values(sandbox: Sandbox
     }
     # What goes up and down with who is connected at the moment.
     moving = ("threads_", "memory_used", "open_", "innodb_buffer_pool_pages_")
-    assert not {k: v for k, v in wrong.items() if not k.startswith(tuple(f"status.{m}" for m in moving))}
+    assert not {
+        k: v for k, v in wrong.items() if not k.startswith(tuple(f"status.{m}" for m in moving))
+    }
 
 
 @pytest.mark.server
@@ -208,7 +211,11 @@ def test_a_mysqld_exporter_counts_what_was_done(sandbox: Sandbox) -> None:
         some_work(sandbox)
         after, shown_after = source.read().gauges, status(sandbox)
         source.close()
-    for name in ("com_commit", "com_insert", "com_begin", "handler_write", "innodb_rows_inserted"):
+    names = {"com_commit", "com_insert", "com_begin", "handler_write", "innodb_rows_inserted"}
+    for name in names:
+        if f"status.{name}" not in shown_after:  # MariaDB has given up counting rows here
+            assert f"status.{name}" not in after
+            continue
         theirs = after[f"status.{name}"] - before[f"status.{name}"]
         shown = shown_after[f"status.{name}"] - shown_before[f"status.{name}"]
         assert theirs == pytest.approx(shown, rel=0.02, abs=2), name
@@ -219,8 +226,11 @@ def test_a_mysqld_exporter_counts_what_was_done(sandbox: Sandbox) -> None:
 def test_a_server_that_is_gone_is_said_and_not_taken_for_nought(sandbox: Sandbox) -> None:
     wrong = "nobody:nothing@tcp(127.0.0.1:1)/"
     with exporter("prometheus-mysqld-exporter", DATA_SOURCE_NAME=wrong) as url:
-        with pytest.raises(SourceError, match="its server does not answer it"):
-            MysqldExporter(SERVER, url).read()
+        with (
+            closing(MysqldExporter(SERVER, url)) as source,
+            pytest.raises(SourceError, match="its server does not answer it"),
+        ):
+            source.read()
 
 
 def test_the_families_are_taken_apart() -> None:

@@ -62,7 +62,9 @@ def test_a_hostile_text_gives_numbers_or_nothing(text: str) -> None:
 
 LABELS = st.dictionaries(
     st.from_regex(r"[a-z_][a-z0-9_]{0,8}", fullmatch=True),
-    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\x0b\x0c\x85\u2028\u2029")),
+    st.text(
+        st.characters(exclude_categories=["Cs"], exclude_characters="\r\x0b\x0c\x85\u2028\u2029")
+    ),
     max_size=3,
 )
 
@@ -82,7 +84,7 @@ def escaped(text: str) -> str:
 
 def theirs(text: str) -> list[tuple[dict[str, str], float]]:
     return [
-        (dict(sample.labels), sample.value)
+        (dict(sample.labels), float(sample.value))
         for family in library()(text)
         for sample in family.samples
     ]

@@ -12,7 +12,6 @@ import pytest
 from loadstone.model.target import Target
 from loadstone.observe.locate import find_server_process
 from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
-
 from observe.beside import as_root, ended, wait_for_port
 
 pytestmark = pytest.mark.server
@@ -20,9 +19,7 @@ pytestmark = pytest.mark.server
 ELSEWHERE = Target(host="192.0.2.1", port=3306)  # an address of nobody
 
 
-@pytest.fixture(
-    scope="module", params=["mariadb", pytest.param("mysql", marks=pytest.mark.mysql)]
-)
+@pytest.fixture(scope="module", params=["mariadb", pytest.param("mysql", marks=pytest.mark.mysql)])
 def sandbox(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Sandbox]:

@@ -213,6 +213,12 @@ def test_load_pressure_and_segments() -> None:
     assert said("snmp").counters == {"tcp.segments_out": 700, "tcp.retransmits": 8}
 
 
+def test_nobody_counts_how_long_all_tasks_wait_for_a_core() -> None:
+    into = Figures()
+    procfs.pressure("cpu", PRESSURE, into)
+    assert into.counters == {"pressure.cpu.some_s": pytest.approx(1.234567)}
+
+
 def test_a_process_with_an_odd_name() -> None:
     figures = said("PID/stat")
     assert figures.counters == {
@@ -246,7 +252,9 @@ def mangled(draw: st.DrawFn, text: str) -> str:
         piece = draw(
             st.one_of(
                 st.text(max_size=8),
-                st.sampled_from(["-1", "1e999", "nan", "9" * 30, "²", "\x00", "\n", ":", " ", "_1"]),
+                st.sampled_from(
+                    ["-1", "1e999", "nan", "9" * 30, "²", "\x00", "\n", ":", " ", "_1"]
+                ),
             )
         )
         text = text[:first] + piece + text[last:]

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from loadstone.observe.listening import listening_inodes
 from loadstone.observe.routes import FILES, interface_towards
-
 from observe.beside import program
 
 ROUTE = """\

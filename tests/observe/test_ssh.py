@@ -15,7 +15,6 @@ from loadstone.observe.local import LocalHost
 from loadstone.observe.remote_shell import Destination
 from loadstone.observe.source import SourceError
 from loadstone.observe.ssh import SshHost, texts_of
-
 from observe.beside import SERVER_HOST, between, ended, environment, program
 from observe.namespace import HERE, THERE, Namespace, a_server_in
 
@@ -119,9 +118,7 @@ def test_the_same_figures_as_from_here_over_the_same_seconds(remote: Remote) -> 
         ends = near.read(), far.read()
         near.close()
     for name in ("cpu.user_s", "cpu.idle_s", "context_switches", "memory.minor_faults"):
-        ours, theirs = (
-            between(begin, end, name) for begin, end in zip(begins, ends, strict=True)
-        )
+        ours, theirs = (between(begin, end, name) for begin, end in zip(begins, ends, strict=True))
         assert theirs == pytest.approx(ours, rel=0.02, abs=0.03), name
     shared = {name for name in begins[0].counters if not name.startswith("nic.")}
     assert shared <= begins[1].counters.keys()
@@ -265,5 +262,3 @@ def test_lines_are_sorted_by_file_also_where_names_have_colons() -> None:
     odd = "/sys/fs/cgroup/a:b/cpu.max"
     said = f"/proc/stat:cpu 1\n/proc/stat:x:y\n{odd}:max 5\n\nnoise\n"
     assert texts_of(said, ["/proc/stat", odd]) == {"/proc/stat": "cpu 1\nx:y\n", odd: "max 5\n"}
-
-

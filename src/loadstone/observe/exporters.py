@@ -65,13 +65,9 @@ _NIC = {
     "node_network_transmit_drop_total": "drops_out",
 }
 _SPEED = "node_network_speed_bytes"
-_PAGING = {
-    f"node_vmstat_{name}": name for name in ("pswpin", "pswpout", "pgfault", "pgmajfault")
-}
+_PAGING = {f"node_vmstat_{name}": name for name in ("pswpin", "pswpout", "pgfault", "pgmajfault")}
 _SWAP = ("node_memory_SwapTotal_bytes", "node_memory_SwapFree_bytes")
-_NODE = frozenset(
-    (_CPU, _SPEED, *_SWAP, *_COUNTERS, *_GAUGES, *_DISK, *_NIC, *_PAGING)
-)
+_NODE = frozenset((_CPU, _SPEED, *_SWAP, *_COUNTERS, *_GAUGES, *_DISK, *_NIC, *_PAGING))
 _NODE_COLLECTORS = (
     "cpu",
     "diskstats",
@@ -166,7 +162,9 @@ class MysqldExporter:
         found = status_figures(scraped.text)
         if not found:
             up = [one.value for one in samples(scraped.text, "mysql_up".__eq__)]
-            what = "its server does not answer it" if up == [0.0] else "it has no status of a server"
+            what = (
+                "its server does not answer it" if up == [0.0] else "it has no status of a server"
+            )
             raise SourceError(f"{self._choosing.place}: {what}")
         return Reading(scraped.at_s, gauges=found)
 
@@ -235,9 +233,7 @@ def _cpu(sample: Sample, into: Figures) -> None:
     into.counters[whole] = into.counters.get(whole, 0.0) + sample.value
 
 
-def _device(
-    sample: Sample, device: str, disks: dict[str, dict[str, float]], into: Figures
-) -> None:
+def _device(sample: Sample, device: str, disks: dict[str, dict[str, float]], into: Figures) -> None:
     if sample.name in _DISK:
         disks.setdefault(device, {})[_DISK[sample.name]] = sample.value
     elif sample.name in _NIC:
