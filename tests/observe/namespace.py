@@ -94,17 +94,19 @@ def _ip(*words: str) -> None:
 
 
 @contextmanager
-def a_server_in(namespace: Namespace, state: Path) -> Iterator[tuple[Sandbox, dict[str, str]]]:
+def a_server_in(
+    namespace: Namespace, server: str, state: Path
+) -> Iterator[tuple[Sandbox, dict[str, str]]]:
     """A sandbox that was started over there, and the server's variables."""
     try:
-        find_server("mariadb")
+        find_server(server)
     except SandboxError as error:
         pytest.skip(f"{error.message}: {error.hint}")
     name = "far"
     environment = {**os.environ, "XDG_STATE_HOME": str(state)}
     loadstone = [sys.executable, "-m", "loadstone.cli", "sandbox"]
     subprocess.run(
-        namespace.command(*loadstone, "start", "--name", name, "--server", "mariadb"),
+        namespace.command(*loadstone, "start", "--name", name, "--server", server),
         env=environment,
         check=True,
         stdout=subprocess.DEVNULL,

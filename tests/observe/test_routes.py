@@ -67,6 +67,15 @@ def test_the_longest_prefix_then_the_least_metric(peer: str, nic: str | None) ->
     assert interface_towards(peer, TABLES) == nic
 
 
+@pytest.mark.parametrize(
+    ("peer", "nic"), [("192.168.0.7", "eth0"), ("2001:db8::7", "eth5"), ("127.0.0.1", "lo")]
+)
+def test_what_comes_from_outside_to_an_own_address_comes_by_that_network(
+    peer: str, nic: str
+) -> None:
+    assert interface_towards(peer, TABLES, from_outside=True) == nic
+
+
 def test_no_table_is_no_answer() -> None:
     assert interface_towards("10.1.2.3", {}) is None
 

@@ -11,7 +11,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from loadstone.model.target import Target
 from loadstone.observe.local import LocalHost
+from loadstone.observe.locate import find_server_process
 from loadstone.observe.remote_shell import Destination
 from loadstone.observe.source import SourceError
 from loadstone.observe.ssh import SshHost, texts_of
@@ -138,25 +140,36 @@ def test_interfaces_are_those_over_there(remote: Remote) -> None:
     grown = after.counters[name] - before.counters[name]
     assert sent <= grown < sent * 1.05 + 50_000
     assert after.facts["traffic_nic"] == remote.namespace.inner
+    by_its_own = SshHost(SERVER_HOST, f"root@{THERE}:2222", peer=THERE, options=remote.options)
+    assert by_its_own.read().facts["traffic_nic"] == remote.namespace.inner
+    by_its_own.close()
 
 
+@pytest.mark.server
+@pytest.mark.parametrize("server", ["mariadb", pytest.param("mysql", marks=pytest.mark.mysql)])
 def test_the_servers_process_is_found_by_its_pid_file(
-    remote: Remote, tmp_path_factory: pytest.TempPathFactory
+    remote: Remote, server: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     state = tmp_path_factory.mktemp("state")
-    with a_server_in(remote.namespace, state) as (sandbox, variables):
+    with a_server_in(remote.namespace, server, state) as (sandbox, variables):
         with source(remote, variables=variables) as far:
             reading = far.read()
             assert reading.facts["process.pid"] == str(sandbox.pid)
             assert reading.counters["process.cpu_user_s"] > 0
             assert reading.gauges["process.threads"] > 1
-            near = LocalHost(SERVER_HOST, pid=sandbox.pid, datadir=sandbox.datadir)
+            near = LocalHost(SERVER_HOST, sandbox.pid, sandbox.datadir, peer=THERE)
             here = near.read()
             near.close()
+        assert here.facts["traffic_nic"] == remote.namespace.inner
         assert reading.facts.get("data_disk") == here.facts.get("data_disk")
         # Seen from this side of the namespace, its interfaces are those over there.
         nics = {name.split(".")[1] for name in here.counters if name.startswith("nic.")}
         assert nics == {"lo", remote.namespace.inner}
+        # Nothing listens on this side; the pid file, the host's name and the uptime tell.
+        uptime_s = time.time() - psutil.Process(sandbox.pid).create_time()
+        found = find_server_process(Target(host=THERE, port=sandbox.port), variables, uptime_s)
+        assert found is not None
+        assert found.pid == sandbox.pid
 
 
 def test_a_session_that_is_cut_is_one_line_and_the_next_reading_connects_anew(
