@@ -15,8 +15,8 @@ from loadstone.observe.mounts import Mount
 
 _NO_LIMIT_BYTES = 2.0**60  # version 1 writes the largest page-aligned number for "none"
 _V1_FILES = {
-    "cpu": ("cpu.stat", "cpu.cfs_quota_us", "cpu.cfs_period_us"),
-    "cpuacct": ("cpuacct.usage",),
+    # The last is there where both controllers share a hierarchy; elsewhere it is of other groups.
+    "cpu": ("cpu.stat", "cpu.cfs_quota_us", "cpu.cfs_period_us", "cpuacct.usage"),
     "memory": ("memory.limit_in_bytes",),
     "blkio": (
         "blkio.throttle.read_iops_device",
@@ -27,7 +27,6 @@ _V1_FILES = {
 }
 _V2_FILES = {
     "cpu": ("cpu.stat", "cpu.max"),
-    "cpuacct": (),
     "memory": ("memory.max",),
     "blkio": ("io.max",),
 }
@@ -142,8 +141,7 @@ def _cpu(cgroups: Cgroups, texts: Mapping[str, str], into: Figures) -> None:
             if name in _STAT_UNITS and value is not None:
                 figure, unit = _STAT_UNITS[name]
                 into.counters[figure] = value * unit
-    for folder in cgroups.v1.get("cpuacct", ())[:1]:
-        used_ns = count(texts.get(f"{folder}/cpuacct.usage", "").strip())
+        used_ns = count(texts.get(f"{told}/cpuacct.usage", "").strip())
         if used_ns is not None:
             into.counters["cgroup.cpu_s"] = used_ns / 1e9
 

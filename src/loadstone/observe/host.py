@@ -37,7 +37,7 @@ _VIRTUAL_DRIVERS = {
 
 
 @dataclass(frozen=True)
-class Watched:
+class Subject:
     """What is of interest on a host, as far as it is known."""
 
     pid: int | None = None
@@ -46,6 +46,8 @@ class Watched:
     """`MAJOR:MINOR` of the device that its data folder is on."""
     peer: str | None = None
     """The address that the load comes from or goes to; none for a unix socket."""
+    from_outside: bool = False
+    """The load is surely not driven on that host."""
 
 
 def address_of_peer(name: str) -> str | None:
@@ -60,8 +62,8 @@ def address_of_peer(name: str) -> str | None:
 class Host:
     """Which files of a host to ask for, and how to make figures of them."""
 
-    def __init__(self, watched: Watched, scale: Scale) -> None:
-        self._watched = watched
+    def __init__(self, subject: Subject, scale: Scale) -> None:
+        self._subject = subject
         self._scale = scale
         self._cgroups = Cgroups({}, ())
         self._cgroup_text = ""
@@ -72,7 +74,7 @@ class Host:
     @property
     def pid(self) -> int | None:
         """The process that is watched."""
-        return self._watched.pid
+        return self._subject.pid
 
     @property
     def rare_paths(self) -> tuple[str, ...]:
@@ -116,13 +118,13 @@ class Host:
             procfs.pressure(resource, texts.get(f"/proc/pressure/{resource}", ""), into)
         procfs.nics(texts.get(f"{self._net}/dev", ""), into)
         procfs.tcp(texts.get(f"{self._net}/snmp", ""), into)
-        if self._watched.pid is not None:
+        if self._subject.pid is not None:
             self._process_figures(texts, into)
         return into
 
     def is_gone(self, texts: Mapping[str, str]) -> bool:
         """Whether there was a process to watch, and it has ended."""
-        if self._watched.pid is None:
+        if self._subject.pid is None:
             return False
         text = texts.get(self._process_path("stat"))
         return text is None or process.has_ended(text)
@@ -130,7 +132,7 @@ class Host:
     def _process_figures(self, texts: Mapping[str, str], into: Figures) -> None:
         if self.is_gone(texts):
             return
-        into.facts["process.pid"] = str(self._watched.pid)
+        into.facts["process.pid"] = str(self._subject.pid)
         process.stat(texts[self._process_path("stat")], self._scale, into)
         process.io(texts.get(self._process_path("io"), ""), into)
         process.allowed(texts.get(self._process_path("status"), ""), into)
@@ -146,15 +148,16 @@ class Host:
 
     def _place_facts(self, texts: Mapping[str, str]) -> dict[str, str]:
         facts = {}
-        if self._watched.data_device is not None:
+        if self._subject.data_device is not None:
             seen = texts.get(self._process_path("mountinfo"), self._mountinfo)
             disks = procfs.disk_names(texts.get("/proc/diskstats", ""))
-            disk = disk_behind(self._watched.data_device, disks, mounts_of(seen))
+            disk = disk_behind(self._subject.data_device, disks, mounts_of(seen))
             if disk is not None:
                 facts["data_disk"] = disk
-        if self._watched.peer is not None:
+        if self._subject.peer is not None:
             tables = {name: texts.get(f"{self._net[:-3]}{name}", "") for name in routes.FILES}
-            nic = routes.interface_towards(self._watched.peer, tables)
+            outside = self._subject.from_outside or self._net != _OWN_NET
+            nic = routes.interface_towards(self._subject.peer, tables, from_outside=outside)
             if nic is not None:
                 facts["traffic_nic"] = nic
         return facts
@@ -171,12 +174,12 @@ class Host:
         return (*self._of_process("net"), _OWN_NET)
 
     def _of_process(self, *names: str) -> tuple[str, ...]:
-        if self._watched.pid is None:
+        if self._subject.pid is None:
             return ()
         return tuple(self._process_path(name) for name in names)
 
     def _process_path(self, name: str) -> str:
-        return f"/proc/{self._watched.pid}/{name}"
+        return f"/proc/{self._subject.pid}/{name}"
 
 
 _OWN_NET = "/proc/net"

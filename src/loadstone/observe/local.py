@@ -10,7 +10,7 @@ from pathlib import Path
 
 from loadstone.model.observed import Reading, SourceName
 from loadstone.observe.figures import Scale
-from loadstone.observe.host import HOST, NIC_PATTERNS, Host, Watched, address_of_peer
+from loadstone.observe.host import HOST, NIC_PATTERNS, Host, Subject, address_of_peer
 from loadstone.observe.source import SourceError
 
 _CHUNK = 65536
@@ -72,9 +72,9 @@ class LocalHost:
 
     def _learn(self) -> Host:
         peer = None if self._peer is None else address_of_peer(self._peer)
-        watched = Watched(self._pid, data_device(self._datadir, self._pid), peer)
+        subject = Subject(self._pid, data_device(self._datadir, self._pid), peer)
         scale = Scale(os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE"))
-        host = Host(watched, scale)
+        host = Host(subject, scale)
         nics = (path for pattern in NIC_PATTERNS for path in glob.glob(pattern))
         with OpenFiles() as files:
             host.learn(files.texts([*host.rare_paths, *nics]))

@@ -1,4 +1,4 @@
-"""What /proc says of a whole host, as counters and gauges. Texts in, figures out: no file opened.
+"""What /proc says of a whole host, as counters and gauges: texts in, figures out.
 
 The files are described in the kernel's Documentation/filesystems/proc.rst, admin-guide/iostats.rst
 and accounting/psi.rst. A line that is not as described there is left out, whole; so is a figure
@@ -205,11 +205,15 @@ def load(text: str, into: Figures) -> None:
 
 
 def pressure(resource: str, text: str, into: Figures) -> None:
-    """/proc/pressure/*: for how long some, or all, tasks have waited for this resource."""
+    """/proc/pressure/*: for how long some, or all, tasks have waited for this resource.
+
+    That all wait for a core has no meaning for a whole host; the kernel writes noughts there.
+    """
     for line in text.splitlines():
         kind, _, rest = line.partition(" ")
         total = count(rest.rpartition("total=")[2].strip())
-        if kind in ("some", "full") and total is not None:
+        known = ("some",) if resource == "cpu" else ("some", "full")
+        if kind in known and total is not None:
             into.counters[f"pressure.{resource}.{kind}_s"] = total / 1e6
 
 

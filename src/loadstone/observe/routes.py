@@ -41,18 +41,22 @@ def local_addresses(fib_trie: str, if_inet6: str) -> set[IPv4Address | IPv6Addre
     return found
 
 
-def interface_towards(peer: str, texts: Mapping[str, str]) -> str | None:
+def interface_towards(
+    peer: str, texts: Mapping[str, str], *, from_outside: bool = False
+) -> str | None:
     """The interface by which packets to that address leave; `lo` to an address of its own.
 
     Args:
         peer: an address; a name is not looked up.
         texts: of `FILES`, by those names; what is missing there is not known.
+        from_outside: the traffic is not this host's own, so that an address of its own is where
+            the traffic arrives: then it is the interface of that address' network.
     """
     address = address_of(peer)
     if address is None:
         return None
     own = local_addresses(texts.get("net/fib_trie", ""), texts.get("net/if_inet6", ""))
-    if address.is_loopback or address in own:
+    if address.is_loopback or (address in own and not from_outside):
         return "lo"
     if isinstance(address, IPv4Address):
         return _best(_matches_4(int(address), texts.get("net/route", "")))

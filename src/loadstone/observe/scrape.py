@@ -88,8 +88,8 @@ class Exporter:
         began = time.monotonic()
         path = f"{self._path}?{query}" if query else self._path
         self._connection.request("GET", path, headers=self._headers)
-        answer = self._connection.getresponse()
-        body = self._body(answer, began + _TIMEOUT_S)
+        with self._connection.getresponse() as answer:
+            body = self._body(answer, began + _TIMEOUT_S)
         ended = time.monotonic()
         if answer.will_close:
             self.close()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from loadstone.model.observed import Reading, SourceName
 from loadstone.observe.figures import Scale, count
-from loadstone.observe.host import HOST, NIC_PATTERNS, Host, Watched
+from loadstone.observe.host import HOST, NIC_PATTERNS, Host, Subject, address_of_peer
 from loadstone.observe.listening import listening_inodes
 from loadstone.observe.programs import is_server
 from loadstone.observe.remote_shell import Destination, RemoteShell
@@ -62,7 +62,8 @@ class SshHost:
             name: whose it is.
             destination: `user@host` or `user@host:port`.
             variables: of the server there.
-            peer: the address that the load comes from, as the server sees it.
+            peer: the address that the load comes from, as the server sees it; or the server's own
+                name or address, as the load knows it. None for a unix socket.
             options: more of ssh's, such as `-i FILE` as two words.
 
         Raises:
@@ -118,7 +119,9 @@ class SshHost:
         ticks, _, page = words.strip().partition("x")
         scale = Scale(count(ticks.strip()) or 100, int(count(page.strip()) or 4096))
         pid = self._find_process()
-        host = Host(Watched(pid, self._data_device(pid), self._peer), scale)
+        peer = None if self._peer is None else address_of_peer(self._peer)
+        subject = Subject(pid, self._data_device(pid), peer, from_outside=True)
+        host = Host(subject, scale)
         host.learn(self._texts(host.rare_paths, NIC_PATTERNS))
         self._host = host
         return host

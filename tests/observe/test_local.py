@@ -1,0 +1,361 @@
+"""This machine's figures against those of psutil, iostat, pidstat and the kernel's files."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from loadstone.model.observed import Reading, SourceName
+from loadstone.observe.local import LocalHost
+from observe.beside import SERVER_HOST, as_root, between, ended, environment, program
+
+WINDOW_S = 5
+BUSY = [sys.executable, "-c", "while True: sum(range(10000)); open('/proc/stat').read()"]
+# A third of a core in small portions: the same in any second, whoever else is at work.
+STEADY = """
+import time
+due = time.monotonic()
+while True:
+    began = time.process_time()
+    while time.process_time() - began < 0.03:
+        sum(range(2000)); open("/proc/stat").read()
+    due += 0.1
+    time.sleep(max(due - time.monotonic(), 0))
+"""
+
+
+@contextmanager
+def local(pid: int | None = None, datadir: Path | None = None) -> Iterator[LocalHost]:
+    source = LocalHost(SERVER_HOST, pid=pid, datadir=datadir)
+    try:
+        yield source
+    finally:
+        source.close()
+
+
+@contextmanager
+def busy_process() -> Iterator[subprocess.Popen[bytes]]:
+    """Computes, and calls the kernel, on one core."""
+    with ended(subprocess.Popen(BUSY)) as process:
+        cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(process.pid, {cores[-1]})
+        yield process
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Writes of 16 KB, each of them synced, one after another."""
+    command = ["dd", "if=/dev/zero", f"of={folder / 'written'}", "bs=16k", "oflag=dsync"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with ended(subprocess.Popen([*command, "count=1000000"], **quiet)):  # type: ignore[call-overload]
+        time.sleep(0.3)
+        yield
+    (folder / "written").unlink()
+
+
+def psutils() -> dict[str, float]:
+    """What psutil has, under our names."""
+    found: dict[str, float] = {}
+    modes = {"user": "user_s", "nice": "nice_s", "system": "system_s", "softirq": "softirq_s"}
+    for number, core in enumerate(psutil.cpu_times(percpu=True)):
+        for theirs, ours in modes.items():
+            found[f"cpu.{number}.{ours}"] = getattr(core, theirs)
+    for disk, of_disk in psutil.disk_io_counters(perdisk=True).items():
+        found[f"disk.{disk}.reads"] = of_disk.read_count
+        found[f"disk.{disk}.writes"] = of_disk.write_count
+        found[f"disk.{disk}.read_bytes"] = of_disk.read_bytes
+        found[f"disk.{disk}.written_bytes"] = of_disk.write_bytes
+    for nic, of_nic in psutil.net_io_counters(pernic=True).items():
+        found[f"nic.{nic}.bytes_in"] = of_nic.bytes_recv
+        found[f"nic.{nic}.bytes_out"] = of_nic.bytes_sent
+        found[f"nic.{nic}.packets_in"] = of_nic.packets_recv
+        found[f"nic.{nic}.packets_out"] = of_nic.packets_sent
+        found[f"nic.{nic}.drops_in"] = of_nic.dropin
+    found["context_switches"] = psutil.cpu_stats().ctx_switches
+    own = psutil.Process()
+    with own.oneshot():
+        found["process.cpu_user_s"] = own.cpu_times().user
+        found["process.cpu_sys_s"] = own.cpu_times().system
+        found["process.read_calls"] = own.io_counters().read_count
+    return found
+
+
+def test_each_counter_lies_between_two_looks_of_psutil(tmp_path: Path) -> None:
+    with local(os.getpid()) as source, writing(tmp_path):
+        source.read()
+        before, reading, after = psutils(), source.read(), psutils()
+    shared = before.keys() & after.keys() & reading.counters.keys()
+    assert {"cpu.0.user_s", "context_switches", "nic.lo.bytes_out", "process.cpu_user_s"} <= shared
+    assert any(name.startswith("disk.") for name in shared)
+    outside = {
+        name: (before[name], reading.counters[name], after[name])
+        for name in shared
+        # psutil rounds nothing, but its times and ours are divided in different orders
+        if not before[name] - 1e-6 <= reading.counters[name] <= after[name] + 1e-6
+    }
+    assert not outside
+    memory = psutil.virtual_memory()
+    assert reading.gauges["memory.total_bytes"] == memory.total
+    assert reading.gauges["memory.available_bytes"] == pytest.approx(memory.available, rel=0.05)
+    assert reading.gauges["process.threads"] == psutil.Process().num_threads()
+    assert reading.facts["cores_online"] == str(psutil.cpu_count())
+
+
+def test_disk_figures_are_those_of_iostat(tmp_path: Path) -> None:
+    with local(datadir=tmp_path) as source:
+        disk = source.read().facts.get("data_disk")
+        if disk is None:
+            pytest.skip("not evaluated: the folder for temporary files is on no disk")
+        command = [program("iostat"), "-d", "-x", "-k", "-o", "JSON", disk, str(WINDOW_S), "2"]
+        with writing(tmp_path):
+            before = source.read()
+            said = subprocess.run(command, capture_output=True, env=environment(), check=True)
+            after = source.read()
+    windows = json.loads(said.stdout)["sysstat"]["hosts"][0]["statistics"]
+    theirs = windows[-1]["disk"][0]
+
+    def ours(figure: str) -> float:
+        return between(before, after, f"disk.{disk}.{figure}")
+
+    assert theirs["w/s"] > 20
+    assert ours("writes") == pytest.approx(theirs["w/s"], rel=0.02)
+    assert ours("written_bytes") / 1024 == pytest.approx(theirs["wkB/s"], rel=0.02)
+    if f"disk.{disk}.flushes" in after.counters:
+        assert ours("flushes") == pytest.approx(theirs["f/s"], rel=0.02, abs=0.5)
+    await_ms = ours("write_s") / ours("writes") * 1e3
+    assert await_ms == pytest.approx(theirs["w_await"], rel=0.02, abs=0.02)
+    assert ours("io_s") * 100 == pytest.approx(theirs["util"], rel=0.02, abs=0.5)
+
+
+def test_a_processs_time_is_that_of_pidstat() -> None:
+    steady = subprocess.Popen([sys.executable, "-c", STEADY])
+    with ended(steady) as process, local(process.pid) as source:
+        command = [program("pidstat"), "-u", "-p", str(process.pid), str(WINDOW_S), "1"]
+        time.sleep(0.5)
+        before = source.read()
+        said = subprocess.run(
+            command, capture_output=True, text=True, env=environment(), check=True
+        ).stdout
+        after = source.read()
+    line = next(
+        line for line in said.splitlines() if line.startswith("Average:") and "%" not in line
+    )
+    words = line.split()
+    assert words[2] == str(process.pid)
+    user, system = float(words[3]), float(words[4])
+    ticks = 100 * 0.01 / WINDOW_S  # each of the two may cut a tick off
+    ours = {
+        name: between(before, after, f"process.{name}") * 100
+        for name in ("cpu_user_s", "cpu_sys_s")
+    }
+    both = ours["cpu_user_s"] + ours["cpu_sys_s"]
+    assert both > 20
+    assert both == pytest.approx(user + system, rel=0.02, abs=2 * ticks)
+    # The kernel divides the sum by whom the clock's interrupts meet, here a few hundred.
+    assert ours["cpu_user_s"] == pytest.approx(user, rel=0.05, abs=2 * ticks)
+
+
+def test_a_busy_core_is_the_one_that_works() -> None:
+    with busy_process() as process, local(process.pid) as source:
+        core = next(iter(os.sched_getaffinity(process.pid)))
+        before = source.read()
+        time.sleep(2)
+        after = source.read()
+    modes = ("user_s", "nice_s", "system_s", "irq_s", "softirq_s", "steal_s")
+    worked = sum(between(before, after, f"cpu.{core}.{mode}") for mode in modes)
+    process_s = between(before, after, "process.cpu_user_s") + between(
+        before, after, "process.cpu_sys_s"
+    )
+    # A core's time is what the clock's interrupts met, a process's is exact.
+    assert worked >= process_s * 0.9 > 0.2
+    assert after.gauges["process.cpus_allowed"] == 1
+
+
+def raw_interfaces() -> dict[str, list[int]]:
+    lines = Path("/proc/net/dev").read_text().splitlines()[2:]
+    return {
+        line.split(":")[0].strip(): [int(word) for word in line.split(":")[1].split()]
+        for line in lines
+    }
+
+
+def send(size: int) -> None:
+    """So many bytes over loopback."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def receive() -> None:
+            peer, _ = server.accept()
+            with peer:
+                while peer.recv(1 << 20):
+                    pass
+
+        receiver = threading.Thread(target=receive)
+        receiver.start()
+        with socket.create_connection(server.getsockname()) as client:
+            client.sendall(bytes(size))
+        receiver.join()
+
+
+def test_interfaces_are_as_the_kernels_file_has_them() -> None:
+    with local() as source:
+        before, raw_before = source.read(), raw_interfaces()
+        send(50 << 20)
+        raw_after, after = raw_interfaces(), source.read()
+    for nic, first in raw_before.items():
+        for name, column in (("bytes_in", 0), ("packets_in", 1), ("bytes_out", 8)):
+            ours = after.counters[f"nic.{nic}.{name}"] - before.counters[f"nic.{nic}.{name}"]
+            theirs = raw_after[nic][column] - first[column]
+            # Ours is the longer time by two reads of the file; lo may be busy with other tests.
+            assert theirs <= ours <= theirs * 1.02 + 20_000, (nic, name)
+    assert after.counters["nic.lo.bytes_out"] - before.counters["nic.lo.bytes_out"] >= 50 << 20
+
+
+def test_the_disk_of_a_folder_is_what_sysfs_says(tmp_path: Path) -> None:
+    with local(datadir=tmp_path) as source:
+        found = source.read().facts.get("data_disk")
+    device = tmp_path.stat().st_dev
+    place = Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}")
+    if not place.exists():
+        pytest.skip(
+            "not evaluated: the folder for temporary files is on no block device of its own"
+        )
+    real = place.resolve()
+    assert found == (real.parent.name if (real / "partition").exists() else real.name)
+
+
+def test_the_interface_towards_this_machine_is_loopback() -> None:
+    for peer in ("localhost", "127.0.0.1", "::1"):
+        source = LocalHost(SERVER_HOST, peer=peer)
+        assert source.read().facts["traffic_nic"] == "lo"
+        source.close()
+    source = LocalHost(SERVER_HOST, peer="no-such-host.invalid")
+    assert "traffic_nic" not in source.read().facts
+    source.close()
+
+
+def test_interfaces_without_hardware_are_marked() -> None:
+    with local() as source:
+        facts = source.read().facts
+    for nic in raw_interfaces():
+        device = Path(f"/sys/class/net/{nic}/device")
+        if not device.exists():
+            assert facts[f"nic.{nic}.virtual"] == "yes"
+        speed = facts.get(f"nic.{nic}.speed_mbit")
+        assert speed is None or speed == (device.parent / "speed").read_text().strip()
+    assert "nic.lo.speed_mbit" not in facts
+
+
+def test_a_process_that_ends_takes_its_figures_along_and_the_host_stays() -> None:
+    with ended(subprocess.Popen(["sleep", "60"])) as process, local(process.pid) as source:
+        before = source.read()
+        assert before.facts["process.pid"] == str(process.pid)
+        process.send_signal(signal.SIGKILL)
+        time.sleep(0.2)
+        as_zombie = source.read()
+        process.wait()
+        gone = source.read()
+    for after in (as_zombie, gone):
+        assert not [name for name in after.counters if name.startswith("process.")]
+        assert "process.pid" not in after.facts
+        assert after.counters.keys() >= {"cpu.user_s", "nic.lo.bytes_in", "context_switches"}
+
+
+def test_a_process_that_never_was_leaves_the_host() -> None:
+    with local(2**22 + 1) as source:
+        reading = source.read()
+    assert "process.pid" not in reading.facts
+    assert "nic.lo.bytes_in" in reading.counters
+
+
+@as_root
+def test_a_process_in_a_namespace_has_its_interfaces() -> None:
+    with ended(subprocess.Popen(["unshare", "--net", "sleep", "60"])) as process:
+        time.sleep(0.3)
+        with local(process.pid) as source:
+            before = source.read()
+            send(1 << 20)
+            after = source.read()
+    nics = {name.split(".")[1] for name in before.counters if name.startswith("nic.")}
+    assert "lo" in nics
+    assert nics < set(raw_interfaces()) | {"lo"} or nics == {"lo"}
+    assert after.counters["nic.lo.bytes_out"] == before.counters["nic.lo.bytes_out"] == 0
+    assert not [fact for fact in after.facts if fact.startswith("nic.")]
+
+
+@contextmanager
+def limited_to(cores: float, pid: int) -> Iterator[None]:
+    """A group with so many cores' time, for one process."""
+    if Path("/sys/fs/cgroup/cgroup.controllers").exists():
+        group = Path("/sys/fs/cgroup") / f"loadstone-test-{os.getpid()}"
+        limits = {"cpu.max": f"{int(cores * 100_000)} 100000"}
+    else:
+        group = Path("/sys/fs/cgroup/cpu") / f"loadstone-test-{os.getpid()}"
+        limits = {"cpu.cfs_quota_us": str(int(cores * 100_000))}
+    try:
+        group.mkdir()
+    except OSError as error:
+        pytest.skip(f"not evaluated: no control group can be made here ({error.strerror})")
+    try:
+        try:
+            for name, value in limits.items():
+                (group / name).write_text(value)
+            (group / "cgroup.procs").write_text(str(pid))
+        except OSError as error:
+            pytest.skip(f"not evaluated: the group takes no limit ({error.strerror})")
+        yield
+    finally:
+        parent = group.parent / "cgroup.procs"
+        parent.write_text(str(pid))
+        group.rmdir()
+
+
+@as_root
+def test_a_limit_that_is_set_while_we_look_is_seen_with_what_it_holds_back() -> None:
+    with busy_process() as process, local(process.pid) as source:
+        assert "cgroup.cpu_cores" not in source.read().gauges
+        with limited_to(0.3, process.pid):
+            source.read()
+            before = source.read()
+            time.sleep(3)
+            after = source.read()
+    assert after.gauges["cgroup.cpu_cores"] == pytest.approx(0.3)
+    used = sum(between(before, after, f"process.{name}") for name in ("cpu_user_s", "cpu_sys_s"))
+    assert used <= 0.33
+    if "cgroup.cpu_s" in after.counters:
+        assert between(before, after, "cgroup.cpu_s") == pytest.approx(used, abs=0.03)
+    assert between(before, after, "cgroup.throttled_s") > 0
+    assert between(before, after, "cgroup.throttled_periods") > 0
+
+
+def test_a_reading_costs_little() -> None:
+    with local(os.getpid(), Path("/")) as source:
+        source.read()
+        began = time.thread_time()
+        for _ in range(200):
+            source.read()
+        cost_s = (time.thread_time() - began) / 200
+    assert cost_s < 0.005  # 1.5 ms are wanted; others are at work here, too
+
+
+def test_files_are_closed_and_a_reading_opens_them_again() -> None:
+    folder = Path(f"/proc/{os.getpid()}/fd")
+    before = len(list(folder.iterdir()))
+    source = LocalHost(SourceName(role="generator-host"))
+    first: Reading = source.read()
+    assert len(list(folder.iterdir())) > before
+    source.close()
+    assert len(list(folder.iterdir())) == before
+    assert source.read().counters.keys() == first.counters.keys()
+    source.close()
+    assert re.fullmatch(r"\d+", first.facts["cores_online"])

@@ -1,0 +1,107 @@
+"""The process of a target on this machine: the right one, or none."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from loadstone.model.target import Target
+from loadstone.observe.locate import find_server_process
+from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
+from observe.beside import as_root, ended, wait_for_port
+
+pytestmark = pytest.mark.server
+
+ELSEWHERE = Target(host="192.0.2.1", port=3306)  # an address of nobody
+
+
+@pytest.fixture(scope="module", params=["mariadb", pytest.param("mysql", marks=pytest.mark.mysql)])
+def sandbox(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Sandbox]:
+    try:
+        find_server(request.param)
+    except SandboxError as error:
+        pytest.skip(f"{error.message}: {error.hint}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        with start_sandbox(SandboxSpec(server=request.param)) as running:
+            yield running
+
+
+def about(sandbox: Sandbox) -> tuple[dict[str, str], float]:
+    """The server's variables and how long it is up."""
+    with sandbox.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("SHOW GLOBAL VARIABLES")
+        variables = {str(name): str(value) for name, value in cursor.fetchall()}
+        cursor.execute("SHOW GLOBAL STATUS LIKE 'Uptime'")
+        row = cursor.fetchone()
+    assert row is not None
+    return variables, float(row[1])
+
+
+def found(target: Target, variables: dict[str, str], uptime_s: float | None) -> int | None:
+    process = find_server_process(target, variables, uptime_s)
+    return None if process is None else process.pid
+
+
+def test_by_the_socket(sandbox: Sandbox) -> None:
+    assert found(Target(socket=sandbox.socket), {}, None) == sandbox.pid
+
+
+@as_root
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_by_the_port(sandbox: Sandbox, host: str) -> None:
+    assert found(Target(host=host, port=sandbox.port), {}, None) == sandbox.pid
+
+
+def test_by_the_pid_file_when_all_the_rest_fits(sandbox: Sandbox) -> None:
+    variables, uptime_s = about(sandbox)
+    assert found(ELSEWHERE, variables, uptime_s) == sandbox.pid
+
+
+def test_not_by_the_pid_file_when_something_does_not_fit(sandbox: Sandbox, tmp_path: Path) -> None:
+    variables, uptime_s = about(sandbox)
+    assert found(ELSEWHERE, variables, None) is None
+    assert found(ELSEWHERE, variables, uptime_s + 60) is None
+    assert found(ELSEWHERE, {**variables, "hostname": "somewhere-else"}, uptime_s) is None
+    assert found(ELSEWHERE, {**variables, "pid_file": str(tmp_path / "none")}, uptime_s) is None
+    (tmp_path / "ours").write_text(str(os.getpid()))
+    assert found(ELSEWHERE, {**variables, "pid_file": str(tmp_path / "ours")}, uptime_s) is None
+    (tmp_path / "odd").write_text("99999999999999999999999")
+    assert found(ELSEWHERE, {**variables, "pid_file": str(tmp_path / "odd")}, uptime_s) is None
+
+
+def test_a_relative_pid_file_is_in_the_data_folder(sandbox: Sandbox) -> None:
+    variables, uptime_s = about(sandbox)
+    name = os.path.relpath(
+        os.path.join(variables["datadir"], variables["pid_file"]), variables["datadir"]
+    )
+    assert found(ELSEWHERE, {**variables, "pid_file": name}, uptime_s) == sandbox.pid
+
+
+FORWARD = """
+import socket, sys
+listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+while True:
+    listener.accept()[0].close()
+"""
+
+
+def test_a_forwarder_is_no_server() -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with ended(subprocess.Popen([sys.executable, "-c", FORWARD, str(port)])) as process:
+        wait_for_port(port, process)
+        assert found(Target(host="127.0.0.1", port=port), {}, None) is None
+
+
+def test_nobody_is_nobody(tmp_path: Path) -> None:
+    assert found(Target(socket=tmp_path / "none.sock"), {}, 5.0) is None
+    assert found(Target(host="127.0.0.1", port=1), {}, 5.0) is None
+    assert found(Target(host="no-such-host.invalid", port=3306), {}, 5.0) is None

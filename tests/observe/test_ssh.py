@@ -1,0 +1,277 @@
+"""A host over ssh: a real sshd in a network namespace of its own, and a real server beside it."""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+
+from loadstone.model.target import Target
+from loadstone.observe.local import LocalHost
+from loadstone.observe.locate import find_server_process
+from loadstone.observe.remote_shell import Destination
+from loadstone.observe.source import SourceError
+from loadstone.observe.ssh import SshHost, texts_of
+from observe.beside import SERVER_HOST, between, ended, environment, program
+from observe.namespace import HERE, THERE, Namespace, a_server_in
+
+CONFIG = """\
+Port 2222
+ListenAddress {there}
+HostKey {folder}/host
+PidFile none
+AuthorizedKeysFile {folder}/client.pub
+StrictModes no
+PermitRootLogin prohibit-password
+PasswordAuthentication no
+UsePAM no
+"""
+PASSWD = "root:x:0:0:root:/root:/bin/sh\nsshd:x:105:65534::/run/sshd:/usr/sbin/nologin\n"
+SHADOW = "root:*:19000:0:99999:7:::\nsshd:*:19000:0:99999:7:::\n"
+# In mounts of its own: sshd wants an account, an unlocked root and a folder in /run.
+START = """
+mount --bind {folder}/passwd /etc/passwd && mount --bind {folder}/shadow /etc/shadow &&
+mount -t tmpfs none /run && mkdir /run/sshd && exec {sshd} -D -e -f {folder}/config
+"""
+
+
+@dataclass
+class Remote:
+    namespace: Namespace
+    folder: Path
+    sshd: subprocess.Popen[bytes]
+
+    @property
+    def options(self) -> list[str]:
+        pairs = ["-o", f"UserKnownHostsFile={self.folder}/known", "-o", "StrictHostKeyChecking=yes"]
+        return ["-F", "none", "-i", f"{self.folder}/client", *pairs]
+
+    def sessions(self) -> list[psutil.Process]:
+        """The processes of sshd that serve a connection."""
+        children = psutil.Process(self.sshd.pid).children(recursive=True)
+        return [child for child in children if child.name() == "sshd"]
+
+
+@pytest.fixture(scope="module")
+def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Remote]:
+    if os.geteuid() != 0:
+        pytest.skip("not evaluated: only root may make a network namespace")
+    sshd, keygen = program("sshd"), program("ssh-keygen")
+    folder = tmp_path_factory.mktemp("ssh")
+    for name in ("host", "client"):
+        subprocess.run([keygen, "-q", "-t", "ed25519", "-N", "", "-f", folder / name], check=True)
+    host_key = (folder / "host.pub").read_text()
+    (folder / "known").write_text(f"[{THERE}]:2222 {host_key}")
+    (folder / "config").write_text(CONFIG.format(folder=folder, there=THERE))
+    (folder / "passwd").write_text(PASSWD)
+    (folder / "shadow").write_text(SHADOW)
+    with ExitStack() as stack:
+        namespace = stack.enter_context(Namespace.made())
+        script = START.format(folder=folder, sshd=sshd)
+        log = stack.enter_context((folder / "log").open("wb"))
+        process = stack.enter_context(
+            ended(
+                subprocess.Popen(
+                    namespace.command("unshare", "--mount", "/bin/sh", "-c", script),
+                    env=environment(),
+                    stderr=log,
+                )
+            )
+        )
+        found = Remote(namespace, folder, process)
+        _wait(found)
+        yield found
+        for child in found.sessions():
+            child.kill()
+
+
+def _wait(remote: Remote) -> None:
+    deadline = time.monotonic() + 10
+    while b"Server listening" not in (remote.folder / "log").read_bytes():
+        if remote.sshd.poll() is not None or time.monotonic() > deadline:
+            pytest.skip(f"not evaluated: sshd {(remote.folder / 'log').read_text()!r}")
+        time.sleep(0.05)
+
+
+@contextmanager
+def source(
+    remote: Remote, *, variables: dict[str, str] | None = None, at: str = f"root@{THERE}:2222"
+) -> Iterator[SshHost]:
+    made = SshHost(SERVER_HOST, at, variables, peer=HERE, options=remote.options)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def test_the_same_figures_as_from_here_over_the_same_seconds(remote: Remote) -> None:
+    work = ["sh", "-c", "while :; do :; done"]
+    with source(remote) as far, ended(subprocess.Popen(work)):
+        near = LocalHost(SERVER_HOST)
+        near.read()
+        far.read()
+        begins = near.read(), far.read()
+        time.sleep(5)
+        ends = near.read(), far.read()
+        near.close()
+    for name in ("cpu.user_s", "cpu.idle_s", "context_switches", "memory.minor_faults"):
+        ours, theirs = (between(begin, end, name) for begin, end in zip(begins, ends, strict=True))
+        assert theirs == pytest.approx(ours, rel=0.02, abs=0.03), name
+    shared = {name for name in begins[0].counters if not name.startswith("nic.")}
+    assert shared <= begins[1].counters.keys()
+    assert begins[1].gauges["memory.total_bytes"] == begins[0].gauges["memory.total_bytes"]
+    assert begins[1].facts["cores_online"] == begins[0].facts["cores_online"]
+
+
+def test_interfaces_are_those_over_there(remote: Remote) -> None:
+    with source(remote) as far:
+        before = far.read()
+        sent = 4 << 20
+        remote.namespace.receive(sent)
+        after = far.read()
+    nics = {name.split(".")[1] for name in after.counters if name.startswith("nic.")}
+    assert nics == {"lo", remote.namespace.inner}
+    name = f"nic.{remote.namespace.inner}.bytes_in"
+    grown = after.counters[name] - before.counters[name]
+    assert sent <= grown < sent * 1.05 + 50_000
+    assert after.facts["traffic_nic"] == remote.namespace.inner
+    by_its_own = SshHost(SERVER_HOST, f"root@{THERE}:2222", peer=THERE, options=remote.options)
+    assert by_its_own.read().facts["traffic_nic"] == remote.namespace.inner
+    by_its_own.close()
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("server", ["mariadb", pytest.param("mysql", marks=pytest.mark.mysql)])
+def test_the_servers_process_is_found_by_its_pid_file(
+    remote: Remote, server: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    state = tmp_path_factory.mktemp("state")
+    with a_server_in(remote.namespace, server, state) as (sandbox, variables):
+        with source(remote, variables=variables) as far:
+            reading = far.read()
+            assert reading.facts["process.pid"] == str(sandbox.pid)
+            assert reading.counters["process.cpu_user_s"] > 0
+            assert reading.gauges["process.threads"] > 1
+            near = LocalHost(SERVER_HOST, sandbox.pid, sandbox.datadir, peer=THERE)
+            here = near.read()
+            near.close()
+        assert here.facts["traffic_nic"] == remote.namespace.inner
+        assert reading.facts.get("data_disk") == here.facts.get("data_disk")
+        # Seen from this side of the namespace, its interfaces are those over there.
+        nics = {name.split(".")[1] for name in here.counters if name.startswith("nic.")}
+        assert nics == {"lo", remote.namespace.inner}
+        # Nothing listens on this side; the pid file, the host's name and the uptime tell.
+        uptime_s = time.time() - psutil.Process(sandbox.pid).create_time()
+        found = find_server_process(Target(host=THERE, port=sandbox.port), variables, uptime_s)
+        assert found is not None
+        assert found.pid == sandbox.pid
+
+
+def test_a_session_that_is_cut_is_one_line_and_the_next_reading_connects_anew(
+    remote: Remote,
+) -> None:
+    with source(remote) as far:
+        far.read()
+        for session in remote.sessions():
+            session.kill()
+        time.sleep(0.2)
+        with pytest.raises(SourceError) as caught:
+            far.read()
+        assert THERE in caught.value.message
+        assert "\n" not in caught.value.message
+        assert far.read().counters["context_switches"] > 0
+
+
+def test_a_line_that_is_dead_does_not_hang(remote: Remote) -> None:
+    with source(remote) as far:
+        far.read()
+        with remote.namespace.cut():
+            began = time.monotonic()
+            with pytest.raises(SourceError):
+                far.read()
+            assert time.monotonic() - began < 8
+            began = time.monotonic()
+            with pytest.raises(SourceError):
+                far.read()
+            assert time.monotonic() - began < 15
+        assert far.read().counters
+
+
+def test_a_close_leaves_no_process(remote: Remote) -> None:
+    with source(remote) as far:
+        far.read()
+        children = [child.name() for child in psutil.Process().children()]
+        assert "ssh" in children
+    assert "ssh" not in [child.name() for child in psutil.Process().children()]
+    deadline = time.monotonic() + 5
+    while remote.sessions():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_host_that_refuses(remote: Remote) -> None:
+    with (
+        source(remote, at=f"root@{THERE}:2223") as far,
+        pytest.raises(SourceError, match="Connection refused"),
+    ):
+        far.read()
+
+
+def test_a_key_that_is_not_known(remote: Remote, tmp_path: Path) -> None:
+    options = [*remote.options]
+    options[options.index(f"UserKnownHostsFile={remote.folder}/known")] = (
+        f"UserKnownHostsFile={tmp_path / 'none'}"
+    )
+    far = SshHost(SERVER_HOST, f"root@{THERE}:2222", options=options)
+    with pytest.raises(SourceError, match="Host key verification failed") as caught:
+        far.read()
+    assert caught.value.hint is not None
+    assert "by hand" in caught.value.hint
+
+
+def test_a_login_that_is_refused(remote: Remote) -> None:
+    with (
+        source(remote, at=f"nobody@{THERE}:2222") as far,
+        pytest.raises(SourceError, match="Permission denied"),
+    ):
+        far.read()
+
+
+def test_no_ssh_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    far = SshHost(SERVER_HOST, "root@db1")
+    with pytest.raises(SourceError, match="cannot be started"):
+        far.read()
+
+
+@pytest.mark.parametrize(
+    ("text", "host", "port"),
+    [
+        ("db1", "db1", None),
+        ("root@db1:22", "root@db1", 22),
+        ("a@b@db1", "a@b@db1", None),
+        ("u@[2001:db8::1]:2222", "u@2001:db8::1", 2222),
+        ("u@2001:db8::1", "u@2001:db8::1", None),
+    ],
+)
+def test_a_destination(text: str, host: str, port: int | None) -> None:
+    assert Destination.parse(text) == Destination(host, port)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "-oProxyCommand=x", "root@-x", "db1:0", "db1:x", "a b", "root@", "[::1]x", "a\nb"]
+)
+def test_what_is_no_destination(text: str) -> None:
+    with pytest.raises(SourceError):
+        Destination.parse(text)
+
+
+def test_lines_are_sorted_by_file_also_where_names_have_colons() -> None:
+    odd = "/sys/fs/cgroup/a:b/cpu.max"
+    said = f"/proc/stat:cpu 1\n/proc/stat:x:y\n{odd}:max 5\n\nnoise\n"
+    assert texts_of(said, ["/proc/stat", odd]) == {"/proc/stat": "cpu 1\nx:y\n", odd: "max 5\n"}
