@@ -7,7 +7,8 @@ import pytest
 
 from loadstone.analyse.effects import Pair, paired
 from loadstone.analyse.planning import excludes, finds, spread_factor, units_needed
-from loadstone.analyse.verdict import Rules, Sides, Unit, Verdict, verdicts
+from loadstone.analyse.verdict import Sides, Unit, Verdict, verdicts
+from loadstone.model.experiment import Rules
 
 Chance = np.random.Generator
 

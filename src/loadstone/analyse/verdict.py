@@ -19,16 +19,13 @@ from typing import Literal
 
 from loadstone.analyse.effects import Effect, Pair, holm, paired
 from loadstone.analyse.planning import units_needed
+from loadstone.model.experiment import Rules
 
 Word = Literal["faster", "slower", "no difference", "not enough evidence"]
 
 Spoiled = Literal["client-bound", "steal", "throttled", "unsteady", "incomplete"]
 """What is seen beside the outcome: the generator was the limit, the hypervisor or a limit took CPU
 time away, the series never settled, the step did not come to its end."""
-
-LEVEL = 0.05
-
-MARGIN = 0.03
 
 
 @dataclass(frozen=True)
@@ -46,18 +43,6 @@ class Sides:
     a: Unit
     b: Unit
     a_first: bool | None = None
-
-
-@dataclass(frozen=True)
-class Rules:
-    """What counts as evidence, and as a difference."""
-
-    level: float = LEVEL
-    """The chance of a false word that is put up with, over all cells together."""
-    margin: float = MARGIN
-    """The smallest difference that matters, as a share: 0.03 is 3 %."""
-    power: float = 0.9
-    """With which chance a difference of the margin shall be found, when more units are asked for."""
 
 
 @dataclass(frozen=True)
