@@ -14,6 +14,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "run": ("run", "run", "Drive a workload over a ladder of virtual users, and keep it all."),
     "cleanup": ("prepare", "cleanup", "Drop the tables that Loadstone made."),
     "runs": ("runs", "runs", "List, show and export what was run."),
+    "restore": ("restore", "restore", "Put back the settings that a killed run left."),
     "calibrate": ("calibrate", "calibrate", "What this machine's generator can do at most."),
     "host-test": ("host_test", "host_test", "What this host can do without a database."),
     "sandbox": ("sandbox", "sandbox", "Start and stop throwaway servers."),
