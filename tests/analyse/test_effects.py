@@ -49,9 +49,7 @@ def test_an_unpaired_effect_is_scipys_welch_test_of_logarithms() -> None:
 def test_the_order_is_taken_out_as_a_regression_would() -> None:
     orders = [True, False, False, True, True, False, True]
     values = [0.031, 0.012, 0.020, 0.043, 0.035, 0.008, 0.029]
-    found = paired(
-        [Pair(1.0, math.exp(v), first) for v, first in zip(values, orders, strict=True)]
-    )
+    found = paired([Pair(1.0, math.exp(v), first) for v, first in zip(values, orders, strict=True)])
     design = np.array([[1.0, 1.0 if first else -1.0] for first in orders])
     solved, squares, *_ = np.linalg.lstsq(design, np.array(values), rcond=None)
     error = math.sqrt(float(squares[0]) / 5 * float(np.linalg.inv(design.T @ design)[0, 0]))

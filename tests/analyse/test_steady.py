@@ -69,7 +69,9 @@ def test_every_length_has_an_answer(length: int) -> None:
 
 def test_a_slope_below_what_the_halves_show_never_settles() -> None:
     # 8 % from end to end: the halves differ by 4 %, which is allowed for halves.
-    found = truncation([value * (1 + 0.08 * at / 60) for at, value in enumerate(noise(100, 60, 0.005))])
+    found = truncation(
+        [value * (1 + 0.08 * at / 60) for at, value in enumerate(noise(100, 60, 0.005))]
+    )
     assert found.settled is False
     assert found.reason == "it rises or falls along the window"
 
@@ -92,11 +94,11 @@ def test_noise_in_which_neighbours_go_together_is_no_slope() -> None:
 
 
 def checkpoints(cycle: int, count: int, depth: float = 0.4, spread: float = 0.02) -> list[float]:
-    """Full speed, and ever slower until the checkpoint is done.
+    r"""Full speed, and ever slower until the checkpoint is done.
 
-        |\    |\    |\    |
-        |  \  |  \  |  \  |
-        |    \|    \|    \|
+    |\    |\    |\    |
+    |  \  |  \  |  \  |
+    |    \|    \|    \|
     """
     chance = random.Random(5)
     return [

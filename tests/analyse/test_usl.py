@@ -1,4 +1,4 @@
-"""The scalability law against published coefficients, made-up ladders, and ladders that refuse it."""
+"""The scalability law against published coefficients, and ladders that it does not describe."""
 
 from __future__ import annotations
 

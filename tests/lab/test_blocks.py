@@ -38,9 +38,7 @@ def made(*factors: Factor, **changes: object) -> Experiment:
 
 def order(steps: tuple[PlannedStep, ...]) -> str:
     """Variants by the last digit of their levels."""
-    return " ".join(
-        "".join(part[-1] for part in step.step.variant.split(",")) for step in steps
-    )
+    return " ".join("".join(part[-1] for part in step.step.variant.split(",")) for step in steps)
 
 
 DYNAMIC, RESTART = factor("d", 2, restart=False), factor("r", 2, restart=True)

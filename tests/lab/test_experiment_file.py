@@ -11,8 +11,8 @@ from loadstone.engine import WorkloadInfo
 from loadstone.lab.experiment_checks import Machine, check_variables, check_workloads
 from loadstone.lab.experiment_faults import ExperimentRefused
 from loadstone.lab.experiment_file import ExperimentFile, parse_experiment, read_experiment
-from loadstone.model.experiment import Experiment, SandboxChoice, Until
 from loadstone.model.exit_codes import ExitCode
+from loadstone.model.experiment import Experiment, SandboxChoice, Until
 from loadstone.model.plan import Rate, Uniform, WarmupAuto, WarmupSeconds
 
 MACHINE = Machine(is_root=True, cores=8, memory_bytes=16 * 1024**3)
@@ -221,7 +221,9 @@ def test_a_bad_file_is_refused_with_line_key_and_remedy(bad: Bad) -> None:
 def test_a_cgroup_takes_root() -> None:
     text = GOOD + "[factor.size.small]\ncgroup = { cores = 2 }\n[factor.size.all]\n"
     assert parsed(text).experiment
-    with pytest.raises(ExperimentRefused, match="pool.toml:29: factor.size.small.cgroup: only root"):
+    with pytest.raises(
+        ExperimentRefused, match="pool.toml:29: factor.size.small.cgroup: only root"
+    ):
         parsed(text, Machine(is_root=False, cores=8))
 
 

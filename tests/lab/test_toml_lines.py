@@ -104,7 +104,7 @@ def paths(value: object, path: Path = ()) -> Iterator[Path]:
 # Documents that are made up, and written in a manner that is made up as well.
 
 WORD = st.text("abcxyz_-019", min_size=1, max_size=4)
-STRING = st.text('ab #=[]{}.,"\'\\\n', max_size=8)
+STRING = st.text("ab #=[]{}.,\"'\\\n", max_size=8)
 
 
 def quoted(text: str) -> str:
@@ -126,7 +126,9 @@ SCALAR = st.one_of(
 
 def arrays(values: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     between = st.sampled_from([", ", ",\n  # x = 1 ]\n  ", " ,"])
-    return st.builds(lambda each, mark: f"[{mark.join(each)}]", st.lists(values, max_size=3), between)
+    return st.builds(
+        lambda each, mark: f"[{mark.join(each)}]", st.lists(values, max_size=3), between
+    )
 
 
 def inline_tables(values: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
@@ -144,7 +146,7 @@ def documents(draw: st.DrawFn) -> str:
         key = draw(st.sampled_from([word, quoted(word), f"{word}.below", f"{word} . 'a b'"]))
         lines.append(f"{key} = {value}" + draw(st.sampled_from(["", "  # x = 2", "\n"])))
     for at in range(draw(st.integers(0, 3))):
-        header = draw(st.sampled_from([f"[t{at}.a]", f"[[r]]", f"[ t{at} ]", "[[r]]\n[r.s]"]))
+        header = draw(st.sampled_from([f"[t{at}.a]", "[[r]]", f"[ t{at} ]", "[[r]]\n[r.s]"]))
         lines.append(header)
         pairs = draw(st.dictionaries(WORD, VALUE, max_size=2))
         lines.extend(f"{key} = {value}" for key, value in pairs.items())

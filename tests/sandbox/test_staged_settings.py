@@ -105,8 +105,9 @@ def test_they_are_set_and_put_back(shared: Sandbox, tmp_path: Path) -> None:
 
 def test_they_are_put_back_after_an_error(shared: Sandbox, tmp_path: Path) -> None:
     before = variables(shared)
-    with pytest.raises(RuntimeError, match="of the run"), staged(
-        shared.endpoint(), WANTED, tmp_path
+    with (
+        pytest.raises(RuntimeError, match="of the run"),
+        staged(shared.endpoint(), WANTED, tmp_path),
     ):
         raise RuntimeError("of the run")
     assert variables(shared) == before
@@ -143,12 +144,11 @@ def test_they_are_put_back_after_a_kill_at_any_moment(shared: Sandbox, tmp_path:
     assert killed == 2 * acts
 
 
-def test_a_new_run_is_refused_while_old_settings_are_there(
-    shared: Sandbox, tmp_path: Path
-) -> None:
+def test_a_new_run_is_refused_while_old_settings_are_there(shared: Sandbox, tmp_path: Path) -> None:
     carried_out(shared, tmp_path, 6, "after")
-    with pytest.raises(SettingsError, match="an earlier run's settings"), staged(
-        shared.endpoint(), WANTED, tmp_path
+    with (
+        pytest.raises(SettingsError, match="an earlier run's settings"),
+        staged(shared.endpoint(), WANTED, tmp_path),
     ):
         pytest.fail("it was set")
     restored(tmp_path, shared.endpoint())

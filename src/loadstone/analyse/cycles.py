@@ -1,4 +1,4 @@
-"""Whether a series swings in cycles, as throughput does between checkpoints, and how long one is."""
+"""Whether a series swings in cycles, as throughput does between checkpoints, and how long."""
 
 from __future__ import annotations
 
@@ -66,9 +66,7 @@ def _likeness(level: Sequence[float], lag: int) -> float:
     total = math.fsum(value * value for value in level)
     if total == 0:
         return 0.0
-    together = math.fsum(
-        one * other for one, other in zip(level, level[lag:], strict=False)
-    )
+    together = math.fsum(one * other for one, other in zip(level, level[lag:], strict=False))
     return together / total * len(level) / (len(level) - lag)
 
 

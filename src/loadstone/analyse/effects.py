@@ -109,12 +109,13 @@ def paired(pairs: Sequence[Pair], confidence: float = CONFIDENCE) -> Effect:
     return _effect(fmean(ratios), wide, (len(ratios), len(ratios) - 1), ("paired t", confidence))
 
 
-def _crossover(
-    forward: Sequence[float], backward: Sequence[float], confidence: float
-) -> Effect:
+def _crossover(forward: Sequence[float], backward: Sequence[float], confidence: float) -> Effect:
     means = fmean(forward), fmean(backward)
-    left = [value - mean for mean, values in zip(means, (forward, backward), strict=True)
-            for value in values]
+    left = [
+        value - mean
+        for mean, values in zip(means, (forward, backward), strict=True)
+        for value in values
+    ]
     units, degrees = len(left), len(left) - 2
     variance = math.fsum(value * value for value in left) / degrees if degrees > 0 else 0.0
     # Equal numbers of both orders make this the variance itself.
@@ -124,9 +125,7 @@ def _crossover(
     return _effect(fmean(means), wide, (units, degrees), (method, confidence))
 
 
-def unpaired(
-    a: Sequence[float], b: Sequence[float], confidence: float = CONFIDENCE
-) -> Effect:
+def unpaired(a: Sequence[float], b: Sequence[float], confidence: float = CONFIDENCE) -> Effect:
     """The effect in units of A and B that have nothing to do with each other.
 
     B. L. Welch, "The generalization of 'Student's' problem when several different population
@@ -175,9 +174,10 @@ def two_sided(ratio: float, error: float, degrees: float) -> float:
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """The p-values corrected for their number, in the order given; S. Holm, Scand. J. Stat. 6, 1979.
+    """The p-values corrected for their number, in the order given.
 
-    Those at or below a level may all be believed at it: the chance of even one false is no higher.
+    Those at or below a level may all be believed at it: the chance of even one false is no higher
+    (S. Holm, "A simple sequentially rejective multiple test procedure", Scand. J. Stat. 6, 1979).
     """
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     corrected, highest = [0.0] * len(p_values), 0.0

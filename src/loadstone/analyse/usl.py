@@ -231,9 +231,7 @@ def _described(ladder: _Ladder, found: Array, confidence: float) -> Usl:
     )
     no_peak = _no_peak(ladder, contention, coherency)
     peak = None if no_peak else _peak(found, covariance, (factor, confidence))
-    return Usl(
-        scale, contention, coherency, explained, missed, len(ladder.users), peak, no_peak
-    )
+    return Usl(scale, contention, coherency, explained, missed, len(ladder.users), peak, no_peak)
 
 
 def _inverse(ladder: _Ladder, found: Array) -> Array:
@@ -276,6 +274,4 @@ def _peak(found: Array, covariance: Array, width: tuple[float, float]) -> Peak:
     reached = Interval(
         rate - factor * rate_error, rate + factor * rate_error, confidence, f"{METHOD}, delta"
     )
-    return Peak(
-        Parameter(users, users * error, between), Parameter(rate, rate_error, reached)
-    )
+    return Peak(Parameter(users, users * error, between), Parameter(rate, rate_error, reached))

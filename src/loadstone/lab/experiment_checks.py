@@ -1,4 +1,4 @@
-"""What makes no sense in an experiment though each of its values does, and what cannot be done here.
+"""What makes no sense in an experiment though each value does, and what cannot be done here.
 
 Pure: what the machine has, and what the server knows, is handed in.
 """
@@ -65,8 +65,9 @@ def _check_place(experiment: Experiment, faults: Faults) -> None:
         faults.add(("target",), said, "leave one out; a level may have a target of its own")
     if experiment.target or experiment.sandbox:
         return
-    own = [all(level.target or level.sandbox for level in each.levels)
-           for each in experiment.factors]
+    own = [
+        all(level.target or level.sandbox for level in each.levels) for each in experiment.factors
+    ]
     if not any(own):
         write = 'write [sandbox], or [target] and url = "mysql://user@host:3306/schema"'
         faults.add(("target",), "neither a target nor a sandbox: nothing would be measured", write)

@@ -77,7 +77,9 @@ class Section:
         self._known: list[str] = []
         self._table: dict[str, object] = table if isinstance(table, dict) else {}
         if not isinstance(table, dict):
-            faults.add(path, f"{shown(table)} is no table", f"write [{key(path)}] and keys below it")
+            faults.add(
+                path, f"{shown(table)} is no table", f"write [{key(path)}] and keys below it"
+            )
 
     def has(self, name: str) -> bool:
         """Whether the key is there."""
@@ -114,9 +116,7 @@ class Section:
         if not isinstance(given, list):
             self.faults.add((*self.path, name), f"{shown(given)} is no table", f"write [[{name}]]")
             return []
-        return [
-            Section(each, (*self.path, name, at), self.faults) for at, each in enumerate(given)
-        ]
+        return [Section(each, (*self.path, name, at), self.faults) for at, each in enumerate(given)]
 
     def wrong(self, name: str | None, what: str, write: str) -> None:
         """A fault of one of its keys, or of itself."""

@@ -281,7 +281,9 @@ def shown(value: object) -> str:
     return said if len(said) <= 60 else f"{said[:57]}..."
 
 
-def _scaled(value: object, units: dict[str, float] | dict[str, int], what: str, write: str) -> float:
+def _scaled(
+    value: object, units: dict[str, float] | dict[str, int], what: str, write: str
+) -> float:
     """A number and its unit; a bare number stands for the unit without a name."""
     if isinstance(value, int | float) and not isinstance(value, bool) and "" in units:
         if not 0 <= value < float("inf"):

@@ -194,7 +194,9 @@ def _set(connection: Connection, target: Target, name: str, value: str) -> None:
     except TargetError as error:
         if error.errno is None or error.kind != "statement_failed":
             raise
-        hint = "only variables that change while the server runs can be set: see docs/experiments.md"
+        hint = (
+            "only variables that change while the server runs can be set: see docs/experiments.md"
+        )
         if error.errno in (1044, 1227):
             hint = "GRANT SYSTEM_VARIABLES_ADMIN (MySQL), SUPER or BINLOG ADMIN and the like"
         raise SettingsError(f"cannot set {name} to {value}: {error.message}", hint) from error

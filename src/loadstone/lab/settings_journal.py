@@ -1,7 +1,7 @@
 """What was changed on which target, on disk before it is changed: one file for each staging.
 
     $XDG_STATE_HOME/loadstone/settings/       (else ~/.local/state/...)
-      db1:3306-1734000000-4711.jsonl          a line each: the target, then each variable's old value
+      db1:3306-1734000000-4711.jsonl          lines: the target, then each old value
 
 A file that is there says that a target's variables are not as they were; its lock, which the kernel
 lets go of however a process ends, says whether somebody is still at work with it.

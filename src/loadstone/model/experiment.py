@@ -113,8 +113,9 @@ class Variant(Frozen):
 
     def at_start(self, restarting: frozenset[str]) -> tuple[str, ...]:
         """What must be the same for a server to be used on: its levels of these factors."""
-        return tuple(f"{factor}={level.name}" for factor, level in self.levels
-                     if factor in restarting)
+        return tuple(
+            f"{factor}={level.name}" for factor, level in self.levels if factor in restarting
+        )
 
     @property
     def startup(self) -> dict[str, str]:
@@ -137,7 +138,7 @@ class Rules(Frozen):
     """The smallest difference that matters: 0.03 is 3 %."""
 
     power: Share = 0.9
-    """With which chance a difference of the margin shall be found, when more units are asked for."""
+    """The chance that a difference of the margin shall be found with, when more are asked for."""
 
 
 class Until(Frozen):
