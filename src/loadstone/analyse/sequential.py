@@ -93,7 +93,7 @@ def look_at_logs(values: Sequence[float], level: float) -> Look:
 
 
 def evidence(values: Sequence[float], mean: float = 0.0) -> float:
-    """E_n: by how much the values speak against this mean; 1 for a single one, which says nothing."""
+    """E_n: by how much the values speak against this mean; of a single one always 1."""
     count = len(values)
     total = math.fsum(value - mean for value in values)
     squares = math.fsum((value - mean) ** 2 for value in values)

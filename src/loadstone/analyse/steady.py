@@ -85,9 +85,9 @@ def truncation(series: Sequence[float], reads: Sequence[float] | None = None) ->
     if cycle is not None:
         cut, size = _whole_cycles(len(series), cut, cycle), cycle
     # The last seconds that fill no batch are not judged, and stay in the window.
-    said = _unsettled(_batches(series[cut:], size))
-    if said:
-        return Truncation(len(series) // 2, False, rule, cycle, said)
+    reason = _unsettled(_batches(series[cut:], size))
+    if reason:
+        return Truncation(len(series) // 2, False, rule, cycle, reason)
     return Truncation(cut, True, rule, cycle)
 
 

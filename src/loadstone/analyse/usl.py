@@ -134,7 +134,8 @@ class _Ladder:
 
     def curve(self, parameters: Array) -> Array:
         scale, contention, coherency = parameters
-        return scale * self.users / self._slowing(contention, coherency)
+        curve: Array = scale * self.users / self._slowing(contention, coherency)
+        return curve
 
     def gradient(self, parameters: Array) -> Array:
         """A row a level, a column a parameter."""

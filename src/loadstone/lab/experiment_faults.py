@@ -13,6 +13,7 @@ from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 
 T = TypeVar("T")
+D = TypeVar("D")
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class Section:
         """All keys, in the order of the file."""
         return self._table.keys()
 
-    def take(self, name: str, convert: Callable[[object], T], default: T) -> T:
+    def take(self, name: str, convert: Callable[[object], T], default: D) -> T | D:
         """The value of a key; a fault and the default where it cannot be what is meant."""
         self._known.append(name)
         if name not in self._table:

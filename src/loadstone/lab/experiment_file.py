@@ -30,6 +30,7 @@ from loadstone.model.experiment import (
     Until,
 )
 from loadstone.model.plan import OptionValue, Special, WarmupAuto, WorkloadSpec
+from loadstone.model.target import Target
 
 DEFAULT_TABLES = 10
 DEFAULT_TABLE_SIZE = 10_000
@@ -130,7 +131,7 @@ def _until(top: Section) -> Until | None:
     return Until(half_width=top.take("until", values.share, 0.5), time_limit_s=limit)
 
 
-def _target(section: Section) -> object:
+def _target(section: Section) -> Target | None:
     if not section.has("url"):
         section.wrong(None, "no url", 'write url = "mysql://user@host:3306/schema"')
     found = section.take("url", values.target, None)
@@ -197,7 +198,7 @@ def _factor(name: str, section: Section) -> Factor | None:
 
 def _level(name: str, section: Section) -> Level:
     sandbox, target = section.section("sandbox"), section.section("target")
-    found = Level.model_construct(
+    found = Level(
         name=name,
         startup=section.take("startup", values.variables, {}),
         dynamic=section.take("dynamic", values.variables, {}),

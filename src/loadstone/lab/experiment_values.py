@@ -127,24 +127,23 @@ def share(value: object) -> float:
 
 def ladder(value: object) -> tuple[int, ...]:
     """Numbers of users, none twice."""
-    return _series(value, count, "ladder = [1, 8, 64]", "a number of users")
+    return _series(value, count, "ladder = [1, 8, 64]")
 
 
 def rates(value: object) -> tuple[Rate, ...]:
     """Events a second, `1000` or `"1000..8000/60s"`, none twice."""
-    return _series(value, _rate, 'rates = [1000, 2000] or ["1000..8000/60s"]', "a rate")
+    return _series(value, _rate, 'rates = [1000, 2000] or ["1000..8000/60s"]')
 
 
-def _series(
-    value: object, convert: Callable[[object], T], example: str, what: str
-) -> tuple[T, ...]:
+def _series(value: object, convert: Callable[[object], T], example: str) -> tuple[T, ...]:
     if not isinstance(value, list) or not value:
         raise Unfit(f"{shown(value)} is no list of at least one", f"write {example}")
     found = tuple(convert(each) for each in value)
     twice = next((each for each in found if found.count(each) > 1), None)
     if twice is not None:
-        said = f"{what} of {twice} is there twice"
-        raise Unfit(said, "leave one out: repeats says how often each is measured")
+        raise Unfit(
+            f"{twice} is there twice", "leave one out: repeats says how often each is measured"
+        )
     return found
 
 
@@ -179,7 +178,7 @@ def target(value: object) -> Target:
         raise Unfit(error.message, error.hint or "write mysql://user@host:3306/schema") from None
     if password is not None and password.get_secret_value():
         said = "the URL has a password, and files are copied and shown"
-        raise Unfit(said, "leave it out, and keep it in MYSQL_PWD or an option file")
+        raise Unfit(said, "leave it out, and keep it in LOADSTONE_PASSWORD or ~/.my.cnf")
     return found
 
 
@@ -202,7 +201,7 @@ def kinds_of_compression(value: object) -> tuple[Compression, ...]:
 
 def hosts(value: object) -> tuple[str, ...]:
     """Addresses: `["db1:3306", "db2:3306"]`."""
-    found = _series(value, text, 'hosts = ["db1:3306", "db2:3306"]', "the host")
+    found = _series(value, text, 'hosts = ["db1:3306", "db2:3306"]')
     for host in found:
         if not re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[\w.-]+)(:\d{1,5})?", host):
             raise Unfit(f"{host!r} is no address", 'write "db1:3306"')
