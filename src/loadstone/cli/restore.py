@@ -50,7 +50,7 @@ def _restore(staging: Staged, endpoint: Endpoint) -> None:
         click.echo(f"{staging.place}: its run is still at work, and puts back itself", err=True)
         return
     done = put_back(journal, endpoint)
-    names = ", ".join(reversed(done.restored)) or "nothing had been set"
+    names = ", ".join(done.restored) or "nothing had been set"
     click.echo(f"{staging.place}: put back: {names}")
     if done.left:
         left = ", ".join(done.left)

@@ -11,7 +11,8 @@ from __future__ import annotations
 import contextlib
 import decimal
 import re
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from loadstone.lab.settings_journal import (
     SettingsError,
     Staged,
     Value,
+    alike,
     left_behind,
     read_journal,
 )
@@ -36,6 +38,13 @@ _RESTLESS = re.compile(
     r"gtid_.*|timestamp|.*last_insert_id|insert_id|rand_seed\d|error_count|warning_count|"
     r"last_gtid|pseudo_.*|identity|in_transaction|innodb_buffer_pool_(load|dump)_(now|abort)"
 )
+
+
+# How long a variable may take that is not changed at once.
+_SLOW_S = 30.0
+_POLL_S = 0.05
+# Some variables bound each other (a capacity and its maximum): the first round may clip one.
+_ROUNDS = 2
 
 
 @dataclass(frozen=True)
@@ -74,13 +83,14 @@ def apply(endpoint: Endpoint, wanted: Mapping[str, str], folder: Path) -> Journa
         SettingsError, TargetError: as `staged`.
     """
     _refuse_leftovers(endpoint.target, folder)
+    target = endpoint.target
     with contextlib.closing(connect(endpoint, database=None)) as connection:
         # All are read before any is set: an unknown one is found while nothing has happened.
-        old = {name: read(connection, endpoint.target, name) for name in wanted}
-        journal = Journal.begin(folder, endpoint.target)
+        old = {name: read(connection, target, name) for name in wanted}
+        journal = Journal.begin(folder, target, describe_server(connection, target).variables)
         try:
             for name, value in wanted.items():
-                _set_noting(connection, endpoint.target, journal, (name, value, old[name]))
+                _set_noting(connection, target, journal, (name, value, old[name]))
         except BaseException:
             put_back(journal, endpoint)
             raise
@@ -99,18 +109,52 @@ def _refuse_leftovers(target: Target, folder: Path) -> None:
 def _set_noting(
     connection: Connection, target: Target, journal: Journal, change: tuple[str, str, Value]
 ) -> None:
-    """Set one variable; others that the server changes with it are noted as well."""
+    """Set one variable; others that the server changes with it are noted before it is done."""
     name, value, old = change
     before = describe_server(connection, target).variables
     journal.changing(name, old)
     _set(connection, target, name, literal(connection, value, old))
+    _check_taken(connection, target, change)
+    for other in _moved(connection, target, before, {name}):
+        journal.changing(other.variable, other.old)
+        journal.changed(other.variable, other.new)
     journal.changed(name, read(connection, target, name))
+
+
+def _check_taken(connection: Connection, target: Target, change: tuple[str, str, Value]) -> None:
+    """Servers clip and round numbers, with no more than a warning: the plan would say another."""
+    name, value, old = change
+    wanted = number(value)
+    if not isinstance(old, int | float) or wanted is None or wanted == old:
+        return
+    now = _waited_for(connection, target, name, lambda now: now != old)
+    if now != wanted:
+        said = f"{target.place} made {now} of {name} = {value}"
+        raise SettingsError(said, "write a value that it takes as it is; see SHOW WARNINGS there")
+
+
+def _waited_for(
+    connection: Connection, target: Target, name: str, is_good: Callable[[Value], bool]
+) -> Value:
+    """A variable's value, as soon as it is good; some (the buffer pool's size) take their time."""
+    until = time.monotonic() + _SLOW_S
+    while not is_good(now := read(connection, target, name)) and time.monotonic() < until:
+        time.sleep(_POLL_S)
+    return now
+
+
+def _moved(
+    connection: Connection, target: Target, before: Mapping[str, str], known: Set[str]
+) -> list[Change]:
+    """Variables that are not what they were, but for those that are known to be changed."""
     after = describe_server(connection, target).variables
-    for other, was in before.items():
-        if other != name and after.get(other) != was and not _RESTLESS.fullmatch(other):
-            # The server has the text of its old value only: as a number where it is one.
-            journal.changing(other, _as_value(was))
-            journal.changed(other, read(connection, target, other))
+    names = (
+        name
+        for name, was in before.items()
+        if name not in known and after.get(name, was) != was and not _RESTLESS.fullmatch(name)
+    )
+    values = ((name, read(connection, target, name)) for name in names)
+    return [Change(name, _in_type(before[name], now), now) for name, now in values]
 
 
 def put_back(journal: Journal, endpoint: Endpoint) -> PutBack:
@@ -123,37 +167,71 @@ def put_back(journal: Journal, endpoint: Endpoint) -> PutBack:
     done = False
     try:
         staging = read_journal(journal.path)
-        changes = staging.changes if staging else ()
-        found = _put_back(changes, endpoint) if changes else PutBack((), ())
+        found = PutBack((), ())
+        if staging and staging.changes:
+            found = _put_back(staging, journal, endpoint)
         done = True
         return found
     finally:
         journal.close(done=done)
 
 
-def _put_back(changes: tuple[Change, ...], endpoint: Endpoint) -> PutBack:
-    restored, left, refused = [], [], []
+def _put_back(staging: Staged, journal: Journal, endpoint: Endpoint) -> PutBack:
     target = endpoint.target
     with contextlib.closing(connect(endpoint, database=None)) as connection:
-        for change in reversed(changes):
-            now = read(connection, target, change.variable)
-            if not _alike(now, change.old):
-                if not _alike(change.new, change.old) and not _alike(now, change.new):
-                    left.append(change.variable)
-                    continue
-                _set(connection, target, change.variable, literal_of(connection, change.old))
-            restored.append(change.variable)
-        # Setting one may have moved another: all are looked at again at the end.
-        for change in changes:
-            if change.variable in left:
-                continue
-            now = read(connection, target, change.variable)
-            if not _alike(now, change.old):
-                refused.append(f"{change.variable} is {now!r}, not {change.old!r}")
-    if refused:
+        ours, left = _judged(connection, target, staging)
+        journal.restoring(ours)
+        for _ in range(_ROUNDS):
+            for change in reversed(ours):
+                if not change.is_undone(read(connection, target, change.variable)):
+                    value = literal_of(connection, change.old)
+                    _set(connection, target, change.variable, value)
+        _check_as_it_was(connection, target, ours)
+    return PutBack(tuple(change.variable for change in ours), left)
+
+
+def _judged(
+    connection: Connection, target: Target, staging: Staged
+) -> tuple[list[Change], tuple[str, ...]]:
+    """What is to be put back, and what somebody else has set since.
+
+    Judged before anything is put back, which may move others again, and only once: who was killed
+    while putting back leaves values that are nobody's.
+    """
+    changes = list(staging.changes)
+    if staging.restoring is not None:
+        return [change for change in changes if change.variable in staging.restoring], ()
+    if staging.cut_short:
+        # What the last change brought about was not noted: whatever else differs, it was that.
+        known = {change.variable for change in changes}
+        changes += _moved(connection, target, staging.before, known)
+    left = {
+        change.variable
+        for change in changes
+        if _is_others(change, read(connection, target, change.variable))
+    }
+    return [change for change in changes if change.variable not in left], tuple(sorted(left))
+
+
+def _is_others(change: Change, now: Value) -> bool:
+    """Whether somebody else has set it since: it is neither what it was nor what we made of it."""
+    noted = not change.is_undone(change.new)
+    return noted and not change.is_undone(now) and not alike(now, change.new)
+
+
+def _check_as_it_was(connection: Connection, target: Target, changes: list[Change]) -> None:
+    now = {
+        change.variable: _waited_for(connection, target, change.variable, change.is_undone)
+        for change in changes
+    }
+    wrong = [
+        f"{change.variable} is {now[change.variable]!r}, not {change.old!r}"
+        for change in changes
+        if not change.is_undone(now[change.variable])
+    ]
+    if wrong:
         hint = "set them by hand, or try again: loadstone restore"
-        raise SettingsError(f"{target.place}: not as it was: {'; '.join(refused)}", hint)
-    return PutBack(tuple(restored), tuple(left))
+        raise SettingsError(f"{target.place}: not as it was: {'; '.join(wrong)}", hint)
 
 
 def take_over(staging: Staged) -> Journal | None:
@@ -209,12 +287,16 @@ def literal(connection: Connection, value: str, like: Value) -> str:
     """
     if not isinstance(like, int | float):
         return literal_of(connection, value)
-    sized = re.fullmatch(r"(-?\d+)([kmgt]?)", value.strip().lower())
+    plain = number(value)
+    return literal_of(connection, value if plain is None else plain)
+
+
+def number(text: str) -> int | float | None:
+    """`1G`, `20`, `0.5`; `None` for a word."""
+    sized = re.fullmatch(r"(-?\d+)([kmgt]?)", text.strip().lower())
     if sized:
-        return str(int(sized[1]) * _SIZES[sized[2]])
-    if re.fullmatch(r"-?\d*\.\d+", value.strip()):
-        return value.strip()
-    return literal_of(connection, value)
+        return int(sized[1]) * _SIZES[sized[2]]
+    return float(text) if re.fullmatch(r"-?\d*\.\d+", text.strip()) else None
 
 
 def literal_of(connection: Connection, value: Value) -> str:
@@ -227,15 +309,10 @@ def literal_of(connection: Connection, value: Value) -> str:
     return repr(value)
 
 
-def _as_value(text: str) -> Value:
-    return int(text) if re.fullmatch(r"-?\d+", text) else text
-
-
-def _alike(one: Value, other: Value) -> bool:
-    """The same value: `1` and `ON` are, where one was read as a number and one as a text."""
-    return one == other or _plain(one) == _plain(other)
-
-
-def _plain(value: Value) -> str:
-    said = str(value).strip().upper()
-    return {"ON": "1", "OFF": "0", "TRUE": "1", "FALSE": "0"}.get(said, said)
+def _in_type(text: str, like: Value) -> Value:
+    """A value that is known as a text only, in the type of the one that is there now."""
+    if isinstance(like, int) and re.fullmatch(r"-?\d+", text):
+        return int(text)
+    if isinstance(like, float) and re.fullmatch(r"-?\d+(\.\d+)?", text):
+        return float(text)
+    return text

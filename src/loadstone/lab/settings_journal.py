@@ -1,7 +1,8 @@
 """What was changed on which target, on disk before it is changed: one file for each staging.
 
     $XDG_STATE_HOME/loadstone/settings/       (else ~/.local/state/...)
-      db1:3306-1734000000-4711.jsonl          lines: the target, then each old value
+      db1:3306-1734000000-4711.jsonl          the target and all that is set there,
+                                              then each variable before and after it is set
 
 A file that is there says that a target's variables are not as they were; its lock, which the kernel
 lets go of however a process ends, says whether somebody is still at work with it.
@@ -14,7 +15,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,6 +42,20 @@ class Change:
     new: Value
     """As the server took it; the same as `old` where that was not noted any more."""
 
+    def is_undone(self, now: Value) -> bool:
+        """Whether the variable is as it was."""
+        return alike(now, self.old)
+
+
+def alike(one: Value, other: Value) -> bool:
+    """The same value: `1` and `ON` are, where one was read as a number and one as a text."""
+    return one == other or _plain(one) == _plain(other)
+
+
+def _plain(value: Value) -> str:
+    said = str(value).strip().upper()
+    return {"ON": "1", "OFF": "0", "TRUE": "1", "FALSE": "0"}.get(said, said)
+
 
 @dataclass(frozen=True)
 class Staged:
@@ -50,8 +65,14 @@ class Staged:
     target: str
     """A URL without a password."""
     place: str
+    before: Mapping[str, str]
+    """All of its variables, as texts, before the first change."""
     changes: tuple[Change, ...]
     """In the order in which they were made."""
+    cut_short: bool
+    """Whether its maker died before it had noted what the last change brought about."""
+    restoring: tuple[str, ...] | None
+    """The variables that somebody has begun to put back; `None`: nobody has."""
 
 
 def settings_folder() -> Path:
@@ -80,15 +101,16 @@ class Journal:
         self._descriptor = descriptor
 
     @classmethod
-    def begin(cls, folder: Path, target: Target) -> Journal:
-        """A new journal for a target."""
+    def begin(cls, folder: Path, target: Target, before: Mapping[str, str]) -> Journal:
+        """A new journal for a target with these variables."""
         place = re.sub(r"[^\w.:-]+", "_", target.place).strip("_")
         path = folder / f"{place}-{time.time_ns()}-{os.getpid()}.jsonl"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
         descriptor = os.open(path, flags, 0o600)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         journal = cls(path, descriptor)
-        journal._append({"target": target.url, "place": target.place})
+        head = {"target": target.url, "place": target.place, "before": dict(before)}
+        journal._append(head)
         _sync_folder(folder)
         return journal
 
@@ -111,8 +133,14 @@ class Journal:
         self._append({"variable": variable, "old": old})
 
     def changed(self, variable: str, new: Value) -> None:
-        """What the server made of it."""
+        """What the server made of it, once all is noted that changed with it."""
         self._append({"variable": variable, "new": new})
+
+    def restoring(self, changes: Sequence[Change]) -> None:
+        """These are about to be put back: from here on, the server may clip one by another."""
+        for change in changes:
+            self._append({"variable": change.variable, "old": change.old})
+        self._append({"restoring": [change.variable for change in changes]})
 
     def close(self, *, done: bool) -> None:
         """Let go of it; where all is as it was, the file goes."""
@@ -121,8 +149,10 @@ class Journal:
             _sync_folder(self.path.parent)
         os.close(self._descriptor)
 
-    def _append(self, line: dict[str, Value]) -> None:
-        os.write(self._descriptor, json.dumps(line).encode() + b"\n")
+    def _append(self, line: Mapping[str, object]) -> None:
+        rest = json.dumps(line).encode() + b"\n"
+        while rest:
+            rest = rest[os.write(self._descriptor, rest) :]
         os.fsync(self._descriptor)
 
 
@@ -135,8 +165,12 @@ def read_journal(path: Path) -> Staged | None:
     try:
         whole = path.read_text(encoding="utf-8").split("\n")[:-1]  # a cut line was never acted on
         lines = [json.loads(line) for line in whole]
-        head, rest = (lines[0], lines[1:]) if lines else ({}, [])
-        return Staged(path, head["target"], head["place"], _changes(rest)) if head else None
+        if not lines:
+            return None
+        begun = [line["restoring"] for line in lines if "restoring" in line]
+        head, *rest = (line for line in lines if "restoring" not in line)
+        said = head["target"], head["place"], head["before"]
+        return Staged(path, *said, _changes(rest), *_phase(rest, begun))
     except (OSError, ValueError, KeyError, TypeError) as error:
         hint = "set the variables by hand, and remove the file"
         raise SettingsError(f"cannot read the old settings in {path}: {error}", hint) from error
@@ -153,6 +187,16 @@ def _changes(lines: list[dict[str, Value]]) -> tuple[Change, ...]:
         else:
             new[name] = line["new"]
     return tuple(Change(name, value, new.get(name, value)) for name, value in old.items())
+
+
+def _phase(
+    lines: list[dict[str, Value]], begun: list[list[str]]
+) -> tuple[bool, tuple[str, ...] | None]:
+    """Whether the last change was cut short, and what somebody has begun to put back."""
+    if begun:
+        return False, tuple(begun[-1])
+    set_ = {line["variable"] for line in lines if "old" in line}
+    return bool(set_ - {line["variable"] for line in lines if "new" in line}), None
 
 
 def left_behind(folder: Path) -> Iterator[Staged]:
