@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-CONFIDENCE = 0.95
+from loadstone.analyse.intervals import CONFIDENCE, t_mean
 
 
 @dataclass(frozen=True)
@@ -31,15 +30,7 @@ def mean_of(values: Sequence[float], confidence: float = CONFIDENCE) -> Mean:
     Raises:
         ValueError: there is no value.
     """
-    if not values:
-        raise ValueError("a mean of nothing")
-    count = len(values)
-    mean = math.fsum(values) / count
-    if count == 1:
-        return Mean(mean, None, 1)
-    variance = math.fsum((value - mean) ** 2 for value in values) / (count - 1)
-    # The quantile of Student's t; scipy.stats would take a second to import.
-    from scipy.special import stdtrit
-
-    factor = float(stdtrit(count - 1, (1 + confidence) / 2))
-    return Mean(mean, factor * math.sqrt(variance / count), count)
+    found = t_mean(values, confidence)
+    interval = found.interval
+    half_width = (interval.high - interval.low) / 2 if interval else None
+    return Mean(found.value, half_width, found.count)

@@ -118,6 +118,10 @@ class Connection:
             raise click.UsageError("this command takes one --target at a time")
         return self.endpoints()[0]
 
+    def at(self, url: str) -> Endpoint:
+        """The endpoint of a URL that was kept, with the password that the command line has."""
+        return _resolved(self._request(url))
+
     def _request(self, url: str | None) -> EndpointRequest:
         from loadstone.target.credentials import EndpointRequest
 

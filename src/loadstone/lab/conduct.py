@@ -32,7 +32,6 @@ from loadstone.store.journal import Settled
 from loadstone.store.recorder import Recorder
 from loadstone.target.errors import TargetError
 
-
 _LEAVING_S = 3.0
 """How long a server is waited for that has thousands of connections to close."""
 

@@ -1,0 +1,76 @@
+"""Whether a series swings in cycles, as throughput does between checkpoints, and how long."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import fmean
+
+SHORTEST_S = 3
+"""Shorter swings are noise between neighbours: a window hardly notices where it cuts them."""
+
+FEWEST_CYCLES = 3
+"""Fewer whole ones show no rhythm: anything that rises and falls once looks like a part of one."""
+
+LIKENESS = 0.5
+"""Autocorrelation from which on a lag counts as a period."""
+
+SHARE_OF_BEST = 0.85
+"""Multiples of a period are as like as the period itself: the shortest that is nearly as like."""
+
+SMALLEST_SWING = 0.05
+"""Swings below this share of the mean, from the highest to the lowest part of a cycle, do not
+move the mean of a window that covers a piece of one."""
+
+
+def period(series: Sequence[float]) -> int | None:
+    """The length of a cycle in observations; `None` where no rhythm shows.
+
+    The lag at which the series, less its straight line, is most like itself.
+    """
+    longest = len(series) // FEWEST_CYCLES
+    mean = fmean(series) if series else 0.0
+    if longest < SHORTEST_S + 1 or mean <= 0:
+        return None
+    level = without_slope(series)
+    likeness = {lag: _likeness(level, lag) for lag in range(1, longest + 2)}
+    peaks = [
+        lag
+        for lag in range(SHORTEST_S, longest + 1)
+        if likeness[lag - 1] <= likeness[lag] >= likeness[lag + 1]
+    ]
+    wanted = max(LIKENESS, 3 / math.sqrt(len(series)))
+    best = max((likeness[lag] for lag in peaks), default=0.0)
+    if best < wanted:
+        return None
+    found = next(lag for lag in peaks if likeness[lag] >= SHARE_OF_BEST * best)
+    return found if _swing(level, found) >= SMALLEST_SWING * mean else None
+
+
+def without_slope(series: Sequence[float]) -> list[float]:
+    """The series less its least-squares line."""
+    middle, mean, rise = line(series)
+    return [value - mean - rise * (at - middle) for at, value in enumerate(series)]
+
+
+def line(series: Sequence[float]) -> tuple[float, float, float]:
+    """The least-squares line: where its middle lies, its height there, its rise an observation."""
+    middle, mean = (len(series) - 1) / 2, fmean(series)
+    across = math.fsum((at - middle) ** 2 for at in range(len(series)))
+    along = math.fsum((at - middle) * (value - mean) for at, value in enumerate(series))
+    return middle, mean, along / across if across else 0.0
+
+
+def _likeness(level: Sequence[float], lag: int) -> float:
+    """The autocorrelation of a series around nought, of the parts that overlap."""
+    total = math.fsum(value * value for value in level)
+    if total == 0:
+        return 0.0
+    together = math.fsum(one * other for one, other in zip(level, level[lag:], strict=False))
+    return together / total * len(level) / (len(level) - lag)
+
+
+def _swing(level: Sequence[float], cycle: int) -> float:
+    """From the lowest to the highest of the cycle's moments, each a mean over all cycles."""
+    moments = [fmean(level[at::cycle]) for at in range(cycle)]
+    return max(moments) - min(moments)

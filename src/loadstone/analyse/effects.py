@@ -1,0 +1,196 @@
+"""By how much B is faster than A, with an interval, and how sure it is that it is not chance.
+
+Everything is done on logarithms of rates: noise of a throughput is a share of it rather than a
+number of events, and the difference of logarithms is the logarithm of the ratio. An effect is
+B / A - 1, of geometric means. Values are rates, one a unit; for latencies swap A and B.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from loadstone.analyse.intervals import CONFIDENCE, Interval, spread, student_factor
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A unit of A and the unit of B that was measured beside it: events a second."""
+
+    a: float
+    b: float
+    a_first: bool | None = None
+    """Which was first; `None` where the pair holds both orders, as a whole ABBA round does."""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """B / A - 1, where it lies, and the chance of seeing as much where there is none."""
+
+    relative: float
+    interval: Interval | None
+    """`None`, as the p-value, where the units are too few to know their spread."""
+    p_value: float | None
+    """Two-sided, of no difference."""
+    units: int
+    """Pairs; where units are not paired, those of the side that has fewer."""
+    degrees: float
+    """Degrees of freedom of the standard error."""
+    spread: float
+    """Of a pair's log ratio: its standard error is this by the root of the number of units."""
+    method: str
+
+    @property
+    def log_ratio(self) -> float:
+        """The logarithm of B / A."""
+        return math.log1p(self.relative)
+
+    @property
+    def error(self) -> float:
+        """The standard error of the log ratio."""
+        return self.spread / math.sqrt(self.units)
+
+
+@dataclass(frozen=True)
+class Variation:
+    """Coefficients of variation, as shares of the mean; `None` where there are too few values."""
+
+    within: float | None
+    """Of the seconds of a step, the root of the mean square over all steps."""
+    between: float | None
+    """Of the steps' means."""
+
+
+def log_ratio(pair: Pair) -> float:
+    """The logarithm of B / A.
+
+    Raises:
+        ValueError: one of the two did nothing, and a ratio to nought says nothing.
+    """
+    if pair.a <= 0 or pair.b <= 0:
+        raise ValueError("a rate of nought has no ratio: leave the unit out")
+    return math.log(pair.b / pair.a)
+
+
+def rounds(pairs: Sequence[Pair]) -> list[Pair]:
+    """Each AB pair and the BA pair after it as one pair of means; a last one alone is left out.
+
+    In an ABBA round a drift that grows evenly adds the same to A and to B, and what neighbouring
+    steps have in common stays within the round: rounds are nearly independent where pairs are not.
+    """
+    return [
+        Pair((first.a + second.a) / 2, (first.b + second.b) / 2)
+        for first, second in zip(pairs[::2], pairs[1::2], strict=False)
+        if first.a_first is not second.a_first
+    ]
+
+
+def paired(pairs: Sequence[Pair], confidence: float = CONFIDENCE) -> Effect:
+    """The effect in units that were measured side by side.
+
+    Where pairs came in both orders, what the second place adds is taken out before the spread is
+    reckoned: the analysis of a two-period crossover (B. Jones and M. G. Kenward, "Design and
+    Analysis of Cross-Over Trials", 3rd ed. 2014, section 2.3), for one degree of freedom.
+
+    Raises:
+        ValueError: there is no pair, or one of a rate of nought.
+    """
+    if not pairs:
+        raise ValueError("an effect of no pair")
+    forward = [log_ratio(pair) for pair in pairs if pair.a_first is True]
+    backward = [log_ratio(pair) for pair in pairs if pair.a_first is False]
+    rest = [log_ratio(pair) for pair in pairs if pair.a_first is None]
+    if forward and backward and not rest:
+        return _crossover(forward, backward, confidence)
+    ratios = forward + backward + rest
+    wide = spread(ratios) if len(ratios) > 1 else 0.0
+    return _effect(fmean(ratios), wide, (len(ratios), len(ratios) - 1), ("paired t", confidence))
+
+
+def _crossover(forward: Sequence[float], backward: Sequence[float], confidence: float) -> Effect:
+    means = fmean(forward), fmean(backward)
+    left = [
+        value - mean
+        for mean, values in zip(means, (forward, backward), strict=True)
+        for value in values
+    ]
+    units, degrees = len(left), len(left) - 2
+    variance = math.fsum(value * value for value in left) / degrees if degrees > 0 else 0.0
+    # Equal numbers of both orders make this the variance itself.
+    uneven = units / 4 * (1 / len(forward) + 1 / len(backward))
+    wide = math.sqrt(variance * uneven)
+    method = "paired t, order taken out"
+    return _effect(fmean(means), wide, (units, degrees), (method, confidence))
+
+
+def unpaired(a: Sequence[float], b: Sequence[float], confidence: float = CONFIDENCE) -> Effect:
+    """The effect in units of A and B that have nothing to do with each other.
+
+    B. L. Welch, "The generalization of 'Student's' problem when several different population
+    variances are involved", Biometrika 34, 1947, on logarithms.
+
+    Raises:
+        ValueError: a side has no unit, or one of a rate of nought.
+    """
+    if not a or not b:
+        raise ValueError("an effect of units of one side alone")
+    logs = [[log_ratio(Pair(1.0, rate)) for rate in side] for side in (a, b)]
+    relative, units = fmean(logs[1]) - fmean(logs[0]), min(len(a), len(b))
+    if units < 2:
+        return _effect(relative, 0.0, (units, 0), ("Welch's t", confidence))
+    parts = [(spread(side) ** 2 / len(side), len(side) - 1) for side in logs]
+    variance = math.fsum(part for part, _ in parts)
+    below = math.fsum(part * part / degrees for part, degrees in parts)
+    degrees = variance * variance / below if below > 0 else float(len(a) + len(b) - 2)
+    wide = math.sqrt(variance * units)
+    return _effect(relative, wide, (units, degrees), ("Welch's t", confidence))
+
+
+def _effect(
+    ratio: float, wide: float, counted: tuple[int, float], named: tuple[str, float]
+) -> Effect:
+    """`counted`: units and degrees of freedom; `named`: the method and the confidence."""
+    units, degrees = counted
+    method, confidence = named
+    if degrees <= 0:
+        return Effect(math.expm1(ratio), None, None, units, 0.0, wide, method)
+    error = wide / math.sqrt(units)
+    reach = student_factor(degrees, confidence) * error
+    ends = math.expm1(ratio - reach), math.expm1(ratio + reach)
+    interval = Interval(*ends, confidence, f"{method} on logarithms")
+    chance = two_sided(ratio, error, degrees)
+    return Effect(math.expm1(ratio), interval, chance, units, degrees, wide, method)
+
+
+def two_sided(ratio: float, error: float, degrees: float) -> float:
+    """The chance of a log ratio at least as far from none; without any spread it is 0 or 1."""
+    from scipy.special import stdtr
+
+    if error == 0:
+        return 1.0 if ratio == 0 else 0.0
+    return float(2 * stdtr(degrees, -abs(ratio) / error))
+
+
+def holm(p_values: Sequence[float]) -> tuple[float, ...]:
+    """The p-values corrected for their number, in the order given.
+
+    Those at or below a level may all be believed at it: the chance of even one false is no higher
+    (S. Holm, "A simple sequentially rejective multiple test procedure", Scand. J. Stat. 6, 1979).
+    """
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
+    corrected, highest = [0.0] * len(p_values), 0.0
+    for rank, at in enumerate(order):
+        highest = max(highest, min(1.0, p_values[at] * (len(p_values) - rank)))
+        corrected[at] = highest
+    return tuple(corrected)
+
+
+def variation(steps: Sequence[Sequence[float]]) -> Variation:
+    """How much the seconds of a step differ, and how much the steps: each step's rates a second."""
+    means = [fmean(step) for step in steps if step]
+    shares = [spread(step) / fmean(step) for step in steps if len(step) > 1 and fmean(step) > 0]
+    within = math.sqrt(fmean(share * share for share in shares)) if shares else None
+    between = spread(means) / fmean(means) if len(means) > 1 and fmean(means) > 0 else None
+    return Variation(within, between)

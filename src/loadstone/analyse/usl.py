@@ -1,0 +1,278 @@
+"""The Universal Scalability Law, fitted to a ladder and refused where it does not fit.
+
+    X(N) = scale N / (1 + contention (N - 1) + coherency N (N - 1))
+
+N. J. Gunther, "Guerrilla Capacity Planning", Springer 2007, chapter 4: `scale` (his lambda or
+gamma) is what one user would do, `contention` (sigma, alpha) the share of work that queues,
+`coherency` (kappa, beta) what agreeing with each other costs. With coherency the rate falls again
+beyond N* = sqrt((1 - contention) / coherency).
+
+The unit of the fit is a level: repeats of one are averaged first and weigh by their number, since
+what the law's curve misses at a level is the same in each repeat of it. Intervals are Student's on
+the standard errors of the linearised fit (G. A. F. Seber and C. J. Wild, "Nonlinear Regression",
+1989, section 5.1), those of the peak by the delta method.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from loadstone.analyse.intervals import CONFIDENCE, Interval, student_factor
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Array = npt.NDArray[np.float64]
+
+FEWEST_LEVELS = 5
+"""Three parameters, and something left over to judge the fit by."""
+
+LEAST_EXPLAINED = 0.9
+"""R squared of the levels below which the law does not describe the ladder."""
+
+MOST_MISSED = 0.1
+"""Neither does it where it misses levels by more than this share of the highest rate."""
+
+METHOD = "t, linearised least squares"
+
+_AT_BOUND = 1e-9
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """An estimate, its standard error and its interval."""
+
+    value: float
+    error: float
+    interval: Interval
+
+
+@dataclass(frozen=True)
+class Peak:
+    """Where the fitted curve is highest: users, events a second, and where each of them lies."""
+
+    users: Parameter
+    rate: Parameter
+
+
+@dataclass(frozen=True)
+class Usl:
+    """A ladder that the law describes."""
+
+    scale: Parameter
+    """Events a second."""
+    contention: Parameter
+    coherency: Parameter
+    explained: float
+    """R squared."""
+    missed: float
+    """The residuals' standard error in events a second."""
+    levels: int
+    peak: Peak | None
+    no_peak: str | None
+    """Why there is none within the ladder."""
+
+    def rate(self, users: float) -> float:
+        """What the curve says of so many users."""
+        return law(users, self.scale.value, self.contention.value, self.coherency.value)
+
+
+@dataclass(frozen=True)
+class Refused:
+    """The law says nothing of this ladder."""
+
+    reason: str
+
+
+def law(users: float, scale: float, contention: float, coherency: float) -> float:
+    """Events a second."""
+    return scale * users / (1 + contention * (users - 1) + coherency * users * (users - 1))
+
+
+def fit(points: Iterable[tuple[float, float]], confidence: float = CONFIDENCE) -> Usl | Refused:
+    """The law's parameters from pairs of users and events a second, of closed loops.
+
+    Several pairs of the same number of users are repeats. Rates without a figure must be left out
+    by the caller.
+    """
+    ladder = _Ladder.of(points)
+    if len(ladder.users) < FEWEST_LEVELS:
+        said = f"{len(ladder.users)} levels, at least {FEWEST_LEVELS} different ones are needed"
+        return Refused(said)
+    if not (ladder.rates > 0).all():
+        return Refused("a level without a rate")
+    found = _least_squares(ladder)
+    reason = _misfit(ladder, found)
+    return Refused(reason) if reason else _described(ladder, found, confidence)
+
+
+@dataclass(frozen=True)
+class _Ladder:
+    """Levels in their order: users, mean rates, and how many repeats a mean is of."""
+
+    users: Array
+    rates: Array
+    repeats: Array
+
+    @classmethod
+    def of(cls, points: Iterable[tuple[float, float]]) -> _Ladder:
+        import numpy as np
+
+        by_users: dict[float, list[float]] = {}
+        for users, rate in points:
+            by_users.setdefault(float(users), []).append(float(rate))
+        levels = sorted(by_users.items())
+        return cls(
+            np.array([users for users, _ in levels], dtype=np.float64),
+            np.array([math.fsum(rates) / len(rates) for _, rates in levels], dtype=np.float64),
+            np.array([len(rates) for _, rates in levels], dtype=np.float64),
+        )
+
+    def curve(self, parameters: Array) -> Array:
+        scale, contention, coherency = parameters
+        curve: Array = scale * self.users / self._slowing(contention, coherency)
+        return curve
+
+    def gradient(self, parameters: Array) -> Array:
+        """A row a level, a column a parameter."""
+        import numpy as np
+
+        scale, contention, coherency = parameters
+        users = self.users
+        slowing = self._slowing(contention, coherency)
+        by_slowing = -scale * users / slowing**2
+        others = users - 1
+        columns = (users / slowing, by_slowing * others, by_slowing * users * others)
+        return np.stack(columns, axis=1)
+
+    def _slowing(self, contention: float, coherency: float) -> Array:
+        others = self.users - 1
+        slowing: Array = 1 + contention * others + coherency * self.users * others
+        return slowing
+
+
+def _least_squares(ladder: _Ladder) -> Array:
+    """Scale, contention and coherency with the smallest sum of squares within their bounds."""
+    import numpy as np
+    from scipy.optimize import least_squares
+
+    weights = np.sqrt(ladder.repeats)
+    found = least_squares(
+        lambda parameters: weights * (ladder.curve(parameters) - ladder.rates),
+        _start(ladder),
+        jac=lambda parameters: weights[:, None] * ladder.gradient(parameters),
+        bounds=([0, 0, 0], [np.inf, 1, np.inf]),
+        x_scale="jac",
+        xtol=1e-14,
+        ftol=1e-14,
+        gtol=1e-14,
+        max_nfev=2000,
+    )
+    parameters: Array = found.x
+    return parameters
+
+
+def _start(ladder: _Ladder) -> Array:
+    """The best of a coarse grid: for given contention and coherency the scale is linear."""
+    import numpy as np
+
+    best, lowest = np.array([1.0, 0.5, 1e-3]), math.inf
+    for contention in (1e-3, 0.01, 0.05, 0.2, 0.6, 0.95):
+        for coherency in (1e-9, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2):
+            curve = ladder.curve(np.array([1.0, contention, coherency]))
+            weighted = ladder.repeats * curve
+            scale = float((weighted * ladder.rates).sum() / (weighted * curve).sum())
+            squares = float((ladder.repeats * (scale * curve - ladder.rates) ** 2).sum())
+            if squares < lowest:
+                best, lowest = np.array([scale, contention, coherency]), squares
+    return best
+
+
+def _misfit(ladder: _Ladder, found: Array) -> str | None:
+    """Why the law does not describe the ladder."""
+    explained, missed = _quality(ladder, found)
+    if explained < LEAST_EXPLAINED:
+        return f"it explains {explained:.0%} of the levels' differences (R squared), not 90 %"
+    highest = float(ladder.rates.max())
+    if missed > MOST_MISSED * highest:
+        return f"it misses levels by {missed / highest:.0%} of the highest rate"
+    if found[1] < _AT_BOUND:
+        return "no contention: up to the last level, users add as much as the first, or more"
+    if found[1] > 1 - _AT_BOUND:
+        return "contention came out at its bound of 1: more users add nothing from the first on"
+    return None
+
+
+def _quality(ladder: _Ladder, found: Array) -> tuple[float, float]:
+    """R squared, and the residuals' standard error for a single repeat."""
+    residuals = ladder.curve(found) - ladder.rates
+    squares = float((ladder.repeats * residuals**2).sum())
+    mean = float((ladder.repeats * ladder.rates).sum() / ladder.repeats.sum())
+    total = float((ladder.repeats * (ladder.rates - mean) ** 2).sum())
+    explained = 1 - squares / total if total > 0 else 0.0
+    return explained, math.sqrt(squares / (len(ladder.users) - 3))
+
+
+def _described(ladder: _Ladder, found: Array, confidence: float) -> Usl:
+    explained, missed = _quality(ladder, found)
+    covariance = missed**2 * _inverse(ladder, found)
+    factor = student_factor(len(ladder.users) - 3, confidence)
+
+    def parameter(value: float, variance: float) -> Parameter:
+        error = math.sqrt(max(variance, 0.0))
+        low, high = value - factor * error, value + factor * error
+        return Parameter(value, error, Interval(low, high, confidence, METHOD))
+
+    scale, contention, coherency = (
+        parameter(float(found[at]), float(covariance[at, at])) for at in range(3)
+    )
+    no_peak = _no_peak(ladder, contention, coherency)
+    peak = None if no_peak else _peak(found, covariance, (factor, confidence))
+    return Usl(scale, contention, coherency, explained, missed, len(ladder.users), peak, no_peak)
+
+
+def _inverse(ladder: _Ladder, found: Array) -> Array:
+    """(J' W J)^-1; columns are scaled first, since the parameters differ by six magnitudes."""
+    import numpy as np
+
+    weighted = np.sqrt(ladder.repeats)[:, None] * ladder.gradient(found)
+    norms = np.linalg.norm(weighted, axis=0)
+    scaled = weighted / norms
+    inverse: Array = np.linalg.pinv(scaled.T @ scaled) / np.outer(norms, norms)
+    return inverse
+
+
+def _no_peak(ladder: _Ladder, contention: Parameter, coherency: Parameter) -> str | None:
+    if coherency.interval.low <= 0:
+        return "coherency may be zero: the rate need not fall beyond any level"
+    users = math.sqrt((1 - contention.value) / coherency.value)
+    highest = float(ladder.users.max())
+    if users > highest:
+        return f"the curve is highest at {users:.0f} users, beyond the last level ({highest:.0f})"
+    return None
+
+
+def _peak(found: Array, covariance: Array, width: tuple[float, float]) -> Peak:
+    """By the delta method: users on the logarithm, so that the interval has no negative users."""
+    import numpy as np
+
+    factor, confidence = width
+    scale, contention, coherency = (float(value) for value in found)
+    users = math.sqrt((1 - contention) / coherency)
+    slope = np.array([0.0, -0.5 / (1 - contention), -0.5 / coherency])
+    error = math.sqrt(max(float(slope @ covariance @ slope), 0.0))
+    reach = math.exp(factor * error)
+    between = Interval(users / reach, users * reach, confidence, f"{METHOD}, delta")
+    # At the peak the curve is level in N: only the parameters move the rate there.
+    one = np.array([users])
+    steepness = _Ladder(one, one, one).gradient(found)[0]
+    rate = law(users, scale, contention, coherency)
+    rate_error = math.sqrt(max(float(steepness @ covariance @ steepness), 0.0))
+    reached = Interval(
+        rate - factor * rate_error, rate + factor * rate_error, confidence, f"{METHOD}, delta"
+    )
+    return Peak(Parameter(users, users * error, between), Parameter(rate, rate_error, reached))

@@ -1,0 +1,156 @@
+"""What may be said of B against A: faster, slower, the same within a margin, or not yet anything.
+
+Two questions are asked of each cell (a workload at a concurrency and rate). Is there a difference
+at all: a t test. Is it smaller than what anybody would care for: two one-sided tests (D. J.
+Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987). Each question is corrected for the number of
+cells by Holm's method, so a table of 40 cells is as hard to fool as a single one.
+
+Units are left out for reasons that were seen beside the outcome, never for the outcome itself, and
+are counted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from loadstone.analyse.effects import Effect, Pair, holm, paired
+from loadstone.analyse.planning import units_needed
+from loadstone.model.experiment import Rules
+
+Word = Literal["faster", "slower", "no difference", "not enough evidence"]
+
+Spoiled = Literal["client-bound", "steal", "throttled", "unsteady", "incomplete"]
+"""What is seen beside the outcome: the generator was the limit, the hypervisor or a limit took CPU
+time away, the series never settled, the step did not come to its end."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A step, or a block of steps between two restarts: events a second."""
+
+    rate: float
+    spoiled: frozenset[Spoiled] = frozenset()
+
+
+@dataclass(frozen=True)
+class Sides:
+    """A unit of A and the unit of B beside it."""
+
+    a: Unit
+    b: Unit
+    a_first: bool | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A word on one cell, and what it stands on."""
+
+    word: Word
+    margin: float
+    effect: Effect | None
+    """`None` where no pair was left."""
+    p_difference: float | None
+    """Corrected for all cells."""
+    p_same: float | None
+    """Of a difference beyond the margin, corrected as well."""
+    more: int | None
+    """Pairs that are still needed, where the evidence is not enough; `None`: spread not known."""
+    left_out: Mapping[Spoiled, int]
+    """Pairs by the reason; one with several reasons is counted with each."""
+    pairs_left_out: int
+
+    def __str__(self) -> str:
+        """As it is quoted."""
+        if self.word == "no difference":
+            return f"no difference within {100 * self.margin:g} %"
+        if self.word == "not enough evidence":
+            return f"not enough evidence: {_more(self.more)}"
+        return self.word
+
+
+def _more(more: int | None) -> str:
+    return "repeat it" if more is None else f"{more} more repeat{'s' if more > 1 else ''}"
+
+
+def verdicts(cells: Sequence[Sequence[Sides]], rules: Rules | None = None) -> tuple[Verdict, ...]:
+    """A word on each cell, in the order given; all cells of one comparison belong in one call."""
+    rules = rules or Rules()
+    looked = [_look(sides, rules) for sides in cells]
+    differs = _corrected([look.differs for look in looked])
+    same = _corrected([look.same for look in looked])
+    return tuple(
+        _verdict(look, rules, (different, alike), len(cells))
+        for look, different, alike in zip(looked, differs, same, strict=True)
+    )
+
+
+@dataclass(frozen=True)
+class _Look:
+    effect: Effect | None
+    same: float | None
+    left_out: Mapping[Spoiled, int]
+    pairs_left_out: int
+
+    @property
+    def differs(self) -> float | None:
+        return self.effect.p_value if self.effect else None
+
+
+def _look(sides: Sequence[Sides], rules: Rules) -> _Look:
+    kept = [Pair(each.a.rate, each.b.rate, each.a_first) for each in sides if not _faults(each)]
+    left_out = Counter(fault for each in sides for fault in _faults(each))
+    effect = paired(kept, 1 - rules.level) if kept else None
+    same = same_within(effect, rules.margin) if effect else None
+    return _Look(effect, same, dict(left_out), len(sides) - len(kept))
+
+
+def _faults(sides: Sides) -> frozenset[Spoiled]:
+    return sides.a.spoiled | sides.b.spoiled
+
+
+def same_within(effect: Effect, margin: float) -> float | None:
+    """The chance of an estimate as near to none where the difference is the margin or more."""
+    from scipy.special import stdtr
+
+    if effect.p_value is None:
+        return None
+    above, below = math.log1p(margin) - effect.log_ratio, effect.log_ratio - math.log1p(-margin)
+    if effect.error == 0:
+        return 0.0 if min(above, below) > 0 else 1.0
+    return max(float(stdtr(effect.degrees, -side / effect.error)) for side in (above, below))
+
+
+def _corrected(p_values: Sequence[float | None]) -> list[float | None]:
+    """Holm's correction over the cells that have a p-value at all."""
+    given = iter(holm([value for value in p_values if value is not None]))
+    return [None if value is None else next(given) for value in p_values]
+
+
+def _verdict(
+    look: _Look, rules: Rules, chances: tuple[float | None, float | None], cells: int
+) -> Verdict:
+    different, alike = chances
+    word: Word = "not enough evidence"
+    if look.effect and alike is not None and alike <= rules.level:
+        word = "no difference"
+    elif look.effect and different is not None and different <= rules.level:
+        word = "faster" if look.effect.relative > 0 else "slower"
+    more = None
+    if word == "not enough evidence" and look.effect and look.effect.p_value is not None:
+        # What Holm asks of the first of so many cells: enough whatever the others show.
+        wanted = units_needed(look.effect, rules.margin, rules.level / cells, rules.power)
+        more = max(wanted - look.effect.units, 1)
+    return Verdict(
+        word=word,
+        margin=rules.margin,
+        effect=look.effect,
+        p_difference=different,
+        p_same=alike,
+        more=more,
+        left_out=look.left_out,
+        pairs_left_out=look.pairs_left_out,
+    )

@@ -1,0 +1,294 @@
+"""What people write in an experiment file: times, numbers, shares, sizes, rates, addresses.
+
+Each function takes what tomllib gave and returns the value, or raises `Unfit`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import TypeVar, get_args
+
+from loadstone.model.errors import LoadstoneError
+from loadstone.model.experiment import Restore
+from loadstone.model.plan import Distribution, Rate, Warmup, WarmupAuto, WarmupSeconds
+from loadstone.model.target import (
+    Compression,
+    Target,
+    TlsMode,
+    compression,
+    parse_target_url,
+    tls_mode,
+)
+
+T = TypeVar("T")
+
+_SECONDS = {"us": 1e-6, "ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_COUNTS = {"": 1, "k": 1000, "m": 1_000_000, "g": 1_000_000_000}
+_BYTES = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
+_BITS = {"bit": 1, "kbit": 1000, "mbit": 1_000_000, "gbit": 1_000_000_000}
+_LONGEST_S = 366 * 86_400.0
+_MOST = 2**31 - 1
+_NUMBER = r"(\d+(?:\.\d+)?|\.\d+)\s*([a-z]*)"
+
+
+class Unfit(Exception):
+    """A value that cannot be what is meant, and what to write instead."""
+
+    def __init__(self, what: str, write: str) -> None:
+        super().__init__(what)
+        self.what = what
+        self.write = write
+
+
+def text(value: object) -> str:
+    """A text that is not empty."""
+    if not isinstance(value, str) or not value.strip():
+        raise Unfit(f"{shown(value)} is not a text", 'write a text between quotes: "name"')
+    return value
+
+
+def flag(value: object) -> bool:
+    """`true` or `false`."""
+    if not isinstance(value, bool):
+        raise Unfit(f"{shown(value)} is neither true nor false", "write true or false")
+    return value
+
+
+def seconds(value: object) -> float:
+    """`500ms`, `30s`, `2m`, `1h`; a bare number is seconds. Above nought, at most 366 days."""
+    return _seconds(value, zero=False)
+
+
+def seconds_or_none(value: object) -> float:
+    """The same, or nought."""
+    return _seconds(value, zero=True)
+
+
+def _seconds(value: object, *, zero: bool) -> float:
+    found = _scaled(value, _SECONDS, "a time", 'write "500ms", "30s", "2m" or "1h"')
+    if found == 0 and not zero:
+        raise Unfit("a time of nought measures nothing", 'write "30s", or whatever is wanted')
+    if found > _LONGEST_S:
+        raise Unfit(f"{shown(value)} is too long", "write at most 366 days")
+    return found
+
+
+def count(value: object) -> int:
+    """`1000`, `"10k"`, `"1m"`; at least 1."""
+    found = _scaled(value, _COUNTS, "a number", 'write a whole number from 1 on, or "10k"')
+    if found < 1 or not found.is_integer() or found > _MOST:
+        raise Unfit(f"{shown(value)} is not a number from 1 to {_MOST:,}", "write 1 or more")
+    return int(found)
+
+
+def seed(value: object) -> int:
+    """A whole number from 0 on."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
+        raise Unfit(f"{shown(value)} is no seed", "write a whole number from 0 on")
+    return value
+
+
+def cores(value: object) -> float:
+    """Cores, a part of one too."""
+    found = _scaled(value, {"": 1}, "a number of cores", "write cores = 4, or 0.5")
+    if found <= 0:
+        raise Unfit("without any core a server does nothing", "write cores = 4, or 0.5")
+    return found
+
+
+def size_bytes(value: object) -> int:
+    """`"512M"`, `"8G"`, in steps of 1024."""
+    found = _scaled(value, _BYTES, "a size", 'write "512M" or "8G"')
+    if found < 1:
+        raise Unfit("a size of nought leaves nothing", 'write "512M" or "8G"')
+    return int(found)
+
+
+def bits_per_s(value: object) -> int:
+    """`"100Mbit"`, `"1Gbit"`, a second."""
+    found = _scaled(value, _BITS, "a line's speed", 'write "100Mbit" or "1Gbit"')
+    if found < 1:
+        raise Unfit("over a line without speed nothing arrives", 'write "100Mbit" or "1Gbit"')
+    return int(found)
+
+
+def share(value: object) -> float:
+    """`"2%"` or `0.02`: above 0 and below 1."""
+    written = value
+    if isinstance(value, str):
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", value)
+        written = float(found[1]) / 100 if found else None
+    if isinstance(written, bool) or not isinstance(written, int | float) or not 0 < written < 1:
+        raise Unfit(f"{shown(value)} is not a share between nought and all", 'write "2%"')
+    return float(written)
+
+
+def ladder(value: object) -> tuple[int, ...]:
+    """Numbers of users, none twice."""
+    return _series(value, count, "ladder = [1, 8, 64]")
+
+
+def rates(value: object) -> tuple[Rate, ...]:
+    """Events a second, `1000` or `"1000..8000/60s"`, none twice."""
+    return _series(value, _rate, 'rates = [1000, 2000] or ["1000..8000/60s"]')
+
+
+def _series(value: object, convert: Callable[[object], T], example: str) -> tuple[T, ...]:
+    if not isinstance(value, list) or not value:
+        raise Unfit(f"{shown(value)} is no list of at least one", f"write {example}")
+    found = tuple(convert(each) for each in value)
+    twice = next((each for each in found if found.count(each) > 1), None)
+    if twice is not None:
+        raise Unfit(
+            f"{twice} is there twice", "leave one out: repeats says how often each is measured"
+        )
+    return found
+
+
+def _rate(value: object) -> Rate:
+    example = 'write 1000, or "1000..8000/60s"'
+    ramp = isinstance(value, str) and re.fullmatch(r"(.+)\.\.(.+)/(.+)", value)
+    if ramp:
+        first, to = (_scaled(part, _COUNTS, "a rate", example) for part in ramp.groups()[:2])
+        made = Rate(rate=first, to=to, over_s=seconds(ramp[3]))
+    else:
+        made = Rate(rate=_scaled(value, _COUNTS, "a rate", example))
+    if made.highest <= 0:
+        raise Unfit("a rate of nought asks for nothing", example)
+    return made
+
+
+def warmup(value: object) -> Warmup:
+    """`"auto"`, or a time."""
+    if value == "auto":
+        return WarmupAuto()
+    try:
+        return WarmupSeconds(warmup_s=seconds_or_none(value))
+    except Unfit as unfit:
+        raise Unfit(unfit.what, 'write "auto", or a time such as "10s"') from None
+
+
+def target(value: object) -> Target:
+    """A URL without a password."""
+    try:
+        found, password = parse_target_url(text(value))
+    except LoadstoneError as error:
+        raise Unfit(error.message, error.hint or "write mysql://user@host:3306/schema") from None
+    if password is not None and password.get_secret_value():
+        said = "the URL has a password, and files are copied and shown"
+        raise Unfit(said, "leave it out, and keep it in LOADSTONE_PASSWORD or ~/.my.cnf")
+    return found
+
+
+def tls(value: object) -> TlsMode:
+    """How the connection is encrypted."""
+    try:
+        return tls_mode(text(value))
+    except LoadstoneError:
+        modes = ", ".join(get_args(TlsMode))
+        raise Unfit(f"{shown(value)} is no mode of TLS", f"write one of {modes}") from None
+
+
+def kinds_of_compression(value: object) -> tuple[Compression, ...]:
+    """`"zstd,zlib"`, in the order in which they are liked."""
+    try:
+        return compression(text(value))
+    except LoadstoneError as error:
+        raise Unfit(error.message, 'write "zlib", "zstd,zlib" or "off"') from None
+
+
+def hosts(value: object) -> tuple[str, ...]:
+    """Addresses: `["db1:3306", "db2:3306"]`."""
+    found = _series(value, text, 'hosts = ["db1:3306", "db2:3306"]')
+    for host in found:
+        if not re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[\w.-]+)(:\d{1,5})?", host):
+            raise Unfit(f"{host!r} is no address", 'write "db1:3306"')
+    return found
+
+
+def folder(value: object) -> Path:
+    """An absolute path: whoever carries the plan out may stand elsewhere."""
+    found = Path(text(value))
+    if not found.is_absolute():
+        raise Unfit(f"{shown(value)} is not a whole path", 'write it from the root on: "/srv/el7"')
+    return found
+
+
+def variables(value: object) -> dict[str, str]:
+    """Server variables as the server takes them: `true` is `ON`."""
+    if not isinstance(value, dict):
+        raise Unfit(f"{shown(value)} is no table", "write { sync_binlog = 1 }")
+    return {variable(name): _setting(name, each) for name, each in value.items()}
+
+
+def variable(name: str) -> str:
+    """The server takes dashes and underscores alike; `--` is what people copy from my.cnf."""
+    plain = name.removeprefix("--").replace("-", "_").lower()
+    if not re.fullmatch(r"[a-z][a-z0-9_.]*", plain):
+        raise Unfit(f"{name!r} is not the name of a variable", "write { sync_binlog = 1 }")
+    return plain
+
+
+def _setting(name: str, value: object) -> str:
+    if isinstance(value, bool):
+        return "ON" if value else "OFF"
+    if not isinstance(value, int | float | str):
+        said = f"{name} is {shown(value)}, which no server variable can be"
+        raise Unfit(said, f'write {name} = "text", a number, true or false')
+    return str(value)
+
+
+def one_of(words: Collection[T]) -> Callable[[object], T]:
+    """One of some words, as it is written."""
+
+    def convert(value: object) -> T:
+        for word in words:
+            if value == word:
+                return word
+        known = ", ".join(f'"{word}"' for word in words)
+        raise Unfit(f"{shown(value)} is not one of {known}", f"write one of {known}")
+
+    return convert
+
+
+restore = one_of(get_args(Restore))
+
+
+def distribution(value: object) -> Distribution:
+    """A kind, or a table with its kind: `"uniform"`, `{ kind = "zipfian", exponent = 0.8 }`."""
+    from pydantic import TypeAdapter, ValidationError
+
+    adapter: TypeAdapter[Distribution] = TypeAdapter(Distribution)
+    given = {"kind": value} if isinstance(value, str) else value
+    try:
+        return adapter.validate_python(given)
+    except ValidationError as error:
+        said = error.errors()[0]["msg"]
+        what = f"{shown(value)} is no distribution: {said[:1].lower()}{said[1:]}"
+        raise Unfit(what, 'write "uniform", or { kind = "zipfian", exponent = 0.8 }') from None
+
+
+def shown(value: object) -> str:
+    """What was written, short enough for a line; a password is not in it."""
+    said = f'"{value}"' if isinstance(value, str) else str(value)
+    if isinstance(value, bool):
+        said = said.lower()
+    if isinstance(value, dict):
+        said = "a table"
+    return said if len(said) <= 60 else f"{said[:57]}..."
+
+
+def _scaled(
+    value: object, units: dict[str, float] | dict[str, int], what: str, write: str
+) -> float:
+    """A number and its unit; a bare number stands for the unit without a name."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and "" in units:
+        if not 0 <= value < float("inf"):
+            raise Unfit(f"{value} is not {what}", write)
+        return float(value)
+    found = re.fullmatch(_NUMBER, value.strip().lower()) if isinstance(value, str) else None
+    if not found or found[2] not in units:
+        raise Unfit(f"{shown(value)} is not {what}", write)
+    return float(found[1]) * units[found[2]]

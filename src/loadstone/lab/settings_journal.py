@@ -1,0 +1,221 @@
+"""What was changed on which target, on disk before it is changed: one file for each staging.
+
+    $XDG_STATE_HOME/loadstone/settings/       (else ~/.local/state/...)
+      db1:3306-1734000000-4711.jsonl          the target and all that is set there,
+                                              then each variable before and after it is set
+
+A file that is there says that a target's variables are not as they were; its lock, which the kernel
+lets go of however a process ends, says whether somebody is still at work with it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from loadstone.model.errors import LoadstoneError
+from loadstone.model.exit_codes import ExitCode
+from loadstone.model.target import Target
+
+Value = int | float | str | None
+"""As the server gives it for `@@GLOBAL.name`."""
+
+
+class SettingsError(LoadstoneError):
+    """A target's variables could not be set, or not be put back."""
+
+    exit_code = ExitCode.TARGET
+
+
+@dataclass(frozen=True)
+class Change:
+    """A variable that was about to be set, and what it was before."""
+
+    variable: str
+    old: Value
+    new: Value
+    """As the server took it; the same as `old` where that was not noted any more."""
+
+    def is_undone(self, now: Value) -> bool:
+        """Whether the variable is as it was."""
+        return alike(now, self.old)
+
+
+def alike(one: Value, other: Value) -> bool:
+    """The same value: `1` and `ON` are, where one was read as a number and one as a text."""
+    return one == other or _plain(one) == _plain(other)
+
+
+def _plain(value: Value) -> str:
+    said = str(value).strip().upper()
+    return {"ON": "1", "OFF": "0", "TRUE": "1", "FALSE": "0"}.get(said, said)
+
+
+@dataclass(frozen=True)
+class Staged:
+    """What a journal says."""
+
+    path: Path
+    target: str
+    """A URL without a password."""
+    place: str
+    before: Mapping[str, str]
+    """All of its variables, as texts, before the first change."""
+    changes: tuple[Change, ...]
+    """In the order in which they were made."""
+    cut_short: bool
+    """Whether its maker died before it had noted what the last change brought about."""
+    restoring: tuple[str, ...] | None
+    """The variables that somebody has begun to put back; `None`: nobody has."""
+
+
+def settings_folder() -> Path:
+    """Where journals lie; made when missing.
+
+    Raises:
+        SettingsError: it cannot be made.
+    """
+    home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    folder = Path(home, "loadstone", "settings")
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise SettingsError(
+            f"cannot keep old settings in {folder}: {error.strerror}",
+            "set XDG_STATE_HOME to a folder that you can write to",
+        ) from error
+    return folder
+
+
+class Journal:
+    """An open journal, whose lock is held until it is closed."""
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self.path = path
+        self._descriptor = descriptor
+
+    @classmethod
+    def begin(cls, folder: Path, target: Target, before: Mapping[str, str]) -> Journal:
+        """A new journal for a target with these variables."""
+        place = re.sub(r"[^\w.:-]+", "_", target.place).strip("_")
+        path = folder / f"{place}-{time.time_ns()}-{os.getpid()}.jsonl"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
+        descriptor = os.open(path, flags, 0o600)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        journal = cls(path, descriptor)
+        head = {"target": target.url, "place": target.place, "before": dict(before)}
+        journal._append(head)
+        _sync_folder(folder)
+        return journal
+
+    @classmethod
+    def take(cls, path: Path) -> Journal | None:
+        """One that was left behind; `None` where its maker is still at work, or it is gone."""
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return None
+        return cls(path, descriptor)
+
+    def changing(self, variable: str, old: Value) -> None:
+        """A variable is about to be set: on disk when this returns."""
+        self._append({"variable": variable, "old": old})
+
+    def changed(self, variable: str, new: Value) -> None:
+        """What the server made of it, once all is noted that changed with it."""
+        self._append({"variable": variable, "new": new})
+
+    def restoring(self, changes: Sequence[Change]) -> None:
+        """These are about to be put back: from here on, the server may clip one by another."""
+        for change in changes:
+            self._append({"variable": change.variable, "old": change.old})
+        self._append({"restoring": [change.variable for change in changes]})
+
+    def close(self, *, done: bool) -> None:
+        """Let go of it; where all is as it was, the file goes."""
+        if done:
+            self.path.unlink(missing_ok=True)
+            _sync_folder(self.path.parent)
+        os.close(self._descriptor)
+
+    def _append(self, line: Mapping[str, object]) -> None:
+        rest = json.dumps(line).encode() + b"\n"
+        while rest:
+            rest = rest[os.write(self._descriptor, rest) :]
+        os.fsync(self._descriptor)
+
+
+def read_journal(path: Path) -> Staged | None:
+    """What it says; `None` where its maker died before the first line was whole: nothing was set.
+
+    Raises:
+        SettingsError: it is no journal.
+    """
+    try:
+        whole = path.read_text(encoding="utf-8").split("\n")[:-1]  # a cut line was never acted on
+        lines = [json.loads(line) for line in whole]
+        if not lines:
+            return None
+        begun = [line["restoring"] for line in lines if "restoring" in line]
+        head, *rest = (line for line in lines if "restoring" not in line)
+        said = head["target"], head["place"], head["before"]
+        return Staged(path, *said, _changes(rest), *_phase(rest, begun))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        hint = "set the variables by hand, and remove the file"
+        raise SettingsError(f"cannot read the old settings in {path}: {error}", hint) from error
+
+
+def _changes(lines: list[dict[str, Value]]) -> tuple[Change, ...]:
+    """The first old value of a variable counts, and the last new one."""
+    old: dict[str, Value] = {}
+    new: dict[str, Value] = {}
+    for line in lines:
+        name = str(line["variable"])
+        if "old" in line:
+            old.setdefault(name, line["old"])
+        else:
+            new[name] = line["new"]
+    return tuple(Change(name, value, new.get(name, value)) for name, value in old.items())
+
+
+def _phase(
+    lines: list[dict[str, Value]], begun: list[list[str]]
+) -> tuple[bool, tuple[str, ...] | None]:
+    """Whether the last change was cut short, and what somebody has begun to put back."""
+    if begun:
+        return False, tuple(begun[-1])
+    set_ = {line["variable"] for line in lines if "old" in line}
+    return bool(set_ - {line["variable"] for line in lines if "new" in line}), None
+
+
+def left_behind(folder: Path) -> Iterator[Staged]:
+    """Journals of this folder, oldest first; those without a whole line are removed.
+
+    Raises:
+        SettingsError: one of them is no journal.
+    """
+    for path in sorted(folder.glob("*.jsonl"), key=lambda each: each.name.split("-")[-2:]):
+        staged = read_journal(path)
+        if staged is not None:
+            yield staged
+        elif (journal := Journal.take(path)) is not None:
+            journal.close(done=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,182 @@
+"""An experiment: what varies, what stays, and what counts as a difference.
+
+A factor is what varies, its levels are the values it takes, and a variant is one level of each
+factor. The first level of each factor is what the others are compared with.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
+
+from loadstone.model.frozen import Frozen
+from loadstone.model.plan import Rate, Warmup, WarmupAuto, WorkloadSpec
+from loadstone.model.target import Compression, Target, TlsMode
+
+Share = Annotated[float, Field(gt=0, lt=1)]
+
+Restore = Literal["auto", "none", "copy", "prepare"]
+"""How data comes back to the same state: a copied data folder, or loaded anew. `auto`: a copy for a
+sandbox, loading for a target, and neither where the workloads only read."""
+
+
+class ClientOptions(Frozen):
+    """How the load speaks to the server; what is `None` stays as the target has it."""
+
+    tls: TlsMode | None = None
+    prepared: bool | None = None
+    connect: Literal["socket", "tcp"] | None = None
+    compression: tuple[Compression, ...] | None = None
+    hosts: tuple[str, ...] = ()
+    """Addresses that share the users, `db1:3306`; none: the target's own."""
+
+
+class SandboxChoice(Frozen):
+    """Which throwaway server."""
+
+    server: str | None = None
+    """`mariadb`, `mysql`, or the path of a server program."""
+    root: Path | None = None
+    """The folder that the program sees as its root: another libc, another distribution."""
+    settings: dict[str, str] = {}
+    """Of all variants, at start-up."""
+
+
+class CgroupLimit(Frozen):
+    """What the server may use at most: the size of an instance. Of sandboxes, and only as root."""
+
+    cores: PositiveFloat | None = None
+    memory_bytes: PositiveInt | None = None
+    read_iops: PositiveInt | None = None
+    write_iops: PositiveInt | None = None
+
+
+class NetworkLimit(Frozen):
+    """What lies between the load and a sandbox in a network namespace of its own. Only as root."""
+
+    bits_per_s: PositiveInt | None = None
+    delay_s: NonNegativeFloat | None = None
+
+
+class Level(Frozen):
+    """One value of a factor: everything that it changes."""
+
+    name: str
+    startup: dict[str, str] = {}
+    """Server variables that are given when it starts."""
+    dynamic: dict[str, str] = {}
+    """Server variables that are set while it runs, and put back."""
+    client: ClientOptions | None = None
+    sandbox: SandboxChoice | None = None
+    cgroup: CgroupLimit | None = None
+    network: NetworkLimit | None = None
+    target: Target | None = None
+    """Another server altogether."""
+
+    @property
+    def needs_restart(self) -> bool:
+        """Whether the server must be started anew for it: sizes are read at the start, too."""
+        return bool(self.startup or self.sandbox or self.cgroup)
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """All that it sets on the server."""
+        return {**self.startup, **self.dynamic}
+
+
+class Factor(Frozen):
+    """What varies; the first level is what the others are compared with."""
+
+    name: str
+    levels: Annotated[tuple[Level, ...], Field(min_length=2)]
+
+    @property
+    def needs_restart(self) -> bool:
+        """Whether going from one of its levels to another takes a restart."""
+        return any(level.needs_restart for level in self.levels)
+
+
+class Variant(Frozen):
+    """One level of each factor."""
+
+    levels: tuple[tuple[str, Level], ...] = ()
+    """By the name of the factor, in the order of the file."""
+
+    @property
+    def name(self) -> str:
+        """As results have it: `pool=on,durability=full`, or `default` without factors."""
+        return ",".join(f"{factor}={level.name}" for factor, level in self.levels) or "default"
+
+    def at_start(self, restarting: frozenset[str]) -> tuple[str, ...]:
+        """What must be the same for a server to be used on: its levels of these factors."""
+        return tuple(
+            f"{factor}={level.name}" for factor, level in self.levels if factor in restarting
+        )
+
+    @property
+    def startup(self) -> dict[str, str]:
+        """Server variables at start-up, of all its levels together."""
+        return reduce(lambda all_, pair: all_ | pair[1].startup, self.levels, {})
+
+    @property
+    def dynamic(self) -> dict[str, str]:
+        """Server variables to set while it runs, of all its levels together."""
+        return reduce(lambda all_, pair: all_ | pair[1].dynamic, self.levels, {})
+
+
+class Rules(Frozen):
+    """What counts as evidence, and as a difference."""
+
+    level: Share = 0.05
+    """The chance of a false word that is put up with, over all cells together."""
+
+    margin: Share = 0.03
+    """The smallest difference that matters: 0.03 is 3 %."""
+
+    power: Share = 0.9
+    """The chance that a difference of the margin shall be found with, when more are asked for."""
+
+
+class Until(Frozen):
+    """Repeat until effects are known this well, or the time is up."""
+
+    half_width: Share
+    """0.02: to plus or minus 2 %."""
+    time_limit_s: PositiveFloat
+
+
+class Experiment(Frozen):
+    """What a file asks for, checked."""
+
+    name: str
+    target: Target | None = None
+    sandbox: SandboxChoice | None = None
+    """One of the two is where variants are measured; neither, where each brings its own."""
+    workloads: Annotated[tuple[WorkloadSpec, ...], Field(min_length=1)]
+    factors: tuple[Factor, ...] = ()
+    ladder: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
+    rates: tuple[Rate, ...] = ()
+    """Open loop: the rates to try with each number of users."""
+    duration_s: PositiveFloat = 30.0
+    warmup: Warmup = WarmupAuto()
+    repeats: PositiveInt = 6
+    """How often each step is measured; with `until` the least."""
+    until: Until | None = None
+    rules: Rules = Rules()
+    restore: Restore = "auto"
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+
+    @property
+    def variants(self) -> tuple[Variant, ...]:
+        """Each level with each level of the other factors, in the order of the file."""
+        choices = [[(factor.name, level) for level in factor.levels] for factor in self.factors]
+        return tuple(Variant(levels=levels) for levels in product(*choices))
+
+    @property
+    def restarting(self) -> frozenset[str]:
+        """The factors whose levels take a restart."""
+        return frozenset(factor.name for factor in self.factors if factor.needs_restart)
