@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from benches import (
+    ceilings,
     client_cpu,
     connections,
     measuring,
+    observing,
     prepare,
     protocols,
     recording,
@@ -39,6 +41,8 @@ BENCHES: dict[str, Bench] = {
     "measuring": measuring.measure,
     "recording": recording.measure,
     "timers": timers.measure,
+    "observing": observing.measure,
+    "ceilings": ceilings.measure,
     "start-up": start_up.measure,
     "prepare": prepare.measure,
 }

@@ -84,7 +84,10 @@ def _server_cpu(measured: Measured) -> Ceiling:
     if limit is not None and process:
         cost = process / measured.tps
         return _reached(
-            measured, "server CPU", limit / cost, f"{limit:g} cores by {_us(cost)} of the server's"
+            measured,
+            "server CPU",
+            limit / cost,
+            f"{limit:g} cores by {_time(cost)} of the server's",
         )
     busy = _busy_cores(host)
     if busy is None or host.cores is None:
@@ -97,7 +100,7 @@ def _server_cpu(measured: Measured) -> Ceiling:
         measured,
         "server CPU",
         capacity / cost,
-        f"{capacity:.3g} cores by {_us(cost)} of the {whose}",
+        f"{capacity:.3g} cores by {_time(cost)} of the {whose}",
     )
 
 
@@ -112,7 +115,8 @@ def _hottest_core(measured: Measured) -> Ceiling:
         measured,
         "hottest core",
         measured.tps / host.busiest_core,
-        f"the busiest core is at {host.busiest_core:.0%}, all together at {busy / host.cores:.0%}",
+        f"the busiest core is at {_percent(host.busiest_core)}, "
+        f"all together at {_percent(busy / host.cores)}",
     )
 
 
@@ -142,7 +146,7 @@ def _disk(
     resource: Resource,
     limit_of: Callable[[Limits], float | None],
     rate_of: Callable[[HostFigures], float | None],
-    unit: str,
+    in_words: Callable[[float], str],
 ) -> Callable[[Measured], Ceiling]:
     def found(measured: Measured) -> Ceiling:
         limit = limit_of(measured.limits)
@@ -155,7 +159,7 @@ def _disk(
             return _not(resource, "the server's disk was not observed")
         if not cost:
             return _not(resource, "none was needed")
-        how = f"{limit:,.0f} {unit}/s by {cost:,.3g} an event"
+        how = f"{in_words(limit)}/s by {in_words(cost)} an event"
         return _reached(measured, resource, limit / cost, how)
 
     return found
@@ -169,7 +173,7 @@ def _network(resource: Resource, incoming: bool) -> Callable[[Measured], Ceiling
         cost = measured.by_event(_bytes(measured, incoming=incoming))
         if not cost:
             return _not(resource, "no bytes were counted")
-        how = f"{line / 125_000:,.0f} Mbit/s by {cost:,.0f} bytes an event"
+        how = f"{_whole(line / 125_000)} Mbit/s by {_mega(cost)} an event"
         return _reached(measured, resource, line / cost, how)
 
     return found
@@ -204,13 +208,13 @@ def _row_locks(measured: Measured) -> Ceiling:
     if waits is None:
         return _not("row locks", "the server does not count waits for rows")
     if waits < FEWEST_WAITS:
-        return _not("row locks", f"{waits:.2%} of the events waited for a row")
+        return _not("row locks", f"{100 * waits:.2g} % of the events waited for a row")
     held = min(waits, 1.0)
     return _reached(
         measured,
         "row locks",
         measured.tps / held,
-        f"{held:.0%} of the events found their row locked",
+        f"{_percent(held)} of the events found their row locked",
     )
 
 
@@ -221,7 +225,7 @@ def _generator(measured: Measured) -> Ceiling:
         how = f"{own.ceiling_qps:,.0f} statements/s (calibrated) by {statements:.3g} an event"
         return _reached(measured, "generator", own.ceiling_qps / statements, how)
     if own.cpu_share:
-        how = f"its event loops are at {own.cpu_share:.0%}"
+        how = f"its event loops are at {_percent(own.cpu_share)}"
         return _reached(measured, "generator", measured.tps / own.cpu_share, how)
     return _not("generator", "its CPU was not measured")
 
@@ -234,8 +238,30 @@ def _concurrency(measured: Measured) -> Ceiling:
         return _not("concurrency", "no response time was measured")
     added = (measured.limits.answer_s or 0.0) * (step.qps or 0.0) / measured.tps
     time_s = measured.shortest_s + added
-    how = f"{step.concurrency:,} users by {time_s * 1000:.3g} ms, the shortest response time"
+    how = f"{_users(step.concurrency)} by {time_s * 1000:.3g} ms, the shortest response time"
     return _reached(measured, "concurrency", step.concurrency / time_s, how)
+
+
+def _time(seconds: float) -> str:
+    """Of CPU by event: microseconds, or milliseconds where there are thousands."""
+    return f"{seconds * 1e3:.3g} ms" if seconds >= 0.001 else f"{seconds * 1e6:.3g} µs"
+
+
+def _users(number: int) -> str:
+    return f"{number:,} user{'' if number == 1 else 's'}"
+
+
+def _mega(size: float) -> str:
+    """Bytes in millions, or in thousands where there are few."""
+    return f"{size / 1e6:,.3g} MB" if size >= 1e6 else f"{size / 1e3:,.3g} KB"
+
+
+def _whole(count: float) -> str:
+    return f"{count:,.0f}" if count >= 99.5 else f"{count:.3g}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
 
 
 _RESOURCES: tuple[Callable[[Measured], Ceiling], ...] = (
@@ -246,19 +272,19 @@ _RESOURCES: tuple[Callable[[Measured], Ceiling], ...] = (
         "disk writes",
         lambda limits: limits.disk_write_iops,
         lambda host: host.disk_write_iops,
-        "writes",
+        lambda count: f"{_whole(count)} writes",
     ),
     _disk(
         "disk reads",
         lambda limits: limits.disk_read_iops,
         lambda host: host.disk_read_iops,
-        "reads",
+        lambda count: f"{_whole(count)} reads",
     ),
     _disk(
         "disk write bandwidth",
         lambda limits: limits.disk_write_bytes_per_s,
         lambda host: host.disk_write_bytes_per_s,
-        "bytes",
+        _mega,
     ),
     _network("network to the server", incoming=True),
     _network("network from the server", incoming=False),
@@ -293,7 +319,3 @@ def _reached(measured: Measured, resource: Resource, events_per_s: float, how: s
 
 def _not(resource: Resource, why: str) -> Ceiling:
     return Ceiling(resource=resource, events_per_s=None, used=None, how=None, why_not=why)
-
-
-def _us(seconds: float) -> str:
-    return f"{seconds * 1e6:,.3g} µs"

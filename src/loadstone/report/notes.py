@@ -127,7 +127,7 @@ def _of_its_end(step: StepResult) -> Iterator[str]:
         yield f"not finished; the figures are of the {duration(step.seconds)} there are"
     if step.steady is False:
         yield "never settled: its rate stands in no mean; try a longer --duration"
-    if step.steady is None and step.window and step.window.method != "fixed":
+    if step.steady is None and step.window and step.window.method not in ("fixed", "watched"):
         yield f"whether it settled was not evaluated: {step.window.method}"
     for outage in step.outages:
         until = "the step's end" if outage.to_s is None else f"{digits(outage.to_s)} s"

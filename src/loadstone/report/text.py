@@ -41,9 +41,10 @@ def as_renderable(result: Result) -> RenderableType:
     """The run for a console, which decides about colour and width."""
     parts: list[RenderableType] = [Text(line) for line in head(result)]
     for ladder in ladders(result.steps):
-        parts.append(Padding(ladder_table(ladder), (1, 0, 1, 0)))
+        if not watched(result):
+            parts.append(Padding(ladder_table(ladder), (1, 0, 1, 0)))
         if seen := observed_table(ladder):
-            parts.append(Padding(seen, (0, 0, 1, 0)))
+            parts.append(Padding(seen, (int(watched(result)), 0, 1, 0)))
         if not result.run.search and (said := verdict(ladder)):
             parts.append(Text(said, style="bold"))
     if result.run.search:
@@ -65,7 +66,7 @@ def head(result: Result) -> Iterator[str]:
         yield f"{result.run.id}"
         return
     workload = plan["workload"]
-    if workload["name"] == WATCHED:
+    if watched(result):
         yield from _watched(result)
         return
     yield (
@@ -77,6 +78,11 @@ def head(result: Result) -> Iterator[str]:
     for part in first.targets if first else ():
         server = f" ({part.server_version})" if part.server_version else ""
         yield f"{part.target}{server}, {_encryption(first)}"
+
+
+def watched(result: Result) -> bool:
+    """Whether there was no load of ours."""
+    return bool(result.run.plan and result.run.plan["workload"]["name"] == WATCHED)
 
 
 def _watched(result: Result) -> Iterator[str]:

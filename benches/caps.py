@@ -1,0 +1,157 @@
+"""Caps that are really there: a cgroup's CPU quota and write IOPS, a line's rate. Root only."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from benches.processes import ProgramFailed
+
+_CGROUPS = Path("/sys/fs/cgroup")
+_PERIOD_US = 100_000
+HERE, THERE = "10.255.78.1", "10.255.78.2"
+
+
+@dataclass(frozen=True)
+class Cap:
+    """One that is in force; `proof` says by its own counters that it has bitten."""
+
+    proof: Callable[[], str]
+
+
+@contextmanager
+def cpu_cap(pid: int, cores: float) -> Iterator[Cap]:
+    """The process may use so many cores."""
+    with _group("cpu", pid) as group:
+        (group / "cpu.cfs_period_us").write_text(str(_PERIOD_US))
+        (group / "cpu.cfs_quota_us").write_text(str(round(cores * _PERIOD_US)))
+        before = _throttled(group)
+        yield Cap(lambda: f"throttled in {_throttled(group) - before} periods of 0.1 s")
+
+
+def _throttled(group: Path) -> int:
+    found = re.search(r"nr_throttled (\d+)", (group / "cpu.stat").read_text())
+    return int(found[1]) if found else 0
+
+
+@contextmanager
+def disk_cap(pid: int, folder: Path, write_iops: int) -> Iterator[Cap]:
+    """The process may write so often a second to the disk under the folder."""
+    device = _disk_of(folder)
+    with _group("blkio", pid) as group:
+        (group / "blkio.throttle.write_iops_device").write_text(f"{device} {write_iops}")
+        served = group / "blkio.throttle.io_serviced"
+        before = _writes(served, device)
+        yield Cap(lambda: f"{_writes(served, device) - before:,} writes went through the cap")
+
+
+def _disk_of(folder: Path) -> str:
+    """Caps are on whole disks: of a partition, the disk's number."""
+    number = folder.stat().st_dev
+    link = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}").resolve()
+    whole = link.parent if (link / "partition").exists() else link
+    return (whole / "dev").read_text().strip()
+
+
+def _writes(served: Path, device: str) -> int:
+    found = re.search(rf"^{device} Write (\d+)$", served.read_text(), re.MULTILINE)
+    return int(found[1]) if found else 0
+
+
+@contextmanager
+def _group(controller: str, pid: int) -> Iterator[Path]:
+    """A group of its own for one process, which goes back where it was."""
+    root = _CGROUPS / controller
+    if not (root / "cgroup.procs").exists():
+        raise ProgramFailed(f"no cgroup controller {controller} (version 1) is mounted")
+    own = re.search(rf"^\d+:(?:[\w,]*,)?{controller}(?:,[\w,]*)?:(.*)$", _cgroup_of(pid), re.M)
+    before = root / (own[1].lstrip("/") if own else "")
+    group = root / f"loadstone-bench-{os.getpid()}"
+    try:
+        group.mkdir()
+    except OSError as error:
+        raise ProgramFailed(f"cannot make a cgroup: {error.strerror}") from error
+    try:
+        (group / "cgroup.procs").write_text(str(pid))
+        yield group
+    finally:
+        (before / "cgroup.procs").write_text(str(pid))
+        group.rmdir()
+
+
+def _cgroup_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/cgroup").read_text()
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network namespace joined to this one by a pair of interfaces."""
+
+    name: str
+
+    @property
+    def inner(self) -> str:
+        """Its end of the pair."""
+        return f"{self.name}i"
+
+    @property
+    def outer(self) -> str:
+        """Our end."""
+        return f"{self.name}o"
+
+    def command(self, *words: str) -> list[str]:
+        """The words as a command in there."""
+        return ["ip", "netns", "exec", self.name, *words]
+
+    @contextmanager
+    def line(self, mbit: int) -> Iterator[Cap]:
+        """What leaves it goes at that rate."""
+        shape = f"rate {mbit}mbit burst 64kb latency 200ms".split()
+        _run("tc", "-n", self.name, "qdisc", "add", "dev", self.inner, "root", "tbf", *shape)
+        try:
+            yield Cap(self._proof)
+        finally:
+            _run("tc", "-n", self.name, "qdisc", "del", "dev", self.inner, "root")
+
+    def _proof(self) -> str:
+        said = _run("tc", "-n", self.name, "-s", "qdisc", "show", "dev", self.inner)
+        found = re.search(r"Sent (\d+) bytes.*overlimits (\d+)", said)
+        if not found:
+            return "the queue tells nothing"
+        return f"{int(found[1]) / 1e6:,.0f} MB sent, held back {int(found[2]):,} times"
+
+
+@contextmanager
+def network() -> Iterator[Network]:
+    """Make it, and take it away.
+
+    Raises:
+        ProgramFailed: this machine does not let us.
+    """
+    made = Network(f"lb{os.getpid()}")
+    _run("ip", "netns", "add", made.name)
+    try:
+        pair = ["type", "veth", "peer", made.inner, "netns", made.name]
+        _run("ip", "link", "add", made.outer, *pair)
+        _run("ip", "address", "add", f"{HERE}/30", "dev", made.outer)
+        _run("ip", "link", "set", made.outer, "up")
+        _run("ip", "-n", made.name, "address", "add", f"{THERE}/30", "dev", made.inner)
+        _run("ip", "-n", made.name, "link", "set", made.inner, "up")
+        _run("ip", "-n", made.name, "link", "set", "lo", "up")
+        yield made
+    finally:
+        _run("ip", "netns", "delete", made.name)
+
+
+def _run(*words: str) -> str:
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=20)
+    except (OSError, subprocess.SubprocessError) as error:
+        said = getattr(error, "stderr", None) or str(error)
+        raise ProgramFailed(f"{' '.join(words[:3])}: {said.strip()}") from error
+    return done.stdout
