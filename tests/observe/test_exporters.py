@@ -14,6 +14,7 @@ import pytest
 from loadstone.observe.exporters import MysqldExporter, NodeExporter, node_figures, status_figures
 from loadstone.observe.exposition import samples
 from loadstone.observe.local import LocalHost
+from loadstone.observe.place import PlaceError
 from loadstone.observe.scrape import Exporter
 from loadstone.observe.source import SourceError
 from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
@@ -379,5 +380,5 @@ def test_a_login_is_sent() -> None:
     "url", ["", "db1:9100", "ftp://db1/", "http://", "http://db1:x/", "http://db1/a b", "http://:1"]
 )
 def test_what_is_no_url_of_an_exporter(url: str) -> None:
-    with pytest.raises(SourceError, match="not an exporter's URL"):
+    with pytest.raises(PlaceError, match="not an exporter's URL"):
         NodeExporter(SERVER_HOST, url)

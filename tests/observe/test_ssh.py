@@ -11,9 +11,11 @@ from pathlib import Path
 import psutil
 import pytest
 
+from loadstone.model.exit_codes import ExitCode
 from loadstone.model.target import Target
 from loadstone.observe.local import LocalHost
 from loadstone.observe.locate import find_server_process
+from loadstone.observe.place import PlaceError
 from loadstone.observe.remote_shell import Destination
 from loadstone.observe.source import SourceError
 from loadstone.observe.ssh import SshHost, texts_of
@@ -31,6 +33,7 @@ PermitRootLogin prohibit-password
 PasswordAuthentication no
 UsePAM no
 """
+NOBODY = {"port": "9"}  # /proc shows servers of this side, too: none of them is meant
 PASSWD = "root:x:0:0:root:/root:/bin/sh\nsshd:x:105:65534::/run/sshd:/usr/sbin/nologin\n"
 SHADOW = "root:*:19000:0:99999:7:::\nsshd:*:19000:0:99999:7:::\n"
 # In mounts of its own: sshd wants an account, an unlocked root and a folder in /run.
@@ -129,7 +132,7 @@ def test_the_same_figures_as_from_here_over_the_same_seconds(remote: Remote) -> 
 
 
 def test_interfaces_are_those_over_there(remote: Remote) -> None:
-    with source(remote) as far:
+    with source(remote, variables=NOBODY) as far:
         before = far.read()
         sent = 4 << 20
         remote.namespace.receive(sent)
@@ -140,7 +143,8 @@ def test_interfaces_are_those_over_there(remote: Remote) -> None:
     grown = after.counters[name] - before.counters[name]
     assert sent <= grown < sent * 1.05 + 50_000
     assert after.facts["traffic_nic"] == remote.namespace.inner
-    by_its_own = SshHost(SERVER_HOST, f"root@{THERE}:2222", peer=THERE, options=remote.options)
+    at = f"root@{THERE}:2222"
+    by_its_own = SshHost(SERVER_HOST, at, NOBODY, peer=THERE, options=remote.options)
     assert by_its_own.read().facts["traffic_nic"] == remote.namespace.inner
     by_its_own.close()
 
@@ -157,6 +161,15 @@ def test_the_servers_process_is_found_by_its_pid_file(
             assert reading.facts["process.pid"] == str(sandbox.pid)
             assert reading.counters["process.cpu_user_s"] > 0
             assert reading.gauges["process.threads"] > 1
+        # By the port it is found, too: where the program has its own name, not its loader's.
+        no_file = {**variables, "pid_file": "/none"}
+        by_port = str(sandbox.pid) if server == "mariadb" else None
+        with source(remote, variables=no_file) as far:
+            assert far.read().facts.get("process.pid") == by_port
+        with source(remote, variables={**no_file, "port": "9"}) as far:
+            assert "process.pid" not in far.read().facts
+        with source(remote, variables=variables) as far:
+            reading = far.read()
             near = LocalHost(SERVER_HOST, sandbox.pid, sandbox.datadir, peer=THERE)
             here = near.read()
             near.close()
@@ -267,8 +280,9 @@ def test_a_destination(text: str, host: str, port: int | None) -> None:
     "text", ["", "-oProxyCommand=x", "root@-x", "db1:0", "db1:x", "a b", "root@", "[::1]x", "a\nb"]
 )
 def test_what_is_no_destination(text: str) -> None:
-    with pytest.raises(SourceError):
+    with pytest.raises(PlaceError) as caught:
         Destination.parse(text)
+    assert caught.value.exit_code == ExitCode.USAGE
 
 
 def test_lines_are_sorted_by_file_also_where_names_have_colons() -> None:
