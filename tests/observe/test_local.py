@@ -18,7 +18,7 @@ import pytest
 
 from loadstone.model.observed import Reading, SourceName
 from loadstone.observe.local import LocalHost
-from observe.beside import SERVER_HOST, as_root, between, ended, environment, program
+from observe.beside import SERVER_HOST, as_root, between, ended, environment, program, writing
 
 WINDOW_S = 5
 BUSY = [sys.executable, "-c", "while True: sum(range(10000)); open('/proc/stat').read()"]
@@ -51,17 +51,6 @@ def busy_process() -> Iterator[subprocess.Popen[bytes]]:
         cores = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(process.pid, {cores[-1]})
         yield process
-
-
-@contextmanager
-def writing(folder: Path) -> Iterator[None]:
-    """Writes of 16 KB, each of them synced, one after another."""
-    command = ["dd", "if=/dev/zero", f"of={folder / 'written'}", "bs=16k", "oflag=dsync"]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with ended(subprocess.Popen([*command, "count=1000000"], **quiet)):  # type: ignore[call-overload]
-        time.sleep(0.3)
-        yield
-    (folder / "written").unlink()
 
 
 def psutils() -> dict[str, float]:

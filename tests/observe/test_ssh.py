@@ -13,13 +13,14 @@ import pytest
 
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.target import Target
+from loadstone.observe import ssh
 from loadstone.observe.local import LocalHost
 from loadstone.observe.locate import find_server_process
 from loadstone.observe.place import PlaceError
 from loadstone.observe.remote_shell import Destination
 from loadstone.observe.source import SourceError
 from loadstone.observe.ssh import SshHost, texts_of
-from observe.beside import SERVER_HOST, between, ended, environment, program
+from observe.beside import SERVER_HOST, Look, ended, environment, program, same, writing
 from observe.namespace import HERE, THERE, Namespace, a_server_in
 
 CONFIG = """\
@@ -112,23 +113,23 @@ def source(
         made.close()
 
 
-def test_the_same_figures_as_from_here_over_the_same_seconds(remote: Remote) -> None:
+def test_the_same_figures_as_from_here_over_the_same_seconds(
+    remote: Remote, tmp_path: Path
+) -> None:
+    near = LocalHost(SERVER_HOST, datadir=tmp_path)
+    disk = near.read().facts.get("data_disk")
     work = ["sh", "-c", "while :; do :; done"]
-    with source(remote) as far, ended(subprocess.Popen(work)):
-        near = LocalHost(SERVER_HOST)
-        near.read()
+    with source(remote) as far, ended(subprocess.Popen(work)), writing(tmp_path):
         far.read()
-        begins = near.read(), far.read()
+        begin = Look.at(near, far)
         time.sleep(5)
-        ends = near.read(), far.read()
+        end = Look.at(near, far)
         near.close()
-    for name in ("cpu.user_s", "cpu.idle_s", "context_switches", "memory.minor_faults"):
-        ours, theirs = (between(begin, end, name) for begin, end in zip(begins, ends, strict=True))
-        assert theirs == pytest.approx(ours, rel=0.02, abs=0.03), name
-    shared = {name for name in begins[0].counters if not name.startswith("nic.")}
-    assert shared <= begins[1].counters.keys()
-    assert begins[1].gauges["memory.total_bytes"] == begins[0].gauges["memory.total_bytes"]
-    assert begins[1].facts["cores_online"] == begins[0].facts["cores_online"]
+    same(begin, end, disk)
+    shared = {name for name in begin.before.counters if not name.startswith("nic.")}
+    assert shared <= begin.theirs.counters.keys()
+    assert begin.theirs.gauges["memory.total_bytes"] == begin.before.gauges["memory.total_bytes"]
+    assert begin.theirs.facts["cores_online"] == begin.before.facts["cores_online"]
 
 
 def test_interfaces_are_those_over_there(remote: Remote) -> None:
@@ -183,6 +184,31 @@ def test_the_servers_process_is_found_by_its_pid_file(
         found = find_server_process(Target(host=THERE, port=sandbox.port), variables, uptime_s)
         assert found is not None
         assert found.pid == sandbox.pid
+
+
+@pytest.mark.server
+def test_a_server_that_comes_back_elsewhere_is_an_interruption(
+    remote: Remote, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ssh, "_SEARCH_AGAIN_S", 0.0)
+    with (
+        a_server_in(remote.namespace, "mariadb", tmp_path_factory.mktemp("state")) as (
+            sandbox,
+            variables,
+        ),
+        source(remote, variables={**variables, "port": "9"}) as far,
+    ):
+        first = far.read()
+        sandbox.kill()
+        gone = far.read()
+        assert "process.pid" not in gone.facts
+        assert gone.counters.keys() >= {"cpu.user_s", f"nic.{remote.namespace.inner}.bytes_in"}
+        sandbox.start_again()  # on this side
+        with pytest.raises(SourceError, match="another namespace"):
+            far.read()
+        again = far.read()
+        assert again.facts["process.pid"] not in (first.facts["process.pid"], None)
+        assert "nic.eth0.bytes_in" in again.counters or "nic.lo.bytes_in" in again.counters
 
 
 def test_a_session_that_is_cut_is_one_line_and_the_next_reading_connects_anew(

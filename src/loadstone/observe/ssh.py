@@ -75,6 +75,7 @@ class SshHost:
         self._shell = RemoteShell(Destination.parse(destination), options)
         self._host: Host | None = None
         self._searched_s = 0.0
+        self._net: str | None = None
 
     def read(self) -> Reading:
         """All figures of this moment; connects first where there is no connection.
@@ -83,9 +84,13 @@ class SshHost:
             SourceError: the host does not answer. The next call connects anew.
         """
         if not self._shell.is_open:
-            self._host = None
+            self._host = self._net = None
             self._shell.open()
         host = self._host or self._learn(_CONNECT_S)
+        before, self._net = self._net, host.net
+        if before not in (None, host.net):
+            # Totals of other interfaces would be taken for traffic; after an error nothing is.
+            raise SourceError(f"{self.name}: the server was started anew, in another namespace")
         began = time.monotonic()
         texts = self._texts(host.paths)
         ended = time.monotonic()
