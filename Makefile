@@ -45,7 +45,7 @@ test-python: build test-servers ## run the tests of the program, against real se
 
 # First of all, so that a missing package is named before anything takes minutes.
 test-servers:
-	@tools/setup packages mariadb-server-core sysbench openssh-client iproute2
+	@tools/setup packages mariadb-server-core sysbench
 	@tools/setup other-servers
 
 lint: lint-python lint-rust ## run every check that needs no server

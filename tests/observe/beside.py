@@ -9,11 +9,13 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from loadstone.model.observed import Reading, SourceName
+from loadstone.observe.source import Source
 
 SERVER_HOST = SourceName(role="server-host")
 SERVER = SourceName(role="server")
@@ -50,6 +52,17 @@ def ended(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]
         process.wait()
 
 
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Writes of 16 KB, each of them synced, one after another."""
+    command = ["dd", "if=/dev/zero", f"of={folder / 'written'}", "bs=16k", "oflag=dsync"]
+    quiet = subprocess.DEVNULL
+    with ended(subprocess.Popen([*command, "count=1000000"], stdout=quiet, stderr=quiet)):
+        time.sleep(0.3)
+        yield
+    (folder / "written").unlink()
+
+
 def between(before: Reading, after: Reading, name: str) -> float:
     """How much a counter grew a second."""
     grown = after.counters[name] - before.counters[name]
@@ -72,3 +85,33 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+@dataclass(frozen=True)
+class Look:
+    """A reading of another source with one of ours right before and right after it."""
+
+    before: Reading
+    theirs: Reading
+    after: Reading
+
+    @classmethod
+    def at(cls, ours: Source, theirs: Source) -> Look:
+        return cls(ours.read(), theirs.read(), ours.read())
+
+
+def same(begin: Look, end: Look, disk: str | None) -> None:
+    """Two sources say the same of a host that computes and writes, over the same seconds.
+
+    On a busy machine much may happen between two readings that follow each other: what the other
+    source saw lies between the least and the most that ours did, or 2 % beside it.
+    """
+    names = ["cpu.user_s", "cpu.system_s", "context_switches", "memory.minor_faults"]
+    if disk is not None:
+        names += [f"disk.{disk}.{figure}" for figure in ("writes", "written_bytes", "write_s")]
+    for name in names:
+        least = end.before.counters[name] - begin.after.counters[name]
+        most = end.after.counters[name] - begin.before.counters[name]
+        theirs = end.theirs.counters[name] - begin.theirs.counters[name]
+        assert least > 0, name
+        assert least * 0.98 - 0.02 <= theirs <= most * 1.02 + 0.02, (name, least, theirs, most)

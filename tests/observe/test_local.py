@@ -18,7 +18,7 @@ import pytest
 
 from loadstone.model.observed import Reading, SourceName
 from loadstone.observe.local import LocalHost
-from observe.beside import SERVER_HOST, as_root, between, ended, environment, program
+from observe.beside import SERVER_HOST, as_root, between, ended, environment, program, writing
 
 WINDOW_S = 5
 BUSY = [sys.executable, "-c", "while True: sum(range(10000)); open('/proc/stat').read()"]
@@ -51,17 +51,6 @@ def busy_process() -> Iterator[subprocess.Popen[bytes]]:
         cores = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(process.pid, {cores[-1]})
         yield process
-
-
-@contextmanager
-def writing(folder: Path) -> Iterator[None]:
-    """Writes of 16 KB, each of them synced, one after another."""
-    command = ["dd", "if=/dev/zero", f"of={folder / 'written'}", "bs=16k", "oflag=dsync"]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with ended(subprocess.Popen([*command, "count=1000000"], **quiet)):  # type: ignore[call-overload]
-        time.sleep(0.3)
-        yield
-    (folder / "written").unlink()
 
 
 def psutils() -> dict[str, float]:
@@ -160,7 +149,7 @@ def test_a_processs_time_is_that_of_pidstat() -> None:
         for name in ("cpu_user_s", "cpu_sys_s")
     }
     both = ours["cpu_user_s"] + ours["cpu_sys_s"]
-    assert both > 20
+    assert both > 5
     assert both == pytest.approx(user + system, rel=0.02, abs=2 * ticks)
     # The kernel divides the sum by whom the clock's interrupts meet, here a few hundred.
     assert ours["cpu_user_s"] == pytest.approx(user, rel=0.05, abs=2 * ticks)
@@ -178,7 +167,7 @@ def test_a_busy_core_is_the_one_that_works() -> None:
         before, after, "process.cpu_sys_s"
     )
     # A core's time is what the clock's interrupts met, a process's is exact.
-    assert worked >= process_s * 0.9 > 0.2
+    assert worked >= process_s * 0.9 > 0
     assert after.gauges["process.cpus_allowed"] == 1
 
 

@@ -12,7 +12,7 @@ import pytest
 from loadstone.model.target import Target
 from loadstone.observe.locate import find_server_process
 from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
-from observe.beside import as_root, ended, wait_for_port
+from observe.beside import ended, wait_for_port
 
 pytestmark = pytest.mark.server
 
@@ -53,7 +53,6 @@ def test_by_the_socket(sandbox: Sandbox) -> None:
     assert found(Target(socket=sandbox.socket), {}, None) == sandbox.pid
 
 
-@as_root
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_by_the_port(sandbox: Sandbox, host: str) -> None:
     assert found(Target(host=host, port=sandbox.port), {}, None) == sandbox.pid

@@ -11,13 +11,16 @@ from pathlib import Path
 import psutil
 import pytest
 
+from loadstone.model.exit_codes import ExitCode
 from loadstone.model.target import Target
+from loadstone.observe import ssh
 from loadstone.observe.local import LocalHost
 from loadstone.observe.locate import find_server_process
+from loadstone.observe.place import PlaceError
 from loadstone.observe.remote_shell import Destination
 from loadstone.observe.source import SourceError
 from loadstone.observe.ssh import SshHost, texts_of
-from observe.beside import SERVER_HOST, between, ended, environment, program
+from observe.beside import SERVER_HOST, Look, ended, environment, program, same, writing
 from observe.namespace import HERE, THERE, Namespace, a_server_in
 
 CONFIG = """\
@@ -31,6 +34,7 @@ PermitRootLogin prohibit-password
 PasswordAuthentication no
 UsePAM no
 """
+NOBODY = {"port": "9"}  # /proc shows servers of this side, too: none of them is meant
 PASSWD = "root:x:0:0:root:/root:/bin/sh\nsshd:x:105:65534::/run/sshd:/usr/sbin/nologin\n"
 SHADOW = "root:*:19000:0:99999:7:::\nsshd:*:19000:0:99999:7:::\n"
 # In mounts of its own: sshd wants an account, an unlocked root and a folder in /run.
@@ -109,27 +113,27 @@ def source(
         made.close()
 
 
-def test_the_same_figures_as_from_here_over_the_same_seconds(remote: Remote) -> None:
+def test_the_same_figures_as_from_here_over_the_same_seconds(
+    remote: Remote, tmp_path: Path
+) -> None:
+    near = LocalHost(SERVER_HOST, datadir=tmp_path)
+    disk = near.read().facts.get("data_disk")
     work = ["sh", "-c", "while :; do :; done"]
-    with source(remote) as far, ended(subprocess.Popen(work)):
-        near = LocalHost(SERVER_HOST)
-        near.read()
+    with source(remote) as far, ended(subprocess.Popen(work)), writing(tmp_path):
         far.read()
-        begins = near.read(), far.read()
+        begin = Look.at(near, far)
         time.sleep(5)
-        ends = near.read(), far.read()
+        end = Look.at(near, far)
         near.close()
-    for name in ("cpu.user_s", "cpu.idle_s", "context_switches", "memory.minor_faults"):
-        ours, theirs = (between(begin, end, name) for begin, end in zip(begins, ends, strict=True))
-        assert theirs == pytest.approx(ours, rel=0.02, abs=0.03), name
-    shared = {name for name in begins[0].counters if not name.startswith("nic.")}
-    assert shared <= begins[1].counters.keys()
-    assert begins[1].gauges["memory.total_bytes"] == begins[0].gauges["memory.total_bytes"]
-    assert begins[1].facts["cores_online"] == begins[0].facts["cores_online"]
+    same(begin, end, disk)
+    shared = {name for name in begin.before.counters if not name.startswith("nic.")}
+    assert shared <= begin.theirs.counters.keys()
+    assert begin.theirs.gauges["memory.total_bytes"] == begin.before.gauges["memory.total_bytes"]
+    assert begin.theirs.facts["cores_online"] == begin.before.facts["cores_online"]
 
 
 def test_interfaces_are_those_over_there(remote: Remote) -> None:
-    with source(remote) as far:
+    with source(remote, variables=NOBODY) as far:
         before = far.read()
         sent = 4 << 20
         remote.namespace.receive(sent)
@@ -140,7 +144,8 @@ def test_interfaces_are_those_over_there(remote: Remote) -> None:
     grown = after.counters[name] - before.counters[name]
     assert sent <= grown < sent * 1.05 + 50_000
     assert after.facts["traffic_nic"] == remote.namespace.inner
-    by_its_own = SshHost(SERVER_HOST, f"root@{THERE}:2222", peer=THERE, options=remote.options)
+    at = f"root@{THERE}:2222"
+    by_its_own = SshHost(SERVER_HOST, at, NOBODY, peer=THERE, options=remote.options)
     assert by_its_own.read().facts["traffic_nic"] == remote.namespace.inner
     by_its_own.close()
 
@@ -157,6 +162,15 @@ def test_the_servers_process_is_found_by_its_pid_file(
             assert reading.facts["process.pid"] == str(sandbox.pid)
             assert reading.counters["process.cpu_user_s"] > 0
             assert reading.gauges["process.threads"] > 1
+        # By the port it is found, too: where the program has its own name, not its loader's.
+        no_file = {**variables, "pid_file": "/none"}
+        by_port = str(sandbox.pid) if server == "mariadb" else None
+        with source(remote, variables=no_file) as far:
+            assert far.read().facts.get("process.pid") == by_port
+        with source(remote, variables={**no_file, "port": "9"}) as far:
+            assert "process.pid" not in far.read().facts
+        with source(remote, variables=variables) as far:
+            reading = far.read()
             near = LocalHost(SERVER_HOST, sandbox.pid, sandbox.datadir, peer=THERE)
             here = near.read()
             near.close()
@@ -170,6 +184,31 @@ def test_the_servers_process_is_found_by_its_pid_file(
         found = find_server_process(Target(host=THERE, port=sandbox.port), variables, uptime_s)
         assert found is not None
         assert found.pid == sandbox.pid
+
+
+@pytest.mark.server
+def test_a_server_that_comes_back_elsewhere_is_an_interruption(
+    remote: Remote, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ssh, "_SEARCH_AGAIN_S", 0.0)
+    with (
+        a_server_in(remote.namespace, "mariadb", tmp_path_factory.mktemp("state")) as (
+            sandbox,
+            variables,
+        ),
+        source(remote, variables={**variables, "port": "9"}) as far,
+    ):
+        first = far.read()
+        sandbox.kill()
+        gone = far.read()
+        assert "process.pid" not in gone.facts
+        assert gone.counters.keys() >= {"cpu.user_s", f"nic.{remote.namespace.inner}.bytes_in"}
+        sandbox.start_again()  # on this side
+        with pytest.raises(SourceError, match="another namespace"):
+            far.read()
+        again = far.read()
+        assert again.facts["process.pid"] not in (first.facts["process.pid"], None)
+        assert "nic.eth0.bytes_in" in again.counters or "nic.lo.bytes_in" in again.counters
 
 
 def test_a_session_that_is_cut_is_one_line_and_the_next_reading_connects_anew(
@@ -267,8 +306,9 @@ def test_a_destination(text: str, host: str, port: int | None) -> None:
     "text", ["", "-oProxyCommand=x", "root@-x", "db1:0", "db1:x", "a b", "root@", "[::1]x", "a\nb"]
 )
 def test_what_is_no_destination(text: str) -> None:
-    with pytest.raises(SourceError):
+    with pytest.raises(PlaceError) as caught:
         Destination.parse(text)
+    assert caught.value.exit_code == ExitCode.USAGE
 
 
 def test_lines_are_sorted_by_file_also_where_names_have_colons() -> None:

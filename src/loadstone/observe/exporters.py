@@ -107,7 +107,7 @@ class NodeExporter:
             data_disk: which disk holds the data, where that is known: an exporter cannot tell.
 
         Raises:
-            SourceError: this is no URL of an exporter.
+            PlaceError: this is no URL of an exporter.
         """
         self.name = name
         self._data_disk = data_disk
@@ -147,7 +147,7 @@ class MysqldExporter:
             url: such as `http://db1:9104/metrics`.
 
         Raises:
-            SourceError: this is no URL of an exporter.
+            PlaceError: this is no URL of an exporter.
         """
         self.name = name
         self._choosing = Choosing(url, ("global_status",))

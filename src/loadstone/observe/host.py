@@ -77,6 +77,11 @@ class Host:
         return self._subject.pid
 
     @property
+    def net(self) -> str:
+        """Where interfaces are counted: of this namespace, or of the process's own."""
+        return self._net
+
+    @property
     def rare_paths(self) -> tuple[str, ...]:
         """Files that hardly change: asked for once after each connect, for `learn`."""
         nets = [f"{net}/{name}" for net in self._nets() for name in _RARE_NET]

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import IO
 
+from loadstone.observe.place import PlaceError
 from loadstone.observe.source import SourceError
 
 _OPTIONS = (
@@ -52,7 +53,7 @@ class Destination:
         """Take it apart.
 
         Raises:
-            SourceError: it is none; it could be taken for an option of ssh.
+            PlaceError: it is none; it could be taken for an option of ssh.
         """
         user, at, place = text.strip().rpartition("@")
         host, port = place, ""
@@ -73,8 +74,8 @@ class Destination:
         return cls(f"{user}{at}{host}", int(port) if port else None)
 
 
-def _no_destination(text: str) -> SourceError:
-    return SourceError(f"no host to reach by ssh: {text!r}", "write user@host or user@host:port")
+def _no_destination(text: str) -> PlaceError:
+    return PlaceError(f"no host to reach by ssh: {text!r}", "write user@host or user@host:port")
 
 
 class RemoteShell:

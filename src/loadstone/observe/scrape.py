@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from loadstone.observe.place import PlaceError
 from loadstone.observe.source import SourceError
 
 _TIMEOUT_S = 4.0
@@ -34,7 +35,7 @@ class Exporter:
         """Nothing is asked yet.
 
         Raises:
-            SourceError: this is no URL of an exporter.
+            PlaceError: this is no URL of an exporter.
         """
         parts = _split(url)
         self._tls = parts.scheme == "https"
@@ -120,7 +121,7 @@ class Exporter:
 
 
 def _split(url: str) -> SplitResult:
-    wrong = SourceError("not an exporter's URL", "write http://host:9100/metrics")
+    wrong = PlaceError("not an exporter's URL", "write http://host:9100/metrics")
     if any(mark.isspace() or not mark.isprintable() for mark in url):
         raise wrong
     try:

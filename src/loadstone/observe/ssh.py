@@ -44,8 +44,8 @@ class RemoteServer:
 class SshHost:
     """A source over another host's /proc and cgroups, and its server's process.
 
-    When the process is found neither by its pid file, nor by its port, nor as the only one of its
-    kind, the host is seen without it.
+    The process is that of the server's pid file, else who listens on its port; where nothing is
+    known of the server, the only one of its kind. Else the host is seen without it.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class SshHost:
             options: more of ssh's, such as `-i FILE` as two words.
 
         Raises:
-            SourceError: the destination is none.
+            PlaceError: the destination is none.
         """
         self.name = name
         self._server = RemoteServer.of(variables or {})
@@ -75,6 +75,7 @@ class SshHost:
         self._shell = RemoteShell(Destination.parse(destination), options)
         self._host: Host | None = None
         self._searched_s = 0.0
+        self._net: str | None = None
 
     def read(self) -> Reading:
         """All figures of this moment; connects first where there is no connection.
@@ -83,9 +84,13 @@ class SshHost:
             SourceError: the host does not answer. The next call connects anew.
         """
         if not self._shell.is_open:
-            self._host = None
+            self._host = self._net = None
             self._shell.open()
         host = self._host or self._learn(_CONNECT_S)
+        before, self._net = self._net, host.net
+        if before not in (None, host.net):
+            # Totals of other interfaces would be taken for traffic; after an error nothing is.
+            raise SourceError(f"{self.name}: the server was started anew, in another namespace")
         began = time.monotonic()
         texts = self._texts(host.paths)
         ended = time.monotonic()
@@ -144,8 +149,8 @@ class SshHost:
         noted = self._noted_process()
         if noted is not None and (noted in running or self._runs_a_server(noted)):
             return noted
-        if len(running) > 1 and self._server.port is not None:
-            running = {pid for pid in running if self._listens(pid, self._server.port)}
+        if self._server.port is not None:
+            running = self._listeners(running, self._server.port)
         return running.pop() if len(running) == 1 else None
 
     def _noted_process(self) -> int | None:
@@ -160,12 +165,24 @@ class SshHost:
         said = self._shell.ask(f'tr "\\0" "\\n" </proc/{pid}/cmdline | head -n 8', _ANSWER_S)
         return any(is_server(word.rpartition("/")[2]) for word in said.splitlines())
 
-    def _listens(self, pid: int, port: int) -> bool:
-        files = (f"/proc/{pid}/net/tcp", f"/proc/{pid}/net/tcp6")
-        texts = self._texts(files)
-        inodes = listening_inodes(texts.values(), port)
-        held = self._shell.ask(f"ls -l /proc/{pid}/fd", _ANSWER_S)
-        return any(f"socket:[{inode}]" in held for inode in inodes)
+    def _listeners(self, running: set[int], port: int) -> set[int]:
+        """Those that may be who listens on the port, as far as that user may look.
+
+        Who listens in a process's network namespace everybody may read; whose socket it is only
+        the process's own user and root.
+        """
+        found: set[int] = set()
+        sure: set[int] = set()
+        for pid in running:
+            texts = self._texts((f"/proc/{pid}/net/tcp", f"/proc/{pid}/net/tcp6"))
+            inodes = listening_inodes(texts.values(), port)
+            if not inodes:
+                continue
+            found.add(pid)
+            held = self._shell.ask(f"ls -l /proc/{pid}/fd", _ANSWER_S)
+            if any(f"socket:[{inode}]" in held for inode in inodes):
+                sure.add(pid)
+        return sure or found
 
     def _data_device(self, pid: int | None) -> str | None:
         if self._server.datadir is None:
