@@ -10,7 +10,7 @@ beyond N* = sqrt((1 - contention) / coherency).
 The unit of the fit is a level: repeats of one are averaged first and weigh by their number, since
 what the law's curve misses at a level is the same in each repeat of it. Intervals are Student's on
 the standard errors of the linearised fit (G. A. F. Seber and C. J. Wild, "Nonlinear Regression",
-1989, section 5.1), those of the peak by the delta method.
+1989, chapter 5), those of the peak by the delta method.
 """
 
 from __future__ import annotations
