@@ -201,3 +201,8 @@ def test_plain_noise_hardly_ever_counts_as_unsettled(spread: float, length: int)
         for _ in range(200)
     ]
     assert sum(each.settled is False for each in found) <= 10, "of 200"
+
+
+def test_reads_of_other_seconds_are_refused() -> None:
+    with pytest.raises(ValueError, match="59 seconds of reads beside 60"):
+        truncation([100.0] * 60, [0.0] * 59)
