@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 
 import pytest
 
@@ -173,3 +174,35 @@ def test_a_working_set_that_never_fits_is_steady() -> None:
 
 def test_no_reads_at_all_change_nothing() -> None:
     assert truncation(noise(100, 90), [0.0] * 90) == truncation(noise(100, 90))
+
+
+def test_a_cycle_need_not_be_whole_seconds() -> None:
+    chance = random.Random(9)
+    series = [1000 * (1 - 0.4 * ((at / 12.5) % 1)) * chance.gauss(1, 0.02) for at in range(170)]
+    found = truncation(series)
+    assert found.settled is True
+    assert found.cycle in (12, 13, 25)
+
+
+def test_a_day_is_judged_in_seconds() -> None:
+    series = checkpoints(240, 24 * 3600)
+    began = time.monotonic()
+    found = truncation(series)
+    assert time.monotonic() - began < 5
+    assert (found.settled, found.cycle) == (True, 240)
+
+
+@pytest.mark.parametrize("spread", [0.02, 0.1, 0.3])
+@pytest.mark.parametrize("length", [20, 60, 300])
+def test_plain_noise_hardly_ever_counts_as_unsettled(spread: float, length: int) -> None:
+    chance = random.Random(length)
+    found = [
+        truncation([max(0.0, chance.gauss(1000, 1000 * spread)) for _ in range(length)])
+        for _ in range(200)
+    ]
+    assert sum(each.settled is False for each in found) <= 10, "of 200"
+
+
+def test_reads_of_other_seconds_are_refused() -> None:
+    with pytest.raises(ValueError, match="59 seconds of reads beside 60"):
+        truncation([100.0] * 60, [0.0] * 59)

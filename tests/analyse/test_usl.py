@@ -7,7 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from loadstone.analyse.usl import Refused, Usl, fit, law
+from analyse.made import a_step
+from loadstone.analyse.ladder import levels
+from loadstone.analyse.usl import Refused, Usl, fit, law, of_ladder
+from loadstone.model.plan import Rate
 
 # SPEC SDM91 on a SPARCcenter 2000, the worked example of N. J. Gunther, "Guerrilla Capacity
 # Planning", 2007, and of the R package usl (S. Moeding), whose published summary of the fit is:
@@ -152,3 +155,17 @@ def test_the_intervals_hold_the_truth_as_often_as_they_say() -> None:
         peaks += bool(found.peak)
     assert held >= 180, "of 200"
     assert peaks >= 150, "the peak at 49 users is seen in most"
+
+
+def test_a_ladder_of_steps_is_fitted_without_those_that_may_not_be_quoted() -> None:
+    steps = [a_step(users=users, tps=rate) for users, rate in SDM91]
+    wild = a_step(users=72, tps=90_000.0, steady=False)
+    found = of_ladder(levels([*steps, wild]))
+    assert isinstance(found, Usl)
+    assert found.coherency.value == pytest.approx(0.0001044, rel=1e-3)
+
+
+def test_an_open_loop_has_no_law() -> None:
+    steps = [a_step(users=8, rate=Rate(rate=rate), tps=rate) for rate in (1, 2, 4, 8, 16)]
+    found = of_ladder(levels(steps))
+    assert isinstance(found, Refused) and "open loop" in found.reason

@@ -7,7 +7,7 @@ import pytest
 
 from loadstone.analyse.effects import Pair, paired
 from loadstone.analyse.planning import excludes, finds, spread_factor, units_needed
-from loadstone.analyse.verdict import Sides, Unit, Verdict, verdicts
+from loadstone.analyse.verdict import Apart, Sides, Unit, Verdict, verdicts
 from loadstone.model.experiment import Rules
 
 Chance = np.random.Generator
@@ -54,7 +54,7 @@ def test_two_pairs_say_only_that_more_are_needed() -> None:
 
 def test_nothing_at_all_is_not_enough() -> None:
     found = judged([])
-    assert (found.word, found.effect, found.pairs_left_out) == ("not enough evidence", None, 0)
+    assert (found.word, found.effect, found.units_left_out) == ("not enough evidence", None, 0)
 
 
 def test_spoiled_units_are_left_out_and_counted() -> None:
@@ -67,8 +67,20 @@ def test_spoiled_units_are_left_out_and_counted() -> None:
     found = judged(sides + wild)
     assert found.word == "no difference"
     assert found.left_out == {"steal": 2, "client-bound": 1}
-    assert found.pairs_left_out == 2
+    assert found.units_left_out == 2
     assert judged(sides + [Sides(Unit(100.0), Unit(1000.0), True)]).effect != found.effect
+
+
+def test_units_of_two_runs_are_compared_without_pairs() -> None:
+    sides = made(np.random.default_rng(11), 0.10, 8)
+    a, b = [each.a for each in sides], [each.b for each in sides[:6]]
+    wild = Unit(9000.0, frozenset({"throttled"}))
+    (found,) = verdicts([Apart((*a, wild), tuple(b))])
+    assert found.word == "faster"
+    assert found.effect is not None and found.effect.method == "Welch's t"
+    assert (found.left_out, found.units_left_out) == ({"throttled": 1}, 1)
+    (nothing,) = verdicts([Apart((wild,), tuple(b))])
+    assert (nothing.effect, nothing.word) == (None, "not enough evidence")
 
 
 def test_many_cells_need_more_evidence_than_one() -> None:

@@ -87,6 +87,18 @@ def test_without_factors_there_is_one_variant() -> None:
     ]  # fmt: skip
 
 
+def test_data_is_brought_back_once_a_block_or_round() -> None:
+    for experiment in (made(DYNAMIC, ladder=(1, 8)), made(RESTART, DYNAMIC)):
+        steps = schedule(experiment)
+        fresh = [at for at, step in enumerate(steps) if step.fresh]
+        restarts = bool(experiment.restarting)
+        begins = {
+            (step.block if restarts else step.unit): at
+            for at, step in reversed(list(enumerate(steps)))
+        }
+        assert fresh == sorted(begins.values())
+
+
 def test_passes_go_on_where_the_schedule_ends() -> None:
     experiment = made(RESTART, DYNAMIC)
     further = [step for each in islice(passes(experiment), 6) for step in each]
@@ -97,7 +109,7 @@ def test_passes_go_on_where_the_schedule_ends() -> None:
 def test_the_time_counts_warm_up_windows_and_starts() -> None:
     experiment = made(RESTART, duration_s=60.0, warmup=WarmupSeconds(warmup_s=10.0))
     found = plan_time(experiment, schedule(experiment))
-    assert (found.load_s, found.starts) == (8 * 70.0, 8)
+    assert (found.load_s, found.starts, found.restores) == (8 * 70.0, 8, 8)
     assert found.total_s == 8 * 70.0 + 8 * found.start_s
     auto = made(DYNAMIC, duration_s=60.0, warmup=WarmupAuto())
     assert plan_time(auto, schedule(auto)).load_s == 8 * 60.0

@@ -33,7 +33,7 @@ def period(series: Sequence[float]) -> int | None:
     if longest < SHORTEST_S + 1 or mean <= 0:
         return None
     level = without_slope(series)
-    likeness = {lag: _likeness(level, lag) for lag in range(1, longest + 2)}
+    likeness = _likeness(level, longest + 2)
     peaks = [
         lag
         for lag in range(SHORTEST_S, longest + 1)
@@ -61,13 +61,21 @@ def line(series: Sequence[float]) -> tuple[float, float, float]:
     return middle, mean, along / across if across else 0.0
 
 
-def _likeness(level: Sequence[float], lag: int) -> float:
-    """The autocorrelation of a series around nought, of the parts that overlap."""
-    total = math.fsum(value * value for value in level)
-    if total == 0:
-        return 0.0
-    together = math.fsum(one * other for one, other in zip(level, level[lag:], strict=False))
-    return together / total * len(level) / (len(level) - lag)
+def _likeness(level: Sequence[float], lags: int) -> list[float]:
+    """The autocorrelation at lags from 0 on, of a series around nought, of the parts that overlap.
+
+    By Fourier transforms: steps of many hours have as many thousands of observations.
+    """
+    import numpy as np
+
+    values = np.asarray(level, dtype=np.float64)
+    count = len(values)
+    if not values.any():
+        return [0.0] * lags
+    power = np.abs(np.fft.rfft(values, 2 * count)) ** 2
+    together = np.fft.irfft(power, 2 * count)[:lags]
+    likeness: list[float] = (together / together[0] * count / (count - np.arange(lags))).tolist()
+    return likeness
 
 
 def _swing(level: Sequence[float], cycle: int) -> float:

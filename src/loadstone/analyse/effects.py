@@ -92,7 +92,7 @@ def paired(pairs: Sequence[Pair], confidence: float = CONFIDENCE) -> Effect:
 
     Where pairs came in both orders, what the second place adds is taken out before the spread is
     reckoned: the analysis of a two-period crossover (B. Jones and M. G. Kenward, "Design and
-    Analysis of Cross-Over Trials", 3rd ed. 2014, section 2.3), for one degree of freedom.
+    Analysis of Cross-Over Trials", 3rd ed. 2014, chapter 2), for one degree of freedom.
 
     Raises:
         ValueError: there is no pair, or one of a rate of nought.

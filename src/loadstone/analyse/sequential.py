@@ -12,12 +12,13 @@ in spreads and a normal prior N(0, 1/c^2) on them, the Bayes factor against a me
 
 with S the sum and V the sum of squares of x - m, does not depend on the spread and is a martingale
 that begins at 1 (T. L. Lai, Annals of Statistics 4, 1976; H. Wang and A. Ramdas, "Anytime-valid
-t-tests and confidence sequences for Gaussian means with unknown variance", 2024, theorem 4.7). By
+t-tests and confidence sequences for Gaussian means with unknown variance", 2024). By
 Ville's inequality it reaches 1 / level at the true mean with a chance of at most the level, ever.
 The interval holds those means at which it has not.
 
-The price is its width: with 10 units 1.7 times Student's, and it takes about three times as many
-units to the same width. Where the number of units is settled before, `effects.paired` is sharper.
+The price is its width: with 10 units 1.7 times Student's, and it takes about two and a half times
+as many units to the same width. Where the number of units is settled before, `effects.paired` is
+sharper.
 """
 
 from __future__ import annotations

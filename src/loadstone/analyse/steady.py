@@ -70,13 +70,18 @@ def truncation(series: Sequence[float], reads: Sequence[float] | None = None) ->
 
     `reads` are the pages read into the buffer pool in the same seconds, where they are known. A
     series that never settled keeps its second half: the least wrong figures there are.
+
+    Raises:
+        ValueError: the reads are not of the same seconds.
     """
+    if reads is not None and len(reads) != len(series):
+        raise ValueError(f"{len(reads)} seconds of reads beside {len(series)} of the series")
     if len(series) < FEWEST_OBSERVATIONS:
         return Truncation(0, None, "too short for MSER-5")
     size = BATCH if len(series) >= BATCH * FEWEST_BATCHES else 1
     rule = f"MSER-{size}"
     cut = size * _lowest_error(_batches(series, size))
-    if reads is not None and len(reads) == len(series):
+    if reads is not None:
         cut = max(cut, size * _lowest_error(_batches(reads, size)))
         if not _flat(_batches(reads[cut:], size), READS_THAT_MATTER * max(reads)):
             said = "reads into the buffer pool go on changing"

@@ -10,17 +10,18 @@ beyond N* = sqrt((1 - contention) / coherency).
 The unit of the fit is a level: repeats of one are averaged first and weigh by their number, since
 what the law's curve misses at a level is the same in each repeat of it. Intervals are Student's on
 the standard errors of the linearised fit (G. A. F. Seber and C. J. Wild, "Nonlinear Regression",
-1989, section 5.1), those of the peak by the delta method.
+1989, chapter 5), those of the peak by the delta method.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from loadstone.analyse.intervals import CONFIDENCE, Interval, student_factor
+from loadstone.analyse.ladder import Level, quotable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -108,6 +109,21 @@ def fit(points: Iterable[tuple[float, float]], confidence: float = CONFIDENCE) -
     found = _least_squares(ladder)
     reason = _misfit(ladder, found)
     return Refused(reason) if reason else _described(ladder, found, confidence)
+
+
+def of_ladder(ladder: Sequence[Level], confidence: float = CONFIDENCE) -> Usl | Refused:
+    """The law of one variant's and workload's levels, from those steps whose rate may be quoted."""
+    if any(level.rate for level in ladder):
+        return Refused("an open loop: its rates were asked for, not found")
+    return fit(
+        (
+            (level.concurrency, step.tps)
+            for level in ladder
+            for step in level.steps
+            if step.tps is not None and quotable(step)
+        ),
+        confidence,
+    )
 
 
 @dataclass(frozen=True)

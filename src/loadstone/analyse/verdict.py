@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from loadstone.analyse.effects import Effect, Pair, holm, paired
+from loadstone.analyse.effects import Effect, Pair, holm, paired, unpaired
 from loadstone.analyse.planning import units_needed
 from loadstone.model.experiment import Rules
 
@@ -46,22 +46,31 @@ class Sides:
 
 
 @dataclass(frozen=True)
+class Apart:
+    """Units of A and of B that were not measured side by side: two runs, on two hosts."""
+
+    a: tuple[Unit, ...]
+    b: tuple[Unit, ...]
+
+
+@dataclass(frozen=True)
 class Verdict:
     """A word on one cell, and what it stands on."""
 
     word: Word
     margin: float
     effect: Effect | None
-    """`None` where no pair was left."""
+    """`None` where no unit was left of a side."""
     p_difference: float | None
     """Corrected for all cells."""
     p_same: float | None
     """Of a difference beyond the margin, corrected as well."""
     more: int | None
-    """Pairs that are still needed, where the evidence is not enough; `None`: spread not known."""
+    """Units of each side that are still needed where the evidence is not enough; `None`: their
+    spread is not known."""
     left_out: Mapping[Spoiled, int]
-    """Pairs by the reason; one with several reasons is counted with each."""
-    pairs_left_out: int
+    """Units by the reason, pairs where they are paired; one with several counts with each."""
+    units_left_out: int
 
     def __str__(self) -> str:
         """As it is quoted."""
@@ -76,7 +85,9 @@ def _more(more: int | None) -> str:
     return "repeat it" if more is None else f"{more} more repeat{'s' if more > 1 else ''}"
 
 
-def verdicts(cells: Sequence[Sequence[Sides]], rules: Rules | None = None) -> tuple[Verdict, ...]:
+def verdicts(
+    cells: Sequence[Sequence[Sides] | Apart], rules: Rules | None = None
+) -> tuple[Verdict, ...]:
     """A word on each cell, in the order given; all cells of one comparison belong in one call."""
     rules = rules or Rules()
     looked = [_look(sides, rules) for sides in cells]
@@ -93,23 +104,30 @@ class _Look:
     effect: Effect | None
     same: float | None
     left_out: Mapping[Spoiled, int]
-    pairs_left_out: int
+    units_left_out: int
 
     @property
     def differs(self) -> float | None:
         return self.effect.p_value if self.effect else None
 
 
-def _look(sides: Sequence[Sides], rules: Rules) -> _Look:
-    kept = [Pair(each.a.rate, each.b.rate, each.a_first) for each in sides if not _faults(each)]
-    left_out = Counter(fault for each in sides for fault in _faults(each))
-    effect = paired(kept, 1 - rules.level) if kept else None
+def _look(cell: Sequence[Sides] | Apart, rules: Rules) -> _Look:
+    confidence = 1 - rules.level
+    if isinstance(cell, Apart):
+        faults = [unit.spoiled for unit in (*cell.a, *cell.b)]
+        a, b = ([unit.rate for unit in side if not unit.spoiled] for side in (cell.a, cell.b))
+        effect = unpaired(a, b, confidence) if a and b else None
+    else:
+        faults = [each.a.spoiled | each.b.spoiled for each in cell]
+        kept = [
+            Pair(each.a.rate, each.b.rate, each.a_first)
+            for each, wrong in zip(cell, faults, strict=True)
+            if not wrong
+        ]
+        effect = paired(kept, confidence) if kept else None
+    left_out = Counter(fault for each in faults for fault in each)
     same = same_within(effect, rules.margin) if effect else None
-    return _Look(effect, same, dict(left_out), len(sides) - len(kept))
-
-
-def _faults(sides: Sides) -> frozenset[Spoiled]:
-    return sides.a.spoiled | sides.b.spoiled
+    return _Look(effect, same, dict(left_out), sum(map(bool, faults)))
 
 
 def same_within(effect: Effect, margin: float) -> float | None:
@@ -152,5 +170,5 @@ def _verdict(
         p_same=alike,
         more=more,
         left_out=look.left_out,
-        pairs_left_out=look.pairs_left_out,
+        units_left_out=look.units_left_out,
     )

@@ -37,7 +37,8 @@ def restore(connection: Connection) -> int:
         try:
             _restore(staging, only or connection.at(staging.target))
         except LoadstoneError as error:
-            tell(error.message, error.hint)
+            gone = f"if that server is gone for good, remove {staging.path}"
+            tell(error.message, f"{error.hint}; {gone}" if error.hint else gone)
             code = int(error.exit_code)
     return code
 

@@ -37,6 +37,9 @@ class PlannedStep:
     """Steps of the same variant, cell and unit are one observation: their mean; from 1."""
     forward: bool
     """Whether this pass goes through the variants in their order, or backwards."""
+    fresh: bool
+    """Whether data that the workloads change is brought back before it: when a block begins, or,
+    without restarts, a round, in whose two halves each variant meets it equally changed."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,8 @@ class PlanTime:
     """Warm-up and windows of all steps."""
     starts: int
     """Of servers: as many as there are blocks, where any variant needs one."""
+    restores: int
+    """Of data that was changed, where the workloads change any."""
     start_s: float = START_S
 
     @property
@@ -76,10 +81,12 @@ def passes(experiment: Experiment) -> Iterator[tuple[PlannedStep, ...]]:
         made: list[PlannedStep] = []
         for group in groups if forward else groups[::-1]:
             block = next(blocks) if restarts else block
+            fresh = restarts or forward
             for cell, variant, repeat in _places(cells, group, number, restarts):
                 step = _step(next(numbers), cell, variant, repeat)
                 unit = number if restarts else (number + 1) // 2
-                made.append(PlannedStep(step, block, unit, forward))
+                made.append(PlannedStep(step, block, unit, forward, fresh))
+                fresh = False
         yield tuple(made)
 
 
@@ -89,7 +96,8 @@ def plan_time(experiment: Experiment, steps: Sequence[PlannedStep]) -> PlanTime:
     warmup_s = warmup.warmup_s if isinstance(warmup, WarmupSeconds) else 0.0
     load_s = len(steps) * (warmup_s + experiment.duration_s)
     ours = experiment.sandbox is not None or bool(experiment.restarting)
-    return PlanTime(load_s, len({step.block for step in steps}) if ours else 0)
+    starts = len({step.block for step in steps}) if ours else 0
+    return PlanTime(load_s, starts, sum(step.fresh for step in steps))
 
 
 def _groups(experiment: Experiment) -> list[list[Variant]]:
