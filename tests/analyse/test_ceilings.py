@@ -45,6 +45,14 @@ def test_a_limit_on_cores_holds_for_the_server_process_alone() -> None:
     assert of("server CPU", tps=100.0, host=limited).events_per_s == pytest.approx(100)
 
 
+def test_what_others_use_is_neither_capacity_nor_cost() -> None:
+    # 3 of 4 cores busy, 1 of them for the server: 2 cores are left for 10 ms an event.
+    host = a_host(cores=4, cpu_idle=0.25, process_cpu_user=0.6, process_cpu_sys=0.4)
+    found = of("server CPU", tps=100.0, host=host)
+    assert found.events_per_s == pytest.approx(200)
+    assert "others use 2" in (found.how or "")
+
+
 def test_cpu_of_both_is_said_where_they_share_the_host() -> None:
     host = a_host(cores=2, cpu_idle=0.5)
     shared = host.model_copy(update={"facts": {SHARED_HOST: "yes"}})

@@ -19,6 +19,9 @@ from loadstone.model.result import HostFigures, StepResult
 HOTTER = 0.15
 """How much busier than the mean the busiest core must be to be a resource of its own."""
 
+NEIGHBOURS = 0.1
+"""Above this part of the cores, others' work is told apart from the load's."""
+
 FEWEST_WAITS = 0.02
 """With fewer waits by event than this, locks are too seldom taken to reckon with."""
 
@@ -93,9 +96,19 @@ def _server_cpu(measured: Measured) -> Ceiling:
     if busy is None or host.cores is None:
         return _not("server CPU", "the host does not tell how busy it is")
     capacity = host.cores * (1 - (host.cpu_steal or 0.0))
-    cost = busy / measured.tps
     shared = host.facts.get(SHARED_HOST) == "yes"
     whose = "server's and generator's" if shared else "server host's"
+    others = _others_cores(measured, host, busy, shared=shared)
+    if others > NEIGHBOURS * host.cores:
+        own = max(busy - others, 0.0)
+        how = f"{capacity:.3g} cores, of which others use {others:.2g}, by "
+        return _reached(
+            measured,
+            "server CPU",
+            max(capacity - others, 0.0) / (own / measured.tps) if own else 0.0,
+            f"{how}{_time(own / measured.tps)} of the {whose}",
+        )
+    cost = busy / measured.tps
     return _reached(
         measured,
         "server CPU",
@@ -298,6 +311,18 @@ def _process_cores(host: HostFigures) -> float | None:
     if host.process_cpu_user is None or host.process_cpu_sys is None:
         return None
     return host.process_cpu_user + host.process_cpu_sys
+
+
+def _others_cores(measured: Measured, host: HostFigures, busy: float, *, shared: bool) -> float:
+    """Cores at work for whoever is neither server nor generator; interrupts are the load's own."""
+    process = _process_cores(host)
+    if process is None:
+        return 0.0
+    generator = measured.step.generator
+    own = process + sum(host.rates.get(f"cpu.{mode}_s", 0.0) for mode in ("irq", "softirq"))
+    if shared:
+        own += (generator.cpu_share or 0.0) * (generator.shards or 0)
+    return max(busy - own, 0.0)
 
 
 def _busy_cores(host: HostFigures) -> float | None:

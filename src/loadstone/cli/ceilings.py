@@ -54,8 +54,20 @@ class LimitsGiven(click.ParamType[tuple[str, float]]):
     help=f"A limit to reckon with: {', '.join(_LIMITS)}.",
 )
 @click.option("--json", "as_json", is_flag=True, help="A JSON document on stdout, nothing else.")
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A page with the picture, which needs no network.",
+)
 @out_option
-def ceilings(run: str, given: tuple[tuple[str, float], ...], as_json: bool, out: Path) -> int:
+def ceilings(
+    run: str,
+    given: tuple[tuple[str, float], ...],
+    as_json: bool,
+    output: Path | None,
+    out: Path,
+) -> int:
     """Events a second that each resource would allow at each step's own cost per event.
 
     The lowest holds the step back. `--if` answers what a limit that is not there would do:
@@ -71,8 +83,12 @@ def ceilings(run: str, given: tuple[tuple[str, float], ...], as_json: bool, out:
     if as_json:
         _as_json(found)
         return 0
-    from loadstone.report.ceilings import as_text
+    from loadstone.report.ceilings import as_page, as_text
 
+    if output:
+        from loadstone.store import atomic
+
+        atomic.write_bytes(output, as_page(result, found).encode())
     click.echo(as_text(result, found), nl=False)
     return 0
 

@@ -11,10 +11,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from loadstone.analyse.usl import Refused, Usl, of_ladder
 from loadstone.model.ceilings import StepCeilings
 from loadstone.model.result import Result
+from loadstone.report.figures.ceilings import ceilings_figure
 from loadstone.report.numbers import digits, number_of, share
-from loadstone.report.text import WIDTH, head
+from loadstone.report.page import Part, page
+from loadstone.report.text import WIDTH, head, ladders
 
 HELD = 0.8
 """From this part of a ceiling on it may be said to hold the step back."""
@@ -30,8 +33,58 @@ def as_text(result: Result, found: Sequence[StepCeilings]) -> str:
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
+def as_page(result: Result, found: Sequence[StepCeilings]) -> str:
+    """The picture over the ladder, then each step's table, in one HTML file."""
+    title = f"Ceilings of {result.run.name}"
+    parts = [
+        Part(
+            "What each resource would allow",
+            ceilings_figure(found),
+            "Events a second over users. The measured rate lies under the ceilings; the lowest "
+            "of them holds it back.",
+        ),
+        *(_page_part(step) for step in found),
+    ]
+    return page(title, [*head(result), *scaling(result)], parts)
+
+
+def _page_part(step: StepCeilings) -> Part:
+    rows = tuple(
+        (one.resource, digits(one.events_per_s), share(one.used), one.how or "")
+        for one in step.ceilings
+        if one.events_per_s is not None
+    )
+    return Part(_title(step), heads=("resource", "events/s", "used", "from"), rows=rows)
+
+
+def scaling(result: Result) -> Iterator[str]:
+    """What the Universal Scalability Law says of each ladder, or why it says nothing."""
+    for ladder in ladders(result.steps):
+        if len(ladder) > 1 and not any(level.rate for level in ladder):
+            yield _law(of_ladder(ladder))
+
+
+def _law(found: Usl | Refused) -> str:
+    if isinstance(found, Refused):
+        return f"Universal Scalability Law not fitted: {found.reason}."
+    said = (
+        f"Universal Scalability Law: contention {found.contention.value:.3g}, "
+        f"coherency {found.coherency.value:.3g}"
+    )
+    if found.peak is None:
+        return f"{said}; no peak within reach: {found.no_peak}."
+    users, rate = found.peak.users, found.peak.rate
+    low, high = rate.interval.low, rate.interval.high
+    return (
+        f"{said}; peak of {digits(rate.value)} events/s ({digits(low)} to {digits(high)}, "
+        f"{share(rate.interval.confidence)}) at {digits(users.value)} users."
+    )
+
+
 def _parts(result: Result, found: Sequence[StepCeilings]) -> Iterator[RenderableType]:
     for line in head(result):
+        yield Text(line)
+    for line in scaling(result):
         yield Text(line)
     if not found:
         yield Text("no step has a rate")

@@ -1,0 +1,82 @@
+"""The ceilings over the ladder with the measured curve under them, like a roofline.
+
+S. Williams, A. Waterman, D. Patterson, "Roofline: an insightful visual performance model",
+Communications of the ACM 52(4), 2009.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from loadstone.model.ceilings import StepCeilings
+from loadstone.report.figures.palette import MEASURED, line_style
+
+FAR = 100.0
+"""A ceiling that is never nearer than so many times the highest rate is left out of the picture."""
+
+Option = dict[str, Any]
+
+
+def ceilings_figure(found: Sequence[StepCeilings]) -> Option:
+    """One line a resource; both axes are logarithmic, as ladders double."""
+    steps = sorted(found, key=lambda step: step.concurrency)
+    highest = max((step.tps for step in steps), default=1.0)
+    measured = _series("measured", [(step.concurrency, step.tps) for step in steps])
+    measured |= {
+        "lineStyle": {"color": MEASURED, "width": 3},
+        "itemStyle": {"color": MEASURED},
+        "symbolSize": 8,
+        "z": 5,
+    }
+    lines = [
+        _series(name, points) | {"lineStyle": style, "itemStyle": {"color": style["color"]}}
+        for number, (name, points) in enumerate(_near(steps, highest))
+        for style in (line_style(number),)
+    ]
+    return {
+        "aria": {"enabled": True},
+        "tooltip": {"trigger": "axis", "axisPointer": {"type": "line"}},
+        "legend": {"top": 0, "type": "plain"},
+        "grid": {"left": 80, "right": 24, "top": 64, "bottom": 48},
+        "xAxis": _axis("users", "middle", 28),
+        "yAxis": _axis("events/s", "middle", 56),
+        "series": [measured, *lines],
+    }
+
+
+def _near(
+    steps: Sequence[StepCeilings], highest: float
+) -> Iterable[tuple[str, list[tuple[int, float]]]]:
+    """Those that come near anywhere, the lowest first."""
+    points: dict[str, list[tuple[int, float]]] = {}
+    for step in steps:
+        for one in step.ceilings:
+            if one.events_per_s is not None:
+                points.setdefault(one.resource, []).append((step.concurrency, one.events_per_s))
+    near = [
+        (name, line)
+        for name, line in points.items()
+        if min(rate for _, rate in line) <= FAR * highest
+    ]
+    return sorted(near, key=lambda item: min(rate for _, rate in item[1]))
+
+
+def _series(name: str, points: Sequence[tuple[int, float]]) -> Option:
+    return {
+        "name": name,
+        "type": "line",
+        "data": [[users, float(f"{rate:.4g}")] for users, rate in points],
+        "symbolSize": 5,
+    }
+
+
+def _axis(name: str, place: str, gap: int) -> Option:
+    return {
+        "type": "log",
+        "logBase": 10,
+        "name": name,
+        "nameLocation": place,
+        "nameGap": gap,
+        "minorSplitLine": {"show": False},
+    }
