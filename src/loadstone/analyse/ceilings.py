@@ -265,8 +265,11 @@ def _users(number: int) -> str:
 
 
 def _mega(size: float) -> str:
-    """Bytes in millions, or in thousands where there are few."""
-    return f"{size / 1e6:,.3g} MB" if size >= 1e6 else f"{size / 1e3:,.3g} KB"
+    """Bytes in the unit that leaves a number of few digits."""
+    for unit, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "KB")):
+        if size >= unit:
+            return f"{size / unit:.3g} {name}"
+    return f"{size:.3g} bytes"
 
 
 def _whole(count: float) -> str:

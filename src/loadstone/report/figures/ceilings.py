@@ -12,7 +12,7 @@ from typing import Any
 from loadstone.model.ceilings import StepCeilings
 from loadstone.report.figures.palette import MEASURED, line_style
 
-FAR = 100.0
+FAR = 30.0
 """A ceiling that is never nearer than so many times the highest rate is left out of the picture."""
 
 Option = dict[str, Any]
@@ -39,8 +39,8 @@ def ceilings_figure(found: Sequence[StepCeilings]) -> Option:
         "tooltip": {"trigger": "axis", "axisPointer": {"type": "line"}},
         "legend": {"top": 0, "type": "plain"},
         "grid": {"left": 80, "right": 24, "top": 64, "bottom": 48},
-        "xAxis": _axis("users", "middle", 28),
-        "yAxis": _axis("events/s", "middle", 56),
+        "xAxis": _axis("users", 2, 28),
+        "yAxis": _axis("events/s", 10, 56),
         "series": [measured, *lines],
     }
 
@@ -71,12 +71,12 @@ def _series(name: str, points: Sequence[tuple[int, float]]) -> Option:
     }
 
 
-def _axis(name: str, place: str, gap: int) -> Option:
+def _axis(name: str, base: int, gap: int) -> Option:
     return {
         "type": "log",
-        "logBase": 10,
+        "logBase": base,
         "name": name,
-        "nameLocation": place,
+        "nameLocation": "middle",
         "nameGap": gap,
         "minorSplitLine": {"show": False},
     }
