@@ -1,6 +1,7 @@
 """A host over ssh: a real sshd in a network namespace of its own, and a real server beside it."""
 
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -37,10 +38,11 @@ UsePAM no
 NOBODY = {"port": "9"}  # /proc shows servers of this side, too: none of them is meant
 PASSWD = "root:x:0:0:root:/root:/bin/sh\nsshd:x:105:65534::/run/sshd:/usr/sbin/nologin\n"
 SHADOW = "root:*:19000:0:99999:7:::\nsshd:*:19000:0:99999:7:::\n"
-# In mounts of its own: sshd wants an account, an unlocked root and a folder in /run.
+# In mounts of its own: sshd wants an account, an unlocked root and a folder in /run. A folder is
+# put over /etc and not a file over a file, as that would go when somebody replaces the one below.
 START = """
-mount --bind {folder}/passwd /etc/passwd && mount --bind {folder}/shadow /etc/shadow &&
-mount -t tmpfs none /run && mkdir /run/sshd && exec {sshd} -D -e -f {folder}/config
+mount --bind {folder}/etc /etc && mount -t tmpfs none /run && mkdir /run/sshd &&
+exec {sshd} -D -e -f {folder}/config
 """
 
 
@@ -72,8 +74,10 @@ def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Remote]:
     host_key = (folder / "host.pub").read_text()
     (folder / "known").write_text(f"[{THERE}]:2222 {host_key}")
     (folder / "config").write_text(CONFIG.format(folder=folder, there=THERE))
-    (folder / "passwd").write_text(PASSWD)
-    (folder / "shadow").write_text(SHADOW)
+    (folder / "etc").mkdir()
+    (folder / "etc/passwd").write_text(PASSWD)
+    (folder / "etc/shadow").write_text(SHADOW)
+    shutil.copy("/etc/ld.so.cache", folder / "etc")
     with ExitStack() as stack:
         namespace = stack.enter_context(Namespace.made())
         script = START.format(folder=folder, sshd=sshd)
