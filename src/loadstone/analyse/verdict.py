@@ -31,9 +31,9 @@ a rate of nought has no ratio to anything, so it is told rather than reckoned wi
 
 @dataclass(frozen=True)
 class Unit:
-    """A step, or a block of steps between two restarts: events a second."""
+    """A round or block of steps: events a second, or `None` where a step of it has no rate."""
 
-    rate: float
+    rate: float | None
     spoiled: frozenset[Spoiled] = frozenset()
 
 
@@ -116,14 +116,17 @@ def _look(cell: Sequence[Sides] | Apart, rules: Rules) -> _Look:
     confidence = 1 - rules.level
     if isinstance(cell, Apart):
         faults = [_faults(unit) for unit in (*cell.a, *cell.b)]
-        a, b = ([unit.rate for unit in side if not _faults(unit)] for side in (cell.a, cell.b))
+        a, b = (
+            [unit.rate for unit in side if unit.rate and not _faults(unit)]
+            for side in (cell.a, cell.b)
+        )
         effect = unpaired(a, b, confidence) if a and b else None
     else:
         faults = [_faults(each.a) | _faults(each.b) for each in cell]
         kept = [
             Pair(each.a.rate, each.b.rate, each.a_first)
             for each, wrong in zip(cell, faults, strict=True)
-            if not wrong
+            if each.a.rate and each.b.rate and not wrong
         ]
         effect = paired(kept, confidence) if kept else None
     left_out = Counter(fault for each in faults for fault in each)
@@ -132,6 +135,8 @@ def _look(cell: Sequence[Sides] | Apart, rules: Rules) -> _Look:
 
 
 def _faults(unit: Unit) -> frozenset[Spoiled]:
+    if unit.rate is None:
+        return unit.spoiled | {"incomplete"}
     return unit.spoiled if unit.rate > 0 else unit.spoiled | {"nothing done"}
 
 
