@@ -71,6 +71,14 @@ def test_spoiled_units_are_left_out_and_counted() -> None:
     assert judged(sides + [Sides(Unit(100.0), Unit(1000.0), True)]).effect != found.effect
 
 
+def test_a_unit_that_did_nothing_is_told_and_not_reckoned_with() -> None:
+    sides = made(np.random.default_rng(12), 0.10, 12)
+    found = judged([*sides, Sides(Unit(1000.0), Unit(0.0), True)])
+    assert (found.word, found.left_out) == ("faster", {"nothing done": 1})
+    (apart,) = verdicts([Apart((Unit(0.0), Unit(1.0)), (Unit(1.0),))])
+    assert apart.left_out == {"nothing done": 1}
+
+
 def test_units_of_two_runs_are_compared_without_pairs() -> None:
     sides = made(np.random.default_rng(11), 0.10, 8)
     a, b = [each.a for each in sides], [each.b for each in sides[:6]]

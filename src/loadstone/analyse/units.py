@@ -88,8 +88,8 @@ def _beside(
 
 
 def _unit(steps: list[Observed]) -> Unit:
-    rates = [step.rate for step in steps if step.rate]
+    rates = [step.rate for step in steps if step.rate is not None]
     faults = frozenset[Spoiled]().union(*(step.spoiled for step in steps))
     if len(rates) < len(steps):
-        return Unit(0.0, faults | {"incomplete"})
+        return Unit(None, faults)
     return Unit(fmean(rates), faults)

@@ -23,16 +23,17 @@ from loadstone.model.experiment import Rules
 
 Word = Literal["faster", "slower", "no difference", "not enough evidence"]
 
-Spoiled = Literal["client-bound", "steal", "throttled", "unsteady", "incomplete"]
+Spoiled = Literal["client-bound", "steal", "throttled", "unsteady", "incomplete", "nothing done"]
 """What is seen beside the outcome: the generator was the limit, the hypervisor or a limit took CPU
-time away, the series never settled, the step did not come to its end."""
+time away, the series never settled, the step did not come to its end. The last alone is an outcome:
+a rate of nought has no ratio to anything, so it is told rather than reckoned with."""
 
 
 @dataclass(frozen=True)
 class Unit:
-    """A step, or a block of steps between two restarts: events a second."""
+    """A round or block of steps: events a second, or `None` where a step of it has no rate."""
 
-    rate: float
+    rate: float | None
     spoiled: frozenset[Spoiled] = frozenset()
 
 
@@ -114,20 +115,29 @@ class _Look:
 def _look(cell: Sequence[Sides] | Apart, rules: Rules) -> _Look:
     confidence = 1 - rules.level
     if isinstance(cell, Apart):
-        faults = [unit.spoiled for unit in (*cell.a, *cell.b)]
-        a, b = ([unit.rate for unit in side if not unit.spoiled] for side in (cell.a, cell.b))
+        faults = [_faults(unit) for unit in (*cell.a, *cell.b)]
+        a, b = (
+            [unit.rate for unit in side if unit.rate and not _faults(unit)]
+            for side in (cell.a, cell.b)
+        )
         effect = unpaired(a, b, confidence) if a and b else None
     else:
-        faults = [each.a.spoiled | each.b.spoiled for each in cell]
+        faults = [_faults(each.a) | _faults(each.b) for each in cell]
         kept = [
             Pair(each.a.rate, each.b.rate, each.a_first)
             for each, wrong in zip(cell, faults, strict=True)
-            if not wrong
+            if each.a.rate and each.b.rate and not wrong
         ]
         effect = paired(kept, confidence) if kept else None
     left_out = Counter(fault for each in faults for fault in each)
     same = same_within(effect, rules.margin) if effect else None
     return _Look(effect, same, dict(left_out), sum(map(bool, faults)))
+
+
+def _faults(unit: Unit) -> frozenset[Spoiled]:
+    if unit.rate is None:
+        return unit.spoiled | {"incomplete"}
+    return unit.spoiled if unit.rate > 0 else unit.spoiled | {"nothing done"}
 
 
 def same_within(effect: Effect, margin: float) -> float | None:
