@@ -56,7 +56,10 @@ def sources_for(targets: Sequence[Observable], asked: Observing) -> Sources:
                 "process is not on this machine; --host-ssh or --node-exporter reads another"
             )
     if not here:
-        watched.append(Watched(LocalHost(SourceName(role="generator-host"))))
+        # The way to the first target tells which interface the load goes through.
+        first = targets[0].endpoint.target
+        peer = None if first.socket else first.host
+        watched.append(Watched(LocalHost(SourceName(role="generator-host"), peer=peer)))
     return Sources(tuple(watched), tuple(notes), _data_device(targets[0]) if here else None)
 
 
