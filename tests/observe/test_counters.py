@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from loadstone.model.observed import Reading
@@ -54,3 +57,12 @@ def test_a_difference_needs_both_of_its_parts() -> None:
 def test_what_is_no_row_of_the_table_stays_a_gauge() -> None:
     reading = canonical(Reading(1.0, gauges={"state.updating": 2.0, "status.unknown": 9.0}))
     assert reading.gauges == {"state.updating": 2.0}
+
+
+def test_each_name_is_documented() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "observing.md").read_text()
+    named = set(re.findall(r"`([\w.]+)`", text))
+    families = ("com_", "handler_")
+    names = [entry.name for entry in (*COUNTERS, *GAUGES)]
+    missing = [name for name in names if name not in named and not name.startswith(families)]
+    assert not missing
