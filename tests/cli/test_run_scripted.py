@@ -19,7 +19,7 @@ from loadstone.target.introspect import ServerFacts
 from scripted_engine import Script
 
 URL = "mysql://bench:geheim@127.0.0.1:3306/sbtest"
-SHORT = ("--duration", "2s", "--warmup", "1s", "--target", URL, "--shards", "1")
+SHORT = ("--duration", "2s", "--warmup", "1s", "--target", URL, "--shards", "1", "--no-observe")
 
 
 def made_up(endpoint: Endpoint, wanted: Wanted, timeout_s: float) -> Looked:

@@ -100,9 +100,10 @@ def test_commits_and_rows_are_exactly_what_the_generator_did(
     # One row inserted and one deleted by event; what was rolled back was done too.
     assert totals["rows_inserted"] >= events
     assert totals["rows_inserted"] - events <= 4 * step.restarts + 4
-    # MySQL counts what was begun anew as well, where it had changed something before.
+    # MySQL counts what was begun anew as well, where it had changed something before, and a few
+    # transactions of its own.
     again = round(totals["com_rollback"])
-    assert totals["binlog_commits"] - events in range(0, again + 4)
+    assert totals["binlog_commits"] - events in range(0, again + 12)
 
 
 def test_reads_are_counted_by_the_server_as_they_were_sent(server: Sandbox, tmp_path: Path) -> None:
