@@ -45,6 +45,8 @@ class Part:
     every: int = 1
     """Asked with each so manieth reading: only values of the moment may be asked less often."""
     refused: str | None = None
+    extra: bool = False
+    """Few servers have it: where it is missing nothing is missed."""
 
 
 @dataclass
@@ -95,7 +97,9 @@ class ServerSource:
             if part.refused is None and self._readings % part.every == 0:
                 found |= _part(part, connection)
         self._readings += 1
-        refused = {f"not_evaluated.{part.name}": part.refused for part in self._parts}
+        refused = {
+            f"not_evaluated.{part.name}": part.refused for part in self._parts if not part.extra
+        }
         return Reading(
             at_s=at_s,
             # Which of them only grow is known to the table of names.
@@ -135,7 +139,7 @@ def parts_for(known: Mapping[str, str]) -> list[Part]:
         Part("file_summary", _files, refused=off),
         Part("connection_states", _states(processes), every=2),
         Part("transactions", _transactions, every=5),
-        *([] if mariadb else [Part("thread_pool", _pool, every=2, refused=off)]),
+        *([] if mariadb else [Part("thread_pool", _pool, every=2, refused=off, extra=True)]),
     ]
 
 

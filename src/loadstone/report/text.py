@@ -13,9 +13,11 @@ from rich.text import Text
 
 from loadstone.analyse.ladder import Level, Shape, levels, quotable, shape
 from loadstone.analyse.open_loop import Held, held
+from loadstone.model.hot_spots import HotSpots
 from loadstone.model.result import Result, StepResult
 from loadstone.model.search import Level as SearchLevel
 from loadstone.model.search import SearchOutcome
+from loadstone.report.hot_spots import hot_spots_table, hottest_step
 from loadstone.report.notes import notes_of
 from loadstone.report.numbers import NOTHING, asked, count, digits, duration, number_of, share
 from loadstone.report.observed import observed_notes, observed_table
@@ -47,6 +49,10 @@ def as_renderable(result: Result) -> RenderableType:
             parts.append(Padding(seen, (int(watched(result)), 0, 1, 0)))
         if not result.run.search and (said := verdict(ladder)):
             parts.append(Text(said, style="bold"))
+    if hottest := hottest_step(result.steps):
+        users = number_of(hottest.concurrency, "user")
+        parts.append(Text(f"Where the server spent the step of {users}, by its own instruments:"))
+        parts.append(Padding(hot_spots_table(hottest.hot_spots or HotSpots()), (0, 0, 1, 0)))
     if result.run.search:
         parts.append(Text("\n".join(search_sentences(result.run.search)), style="bold"))
         parts.append(Text())

@@ -1,0 +1,51 @@
+"""Where the server spent a step, by its own instruments: the first few of each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.table import Table
+
+from loadstone.model.hot_spots import HotSpots
+from loadstone.model.result import StepResult
+from loadstone.report.numbers import count, digits
+
+_ROWS = 3
+_TEXT = 64
+
+
+def hottest_step(steps: Sequence[StepResult]) -> StepResult | None:
+    """The one with the highest rate among those whose server told something."""
+    told = [step for step in steps if step.hot_spots and _tells(step.hot_spots)]
+    return max(told, key=lambda step: step.tps or 0.0, default=None)
+
+
+def _tells(spots: HotSpots) -> bool:
+    return bool(spots.statements or spots.waits or spots.files or spots.tables)
+
+
+def hot_spots_table(spots: HotSpots) -> Table:
+    """A row a spot; times of many connections at once add up to more than the step lasted."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("kind")
+    table.add_column("where", overflow="ellipsis", no_wrap=True, max_width=_TEXT)
+    table.add_column("count", justify="right")
+    table.add_column("time\ns", justify="right", vertical="bottom")
+    for statement in spots.statements[:_ROWS]:
+        cells = (statement.statement, count(statement.count), digits(statement.time_s))
+        table.add_row("statement", *cells)
+    for wait in spots.waits[:_ROWS]:
+        table.add_row("wait", wait.event, count(wait.count), digits(wait.time_s))
+    for file in spots.files[:_ROWS]:
+        operations = file.reads + file.writes + file.syncs
+        table.add_row("file", _end(file.file), count(operations), digits(file.time_s))
+    for one in spots.tables[:_ROWS]:
+        rows = one.fetched + one.written
+        table.add_row("table", one.table, count(rows), digits(one.io_s + one.lock_s))
+    return table
+
+
+def _end(path: str) -> str:
+    """The end of a path says more than its begin."""
+    return path if len(path) <= _TEXT else f"…{path[-_TEXT + 1 :]}"

@@ -1,0 +1,69 @@
+"""Hot spots: what grew between two readings of performance_schema's sums."""
+
+from __future__ import annotations
+
+from loadstone.observe.hot_spots import SWITCH_ON, Snapshot, Sums, difference
+
+DIGEST = ("d1", "sbtest", "SELECT c  FROM sbtest1\nWHERE id = ?")
+
+
+def a_snapshot(**kinds: Sums) -> Snapshot:
+    return Snapshot({name.replace("_", " "): sums for name, sums in kinds.items()})
+
+
+def statement(seconds: float, count: float, *rest: float) -> tuple[float, ...]:
+    values = (seconds * 1e12, count, 0.0, *rest)
+    return values + (0.0,) * (11 - len(values))
+
+
+def test_only_what_grew_is_told_in_seconds_and_in_one_line() -> None:
+    before = a_snapshot(statements={DIGEST: statement(1.0, 100), ("d2", "a", "x"): statement(9, 9)})
+    after = a_snapshot(
+        statements={DIGEST: statement(3.0, 150, 700), ("d2", "a", "x"): statement(9, 9)}
+    )
+    (spot,) = difference(before, after).statements
+    assert (spot.count, spot.time_s, spot.rows_examined) == (50, 2.0, 700)
+    assert spot.statement == "SELECT c FROM sbtest1 WHERE id = ?"
+
+
+def test_the_longest_comes_first_and_ten_are_kept() -> None:
+    waits: Sums = {(f"wait/{n}",): (n * 1e12, 1.0) for n in range(1, 30)}
+    spots = difference(Snapshot({"waits": {}}), Snapshot({"waits": waits})).waits
+    assert [spot.time_s for spot in spots] == [float(n) for n in range(29, 19, -1)]
+
+
+def test_sums_that_were_reset_meanwhile_count_from_nought() -> None:
+    before = Snapshot({"waits": {("wait/a",): (9e12, 50.0)}})
+    after = Snapshot({"waits": {("wait/a",): (2e12, 5.0)}})
+    (spot,) = difference(before, after).waits
+    assert (spot.time_s, spot.count) == (2.0, 5)
+
+
+def test_what_was_not_there_before_is_all_growth() -> None:
+    (spot,) = difference(
+        Snapshot({"files": {}}), Snapshot({"files": {("/a",): (1e12, 1, 2, 3, 4, 5)}})
+    ).files
+    assert (spot.reads, spot.writes, spot.syncs) == (1, 2, 3)
+    assert (spot.read_bytes, spot.written_bytes) == (4, 5)
+
+
+def test_table_locks_stand_beside_the_tables_rows() -> None:
+    after = a_snapshot(
+        tables={("sbtest", "sbtest1"): (3e12, 10.0, 4.0)},
+        table_locks={("sbtest", "sbtest1"): (2e12,)},
+    )
+    (spot,) = difference(a_snapshot(tables={}, table_locks={}), after).tables
+    assert (spot.table, spot.io_s, spot.lock_s) == ("sbtest.sbtest1", 3.0, 2.0)
+
+
+def test_a_server_without_the_instruments_says_what_to_switch_on() -> None:
+    off = Snapshot(refused={"statements": SWITCH_ON, "waits": SWITCH_ON})
+    spots = difference(off, off)
+    assert spots.statements == ()
+    assert "performance_schema=ON" in spots.not_evaluated["statements"]
+
+
+def test_instruments_that_summed_nothing_are_not_taken_for_a_server_at_rest() -> None:
+    spots = difference(a_snapshot(statements={}, waits={}), a_snapshot(statements={}, waits={}))
+    assert "setup_consumers" in spots.not_evaluated["waits"]
+    assert "statements_digest" in spots.not_evaluated["statements"]
