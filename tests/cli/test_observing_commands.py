@@ -150,3 +150,20 @@ def test_a_probe_measures_and_leaves_nothing(home: Path) -> None:
 def test_a_probe_of_no_folder(home: Path) -> None:
     done = loadstone("probe", "nowhere", server=None, home=home, code=2)
     assert "nowhere" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--node-exporter", "nonsense"), "not an exporter's URL"),
+        (("--host-ssh", "-oProxyCommand=x"), "no host to reach by ssh"),
+        (("--no-observe", "--host-ssh", "db1"), "--no-observe reads nothing"),
+    ],
+)
+def test_places_that_are_none_are_refused_before_anything_starts(
+    words: tuple[str, ...], said: str, home: Path
+) -> None:
+    done = loadstone("run", "oltp_point_select", *words, server=None, home=home, code=2)
+    assert said in done.stderr
+    assert "throwaway" not in done.stderr
+    assert not (home / "runs").exists()

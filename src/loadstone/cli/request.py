@@ -24,6 +24,7 @@ from loadstone.model.plan import (
 )
 from loadstone.model.search import SearchPlan
 from loadstone.model.target import Endpoint, Target
+from loadstone.observe.sources import check_places
 from loadstone.store import folder
 
 _ANY_SIZE = 2_000_000_000
@@ -96,7 +97,9 @@ def check_request(request: Request) -> None:
         PlanRefused: the engine has no such workload, option or value.
         TargetError: so many users need more file descriptors than this process may have.
         StoreError: nothing could be kept.
+        SourceError: a place to read counters from is none.
     """
+    check_places(request.observing)
     plan = request.plan(
         [Target()], request.tables or request.most_users, request.table_size or _ANY_SIZE
     )

@@ -37,6 +37,21 @@ class Sources:
     """Major and minor number of the device that the first server's data lies on, if it is here."""
 
 
+def check_places(asked: Observing) -> None:
+    """Refuse what is no place at all, before anything is started.
+
+    Raises:
+        SourceError: which word is no URL of an exporter, or no destination of ssh.
+    """
+    host, server = SourceName(role="server-host"), SourceName(role="server")
+    for destination in asked.host_ssh:
+        SshHost(host, destination)
+    for url in asked.node_exporter:
+        NodeExporter(host, url)
+    for url in asked.mysqld_exporter:
+        MysqldExporter(server, url)
+
+
 def sources_for(targets: Sequence[Observable], asked: Observing) -> Sources:
     """The sources of a run: a server and a host for each target, and this machine."""
     if not asked.on:
