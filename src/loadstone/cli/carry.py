@@ -143,10 +143,9 @@ def _drive(
     quiet = request.as_json and not sys.stderr.isatty()
     with Interrupts() as interrupts, watching(plan, steps.planned, quiet=quiet) as observer:
         endpoints = tuple(one.endpoint for one in prepared.looked)
-        sampling = Sampling(prepared.sources.watched, recorder.began)
-        lab = Lab(
-            endpoints, recorder, observer, interrupts, truncation, sampling, request.observing.on
-        )
+        watched = prepared.sources.watched
+        sampling = Sampling(watched, recorder.began) if watched else None
+        lab = Lab(endpoints, recorder, observer, interrupts, truncation, sampling)
         for note in prepared.notes:
             lab.note(note)
         return carry_out(plan, steps, lab), interrupts.asked

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -11,10 +10,10 @@ from loadstone import engine
 from loadstone.lab.failures import as_error
 from loadstone.lab.follow import follow
 from loadstone.lab.interrupts import Interrupts
+from loadstone.lab.looking import Looking
 from loadstone.lab.observer import Observer
 from loadstone.lab.schedule import Steps
 from loadstone.model.engine_plan import step_document
-from loadstone.model.observed import SourceName, SourceState
 from loadstone.model.plan import Plan, Step, WarmupAuto
 from loadstone.model.records import (
     Connected,
@@ -26,16 +25,10 @@ from loadstone.model.records import (
 )
 from loadstone.model.result import Result, StepResult, StepState
 from loadstone.model.target import Endpoint
-from loadstone.observe.hot_spots import Snapshot, difference, snapshot
 from loadstone.observe.sampler import Sampling
 from loadstone.store.journal import Settled
 from loadstone.store.recorder import Recorder
 from loadstone.target.errors import TargetError
-
-_LEAVING_S = 3.0
-"""How long a server is waited for that has thousands of connections to close."""
-
-_LOOK_AGAIN_S = 0.1
 
 
 class Truncated(Protocol):
@@ -70,8 +63,11 @@ class Lab:
     sampling: Sampling | None = None
     """What server and hosts say meanwhile; `None`: nobody looks."""
 
-    hot_spots: bool = False
-    """Whether the first target is asked where it spent each step."""
+    def look(self, step: Step) -> Looking | None:
+        """What is looked at beside a step."""
+        if self.sampling is None:
+            return None
+        return Looking(step, self.recorder, self.sampling, self.endpoints[0])
 
     def note(self, text: str, step: Step | None = None) -> None:
         """Keep a sentence, and show it."""
@@ -119,13 +115,15 @@ def carry_out(plan: Plan, steps: Steps, lab: Lab) -> Outcome:
 
 def drive_step(plan: Plan, step: Step, lab: Lab) -> StepResult:
     """One step, from its first connection to its row in the result."""
-    watched = _Watched(step, lab)
+    watched = _Watched(step, lab, looking=lab.look(step))
     lab.observer.on_step_begin(step)
     lab.recorder.begin_step(step)
-    watched.begin_looking()
+    if watched.looking:
+        watched.looking.begin()
     job = engine.start(step_document(plan, step, lab.endpoints))
     follow(job, watched.take, lab.interrupts, watched.keep_what_was_seen)
-    watched.end_looking()
+    if watched.looking:
+        watched.looking.end()
     settled = None
     if isinstance(plan.warmup, WarmupAuto):
         settled = watched.settled(lab.settle)
@@ -143,59 +141,20 @@ class _Watched:
     end: End | None = None
     cut_off: Outage | None = None
     seconds: list[tuple[float, float, float]] = field(default_factory=list)
-    before: Snapshot | None = None
-    connections: float = 0.0
-
-    def begin_looking(self) -> None:
-        """Read all sources before any load, so that what they count from there on is the step's."""
-        if self.lab.hot_spots:
-            self.before = snapshot(self.lab.endpoints[0])
-        if self.lab.sampling:
-            self.lab.sampling.mark()
-            for seen in self.lab.sampling.taken():
-                if isinstance(seen, SourceState):
-                    self.lab.recorder.observed(self.step, seen)
-            self.connections = self._connections(self.lab.sampling)
-
-    def end_looking(self) -> None:
-        """Read them once more, after all load."""
-        if self.lab.sampling:
-            self._wait_for_the_last_to_leave(self.lab.sampling)
-            self.keep_what_was_seen()
-            self.lab.recorder.source_facts(self.step, self.lab.sampling.facts())
-        if self.before:
-            found = difference(self.before, snapshot(self.lab.endpoints[0]))
-            self.lab.recorder.hot_spots(self.step, found)
-
-    def _wait_for_the_last_to_leave(self, sampling: Sampling) -> None:
-        """Until the server has done with the step's connections.
-
-        What one of them did is missing in the sums of MySQL while it is on its way out.
-        """
-        deadline = time.monotonic() + _LEAVING_S
-        sampling.mark()
-        while (now := self._connections(sampling)) and time.monotonic() < deadline:
-            if now <= self.connections:
-                break
-            time.sleep(_LOOK_AGAIN_S)
-            sampling.mark()
-
-    def _connections(self, sampling: Sampling) -> float:
-        """Those of the first target's server; none where it does not tell."""
-        return sampling.gauge(SourceName(role="server"), "threads_connected") or 0.0
+    looking: Looking | None = None
 
     def keep_what_was_seen(self) -> None:
-        """What the samplers have told since; a source that is lost costs no record of the load."""
-        for seen in self.lab.sampling.taken() if self.lab.sampling else ():
-            self.lab.recorder.observed(self.step, seen)
+        """What the samplers have told meanwhile."""
+        if self.looking:
+            self.looking.keep()
 
     def take(self, record: StepRecord) -> bool:
         self.lab.recorder.record(self.step, record)
         self.keep_what_was_seen()
         match record:
             case Connected():
-                if self.lab.sampling:
-                    self.lab.sampling.align(time.monotonic())
+                if self.looking:
+                    self.looking.align()
                 self.lab.observer.on_connected(self.step, record)
             case Sample():
                 self._take_sample(record)

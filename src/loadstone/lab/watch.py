@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from loadstone.lab.conduct import Lab
 from loadstone.lab.follow import POLL_S
+from loadstone.lab.looking import Looking
 from loadstone.model.observed import Observation
 from loadstone.model.plan import Plan, Step
 from loadstone.model.result import Result
-from loadstone.observe.hot_spots import difference, snapshot
 from loadstone.observe.sampler import Sampling
 from loadstone.store.journal import Settled
 
@@ -28,28 +28,18 @@ def watch(plan: Plan, lab: Lab, sampling: Sampling, on_seen: OnSeen) -> Result:
     """
     step = Step(number=1, workload=plan.workload.name, concurrency=1)
     recorder = lab.recorder
-
-    def keep() -> None:
-        for seen in sampling.taken():
-            recorder.observed(step, seen)
-            if isinstance(seen, Observation):
-                on_seen(seen)
-
+    looking = Looking(step, recorder, sampling, lab.endpoints[0])
     try:
         recorder.begin_step(step)
-        before = snapshot(lab.endpoints[0])
-        sampling.mark()
-        sampling.taken()
+        looking.begin()
         begun = time.monotonic()
-        sampling.align(begun)
+        looking.align()
         while time.monotonic() < begun + plan.duration_s and not lab.interrupts.asked:
             time.sleep(POLL_S)
-            keep()
-        sampling.mark()
+            for seen in looking.keep():
+                on_seen(seen)
         ended = time.monotonic()
-        keep()
-        recorder.source_facts(step, sampling.facts())
-        recorder.hot_spots(step, difference(before, snapshot(lab.endpoints[0])))
+        looking.end()
         window = Settled(
             from_s=begun - recorder.began,
             to_s=ended - recorder.began,

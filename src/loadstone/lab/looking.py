@@ -1,0 +1,78 @@
+"""What is looked at beside a step's load: samplers each second, hot spots before and after."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from loadstone.model.observed import Observation, SourceName, SourceState
+from loadstone.model.plan import Step
+from loadstone.model.target import Endpoint
+from loadstone.observe.hot_spots import Snapshot, difference, snapshot
+from loadstone.observe.sampler import Sampling
+from loadstone.store.recorder import Recorder
+
+_SERVER = SourceName(role="server")
+
+_LEAVING_S = 3.0
+"""How long a server is waited for that has thousands of connections to close."""
+
+_LOOK_AGAIN_S = 0.1
+
+
+@dataclass
+class Looking:
+    """One step's; a source that is lost costs no record of the load."""
+
+    step: Step
+    recorder: Recorder
+    sampling: Sampling
+    server: Endpoint
+    """The first target's, which is asked where it spent the step."""
+
+    _before: Snapshot | None = None
+    _connections: float = 0.0
+
+    def begin(self) -> None:
+        """Read all sources before any load, so that what they count from there on is the step's."""
+        self._before = snapshot(self.server)
+        self.sampling.mark()
+        for seen in self.sampling.taken():
+            if isinstance(seen, SourceState):
+                self.recorder.observed(self.step, seen)
+        self._connections = self._connected()
+
+    def align(self) -> None:
+        """The load begins now: the seconds that are read are the load's."""
+        self.sampling.align(time.monotonic())
+
+    def keep(self) -> list[Observation]:
+        """Put into the run what the samplers have told since, and say it."""
+        taken = self.sampling.taken()
+        for seen in taken:
+            self.recorder.observed(self.step, seen)
+        return [seen for seen in taken if isinstance(seen, Observation)]
+
+    def end(self) -> None:
+        """Read them once more, after all load."""
+        self._wait_for_the_last_to_leave()
+        self.keep()
+        self.recorder.source_facts(self.step, self.sampling.facts())
+        if self._before:
+            found = difference(self._before, snapshot(self.server))
+            self.recorder.hot_spots(self.step, found)
+
+    def _wait_for_the_last_to_leave(self) -> None:
+        """Until the server has done with the step's connections.
+
+        What one of them did is missing in the sums of MySQL while it is on its way out.
+        """
+        deadline = time.monotonic() + _LEAVING_S
+        self.sampling.mark()
+        while self._connected() > self._connections and time.monotonic() < deadline:
+            time.sleep(_LOOK_AGAIN_S)
+            self.sampling.mark()
+
+    def _connected(self) -> float:
+        """Connections of the first target's server; none where it does not tell."""
+        return self.sampling.gauge(_SERVER, "threads_connected") or 0.0
