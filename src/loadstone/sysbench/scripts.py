@@ -15,14 +15,14 @@ from loadstone.sysbench import commanding, planning, starting, values
 from loadstone.sysbench.cmdline import CommandLine, Given
 from loadstone.sysbench.errors import Fatal, Refused
 from loadstone.sysbench.log import Log
-from loadstone.sysbench.options import OURS, Kind, Option, for_all_tests
+from loadstone.sysbench.options import BLOCKS, Kind, Option, for_all_tests
 from loadstone.sysbench.settings import Settings, Values, version_of
 from loadstone.sysbench.telling import OpenScript, told_as_fatal, write
 from loadstone.target.hide import blank_arguments
 
 _OF_ANY_SCRIPT = ("prepare", "run", "cleanup", "help")
 # The engine adds the password: what is kept of a run has none.
-_NOT_TOLD = ("help", "version", "config_file", "mysql_password", *(one.key for one in OURS))
+_NOT_TOLD = ("help", "version", "config_file", "mysql_password", *(one.key for one in BLOCKS["ours"]))
 
 
 @dataclass(frozen=True)
