@@ -1,7 +1,7 @@
 //! What a test says upwards; the format is documented in `docs/engine.md`.
 
 use crate::error::HostError;
-use loadstone_measure::{LatencySummary, Nanos};
+use loadstone_measure::{LatencySummary, Nanos, NumberedShare};
 use serde::Serialize;
 
 /// One line of JSON each.
@@ -80,6 +80,10 @@ pub struct Sample {
     pub quantile_ns: Option<u64>,
     /// With a rate: events that are due and have not begun.
     pub waiting: Option<u64>,
+    /// With a rate: events that are under way.
+    pub in_flight: Option<u32>,
+    /// What each thread did that had events, where that is wanted.
+    pub per_thread: Vec<NumberedShare>,
     /// Lines for the latency log.
     pub hlog: Vec<String>,
 }
@@ -94,15 +98,6 @@ pub enum EndReason {
     Stopped,
     /// See the error.
     Failed,
-}
-
-/// What one thread did, in the window and before it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct ThreadTotals {
-    /// Events that ended.
-    pub events: u64,
-    /// The sum of their latencies.
-    pub latency_ns: u64,
 }
 
 /// See [`Record::End`]. Figures are of the window.
@@ -122,8 +117,8 @@ pub struct End {
     pub quantile_ns: Option<u64>,
     /// The sum of all latencies.
     pub latency_sum_ns: u64,
-    /// By thread.
-    pub threads: Vec<ThreadTotals>,
+    /// What each thread did.
+    pub threads: Vec<NumberedShare>,
 }
 
 pub(crate) fn whole(nanos: Option<Nanos>) -> Option<u64> {

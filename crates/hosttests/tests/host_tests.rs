@@ -1,6 +1,7 @@
 //! Whole tests, with the figures that can be known in advance.
 
 use loadstone_hosttests::{End, EndReason, Heard, HostPlan, HostTest, Phase, Record, Sample};
+use loadstone_measure::NumberedShare;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ const EVENTS_100: &str = r#"{"events": 100, "duration_s": 60, "warmup_s": 0}"#;
 fn plan(command: &str, test: &str, threads: u32, stop: &str, rate: &str) -> String {
     format!(
         r#"{{"command": "{command}", "test": {test}, "threads": {threads}, "stop": {stop},
-        "rate": {rate}, "interval_s": 0.1, "quantile": 0.9, "seed": 1, "tag": "t"}}"#
+        "rate": {rate}, "interval_s": 0.1, "quantile": 0.9, "seed": 1, "tag": "t", "per_thread": true}}"#
     )
 }
 
@@ -39,8 +40,11 @@ fn run(plan: &str) -> (Vec<Sample>, End) {
     };
     if end.error.is_none() && !end.threads.is_empty() {
         assert_eq!(counted(Phase::Window), end.done.events);
-        let of_threads: u64 = end.threads.iter().map(|thread| thread.events).sum();
-        assert_eq!(of_threads, end.done.events + counted(Phase::Warmup));
+        let events = |shares: &[NumberedShare]| shares.iter().map(|one| one.1.events).sum::<u64>();
+        assert_eq!(events(&end.threads), end.done.events);
+        for sample in &samples {
+            assert_eq!(events(&sample.per_thread), sample.done.events);
+        }
     }
     (samples, end)
 }
@@ -89,7 +93,7 @@ fn each_thread_has_one_event_of_the_mutex_test() {
     let test = r#"{"kind": "mutex", "num": 16, "locks": 1000, "loops": 10}"#;
     let end = finished(&plan("run", test, 4, EVENTS_100, "null"));
     assert_eq!(end.done.events, 4);
-    assert!(end.threads.iter().all(|thread| thread.events == 1));
+    assert!(end.threads.iter().all(|thread| thread.1.events == 1));
 }
 
 #[test]
@@ -116,6 +120,10 @@ fn a_rate_is_kept_and_waiting_counts_as_latency() {
     let (samples, end) = run(&plan("run", dear, 1, stop, "100000"));
     assert!(end.latency_ns.max.is_some_and(|max| max > 500_000_000));
     assert!(samples.iter().any(|sample| sample.waiting.is_some_and(|waiting| waiting > 1000)));
+    // Its only thread is always in the middle of one.
+    let (last, others) = samples.split_last().expect("more than one");
+    assert!(others.iter().all(|sample| sample.in_flight == Some(1)));
+    assert_eq!(last.in_flight, Some(0));
 }
 
 #[test]

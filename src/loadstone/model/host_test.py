@@ -19,7 +19,7 @@ from pydantic import (
 
 from loadstone.model.frozen import Frozen
 from loadstone.model.plan import Distribution, Special
-from loadstone.model.records import LatencyNs
+from loadstone.model.records import LatencyNs, Share
 
 _KIB = 1024
 _GIB = 1024**3
@@ -119,6 +119,8 @@ class HostTestPlan(Frozen):
     quantile: Annotated[float, Field(ge=0, le=1)] = 0.95
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     tag: str = "host-test"
+    per_thread: bool = False
+    """Whether samples tell what each thread did."""
 
 
 class Done(Frozen):
@@ -151,19 +153,16 @@ class HostSample(Frozen):
     latency_ns: LatencyNs
     quantile_ns: int | None
     waiting: int | None
+    in_flight: int | None = None
+    """With a rate: events that are under way."""
+    per_thread: tuple[Share, ...] = ()
+    """Where it is wanted: of threads that had events."""
     hlog: tuple[str, ...] = ()
 
     @property
     def seconds(self) -> float:
         """How long the interval really was."""
         return self.to_s - self.from_s
-
-
-class ThreadTotals(Frozen):
-    """What one thread did, warm-up included."""
-
-    events: int
-    latency_ns: int
 
 
 class HostEnd(Frozen):
@@ -177,7 +176,7 @@ class HostEnd(Frozen):
     latency_ns: LatencyNs
     quantile_ns: int | None
     latency_sum_ns: int
-    threads: tuple[ThreadTotals, ...]
+    threads: tuple[Share, ...]
 
 
 HostRecord = Annotated[HostBegun | HostSample | HostEnd, Field(discriminator="kind")]

@@ -66,10 +66,10 @@ class TargetCounts(Frozen):
     users: int = 0
 
 
-class UserCounts(NamedTuple):
-    """Events that one virtual user saw through in an interval; nanoseconds of response time."""
+class Share(NamedTuple):
+    """Events that one virtual user, or thread, saw through; nanoseconds of response time."""
 
-    user: int
+    number: int
     events: int
     busy_ns: int
     min_ns: int
@@ -137,7 +137,7 @@ class Sample(Frozen):
     connect_failures: dict[str, int] = {}
     users: int
     targets: tuple[TargetCounts, ...] = ()
-    per_user: tuple[UserCounts, ...] = ()
+    per_user: tuple[Share, ...] = ()
     latency_ns: Latencies = Latencies()
     generator: GeneratorUse
     hlog: tuple[str, ...] = ()

@@ -60,6 +60,7 @@ def plan_of(test: HostTest, settings: Settings) -> HostTestPlan:
         ),
         rate=settings.rate or None,
         seed=seed_of(settings),
+        per_thread=True,
     )
 
 

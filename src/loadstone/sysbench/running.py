@@ -118,7 +118,10 @@ def carry_out(run: Run) -> int:
         if run.keeper:
             run.keeper.begin(run.step)
         try:
-            job = engine.start(step_document(run.plan, run.step, endpoints))
+            document = step_document(run.plan, run.step, endpoints)
+            if run.opened:
+                run.opened.script.serve(document)
+            job = engine.start(document)
             follow(job, watched.take, interrupts, watched.on_silence)
         finally:
             if run.keeper:

@@ -1,6 +1,6 @@
 //! A load from its first to its last statement.
 
-use super::client::{Client, Halt, pause};
+use crate::client::{Client, Halt, pause};
 use super::method::{Rows, choose};
 use super::range::{Range, interleave};
 use super::{LoadEnd, LoadPhase, LoadPlan, Method, Progress, tables, workers};

@@ -1,6 +1,6 @@
 //! How the rows of one range travel.
 
-use super::client::{Client, Halt};
+use crate::client::{Client, Halt};
 use super::range::Range;
 use super::{Method, MethodWish};
 use crate::error::{Failure, FailureKind};

@@ -1,6 +1,6 @@
 //! The tables themselves: making them, their indexes, and counting what is in them.
 
-use super::client::{Client, Halt};
+use crate::client::{Client, Halt};
 use super::range::Range;
 use crate::error::{Failure, FailureKind};
 use loadstone_workload::LoadLayout;

@@ -1,6 +1,6 @@
 //! Connections that share a list of work.
 
-use super::client::{Client, Halt};
+use crate::client::{Client, Halt};
 use super::job::Job;
 use crate::clock::thread_cpu;
 use std::sync::Mutex;

@@ -14,7 +14,7 @@ use loadstone_wire::{Expect, ServerError, write_close_statement, write_prepare, 
 /// ER_UNSUPPORTED_PS.
 pub(super) const CANNOT_PREPARE: u16 = 1295;
 /// CR_SERVER_GONE_ERROR.
-const GONE: u16 = 2006;
+pub(super) const GONE: u16 = 2006;
 
 /// What the script goes on with.
 pub(super) enum Given {

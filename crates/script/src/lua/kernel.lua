@@ -137,7 +137,7 @@ local function text_of(user, problem)
 end
 
 -- Connections that the file itself has opened are there for these.
-local NEEDS_SERVER = { thread_init = true, command = true }
+local NEEDS_SERVER = { thread_init = true, command = true, report = true }
 
 --- The life of a user. Between two wishes it waits, with the outcome of the last one in the mailbox.
 local function serve(user)
