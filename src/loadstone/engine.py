@@ -226,6 +226,11 @@ class Script:
         with _starting():
             self._native.serve(plan)
 
+    def printed(self) -> str:
+        """What it has printed before it failed."""
+        with _script_errors():
+            return self._native.printed()
+
     def refusals(self) -> tuple[FirstError, ...]:
         """What the servers have refused since this was asked last."""
         return _REFUSALS.validate_json(self._native.refusals())

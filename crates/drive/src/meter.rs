@@ -269,6 +269,11 @@ impl Meter {
         self.target(target).errors += 1;
     }
 
+    /// Whether this is the shard's first error of this number.
+    pub(crate) fn sees_first(&mut self, errno: u16) -> bool {
+        self.seen_errors.insert(errno)
+    }
+
     /// Keeps the server's words for the first error of each number.
     pub(crate) fn first_error(&mut self, errno: u16, describe: impl FnOnce() -> FirstError) {
         if self.seen_errors.insert(errno) {

@@ -21,6 +21,8 @@ pub enum Record {
     Printed(Printed),
     /// A script has come to a part that runs once for all users.
     Script(Milestone),
+    /// A part of a script has failed that comes after the load.
+    Complaint(Complaint),
     /// A script does not come back.
     Stuck(Stuck),
     /// Bulk loading goes on.
@@ -75,6 +77,13 @@ pub enum ScriptStage {
     Initialised,
     /// The first user is over; `done` begins.
     Done,
+}
+
+/// See [`Record::Complaint`].
+#[derive(Clone, Debug, Serialize)]
+pub struct Complaint {
+    /// Which hook of which user, and why; one line.
+    pub message: String,
 }
 
 /// See [`Record::Stuck`].

@@ -67,12 +67,6 @@ impl<'a> Coordinator<'a> {
     /// Runs the test to its end.
     pub(crate) fn run(mut self, test: &dyn Test) -> Result<End, HostError> {
         let clock = self.run_threads(test)?;
-        if self.error.is_none() {
-            let (slot, place) = self.slot(0)?;
-            let mut meter = Meter::new(clock, slot, place);
-            self.error = test.finish(&mut meter).err();
-            meter.finish();
-        }
         let now = clock.now();
         self.cut(now, true);
         Ok(self.end(now))
@@ -201,6 +195,7 @@ impl<'a> Coordinator<'a> {
         };
         End {
             reason,
+            damage: self.error.as_ref().and_then(HostError::damage),
             error: self.error.map(|error| error.to_string()),
             seconds: (now - self.plan.stop.window_begins()).seconds(),
             done: self.done,

@@ -100,6 +100,36 @@ pub enum EndReason {
     Failed,
 }
 
+/// A block of a file that is not what was written there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Damage {
+    /// The file's number.
+    pub file: usize,
+    /// Where the block begins.
+    pub offset: u64,
+    /// What is wrong.
+    #[serde(flatten)]
+    pub what: Broken,
+}
+
+/// What is wrong with a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "what", rename_all = "lowercase")]
+pub enum Broken {
+    /// Its checksum.
+    Sum {
+        /// That of the data.
+        calculated: u32,
+        /// What stands behind the data.
+        stored: u32,
+    },
+    /// Its place.
+    Place {
+        /// Where it says that it begins.
+        stored: u64,
+    },
+}
+
 /// See [`Record::End`]. Figures are of the window.
 #[derive(Clone, Debug, Serialize)]
 pub struct End {
@@ -107,6 +137,8 @@ pub struct End {
     pub reason: EndReason,
     /// Why, when it failed; one line.
     pub error: Option<String>,
+    /// The block that was not as it was written, where that is why.
+    pub damage: Option<Damage>,
     /// Length of the window, up to the end of its last event.
     pub seconds: f64,
     /// What was done.
@@ -131,6 +163,7 @@ impl End {
         Self {
             reason: EndReason::Finished,
             error: None,
+            damage: None,
             seconds: 0.0,
             done: Done::default(),
             latency_ns: LatencySummary::default(),
@@ -142,6 +175,11 @@ impl End {
 
     /// It could not begin.
     pub(crate) fn failed(error: &HostError) -> Self {
-        Self { reason: EndReason::Failed, error: Some(error.to_string()), ..Self::nothing() }
+        Self {
+            reason: EndReason::Failed,
+            error: Some(error.to_string()),
+            damage: error.damage(),
+            ..Self::nothing()
+        }
     }
 }

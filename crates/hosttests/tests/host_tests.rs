@@ -1,6 +1,6 @@
 //! Whole tests, with the figures that can be known in advance.
 
-use loadstone_hosttests::{End, EndReason, Heard, HostPlan, HostTest, Phase, Record, Sample};
+use loadstone_hosttests::{Broken, End, EndReason, Heard, HostPlan, HostTest, Phase, Record, Sample};
 use loadstone_measure::NumberedShare;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -266,10 +266,31 @@ fn files_are_synchronised_as_often_as_asked() {
         let with = |changes: &str| format!("io_mode={io_mode:?}, {changes}");
         // 100 events: 16 requests and a round of 4, five times over.
         assert_eq!(syncs("rndwr", &with("fsync_freq=16")), 20);
-        assert_eq!(syncs("rndwr", &with("fsync_freq=0, fsync_end=true")), 4);
+        // At the end each of the two threads sees to all files.
+        assert_eq!(syncs("rndwr", &with("fsync_freq=0, fsync_end=true")), 8);
         assert_eq!(syncs("rndwr", &with("fsync_all=true, fsync_end=true")), 100);
         assert_eq!(syncs("rndrd", &with("fsync_freq=16, fsync_end=true")), 0);
         assert_eq!(syncs("rndwr", &with("fsync_freq=16, fsync_mode=\"fdatasync\"")), 20);
+    }
+}
+
+#[test]
+fn what_is_written_with_checksums_is_checked_when_it_is_read() {
+    let files = Prepared::new("checksums");
+    for io_mode in ["sync", "async", "mmap"] {
+        let with = |more: &str| format!("io_mode={io_mode:?}, checksums=true{more}");
+        files.finished("seqrewr", &with(", fsync_end=false"));
+        // The first 100 of the 256 blocks of four files.
+        files.finished("seqrd", &with(""));
+        let path = files.0.join("test_file.0");
+        let mut bytes = std::fs::read(&path).expect("the file");
+        bytes[2 * 4096 + 17] ^= 1;
+        std::fs::write(&path, bytes).expect("written");
+        let (_, end) = files.run("seqrd", &with(""));
+        let damage = end.damage.expect("noticed");
+        assert_eq!((end.reason, damage.file, damage.offset), (EndReason::Failed, 0, 2 * 4096));
+        assert!(matches!(damage.what, Broken::Sum { calculated, stored } if calculated != stored));
+        assert!(end.error.expect("words").contains("test_file.0 is damaged: the block at 8192"));
     }
 }
 

@@ -82,6 +82,11 @@ impl Script {
         Ok(())
     }
 
+    /// What it has printed before it failed.
+    fn printed(&self, py: Python<'_>) -> PyResult<String> {
+        self.wait(py, self.desk.printed())
+    }
+
     /// What the servers have refused since this was asked last, as JSON.
     fn refusals(&self) -> PyResult<String> {
         let refused = self.servers.get().map(ServersHandle::take_errors);

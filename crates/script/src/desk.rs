@@ -101,6 +101,11 @@ impl Desk {
         self.ask(Reading::end_reports)
     }
 
+    /// What it has printed before it failed.
+    pub fn printed(&self) -> Coming<String> {
+        self.ask(|reading| Ok(reading.take_printed()))
+    }
+
     /// Ends what the script is doing, which is told as an error.
     pub fn give_up(&self) {
         self.watches.living().iter().for_each(|watch| watch.break_off());

@@ -91,6 +91,8 @@ class FileioTest(Frozen):
     merged_requests: NonNegativeInt = 0
     rw_ratio: NonNegativeFloat = 1.5
     distribution: Distribution = Special()
+    checksums: bool = False
+    """What is written has checksums, and what is read is checked by them."""
 
 
 HostTest = Annotated[
@@ -165,12 +167,23 @@ class HostSample(Frozen):
         return self.to_s - self.from_s
 
 
+class Damage(Frozen):
+    """A block of a file that is not what was written there: its checksum, or its place."""
+
+    file: int
+    offset: int
+    what: Literal["sum", "place"]
+    calculated: int | None = None
+    stored: int
+
+
 class HostEnd(Frozen):
     """The last record. Figures are of the window."""
 
     kind: Literal["end"] = "end"
     reason: Literal["finished", "stopped", "failed"]
     error: str | None = None
+    damage: Damage | None = None
     seconds: float
     done: Done
     latency_ns: LatencyNs

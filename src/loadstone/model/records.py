@@ -172,6 +172,13 @@ class Milestone(Frozen):
     stage: Literal["initialised", "done"]
 
 
+class Complaint(Frozen):
+    """A part of a script that comes after the load has failed: which hook of which user, and why."""
+
+    kind: Literal["complaint"] = "complaint"
+    message: str
+
+
 class Stuck(Frozen):
     """A script runs on and on without a statement; file and line where it was met."""
 
@@ -235,7 +242,9 @@ class LoadEnd(Frozen):
     cpu_us: int = 0
 
 
-AnyStepRecord = Connected | Sample | FirstError | Outage | Printed | Milestone | Stuck | End
+AnyStepRecord = (
+    Connected | Sample | FirstError | Outage | Printed | Milestone | Complaint | Stuck | End
+)
 StepRecord = Annotated[AnyStepRecord, Field(discriminator="kind")]
 LoadRecord = Annotated[LoadProgress | LoadEnd, Field(discriminator="kind")]
 

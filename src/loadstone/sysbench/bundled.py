@@ -11,6 +11,7 @@ from loadstone.sysbench.options import BLOCKS, Option
 
 Layout = Literal["sbtest", "bulk"]
 
+STANDARD_INPUT = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 _OLTP_COMMANDS = ("prepare", "prewarm", "run", "cleanup", "help")
 _SAME_COMMAND = {"warmup": "prewarm"}
 _BULK_COMMANDS = ("prepare", "run", "cleanup")
@@ -86,6 +87,8 @@ def find_script(word: str) -> str | None:
     places = [word, f"{word}.lua"]
     if not is_own_name(word) and "/" not in word:
         places += [each.replace("?", word.replace(".", "/")) for each in _module_path()]
+    if word in STANDARD_INPUT:
+        return word
     return next((path for path in places if Path(path).is_file()), None)
 
 

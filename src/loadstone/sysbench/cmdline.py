@@ -29,6 +29,8 @@ class Given:
 class CommandLine:
     """A command line, taken apart."""
 
+    words: tuple[str, ...] = ()
+    """As they were given."""
     test: str | None = None
     command: str | None = None
     given: dict[str, Given] = field(default_factory=dict)
@@ -53,7 +55,7 @@ def parse(words: Sequence[str]) -> CommandLine:
         Refused: a number is none, or there is a word too many.
     """
     known = for_all_tests()
-    line = CommandLine()
+    line = CommandLine(tuple(words))
     bare: list[str] = []
     for word in _joined(words):
         if not word.startswith("--"):

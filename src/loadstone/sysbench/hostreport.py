@@ -95,6 +95,8 @@ def _of_files(test: FileioTest, settings: Settings) -> Iterator[str]:
         if test.fsync_end:
             yield "Calling fsync() at the end of test, Enabled."
     yield f"Using {_IO_MODES[test.io_mode]} I/O mode"
+    if test.checksums:
+        yield "Using checksums validation."
     if test.mode:
         yield f"Doing {_MODES[test.mode]} test"
 

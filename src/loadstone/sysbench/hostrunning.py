@@ -18,7 +18,7 @@ from loadstone.model.host_test import (
     MemoryTest,
     MutexTest,
 )
-from loadstone.sysbench import failing, hostfiles, hostreport, reporting, running
+from loadstone.sysbench import failing, hostblocks, hostfiles, hostreport, reporting, running
 from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.figures import values_of
 from loadstone.sysbench.hostfigures import HostFigures
@@ -78,6 +78,8 @@ class _Watched:
             case HostSample():
                 self._add(record)
             case HostEnd():
+                if record.damage:
+                    raise Fatal(*hostblocks.told(record.damage))
                 if record.error:
                     raise Fatal(record.error)
                 self.end = record

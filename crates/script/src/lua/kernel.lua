@@ -133,7 +133,7 @@ local function text_of(user, problem)
     return string.format("SQL error, errno = %d, state = '%s': %s", problem.sql_errno,
       problem.sql_state, problem.sql_errmsg)
   end
-  return "an error that is no text: " .. tostring(problem)
+  return "(not a string)"
 end
 
 -- Connections that the file itself has opened are there for these.
