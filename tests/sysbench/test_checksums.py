@@ -35,9 +35,7 @@ def test_each_finds_what_the_other_wrote_in_order(ours_here: Program, theirs: Pr
 
 
 @pytest.mark.parametrize("more", [(), ("--file-merged-requests=4",), ("--file-io-mode=mmap",)])
-def test_a_run_is_told_of_alike(
-    more: tuple[str, ...], ours_here: Program, theirs: Program
-) -> None:
+def test_a_run_is_told_of_alike(more: tuple[str, ...], ours_here: Program, theirs: Program) -> None:
     assert theirs(*FILES, "prepare").returncode == 0
     # Merged requests have one checksum each, so what they read they have to have written.
     for mode in ("seqrewr", "seqrd"):

@@ -37,7 +37,6 @@ SCRIPTS = {
           number:set(1)
           statement:execute()
           statement:close()
-          print(own:reconnect(), own:query_row("SELECT 'again'"))
           own:disconnect()
         end
     """,
@@ -114,7 +113,9 @@ SCRIPTS = {
             cons[i]:bulk_insert_init("INSERT INTO rare" .. i .. " VALUES")
           end
           for row = 1, 2500 do
-            for i, con in ipairs(cons) do con:bulk_insert_next("(" .. row .. ", 'v" .. row * i .. "')") end
+            for i, con in ipairs(cons) do
+              con:bulk_insert_next("(" .. row .. ", 'v" .. row * i .. "')")
+            end
           end
           for i, con in ipairs(cons) do
             con:bulk_insert_done()
@@ -124,7 +125,10 @@ SCRIPTS = {
         end
     """,
     "coroutines.lua": """
-        local Counter = setmetatable({}, { __call = function(self) self.n = (self.n or 0) + 1 return self.n end })
+        local Counter = setmetatable({}, { __call = function(self)
+          self.n = (self.n or 0) + 1
+          return self.n
+        end })
         function thread_init()
           con = sysbench.sql.driver():connect()
           ask = coroutine.wrap(function()
@@ -166,7 +170,7 @@ WITHOUT_SERVER = [
 ]
 
 AGAINST_A_SERVER = [
-    "asking_hooks.lua --time=3 --report-interval=1 run",
+    "asking_hooks.lua --time=3 --report-interval=2 run",
     "asking_hooks.lua --time=3 --report-checkpoints=1 run",
     "failing_hooks.lua --time=3 --report-interval=2 run",
     "hosts.lua --mysql-host=127.0.0.1,::1 run",

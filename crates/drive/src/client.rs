@@ -13,7 +13,8 @@ use crate::poller::Interest;
 use crate::transport::Received;
 use loadstone_measure::Nanos;
 use loadstone_wire::{
-    Completion, Expect, Reply, ResultSet, Row, write_local_infile_data, write_local_infile_end, write_query,
+    Completion, Expect, Reply, ResultSet, Row, write_local_infile_data, write_local_infile_end,
+    write_query,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::BorrowedFd;

@@ -7,7 +7,8 @@ use crate::merge::Merge;
 use crate::meter::Interval;
 use crate::outages::Outages;
 use crate::record::{
-    Complaint, Connected, End, EndReason, FirstError, Milestone, Printed, Record, ScriptStage, Seconds, Stuck,
+    Complaint, Connected, End, EndReason, FirstError, Milestone, Printed, Record, ScriptStage,
+    Seconds, Stuck,
 };
 use crossbeam_channel::{Receiver, Sender};
 use loadstone_measure::{Nanos, Tally};

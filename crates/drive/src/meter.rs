@@ -438,8 +438,7 @@ mod tests {
         }
         let users = meter.cut(Nanos(1)).users;
         assert_eq!(users[0], Share::default());
-        let expected =
-            Share { events: 2, busy: Nanos(8), least: Nanos(3), greatest: Nanos(5) };
+        let expected = Share { events: 2, busy: Nanos(8), least: Nanos(3), greatest: Nanos(5) };
         assert_eq!(users[1], expected);
         assert_eq!(meter.cut(Nanos(2)).users[1], Share::default());
     }

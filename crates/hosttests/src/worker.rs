@@ -11,11 +11,7 @@ use std::time::Duration;
 const LONGEST_NAP: Nanos = Nanos::from_millis(100);
 
 /// Does events until none may begin any more.
-pub(crate) fn run(
-    work: &mut dyn Work,
-    claims: &Claims,
-    mut meter: Meter,
-) -> Result<(), HostError> {
+pub(crate) fn run(work: &mut dyn Work, claims: &Claims, mut meter: Meter) -> Result<(), HostError> {
     let mut kept = 0;
     loop {
         let now = meter.now();

@@ -1,6 +1,8 @@
 //! Whole tests, with the figures that can be known in advance.
 
-use loadstone_hosttests::{Broken, End, EndReason, Heard, HostPlan, HostTest, Phase, Record, Sample};
+use loadstone_hosttests::{
+    Broken, End, EndReason, Heard, HostPlan, HostTest, Phase, Record, Sample,
+};
 use loadstone_measure::NumberedShare;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -172,6 +174,7 @@ fn fileio(folder: &Path, mode: &str, changes: &str) -> String {
         ("fsync_mode", r#""fsync""#.to_owned()),
         ("merged_requests", "0".to_owned()),
         ("rw_ratio", "1.5".to_owned()),
+        ("checksums", "false".to_owned()),
         ("distribution", r#"{"kind": "uniform"}"#.to_owned()),
     ];
     for change in changes.split_terminator(", ") {

@@ -173,7 +173,7 @@ class Milestone(Frozen):
 
 
 class Complaint(Frozen):
-    """A part of a script that comes after the load has failed: which hook of which user, and why."""
+    """A part of a script that comes after the load has failed: whose, and why."""
 
     kind: Literal["complaint"] = "complaint"
     message: str

@@ -146,16 +146,15 @@ def _piece_size(test: FileioTest) -> int:
 
 
 def _fill(file: int, begin: int, test: FileioTest, piece: mmap.mmap) -> Iterator[int]:
-    """Write what is missing from the begin on, and have it on the disk; how many bytes at a time."""
+    """Write what is missing from there on, and have it on the disk; how many bytes at a time."""
     done, size = 0, _missing(test, begin)
     try:
         with memoryview(piece) as view:
             while done < size:
-                part = view[: min(size - done, len(piece))]
-                if test.checksums:
-                    hostblocks.seal(part, test.block_size, begin + done)
-                count = os.pwrite(file, part, begin + done)
-                part.release()
+                with view[: min(size - done, len(piece))] as part:
+                    if test.checksums:
+                        hostblocks.seal(part, test.block_size, begin + done)
+                    count = os.pwrite(file, part, begin + done)
                 done += count
                 yield count
         if size:

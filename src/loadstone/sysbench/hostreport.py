@@ -154,9 +154,7 @@ def interval_lines(figures: HostFigures, test: HostTest, settings: Settings) -> 
                 yield (f"{at} queue length: {figures.waiting} concurrency: {figures.in_flight}")
 
 
-def report(
-    figures: HostFigures, test: HostTest, settings: Settings, unfinished: int = 0
-) -> str:
+def report(figures: HostFigures, test: HostTest, settings: Settings, unfinished: int = 0) -> str:
     """The report at the end, or at a checkpoint."""
     common = reporting.report_of_all_tests(figures, settings, unfinished)
     own = _own(figures, test)

@@ -31,7 +31,9 @@ class Declared:
 
     def numbers(self) -> tuple[str, ...]:
         """The keys of the options that take whole numbers and nothing else."""
-        return tuple(one.key for one in self.options if one.kind is Kind.INT and one.key not in _SIZES)
+        return tuple(
+            one.key for one in self.options if one.kind is Kind.INT and one.key not in _SIZES
+        )
 
 
 HOST_TESTS: Mapping[str, Declared] = {

@@ -40,7 +40,9 @@ STANDARD_INPUT = "-"
 
 
 def main(words: Sequence[str]) -> int:
-    """Carry out a command line; the exit code is 0, or 1 as in sysbench, or 130 on Ctrl-C, or a script's.
+    """Carry out a command line; the exit code.
+
+    It is 0, or 1 as in sysbench, or 130 on Ctrl-C, or what a script gave os.exit().
 
     Whatever fails is told in the words, and on the stream, that sysbench has for it.
     """
@@ -48,15 +50,9 @@ def main(words: Sequence[str]) -> int:
     try:
         line = parse(words)
         compat = compat_of(line)
-        if line.text("help_loadstone") is not None:
-            print(usage.own_help(), end="")
-            return 0
         given = values_of(line, compat)
-        if given.switch("help"):
-            print(usage.general_help(compat), end="")
-            return 0
-        if given.switch("version"):
-            print(f"sysbench {version_of(compat)}")
+        if text := _told_of_itself(line, given, compat):
+            print(text, end="")
             return 0
         log = log_of(given)
         return _carry_out(line, given, compat, log)
@@ -74,6 +70,14 @@ def main(words: Sequence[str]) -> int:
         if error.hint:
             aside(error.hint)
     return _FAILED
+
+
+def _told_of_itself(line: CommandLine, given: Values, compat: Compat) -> str | None:
+    if line.text("help_loadstone") is not None:
+        return usage.own_help()
+    if given.switch("help"):
+        return usage.general_help(compat)
+    return f"sysbench {version_of(compat)}\n" if given.switch("version") else None
 
 
 def _carry_out(line: CommandLine, given: Values, compat: Compat, log: Log) -> int:

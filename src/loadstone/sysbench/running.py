@@ -158,9 +158,7 @@ class _Watched:
     def __post_init__(self) -> None:
         run = self.run
         self.heard = scriptfailing.Heard(run.plan, run.log)
-        self.teller = Teller(
-            run.settings, run.log, run.opened, run.opened is None, self._complain
-        )
+        self.teller = Teller(run.settings, run.log, run.opened, run.opened is None, self._complain)
 
     def take(self, record: StepRecord) -> bool:
         """Take in the next record; whether it is the last."""

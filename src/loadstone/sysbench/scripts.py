@@ -24,7 +24,13 @@ from loadstone.target.hide import blank_arguments
 
 _OF_ANY_SCRIPT = ("prepare", "run", "cleanup", "help")
 # The engine adds the password: what is kept of a run has none.
-_NOT_TOLD = ("help", "version", "config_file", "mysql_password", *(one.key for one in BLOCKS["ours"]))
+_NOT_TOLD = (
+    "help",
+    "version",
+    "config_file",
+    "mysql_password",
+    *(one.key for one in BLOCKS["ours"]),
+)
 
 
 @dataclass(frozen=True)
@@ -80,7 +86,7 @@ def _is_loaded_once(command: str | None, contents: engine.ScriptContents) -> boo
 
 
 def only_load(line: CommandLine, settings: Settings, given: Values, log: Log) -> int:
-    """Where no test is named: the script on the standard input is loaded, and that is all, as there.
+    """Load the script on the standard input, where no test is named: there that is all, too.
 
     Raises:
         Fatal: it cannot be loaded.

@@ -35,7 +35,7 @@ class Teller:
     uses_driver: bool = True
     """Without one there is nothing to say of statements."""
     complain: Callable[[str, Sequence[FirstError]], None] = lambda message, refusals: None
-    """Is told why a hook failed, if it did (else an empty text), and what servers have refused it."""
+    """Is told why a hook failed (else an empty text), and what servers have refused it."""
 
     def interval(self, figures: Figures, tally: Tally) -> None:
         """One interval is over."""

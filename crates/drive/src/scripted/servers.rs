@@ -196,12 +196,7 @@ impl Servers {
     }
 
     /// Sends the command that is written.
-    fn results(
-        &mut self,
-        connection: u32,
-        expected: Expect,
-        sql: &str,
-    ) -> Result<Outcome, Halt> {
+    fn results(&mut self, connection: u32, expected: Expect, sql: &str) -> Result<Outcome, Halt> {
         match self.ask(connection, expected, sql)? {
             Reply::Done(_) => Ok(Outcome::Results(connection)),
             _ => Err(failed(2027, "an answer to something else")),
@@ -264,11 +259,10 @@ impl Server for Servers {
         match self.carry_out(request) {
             Ok(Outcome::Done) => Answer::Done,
             Ok(Outcome::NoMore) => Answer::NoMore,
-            Ok(Outcome::Results(connection)) => {
-                self.clients.get(&connection).map_or(Answer::Done, |client| {
-                    Answer::Results(client.results())
-                })
-            }
+            Ok(Outcome::Results(connection)) => self
+                .clients
+                .get(&connection)
+                .map_or(Answer::Done, |client| Answer::Results(client.results())),
             Err(halt) => {
                 self.refuse(halt);
                 let Refusal { errno, sql_state, message } = &self.refusal;
