@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -255,3 +256,22 @@ def test_a_pipe_gives_its_script_to_all_threads(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("event\n") == 5
+
+
+def test_a_thread_that_fails_is_not_waited_for(
+    tmp_path: Path, ours: Program, connection: tuple[str, ...]
+) -> None:
+    (tmp_path / "failing.lua").write_text(
+        "function thread_init() con = sysbench.sql.driver():connect() end\n"
+        "function event()\n"
+        "  con:query('SELECT SLEEP(0.01)')\n"
+        "  if sysbench.tid == 2 then error('no luck') end\n"
+        "end\n"
+        "function done() print('done') end\n"
+    )
+    began_s = time.monotonic()
+    done = ours(*connection, "failing.lua", "--threads=4", "--time=30", "run")
+    assert done.returncode == 1
+    assert "failing.lua:4: no luck" in done.stdout
+    # The others say goodbye within a moment; a drain would take five seconds.
+    assert time.monotonic() - began_s < 4.5

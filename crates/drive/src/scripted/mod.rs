@@ -400,6 +400,8 @@ impl Scripted {
         }
         let waited_for = says_goodbye || self.part == Part::Command;
         self.part = Part::Over;
+        // Nobody waits for its goodbye.
+        self.depart(core);
         core.busy -= u64::from(waited_for);
         if let Activity::Busy { .. } = self.activity {
             core.meter.event_failed();

@@ -276,7 +276,7 @@ impl Scripted {
         Some(Given::Begin)
     }
 
-    fn depart(&self, core: &Core) {
+    pub(super) fn depart(&self, core: &Core) {
         let all = core.settings.script.as_ref().map_or(0, |script| script.users);
         core.settings.control.depart(all);
     }
