@@ -143,6 +143,7 @@ SCRIPTS = {
         function thread_done() print("after", Counter.n) end
     """,
     "plain.lua": "function event() end",
+    "talking.lua": "print('loaded')\nfunction event() end\nfunction done() end",
     "caught.lua": """
         function prepare()
           local con = sysbench.sql.driver():connect()
@@ -155,6 +156,7 @@ SCRIPTS = {
 WITHOUT_SERVER = [
     "goodbye.lua --events=3 run",
     "order.lua --events=3 --threads=3 run",
+    "talking.lua --events=3 run",
     "leaving.lua help",
     "leaving.lua prepare",
     "leaving.lua cleanup",

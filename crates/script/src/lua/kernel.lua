@@ -52,6 +52,18 @@ local function call_hook(name)
   end
 end
 
+--- Loads the script once more, without a word: what it prints then was printed when it was first read.
+local function load_silently(user)
+  local host = state.host
+  local print = host.print
+  host.print = function() end
+  local ok, problem = pcall(wishes.load, user)
+  host.print = print
+  if not ok then
+    error(problem, 0)
+  end
+end
+
 --- init() and done() share globals and connections with each other, and with no user.
 local function call_apart(name)
   return function(user)
@@ -66,7 +78,7 @@ local function call_apart(name)
     local ok, problem = pcall(function()
       if is_new then
         user.env.thread_run = kernel.thread_run
-        wishes.load(user)
+        load_silently(user)
         configure(user.env, user.options)
         sql.open_deferred(user)
       end
