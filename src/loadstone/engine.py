@@ -23,6 +23,7 @@ from loadstone.model.records import (
     LOAD_RECORD,
     STEP_RECORD,
     AnyStepRecord,
+    FirstError,
     LatencyNs,
     LoadEnd,
     LoadProgress,
@@ -179,6 +180,9 @@ class ScriptContents(Frozen):
     """What it printed while it was loaded."""
 
 
+_REFUSALS = TypeAdapter(tuple[FirstError, ...])
+
+
 class Script:
     """A script that answers questions about itself."""
 
@@ -211,6 +215,25 @@ class Script:
         """
         with _script_errors():
             return self._native.help()
+
+    def serve(self, plan: str) -> None:
+        """Give it the servers of this plan to ask, once.
+
+        Raises:
+            PlanRefused: the plan is not one that can be carried out.
+            EngineError: the system refused descriptors.
+        """
+        with _starting():
+            self._native.serve(plan)
+
+    def printed(self) -> str:
+        """What it has printed before it failed."""
+        with _script_errors():
+            return self._native.printed()
+
+    def refusals(self) -> tuple[FirstError, ...]:
+        """What the servers have refused since this was asked last."""
+        return _REFUSALS.validate_json(self._native.refusals())
 
     def report(self, figures: Mapping[str, float], *, is_last: bool) -> str:
         """What its hook for reports prints of these figures.

@@ -257,6 +257,10 @@ def test_compression_is_agreed_on_or_told(server: Sandbox, home: Path) -> None:
         assert (step["compressed_users"], step["compression"]) == (
             (compressed, "zlib") if compressed else (0, None)
         )
+        latest = max(home.glob("runs/*/environment.json"), key=lambda path: path.stat().st_mtime)
+        agreed = json.loads(latest.read_text())["agreed"]
+        assert (agreed["users"], agreed["compressed_users"]) == (2, compressed)
+        assert agreed["compression"] == step["compression"]
     if on_mariadb(server):
         refused = loadstone(
             "run", "oltp_point_select", "--target", f"{where}?compression=zstd",

@@ -28,7 +28,7 @@ def test_each_user_is_counted_apart(quiet: Sandbox, shards: int) -> None:
     done, busy_ns = Counter[int](), 0
     for sample in outcome.samples:
         for user in sample.per_user:
-            done[user.user] += user.events
+            done[user.number] += user.events
             busy_ns += user.busy_ns
             assert 0 < user.min_ns <= user.busy_ns / user.events <= user.max_ns <= user.busy_ns
     assert set(done) <= set(range(5))

@@ -63,7 +63,7 @@ def test_events_seconds_and_latencies_add_up(test: HostTest, events: int) -> Non
     assert end.done.events == end.latency_ns.count == events
     assert sum(thread.events for thread in end.threads) == events
     assert sum(sample.done.events for sample in seen.samples) == events
-    assert sum(thread.latency_ns for thread in end.threads) == pytest.approx(
+    assert sum(thread.busy_ns for thread in end.threads) == pytest.approx(
         end.latency_sum_ns, rel=1e-6
     )
     # Both threads were at work no longer than the test was long.

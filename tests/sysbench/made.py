@@ -8,8 +8,8 @@ from loadstone.model.records import (
     Latencies,
     LatencyNs,
     Sample,
+    Share,
     Tally,
-    UserCounts,
 )
 from loadstone.sysbench.figures import Figures
 from loadstone.sysbench.log import Log
@@ -23,7 +23,7 @@ def settings(**given: str) -> Settings:
     return settings_of(Values(for_all_tests(), given), "1.0", Log(0))
 
 
-def sample(latencies_ms: list[int], users: list[UserCounts] | None = None) -> Sample:
+def sample(latencies_ms: list[int], users: list[Share] | None = None) -> Sample:
     """A second of `oltp_read_write` with events of these latencies."""
     events = len(latencies_ms)
     tally = Tally(
@@ -50,7 +50,7 @@ def sample(latencies_ms: list[int], users: list[UserCounts] | None = None) -> Sa
     )
 
 
-def figures(latencies_ms: list[int], seconds: float, users: list[UserCounts]) -> Figures:
+def figures(latencies_ms: list[int], seconds: float, users: list[Share]) -> Figures:
     made = Figures(to_s=seconds)
     values: dict[int, int] = {}
     for latency_ms in latencies_ms:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from loadstone.model.host_test import Done, HostBegun, HostEnd, HostSample, ThreadTotals
-from loadstone.model.records import LatencyNs
+from loadstone.model.host_test import Done, HostBegun, HostEnd, HostSample
+from loadstone.model.records import LatencyNs, Share
 from loadstone.sysbench.hostfigures import HostFigures
 from sysbench.made import MS
 
@@ -25,7 +25,11 @@ def latency(latencies_ms: Sequence[int]) -> LatencyNs:
 
 
 def sample(
-    latencies_ms: Sequence[int], from_s: float, to_s: float, waiting: int | None = None
+    latencies_ms: Sequence[int],
+    from_s: float,
+    to_s: float,
+    waiting: int | None = None,
+    shares: Sequence[Share] = (),
 ) -> HostSample:
     """An interval of two threads in which half of the events read and half wrote a MiB."""
     half = len(latencies_ms) // 2
@@ -46,10 +50,12 @@ def sample(
         latency_ns=latency(latencies_ms),
         quantile_ns=None,
         waiting=waiting,
+        in_flight=None if waiting is None else 1,
+        per_thread=tuple(shares),
     )
 
 
-def end(seconds: float, threads: Sequence[ThreadTotals], error: str | None = None) -> HostEnd:
+def end(seconds: float, error: str | None = None) -> HostEnd:
     return HostEnd(
         reason="failed" if error else "finished",
         error=error,
@@ -58,14 +64,19 @@ def end(seconds: float, threads: Sequence[ThreadTotals], error: str | None = Non
         latency_ns=latency([]),
         quantile_ns=None,
         latency_sum_ns=0,
-        threads=tuple(threads),
+        threads=(),
     )
 
 
-def figures(latencies_ms: Sequence[int], to_s: float, waiting: int | None = None) -> HostFigures:
+def figures(
+    latencies_ms: Sequence[int],
+    to_s: float,
+    waiting: int | None = None,
+    shares: Sequence[Share] = (),
+) -> HostFigures:
     made = HostFigures(to_s=to_s)
     values = {latency_ms * MS: latencies_ms.count(latency_ms) for latency_ms in latencies_ms}
-    made.add(sample(latencies_ms, 0.0, to_s, waiting), values)
+    made.add(sample(latencies_ms, 0.0, to_s, waiting, shares), values)
     return made
 
 

@@ -278,7 +278,6 @@ def test_options_of_0_5_become_those_of_1_0() -> None:
         (["--compat=2", "oltp_read_write", "run"], "err", "Invalid value for --compat"),
         (["threads", "--thread-locks=0", "run"], "out", "FATAL: Invalid value for thread-locks: 0"),
         (["mutex", "--mutex-num=0", "run"], "out", "FATAL: Invalid value for mutex-num: 0"),
-        ([], "out", "FATAL: a script from the standard input is not built into Loadstone"),
     ],
 )
 def test_what_is_refused_is_one_line_and_exit_code_1(
@@ -292,10 +291,9 @@ def test_what_is_not_done_for_a_test_of_the_host_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    words = ["fileio", "--file-num=1", "--file-total-size=1K", "--validate"]
+    words = ["fileio", "--file-num=1", "--file-total-size=1K"]
     assert program.main([*words, "--loadstone-out=runs", "prepare"]) == 0
     said = capsys.readouterr().err
-    assert "loadstone: --validate: blocks of files have no checksums here" in said
     assert "loadstone: --loadstone-out keeps nothing of a test of the host" in said
     assert [path.name for path in tmp_path.iterdir()] == ["test_file.0"]
 

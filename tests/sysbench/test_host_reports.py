@@ -11,16 +11,15 @@ from loadstone.model.host_test import (
     MemoryTest,
     MutexTest,
     ThreadsTest,
-    ThreadTotals,
 )
+from loadstone.model.records import Share
 from loadstone.sysbench import hostreport
-from loadstone.sysbench.hostfigures import OfThreads
 from loadstone.sysbench.hostplan import ANY_SIZE
 from sysbench.made import MS, settings
 from sysbench.made_host import figures
 
 LATENCIES_MS = [10, 20, 30, 40]
-THREADS = [ThreadTotals(events=3, latency_ns=60 * MS), ThreadTotals(events=1, latency_ns=40 * MS)]
+THREADS = [Share(0, 3, 60 * MS, 10 * MS, 30 * MS), Share(1, 1, 40 * MS, 40 * MS, 40 * MS)]
 
 OF_ALL = """
 General statistics:
@@ -78,26 +77,17 @@ MIB_BLOCKS = MemoryTest(block_size=2**20)
     ids=lambda value: getattr(value, "kind", None),
 )
 def test_reports(test: HostTest, own: str) -> None:
-    made = figures(LATENCIES_MS, 2.0)
-    text = hostreport.report(made, test, settings(threads="2"), OfThreads.of(THREADS, 2))
+    made = figures(LATENCIES_MS, 2.0, shares=THREADS)
+    text = hostreport.report(made, test, settings(threads="2"))
     assert text == own + OF_ALL
 
 
 def test_a_forced_shutdown_says_how_many_events_it_cut_off() -> None:
     made, asked = figures(LATENCIES_MS, 2.0), settings(threads="2")
-    text = hostreport.report(made, CpuTest(), asked, OfThreads.unknown(made, 2), unfinished=2)
+    text = hostreport.report(made, CpuTest(), asked, unfinished=2)
     assert text.startswith(
         f"{OF_CPU}\nNumber of unfinished transactions on forced shutdown: 2\n\nGeneral"
     )
-
-
-def test_how_a_stretch_is_spread_over_several_threads_is_not_known() -> None:
-    made = figures(LATENCIES_MS, 2.0)
-    text = hostreport.report(made, CpuTest(), settings(threads="2"), OfThreads.unknown(made, 2))
-    assert "events (avg/stddev):           2.0000/nan\n" in text
-    assert "execution time (avg/stddev):   0.0500/nan\n" in text
-    text = hostreport.report(made, CpuTest(), settings(), OfThreads.unknown(made, 1))
-    assert "events (avg/stddev):           4.0000/0.00\n" in text
 
 
 @pytest.mark.parametrize(
@@ -107,7 +97,7 @@ def test_how_a_stretch_is_spread_over_several_threads_is_not_known() -> None:
             CpuTest(),
             [
                 "[ 2s ] thds: 2 eps: 2.00 lat (ms,95%): 40.00",
-                "[ 2s ] queue length: 3 concurrency: 2",
+                "[ 2s ] queue length: 3 concurrency: 1",
             ],
         ),
         (MIB_BLOCKS, ["[ 2s ] 2.00 MiB/sec"]),
@@ -133,13 +123,6 @@ def test_without_a_rate_or_a_percentile_a_line_says_less() -> None:
 def test_a_line_that_comes_late_is_of_the_second_that_is_over() -> None:
     for to_s, second in ((1.9995, 2), (2.7, 2), (1.98, 1)):
         assert figures(LATENCIES_MS, to_s).second == second
-
-
-def test_concurrency_is_the_mean_where_nothing_waits() -> None:
-    # Six events of half a second within two seconds.
-    assert figures([500] * 6, 2.0).concurrency == 2
-    assert figures([500] * 2, 2.0).concurrency == 0
-    assert figures([500] * 40, 2.0).concurrency == 2
 
 
 @pytest.mark.parametrize(
@@ -219,11 +202,3 @@ def test_what_prepare_says() -> None:
     assert hostreport.making_file("f", 9, 9) == "Reusing existing file f"
     assert hostreport.made(0, 1.0) == "No bytes written."
     assert hostreport.made(2**22, 2.0) == "4194304 bytes written in 2.00 seconds (2.00 MiB/sec)."
-
-
-def test_the_debug_lines_of_threads() -> None:
-    alone = list(hostreport.per_thread(figures([10, 30], 2.0), THREADS[:1], settings()))
-    assert alone[2] == "    thread #  0: min: 0.0100s  avg: 0.0200s  max: 0.0300s  events: 3"
-    assert alone[3] == "                 total time taken by event execution: 0.0600s"
-    two = list(hostreport.per_thread(figures([10], 2.0), THREADS, settings(threads="2")))
-    assert two[4] == "    thread #  1: min: unknown  avg: 0.0400s  max: unknown  events: 1"

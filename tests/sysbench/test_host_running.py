@@ -8,16 +8,17 @@ from collections.abc import Callable
 import pytest
 
 from loadstone import engine
-from loadstone.model.host_test import CpuTest, HostBegun, HostTest, MutexTest, ThreadTotals
+from loadstone.model.host_test import CpuTest, HostBegun, HostTest, MutexTest
+from loadstone.model.records import Share
 from loadstone.sysbench import hostrunning
 from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.hostplan import plan_of
 from loadstone.sysbench.log import Log
-from sysbench.made import settings
+from sysbench.made import MS, settings
 from sysbench.made_host import Job, Record, end, sample
 
 BEGUN = HostBegun(threads=2)
-TWO_THREADS = [ThreadTotals(events=2, latency_ns=1), ThreadTotals(events=1, latency_ns=1)]
+SHARES = [Share(0, 2, 1, 1, 1), Share(1, 1, 1, 1, 1)]
 Drive = Callable[..., tuple[int, list[str]]]
 
 
@@ -36,8 +37,8 @@ def drive(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
 
 def test_a_second_gets_its_line_once(drive: Drive) -> None:
     first, second = sample([10], 0.0, 1.0), sample([10, 10], 1.0, 2.0)
-    last = sample([10], 2.0, 2.0004)
-    code, lines = drive(BEGUN, first, second, last, end(2.0004, TWO_THREADS), report_interval="1")
+    last = sample([10], 2.0, 2.0004, shares=SHARES)
+    code, lines = drive(BEGUN, first, second, last, end(2.0004), report_interval="1")
     assert code == 0
     assert [line for line in lines if line.startswith("[")] == [
         "[ 1s ] thds: 2 eps: 1.00 lat (ms,0%): 0.00",
@@ -53,7 +54,7 @@ def test_a_second_gets_its_line_once(drive: Drive) -> None:
 
 def test_a_sample_that_comes_late_has_the_seconds_of_two(drive: Drive) -> None:
     late = sample([10] * 6, 0.0, 2.4)
-    _, lines = drive(BEGUN, late, end(2.5, TWO_THREADS), report_interval="1")
+    _, lines = drive(BEGUN, late, end(2.5), report_interval="1")
     assert [line for line in lines if line.startswith("[")] == [
         "[ 2s ] thds: 2 eps: 2.50 lat (ms,0%): 0.00"
     ]
@@ -61,14 +62,14 @@ def test_a_sample_that_comes_late_has_the_seconds_of_two(drive: Drive) -> None:
 
 def test_with_a_rate_the_time_is_over_when_it_is_over(drive: Drive) -> None:
     """The engine ends before, when no event is due any more."""
-    records = (BEGUN, sample([10], 0.0, 1.0, 0), sample([10], 1.0, 1.7, 0), end(1.7, TWO_THREADS))
+    records = (BEGUN, sample([10], 0.0, 1.0, 0), sample([10], 1.0, 1.7, 0), end(1.7))
     _, lines = drive(*records, report_interval="1", rate="1")
     assert "[ 2s ] thds: 2 eps: 1.00 lat (ms,0%): 0.00" in lines
     assert "    total time:                          2.0000s" in lines
 
 
 def test_a_test_that_has_done_all_its_events_is_not_prolonged(drive: Drive) -> None:
-    records = (BEGUN, sample([10, 10], 0.0, 0.5, 0), end(0.5, TWO_THREADS))
+    records = (BEGUN, sample([10, 10], 0.0, 0.5, 0), end(0.5))
     for test, limit in ((MutexTest(), "0"), (CpuTest(), "2")):
         _, lines = drive(*records, test=test, rate="5", events=limit)
         assert "    total time:                          0.5000s" in lines
@@ -76,14 +77,21 @@ def test_a_test_that_has_done_all_its_events_is_not_prolonged(drive: Drive) -> N
 
 
 def test_a_checkpoint_begins_the_figures_anew(drive: Drive) -> None:
-    records = (BEGUN, sample([10], 0.0, 1.0), sample([10, 10], 1.0, 2.0), end(2.0, TWO_THREADS))
+    of_first = [Share(1, 1, 10 * MS, 10 * MS, 10 * MS)]
+    of_second = [Share(0, 1, 10 * MS, 10 * MS, 10 * MS), Share(1, 1, 10 * MS, 10 * MS, 10 * MS)]
+    first = sample([10], 0.0, 1.0, shares=of_first)
+    second = sample([10, 10], 1.0, 2.0, shares=of_second)
+    records = (BEGUN, first, second, end(2.0))
     _, lines = drive(*records, report_checkpoints="1", report_interval="1")
     assert lines.index("[ 1s ] Checkpoint report:") == (
         lines.index("[ 1s ] thds: 2 eps: 1.00 lat (ms,0%): 0.00") + 1
     )
     assert [line[-5:] for line in lines if "per second" in line] == [" 1.00", " 2.00"]
     assert [line[-7:] for line in lines if "total time:" in line] == ["1.0000s", "2.0000s"]
-    assert [line[-3:] for line in lines if "avg/stddev" in line] == ["nan"] * 4
+    assert [line.split()[-1] for line in lines if "events (avg/stddev)" in line] == [
+        "0.5000/0.50",
+        "1.0000/0.00",
+    ]
 
 
 def test_events_that_go_on_for_too_long_are_left_behind(drive: Drive) -> None:
@@ -97,7 +105,7 @@ def test_events_that_go_on_for_too_long_are_left_behind(drive: Drive) -> None:
 
 def test_what_the_system_refuses_is_told(drive: Drive) -> None:
     with pytest.raises(Fatal, match="cannot open it"):
-        drive(end(0.0, [], error="cannot open it"))
+        drive(end(0.0, error="cannot open it"))
 
 
 def test_an_option_beyond_the_engine_is_named() -> None:
@@ -115,7 +123,7 @@ def test_whoever_interrupts_it_gets_no_report(
                 signal.raise_signal(signal.SIGINT)
             return super().next(timeout_s) if self.is_stopped else None
 
-    monkeypatch.setattr(engine, "host_test", lambda plan: Interrupting(BEGUN, end(0.1, [])))
+    monkeypatch.setattr(engine, "host_test", lambda plan: Interrupting(BEGUN, end(0.1)))
     assert hostrunning.drive(plan_of(CpuTest(), settings()), settings(), Log()) == 130
     said = capsys.readouterr()
     assert "General statistics" not in said.out

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from loadstone.model.records import UserCounts
+from loadstone.model.records import Share
 from loadstone.sysbench import reporting
 from loadstone.sysbench.figures import Figures, Spread
 from sysbench.made import MS, figures, sample, settings
 
-USERS = [UserCounts(0, 3, 60 * MS, 10 * MS, 30 * MS), UserCounts(1, 1, 40 * MS, 40 * MS, 40 * MS)]
+USERS = [Share(0, 3, 60 * MS, 10 * MS, 30 * MS), Share(1, 1, 40 * MS, 40 * MS, 40 * MS)]
 LATENCIES_MS = [10, 20, 30, 40]
 
 REPORT = """\

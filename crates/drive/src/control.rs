@@ -20,6 +20,8 @@ pub(crate) struct Control {
     connects_wanted: AtomicBool,
     /// A script's `init` is over: its users may begin.
     initialised: AtomicBool,
+    /// Users whose script has said goodbye, of all shards.
+    departed: AtomicU64,
     /// All shards have ended.
     over: AtomicBool,
     /// One a shard.
@@ -36,6 +38,7 @@ impl Control {
             free_connects: AtomicU32::new(at_once),
             connects_wanted: AtomicBool::new(false),
             initialised: AtomicBool::new(false),
+            departed: AtomicU64::new(0),
             over: AtomicBool::new(false),
             wakes: (0..shards).map(wake).collect::<io::Result<_>>()?,
         })
@@ -70,6 +73,17 @@ impl Control {
 
     pub(crate) fn is_initialised(&self) -> bool {
         self.initialised.load(Ordering::Acquire)
+    }
+
+    /// One more user's script has said goodbye; all hear of it when they are `all`.
+    pub(crate) fn depart(&self, all: u64) {
+        if self.departed.fetch_add(1, Ordering::SeqCst) + 1 >= all {
+            self.wake();
+        }
+    }
+
+    pub(crate) fn departed(&self) -> u64 {
+        self.departed.load(Ordering::SeqCst)
     }
 
     /// No shard runs any more.

@@ -7,7 +7,8 @@ use crate::merge::Merge;
 use crate::meter::Interval;
 use crate::outages::Outages;
 use crate::record::{
-    Connected, End, EndReason, Milestone, Printed, Record, ScriptStage, Seconds, Stuck,
+    Complaint, Connected, End, EndReason, FirstError, Milestone, Printed, Record, ScriptStage,
+    Seconds, Stuck,
 };
 use crossbeam_channel::{Receiver, Sender};
 use loadstone_measure::{Nanos, Tally};
@@ -24,6 +25,10 @@ pub(crate) enum Message {
     Printed(String),
     /// A script has come so far.
     Script(ScriptStage),
+    /// What a script was refused, told at once: it may print what it makes of it.
+    Refused(FirstError),
+    /// A script's goodbye has failed.
+    Complaint(String),
     /// A script does not come back.
     Stuck(Stuck),
     /// The step cannot go on.
@@ -96,6 +101,12 @@ impl Coordinator {
                 }
                 Message::Printed(text) => self.say(Record::Printed(Printed { text })),
                 Message::Script(stage) => self.say(Record::Script(Milestone { stage })),
+                Message::Refused(error) => {
+                    if self.said_errors.insert(error.errno) {
+                        self.say(Record::Error(error));
+                    }
+                }
+                Message::Complaint(message) => self.say(Record::Complaint(Complaint { message })),
                 Message::Stuck(stuck) => self.say(Record::Stuck(stuck)),
                 Message::Failed(failure) => {
                     self.failure.get_or_insert(failure);

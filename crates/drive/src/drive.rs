@@ -134,12 +134,13 @@ fn try_run_step(
     let mut threads = Vec::new();
     for index in 0..shards {
         let places = places(plan, index, &endpoints);
+        let all_endpoints: Arc<[_]> = endpoints.clone().into();
         let natives = workload.as_ref().map(|workload| make_users(plan, &places, workload));
         let spawned = make_core(plan, index, settings.clone(), sender.clone()).and_then(|core| {
             spawn_shard(index, sender.clone(), move |say| {
                 let users = match natives {
                     Some(users) => users.into_iter().map(Member::Native).collect(),
-                    None => scripted_users(&core.settings, places, say)?,
+                    None => scripted_users(&core.settings, places, &all_endpoints, say)?,
                 };
                 Ok(Shard::new(index, users, core))
             })
@@ -217,6 +218,7 @@ fn make_users(plan: &Plan, places: &[Place], workload: &Workload) -> Vec<User> {
 fn scripted_users(
     settings: &Settings,
     places: Vec<Place>,
+    endpoints: &Arc<[Arc<Endpoint>]>,
     say: &Say,
 ) -> Result<Vec<Member>, Failure> {
     let failed = |error: ScriptError| Failure::new(FailureKind::Script, None, error.to_string());
@@ -234,7 +236,7 @@ fn scripted_users(
         } else if vm.command(&user)? == Command::Single && place.number > 0 {
             return Ok(None);
         }
-        let user = Scripted::new(place.index, place.endpoint, user);
+        let user = Scripted::new(place.index, place.endpoint, endpoints.clone(), user);
         Ok(Some(Member::Scripted(Box::new(user))))
     };
     places

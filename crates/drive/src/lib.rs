@@ -6,6 +6,7 @@
 
 mod channel;
 mod ciphers;
+mod client;
 mod clock;
 mod connecting;
 mod connection;
@@ -43,4 +44,4 @@ pub use drive::{Drive, Heard};
 pub use error::{Failure, FailureKind, PlanError};
 pub use plan::Plan;
 pub use record::Record;
-pub use scripted::{GeneralOption, ScriptSpec};
+pub use scripted::{GeneralOption, ScriptSpec, Servers, ServersHandle};

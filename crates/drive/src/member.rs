@@ -90,6 +90,14 @@ impl Member {
         }
     }
 
+    /// Goes on with what waits for all others to have said goodbye, where they have.
+    pub(crate) fn look_for_others(&mut self, core: &mut Core) {
+        match self {
+            Self::Native(_) => {}
+            Self::Scripted(user) => user.look_for_others(core),
+        }
+    }
+
     /// Whether it has ended by itself.
     pub(crate) fn is_over(&self) -> bool {
         match self {

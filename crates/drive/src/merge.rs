@@ -2,10 +2,9 @@
 
 use crate::meter::{Connectivity, Interval, Latencies};
 use crate::record::{
-    Counts, EventLatency, FirstError, Generator, NumberedUser, PhaseName, Sample, Seconds,
-    TargetCounts, UserCounts,
+    Counts, EventLatency, FirstError, Generator, PhaseName, Sample, Seconds, TargetCounts,
 };
-use loadstone_measure::{Latency, Nanos, Tally, hlog};
+use loadstone_measure::{Latency, Nanos, NumberedShare, Share, Tally, hlog};
 use std::collections::BTreeMap;
 
 #[derive(Debug, Default)]
@@ -50,7 +49,7 @@ impl Merge {
             sum.add_users(shard, shards, &std::mem::take(&mut part.users));
             sum.add(part);
         }
-        sum.per_user.sort_unstable_by_key(|NumberedUser(number, _)| *number);
+        sum.per_user.sort_unstable_by_key(|NumberedShare(number, _)| *number);
         sum.into_sample(tag, tally, shards)
     }
 }
@@ -66,18 +65,18 @@ struct Sum {
     errors: BTreeMap<u16, u64>,
     connect_failures: BTreeMap<u16, u64>,
     targets: Vec<TargetCounts>,
-    per_user: Vec<NumberedUser>,
+    per_user: Vec<NumberedShare>,
     latencies: Latencies<Latency>,
 }
 
 impl Sum {
     /// Users are dealt out to the shards in turn.
-    fn add_users(&mut self, shard: usize, shards: usize, users: &[UserCounts]) {
+    fn add_users(&mut self, shard: usize, shards: usize, users: &[Share]) {
         let numbered = users
             .iter()
             .enumerate()
             .filter(|(_, user)| user.events > 0)
-            .map(|(place, user)| NumberedUser((place * shards + shard) as u64, *user));
+            .map(|(place, user)| NumberedShare((place * shards + shard) as u64, *user));
         self.per_user.extend(numbered);
     }
 

@@ -2,10 +2,10 @@
 
 use crate::clock::thread_cpu;
 use crate::endpoint::Endpoint;
-use crate::record::{Counts, FirstError, PhaseName, TargetCounts, UserCounts};
+use crate::record::{Counts, FirstError, PhaseName, TargetCounts};
 use crate::run_queue::RunQueue;
 use crate::ticks::Ticks;
-use loadstone_measure::{Latency, LatencyRecorder, Nanos, Tally};
+use loadstone_measure::{Latency, LatencyRecorder, Nanos, Share, Tally};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ pub(crate) struct Interval {
     pub(crate) connect_failures: BTreeMap<u16, u64>,
     pub(crate) targets: Vec<TargetCounts>,
     /// Of each user by its place in the shard; none where nobody asked.
-    pub(crate) users: Vec<UserCounts>,
+    pub(crate) users: Vec<Share>,
     pub(crate) latencies: Latencies<Latency>,
     pub(crate) first_errors: Vec<FirstError>,
     pub(crate) connectivity: Vec<Connectivity>,
@@ -88,7 +88,7 @@ pub(crate) struct Meter {
     pub(crate) counts: Counts,
     ticks: Ticks,
     targets: Vec<TargetCounts>,
-    users: Vec<UserCounts>,
+    users: Vec<Share>,
     errors: BTreeMap<u16, u64>,
     connect_failures: BTreeMap<u16, u64>,
     /// Those of them that the record of the connected users has.
@@ -136,7 +136,7 @@ impl Meter {
 
     /// The same, and each of so many users is counted apart.
     pub(crate) fn with_users(mut self, users: usize) -> Self {
-        self.users = vec![UserCounts::default(); users];
+        self.users = vec![Share::default(); users];
         self
     }
 
@@ -269,6 +269,11 @@ impl Meter {
         self.target(target).errors += 1;
     }
 
+    /// Whether this is the shard's first error of this number.
+    pub(crate) fn sees_first(&mut self, errno: u16) -> bool {
+        self.seen_errors.insert(errno)
+    }
+
     /// Keeps the server's words for the first error of each number.
     pub(crate) fn first_error(&mut self, errno: u16, describe: impl FnOnce() -> FirstError) {
         if self.seen_errors.insert(errno) {
@@ -347,7 +352,7 @@ impl Meter {
             run_delay: self.run_queue.take_delay(),
         };
         self.cpu_before = cpu;
-        self.users.fill(UserCounts::default());
+        self.users.fill(Share::default());
         for target in &mut self.targets {
             *target = TargetCounts { users: target.users, ..TargetCounts::default() };
         }
@@ -432,11 +437,10 @@ mod tests {
             meter.of_user(1, Nanos(response));
         }
         let users = meter.cut(Nanos(1)).users;
-        assert_eq!(users[0], UserCounts::default());
-        let expected =
-            UserCounts { events: 2, busy: Nanos(8), least: Nanos(3), greatest: Nanos(5) };
+        assert_eq!(users[0], Share::default());
+        let expected = Share { events: 2, busy: Nanos(8), least: Nanos(3), greatest: Nanos(5) };
         assert_eq!(users[1], expected);
-        assert_eq!(meter.cut(Nanos(2)).users[1], UserCounts::default());
+        assert_eq!(meter.cut(Nanos(2)).users[1], Share::default());
     }
 
     #[test]

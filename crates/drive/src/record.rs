@@ -1,7 +1,7 @@
 //! What the engine says upwards; the format is documented in `docs/engine.md`.
 
 use crate::error::Failure;
-use loadstone_measure::{LatencySummary, Nanos, Tally};
+use loadstone_measure::{LatencySummary, Nanos, NumberedShare, Tally};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
@@ -21,6 +21,8 @@ pub enum Record {
     Printed(Printed),
     /// A script has come to a part that runs once for all users.
     Script(Milestone),
+    /// A part of a script has failed that comes after the load.
+    Complaint(Complaint),
     /// A script does not come back.
     Stuck(Stuck),
     /// Bulk loading goes on.
@@ -77,6 +79,13 @@ pub enum ScriptStage {
     Done,
 }
 
+/// See [`Record::Complaint`].
+#[derive(Clone, Debug, Serialize)]
+pub struct Complaint {
+    /// Which hook of which user, and why; one line.
+    pub message: String,
+}
+
 /// See [`Record::Stuck`].
 #[derive(Clone, Debug, Serialize)]
 pub struct Stuck {
@@ -121,7 +130,7 @@ pub struct Sample {
     pub targets: Vec<TargetCounts>,
     /// Users that saw events through, where the plan asked for them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub per_user: Vec<NumberedUser>,
+    pub per_user: Vec<NumberedShare>,
     /// Of events.
     pub latency_ns: EventLatency,
     /// The engine's own cost.
@@ -207,40 +216,6 @@ impl TargetCounts {
         self.errors += other.errors;
         self.connect_failures += other.connect_failures;
         self.users += other.users;
-    }
-}
-
-/// Events that one user saw through in an interval, and their response times.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct UserCounts {
-    /// How many.
-    pub events: u64,
-    /// The response times' sum.
-    pub busy: Nanos,
-    /// The least response time; zero where there is no event.
-    pub least: Nanos,
-    /// The greatest.
-    pub greatest: Nanos,
-}
-
-impl UserCounts {
-    pub(crate) fn add_event(&mut self, response: Nanos) {
-        self.least = if self.events == 0 { response } else { self.least.min(response) };
-        self.greatest = self.greatest.max(response);
-        self.busy += response;
-        self.events += 1;
-    }
-}
-
-/// A user's number and counts, written as one short row: there may be thousands in each sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NumberedUser(pub u64, pub UserCounts);
-
-impl Serialize for NumberedUser {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self(number, counts) = self;
-        (number, counts.events, counts.busy.0, counts.least.0, counts.greatest.0)
-            .serialize(serializer)
     }
 }
 

@@ -53,6 +53,9 @@ impl Shard {
             }
             now = self.core.now();
             self.ring_alarms(now);
+            if let Some(first) = self.users.first_mut() {
+                first.look_for_others(&mut self.core);
+            }
             self.start_due();
             self.change_stage(now);
         }

@@ -4,7 +4,7 @@ use crate::plan::HostPlan;
 use loadstone_measure::Nanos;
 use loadstone_workload::Arrival;
 use loadstone_workload::arrival::{Gaps, OpenSchedule};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// How many events a thread claims at once where there are very many.
@@ -19,6 +19,8 @@ pub(crate) struct Claims {
     left: Option<AtomicU64>,
     batch: u64,
     schedule: Option<Mutex<Schedule>>,
+    /// With a rate: threads that have an event under way.
+    busy: AtomicU32,
     ends: Nanos,
 }
 
@@ -60,6 +62,7 @@ impl Claims {
             left: most.map(AtomicU64::new),
             batch: if most.is_some_and(|most| most > VERY_MANY) { BATCH } else { 1 },
             schedule,
+            busy: AtomicU32::new(0),
             ends: plan.stop.window_ends(),
         }
     }
@@ -82,6 +85,21 @@ impl Claims {
         }
         // A thread that waits for its event has taken it before it is due.
         Some(schedule.due.saturating_sub(schedule.taken))
+    }
+
+    /// With a rate: how many events are under way.
+    pub(crate) fn busy(&self) -> Option<u32> {
+        self.schedule.as_ref().map(|_| self.busy.load(Ordering::Relaxed))
+    }
+
+    /// An event that was due begins.
+    pub(crate) fn begin(&self) {
+        self.busy.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// It has ended.
+    pub(crate) fn end(&self) {
+        self.busy.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// One more event, for a thread that holds `kept` claims of its own; it is `now`.

@@ -4,11 +4,11 @@ use crate::claims::Claims;
 use crate::error::HostError;
 use crate::meter::{Clock, Meter, Slot};
 use crate::plan::HostPlan;
-use crate::record::{Begun, Done, End, EndReason, Phase, Record, Sample, ThreadTotals, whole};
+use crate::record::{Begun, Done, End, EndReason, Phase, Record, Sample, whole};
 use crate::work::Test;
 use crate::worker;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
-use loadstone_measure::{Latency, Nanos, hlog};
+use loadstone_measure::{Latency, Nanos, NumberedShare, Share, hlog};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,8 +18,8 @@ const MOST_SLOTS: usize = 64;
 /// Threads need no more, and there may be thousands.
 const STACK: usize = 256 * 1024;
 
-/// What a thread did, or why it ended.
-type Outcome = Result<ThreadTotals, HostError>;
+/// Whether a thread ended as planned.
+type Outcome = Result<(), HostError>;
 
 /// What a thread tells.
 enum Message {
@@ -40,23 +40,26 @@ pub(crate) struct Coordinator<'a> {
     running: u32,
     done: Done,
     latency: Latency,
-    threads: Vec<ThreadTotals>,
+    /// What each thread did in the window.
+    shares: Vec<Share>,
     error: Option<HostError>,
 }
 
 impl<'a> Coordinator<'a> {
     pub(crate) fn new(plan: &'a HostPlan, claims: &'a Claims, records: &'a Sender<Record>) -> Self {
-        let slots = (plan.threads as usize).min(MOST_SLOTS);
+        let threads = plan.threads as usize;
+        let slots = threads.min(MOST_SLOTS);
+        let sharing = |slot| (slot..threads).step_by(slots).count();
         Self {
             plan,
             claims,
             records,
-            slots: (0..slots).map(|_| Arc::default()).collect(),
+            slots: (0..slots).map(|slot| Arc::new(Slot::new(sharing(slot)))).collect(),
             from: Nanos::ZERO,
             running: plan.threads,
             done: Done::default(),
             latency: Latency::new(),
-            threads: Vec::new(),
+            shares: vec![Share::default(); threads],
             error: None,
         }
     }
@@ -64,11 +67,6 @@ impl<'a> Coordinator<'a> {
     /// Runs the test to its end.
     pub(crate) fn run(mut self, test: &dyn Test) -> Result<End, HostError> {
         let clock = self.run_threads(test)?;
-        if self.error.is_none() {
-            let mut meter = Meter::new(clock, self.slot(0));
-            self.error = test.finish(&mut meter).err();
-            meter.finish();
-        }
         let now = clock.now();
         self.cut(now, true);
         Ok(self.end(now))
@@ -80,11 +78,13 @@ impl<'a> Coordinator<'a> {
             let (start, started) = unbounded();
             let (tell, messages) = unbounded();
             for number in 0..self.plan.threads {
+                let (slot, place) = self.slot(number)?;
                 let thread = Thread {
                     number,
                     test,
                     claims: self.claims,
-                    slot: self.slot(number),
+                    slot,
+                    place,
                     started: started.clone(),
                     tell: tell.clone(),
                 };
@@ -122,13 +122,10 @@ impl<'a> Coordinator<'a> {
 
     fn ended(&mut self, outcome: Outcome) {
         self.running -= 1;
-        match outcome {
-            Ok(totals) => self.threads.push(totals),
-            Err(error) => {
-                // One that cannot go on ends all: the figures of the others would mislead.
-                self.claims.stop();
-                self.error.get_or_insert(error);
-            }
+        if let Err(error) = outcome {
+            // One that cannot go on ends all: the figures of the others would mislead.
+            self.claims.stop();
+            self.error.get_or_insert(error);
         }
     }
 
@@ -151,9 +148,7 @@ impl<'a> Coordinator<'a> {
         let phase =
             if self.from < self.plan.stop.window_begins() { Phase::Warmup } else { Phase::Window };
         let (mut done, mut latency) = (Done::default(), Latency::new());
-        for slot in &self.slots {
-            slot.drain_into(&mut done, &mut latency);
-        }
+        let shares = self.drain(&mut done, &mut latency);
         let from = std::mem::replace(&mut self.from, now);
         if last && done == Done::default() {
             return;
@@ -161,6 +156,11 @@ impl<'a> Coordinator<'a> {
         if phase == Phase::Window {
             self.done.add(&done);
             self.latency.merge(&latency);
+            for NumberedShare(thread, share) in &shares {
+                if let Some(sum) = self.shares.get_mut(*thread as usize) {
+                    sum.add(share);
+                }
+            }
         }
         let mut lines = Vec::new();
         let written = hlog::write(
@@ -180,6 +180,8 @@ impl<'a> Coordinator<'a> {
             latency_ns: latency.summary(),
             quantile_ns: whole(latency.quantile(self.plan.quantile)),
             waiting: self.claims.waiting(now),
+            in_flight: self.claims.busy(),
+            per_thread: if self.plan.per_thread { shares } else { Vec::new() },
             hlog: lines,
         })));
     }
@@ -193,19 +195,35 @@ impl<'a> Coordinator<'a> {
         };
         End {
             reason,
+            damage: self.error.as_ref().and_then(HostError::damage),
             error: self.error.map(|error| error.to_string()),
             seconds: (now - self.plan.stop.window_begins()).seconds(),
             done: self.done,
             quantile_ns: whole(latency.quantile(self.plan.quantile)),
             latency_sum_ns: (latency.mean_ns().unwrap_or(0.0) * latency.count() as f64) as u64,
             latency_ns: latency.summary(),
-            threads: self.threads,
+            threads: (0..).zip(self.shares).map(|(n, share)| NumberedShare(n, share)).collect(),
         }
     }
 
-    fn slot(&self, thread: u32) -> Arc<Slot> {
-        let place = thread as usize % self.slots.len().max(1);
-        self.slots.get(place).cloned().unwrap_or_default()
+    /// What was put down since this was asked last, added to the sums; by thread, where it had events.
+    fn drain(&self, done: &mut Done, latency: &mut Latency) -> Vec<NumberedShare> {
+        let mut shares = Vec::new();
+        for (first, slot) in self.slots.iter().enumerate() {
+            let threads = (first as u64..).step_by(self.slots.len());
+            let of_slot = threads.zip(slot.drain_into(done, latency));
+            let busy = of_slot.filter(|(_, share)| share.events > 0);
+            shares.extend(busy.map(|(thread, share)| NumberedShare(thread, share)));
+        }
+        shares.sort_unstable_by_key(|NumberedShare(thread, _)| *thread);
+        shares
+    }
+
+    /// Where this thread puts down what it does, and its place there.
+    fn slot(&self, thread: u32) -> Result<(Arc<Slot>, usize), HostError> {
+        let (thread, slots) = (thread as usize, self.slots.len().max(1));
+        let slot = self.slots.get(thread % slots).cloned().ok_or(HostError::Bug)?;
+        Ok((slot, thread / slots))
     }
 
     fn say(&self, record: Record) {
@@ -219,7 +237,7 @@ fn wait_until_ready(messages: &Receiver<Message>, threads: u32) -> Result<(), Ho
         match messages.recv() {
             Ok(Message::Ready) => {}
             Ok(Message::Ended(Err(error))) => return Err(error),
-            Ok(Message::Ended(Ok(_))) | Err(_) => return Err(HostError::Bug),
+            Ok(Message::Ended(Ok(()))) | Err(_) => return Err(HostError::Bug),
         }
     }
     Ok(())
@@ -231,6 +249,7 @@ struct Thread<'a> {
     test: &'a dyn Test,
     claims: &'a Claims,
     slot: Arc<Slot>,
+    place: usize,
     started: Receiver<Clock>,
     tell: Sender<Message>,
 }
@@ -245,7 +264,8 @@ impl Thread<'_> {
     fn try_run(&self) -> Outcome {
         let mut work = self.test.work(self.number)?;
         drop(self.tell.send(Message::Ready));
-        let Ok(clock) = self.started.recv() else { return Ok(ThreadTotals::default()) };
-        worker::run(work.as_mut(), self.claims, Meter::new(clock, self.slot.clone()))
+        let Ok(clock) = self.started.recv() else { return Ok(()) };
+        let meter = Meter::new(clock, self.slot.clone(), self.place);
+        worker::run(work.as_mut(), self.claims, meter)
     }
 }

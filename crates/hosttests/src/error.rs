@@ -1,5 +1,6 @@
 //! What can go wrong.
 
+use crate::record::{Broken, Damage};
 use std::io;
 use std::path::PathBuf;
 
@@ -55,14 +56,39 @@ pub enum HostError {
         /// What the system says.
         error: io::Error,
     },
+    /// What was read is not what was written.
+    #[error("{} is damaged: the block at {}", path.display(), damage_words(damage))]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        damage: Damage,
+    },
     /// A panic of ours.
     #[error("a thread of the test panicked; this is a bug of Loadstone")]
     Bug,
 }
 
 impl HostError {
+    pub(crate) fn damage(&self) -> Option<Damage> {
+        match self {
+            Self::Damaged { damage, .. } => Some(*damage),
+            _ => None,
+        }
+    }
+
     pub(crate) fn system(doing: &'static str) -> impl Fn(io::Error) -> Self {
         move |error| Self::System { doing, error }
+    }
+}
+
+fn damage_words(damage: &Damage) -> String {
+    let offset = damage.offset;
+    match damage.what {
+        Broken::Sum { calculated, stored } => {
+            format!("{offset} has the checksum {calculated:#x}, and {stored:#x} was stored with it")
+        }
+        Broken::Place { stored } => format!("{offset} is one that was written at {stored}"),
     }
 }
 

@@ -30,5 +30,5 @@ pub use host_test::{Heard, HostTest};
 pub use memory::{Access, MemoryPlan, Operation, Scope};
 pub use mutex::MutexPlan;
 pub use plan::{Command, HostPlan, StopPlan, TestPlan};
-pub use record::{Begun, Done, End, EndReason, Phase, Record, Sample, ThreadTotals};
+pub use record::{Begun, Broken, Damage, Done, End, EndReason, Phase, Record, Sample};
 pub use threads::ThreadsPlan;

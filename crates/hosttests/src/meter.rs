@@ -1,7 +1,7 @@
 //! What the threads count, and how it gets to whoever looks once a second.
 
-use crate::record::{Done, ThreadTotals};
-use loadstone_measure::{Latency, LatencyRecorder, Nanos};
+use crate::record::Done;
+use loadstone_measure::{Latency, LatencyRecorder, Nanos, Share};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -22,23 +22,36 @@ impl Clock {
     }
 }
 
-/// What threads have put down since somebody looked.
-#[derive(Debug, Default)]
+/// What some threads have put down since somebody looked.
+#[derive(Debug)]
 pub(crate) struct Slot(Mutex<Interval>);
 
 /// What was done in an interval.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Interval {
     done: Done,
     latency: LatencyRecorder,
+    /// By thread.
+    shares: Vec<Share>,
 }
 
 impl Slot {
-    /// Adds what is here to the sums, and begins anew.
-    pub(crate) fn drain_into(&self, done: &mut Done, latency: &mut Latency) {
+    /// For so many threads.
+    pub(crate) fn new(threads: usize) -> Self {
+        Self(Mutex::new(Interval {
+            done: Done::default(),
+            latency: LatencyRecorder::new(),
+            shares: vec![Share::default(); threads],
+        }))
+    }
+
+    /// Adds what is here to the sums, and begins anew; what each thread did.
+    pub(crate) fn drain_into(&self, done: &mut Done, latency: &mut Latency) -> Vec<Share> {
         let mut interval = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         done.add(&std::mem::take(&mut interval.done));
         interval.latency.drain_into(latency);
+        let none = vec![Share::default(); interval.shares.len()];
+        std::mem::replace(&mut interval.shares, none)
     }
 }
 
@@ -51,21 +64,24 @@ const LONGEST_KEPT: Nanos = Nanos::from_millis(1);
 pub(crate) struct Meter {
     clock: Clock,
     slot: Arc<Slot>,
+    /// Which of the threads of its slot it is.
+    place: usize,
     done: Done,
     latencies: Vec<Nanos>,
     put_down: Nanos,
-    totals: ThreadTotals,
+    share: Share,
 }
 
 impl Meter {
-    pub(crate) fn new(clock: Clock, slot: Arc<Slot>) -> Self {
+    pub(crate) fn new(clock: Clock, slot: Arc<Slot>, place: usize) -> Self {
         Self {
             clock,
             slot,
+            place,
             done: Done::default(),
             latencies: Vec::with_capacity(KEPT),
             put_down: Nanos::ZERO,
-            totals: ThreadTotals::default(),
+            share: Share::default(),
         }
     }
 
@@ -80,8 +96,7 @@ impl Meter {
         let latency = now - from;
         self.done.add(done);
         self.done.events += 1;
-        self.totals.events += 1;
-        self.totals.latency_ns += latency.0;
+        self.share.add_event(latency);
         self.latencies.push(latency);
         if self.latencies.len() == KEPT || now - self.put_down >= LONGEST_KEPT {
             self.put_down(now);
@@ -98,15 +113,17 @@ impl Meter {
         self.put_down = now;
         let mut interval = self.slot.0.lock().unwrap_or_else(PoisonError::into_inner);
         interval.done.add(&std::mem::take(&mut self.done));
+        if let Some(share) = interval.shares.get_mut(self.place) {
+            share.add(&std::mem::take(&mut self.share));
+        }
         for latency in self.latencies.drain(..) {
             interval.latency.record(latency);
         }
     }
 
-    /// Everything is put down; what the thread did in all.
-    pub(crate) fn finish(mut self) -> ThreadTotals {
+    /// Everything is put down.
+    pub(crate) fn finish(mut self) {
         let now = self.clock.now();
         self.put_down(now);
-        self.totals
     }
 }

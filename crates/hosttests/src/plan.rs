@@ -39,6 +39,9 @@ pub struct HostPlan {
     pub seed: u64,
     /// What the lines for the latency log begin with.
     pub tag: String,
+    /// Whether the samples tell what each thread did.
+    #[serde(default)]
+    pub per_thread: bool,
 }
 
 /// What to do.

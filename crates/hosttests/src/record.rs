@@ -1,7 +1,7 @@
 //! What a test says upwards; the format is documented in `docs/engine.md`.
 
 use crate::error::HostError;
-use loadstone_measure::{LatencySummary, Nanos};
+use loadstone_measure::{LatencySummary, Nanos, NumberedShare};
 use serde::Serialize;
 
 /// One line of JSON each.
@@ -80,6 +80,10 @@ pub struct Sample {
     pub quantile_ns: Option<u64>,
     /// With a rate: events that are due and have not begun.
     pub waiting: Option<u64>,
+    /// With a rate: events that are under way.
+    pub in_flight: Option<u32>,
+    /// What each thread did that had events, where that is wanted.
+    pub per_thread: Vec<NumberedShare>,
     /// Lines for the latency log.
     pub hlog: Vec<String>,
 }
@@ -96,13 +100,34 @@ pub enum EndReason {
     Failed,
 }
 
-/// What one thread did, in the window and before it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct ThreadTotals {
-    /// Events that ended.
-    pub events: u64,
-    /// The sum of their latencies.
-    pub latency_ns: u64,
+/// A block of a file that is not what was written there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Damage {
+    /// The file's number.
+    pub file: usize,
+    /// Where the block begins.
+    pub offset: u64,
+    /// What is wrong.
+    #[serde(flatten)]
+    pub what: Broken,
+}
+
+/// What is wrong with a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "what", rename_all = "lowercase")]
+pub enum Broken {
+    /// Its checksum.
+    Sum {
+        /// That of the data.
+        calculated: u32,
+        /// What stands behind the data.
+        stored: u32,
+    },
+    /// Its place.
+    Place {
+        /// Where it says that it begins.
+        stored: u64,
+    },
 }
 
 /// See [`Record::End`]. Figures are of the window.
@@ -112,6 +137,8 @@ pub struct End {
     pub reason: EndReason,
     /// Why, when it failed; one line.
     pub error: Option<String>,
+    /// The block that was not as it was written, where that is why.
+    pub damage: Option<Damage>,
     /// Length of the window, up to the end of its last event.
     pub seconds: f64,
     /// What was done.
@@ -122,8 +149,8 @@ pub struct End {
     pub quantile_ns: Option<u64>,
     /// The sum of all latencies.
     pub latency_sum_ns: u64,
-    /// By thread.
-    pub threads: Vec<ThreadTotals>,
+    /// What each thread did.
+    pub threads: Vec<NumberedShare>,
 }
 
 pub(crate) fn whole(nanos: Option<Nanos>) -> Option<u64> {
@@ -136,6 +163,7 @@ impl End {
         Self {
             reason: EndReason::Finished,
             error: None,
+            damage: None,
             seconds: 0.0,
             done: Done::default(),
             latency_ns: LatencySummary::default(),
@@ -147,6 +175,11 @@ impl End {
 
     /// It could not begin.
     pub(crate) fn failed(error: &HostError) -> Self {
-        Self { reason: EndReason::Failed, error: Some(error.to_string()), ..Self::nothing() }
+        Self {
+            reason: EndReason::Failed,
+            error: Some(error.to_string()),
+            damage: error.damage(),
+            ..Self::nothing()
+        }
     }
 }

@@ -17,11 +17,6 @@ pub(crate) enum Next {
 pub(crate) trait Test: Send + Sync {
     /// What thread number `thread` does.
     fn work(&self, thread: u32) -> Result<Box<dyn Work + '_>, HostError>;
-
-    /// After all threads have ended.
-    fn finish(&self, _meter: &mut Meter) -> Result<(), HostError> {
-        Ok(())
-    }
 }
 
 /// One thread's part of a test.

@@ -3,7 +3,6 @@
 use crate::claims::{Claim, Claims};
 use crate::error::HostError;
 use crate::meter::Meter;
-use crate::record::ThreadTotals;
 use crate::work::{Next, Work};
 use loadstone_measure::Nanos;
 use std::time::Duration;
@@ -12,26 +11,30 @@ use std::time::Duration;
 const LONGEST_NAP: Nanos = Nanos::from_millis(100);
 
 /// Does events until none may begin any more.
-pub(crate) fn run(
-    work: &mut dyn Work,
-    claims: &Claims,
-    mut meter: Meter,
-) -> Result<ThreadTotals, HostError> {
+pub(crate) fn run(work: &mut dyn Work, claims: &Claims, mut meter: Meter) -> Result<(), HostError> {
     let mut kept = 0;
     loop {
         let now = meter.now();
-        let from = match claims.claim(&mut kept, now) {
+        let next = match claims.claim(&mut kept, now) {
             Claim::Over => break,
-            Claim::Now => now,
-            Claim::Due(due) if !sleep_until(due, claims, &meter) => break,
-            Claim::Due(due) => due,
+            Claim::Now => work.event(now, &mut meter)?,
+            Claim::Due(due) => {
+                if !sleep_until(due, claims, &meter) {
+                    break;
+                }
+                claims.begin();
+                let next = work.event(due, &mut meter);
+                claims.end();
+                next?
+            }
         };
-        if work.event(from, &mut meter)? == Next::Nothing {
+        if next == Next::Nothing {
             break;
         }
     }
     work.finish(&mut meter)?;
-    Ok(meter.finish())
+    meter.finish();
+    Ok(())
 }
 
 /// `false` when the test was stopped meanwhile.

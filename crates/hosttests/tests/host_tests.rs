@@ -1,6 +1,9 @@
 //! Whole tests, with the figures that can be known in advance.
 
-use loadstone_hosttests::{End, EndReason, Heard, HostPlan, HostTest, Phase, Record, Sample};
+use loadstone_hosttests::{
+    Broken, End, EndReason, Heard, HostPlan, HostTest, Phase, Record, Sample,
+};
+use loadstone_measure::NumberedShare;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,7 +12,7 @@ const EVENTS_100: &str = r#"{"events": 100, "duration_s": 60, "warmup_s": 0}"#;
 fn plan(command: &str, test: &str, threads: u32, stop: &str, rate: &str) -> String {
     format!(
         r#"{{"command": "{command}", "test": {test}, "threads": {threads}, "stop": {stop},
-        "rate": {rate}, "interval_s": 0.1, "quantile": 0.9, "seed": 1, "tag": "t"}}"#
+        "rate": {rate}, "interval_s": 0.1, "quantile": 0.9, "seed": 1, "tag": "t", "per_thread": true}}"#
     )
 }
 
@@ -39,8 +42,11 @@ fn run(plan: &str) -> (Vec<Sample>, End) {
     };
     if end.error.is_none() && !end.threads.is_empty() {
         assert_eq!(counted(Phase::Window), end.done.events);
-        let of_threads: u64 = end.threads.iter().map(|thread| thread.events).sum();
-        assert_eq!(of_threads, end.done.events + counted(Phase::Warmup));
+        let events = |shares: &[NumberedShare]| shares.iter().map(|one| one.1.events).sum::<u64>();
+        assert_eq!(events(&end.threads), end.done.events);
+        for sample in &samples {
+            assert_eq!(events(&sample.per_thread), sample.done.events);
+        }
     }
     (samples, end)
 }
@@ -89,7 +95,7 @@ fn each_thread_has_one_event_of_the_mutex_test() {
     let test = r#"{"kind": "mutex", "num": 16, "locks": 1000, "loops": 10}"#;
     let end = finished(&plan("run", test, 4, EVENTS_100, "null"));
     assert_eq!(end.done.events, 4);
-    assert!(end.threads.iter().all(|thread| thread.events == 1));
+    assert!(end.threads.iter().all(|thread| thread.1.events == 1));
 }
 
 #[test]
@@ -116,6 +122,10 @@ fn a_rate_is_kept_and_waiting_counts_as_latency() {
     let (samples, end) = run(&plan("run", dear, 1, stop, "100000"));
     assert!(end.latency_ns.max.is_some_and(|max| max > 500_000_000));
     assert!(samples.iter().any(|sample| sample.waiting.is_some_and(|waiting| waiting > 1000)));
+    // Its only thread is always in the middle of one.
+    let (last, others) = samples.split_last().expect("more than one");
+    assert!(others.iter().all(|sample| sample.in_flight == Some(1)));
+    assert_eq!(last.in_flight, Some(0));
 }
 
 #[test]
@@ -164,6 +174,7 @@ fn fileio(folder: &Path, mode: &str, changes: &str) -> String {
         ("fsync_mode", r#""fsync""#.to_owned()),
         ("merged_requests", "0".to_owned()),
         ("rw_ratio", "1.5".to_owned()),
+        ("checksums", "false".to_owned()),
         ("distribution", r#"{"kind": "uniform"}"#.to_owned()),
     ];
     for change in changes.split_terminator(", ") {
@@ -258,10 +269,31 @@ fn files_are_synchronised_as_often_as_asked() {
         let with = |changes: &str| format!("io_mode={io_mode:?}, {changes}");
         // 100 events: 16 requests and a round of 4, five times over.
         assert_eq!(syncs("rndwr", &with("fsync_freq=16")), 20);
-        assert_eq!(syncs("rndwr", &with("fsync_freq=0, fsync_end=true")), 4);
+        // At the end each of the two threads sees to all files.
+        assert_eq!(syncs("rndwr", &with("fsync_freq=0, fsync_end=true")), 8);
         assert_eq!(syncs("rndwr", &with("fsync_all=true, fsync_end=true")), 100);
         assert_eq!(syncs("rndrd", &with("fsync_freq=16, fsync_end=true")), 0);
         assert_eq!(syncs("rndwr", &with("fsync_freq=16, fsync_mode=\"fdatasync\"")), 20);
+    }
+}
+
+#[test]
+fn what_is_written_with_checksums_is_checked_when_it_is_read() {
+    let files = Prepared::new("checksums");
+    for io_mode in ["sync", "async", "mmap"] {
+        let with = |more: &str| format!("io_mode={io_mode:?}, checksums=true{more}");
+        files.finished("seqrewr", &with(", fsync_end=false"));
+        // The first 100 of the 256 blocks of four files.
+        files.finished("seqrd", &with(""));
+        let path = files.0.join("test_file.0");
+        let mut bytes = std::fs::read(&path).expect("the file");
+        bytes[2 * 4096 + 17] ^= 1;
+        std::fs::write(&path, bytes).expect("written");
+        let (_, end) = files.run("seqrd", &with(""));
+        let damage = end.damage.expect("noticed");
+        assert_eq!((end.reason, damage.file, damage.offset), (EndReason::Failed, 0, 2 * 4096));
+        assert!(matches!(damage.what, Broken::Sum { calculated, stored } if calculated != stored));
+        assert!(end.error.expect("words").contains("test_file.0 is damaged: the block at 8192"));
     }
 }
 

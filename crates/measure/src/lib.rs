@@ -6,8 +6,10 @@
 pub mod hlog;
 mod latency;
 mod nanos;
+mod share;
 mod tally;
 
 pub use latency::{HIGHEST_TRACKABLE, Latency, LatencyRecorder, LatencySummary};
 pub use nanos::Nanos;
+pub use share::{NumberedShare, Share};
 pub use tally::Tally;

@@ -2,11 +2,12 @@
 
 use crate::errors;
 use crate::to_json;
-use loadstone_drive::ScriptSpec;
+use loadstone_drive::{Plan, ScriptSpec, Servers, ServersHandle};
 use loadstone_script::{Coming, Command, Contents, Declared, Desk, Kind, Report, Wish};
 use pyo3::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
@@ -18,13 +19,15 @@ const BREATH: Duration = Duration::from_millis(100);
 #[pyclass(frozen, module = "loadstone._engine")]
 pub(crate) struct Script {
     desk: Desk,
+    /// The servers that it may ask, once it was told of them.
+    servers: OnceLock<ServersHandle>,
 }
 
 impl Script {
     pub(crate) fn open(spec: &str) -> PyResult<Self> {
         let spec = ScriptSpec::from_json(spec).map_err(errors::plan)?;
         let desk = Desk::open(spec.script_plan(0, 1)).map_err(errors::os)?;
-        Ok(Self { desk })
+        Ok(Self { desk, servers: OnceLock::new() })
     }
 
     fn wait<T: Send>(&self, py: Python<'_>, coming: Coming<T>) -> PyResult<T> {
@@ -40,8 +43,15 @@ impl Script {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err(errors::lost_script()),
             }
-            py.check_signals().inspect_err(|_| self.desk.give_up())?;
+            py.check_signals().inspect_err(|_| self.give_up())?;
         }
+    }
+
+    fn give_up(&self) {
+        if let Some(servers) = self.servers.get() {
+            servers.give_up();
+        }
+        self.desk.give_up();
     }
 }
 
@@ -62,6 +72,27 @@ impl Script {
         self.wait(py, self.desk.help())
     }
 
+    /// Gives it the servers of this plan to ask, once; what it needs there waits for the answers.
+    fn serve(&self, plan: &str) -> PyResult<()> {
+        let plan = Plan::from_json(plan).map_err(errors::plan)?;
+        let servers = Servers::new(plan).map_err(errors::os)?;
+        if self.servers.set(servers.handle()).is_ok() {
+            self.desk.serve(servers);
+        }
+        Ok(())
+    }
+
+    /// What it has printed before it failed.
+    fn printed(&self, py: Python<'_>) -> PyResult<String> {
+        self.wait(py, self.desk.printed())
+    }
+
+    /// What the servers have refused since this was asked last, as JSON.
+    fn refusals(&self) -> PyResult<String> {
+        let refused = self.servers.get().map(ServersHandle::take_errors);
+        to_json(&refused.unwrap_or_default())
+    }
+
     /// What its hook for reports prints of these figures: the one at the end, or the one for intervals.
     fn report(&self, py: Python<'_>, figures: Report, is_last: bool) -> PyResult<String> {
         let wish = if is_last {
@@ -75,6 +106,13 @@ impl Script {
     /// What it prints behind the last report of an interval.
     fn end_reports(&self, py: Python<'_>) -> PyResult<String> {
         self.wait(py, self.desk.end_reports())
+    }
+}
+
+/// Nobody waits for a server on behalf of a script that is gone.
+impl Drop for Script {
+    fn drop(&mut self) {
+        self.give_up();
     }
 }
 

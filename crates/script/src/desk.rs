@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use crate::request::{Answer, Request};
+use crate::request::{Answer, Request, Server};
 use crate::user::{User, Wish};
 use crate::{Command, Declared, ScriptError, ScriptPlan, Vm, Watches};
 
@@ -44,6 +44,7 @@ pub struct Contents {
 struct Reading {
     vm: Vm,
     user: User,
+    server: Box<dyn Server>,
     printed: Rc<RefCell<Vec<u8>>>,
 }
 
@@ -70,6 +71,15 @@ impl Desk {
         self.ask(Reading::contents)
     }
 
+    /// From here on it may ask this server.
+    pub fn serve(&self, server: impl Server + Send + 'static) {
+        let server: Box<dyn Server + Send> = Box::new(server);
+        drop(self.ask(move |reading| {
+            reading.server = server;
+            Ok(())
+        }));
+    }
+
     /// Whether the plan's options are the script's, and the plan's command, if it is `run`, has something
     /// to run.
     pub fn check(&self) -> Coming<()> {
@@ -89,6 +99,11 @@ impl Desk {
     /// What it prints behind the last report.
     pub fn end_reports(&self) -> Coming<String> {
         self.ask(Reading::end_reports)
+    }
+
+    /// What it has printed before it failed.
+    pub fn printed(&self) -> Coming<String> {
+        self.ask(|reading| Ok(reading.take_printed()))
     }
 
     /// Ends what the script is doing, which is told as an error.
@@ -121,19 +136,22 @@ impl Drop for Desk {
     }
 }
 
-/// What a script is told here that asks for a server; `None` where it asks for nothing more. It may
-/// connect, as scripts do that want to know later, and no statement is carried out.
-fn answer_to(request: &Request<'_>) -> Option<Answer<'static>> {
-    match request {
-        Request::Idle => None,
-        Request::Query { .. } | Request::Prepare { .. } | Request::Execute { .. } => {
-            Some(Answer::Refused {
-                errno: 2006,
-                sql_state: *b"HY000",
-                message: "there is no server for this part of the script",
-            })
+/// Where there is no server: a script may connect, and no statement is carried out.
+struct Nobody;
+
+impl Server for Nobody {
+    fn answer(&mut self, request: &Request<'_>) -> Answer<'_> {
+        match request {
+            Request::NextEvent => Answer::NoMore,
+            Request::Query { .. } | Request::Prepare { .. } | Request::Execute { .. } => {
+                Answer::Refused {
+                    errno: 2006,
+                    sql_state: *b"HY000",
+                    message: "there is no server for this part of the script",
+                }
+            }
+            _ => Answer::Done,
         }
-        _ => Some(Answer::Done),
     }
 }
 
@@ -144,7 +162,7 @@ impl Reading {
         let print = move |text: &[u8]| out.borrow_mut().extend_from_slice(text);
         let vm = Vm::new(Arc::new(plan), Rc::new(print))?;
         let user = vm.reader()?;
-        Ok(Self { vm, user, printed })
+        Ok(Self { vm, user, server: Box::new(Nobody), printed })
     }
 
     fn contents(&mut self) -> Result<Contents, ScriptError> {
@@ -176,11 +194,12 @@ impl Reading {
         Ok(self.take_printed())
     }
 
-    /// Has the script do something for which there is no server; what it prints.
+    /// Has the script do something; what it prints.
     fn told(&mut self, wish: &Wish) -> Result<String, ScriptError> {
-        let mut answer = answer_to(&self.user.begin(wish)?);
-        while let Some(given) = answer {
-            answer = answer_to(&self.user.resume(given)?);
+        let mut request = self.user.begin(wish)?;
+        while !matches!(request, Request::Idle) {
+            let answer = self.server.answer(&request);
+            request = self.user.resume(answer)?;
         }
         Ok(self.take_printed())
     }

@@ -23,7 +23,7 @@ pub use desk::{Coming, Contents, Desk};
 pub use error::ScriptError;
 pub use options::{Declared, Kind, Setting};
 pub use plan::{IgnoredErrors, Output, ScriptPlan};
-pub use request::{Answer, Parameters, Request};
+pub use request::{Answer, Parameters, Request, Server};
 pub use user::{Report, User, Wish};
 pub use vm::{Command, Vm};
 pub use watch::{Watch, Watches};

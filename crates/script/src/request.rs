@@ -103,3 +103,9 @@ impl<'a> Parameters<'a> {
         self.cells.iter().map(|cell| cell.value())
     }
 }
+
+/// Who carries out what a script asks for, one request after the other.
+pub trait Server {
+    /// What came of it, when it is over. [`Request::Idle`] asks for nothing and is never seen here.
+    fn answer(&mut self, request: &Request<'_>) -> Answer<'_>;
+}

@@ -19,7 +19,7 @@ from pydantic import (
 
 from loadstone.model.frozen import Frozen
 from loadstone.model.plan import Distribution, Special
-from loadstone.model.records import LatencyNs
+from loadstone.model.records import LatencyNs, Share
 
 _KIB = 1024
 _GIB = 1024**3
@@ -91,6 +91,8 @@ class FileioTest(Frozen):
     merged_requests: NonNegativeInt = 0
     rw_ratio: NonNegativeFloat = 1.5
     distribution: Distribution = Special()
+    checksums: bool = False
+    """What is written has checksums, and what is read is checked by them."""
 
 
 HostTest = Annotated[
@@ -119,6 +121,8 @@ class HostTestPlan(Frozen):
     quantile: Annotated[float, Field(ge=0, le=1)] = 0.95
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     tag: str = "host-test"
+    per_thread: bool = False
+    """Whether samples tell what each thread did."""
 
 
 class Done(Frozen):
@@ -151,6 +155,10 @@ class HostSample(Frozen):
     latency_ns: LatencyNs
     quantile_ns: int | None
     waiting: int | None
+    in_flight: int | None = None
+    """With a rate: events that are under way."""
+    per_thread: tuple[Share, ...] = ()
+    """Where it is wanted: of threads that had events."""
     hlog: tuple[str, ...] = ()
 
     @property
@@ -159,11 +167,14 @@ class HostSample(Frozen):
         return self.to_s - self.from_s
 
 
-class ThreadTotals(Frozen):
-    """What one thread did, warm-up included."""
+class Damage(Frozen):
+    """A block of a file that is not what was written there: its checksum, or its place."""
 
-    events: int
-    latency_ns: int
+    file: int
+    offset: int
+    what: Literal["sum", "place"]
+    calculated: int | None = None
+    stored: int
 
 
 class HostEnd(Frozen):
@@ -172,12 +183,13 @@ class HostEnd(Frozen):
     kind: Literal["end"] = "end"
     reason: Literal["finished", "stopped", "failed"]
     error: str | None = None
+    damage: Damage | None = None
     seconds: float
     done: Done
     latency_ns: LatencyNs
     quantile_ns: int | None
     latency_sum_ns: int
-    threads: tuple[ThreadTotals, ...]
+    threads: tuple[Share, ...]
 
 
 HostRecord = Annotated[HostBegun | HostSample | HostEnd, Field(discriminator="kind")]

@@ -66,10 +66,10 @@ class TargetCounts(Frozen):
     users: int = 0
 
 
-class UserCounts(NamedTuple):
-    """Events that one virtual user saw through in an interval; nanoseconds of response time."""
+class Share(NamedTuple):
+    """Events that one virtual user, or thread, saw through; nanoseconds of response time."""
 
-    user: int
+    number: int
     events: int
     busy_ns: int
     min_ns: int
@@ -137,7 +137,7 @@ class Sample(Frozen):
     connect_failures: dict[str, int] = {}
     users: int
     targets: tuple[TargetCounts, ...] = ()
-    per_user: tuple[UserCounts, ...] = ()
+    per_user: tuple[Share, ...] = ()
     latency_ns: Latencies = Latencies()
     generator: GeneratorUse
     hlog: tuple[str, ...] = ()
@@ -170,6 +170,13 @@ class Milestone(Frozen):
 
     kind: Literal["script"] = "script"
     stage: Literal["initialised", "done"]
+
+
+class Complaint(Frozen):
+    """A part of a script that comes after the load has failed: whose, and why."""
+
+    kind: Literal["complaint"] = "complaint"
+    message: str
 
 
 class Stuck(Frozen):
@@ -235,7 +242,9 @@ class LoadEnd(Frozen):
     cpu_us: int = 0
 
 
-AnyStepRecord = Connected | Sample | FirstError | Outage | Printed | Milestone | Stuck | End
+AnyStepRecord = (
+    Connected | Sample | FirstError | Outage | Printed | Milestone | Complaint | Stuck | End
+)
 StepRecord = Annotated[AnyStepRecord, Field(discriminator="kind")]
 LoadRecord = Annotated[LoadProgress | LoadEnd, Field(discriminator="kind")]
 

@@ -65,6 +65,7 @@ class Recorder:
         self._began_unix_s = time.time()
         self._began = time.monotonic()
         self._load_began_s = 0.0
+        self._environment: dict[str, Any] | None = None
         self._begin = RunBegin(
             unix_s=self._began_unix_s,
             id=path.name,
@@ -86,8 +87,9 @@ class Recorder:
         self._lines = ObservationLines(0)
 
     def environment(self, found: dict[str, Any]) -> None:
-        """Write environment.json."""
-        write_private_json(self.folder / folder.ENVIRONMENT, found)
+        """Write environment.json; what is agreed on with the servers is added when it is known."""
+        self._environment = found
+        write_private_json(self.folder / folder.ENVIRONMENT, found | {"agreed": None})
 
     def begin_step(self, step: Step) -> None:
         """A step is about to connect."""
@@ -107,6 +109,7 @@ class Recorder:
         at_s = self._now()
         if isinstance(record, Connected):
             self._load_began_s = at_s
+            self._add_agreed(record)
         if isinstance(record, Sample) and record.hlog:
             lines = (hlog.restamp(line, self._load_began_s) for line in record.hlog)
             self._latencies.append("".join(f"{line}\n" for line in lines).encode("ascii"))
@@ -134,6 +137,15 @@ class Recorder:
         """Keep what the sources said that hardly changes."""
         if facts:
             self._append(SourceFacts(at_s=self._now(), step=step.number, facts=facts))
+
+    def _add_agreed(self, connected: Connected) -> None:
+        """The first step's connections stand for all: every step asks for the same."""
+        if self._environment is None:
+            return
+        names = {"users", "encrypted_users", "tls", "compressed_users", "compression"}
+        found = self._environment | {"agreed": connected.model_dump(include=names)}
+        self._environment = None
+        write_private_json(self.folder / folder.ENVIRONMENT, found)
 
     def note(self, text: str, step: Step | None = None) -> None:
         """Keep a sentence for whoever reads the run."""

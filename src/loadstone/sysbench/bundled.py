@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from loadstone.sysbench.options import LEGACY, OLTP, RANDOM_POINTS, RANDOM_RANGES, Option
+from loadstone.sysbench.options import BLOCKS, Option
 
 Layout = Literal["sbtest", "bulk"]
 
+STANDARD_INPUT = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 _OLTP_COMMANDS = ("prepare", "prewarm", "run", "cleanup", "help")
 _SAME_COMMAND = {"warmup": "prewarm"}
 _BULK_COMMANDS = ("prepare", "run", "cleanup")
@@ -22,7 +23,7 @@ class Bundled:
 
     name: str
     workload: str
-    options: tuple[Option, ...] = OLTP
+    options: tuple[Option, ...] = BLOCKS["oltp"]
     commands: tuple[str, ...] = _OLTP_COMMANDS
     layout: Layout = "sbtest"
     legacy: bool = False
@@ -35,7 +36,7 @@ class Bundled:
 
 
 def _of_1_0(name: str, more: tuple[Option, ...] = ()) -> Bundled:
-    return Bundled(name, name, OLTP + more)
+    return Bundled(name, name, BLOCKS["oltp"] + more)
 
 
 _OLTP_NAMES = (
@@ -51,8 +52,8 @@ _OLTP_NAMES = (
 
 _OF_1_0 = {
     **{name: _of_1_0(name) for name in _OLTP_NAMES},
-    "select_random_points": _of_1_0("select_random_points", RANDOM_POINTS),
-    "select_random_ranges": _of_1_0("select_random_ranges", RANDOM_RANGES),
+    "select_random_points": _of_1_0("select_random_points", BLOCKS["random_points"]),
+    "select_random_ranges": _of_1_0("select_random_ranges", BLOCKS["random_ranges"]),
     "bulk_insert": Bundled("bulk_insert", "bulk_insert", (), _BULK_COMMANDS, "bulk"),
 }
 
@@ -77,7 +78,7 @@ def find_bundled(word: str) -> Bundled | None:
     if stem in _OF_1_0:
         return _OF_1_0[stem]
     if stem in _OF_0_5:
-        return Bundled(stem, _OF_0_5[stem], OLTP + LEGACY, legacy=True)
+        return Bundled(stem, _OF_0_5[stem], BLOCKS["oltp"] + BLOCKS["legacy"], legacy=True)
     return None
 
 
@@ -86,6 +87,8 @@ def find_script(word: str) -> str | None:
     places = [word, f"{word}.lua"]
     if not is_own_name(word) and "/" not in word:
         places += [each.replace("?", word.replace(".", "/")) for each in _module_path()]
+    if word in STANDARD_INPUT:
+        return word
     return next((path for path in places if Path(path).is_file()), None)
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from loadstone.sysbench import values
 from loadstone.sysbench.errors import Refused
-from loadstone.sysbench.options import OURS, Kind, Option, for_all_tests, key_of
+from loadstone.sysbench.options import BLOCKS, Kind, Option, for_all_tests, key_of
 
 # Ours may also be written `--compat 1.1`; sysbench's own options never are.
-_VALUE_MAY_FOLLOW = tuple(option.key for option in OURS if option.kind is not Kind.BOOL)
+_VALUE_MAY_FOLLOW = tuple(option.key for option in BLOCKS["ours"] if option.kind is not Kind.BOOL)
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,8 @@ class Given:
 class CommandLine:
     """A command line, taken apart."""
 
+    words: tuple[str, ...] = ()
+    """As they were given."""
     test: str | None = None
     command: str | None = None
     given: dict[str, Given] = field(default_factory=dict)
@@ -53,7 +55,7 @@ def parse(words: Sequence[str]) -> CommandLine:
         Refused: a number is none, or there is a word too many.
     """
     known = for_all_tests()
-    line = CommandLine()
+    line = CommandLine(tuple(words))
     bare: list[str] = []
     for word in _joined(words):
         if not word.startswith("--"):

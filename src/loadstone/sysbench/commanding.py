@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Literal
 
 from loadstone import engine
 from loadstone.lab.follow import follow
@@ -12,7 +13,7 @@ from loadstone.lab.preflight import check_descriptors
 from loadstone.lab.schedule import steps_of
 from loadstone.model.engine_plan import step_document
 from loadstone.model.exit_codes import ExitCode
-from loadstone.model.plan import Plan, WorkloadSpec
+from loadstone.model.plan import WorkloadSpec
 from loadstone.model.records import AnyStepRecord, End, FirstError, Printed, Stuck
 from loadstone.sysbench import planning, running, scriptfailing, starting
 from loadstone.sysbench.errors import Fatal
@@ -21,24 +22,25 @@ from loadstone.sysbench.settings import Settings, Values
 from loadstone.sysbench.targets import Place
 from loadstone.sysbench.telling import write
 
-_BY_ALL_THREADS = "sysbench.cmdline.call_command"
+_DECLARED = "sysbench.cmdline.call_command"
+Manner = Literal["single", "parallel"]
 
 
-def called(command: str, *, is_parallel: bool) -> str:
+def called(command: str, *, is_declared: bool) -> str:
     """The function that sysbench names when a command fails."""
-    return _BY_ALL_THREADS if is_parallel else command
+    return _DECLARED if is_declared else command
 
 
 def carry_out(
-    workload: WorkloadSpec, settings: Settings, given: Values, log: Log, *, is_parallel: bool
+    workload: WorkloadSpec, settings: Settings, given: Values, log: Log, manner: Manner | None
 ) -> int:
-    """Have the script carry its command out: once, or once by each thread.
+    """Have the script carry its command out: once, or once by each thread. `manner` is as declared.
 
     Raises:
         Fatal: it failed.
         TargetError: so many threads need more file descriptors than this process may have.
     """
-    users = settings.threads if is_parallel else 1
+    users = settings.threads if manner == "parallel" else 1
     if users > 1:
         running.announce_threads(log)
         check_descriptors(users)
@@ -46,7 +48,8 @@ def carry_out(
         targets = [place.endpoint.target for place in places]
         plan = planning.command_of(workload, settings, given, targets, users)
         command = (workload.script and workload.script.command) or ""
-        watched = _Watched(places, plan, called(command, is_parallel=is_parallel))
+        heard = scriptfailing.Heard(plan, log)
+        watched = _Watched(places, heard, called(command, is_declared=manner is not None))
         step = steps_of(plan)[0]
         endpoints = [place.endpoint for place in places]
         with Interrupts() as interrupts:
@@ -62,9 +65,8 @@ class _Watched:
     """What comes of a command."""
 
     places: Sequence[Place]
-    plan: Plan
+    heard: scriptfailing.Heard
     called: str
-    errors: list[FirstError] = field(default_factory=list)
 
     def take(self, record: AnyStepRecord) -> bool:
         """Take in the next record; whether it is the last."""
@@ -74,11 +76,11 @@ class _Watched:
             case Stuck():
                 aside(running.stuck(record))
             case FirstError():
-                self.errors.append(record)
+                self.heard.take(record)
             case End():
                 if record.error:
                     failed = scriptfailing.lines(
-                        record.error, self.errors, self.places, self.plan, self.called
+                        record.error, self.heard.errors, self.places, self.heard.plan, self.called
                     )
                     raise Fatal(*failed)
                 return True

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from loadstone import engine
-from loadstone.model.records import Sample, UserCounts
+from loadstone.model.records import Sample, Share
 from loadstone.store import hlog
 from loadstone.store.sums import ExactLatency
 
 
 @dataclass
-class OfUser:
+class OfThread:
     """What one thread did; times are of its events' latencies."""
 
     events: int = 0
@@ -22,12 +22,12 @@ class OfUser:
     min_s: float = math.inf
     max_s: float = 0.0
 
-    def add(self, counts: UserCounts) -> None:
+    def add(self, share: Share) -> None:
         """Take in an interval."""
-        self.events += counts.events
-        self.busy_s += counts.busy_ns / 1e9
-        self.min_s = min(self.min_s, counts.min_ns / 1e9)
-        self.max_s = max(self.max_s, counts.max_ns / 1e9)
+        self.events += share.events
+        self.busy_s += share.busy_ns / 1e9
+        self.min_s = min(self.min_s, share.min_ns / 1e9)
+        self.max_s = max(self.max_s, share.max_ns / 1e9)
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,9 @@ class Stretch:
     values_ns: Counter[int] = field(default_factory=Counter)
     """How often each latency came, to three digits."""
 
+    by_thread: dict[int, OfThread] = field(default_factory=dict)
+    """Those that had events."""
+
     @property
     def seconds(self) -> float:
         """How long it was."""
@@ -66,6 +69,11 @@ class Stretch:
     def rate(self, count: float) -> float:
         """So many, a second."""
         return count / self.seconds if self.seconds > 0 else 0.0
+
+    def add_shares(self, shares: Iterable[Share]) -> None:
+        """Take in what each thread did in an interval."""
+        for share in shares:
+            self.by_thread.setdefault(share.number, OfThread()).add(share)
 
     def percentile_ms(self, percentile: int) -> float:
         """The latency that so many per cent do not exceed; 0 without events."""
@@ -86,7 +94,6 @@ class Figures(Stretch):
     other: int = 0
     errors: int = 0
     reconnects: int = 0
-    users: dict[int, OfUser] = field(default_factory=dict)
 
     def add(self, sample: Sample, values_ns: Mapping[int, int]) -> None:
         """Take in an interval of the engine's, and its latencies."""
@@ -99,8 +106,7 @@ class Figures(Stretch):
         self.reconnects += counts.reconnects
         self.latency.add(sample.latency_ns.response)
         self.values_ns.update(values_ns)
-        for of_user in sample.per_user:
-            self.users.setdefault(of_user.user, OfUser()).add(of_user)
+        self.add_shares(sample.per_user)
 
     @property
     def queries(self) -> int:

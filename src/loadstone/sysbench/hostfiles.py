@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loadstone.model.host_test import FileioTest
-from loadstone.sysbench import hostreport
+from loadstone.sysbench import hostblocks, hostreport
 from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.log import Log
 
@@ -41,13 +41,13 @@ def prepare(test: FileioTest, log: Log, is_stopped: Callable[[], bool]) -> bool:
     log.notice(hostreport.making(test))
     began_s, written = time.monotonic(), 0
     # Whoever asks for O_DIRECT has to write from whole pages.
-    with closing(mmap.mmap(-1, _PIECE)) as piece:
+    with closing(mmap.mmap(-1, _piece_size(test))) as piece:
         for number, path in enumerate(_paths(test)):
             with _opened(path, test) as file:
                 length = os.fstat(file).st_size
                 log.notice(hostreport.making_file(path.name, length, _length(test)))
-                piece[:] = random.Random(number).randbytes(_PIECE)
-                for count in _fill(file, length, _missing(test, length), piece):
+                piece[:] = random.Random(number).randbytes(len(piece))
+                for count in _fill(file, length, test, piece):
                     written += count
                     if is_stopped():
                         return False
@@ -140,13 +140,21 @@ def _opened(path: Path, test: FileioTest) -> Iterator[int]:
         os.close(file)
 
 
-def _fill(file: int, begin: int, size: int, piece: mmap.mmap) -> Iterator[int]:
-    """Write so many bytes from the begin on, and have them on the disk; how many at a time."""
-    done = 0
+def _piece_size(test: FileioTest) -> int:
+    """Whole blocks, where each has a checksum."""
+    return max(_PIECE // test.block_size, 1) * test.block_size if test.checksums else _PIECE
+
+
+def _fill(file: int, begin: int, test: FileioTest, piece: mmap.mmap) -> Iterator[int]:
+    """Write what is missing from there on, and have it on the disk; how many bytes at a time."""
+    done, size = 0, _missing(test, begin)
     try:
         with memoryview(piece) as view:
             while done < size:
-                count = os.pwrite(file, view[: min(size - done, _PIECE)], begin + done)
+                with view[: min(size - done, len(piece))] as part:
+                    if test.checksums:
+                        hostblocks.seal(part, test.block_size, begin + done)
+                    count = os.pwrite(file, part, begin + done)
                 done += count
                 yield count
         if size:

@@ -27,6 +27,7 @@ from loadstone.model.host_test import (
 )
 from loadstone.sysbench import values
 from loadstone.sysbench.errors import Fatal
+from loadstone.sysbench.hostblocks import SEAL_BYTES
 from loadstone.sysbench.hosttests import ModeMissing
 from loadstone.sysbench.planning import distribution_of
 from loadstone.sysbench.settings import Settings, Values, seed_of
@@ -60,6 +61,7 @@ def plan_of(test: HostTest, settings: Settings) -> HostTestPlan:
         ),
         rate=settings.rate or None,
         seed=seed_of(settings),
+        per_thread=True,
     )
 
 
@@ -122,6 +124,8 @@ def _fileio(given: Values, *, will_run: bool) -> FileioTest:
     block_size = values.size(given.text("file_block_size"))
     if not block_size:
         raise Fatal("Invalid value for file-block-size: 0.")
+    if given.switch("validate") and block_size <= SEAL_BYTES:
+        raise Fatal("Invalid value for file-block-size: a block with a checksum needs 13 bytes")
     if will_run and total_size // num < block_size:
         raise Fatal("Invalid value for file-total-size: each file needs at least one block")
     # What follows is judged in the order in which it stands here.
@@ -143,6 +147,7 @@ def _fileio(given: Values, *, will_run: bool) -> FileioTest:
             "rw_ratio": _rw_ratio(given.number("file_rw_ratio")),
             "async_backlog": _backlog(given, is_used=will_run and io_mode == "async"),
             "distribution": distribution_of(given),
+            "checksums": given.switch("validate"),
         }
     )
 

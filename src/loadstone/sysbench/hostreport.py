@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from loadstone.model.host_test import (
     CpuTest,
@@ -11,10 +11,9 @@ from loadstone.model.host_test import (
     MemoryTest,
     MutexTest,
     ThreadsTest,
-    ThreadTotals,
 )
 from loadstone.sysbench import reporting
-from loadstone.sysbench.hostfigures import HostFigures, OfThreads
+from loadstone.sysbench.hostfigures import HostFigures
 from loadstone.sysbench.hostplan import ANY_SIZE
 from loadstone.sysbench.settings import Settings
 
@@ -96,6 +95,8 @@ def _of_files(test: FileioTest, settings: Settings) -> Iterator[str]:
         if test.fsync_end:
             yield "Calling fsync() at the end of test, Enabled."
     yield f"Using {_IO_MODES[test.io_mode]} I/O mode"
+    if test.checksums:
+        yield "Using checksums validation."
     if test.mode:
         yield f"Doing {_MODES[test.mode]} test"
 
@@ -150,20 +151,12 @@ def interval_lines(figures: HostFigures, test: HostTest, settings: Settings) -> 
                 f"lat (ms,{percentile}%): {latency_ms:.2f}"
             )
             if settings.rate:
-                yield (f"{at} queue length: {figures.waiting} concurrency: {figures.concurrency}")
+                yield (f"{at} queue length: {figures.waiting} concurrency: {figures.in_flight}")
 
 
-def report(
-    figures: HostFigures,
-    test: HostTest,
-    settings: Settings,
-    of_threads: OfThreads,
-    unfinished: int = 0,
-) -> str:
+def report(figures: HostFigures, test: HostTest, settings: Settings, unfinished: int = 0) -> str:
     """The report at the end, or at a checkpoint."""
-    common = reporting.report_of_all_tests(
-        figures, settings, (of_threads.events, of_threads.busy_s), unfinished
-    )
+    common = reporting.report_of_all_tests(figures, settings, unfinished)
     own = _own(figures, test)
     return common if own is None else f"{own}\n{common}"
 
@@ -200,29 +193,3 @@ def _of_memory(figures: HostFigures, test: MemoryTest) -> str:
 def _mib(figures: HostFigures, count: int) -> float:
     """So many bytes, in MiB a second."""
     return figures.rate(count / _MIB)
-
-
-def per_thread(
-    figures: HostFigures, ended: Sequence[ThreadTotals], settings: Settings
-) -> Iterator[str]:
-    """What `--debug` tells of each thread, in the order in which they ended."""
-    yield "Verbose per-thread statistics:"
-    yield ""
-    for number, thread in enumerate(ended):
-        least, greatest = "unknown", "unknown"
-        if settings.threads == 1:
-            latency = figures.latency
-            least, greatest = _seconds(latency.min_ns or 0), _seconds(latency.max_ns or 0)
-        mean = _seconds(thread.latency_ns / thread.events if thread.events else 0)
-        yield (
-            f"    thread #{number:3d}: min: {least}  avg: {mean}  max: {greatest}  "
-            f"events: {thread.events}"
-        )
-        yield (
-            f"                 total time taken by event execution: {_seconds(thread.latency_ns)}"
-        )
-    yield ""
-
-
-def _seconds(nanoseconds: float) -> str:
-    return f"{nanoseconds / 1e9:.4f}s"

@@ -18,10 +18,10 @@ from loadstone.model.host_test import (
     MemoryTest,
     MutexTest,
 )
-from loadstone.sysbench import failing, hostfiles, hostreport, reporting, running
+from loadstone.sysbench import failing, hostblocks, hostfiles, hostreport, reporting, running
 from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.figures import values_of
-from loadstone.sysbench.hostfigures import HostFigures, OfThreads
+from loadstone.sysbench.hostfigures import HostFigures
 from loadstone.sysbench.log import Log, aside
 from loadstone.sysbench.settings import Settings
 
@@ -68,9 +68,6 @@ class _Watched:
     told_s: int = 0
     """The last second that lines and checkpoints were looked at."""
 
-    was_cut: bool = False
-    """There was a checkpoint, or a warm-up: what the threads did is not what is reported."""
-
     end: HostEnd | None = None
 
     def take(self, record: HostBegun | HostSample | HostEnd) -> bool:
@@ -81,6 +78,8 @@ class _Watched:
             case HostSample():
                 self._add(record)
             case HostEnd():
+                if record.damage:
+                    raise Fatal(*hostblocks.told(record.damage))
                 if record.error:
                     raise Fatal(record.error)
                 self.end = record
@@ -100,7 +99,6 @@ class _Watched:
 
     def _begin(self) -> None:
         self.began_s = time.monotonic()
-        self.was_cut = bool(self.settings.warmup_s)
         for thread in range(self.settings.threads):
             self.log.debug(f"Worker thread (#{thread}) started")
             self.log.debug(f"Worker thread (#{thread}) initialized")
@@ -131,7 +129,6 @@ class _Watched:
         if any(before < second <= now for second in settings.checkpoints_s):
             log.notice(f"[ {now}s ] Checkpoint report:")
             self._report()
-            self.was_cut = True
             self.since_checkpoint = _after(self.since_checkpoint)
 
     def report_end(self) -> None:
@@ -148,8 +145,7 @@ class _Watched:
         log.info("Done.\n")
         self._report_with_histogram()
         if settings.debug:
-            lines = hostreport.per_thread(self.since_checkpoint, self.end.threads, settings)
-            for line in lines:
+            for line in reporting.per_thread(self.since_checkpoint, settings.threads):
                 log.debug(line) if line else log.notice()
 
     def report_forced(self) -> int:
@@ -195,14 +191,8 @@ class _Watched:
         self._report(unfinished)
 
     def _report(self, unfinished: int = 0) -> None:
-        figures, threads = self.since_checkpoint, self.settings.threads
-        if self.end and not self.was_cut:
-            of_threads = OfThreads.of(self.end.threads, threads)
-        else:
-            of_threads = OfThreads.unknown(figures, threads)
-        self.log.notice(
-            hostreport.report(figures, self.plan.test, self.settings, of_threads, unfinished)
-        )
+        figures = self.since_checkpoint
+        self.log.notice(hostreport.report(figures, self.plan.test, self.settings, unfinished))
 
 
 def _after(figures: HostFigures) -> HostFigures:

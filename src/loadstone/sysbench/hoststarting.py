@@ -35,7 +35,6 @@ def start(name: str, command: str, settings: Settings, given: Values, log: Log) 
 
 
 def _prepare(test: FileioTest, settings: Settings, log: Log) -> int:
-    _tell_of_checksums(settings)
     with Interrupts() as interrupts:
         is_made = hostfiles.prepare(test, log, lambda: interrupts.asked)
     if is_made:
@@ -53,18 +52,12 @@ def _run(test: HostTest, settings: Settings, log: Log) -> int:
     if text := hostreport.header(test, settings):
         log.notice(text)
     if isinstance(test, FileioTest):
-        _tell_of_checksums(settings)
         if trouble := hostfiles.trouble_with(test, log):
             log.fatal(trouble.fatal)
             log.warning(trouble.warning)
             return _FAILED
     running.announce_threads(log)
     return hostrunning.drive(hostplan.plan_of(test, settings), settings, log)
-
-
-def _tell_of_checksums(settings: Settings) -> None:
-    if settings.validate:
-        aside("--validate: blocks of files have no checksums here, and none are checked")
 
 
 def _check_huge_pages(test: MemoryTest, threads: int) -> None:

@@ -19,7 +19,7 @@ from loadstone.sysbench.bundled import (
 )
 from loadstone.sysbench.cmdline import CommandLine, parse
 from loadstone.sysbench.dialect import as_asked, in_words_of_1_0
-from loadstone.sysbench.errors import Fatal, Refused
+from loadstone.sysbench.errors import Fatal, Refused, ScriptExit
 from loadstone.sysbench.hosttests import HOST_TESTS
 from loadstone.sysbench.log import Log, aside
 from loadstone.sysbench.options import Kind, Option
@@ -36,10 +36,13 @@ from loadstone.sysbench.settings import (
 )
 
 _FAILED = 1
+STANDARD_INPUT = "-"
 
 
 def main(words: Sequence[str]) -> int:
-    """Carry out a command line; the exit code is 0, or 1 as in sysbench, or 130 on Ctrl-C.
+    """Carry out a command line; the exit code.
+
+    It is 0, or 1 as in sysbench, or 130 on Ctrl-C, or what a script gave os.exit().
 
     Whatever fails is told in the words, and on the stream, that sysbench has for it.
     """
@@ -47,15 +50,9 @@ def main(words: Sequence[str]) -> int:
     try:
         line = parse(words)
         compat = compat_of(line)
-        if line.text("help_loadstone") is not None:
-            print(usage.own_help(), end="")
-            return 0
         given = values_of(line, compat)
-        if given.switch("help"):
-            print(usage.general_help(compat), end="")
-            return 0
-        if given.switch("version"):
-            print(f"sysbench {version_of(compat)}")
+        if text := _told_of_itself(line, given, compat):
+            print(text, end="")
             return 0
         log = log_of(given)
         return _carry_out(line, given, compat, log)
@@ -63,6 +60,8 @@ def main(words: Sequence[str]) -> int:
         print(error.message)
     except Refused as error:
         print(error.message, file=sys.stderr)
+    except ScriptExit as error:
+        return error.code
     except Fatal as error:
         for each in error.lines:
             log.fatal(each)
@@ -73,11 +72,23 @@ def main(words: Sequence[str]) -> int:
     return _FAILED
 
 
+def _told_of_itself(line: CommandLine, given: Values, compat: Compat) -> str | None:
+    if line.text("help_loadstone") is not None:
+        return usage.own_help()
+    if given.switch("help"):
+        return usage.general_help(compat)
+    return f"sysbench {version_of(compat)}\n" if given.switch("version") else None
+
+
 def _carry_out(line: CommandLine, given: Values, compat: Compat, log: Log) -> int:
     settings = settings_of(given, compat, log)
     log.notice(f"sysbench {version_of(compat)} (served by Loadstone {__version__})\n")
     if line.test in HOST_TESTS:
         return hostprogram.carry_out(line, given, settings, log)
+    if line.test in (None, STANDARD_INPUT):
+        from loadstone.sysbench import scripts
+
+        return scripts.only_load(line, settings, given, log)
     if line.test and not is_own_name(line.test) and (path := find_script(line.test)):
         # The engine and the model take their time to import.
         from loadstone.sysbench import scripts
@@ -123,8 +134,7 @@ def _carry_out_command(
 def _test_of(line: CommandLine) -> Bundled:
     """The built-in test that was named."""
     word = line.test
-    if word is None:
-        raise Fatal("a script from the standard input is not built into Loadstone: give its path")
+    assert word is not None, "a script from the standard input is no test of ours"
     if is_own_name(word):
         return _bundled(word)
     test = find_bundled(word)

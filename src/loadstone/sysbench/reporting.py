@@ -62,24 +62,16 @@ def report(
     figures: Figures, settings: Settings, unfinished: int = 0, uses_driver: bool = True
 ) -> str:
     """The report at the end, or at a checkpoint: of what came since the checkpoint before it."""
-    users = figures.users.values()
-    events = Spread.of((user.events for user in users), settings.threads)
-    busy_s = Spread.of((user.busy_s for user in users), settings.threads)
-    common = report_of_all_tests(figures, settings, (events, busy_s), unfinished)
+    common = report_of_all_tests(figures, settings, unfinished)
     return f"{_statements(figures)}\n{common}" if uses_driver else common
 
 
-def report_of_all_tests(
-    figures: Stretch, settings: Settings, of_threads: tuple[Spread, Spread], unfinished: int
-) -> str:
-    """What follows a test's own figures, from the empty line on.
-
-    Of the threads there are their events, and the seconds that these took.
-    """
+def report_of_all_tests(figures: Stretch, settings: Settings, unfinished: int) -> str:
+    """What follows a test's own figures, from the empty line on."""
     parts = [
         _general(figures, settings.compat),
         _latencies(figures, settings.percentile),
-        _fairness(*of_threads),
+        _fairness(figures, settings.threads),
     ]
     if unfinished:
         parts.insert(0, f"Number of unfinished transactions on forced shutdown: {unfinished}")
@@ -146,7 +138,10 @@ def _latency_line(label: str, value_ms: float) -> str:
     return f"{label}:" + f"{value_ms:.2f}".rjust(52 - len(label))
 
 
-def _fairness(events: Spread, busy_s: Spread) -> str:
+def _fairness(figures: Stretch, threads: int) -> str:
+    of_threads = figures.by_thread.values()
+    events = Spread.of((one.events for one in of_threads), threads)
+    busy_s = Spread.of((one.busy_s for one in of_threads), threads)
     return (
         "Threads fairness:\n"
         f"    events (avg/stddev):           {events.mean:.4f}/{events.deviation:.2f}\n"
@@ -177,18 +172,18 @@ def _step_of(value_ms: float) -> int:
     return min(math.ceil(math.log(value_ms / _LEAST_MS) / _STEP), _STEPS - 1)
 
 
-def per_thread(figures: Figures, threads: int) -> Iterator[str]:
+def per_thread(figures: Stretch, threads: int) -> Iterator[str]:
     """What `--debug` tells of each thread."""
     yield "Verbose per-thread statistics:"
     yield ""
     for thread in range(threads):
-        user = figures.users.get(thread)
-        events = user.events if user else 0
-        times = (user.min_s, user.busy_s / events, user.max_s) if user else (0.0, 0.0, 0.0)
+        found = figures.by_thread.get(thread)
+        events = found.events if found else 0
+        times = (found.min_s, found.busy_s / events, found.max_s) if found else (0.0, 0.0, 0.0)
         least, mean, greatest = (f"{seconds:.4f}s" for seconds in times)
         yield (
             f"    thread #{thread:3d}: min: {least}  avg: {mean}  max: {greatest}  events: {events}"
         )
-        busy_s = user.busy_s if user else 0.0
+        busy_s = found.busy_s if found else 0.0
         yield f"                 total time taken by event execution: {busy_s:.4f}s"
     yield ""

@@ -14,8 +14,10 @@ from loadstone.model.engine_plan import step_document
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.plan import Plan, Step
 from loadstone.model.records import (
+    Complaint,
     Connected,
     End,
+    EngineFailure,
     FirstError,
     Milestone,
     Printed,
@@ -118,7 +120,10 @@ def carry_out(run: Run) -> int:
         if run.keeper:
             run.keeper.begin(run.step)
         try:
-            job = engine.start(step_document(run.plan, run.step, endpoints))
+            document = step_document(run.plan, run.step, endpoints)
+            if run.opened:
+                run.opened.script.serve(document)
+            job = engine.start(document)
             follow(job, watched.take, interrupts, watched.on_silence)
         finally:
             if run.keeper:
@@ -143,7 +148,7 @@ class _Watched:
     """Events."""
 
     end: End | None = None
-    errors: list[FirstError] = field(default_factory=list)
+    heard: scriptfailing.Heard = field(init=False)
     announced: bool = False
     goodbye: list[str] | None = None
     """What a script prints when all is over, kept for after the report."""
@@ -152,7 +157,8 @@ class _Watched:
 
     def __post_init__(self) -> None:
         run = self.run
-        self.teller = Teller(run.settings, run.log, run.opened, uses_driver=run.opened is None)
+        self.heard = scriptfailing.Heard(run.plan, run.log)
+        self.teller = Teller(run.settings, run.log, run.opened, run.opened is None, self._complain)
 
     def take(self, record: StepRecord) -> bool:
         """Take in the next record; whether it is the last."""
@@ -165,9 +171,9 @@ class _Watched:
             case Sample():
                 self._add(record)
             case FirstError():
-                self.errors.append(record)
-                if not self.run.opened:
-                    failing.check_loss(record, self.run.plan)
+                self._hear(record)
+            case Complaint():
+                self._complain(record.message, ())
             case Printed():
                 self._print(record.text)
             case Milestone():
@@ -180,6 +186,28 @@ class _Watched:
                 self._tell_started()
                 return True
         return False
+
+    def _hear(self, error: FirstError) -> None:
+        if self.run.opened:
+            self.heard.take(error)
+        else:
+            failing.check_loss(error, self.run.plan)
+
+    def _complain(self, message: str, refusals: Sequence[FirstError]) -> None:
+        """What comes after a load, or beside it, may fail: that is told, and ends nothing."""
+        for error in refusals:
+            self.heard.take(error)
+        if message:
+            failure = EngineFailure(kind="script", message=message)
+            lines = self._lines_of(failure, refusals)
+            if self.goodbye is not None:
+                self.goodbye += [f"FATAL: {line}\n" for line in lines]
+                return
+            for line in lines:
+                self.run.log.fatal(line)
+
+    def _lines_of(self, failure: EngineFailure, errors: Sequence[FirstError]) -> tuple[str, ...]:
+        return scriptfailing.lines(failure, errors, self.run.places, self.run.plan, "run")
 
     def announce(self) -> None:
         """The lines before the threads begin, once."""
@@ -205,7 +233,7 @@ class _Watched:
             return
         run = self.run
         if run.opened and end.error.kind == "script":
-            raise Fatal(*scriptfailing.lines(end.error, self.errors, run.places, run.plan, "run"))
+            raise Fatal(*self._lines_of(end.error, self.heard.errors))
         raise Fatal(*failing.lines_of_run(end.error, run.plan, run.places))
 
     def on_silence(self) -> None:
@@ -233,10 +261,9 @@ class _Watched:
         if self.told_started:
             return
         self.told_started = True
-        if self.run.settings.debug:
-            for thread in range(self.run.settings.threads):
-                self.run.log.debug(f"Worker thread (#{thread}) started")
-                self.run.log.debug(f"Worker thread (#{thread}) initialized")
+        for thread in range(self.run.settings.threads):
+            self.run.log.debug(f"Worker thread (#{thread}) started")
+            self.run.log.debug(f"Worker thread (#{thread}) initialized")
         self.run.log.notice("Threads started!\n")
 
     def _add(self, sample: Sample) -> None:
@@ -279,6 +306,8 @@ class _Watched:
         else:
             limit = "Event" if self.since_begin == settings.events else "Time"
             log.info(f"{limit} limit exceeded, exiting...")
+            if settings.threads > 1:
+                log.info(f"(last message repeated {settings.threads - 1} times)")
             log.info("Done.\n")
         if settings.histogram:
             for line in reporting.histogram(self.since_checkpoint.values_ns):

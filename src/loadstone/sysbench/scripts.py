@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import sys
+import stat
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,17 +13,24 @@ from loadstone import engine
 from loadstone.model.engine_plan import script_document
 from loadstone.model.plan import ScriptSpec, WorkloadSpec
 from loadstone.sysbench import commanding, planning, starting, values
+from loadstone.sysbench.bundled import STANDARD_INPUT
 from loadstone.sysbench.cmdline import CommandLine, Given
 from loadstone.sysbench.errors import Fatal, Refused
 from loadstone.sysbench.log import Log
-from loadstone.sysbench.options import OURS, Kind, Option, for_all_tests
+from loadstone.sysbench.options import BLOCKS, Kind, Option, for_all_tests
 from loadstone.sysbench.settings import Settings, Values, version_of
 from loadstone.sysbench.telling import OpenScript, told_as_fatal, write
 from loadstone.target.hide import blank_arguments
 
 _OF_ANY_SCRIPT = ("prepare", "run", "cleanup", "help")
 # The engine adds the password: what is kept of a run has none.
-_NOT_TOLD = ("help", "version", "config_file", "mysql_password", *(one.key for one in OURS))
+_NOT_TOLD = (
+    "help",
+    "version",
+    "config_file",
+    "mysql_password",
+    *(one.key for one in BLOCKS["ours"]),
+)
 
 
 @dataclass(frozen=True)
@@ -48,9 +56,12 @@ def carry_out(path: str, line: CommandLine, settings: Settings, given: Values, l
         Fatal: it cannot be loaded, or failed.
         Refused: it has no such option or command.
     """
+    if path in STANDARD_INPUT:
+        _make_rereadable()
     asked = _Asked(path, line, settings, given, log)
     contents = _opened(_spec(asked, {})).contents
-    write(contents.printed)
+    if not _is_loaded_once(line.command, contents):
+        write(contents.printed)
     if line.command is None:
         return 0
     options = _options(line, contents)
@@ -63,13 +74,43 @@ def carry_out(path: str, line: CommandLine, settings: Settings, given: Values, l
     workload = WorkloadSpec(name=Path(path).stem, tables=1, table_size=1, script=spec)
     if line.command == "run":
         return starting.drive(workload.name, workload, settings, given, log, opened)
-    is_parallel = contents.commands.get(line.command) == "parallel"
-    return commanding.carry_out(workload, settings, given, log, is_parallel=is_parallel)
+    manner = contents.commands.get(line.command)
+    return commanding.carry_out(workload, settings, given, log, manner)
+
+
+def _is_loaded_once(command: str | None, contents: engine.ScriptContents) -> bool:
+    """Whether who carries out the command is the first to load it, as far as anybody sees."""
+    known = command in contents.commands or command in contents.functions
+    is_by_all = contents.commands.get(command or "") == "parallel"
+    return known and not is_by_all and command not in ("run", "help")
+
+
+def only_load(line: CommandLine, settings: Settings, given: Values, log: Log) -> int:
+    """Load the script on the standard input, where no test is named: there that is all, too.
+
+    Raises:
+        Fatal: it cannot be loaded.
+    """
+    _make_rereadable()
+    contents = _opened(_spec(_Asked(STANDARD_INPUT[0], line, settings, given, log), {})).contents
+    write(contents.printed)
+    return 0
+
+
+def _make_rereadable() -> None:
+    """Each thread opens the script anew, which a pipe gives once only."""
+    if stat.S_ISREG(os.fstat(0).st_mode):
+        return
+    with tempfile.TemporaryFile() as kept:
+        while piece := os.read(0, 1 << 20):
+            kept.write(piece)
+        kept.flush()
+        os.dup2(kept.fileno(), 0)
 
 
 def _spec(asked: _Asked, options: dict[str, str]) -> ScriptSpec:
     restart_on = planning.restart_on(asked.given)
-    words = blank_arguments([os.fsencode(word) for word in sys.argv])
+    words = blank_arguments([b"sysbench", *(os.fsencode(word) for word in asked.line.words)])
     return ScriptSpec(
         path=asked.path,
         command=asked.line.command,
@@ -162,5 +203,9 @@ def _help(asked: _Asked, opened: OpenScript) -> int:
     if not {"help"} & (opened.contents.functions | opened.contents.commands.keys()):
         asked.log.notice(f"{asked.called} options:")
     with told_as_fatal():
-        write(opened.script.help())
+        try:
+            write(opened.script.help())
+        except engine.ScriptRefused:
+            write(opened.script.printed())
+            raise
     return 0

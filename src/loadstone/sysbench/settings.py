@@ -137,7 +137,8 @@ def log_of(given: Values) -> Log:
     verbosity = given.integer("verbosity")
     if not 0 <= verbosity <= Level.DEBUG:
         raise BadVerbosity(f"Invalid value for verbosity: {verbosity}")
-    return Log(Level.DEBUG if given.switch("debug") else verbosity)
+    is_debug = given.switch("debug") or given.switch("mysql_debug")
+    return Log(Level.DEBUG if is_debug else verbosity)
 
 
 class BadVerbosity(Refused):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from loadstone import engine
-from loadstone.model.records import Tally
-from loadstone.sysbench import reporting
+from loadstone.model.records import FirstError, Tally
+from loadstone.sysbench import reporting, scriptfailing
 from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.figures import Figures
 from loadstone.sysbench.log import Log
@@ -34,6 +34,8 @@ class Teller:
     opened: OpenScript | None = None
     uses_driver: bool = True
     """Without one there is nothing to say of statements."""
+    complain: Callable[[str, Sequence[FirstError]], None] = lambda message, refusals: None
+    """Is told why a hook failed (else an empty text), and what servers have refused it."""
 
     def interval(self, figures: Figures, tally: Tally) -> None:
         """One interval is over."""
@@ -69,9 +71,19 @@ class Teller:
         return self.opened is not None and hook in self.opened.contents.hooks
 
     def _hook(self, figures: dict[str, float], *, is_last: bool) -> None:
-        if self.opened:
-            with told_as_fatal():
-                write(self.opened.script.report(figures, is_last=is_last))
+        """One that fails has said nothing, and the run goes on."""
+        if not self.opened:
+            return
+        script, failed = self.opened.script, ""
+        try:
+            write(script.report(figures, is_last=is_last))
+        except engine.ScriptRefused as error:
+            write(script.printed())
+            if error.kind != "hook":
+                scriptfailing.check_exit(error.message)
+                raise Fatal(error.message) from error
+            failed = error.message
+        self.complain(failed, script.refusals())
 
 
 def write(text: str) -> None:
@@ -118,4 +130,5 @@ def told_as_fatal() -> Iterator[None]:
     try:
         yield
     except engine.ScriptRefused as error:
+        scriptfailing.check_exit(error.message)
         raise Fatal(error.message) from error

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from loadstone.sysbench import options
 from loadstone.sysbench.bundled import Bundled
-from loadstone.sysbench.options import Option
+from loadstone.sysbench.options import BLOCKS, Option
 
 _HEAD = """Usage:
   sysbench [options]... [testname] [command]
@@ -43,16 +42,16 @@ def general_help(compat: str) -> str:
     """`sysbench --help`."""
     blocks = [
         _HEAD,
-        "General options:\n" + block(options.GENERAL),
+        "General options:\n" + block(BLOCKS["general"]),
         "Pseudo-Random Numbers Generator options:\n" + block(_random(compat)),
-        "Log options:\n" + block(options.LOG[:1]),
-        block(options.LOG[1:]),
+        "Log options:\n" + block(BLOCKS["log"][:1]),
+        block(BLOCKS["log"][1:]),
         "General database options:\n",
-        block(options.DATABASE),
+        block(BLOCKS["database"]),
         "",
         _DRIVERS,
-        "mysql options:\n" + block(options.MYSQL),
-        "pgsql options:\n" + block(options.PGSQL),
+        "mysql options:\n" + block(BLOCKS["mysql"]),
+        "pgsql options:\n" + block(BLOCKS["pgsql"]),
         _TESTS,
     ]
     return "\n".join(blocks) + "\n"
@@ -66,16 +65,16 @@ def test_help(test: Bundled, called: str) -> str:
 def own_help() -> str:
     """`sysbench --help-loadstone`."""
     return _OURS.format(
-        options=block(options.OURS).rstrip(), newer=block(options.ONLY_IN_1_1).rstrip()
+        options=block(BLOCKS["ours"]).rstrip(), newer=block(BLOCKS["only_in_1_1"]).rstrip()
     )
 
 
 def _random(compat: str) -> Sequence[Option]:
     if compat == "1.0":
-        return options.RANDOM
+        return BLOCKS["random"]
     return [
         replace(option, default="uniform") if option.name == "rand-type" else option
-        for option in options.RANDOM
+        for option in BLOCKS["random"]
     ]
 
 

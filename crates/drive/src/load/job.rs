@@ -1,9 +1,9 @@
 //! A load from its first to its last statement.
 
-use super::client::{Client, Halt, pause};
 use super::method::{Rows, choose};
 use super::range::{Range, interleave};
 use super::{LoadEnd, LoadPhase, LoadPlan, Method, Progress, tables, workers};
+use crate::client::{Client, Halt, pause};
 use crate::clock::{Clock, thread_cpu};
 use crate::control::Control;
 use crate::endpoint::Endpoint;

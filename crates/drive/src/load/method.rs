@@ -1,8 +1,8 @@
 //! How the rows of one range travel.
 
-use super::client::{Client, Halt};
 use super::range::Range;
 use super::{Method, MethodWish};
+use crate::client::{Client, Halt};
 use crate::error::{Failure, FailureKind};
 use loadstone_workload::LoadLayout;
 use loadstone_workload::layout::RowSource;

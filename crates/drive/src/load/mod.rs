@@ -4,7 +4,6 @@
 //! It can be stopped at any time and taken up again: ranges of ids that are there in full are kept,
 //! ranges that are there in part are emptied and loaded again. The same seed gives the same rows.
 
-mod client;
 mod job;
 mod method;
 mod range;

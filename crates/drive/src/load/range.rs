@@ -1,6 +1,6 @@
 //! Ranges of ids: what one statement loads, and what is taken up again after an interruption.
 
-use super::client::{Client, Halt};
+use crate::client::{Client, Halt};
 use loadstone_workload::LoadLayout;
 
 /// Rows a range: some 5 MB of text, less than a second of work, and one transaction for the server.

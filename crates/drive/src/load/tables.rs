@@ -1,7 +1,7 @@
 //! The tables themselves: making them, their indexes, and counting what is in them.
 
-use super::client::{Client, Halt};
 use super::range::Range;
+use crate::client::{Client, Halt};
 use crate::error::{Failure, FailureKind};
 use loadstone_workload::LoadLayout;
 

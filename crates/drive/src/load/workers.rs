@@ -1,7 +1,7 @@
 //! Connections that share a list of work.
 
-use super::client::{Client, Halt};
 use super::job::Job;
+use crate::client::{Client, Halt};
 use crate::clock::thread_cpu;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

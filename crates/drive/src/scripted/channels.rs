@@ -1,6 +1,8 @@
 //! The connections of one scripted user: as many as its script opens.
 
 use crate::connection::Connection;
+use crate::endpoint::Endpoint;
+use std::sync::Arc;
 
 /// By the script's numbers of them. Each has a place, which is a part of its token at the poller.
 #[derive(Default)]
@@ -8,6 +10,7 @@ pub(super) struct Channels(Vec<Option<Channel>>);
 
 pub(super) struct Channel {
     pub(super) number: u32,
+    pub(super) endpoint: Arc<Endpoint>,
     pub(super) connection: Connection,
 }
 

@@ -30,7 +30,7 @@ impl Scripted {
         let now = core.now();
         let deadline = now + Nanos::from_seconds(core.settings.connect.timeout_s);
         let place = self.channels.free_place();
-        let opening = match Opening::begin(self.endpoint.clone(), self.address, deadline) {
+        let opening = match Opening::begin(wanted.endpoint.clone(), self.address, deadline) {
             Ok(opening) => opening,
             Err(failure) if failure.kind == FailureKind::QueueFull => {
                 self.owed = Owed::Turn(wanted);
@@ -41,7 +41,7 @@ impl Scripted {
         };
         let token = self.token(place);
         if let Err(error) = core.poller.add(opening.fd(), token, Interest::ReadAndWrite) {
-            let failure = Failure::from_connect(&error, self.endpoint.unix);
+            let failure = Failure::from_connect(&error, wanted.endpoint.unix);
             return self.connect_failed(core, wanted, failure);
         }
         core.timers.set(deadline, self.index, Alarm::ConnectTimeout);
@@ -81,12 +81,13 @@ impl Scripted {
         }
         let mut connection = opened.connection;
         connection.reader.keep_results(MOST_ROW_BYTES);
-        self.channels.put(place, Channel { number: wanted.number, connection });
-        let given = match wanted.loss {
+        let Wanted { number, endpoint, loss } = wanted;
+        self.channels.put(place, Channel { number, endpoint: endpoint.clone(), connection });
+        let given = match loss {
             None => Given::Done,
             Some(loss) => {
                 let now = core.now();
-                core.meter.user_back(core.since_begin(now), &self.endpoint);
+                core.meter.user_back(core.since_begin(now), &endpoint);
                 Given::loss(&loss)
             }
         };
@@ -99,7 +100,8 @@ impl Scripted {
     fn connect_failed(&mut self, core: &mut Core, wanted: Wanted, failure: Failure) {
         self.give_turn_back(core);
         self.address += 1;
-        core.meter.connect_failed(failure.errno.unwrap_or(0), self.endpoint.index);
+        self.blamed = wanted.endpoint.index;
+        core.meter.connect_failed(failure.errno.unwrap_or(0), wanted.endpoint.index);
         let is_new = wanted.loss.is_none();
         let again = failure.may_pass()
             && Self::may_connect(core)
@@ -107,7 +109,7 @@ impl Scripted {
         if !again {
             let errno = failure.errno.unwrap_or(2003);
             let message = failure.message.clone();
-            core.meter.first_error(errno, || FirstError { errno, message, statement: None });
+            Self::tell_first(core, FirstError { errno, message, statement: None });
             return self.answer(core, Given::failure(errno, failure.message));
         }
         self.owed = Owed::Turn(wanted);
@@ -131,12 +133,15 @@ impl Scripted {
             return;
         }
         self.owed = Owed::Nothing;
-        self.count_error(core, loss.errno, &loss.message, None);
+        let (errno, message) = (loss.errno, loss.message.clone());
+        let lost = FirstError { errno, message, statement: None };
+        self.count_error(core, channel.endpoint.index, lost);
         let ignored = core.settings.ignores(loss.errno);
         if ignored && core.is_loading() && matches!(self.activity, Activity::Busy { .. }) {
             let reason = format!("{} {}", loss.errno, loss.message);
-            core.meter.user_lost(core.since_begin(now), &self.endpoint, reason);
-            self.connect(core, Wanted { number: channel.number, loss: Some(loss) });
+            let Channel { number, endpoint, .. } = channel;
+            core.meter.user_lost(core.since_begin(now), &endpoint, reason);
+            self.connect(core, Wanted { number, endpoint, loss: Some(loss) });
         } else {
             self.answer(core, Given::loss(&loss));
         }

@@ -5,16 +5,19 @@ mod channels;
 mod connecting;
 mod pacing;
 mod plan;
+mod servers;
 mod statements;
 mod turns;
 mod watchdog;
 
+use crate::coordinator::Message;
 use crate::core::{Core, Stage};
 use crate::endpoint::Endpoint;
 use crate::error::{Failure, FailureKind};
 use crate::loss::{Loss, ends_connection};
 use crate::opening::Opening;
 use crate::poller::Ready;
+use crate::record::FirstError;
 use crate::timers::Alarm;
 use crate::transport::Received;
 use channels::Channels;
@@ -23,6 +26,7 @@ use loadstone_script::{ScriptError, User as Script};
 use loadstone_wire::{Completion, Reply, ServerError};
 pub(crate) use plan::RUN;
 pub use plan::{GeneralOption, ScriptSpec};
+pub use servers::{Servers, ServersHandle};
 use statements::Statements;
 use std::sync::Arc;
 use turns::Given;
@@ -36,7 +40,14 @@ const MOST_ROW_BYTES: usize = 64 << 20;
 pub(crate) struct Scripted {
     /// Its place in the shard, and the low half of its tokens at the poller.
     index: u32,
+    /// The first of its targets.
     endpoint: Arc<Endpoint>,
+    /// All of the step's: a script's connections go to one after the other.
+    endpoints: Arc<[Arc<Endpoint>]>,
+    /// How many connections its script has asked for.
+    asked_for: usize,
+    /// The target that refused a connection last.
+    blamed: usize,
     script: Script,
     /// The first of all users: `init()` and `done()` of the script are its to call.
     is_first: bool,
@@ -72,8 +83,10 @@ enum Part {
     ThreadInit,
     /// Next: `ThreadDone`, when there are no more events or the script says so.
     ThreadRun,
-    /// Next: `Done` for the first user, `Over` for others.
+    /// Next: `Parting` for the first user, `Over` for others.
     ThreadDone,
+    /// Waiting until all users have said goodbye. Next: `Done`.
+    Parting,
     /// Next: `Over`.
     Done,
     Over,
@@ -110,15 +123,25 @@ enum Owed {
 struct Wanted {
     /// The script's number of it.
     number: u32,
+    /// Where.
+    endpoint: Arc<Endpoint>,
     /// What the script is told when it is there.
     loss: Option<Loss>,
 }
 
 impl Scripted {
-    pub(crate) fn new(index: u32, endpoint: Arc<Endpoint>, script: Script) -> Self {
+    pub(crate) fn new(
+        index: u32,
+        endpoint: Arc<Endpoint>,
+        endpoints: Arc<[Arc<Endpoint>]>,
+        script: Script,
+    ) -> Self {
         Self {
             index,
+            blamed: endpoint.index,
             endpoint,
+            endpoints,
+            asked_for: 0,
             is_first: script.number() == 0,
             script,
             part: Part::Outside,
@@ -290,11 +313,11 @@ impl Scripted {
         }
         match (std::mem::replace(&mut self.owed, Owed::Nothing), reply) {
             (Owed::Answer { sent, .. }, Reply::Done(completion)) => {
-                self.count_statement(core, &completion, now - sent);
+                self.count_statement(core, place, &completion, now - sent);
                 self.answer(core, Given::Results { place });
             }
             (Owed::Answer { sql, .. }, Reply::Failed(error)) => {
-                self.refused(core, &error, sql);
+                self.refused(core, place, &error, sql);
             }
             (Owed::Preparation { statement, .. }, Reply::Prepared(prepared)) => {
                 self.statements.prepared(statement, prepared.statement_id);
@@ -307,7 +330,7 @@ impl Scripted {
                 self.answer(core, Given::Done);
             }
             (Owed::Preparation { sql, .. }, Reply::Failed(error)) => {
-                self.refused(core, &error, Some(sql));
+                self.refused(core, place, &error, Some(sql));
             }
             (owed, _) => {
                 self.owed = owed;
@@ -316,52 +339,76 @@ impl Scripted {
         }
     }
 
-    fn count_statement(&mut self, core: &mut Core, completion: &Completion, latency: Nanos) {
-        core.meter.statement(crate::user::class_of(completion), self.endpoint.index, latency);
+    fn count_statement(
+        &mut self,
+        core: &mut Core,
+        place: usize,
+        completion: &Completion,
+        latency: Nanos,
+    ) {
+        let target = self.target_at(place);
+        core.meter.statement(crate::user::class_of(completion), target, latency);
+    }
+
+    /// Where the connection at this place goes.
+    fn target_at(&mut self, place: usize) -> usize {
+        self.channels.get(place).map_or(self.endpoint.index, |channel| channel.endpoint.index)
     }
 
     /// The server has refused a statement; the script hears of it.
-    fn refused(&mut self, core: &mut Core, error: &ServerError, sql: Option<String>) {
-        self.count_error(core, error.errno, &error.message, sql);
+    fn refused(
+        &mut self,
+        core: &mut Core,
+        place: usize,
+        error: &ServerError,
+        statement: Option<String>,
+    ) {
+        let target = self.target_at(place);
+        let (errno, message) = (error.errno, error.message.clone());
+        self.count_error(core, target, FirstError { errno, message, statement });
         if core.settings.ignores(error.errno) && self.has_event() {
             core.meter.counts.restarts += 1;
         }
         self.answer(core, Given::refusal(error));
     }
 
-    fn count_error(
-        &mut self,
-        core: &mut Core,
-        errno: u16,
-        message: &str,
-        statement: Option<String>,
-    ) {
+    fn count_error(&mut self, core: &mut Core, target: usize, error: FirstError) {
         let now = core.now();
         let began = match self.activity {
             Activity::Busy { began, .. } => began,
             _ => now,
         };
-        core.meter.error(errno, self.endpoint.index, now - began);
-        core.meter.first_error(errno, || crate::record::FirstError {
-            errno,
-            message: message.to_owned(),
-            statement,
-        });
+        core.meter.error(error.errno, target, now - began);
+        Self::tell_first(core, error);
     }
 
-    /// The script cannot go on, and so the step cannot.
+    fn tell_first(core: &mut Core, error: FirstError) {
+        if core.meter.sees_first(error.errno) {
+            core.send(Message::Refused(error));
+        }
+    }
+
+    /// The script cannot go on, and so the step cannot, unless all that was to be measured is over.
     fn script_failed(&mut self, core: &mut Core, error: &ScriptError) {
-        let waited_for = matches!(self.part, Part::Command | Part::ThreadDone | Part::Done);
+        let says_goodbye = matches!(self.part, Part::ThreadDone | Part::Done);
+        if says_goodbye && matches!(error, ScriptError::Hook { .. }) {
+            core.send(Message::Complaint(error.to_string()));
+            if let Some(given) = self.part_over(core) {
+                self.answer(core, given);
+            }
+            return;
+        }
+        let waited_for = says_goodbye || self.part == Part::Command;
         self.part = Part::Over;
+        // Nobody waits for its goodbye.
+        self.depart(core);
         core.busy -= u64::from(waited_for);
         if let Activity::Busy { .. } = self.activity {
             core.meter.event_failed();
             core.busy -= 1;
             self.activity = Activity::Resting;
         }
-        core.fail(
-            Failure::new(FailureKind::Script, None, error.to_string()).at(self.endpoint.index),
-        );
+        core.fail(Failure::new(FailureKind::Script, None, error.to_string()).at(self.blamed));
     }
 
     /// Tells the poller what the socket is waited for, where that has changed.

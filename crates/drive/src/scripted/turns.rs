@@ -3,6 +3,7 @@
 use super::{Activity, Owed, Part, RUN, Scripted, Wanted};
 use crate::coordinator::Message;
 use crate::core::{Core, Stage};
+use crate::endpoint::Endpoint;
 use crate::loss::Loss;
 use crate::plan::Protocol;
 use crate::record::ScriptStage;
@@ -10,11 +11,12 @@ use crate::timers::Alarm;
 use loadstone_measure::Nanos;
 use loadstone_script::{Answer, Request, Wish};
 use loadstone_wire::{Expect, ServerError, write_close_statement, write_prepare, write_query};
+use std::sync::Arc;
 
 /// ER_UNSUPPORTED_PS.
 pub(super) const CANNOT_PREPARE: u16 = 1295;
 /// CR_SERVER_GONE_ERROR.
-const GONE: u16 = 2006;
+pub(super) const GONE: u16 = 2006;
 
 /// What the script goes on with.
 pub(super) enum Given {
@@ -149,7 +151,8 @@ impl Scripted {
                 None
             }
             Turn::Connect(number) => {
-                self.connect(core, Wanted { number, loss: None });
+                let endpoint = self.next_endpoint();
+                self.connect(core, Wanted { number, endpoint, loss: None });
                 None
             }
             Turn::Disconnect(number) => {
@@ -157,8 +160,8 @@ impl Scripted {
                 Some(Given::Done)
             }
             Turn::Reconnect(number) => {
-                self.disconnect(number);
-                self.connect(core, Wanted { number, loss: None });
+                let endpoint = self.disconnect(number).unwrap_or_else(|| self.next_endpoint());
+                self.connect(core, Wanted { number, endpoint, loss: None });
                 None
             }
             Turn::Query { connection, sql } => {
@@ -222,15 +225,23 @@ impl Scripted {
         }
     }
 
-    fn disconnect(&mut self, number: u32) {
-        let place = self.channels.place_of(number);
-        if let Some(channel) = place.and_then(|place| self.channels.take(place)) {
-            channel.connection.quit();
-        }
+    /// Where the connection went, if there was one.
+    fn disconnect(&mut self, number: u32) -> Option<Arc<Endpoint>> {
+        let place = self.channels.place_of(number)?;
+        let channel = self.channels.take(place)?;
+        channel.connection.quit();
+        Some(channel.endpoint)
+    }
+
+    /// Its own for its first connection, and then one after the other.
+    fn next_endpoint(&mut self) -> Arc<Endpoint> {
+        let place = (self.endpoint.index + self.asked_for) % self.endpoints.len().max(1);
+        self.asked_for += 1;
+        self.endpoints.get(place).unwrap_or(&self.endpoint).clone()
     }
 
     /// A function of the script has returned.
-    fn part_over(&mut self, core: &mut Core) -> Option<Given> {
+    pub(super) fn part_over(&mut self, core: &mut Core) -> Option<Given> {
         self.event_over(core);
         self.part = match self.part {
             Part::Outside | Part::Init => {
@@ -246,15 +257,38 @@ impl Scripted {
                 Part::ThreadDone
             }
             Part::ThreadDone if self.is_first => {
-                core.send(Message::Script(ScriptStage::Done));
-                Part::Done
+                self.part = Part::Parting;
+                self.depart(core);
+                self.look_for_others(core);
+                return None;
             }
-            Part::Command | Part::ThreadDone | Part::Done | Part::Over => {
+            Part::ThreadDone => {
+                self.depart(core);
+                self.over(core);
+                return None;
+            }
+            Part::Parting => Part::Done,
+            Part::Command | Part::Done | Part::Over => {
                 self.over(core);
                 return None;
             }
         };
         Some(Given::Begin)
+    }
+
+    pub(super) fn depart(&self, core: &Core) {
+        let all = core.settings.script.as_ref().map_or(0, |script| script.users);
+        core.settings.control.depart(all);
+    }
+
+    /// `done()` of the script is for the time when all have said goodbye.
+    pub(crate) fn look_for_others(&mut self, core: &mut Core) {
+        let all = core.settings.script.as_ref().map_or(0, |script| script.users);
+        if self.part == Part::Parting && core.settings.control.departed() >= all {
+            core.send(Message::Script(ScriptStage::Done));
+            self.part = Part::Done;
+            self.answer(core, Given::Begin);
+        }
     }
 
     /// The script has nothing more to do.
@@ -281,6 +315,6 @@ fn wish(part: Part, core: &Core) -> Wish {
         Part::ThreadInit => Wish::ThreadInit,
         Part::ThreadRun => Wish::ThreadRun,
         Part::ThreadDone => Wish::ThreadDone,
-        Part::Done | Part::Over => Wish::Done,
+        Part::Parting | Part::Done | Part::Over => Wish::Done,
     }
 }

@@ -6,6 +6,7 @@
 )]
 
 use super::blocking::{buffer_for, complete, was_read, was_written};
+use super::checksum::{seal, verify};
 use super::files::Files;
 use super::layout::Span;
 use super::requests::Request;
@@ -57,6 +58,7 @@ pub(super) struct Queue<'a> {
     context: libc::c_ulong,
     files: &'a Files,
     sync_each_write: bool,
+    checksums: bool,
     slots: Vec<Slot>,
     free: Vec<usize>,
 }
@@ -86,7 +88,8 @@ impl<'a> Queue<'a> {
             "set up asynchronous I/O (fs.aio-max-nr bounds its queues)",
         ))?;
         let free = (0..slots.len()).collect();
-        Ok(Self { context, files, sync_each_write: plan.fsync_all, slots, free })
+        let (sync_each_write, checksums) = (plan.fsync_all, plan.checksums);
+        Ok(Self { context, files, sync_each_write, checksums, slots, free })
     }
 
     fn under_way(&self) -> usize {
@@ -99,6 +102,10 @@ impl<'a> Queue<'a> {
         let slot = self.slots.get_mut(place).ok_or(HostError::Bug)?;
         slot.from = from;
         slot.request = Some(request);
+        if self.checksums && matches!(request, Request::Write(_)) {
+            let block = slot.buffer.bytes_mut().get_mut(..span.length).ok_or(HostError::Bug)?;
+            seal(block, span.offset);
+        }
         slot.iocb = Iocb {
             data: place as u64,
             opcode: if matches!(request, Request::Read(_)) { PREAD } else { PWRITE },
@@ -161,6 +168,10 @@ impl<'a> Queue<'a> {
         let done = match request {
             Request::Read(span) => {
                 complete("read", self.files, span, moved)?;
+                if self.checksums {
+                    let block = slot.buffer.bytes_mut().get(..span.length);
+                    verify(self.files, span, block.ok_or(HostError::Bug)?)?;
+                }
                 was_read(span)
             }
             Request::Write(span) => {

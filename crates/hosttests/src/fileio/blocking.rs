@@ -1,5 +1,6 @@
 //! Requests that wait: pread(2) and pwrite(2).
 
+use super::checksum::{seal, verify};
 use super::files::Files;
 use super::layout::Span;
 use super::requests::Request;
@@ -16,11 +17,17 @@ pub(super) struct Blocking<'a> {
     files: &'a Files,
     buffer: Pages,
     sync_each_write: bool,
+    checksums: bool,
 }
 
 impl<'a> Blocking<'a> {
     pub(super) fn new(plan: &FilePlan, files: &'a Files) -> Result<Self, HostError> {
-        Ok(Self { files, buffer: buffer_for(plan)?, sync_each_write: plan.fsync_all })
+        Ok(Self {
+            files,
+            buffer: buffer_for(plan)?,
+            sync_each_write: plan.fsync_all,
+            checksums: plan.checksums,
+        })
     }
 
     /// A regular file gives all that was asked for, or it has ended.
@@ -28,13 +35,17 @@ impl<'a> Blocking<'a> {
         let fd = self.files.fd(span.file)?;
         let buffer = self.buffer.bytes_mut().get_mut(..span.length).ok_or(HostError::Bug)?;
         let read = retry_on_intr(|| pread(fd, &mut *buffer, span.offset));
-        complete("read", self.files, span, read.map_err(Into::into))
+        complete("read", self.files, span, read.map_err(Into::into))?;
+        if self.checksums { verify(self.files, span, buffer) } else { Ok(()) }
     }
 
     fn write(&mut self, span: Span) -> Result<(), HostError> {
         let fd = self.files.fd(span.file)?;
-        let buffer = self.buffer.bytes_mut().get(..span.length).ok_or(HostError::Bug)?;
-        let written = retry_on_intr(|| pwrite(fd, buffer, span.offset));
+        let buffer = self.buffer.bytes_mut().get_mut(..span.length).ok_or(HostError::Bug)?;
+        if self.checksums {
+            seal(buffer, span.offset);
+        }
+        let written = retry_on_intr(|| pwrite(fd, &*buffer, span.offset));
         complete("write", self.files, span, written.map_err(Into::into))
     }
 }

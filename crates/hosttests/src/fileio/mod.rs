@@ -2,6 +2,7 @@
 
 mod aio;
 mod blocking;
+mod checksum;
 mod files;
 mod layout;
 mod mapped;
@@ -61,6 +62,9 @@ pub struct FilePlan {
     pub rw_ratio: f64,
     /// In random modes, which places are taken.
     pub distribution: Distribution,
+    /// What is written has checksums, and what is read is checked by them.
+    #[serde(default)]
+    pub checksums: bool,
 }
 
 /// What is done to the files.
@@ -154,6 +158,11 @@ impl FilePlan {
             "async_backlog",
             "1 to 65536",
         )?;
+        PlanError::unless(
+            !self.checksums || self.block_size > checksum::SEAL as u64,
+            "block_size",
+            "with checksums at least 13",
+        )?;
         PlanError::unless(self.merged_requests <= 1 << 20, "merged_requests", "0 to 2^20")?;
         PlanError::unless((0.0..=1e9).contains(&self.rw_ratio), "rw_ratio", "0 to 1000000000")?;
         self.sampler().map(drop)
@@ -185,7 +194,7 @@ impl FileIo {
         let mode = plan.mode.ok_or(HostError::Bug)?;
         let files = Files::open(plan, mode)?;
         let maps = match plan.io_mode {
-            IoMode::Mmap => Some(Mapped::new(&files, mode, plan.fsync_all)?),
+            IoMode::Mmap => Some(Mapped::new(&files, mode, plan)?),
             IoMode::Sync | IoMode::Async => None,
         };
         let requests = Requests::new(plan, mode);
@@ -196,7 +205,7 @@ impl FileIo {
 impl Test for FileIo {
     fn work(&self, thread: u32) -> Result<Box<dyn Work + '_>, HostError> {
         let io: Box<dyn Io + '_> = match (&self.maps, self.plan.io_mode) {
-            (Some(maps), _) => Box::new(maps),
+            (Some(maps), _) => Box::new(maps.of(&self.files)),
             (None, IoMode::Async) => Box::new(Queue::new(&self.plan, &self.files)?),
             (None, _) => Box::new(Blocking::new(&self.plan, &self.files)?),
         };
@@ -204,14 +213,17 @@ impl Test for FileIo {
         let sampler = self.plan.sampler().map_err(|_| HostError::Bug)?;
         Ok(Box::new(Thread { test: self, io, random, sampler }))
     }
+}
 
-    fn finish(&self, meter: &mut Meter) -> Result<(), HostError> {
+impl FileIo {
+    /// What was written is on the disk at the end; each thread sees to it.
+    fn sync_all(&self, meter: &mut Meter) -> Result<(), HostError> {
         if !self.plan.fsync_end || self.plan.fsync_all || !self.mode.writes() {
             return Ok(());
         }
         for file in 0..self.plan.num as usize {
             match &self.maps {
-                Some(maps) => maps.sync(file)?,
+                Some(maps) => maps.sync(&self.files, file)?,
                 None => self.files.sync(file)?,
             }
             meter.beside(&SYNCED);
@@ -250,6 +262,7 @@ impl Work for Thread<'_> {
     }
 
     fn finish(&mut self, meter: &mut Meter) -> Result<(), HostError> {
-        self.io.finish(meter)
+        self.io.finish(meter)?;
+        self.test.sync_all(meter)
     }
 }

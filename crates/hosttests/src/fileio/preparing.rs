@@ -103,6 +103,8 @@ impl Progress<'_> {
             latency_ns: LatencySummary::default(),
             quantile_ns: None,
             waiting: None,
+            in_flight: None,
+            per_thread: Vec::new(),
             hlog: Vec::new(),
         }))));
         self.told = now;

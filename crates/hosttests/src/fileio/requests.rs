@@ -81,7 +81,10 @@ impl Requests {
     fn is_read(&self, turn: &Turn) -> bool {
         match self.mode {
             FileTestMode::SeqRd | FileTestMode::RndRd => true,
-            FileTestMode::RndRw => turn.reads as f64 <= turn.writes as f64 * self.rw_ratio,
+            FileTestMode::RndRw => {
+                // The first request reads, unless none shall.
+                self.rw_ratio > 0.0 && turn.reads as f64 <= turn.writes as f64 * self.rw_ratio
+            }
             FileTestMode::SeqWr | FileTestMode::SeqRewr | FileTestMode::RndWr => false,
         }
     }
@@ -95,10 +98,12 @@ mod tests {
         let text = format!(
             r#"{{"folder": ".", "num": 2, "block_size": 100, "total_size": 600, "mode": "{mode}",
             "io_mode": "sync", "async_backlog": 1, "extra_flags": [], "fsync_end": true,
-            "fsync_mode": "fsync", "rw_ratio": 1.5, "distribution": {{"kind": "uniform"}},
+            "fsync_mode": "fsync", "distribution": {{"kind": "uniform"}},
             {changes}}}"#
         );
-        let plan: FilePlan = serde_json::from_str(&text).expect("a plan");
+        let mut plan: serde_json::Value = serde_json::from_str(&text).expect("a document");
+        plan.as_object_mut().expect("an object").entry("rw_ratio").or_insert(1.5.into());
+        let plan: FilePlan = serde_json::from_value(plan).expect("a plan");
         plan.check().expect("one that can be");
         Requests::new(&plan, plan.mode.expect("a mode"))
     }
@@ -141,5 +146,9 @@ mod tests {
         let mixed = first(&requests("rndrw", never), 1000);
         let reads = mixed.iter().filter(|request| matches!(request, Request::Read(_))).count();
         assert!(reads.abs_diff(600) <= 1, "{reads}");
+        let only_writes = r#""fsync_freq": 0, "fsync_all": false, "merged_requests": 0,
+            "rw_ratio": 0"#;
+        let request = Request::Write(span(1, 100, 100));
+        assert_eq!(first(&requests("rndrw", only_writes), 3), [request; 3]);
     }
 }

@@ -376,7 +376,8 @@ local function environment(user, script)
   end
   write_as_print(env.io)
   env.os.exit = function(code)
-    error("the script called os.exit(" .. tostring(code or 0) .. ")", 2)
+    local number = type(code) == "number" and code or code == false and 1 or 0
+    error("the script called os.exit(" .. number .. ")", 2)
   end
   for name, value in pairs(legacy.globals) do
     env[name] = value

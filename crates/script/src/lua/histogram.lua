@@ -25,6 +25,9 @@ function Histogram:print()
   for _, count in pairs(self.counts) do
     most = math.max(most, count)
   end
+  if most == 0 then
+    return
+  end
   local lines = { "       value  ------------- distribution ------------- count" }
   for bucket = 0, self.size - 1 do
     local count = self.counts[bucket]

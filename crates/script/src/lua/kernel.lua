@@ -52,6 +52,18 @@ local function call_hook(name)
   end
 end
 
+--- Loads the script once more, without a word: what it prints then was printed when it was first read.
+local function load_silently(user)
+  local host = state.host
+  local print = host.print
+  host.print = function() end
+  local ok, problem = pcall(wishes.load, user)
+  host.print = print
+  if not ok then
+    error(problem, 0)
+  end
+end
+
 --- init() and done() share globals and connections with each other, and with no user.
 local function call_apart(name)
   return function(user)
@@ -66,7 +78,7 @@ local function call_apart(name)
     local ok, problem = pcall(function()
       if is_new then
         user.env.thread_run = kernel.thread_run
-        wishes.load(user)
+        load_silently(user)
         configure(user.env, user.options)
         sql.open_deferred(user)
       end
@@ -133,11 +145,11 @@ local function text_of(user, problem)
     return string.format("SQL error, errno = %d, state = '%s': %s", problem.sql_errno,
       problem.sql_state, problem.sql_errmsg)
   end
-  return "an error that is no text: " .. tostring(problem)
+  return "(not a string)"
 end
 
 -- Connections that the file itself has opened are there for these.
-local NEEDS_SERVER = { thread_init = true, command = true }
+local NEEDS_SERVER = { thread_init = true, command = true, report = true }
 
 --- The life of a user. Between two wishes it waits, with the outcome of the last one in the mailbox.
 local function serve(user)

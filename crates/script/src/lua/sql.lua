@@ -27,7 +27,8 @@ end
 local function open_connection(face, level)
   local record = connections[face.number]
   if not record or not record.open then
-    error("attempt to use an already closed connection", level + 1)
+    state.alert("attempt to use an already closed connection")
+    error("SQL API error", level + 2)
   end
   return record
 end

@@ -56,6 +56,14 @@ function state.sleep(seconds)
   state.ask(state.ask_for.SLEEP, 0)
 end
 
+--- A line of the log that the field's tools print beside the error.
+function state.alert(text)
+  local opt = state.current.env.sysbench.opt
+  if not opt or (opt.verbosity or 1) >= 1 then
+    host.print("ALERT: " .. text .. "\n")
+  end
+end
+
 --- The address of a function of the engine, as a C function of this type.
 function state.foreign(name, ctype)
   return ffi.cast(ctype, host.functions[name])

@@ -218,7 +218,10 @@ fn a_script_may_have_several_connections_and_drop_them() {
     );
     let sent = script.run(1).expect("a script that runs");
     assert_eq!(sent, ["connect", "connect", "one", "two", "reconnect", "disconnect"]);
-    assert!(script.printed.borrow().contains("already closed connection"));
+    assert!(
+        script.printed.borrow().contains("ALERT: attempt to use an already closed connection\n")
+    );
+    assert!(script.printed.borrow().contains("SQL API error"));
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn a_bad_script_is_told_of_with_its_file_and_line() {
         ("function event()\nerror('x') end", "`thread_run' of user 0 failed:"),
         ("function event()\nerror('x') end", "script.lua:2: x"),
         ("function thread_init()\n\nfoo.bar = 1 end function event() end", "script.lua:3: attempt"),
-        ("function event() error({a = 1}) end", "an error that is no text"),
+        ("function event() error({a = 1}) end", "(not a string)"),
         ("require('nowhere')", "module 'nowhere' not found"),
         ("function event() os.exit(3) end", "script.lua:1: the script called os.exit(3)"),
         ("print(sysbench.opt.threads)", "attempt to index field 'opt'"),

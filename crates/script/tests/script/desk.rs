@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use loadstone_script::{Command, Desk, Kind, Report, ScriptError, Wish};
+use loadstone_script::{Answer, Command, Desk, Kind, Report, Request, ScriptError, Server, Wish};
 
 use crate::fed::Script;
 
@@ -71,4 +71,40 @@ fn one_that_does_not_come_back_is_given_up() {
     desk.give_up();
     let error = coming.recv_timeout(PATIENCE).expect("an answer").expect_err("it never loaded");
     assert!(matches!(error, ScriptError::BrokenOff { hook: "load", .. }), "{error}");
+}
+
+/// Refuses all statements.
+struct Refusing;
+
+impl Server for Refusing {
+    fn answer(&mut self, request: &Request<'_>) -> Answer<'_> {
+        match request {
+            Request::Query { .. } => {
+                Answer::Refused { errno: 1146, sql_state: *b"42S02", message: "nothing there" }
+            }
+            _ => Answer::Done,
+        }
+    }
+}
+
+#[test]
+fn a_hook_asks_the_server_that_the_desk_was_given() {
+    let script = Script::new(
+        "function event() end
+         function sysbench.hooks.report_cumulative(stat)
+           local con = sysbench.sql.driver():connect()
+           print(pcall(con.query, con, 'SELECT 1'))
+           con:query('SELECT 2')
+         end",
+    );
+    let desk = desk(&script);
+    desk.check().recv_timeout(PATIENCE).expect("an answer").expect("its options are right");
+    let ask = || desk.report(Wish::ReportCumulative(Report::new())).recv_timeout(PATIENCE);
+    let before = ask().expect("an answer").expect_err("there is no server");
+    assert!(before.to_string().contains("errno = 2006"), "{before}");
+    desk.serve(Refusing);
+    let after = ask().expect("an answer").expect_err("it refuses");
+    assert!(after.to_string().contains("errno = 1146, state = '42S02'"), "{after}");
+    let printed = desk.printed().recv_timeout(PATIENCE).expect("an answer").expect("words");
+    assert_eq!(printed.matches("false\t").count(), 2, "{printed}");
 }

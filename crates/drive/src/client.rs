@@ -1,4 +1,4 @@
-//! A connection that waits for each answer, for the loader's threads.
+//! A connection that waits for each answer: for the loader's threads, and for scripts that only ask.
 
 use crate::channel::wire_error;
 use crate::clock::Clock;
@@ -13,7 +13,8 @@ use crate::poller::Interest;
 use crate::transport::Received;
 use loadstone_measure::Nanos;
 use loadstone_wire::{
-    Completion, Expect, Reply, Row, write_local_infile_data, write_local_infile_end, write_query,
+    Completion, Expect, Reply, ResultSet, Row, write_local_infile_data, write_local_infile_end,
+    write_query,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::BorrowedFd;
@@ -29,7 +30,7 @@ const MOST_ROW_BYTES: usize = 1 << 20;
 
 /// Why something was not done.
 #[derive(Debug)]
-pub(super) enum Halt {
+pub(crate) enum Halt {
     /// It was asked to stop.
     Stopped,
     Failed(Failure),
@@ -37,11 +38,11 @@ pub(super) enum Halt {
 
 impl Halt {
     /// Whether the connection is gone, so that a new one may help.
-    pub(super) fn is_loss(&self) -> bool {
+    pub(crate) fn is_loss(&self) -> bool {
         self.errno().is_some_and(|errno| matches!(errno, 2006 | 2013) || ends_connection(errno))
     }
 
-    pub(super) fn errno(&self) -> Option<u16> {
+    pub(crate) fn errno(&self) -> Option<u16> {
         match self {
             Self::Stopped => None,
             Self::Failed(failure) => failure.errno,
@@ -49,7 +50,7 @@ impl Halt {
     }
 }
 
-pub(super) struct Client {
+pub(crate) struct Client {
     connection: Connection,
     control: Arc<Control>,
     buffer: Vec<u8>,
@@ -57,7 +58,7 @@ pub(super) struct Client {
 
 impl Client {
     /// Connects, trying again as the plan says.
-    pub(super) fn connect(
+    pub(crate) fn connect(
         endpoint: &Arc<Endpoint>,
         plan: &ConnectPlan,
         control: &Arc<Control>,
@@ -113,32 +114,57 @@ impl Client {
     }
 
     /// Sends a statement and waits for the whole answer.
-    pub(super) fn query(&mut self, sql: &str) -> Result<Completion, Halt> {
+    pub(crate) fn query(&mut self, sql: &str) -> Result<Completion, Halt> {
         let mut command = Vec::with_capacity(sql.len() + 8);
         write_query(&mut command, sql.as_bytes());
-        self.send(&command, sql)?;
-        match self.answer()? {
+        match self.ask(&command, Expect::Query, sql)? {
             Reply::Done(completion) => Ok(completion),
             other => Err(refused(other, sql)),
         }
     }
 
+    /// Sends a command and waits for the whole answer, whatever it is. `sql` is what it is about.
+    pub(crate) fn ask(
+        &mut self,
+        command: &[u8],
+        expected: Expect,
+        sql: &str,
+    ) -> Result<Reply, Halt> {
+        self.send(command, expected, sql)?;
+        self.answer()
+    }
+
+    /// Sends a command that has no answer.
+    pub(crate) fn tell(&mut self, command: &[u8]) -> Result<(), Halt> {
+        self.send_more(command)
+    }
+
+    /// From here on the results of answers are kept, each until the next is asked for.
+    pub(crate) fn keep_results(&mut self, most_bytes: usize) {
+        self.connection.reader.keep_results(most_bytes);
+    }
+
+    /// Those of the last answer.
+    pub(crate) fn results(&self) -> &[ResultSet] {
+        self.connection.reader.results()
+    }
+
     /// The rows of a small result set, each value as text.
-    pub(super) fn rows(&mut self, sql: &str) -> Result<Vec<Row>, Halt> {
+    pub(crate) fn rows(&mut self, sql: &str) -> Result<Vec<Row>, Halt> {
         self.connection.reader.keep_rows(MOST_ROW_BYTES);
         self.query(sql)?;
         Ok(self.connection.reader.take_rows())
     }
 
     /// One number, the first value of the first row.
-    pub(super) fn number(&mut self, sql: &str) -> Result<Option<u64>, Halt> {
+    pub(crate) fn number(&mut self, sql: &str) -> Result<Option<u64>, Halt> {
         let rows = self.rows(sql)?;
         let first = rows.into_iter().next().and_then(|row| row.into_iter().next().flatten());
         Ok(first.and_then(|text| String::from_utf8_lossy(&text).parse().ok()))
     }
 
     /// Runs LOAD DATA LOCAL; `produce` appends the next piece of the file, nothing at its end.
-    pub(super) fn load_local(
+    pub(crate) fn load_local(
         &mut self,
         sql: &str,
         mut produce: impl FnMut(&mut Vec<u8>),
@@ -146,7 +172,7 @@ impl Client {
         let mut command = Vec::new();
         write_query(&mut command, sql.as_bytes());
         self.connection.reader.allow_local_infile(true);
-        self.send(&command, sql)?;
+        self.send(&command, Expect::Query, sql)?;
         let asked = self.answer();
         self.connection.reader.allow_local_infile(false);
         match asked? {
@@ -167,12 +193,12 @@ impl Client {
         }
     }
 
-    pub(super) fn quit(self) {
+    pub(crate) fn quit(self) {
         self.connection.quit();
     }
 
-    fn send(&mut self, command: &[u8], sql: &str) -> Result<(), Halt> {
-        self.connection.send(command, Expect::Query).map_err(|error| broken(&error, sql))?;
+    fn send(&mut self, command: &[u8], expected: Expect, sql: &str) -> Result<(), Halt> {
+        self.connection.send(command, expected).map_err(|error| broken(&error, sql))?;
         self.flush()
     }
 
@@ -232,7 +258,7 @@ fn take_its_time(fd: BorrowedFd<'_>) -> std::io::Result<()> {
 }
 
 /// Waits, unless it is time to stop.
-pub(super) fn pause(span: Duration, control: &Control) -> Result<(), Halt> {
+pub(crate) fn pause(span: Duration, control: &Control) -> Result<(), Halt> {
     let end = std::time::Instant::now() + span;
     while std::time::Instant::now() < end {
         if control.stop_wanted() {

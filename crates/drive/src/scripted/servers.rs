@@ -1,0 +1,286 @@
+//! Servers for a script that is only asked something, as for the words of a report: a statement waits
+//! for its answer, since nobody else uses the thread.
+
+use super::statements::Statements;
+use super::turns::{CANNOT_PREPARE, GONE};
+use super::{LOST, MOST_ROW_BYTES};
+use crate::client::{Client, Halt};
+use crate::control::Control;
+use crate::endpoint::Endpoint;
+use crate::error::{Failure, FailureKind};
+use crate::plan::{Plan, Protocol};
+use crate::record::FirstError;
+use loadstone_script::{Answer, Request, Server};
+use loadstone_wire::{Expect, Reply, write_close_statement, write_prepare, write_query};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The longest sleep of a script before it is looked whether it is still wanted.
+const NAP: Duration = Duration::from_millis(100);
+
+/// A plan's servers. Connections go to one after the other of them.
+pub struct Servers {
+    plan: Plan,
+    shared: Arc<Shared>,
+    /// How many connections were opened so far.
+    opened: usize,
+    /// By the script's numbers of them.
+    clients: HashMap<u32, Client>,
+    statements: Statements,
+    command: Vec<u8>,
+    /// Why the last request came to nothing.
+    refusal: Refusal,
+}
+
+/// Looks after [`Servers`] from another thread.
+#[derive(Clone)]
+pub struct ServersHandle(Arc<Shared>);
+
+struct Shared {
+    control: Arc<Control>,
+    errors: Mutex<Vec<FirstError>>,
+}
+
+/// What the script is told.
+#[derive(Default)]
+struct Refusal {
+    errno: u16,
+    sql_state: [u8; 5],
+    message: String,
+}
+
+/// What came of a request.
+enum Outcome {
+    Done,
+    /// This connection has results.
+    Results(u32),
+    /// There is no event to be had.
+    NoMore,
+}
+
+impl ServersHandle {
+    /// Whoever waits for a server is told that it has failed, now and from now on.
+    pub fn give_up(&self) {
+        self.0.control.stop();
+    }
+
+    /// What servers have refused since this was asked last.
+    #[must_use]
+    pub fn take_errors(&self) -> Vec<FirstError> {
+        std::mem::take(&mut *self.0.errors.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl std::fmt::Debug for ServersHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ServersHandle").finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Servers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Servers").field("targets", &self.plan.targets).finish_non_exhaustive()
+    }
+}
+
+impl Servers {
+    /// Those of a plan. Nothing is connected before a script wants it.
+    ///
+    /// # Errors
+    /// The operating system refuses descriptors.
+    pub fn new(plan: Plan) -> std::io::Result<Self> {
+        let control = Arc::new(Control::new(0, None, 0)?);
+        Ok(Self {
+            plan,
+            shared: Arc::new(Shared { control, errors: Mutex::default() }),
+            opened: 0,
+            clients: HashMap::new(),
+            statements: Statements::default(),
+            command: Vec::new(),
+            refusal: Refusal::default(),
+        })
+    }
+
+    /// What ends its waiting, and knows its errors.
+    #[must_use]
+    pub fn handle(&self) -> ServersHandle {
+        ServersHandle(self.shared.clone())
+    }
+
+    fn carry_out(&mut self, request: &Request<'_>) -> Result<Outcome, Halt> {
+        match *request {
+            Request::Idle | Request::EventOver | Request::Count { .. } => {}
+            Request::NextEvent => return Ok(Outcome::NoMore),
+            Request::Sleep { nanos } => self.sleep(Duration::from_nanos(nanos))?,
+            Request::Connect { connection } => self.connect(connection)?,
+            Request::Disconnect { connection } => self.disconnect(connection),
+            Request::Reconnect { connection } => {
+                self.disconnect(connection);
+                self.connect(connection)?;
+            }
+            Request::Query { connection, sql } => {
+                self.command.clear();
+                write_query(&mut self.command, sql);
+                return self.results(connection, Expect::Query, &String::from_utf8_lossy(sql));
+            }
+            Request::Prepare { connection, statement, sql } => {
+                self.prepare(connection, statement, &String::from_utf8_lossy(sql))?;
+            }
+            Request::Execute { connection, statement, parameters } => {
+                self.command.clear();
+                let Some(expected) =
+                    self.statements.write(statement, parameters, &mut self.command)
+                else {
+                    return Err(failed(2030, "the statement is not prepared"));
+                };
+                return self.results(connection, expected, "");
+            }
+            Request::CloseStatement { connection, statement } => {
+                self.close_statement(connection, statement)?;
+            }
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn connect(&mut self, connection: u32) -> Result<(), Halt> {
+        let index = self.opened % self.plan.targets.len().max(1);
+        let Some(target) = self.plan.targets.get(index) else {
+            return Err(failed(GONE, "the plan has no server"));
+        };
+        let endpoint = Endpoint::resolve(index, target, &self.plan.session)
+            .map_err(|failure| Halt::Failed(failure.at(index)))?;
+        let control = &self.shared.control;
+        let mut client = Client::connect(&Arc::new(endpoint), &self.plan.connect, control)?;
+        client.keep_results(MOST_ROW_BYTES);
+        self.opened += 1;
+        self.clients.insert(connection, client);
+        Ok(())
+    }
+
+    fn disconnect(&mut self, connection: u32) {
+        if let Some(client) = self.clients.remove(&connection) {
+            client.quit();
+        }
+    }
+
+    fn prepare(&mut self, connection: u32, statement: u32, sql: &str) -> Result<(), Halt> {
+        if self.plan.protocol == Protocol::Text {
+            self.statements.as_text(statement, sql);
+            return Ok(());
+        }
+        self.command.clear();
+        write_prepare(&mut self.command, sql.as_bytes());
+        match self.ask(connection, Expect::Prepare, sql) {
+            Ok(Reply::Prepared(prepared)) => {
+                self.statements.prepared(statement, prepared.statement_id);
+                Ok(())
+            }
+            Ok(_) => Err(failed(2027, "an answer to something else")),
+            Err(halt) if halt.errno() == Some(CANNOT_PREPARE) => {
+                self.statements.as_text(statement, sql);
+                Ok(())
+            }
+            Err(halt) => Err(halt),
+        }
+    }
+
+    fn close_statement(&mut self, connection: u32, statement: u32) -> Result<(), Halt> {
+        let Some(id) = self.statements.forget(statement) else { return Ok(()) };
+        self.command.clear();
+        write_close_statement(&mut self.command, id);
+        match self.clients.get_mut(&connection) {
+            Some(client) => client.tell(&self.command),
+            None => Ok(()),
+        }
+    }
+
+    /// Sends the command that is written.
+    fn results(&mut self, connection: u32, expected: Expect, sql: &str) -> Result<Outcome, Halt> {
+        match self.ask(connection, expected, sql)? {
+            Reply::Done(_) => Ok(Outcome::Results(connection)),
+            _ => Err(failed(2027, "an answer to something else")),
+        }
+    }
+
+    /// The same; whatever the server says, apart from a refusal. A connection that is lost is gone
+    /// until the script asks for it again.
+    fn ask(&mut self, connection: u32, expected: Expect, sql: &str) -> Result<Reply, Halt> {
+        let Some(client) = self.clients.get_mut(&connection) else {
+            return Err(failed(GONE, "the connection to the server was lost"));
+        };
+        let answer = match client.ask(&self.command, expected, sql) {
+            Ok(Reply::Failed(error)) => {
+                Err(Halt::Failed(Failure::of_statement(&error, sql.to_owned())))
+            }
+            other => other,
+        };
+        if answer.as_ref().is_err_and(Halt::is_loss) {
+            self.clients.remove(&connection);
+        }
+        answer
+    }
+
+    fn sleep(&self, span: Duration) -> Result<(), Halt> {
+        let began = Instant::now();
+        while let Some(left) = span.checked_sub(began.elapsed()).filter(|left| !left.is_zero()) {
+            if self.shared.control.stop_wanted() {
+                return Err(Halt::Stopped);
+            }
+            std::thread::sleep(left.min(NAP));
+        }
+        Ok(())
+    }
+
+    /// Keeps what the script is told, and what is said of it outside.
+    fn refuse(&mut self, halt: Halt) {
+        let is_loss = halt.is_loss();
+        let failure = match halt {
+            Halt::Failed(failure) => failure,
+            Halt::Stopped => Failure::new(FailureKind::Unreachable, Some(LOST), "given up"),
+        };
+        let errno = if is_loss { LOST } else { failure.errno.unwrap_or(LOST) };
+        let mut sql_state = *b"HY000";
+        if let Some(text) = failure.sql_state.as_ref().filter(|text| text.len() == 5) {
+            sql_state.copy_from_slice(text.as_bytes());
+        }
+        let (message, statement) = (failure.message, failure.statement);
+        self.shared.errors.lock().unwrap_or_else(PoisonError::into_inner).push(FirstError {
+            errno,
+            message: message.clone(),
+            statement,
+        });
+        self.refusal = Refusal { errno, sql_state, message };
+    }
+}
+
+impl Server for Servers {
+    fn answer(&mut self, request: &Request<'_>) -> Answer<'_> {
+        match self.carry_out(request) {
+            Ok(Outcome::Done) => Answer::Done,
+            Ok(Outcome::NoMore) => Answer::NoMore,
+            Ok(Outcome::Results(connection)) => self
+                .clients
+                .get(&connection)
+                .map_or(Answer::Done, |client| Answer::Results(client.results())),
+            Err(halt) => {
+                self.refuse(halt);
+                let Refusal { errno, sql_state, message } = &self.refusal;
+                Answer::Refused { errno: *errno, sql_state: *sql_state, message }
+            }
+        }
+    }
+}
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        for (_, client) in self.clients.drain() {
+            client.quit();
+        }
+    }
+}
+
+/// A refusal of the client's own.
+fn failed(errno: u16, text: &str) -> Halt {
+    Halt::Failed(Failure::new(FailureKind::StatementFailed, Some(errno), text))
+}

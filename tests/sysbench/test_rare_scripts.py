@@ -1,0 +1,279 @@
+"""Scripts that use what few do, beside Debian's sysbench."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from sysbench.comparing import compare, masked
+from sysbench.conftest import Done, Program
+
+pytestmark = [pytest.mark.server, pytest.mark.sysbench]
+
+if not shutil.which("sysbench"):
+    pytest.skip("Debian's sysbench is not installed", allow_module_level=True)
+
+SCRIPTS = {
+    "asking_hooks.lua": """
+        local watcher
+        function thread_init() con = sysbench.sql.driver():connect() end
+        function event() con:query("SELECT 1") end
+        function sysbench.hooks.report_intermediate(stat)
+          watcher = watcher or sysbench.sql.driver():connect()
+          local name, value = watcher:query_row("SHOW GLOBAL STATUS LIKE 'Questions'")
+          print("[ 1s ]", name, tonumber(value) > 0)
+        end
+        function sysbench.hooks.report_cumulative(stat)
+          local own = sysbench.sql.driver():connect()
+          local rows = own:query("SHOW GLOBAL STATUS LIKE 'Com_s%'")
+          print(rows.nrows > 3, rows.nfields)
+          local statement = own:prepare("SELECT ?")
+          local number = statement:bind_create(sysbench.sql.type.INT)
+          statement:bind_param(number)
+          number:set(1)
+          statement:execute()
+          statement:close()
+          own:disconnect()
+        end
+    """,
+    "failing_hooks.lua": """
+        function thread_init() con = sysbench.sql.driver():connect() end
+        function event() con:query("SELECT 1") end
+        local function ask()
+          print("about to ask")
+          sysbench.sql.driver():connect():query("SELECT 1 FROM nowhere")
+        end
+        sysbench.hooks.report_intermediate, sysbench.hooks.report_cumulative = ask, ask
+    """,
+    "unreachable.lua": """
+        function event() end
+        function sysbench.hooks.report_cumulative() sysbench.sql.driver():connect() end
+    """,
+    "goodbye.lua": """
+        function event() end
+        function thread_done() error("no goodbye") end
+        function done() print("done") error("no end") end
+    """,
+    "order.lua": """
+        local ffi = require("ffi")
+        ffi.cdef("int usleep(unsigned int);")
+        function event() end
+        function thread_done()
+          if sysbench.tid ~= 0 then ffi.C.usleep(200000) end
+          print("thread_done")
+        end
+        function done() print("done") end
+    """,
+    "hosts.lua": """
+        function thread_init()
+          one, two = sysbench.sql.driver():connect(), sysbench.sql.driver():connect()
+        end
+        function event() end
+    """,
+    "leaving.lua": """
+        function help() print("usage") os.exit(5) end
+        function prepare() print("usage") os.exit(2) end
+        function cleanup() os.exit() end
+        function event() os.exit(4) end
+    """,
+    "declared.lua": """
+        print("loaded")
+        sysbench.cmdline.options = {
+          size = {"A size", 10, sysbench.cmdline.ARG_SIZE}, ["with-dash"] = {"A dash", "d"},
+        }
+        sysbench.cmdline.commands = {
+          prepare = {function() error("not prepared") end},
+          table = {function() error({a = 1}) end},
+          show = {function()
+            print(sysbench.opt.size, sysbench.opt.with_dash, #sysbench.cmdline.argv)
+            print(sysbench.cmdline.argv[#sysbench.cmdline.argv])
+          end},
+        }
+        function event() return true end
+    """,
+    "closed.lua": """
+        function prepare()
+          local con = sysbench.sql.driver():connect()
+          con:disconnect()
+          print(pcall(function() con:query("SELECT 1") end))
+          sysbench.histogram.new(10, 1, 100):print()
+        end
+    """,
+    "bulk.lua": """
+        function prepare()
+          local cons = {}
+          for i = 1, 3 do
+            cons[i] = sysbench.sql.driver():connect()
+            cons[i]:query("DROP TABLE IF EXISTS rare" .. i)
+            cons[i]:query("CREATE TABLE rare" .. i .. " (id INT PRIMARY KEY, k VARCHAR(20))")
+            cons[i]:bulk_insert_init("INSERT INTO rare" .. i .. " VALUES")
+          end
+          for row = 1, 2500 do
+            for i, con in ipairs(cons) do
+              con:bulk_insert_next("(" .. row .. ", 'v" .. row * i .. "')")
+            end
+          end
+          for i, con in ipairs(cons) do
+            con:bulk_insert_done()
+            print(con:query_row("SELECT COUNT(*), SUM(id), MAX(k) FROM rare" .. i))
+            con:query("DROP TABLE rare" .. i)
+          end
+        end
+    """,
+    "coroutines.lua": """
+        local Counter = setmetatable({}, { __call = function(self)
+          self.n = (self.n or 0) + 1
+          return self.n
+        end })
+        function thread_init()
+          con = sysbench.sql.driver():connect()
+          ask = coroutine.wrap(function()
+            for i = 1, 9 do coroutine.yield(tonumber(con:query_row("SELECT " .. i))) end
+          end)
+        end
+        function event()
+          if ask() ~= Counter() then error("out of step") end
+          return Counter.n == 5
+        end
+        function thread_done() print("after", Counter.n) end
+    """,
+    "plain.lua": "function event() end",
+    "talking.lua": "print('loaded')\nfunction event() end\nfunction done() end",
+    "caught.lua": """
+        function prepare()
+          local con = sysbench.sql.driver():connect()
+          local ok, problem = pcall(con.query, con, "SELECT 1 FROM nowhere")
+          print(ok, type(problem))
+        end
+    """,
+}
+
+WITHOUT_SERVER = [
+    "goodbye.lua --events=3 run",
+    "order.lua --events=3 --threads=3 run",
+    "talking.lua --events=3 run",
+    "leaving.lua help",
+    "leaving.lua prepare",
+    "leaving.lua cleanup",
+    "leaving.lua run",
+    "declared.lua prepare",
+    "declared.lua table",
+    "declared.lua show --size=2k",
+    "declared.lua show --size=1.5K",
+    "declared.lua show --size=none --with-dash=x",
+    "declared.lua --events=3 run",
+    "unreachable.lua --mysql-socket=/nonexistent.sock --events=3 run",
+    "plain.lua --events=3 --verbosity=4 --threads=1 run",
+    "plain.lua --events=3 --verbosity=5 run",
+]
+
+AGAINST_A_SERVER = [
+    "asking_hooks.lua --time=3 --report-interval=2 run",
+    "asking_hooks.lua --time=3 --report-checkpoints=1 run",
+    "failing_hooks.lua --time=3 --report-interval=2 run",
+    "hosts.lua --mysql-host=127.0.0.1,::1 run",
+    "closed.lua prepare",
+    "bulk.lua prepare",
+    "coroutines.lua --events=20 run",
+    "caught.lua prepare",
+    "caught.lua --mysql-ignore-errors=1146 prepare",
+]
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    for name, source in SCRIPTS.items():
+        (tmp_path / name).write_text(source)
+    return tmp_path
+
+
+@pytest.mark.parametrize("line", WITHOUT_SERVER)
+def test_a_line_that_needs_no_server(
+    line: str, ours_here: Program, theirs: Program, written: Path
+) -> None:
+    compare(ours_here, theirs, tuple(line.split(" ")))
+
+
+@pytest.mark.parametrize("line", AGAINST_A_SERVER)
+def test_a_line_against_a_server(
+    line: str, ours_here: Program, theirs: Program, written: Path, connection: tuple[str, ...]
+) -> None:
+    compare(ours_here, theirs, (*connection, *line.split(" ")))
+
+
+FROM_STDIN = """
+    print("loaded", sysbench.cmdline.command)
+    function prepare() print("prepared") end
+    function event() print("event") end
+"""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "/dev/stdin --events=2 run",
+        "/dev/stdin prepare",
+        "/dev/stdin help",
+        "- run",
+        "- prepare",
+        "--events=2",
+        "--test=- run",
+    ],
+)
+def test_a_script_from_the_standard_input(line: str, tmp_path: Path) -> None:
+    script = tmp_path / "script.lua"
+    script.write_text(FROM_STDIN)
+
+    def run(*program: str) -> Done:
+        with script.open() as source:
+            return subprocess.run(
+                [*program, *line.split(" ")],
+                stdin=source,
+                capture_output=True,
+                text=True,
+                timeout=60,
+                cwd=tmp_path,
+            )
+
+    mine, other = run(sys.executable, "-m", "loadstone.cli", "sysbench"), run("sysbench")
+    assert masked(mine.stdout) == masked(other.stdout)
+    assert (masked(mine.stderr), mine.returncode) == (masked(other.stderr), other.returncode)
+
+
+def test_a_pipe_gives_its_script_to_all_threads(tmp_path: Path) -> None:
+    """To sysbench it gives it once, and the threads have nothing to run."""
+    done = subprocess.run(
+        [sys.executable, "-m", "loadstone.cli", "sysbench"]
+        + ["/dev/stdin", "--threads=3", "--events=5", "run"],
+        input=FROM_STDIN,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("event\n") == 5
+
+
+def test_a_thread_that_fails_is_not_waited_for(
+    tmp_path: Path, ours: Program, connection: tuple[str, ...]
+) -> None:
+    (tmp_path / "failing.lua").write_text(
+        "function thread_init() con = sysbench.sql.driver():connect() end\n"
+        "function event()\n"
+        "  con:query('SELECT SLEEP(0.01)')\n"
+        "  if sysbench.tid == 2 then error('no luck') end\n"
+        "end\n"
+        "function done() print('done') end\n"
+    )
+    began_s = time.monotonic()
+    done = ours(*connection, "failing.lua", "--threads=4", "--time=30", "run")
+    assert done.returncode == 1
+    assert "failing.lua:4: no luck" in done.stdout
+    # The others say goodbye within a moment; a drain would take five seconds.
+    assert time.monotonic() - began_s < 4.5
