@@ -16,7 +16,13 @@ import pytest
 
 pytest.importorskip("loadstone._engine", reason="the engine is not built: make build")
 
+from pydantic import SecretStr
+
+from loadstone.model.observed import SourceName
 from loadstone.model.result import Result, StepResult
+from loadstone.model.target import Credentials, Endpoint
+from loadstone.observe.counters import canonical
+from loadstone.observe.server import ServerSource
 from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
 from loadstone.store import folder, frame
 from loadstone.target.connect import connect
@@ -218,6 +224,22 @@ def test_hot_spots_or_what_to_switch_on(server: Sandbox, tmp_path: Path) -> None
     texts = " ".join(spot.statement for spot in spots.statements).lower()
     assert "sbtest1" in texts or "sbtest2" in texts, spots.not_evaluated
     assert {spot.table.split(".")[-1] for spot in spots.tables} >= {"sbtest1", "sbtest2"}
+
+
+def test_a_user_without_rights_sees_less_and_is_told_what_is_missing(server: Sandbox) -> None:
+    with connect(server.local) as connection, connection.cursor() as cursor:
+        cursor.execute("CREATE USER IF NOT EXISTS plain@'%' IDENTIFIED BY 'plain-words'")
+    login = Credentials(password=SecretStr("plain-words"))
+    target = server.local.target.model_copy(update={"user": "plain"})
+    source = ServerSource(SourceName(role="server"), Endpoint(target=target, credentials=login))
+    try:
+        reading = canonical(source.read())
+    finally:
+        source.close()
+    assert reading.counters["questions"] > 0
+    for part in ("innodb_metrics", "transactions", "connection_states"):
+        assert "lacks the right" in reading.facts[f"not_evaluated.{part}"], part
+    assert not any(name.startswith("state.") for name in reading.gauges)
 
 
 def test_an_observer_that_is_cut_off_costs_no_second_of_load(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -198,3 +199,19 @@ def test_the_frames_have_a_row_an_observation(tmp_path: Path, script: Script) ->
     assert server["second"].to_list() == pytest.approx([1.0, 2.0])
     assert host["context_switches"].to_list() == [5.0]
     assert set(host["role"].to_list()) == {"server-host"}
+
+
+def test_a_journal_cut_at_any_byte_still_loads(tmp_path: Path, script: Script) -> None:
+    seen = [second(SERVER, at, {"threads_running": at}, questions=at) for at in (1, 2, 3)]
+    run = a_run(tmp_path / "whole", seen, {str(SERVER): {"a": "b"}})
+    journal = (run / "journal.jsonl").read_bytes()
+    cut = tmp_path / "cut"
+    cut.mkdir()
+    shutil.copy(run / "latency.hlog", cut)
+    questions = []
+    for length in range(0, len(journal), 3):
+        (cut / "journal.jsonl").write_bytes(journal[:length])
+        for step in folder.load(cut).steps:
+            questions.append(step.server.totals["questions"] if step.server else 0.0)
+    assert questions == sorted(questions), "a longer journal never tells less"
+    assert questions[-1] == 6.0

@@ -45,6 +45,8 @@ class Part:
     every: int = 1
     """Asked with each so manieth reading: only values of the moment may be asked less often."""
     refused: str | None = None
+    with_part: str | None = None
+    """The part that fails for want of the same right; this one would only show less."""
     extra: bool = False
     """Few servers have it: where it is missing nothing is missed."""
 
@@ -94,6 +96,7 @@ class ServerSource:
         if self._writes_are_syncs and "status.innodb_log_writes" in found:
             found["derived.log_syncs"] = found["status.innodb_log_writes"]
         for part in self._parts:
+            part.refused = part.refused or self._refused(part.with_part)
             if part.refused is None and self._readings % part.every == 0:
                 found |= _part(part, connection)
         self._readings += 1
@@ -106,6 +109,10 @@ class ServerSource:
             gauges=found,
             facts={name: why for name, why in refused.items() if why},
         )
+
+    def _refused(self, name: str | None) -> str | None:
+        """Why the part of that name is refused, if it is."""
+        return next((part.refused for part in self._parts if part.name == name), None)
 
 
 def _variables(connection: Connection) -> dict[str, str]:
@@ -137,8 +144,8 @@ def parts_for(known: Mapping[str, str]) -> list[Part]:
     return [
         Part("innodb_metrics", _metrics(mariadb=mariadb)),
         Part("file_summary", _files, refused=off),
-        Part("connection_states", _states(processes), every=2),
         Part("transactions", _transactions, every=5),
+        Part("connection_states", _states(processes), every=2, with_part="transactions"),
         *([] if mariadb else [Part("thread_pool", _pool, every=2, refused=off, extra=True)]),
     ]
 
