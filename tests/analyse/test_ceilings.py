@@ -8,7 +8,7 @@ from analyse.made import a_step
 from loadstone.analyse.ceilings import ceilings
 from loadstone.model.ceilings import Ceiling, Limits, Resource
 from loadstone.model.observed import SHARED_HOST
-from loadstone.model.result import GeneratorCost, HostFigures, ServerFigures
+from loadstone.model.result import GeneratorCost, HostFigures, ObservedTarget, ServerFigures
 
 
 def of(resource: Resource, limits: Limits | None = None, **step: object) -> Ceiling:
@@ -71,10 +71,25 @@ def test_flushes_are_what_the_device_counts_else_what_the_server_counts() -> Non
     limits = Limits(syncs_per_s=1000)
     server = a_server(log_syncs_per_s=100.0, binlog_syncs_per_s=100.0)
     assert of("flushes", limits, tps=400.0, server=server).events_per_s == pytest.approx(2000)
+    # A device with a safe cache takes no flushes, and counts none: syncs are by syncs all the same.
+    host = a_host(disk_flushes_per_s=0.0)
+    both = of("flushes", limits, tps=400.0, server=server, host=host)
+    assert both.events_per_s == pytest.approx(2000)
+    uncounted = a_server(log_syncs_per_s=None)
+    device = Limits(syncs_per_s=1000, flushes_per_s=1200)
     host = a_host(disk_flushes_per_s=400.0)
-    found = of("flushes", limits, tps=400.0, server=server, host=host)
-    assert found.events_per_s == pytest.approx(1000)
+    found = of("flushes", device, tps=400.0, server=uncounted, host=host)
+    assert found.events_per_s == pytest.approx(1200)
+    assert of("flushes", limits, tps=400.0, server=uncounted, host=host).events_per_s is None
     assert "probe" in (of("flushes").why_not or "")
+
+
+def test_a_binary_log_that_is_not_counted_is_not_nought() -> None:
+    server = a_server(log_syncs_per_s=100.0, means={"setting.log_bin": 1.0})
+    assert of("flushes", Limits(syncs_per_s=1000), tps=400.0, server=server).events_per_s is None
+    without = a_server(log_syncs_per_s=100.0, means={"setting.log_bin": 0.0})
+    found = of("flushes", Limits(syncs_per_s=1000), tps=400.0, server=without)
+    assert found.events_per_s == pytest.approx(4000)
 
 
 def test_a_disk_that_nothing_was_asked_of_is_no_ceiling() -> None:
@@ -100,11 +115,32 @@ def test_the_network_goes_each_way_and_a_virtual_speed_is_no_limit() -> None:
 
 def test_a_row_that_is_found_locked_by_half_of_the_events_is_half_used() -> None:
     server = a_server(row_lock_waits_per_s=50.0)
-    found = of("row locks", tps=100.0, server=server)
+    found = of("row locks", tps=100.0, writes=1000, server=server)
     assert found.events_per_s == pytest.approx(200)
     assert found.used == pytest.approx(0.5)
     seldom = a_server(row_lock_waits_per_s=0.5)
-    assert of("row locks", tps=100.0, server=seldom).events_per_s is None
+    assert of("row locks", tps=100.0, writes=1000, server=seldom).events_per_s is None
+
+
+def test_ten_locks_that_are_seldom_held_are_not_one_that_always_is() -> None:
+    # 150 waits a second by 1,000 writes: each finds its lock held in 15 % of the cases.
+    server = a_server(row_lock_waits_per_s=150.0)
+    found = of("row locks", tps=100.0, writes=10_000, server=server)
+    assert found.used == pytest.approx(0.15)
+
+
+def test_an_affinity_and_a_quota_are_limits_only_below_the_hosts_cores() -> None:
+    figures = {"cores": 4, "cpu_idle": 0.25, "process_cpu_user": 0.5, "process_cpu_sys": 0.0}
+    pinned = a_host(**figures, means={"cgroup.cpu_cores": 16.0, "process.cpus_allowed": 2.0})
+    assert of("server CPU", tps=100.0, host=pinned).events_per_s == pytest.approx(400)
+    free = a_host(**figures, means={"cgroup.cpu_cores": 16.0, "process.cpus_allowed": 4.0})
+    assert "of which others" in (of("server CPU", tps=100.0, host=free).how or "")
+
+
+def test_of_several_targets_only_what_is_ours_is_said() -> None:
+    other = ObservedTarget(target="mysql://b/", server=None, host=None)
+    host = a_host(cores=4, cpu_idle=0.25)
+    assert of("server CPU", host=host, other_targets=(other,)).events_per_s is None
 
 
 def test_the_generator_has_the_ceiling_that_was_calibrated() -> None:

@@ -101,6 +101,26 @@ def test_the_sort_buffer_is_doubtful_only_where_the_version_takes_it_in_pieces()
     )
 
 
+def test_doublewrite_has_more_values_than_on_and_off() -> None:
+    for value in ("DETECT_AND_RECOVER", "DETECT_ONLY", "fast", "1"):
+        assert about("innodb_doublewrite", innodb_doublewrite=value) == []
+
+
+def test_odd_text_is_no_error() -> None:
+    odd = {"slow_query_log": "ON", "long_query_time": "soon", "max_connections": "many"}
+    assert review(GOOD_MYSQL | odd, MACHINE) == []
+
+
+def test_mariadb_changes_its_redo_log_while_it_runs_since_10_9() -> None:
+    small = {"innodb_log_file_size": str(96 * MIB)}
+    old = review({"version": "10.6.12-MariaDB", **small}, MACHINE)
+    new = review({"version": "10.11.6-MariaDB", **small}, MACHINE)
+    redo = [
+        next(one for one in found if one.variable == "innodb_log_file_size") for found in (old, new)
+    ]
+    assert [advice.restart for advice in redo] == [True, False]
+
+
 def test_a_version_past_its_support_is_noted() -> None:
     assert about("version", version="5.7.44-log")
     assert not about("version", version="10.11.6-MariaDB")

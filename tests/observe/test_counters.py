@@ -9,6 +9,7 @@ import pytest
 
 from loadstone.model.observed import Reading
 from loadstone.observe.counters import COUNTERS, GAUGES, canonical
+from loadstone.observe.server import derived
 
 
 def told(**raw: float) -> Reading:
@@ -66,3 +67,14 @@ def test_each_name_is_documented() -> None:
     names = [entry.name for entry in (*COUNTERS, *GAUGES)]
     missing = [name for name in names if name not in named and not name.startswith(families)]
     assert not missing
+
+
+def test_syncs_follow_from_the_settings_of_the_moment() -> None:
+    counted = {"status.innodb_log_writes": 9.0, "status.binlog_group_commits": 5.0}
+    durable = {"setting.innodb_flush_log_at_trx_commit": 1.0, "setting.sync_binlog": 1.0}
+    lazy = {"setting.innodb_flush_log_at_trx_commit": 2.0, "setting.sync_binlog": 0.0}
+    both = derived(counted | durable, writes_are_synced=True)
+    assert both == {"derived.log_syncs": 9.0, "derived.binlog_syncs": 5.0}
+    assert derived(counted | lazy, writes_are_synced=True) == {}
+    assert derived(counted, writes_are_synced=True) == {}
+    assert "derived.log_syncs" not in derived(counted | durable, writes_are_synced=False)

@@ -67,3 +67,10 @@ def test_instruments_that_summed_nothing_are_not_taken_for_a_server_at_rest() ->
     spots = difference(a_snapshot(statements={}, waits={}), a_snapshot(statements={}, waits={}))
     assert "setup_consumers" in spots.not_evaluated["waits"]
     assert "statements_digest" in spots.not_evaluated["statements"]
+
+
+def test_what_was_not_read_before_is_not_taken_for_growth() -> None:
+    refused = Snapshot(refused={"waits": "timed out"})
+    after = Snapshot({"waits": {("wait/a",): (9e12, 1.0)}})
+    assert difference(refused, after).waits == ()
+    assert "timed out" in difference(refused, after).not_evaluated["waits"]

@@ -117,3 +117,20 @@ def test_a_counter_that_went_backwards_is_not_known_for_that_interval() -> None:
     before = Reading(1.0, {"questions": 100.0, "commits": 5.0, "gone": 1.0})
     after = Reading(2.0, {"questions": 3.0, "commits": 8.0, "new": 2.0})
     assert deltas(before, after) == {"commits": 3.0}
+
+
+def test_a_source_that_answers_nonsense_is_lost_and_not_the_thread() -> None:
+    def fail(reading: int) -> None:
+        if reading == 2:
+            raise UnicodeDecodeError("utf-8", b"x", 0, 1, "nonsense")
+
+    sampling = Sampling([Watched(Counting(SERVER, fail))], time.monotonic())
+    for _ in range(4):
+        time.sleep(0.1)
+        begun = time.monotonic()
+        sampling.mark()
+        assert time.monotonic() - begun < 1.0
+    states = [seen for seen in sampling.taken() if isinstance(seen, SourceState)]
+    sampling.close()
+    assert [state.lost for state in states] == [True, False]
+    assert "nonsense" in states[0].why

@@ -215,3 +215,38 @@ def test_a_journal_cut_at_any_byte_still_loads(tmp_path: Path, script: Script) -
             questions.append(step.server.totals["questions"] if step.server else 0.0)
     assert questions == sorted(questions), "a longer journal never tells less"
     assert questions[-1] == 6.0
+
+
+def test_states_that_come_and_go_are_no_new_names(tmp_path: Path, script: Script) -> None:
+    seen = [second(SERVER, at, {"x": 1.0, f"state.{at}": 2.0}, questions=at) for at in (2, 3)]
+    run = a_run(tmp_path, seen)
+    assert (run / "journal.jsonl").read_text().count("observed_names") == 1
+    server = step_of(run).server
+    assert server is not None
+    assert server.means["state.2"] == pytest.approx(1.0)
+
+
+def test_a_line_without_its_names_costs_nothing_else(tmp_path: Path, script: Script) -> None:
+    run = a_run(tmp_path, [second(SERVER, 2, {}, questions=5), second(HOST, 2, {}, forks=1)])
+    lines = (run / "journal.jsonl").read_text().splitlines(keepends=True)
+    kept = [line for line in lines if "observed_names" not in line or "forks" in line]
+    (run / "journal.jsonl").write_text("".join(kept))
+    (run / "result.json").unlink()
+    step = step_of(run)
+    assert step.server is None
+    assert step.host is not None
+    assert step.events > 0
+
+
+def test_a_watch_that_was_killed_shows_what_it_saw(tmp_path: Path, script: Script) -> None:
+    plan = a_plan(ladder=(1,))
+    recorder = recorder_for(tmp_path, plan)
+    (step,) = steps_of(plan)
+    recorder.begin_step(step)
+    for at in (1.0, 2.0, 3.0):
+        recorder.observed(step, second(SERVER, at, {}, questions=4))
+    recorder.close()
+    (shown,) = folder.load(recorder.folder).steps
+    assert shown.state == "interrupted"
+    assert shown.server is not None
+    assert (shown.server.seconds, shown.server.questions_per_s) == (3.0, 4.0)

@@ -57,15 +57,28 @@ def ceilings(steps: Iterable[StepResult], limits: Limits) -> list[StepCeilings]:
 
 def _of_step(measured: Measured) -> StepCeilings:
     found = [resource(measured) for resource in _RESOURCES]
+    if measured.step.other_targets:
+        found = [_of_several(ceiling) for ceiling in found]
     known = [ceiling for ceiling in found if ceiling.events_per_s is not None]
     unknown = [ceiling for ceiling in found if ceiling.events_per_s is None]
     known.sort(key=lambda ceiling: ceiling.events_per_s or 0.0)
     return StepCeilings(
         step=measured.step.step,
+        variant=measured.step.variant,
+        workload=measured.step.workload,
         concurrency=measured.step.concurrency,
+        rate=measured.step.rate,
+        repeat=measured.step.repeat,
         tps=measured.tps,
         ceilings=(*known, *unknown),
     )
+
+
+def _of_several(ceiling: Ceiling) -> Ceiling:
+    """With several targets only what is the generator's own can be said of all together."""
+    if ceiling.resource in ("generator", "concurrency"):
+        return ceiling
+    return _not(ceiling.resource, "several targets share the load")
 
 
 def _shortest(steps: Sequence[StepResult]) -> dict[str, float]:
@@ -79,42 +92,39 @@ def _shortest(steps: Sequence[StepResult]) -> dict[str, float]:
 
 
 def _server_cpu(measured: Measured) -> Ceiling:
-    host, limit = measured.host, measured.limits.cores
+    host = measured.host
     if host is None:
         return _not("server CPU", "the server's host was not observed")
-    process = _process_cores(host)
-    limit = limit or host.means.get("cgroup.cpu_cores")
+    process, limit = _process_cores(host), _cores_allowed(measured, host)
     if limit is not None and process:
         cost = process / measured.tps
-        return _reached(
-            measured,
-            "server CPU",
-            limit / cost,
-            f"{limit:g} cores by {_time(cost)} of the server's",
-        )
+        how = f"{limit:.3g} cores by {_time(cost)} of the server's"
+        return _reached(measured, "server CPU", limit / cost, how)
     busy = _busy_cores(host)
     if busy is None or host.cores is None:
         return _not("server CPU", "the host does not tell how busy it is")
     capacity = host.cores * (1 - (host.cpu_steal or 0.0))
     shared = host.facts.get(SHARED_HOST) == "yes"
-    whose = "server's and generator's" if shared else "server host's"
     others = _others_cores(measured, host, busy, shared=shared)
-    if others > NEIGHBOURS * host.cores:
-        own = max(busy - others, 0.0)
-        how = f"{capacity:.3g} cores, of which others use {others:.2g}, by "
-        return _reached(
-            measured,
-            "server CPU",
-            max(capacity - others, 0.0) / (own / measured.tps) if own else 0.0,
-            f"{how}{_time(own / measured.tps)} of the {whose}",
-        )
-    cost = busy / measured.tps
-    return _reached(
-        measured,
-        "server CPU",
-        capacity / cost,
-        f"{capacity:.3g} cores by {_time(cost)} of the {whose}",
-    )
+    if others <= NEIGHBOURS * host.cores:
+        others = 0.0
+    cost = (busy - others) / measured.tps
+    if cost <= 0:
+        return _not("server CPU", "the host's cores were at work for others only")
+    beside = f", of which others use {others:.2g}," if others else ""
+    whose = "server's and generator's" if shared else "server host's"
+    how = f"{capacity:.3g} cores{beside} by {_time(cost)} of the {whose}"
+    return _reached(measured, "server CPU", max(capacity - others, 0.0) / cost, how)
+
+
+def _cores_allowed(measured: Measured, host: HostFigures) -> float | None:
+    """Fewer cores than the host has: as asked, by a cgroup's quota, or by an affinity."""
+    if measured.limits.cores is not None:
+        return measured.limits.cores
+    found = [host.means.get(name) for name in ("cgroup.cpu_cores", "process.cpus_allowed")]
+    known = [cores for cores in found if cores is not None]
+    least = min(known, default=None)
+    return least if least is not None and host.cores and least < host.cores else None
 
 
 def _hottest_core(measured: Measured) -> Ceiling:
@@ -134,25 +144,34 @@ def _hottest_core(measured: Measured) -> Ceiling:
 
 
 def _flushes(measured: Measured) -> Ceiling:
-    limit = measured.limits.syncs_per_s
-    if limit is None:
-        return _not("flushes", "the device's sync rate is not known: loadstone probe measures it")
-    cost = measured.by_event(_syncs(measured.step))
-    if not cost:
-        return _not("flushes", "no syncs were counted")
-    return _reached(
-        measured, "flushes", limit / cost, f"{limit:,.0f} syncs/s by {cost:.3g} an event"
+    """Syncs by the server's own count, else flushes by the device's: never one by the other."""
+    limits, host = measured.limits, measured.host
+    pairs = (
+        (limits.syncs_per_s, _syncs(measured.step), "syncs"),
+        (limits.flushes_per_s, host.disk_flushes_per_s if host else None, "flushes"),
     )
+    for limit, rate, name in pairs:
+        cost = measured.by_event(rate)
+        if limit is not None and cost:
+            how = f"{limit:,.0f} {name}/s by {cost:.3g} an event"
+            return _reached(measured, "flushes", limit / cost, how)
+    if limits.syncs_per_s is None:
+        return _not("flushes", "the device's sync rate is not known: loadstone probe measures it")
+    return _not("flushes", "no syncs were counted")
 
 
 def _syncs(step: StepResult) -> float | None:
-    """Syncs a second: as the device counted its flushes, else as the server counted its own."""
-    host, server = step.host, step.server
-    if host and host.disk_flushes_per_s is not None:
-        return host.disk_flushes_per_s
-    parts = (server.log_syncs_per_s, server.binlog_syncs_per_s) if server else ()
-    known = [part for part in parts if part is not None]
-    return sum(known) if known else None
+    """Of both logs, as the server counts them; a log that is not counted is not nought."""
+    server = step.server
+    if server is None or server.log_syncs_per_s is None:
+        return None
+    if server.means.get("setting.log_bin", 1.0) < 0.5:
+        return server.log_syncs_per_s
+    if server.binlog_syncs_per_s is None:
+        # Not synced by the server itself: the system writes it when it likes.
+        lazy = server.means.get("setting.sync_binlog") == 0
+        return server.log_syncs_per_s if lazy else None
+    return server.log_syncs_per_s + server.binlog_syncs_per_s
 
 
 def _disk(
@@ -213,22 +232,20 @@ def _bytes(measured: Measured, *, incoming: bool) -> float | None:
 def _row_locks(measured: Measured) -> Ceiling:
     """An arrival finds the lock held for the share of the time that it is held (PASTA).
 
-    That share is the lock's utilization, for one hot row and for several that are equally hot.
+    So the waits by statement that takes a lock are the utilization of the locks that are taken,
+    for one hot row and for several that are equally hot.
     R. W. Wolff, "Poisson arrivals see time averages", Operations Research 30(2), 1982.
     """
-    server = measured.step.server
-    waits = measured.by_event(server.row_lock_waits_per_s if server else None)
-    if waits is None:
+    step, server = measured.step, measured.step.server
+    if server is None or server.row_lock_waits_per_s is None:
         return _not("row locks", "the server does not count waits for rows")
-    if waits < FEWEST_WAITS:
-        return _not("row locks", f"{100 * waits:.2g} % of the events waited for a row")
-    held = min(waits, 1.0)
-    return _reached(
-        measured,
-        "row locks",
-        measured.tps / held,
-        f"{_percent(held)} of the events found their row locked",
-    )
+    if not step.writes or not step.seconds:
+        return _not("row locks", "nothing was written")
+    held = min(server.row_lock_waits_per_s / (step.writes / step.seconds), 1.0)
+    if held < FEWEST_WAITS:
+        return _not("row locks", f"{100 * held:.2g} % of the writes waited for a row")
+    how = f"{_percent(held)} of the writes found their row locked"
+    return _reached(measured, "row locks", measured.tps / held, how)
 
 
 def _generator(measured: Measured) -> Ceiling:

@@ -125,9 +125,10 @@ def _durability(server: Server) -> Iterator[Advice]:
             "a power cut loses transactions of the binary log, and replicas with them",
             "1",
         )
-    if server.is_on("innodb_doublewrite") is False:
+    doublewrite = server.text("innodb_doublewrite")
+    if doublewrite is not None and doublewrite.upper() in ("OFF", "0"):
         why = "a page that was half written when the power went is lost; writes are halved"
-        yield Advice("unfair", "innodb_doublewrite", "OFF", why, "ON", restart=True)
+        yield Advice("unfair", "innodb_doublewrite", doublewrite, why, "ON", restart=True)
 
 
 def _binary_log(server: Server) -> Iterator[Advice]:
@@ -163,7 +164,8 @@ def _redo_log(server: Server) -> Iterator[Advice]:
         size = None if one is None else one * (server.number("innodb_log_files_in_group") or 1)
     if size is not None and size < SMALL_REDO:
         why = "when it is full, pages are flushed in a hurry and writes wait: the rate saw-tooths"
-        restart = name == "innodb_log_file_size" and not server.is_mariadb
+        live = server.is_mariadb and server.release >= (10, 9)
+        restart = name == "innodb_log_file_size" and not live
         yield Advice("slow", name, _size(size), why, "4G", restart=restart)
     buffer = server.number("innodb_log_buffer_size")
     if buffer is not None and buffer < 16 * MIB:
@@ -191,7 +193,7 @@ def _logging(server: Server) -> Iterator[Advice]:
         why = "each statement is written to it, under a lock"
         yield Advice("slow", "general_log", "ON", why, "OFF")
     long_s = server.text("long_query_time")
-    if server.is_on("slow_query_log") and long_s is not None and float(long_s) < 0.01:
+    if server.is_on("slow_query_log") and long_s and re.fullmatch(r"0+(\.00\d*)?", long_s):
         why = "nearly each statement is written to the slow log"
         yield Advice("slow", "long_query_time", long_s, why, "1")
     if server.is_on("performance_schema"):

@@ -73,6 +73,8 @@ def ceilings(
     The lowest holds the step back. `--if` answers what a limit that is not there would do:
     `loadstone ceilings last --if cores=1 --if line=100M`.
     """
+    if as_json and output:
+        raise click.UsageError("--json and --output are two answers: ask for one")
     from loadstone.analyse.ceilings import ceilings as reckon
     from loadstone.lab.limits import limits_of
     from loadstone.store import folder

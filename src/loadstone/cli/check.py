@@ -38,7 +38,8 @@ def check(connection: Connection, as_json: bool) -> int:
         return 0
     from loadstone.report.settings import as_text
 
-    click.echo(f"{looked.endpoint.target.place}: {looked.facts.comment} {looked.facts.version}")
+    said = f"{looked.endpoint.target.place}: {looked.facts.comment} {looked.facts.version}"
+    click.echo("".join(mark for mark in said if mark.isprintable()))
     click.echo(as_text(found, fragment(found), machine), nl=False)
     return 0
 
@@ -54,16 +55,34 @@ def _machine(looked: Looked) -> Machine:
 
     facts = looked.facts
     today = datetime.now(UTC).date()
-    if not find_server_process(looked.endpoint.target, facts.variables, facts.uptime_s):
+    found = find_server_process(looked.endpoint.target, facts.variables, facts.uptime_s)
+    if not found:
         return Machine(today=today)
     here = of_this_machine({})
-    total_kb = here["memory"].get("total_kb")
     return Machine(
-        memory_bytes=total_kb * 1024 if total_kb else None,
+        memory_bytes=_memory(found.pid),
         cores=here["cpu"]["cores_online"],
         rotational=_turns(Path(facts.variables.get("datadir", "/"))),
         today=today,
     )
+
+
+def _memory(pid: int) -> int | None:
+    """What the server may take: the host's, or the limit of its control group."""
+    from loadstone.model.observed import SourceName
+    from loadstone.observe.local import LocalHost
+    from loadstone.observe.source import SourceError
+
+    host = LocalHost(SourceName(role="server-host"), pid=pid)
+    try:
+        gauges = host.read().gauges
+    except SourceError:
+        return None
+    finally:
+        host.close()
+    limits = (gauges.get("memory.total_bytes"), gauges.get("cgroup.memory_limit_bytes"))
+    known = [limit for limit in limits if limit]
+    return round(min(known)) if known else None
 
 
 def _turns(datadir: Path) -> bool | None:

@@ -84,6 +84,11 @@ class Connection:
         return bool(self._urls) or any(self._options[name] for name in places)
 
     @property
+    def count(self) -> int:
+        """How many targets it names."""
+        return max(len(self._urls), 1)
+
+    @property
     def files_without_target(self) -> tuple[str, ...]:
         """Options that say how to log in, where there is no target to log in to."""
         names = ("tls_ca", "tls_cert", "tls_key", "server_public_key")

@@ -90,7 +90,7 @@ def any_local(targets: Sequence[Target]) -> bool:
     return any(target.is_local for target in targets)
 
 
-def check_request(request: Request) -> None:
+def check_request(request: Request, targets: int = 1) -> None:
     """Whatever can be refused before anything is started.
 
     Raises:
@@ -99,7 +99,7 @@ def check_request(request: Request) -> None:
         StoreError: nothing could be kept.
         SourceError: a place to read counters from is none.
     """
-    check_places(request.observing)
+    check_places(request.observing, targets)
     plan = request.plan(
         [Target()], request.tables or request.most_users, request.table_size or _ANY_SIZE
     )

@@ -124,7 +124,7 @@ def run(workload: str, connection: Connection, **asked: Any) -> int:
     from loadstone.cli.carry import run_against, run_in_sandbox
     from loadstone.cli.request import check_request
 
-    check_request(request)
+    check_request(request, connection.count)
     if not connection.given:
         return run_in_sandbox(request, connection)
     if request.server or request.settings:

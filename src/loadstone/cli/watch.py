@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from loadstone.model.observing import Observing
     from loadstone.model.plan import Plan
     from loadstone.model.target import Endpoint
+    from loadstone.observe.sampler import Seen
 
 NAME = "watch"
 
@@ -73,9 +74,10 @@ def _watch(
     from loadstone.lab.preflight import look_at_server, observable
     from loadstone.lab.watch import watch as look
     from loadstone.observe.sampler import Sampling
-    from loadstone.observe.sources import sources_for
+    from loadstone.observe.sources import check_places, sources_for
     from loadstone.store import folder
 
+    check_places(observing, len(endpoints))
     folder.check_writable(out)
     looked = [look_at_server(endpoint) for endpoint in endpoints]
     sources = sources_for([observable(one) for one in looked], observing)
@@ -101,21 +103,29 @@ class _Lines:
         self._lines = 0
         self._host: Observation | None = None
 
-    def take(self, seen: Observation) -> None:
-        """The host's is kept until the server's comes."""
-        if seen.source.target:
-            return
-        if seen.source.role != "server":
-            self._host = seen
-        elif seen.seconds > 0 and not self._quiet:
-            self._say(seen)
+    def take(self, seen: Seen) -> None:
+        """The host's is kept until the server's comes; only the first target's are shown."""
+        from loadstone.model.observed import SourceState
 
-    def _say(self, server: Observation) -> None:
+        if isinstance(seen, SourceState):
+            if seen.source.role == "server-host":
+                self._host = None
+            self._say(f"{seen.source} {'lost' if seen.lost else 'back'}: {seen.why}")
+        elif seen.source.target == 0 and seen.source.role == "server-host":
+            self._host = seen
+        elif seen.source.target == 0 and seen.source.role == "server" and seen.seconds > 0:
+            self._show(seen)
+
+    def _say(self, line: str) -> None:
         from loadstone.cli.carry import say
+
+        say(line, quiet=self._quiet)
+
+    def _show(self, server: Observation) -> None:
         from loadstone.report.numbers import rate
 
         if self._lines % 20 == 0:
-            say(self._HEADS)
+            self._say(self._HEADS)
         self._lines += 1
         seconds = server.seconds
 
@@ -126,28 +136,32 @@ class _Lines:
         def now(name: str) -> str:
             return rate(server.gauges.get(name))
 
-        host = _host_cells(self._host)
-        say(
+        # A host that has said nothing for a while says nothing of this second.
+        fresh = self._host if self._host and server.to_s - self._host.to_s < _STALE_S else None
+        self._say(
             f"{by_second('questions'):>11}  {by_second('com_commit'):>9}"
-            f"  {now('threads_running'):>7}  {now('threads_connected'):>11}  {host}"
+            f"  {now('threads_running'):>7}  {now('threads_connected'):>11}  {_host_cells(fresh)}"
         )
 
 
+_STALE_S = 2.5
+_MODES = ("user", "nice", "system", "irq", "softirq", "idle", "iowait", "steal")
+
+
 def _host_cells(host: Observation | None) -> str:
+    nothing = f"{'-':>14}  {'-':>8}"
     if host is None or host.seconds <= 0:
-        return f"{'-':>14}  {'-':>8}"
-    deltas = host.deltas
-    total = sum(
-        deltas.get(f"cpu.{mode}_s", 0.0)
-        for mode in ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
-    )
-    writes = sum(
-        value
-        for name, value in deltas.items()
-        if name.startswith("disk.") and name.endswith(".writes")
-    )
+        return nothing
+    spent = {mode: host.deltas.get(f"cpu.{mode}_s", 0.0) for mode in _MODES}
+    total = sum(spent.values())
     if not total:
-        return f"{'-':>14}  {'-':>8}"
-    user = 100 * deltas.get("cpu.user_s", 0.0) / total
-    system = 100 * deltas.get("cpu.system_s", 0.0) / total
+        return nothing
+    user = 100 * (spent["user"] + spent["nice"]) / total
+    system = 100 * (spent["system"] + spent["irq"] + spent["softirq"]) / total
+    writes = sum(value for name, value in host.deltas.items() if _is_of_a_disk(name, ".writes"))
     return f"{user:>9.0f} / {system:<2.0f}  {writes / host.seconds:>8,.0f}"
+
+
+def _is_of_a_disk(name: str, figure: str) -> bool:
+    """Not of what lies on disks: what LVM and RAID are given, disks are given after them."""
+    return name.startswith("disk.") and name.endswith(figure) and name[5:7] not in ("dm", "md")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from loadstone.model.observed import Observation, SourceName, SourceState
+from loadstone.model.observed import SourceName, SourceState
 from loadstone.model.plan import Step
 from loadstone.model.target import Endpoint
 from loadstone.observe.hot_spots import Snapshot, difference, snapshot
-from loadstone.observe.sampler import Sampling
+from loadstone.observe.sampler import Sampling, Seen
 from loadstone.store.recorder import Recorder
 
 _SERVER = SourceName(role="server")
@@ -46,16 +46,18 @@ class Looking:
         """The load begins now: the seconds that are read are the load's."""
         self.sampling.align(time.monotonic())
 
-    def keep(self) -> list[Observation]:
+    def keep(self) -> list[Seen]:
         """Put into the run what the samplers have told since, and say it."""
         taken = self.sampling.taken()
         for seen in taken:
             self.recorder.observed(self.step, seen)
-        return [seen for seen in taken if isinstance(seen, Observation)]
+        return taken
 
-    def end(self) -> None:
-        """Read them once more, after all load."""
-        self._wait_for_the_last_to_leave()
+    def end(self, *, drove: bool = True) -> None:
+        """Read them once more, after all load; `drove`: the load was ours, and leaves now."""
+        self.sampling.mark()
+        if drove:
+            self._wait_for_the_last_to_leave()
         self.keep()
         self.recorder.source_facts(self.step, self.sampling.facts())
         if self._before:
@@ -68,7 +70,6 @@ class Looking:
         What one of them did is missing in the sums of MySQL while it is on its way out.
         """
         deadline = time.monotonic() + _LEAVING_S
-        self.sampling.mark()
         while self._connected() > self._connections and time.monotonic() < deadline:
             time.sleep(_LOOK_AGAIN_S)
             self.sampling.mark()

@@ -21,7 +21,7 @@ from loadstone.model.host_test import (
 from loadstone.model.plan import Uniform
 from loadstone.model.probe import DiskProbe
 from loadstone.observe.figures import Figures
-from loadstone.observe.procfs import disks
+from loadstone.observe.procfs import disk_names, disk_of_partition, disks
 from loadstone.store.calibration import this_machine
 from loadstone.store.probe import device_of
 
@@ -52,9 +52,9 @@ def probe_disk(
     device = device_of(folder)
     with TemporaryDirectory(prefix="loadstone-probe-", dir=folder) as place:
         prober = _Prober(Path(place), seconds, interrupts, say)
-        before = _flushes()
+        before = _flushes(device)
         one = prober.measure(_syncing(1))
-        after = _flushes()
+        after = _flushes(device)
         return DiskProbe(
             made_at=datetime.now(UTC).isoformat(timespec="seconds"),
             machine=this_machine(),
@@ -159,15 +159,19 @@ def _rate(end: HostEnd, count: int) -> float:
     return count / end.seconds
 
 
-def _flushes() -> float | None:
-    """Of all disks: a probe is alone, or its figures are nothing worth anyway."""
-    figures = Figures()
+def _flushes(device: str) -> float | None:
+    """Of the disk that a file system's device is, or is a part of."""
     try:
-        disks(_DISKSTATS.read_text(), figures)
+        text = _DISKSTATS.read_text()
     except OSError:
         return None
-    found = [value for name, value in figures.counters.items() if name.endswith(".flushes")]
-    return sum(found) if found else None
+    names = disk_names(text)
+    if device not in names:
+        return None
+    figures = Figures()
+    disks(text, figures)
+    disk = disk_of_partition(names[device], set(names.values()))
+    return figures.counters.get(f"disk.{disk}.flushes")
 
 
 def _by_sync(before: float | None, after: float | None, syncs: int) -> float | None:

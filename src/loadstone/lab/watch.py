@@ -8,16 +8,15 @@ from collections.abc import Callable
 from loadstone.lab.conduct import Lab
 from loadstone.lab.follow import POLL_S
 from loadstone.lab.looking import Looking
-from loadstone.model.observed import Observation
 from loadstone.model.plan import Plan, Step
 from loadstone.model.result import Result
-from loadstone.observe.sampler import Sampling
+from loadstone.observe.sampler import Sampling, Seen
 from loadstone.store.journal import Settled
 
 METHOD = "watched"
 """The window's method: all that was seen, as nobody knows what the load does."""
 
-OnSeen = Callable[[Observation], None]
+OnSeen = Callable[[Seen], None]
 
 
 def watch(plan: Plan, lab: Lab, sampling: Sampling, on_seen: OnSeen) -> Result:
@@ -39,7 +38,7 @@ def watch(plan: Plan, lab: Lab, sampling: Sampling, on_seen: OnSeen) -> Result:
             for seen in looking.keep():
                 on_seen(seen)
         ended = time.monotonic()
-        looking.end()
+        looking.end(drove=False)
         window = Settled(
             from_s=begun - recorder.began,
             to_s=ended - recorder.began,

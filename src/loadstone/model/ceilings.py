@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import Field, PositiveFloat
 
 from loadstone.model.frozen import Frozen
+from loadstone.model.plan import Rate
 
 Resource = Literal[
     "server CPU",
@@ -31,7 +32,8 @@ class Limits(Frozen):
     """What the resources can give; null: not known. What is asked for wins over what was found."""
 
     cores: PositiveFloat | None = _said("that the server may use")
-    syncs_per_s: PositiveFloat | None = _said("of the device that holds the logs")
+    syncs_per_s: PositiveFloat | None = _said("calls of fsync, of the device with the logs")
+    flushes_per_s: PositiveFloat | None = _said("flushes that the same device takes")
     disk_write_iops: PositiveFloat | None = _said("writes of pages a second")
     disk_read_iops: PositiveFloat | None = _said("reads of pages a second")
     disk_write_bytes_per_s: PositiveFloat | None = _said("of the same device")
@@ -59,7 +61,11 @@ class StepCeilings(Frozen):
     """All ceilings of one step, the lowest first; those not evaluated come last."""
 
     step: int
+    variant: str = "default"
+    workload: str = ""
     concurrency: int
+    rate: Rate | None = None
+    repeat: int = 1
     tps: float
     ceilings: tuple[Ceiling, ...]
 

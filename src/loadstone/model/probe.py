@@ -35,7 +35,9 @@ class DiskProbe(Frozen):
         # Of servers that write redo and binary log, two syncs are on their way at a time.
         syncs = max(self.syncs_per_s, self.syncs_per_s_parallel)
         return Limits(
-            syncs_per_s=syncs * (self.flushes_per_sync or 1.0),
+            syncs_per_s=syncs,
+            # A device with a safe cache is sent none: then there is no such limit.
+            flushes_per_s=syncs * self.flushes_per_sync if self.flushes_per_sync else None,
             disk_write_iops=self.write_iops,
             disk_read_iops=self.read_iops,
             disk_write_bytes_per_s=self.write_bytes_per_s,

@@ -123,13 +123,28 @@ class NodeExporter:
         into = node_figures(scraped.text)
         if not into.counters:
             raise SourceError(f"{self._choosing.place}: this is no node exporter")
-        if self._data_disk is not None:
-            into.facts["data_disk"] = self._data_disk
+        disk = self._data_disk or _only(into, "disk.", ".writes")
+        if disk is not None:
+            into.facts["data_disk"] = disk
+        nic = _only(into, "nic.", ".bytes_out")
+        if nic is not None:
+            into.facts["traffic_nic"] = nic
         return Reading(scraped.at_s, into.counters, into.gauges, into.facts)
 
     def close(self) -> None:
         """Close the connection."""
         self._choosing.close()
+
+
+def _only(figures: Figures, kind: str, figure: str) -> str | None:
+    """The disk or interface there is, where there is one: with more nobody says which."""
+    names = [
+        name[len(kind) : -len(figure)]
+        for name in figures.counters
+        if name.startswith(kind) and name.endswith(figure)
+    ]
+    others = [name for name in names if name != "lo"]
+    return others[0] if len(others) == 1 else None
 
 
 class MysqldExporter:

@@ -19,6 +19,9 @@ from loadstone.target.errors import TargetError
 _TIMEOUTS = Timeouts(connect_s=3, statement_s=10)
 _TOP = 10
 _TEXT = 400
+_READ = 1000
+"""Rows of each kind, the longest first: a server may have a hundred thousand tables."""
+
 _PICOSECONDS = 1e12
 
 Key = tuple[Any, ...]
@@ -43,7 +46,7 @@ class Kind:
         """Reads all of it."""
         return (
             f"SELECT {', '.join(self.keys + self.sums)} FROM performance_schema.{self.table}"
-            f" WHERE {self.where}"
+            f" WHERE {self.where} ORDER BY {self.sums[0]} DESC LIMIT {_READ}"
         )
 
 
@@ -64,8 +67,13 @@ _STATEMENTS = Kind(
         "SUM_NO_INDEX_USED",
         "SUM_ERRORS",
     ),
-    # Our own connection has no schema.
-    where="COUNT_STAR > 0 AND SCHEMA_NAME IS NOT NULL",
+    # Without our own.
+    where=(
+        "COUNT_STAR > 0 AND (SCHEMA_NAME IS NOT NULL OR DIGEST IS NULL OR NOT ("
+        "DIGEST_TEXT LIKE '%information_schema%' OR DIGEST_TEXT LIKE '%performance_schema%'"
+        " OR DIGEST_TEXT LIKE 'SHOW GLOBAL %' OR DIGEST_TEXT LIKE 'SELECT @@%'"
+        " OR DIGEST_TEXT LIKE 'SET %'))"
+    ),
     consumer="statements_digest",
 )
 _WAITS = Kind(
@@ -118,9 +126,10 @@ def snapshot(endpoint: Endpoint) -> Snapshot:
     try:
         with connect(endpoint, _TIMEOUTS, database=None) as connection:
             return _snapshot(connection)
-    except (TargetError, pymysql.MySQLError, OSError) as error:
-        why = error.message if isinstance(error, TargetError) else str(error)
-        return Snapshot(refused={kind.name: why for kind in KINDS})
+    except TargetError as error:
+        return Snapshot(refused={kind.name: error.message for kind in KINDS})
+    except Exception as error:  # no answer of a server may end the run that it is asked beside
+        return Snapshot(refused={kind.name: f"{error!r:.200}" for kind in KINDS})
 
 
 def _snapshot(connection: Connection) -> Snapshot:
@@ -134,7 +143,7 @@ def _snapshot(connection: Connection) -> Snapshot:
     for kind in KINDS:
         try:
             sums[kind.name] = _read(connection, kind)
-        except (pymysql.MySQLError, TypeError, ValueError) as error:
+        except (pymysql.MySQLError, TypeError, ValueError, IndexError) as error:
             refused[kind.name] = f"performance_schema.{kind.table}: {error}"
     return Snapshot(sums, refused)
 
@@ -178,9 +187,13 @@ def _nothing_grew(kind: Kind) -> str:
 
 def _growth(before: Snapshot, after: Snapshot, kind: Kind) -> Sums:
     """What was reset meanwhile (smaller than before) counts from nought."""
-    earlier = before.sums.get(kind.name, {})
+    if kind.name not in before.sums or kind.name not in after.sums:
+        return {}
+    earlier = before.sums[kind.name]
     grown: Sums = {}
-    for key, sums in after.sums.get(kind.name, {}).items():
+    for key, sums in after.sums[kind.name].items():
+        if key not in earlier and len(earlier) >= _READ:
+            continue  # it was there, perhaps, behind those that were read
         first = earlier.get(key, (0.0,) * len(sums))
         if any(now < then for now, then in zip(sums, first, strict=True)):
             first = (0.0,) * len(sums)
@@ -216,7 +229,7 @@ def _statement(key: Key, sums: tuple[float, ...]) -> StatementSpot:
     return StatementSpot.model_validate(
         {
             "statement": " ".join(str(text or "other statements").split())[:_TEXT],
-            "schema_name": schema,
+            "schema_name": None if schema is None else str(schema),
             "count": int(count),
             "time_s": time / _PICOSECONDS,
             "lock_s": lock / _PICOSECONDS,

@@ -130,6 +130,10 @@ class Sampler:
         except SourceError as error:
             self._say_lost(error.message)
             return
+        except Exception as error:  # whatever a broken server or exporter makes of its answer
+            self._source.close()
+            self._say_lost(f"{self.name}: an answer that cannot be read ({error!r:.200})")
+            return
         self._take(reading, time.thread_time() - cpu, time.monotonic() - wall)
 
     def _take(self, reading: Reading, cost_s: float, asked_s: float) -> None:
@@ -213,8 +217,9 @@ class Sampling:
     def gauge(self, source: SourceName, name: str) -> float | None:
         """What a source said last of a value of the moment; `None`: it was lost, or has none."""
         for sampler in self._samplers:
-            if sampler.name == source and sampler.last:
-                return sampler.last.gauges.get(name)
+            last = sampler.last
+            if sampler.name == source and last:
+                return last.gauges.get(name)
         return None
 
     def taken(self) -> list[Seen]:

@@ -122,7 +122,7 @@ class Exporter:
 
 def _split(url: str) -> SplitResult:
     wrong = PlaceError("not an exporter's URL", "write http://host:9100/metrics")
-    if any(mark.isspace() or not mark.isprintable() for mark in url):
+    if any(mark.isspace() or not mark.isprintable() or not mark.isascii() for mark in url):
         raise wrong
     try:
         parts = urlsplit(url)

@@ -8,6 +8,7 @@ of file operations, the states of the connections and the oldest transaction.
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -25,7 +26,7 @@ _TIMEOUTS = Timeouts(connect_s=3, statement_s=5)
 _STATES_KEPT = 16
 _ON_OFF = {"ON": 1.0, "OFF": 0.0, "YES": 1.0, "NO": 0.0}
 _NO_RIGHT = (1044, 1142, 1143, 1227, 1290)
-_NOT_THERE = (1054, 1109, 1146, 1049)
+_NOT_THERE = (1054, 1109, 1146, 1049, 1193)
 _FILES = {
     "redo": "innodb/innodb_log_file",
     "binlog": "sql/binlog",
@@ -45,6 +46,8 @@ class Part:
     every: int = 1
     """Asked with each so manieth reading: only values of the moment may be asked less often."""
     refused: str | None = None
+    last: Raw = field(default_factory=dict)
+    """The answer that holds until it is asked again."""
     with_part: str | None = None
     """The part that fails for want of the same right; this one would only show less."""
     extra: bool = False
@@ -59,7 +62,7 @@ class ServerSource:
     endpoint: Endpoint
     _connection: Connection | None = None
     _parts: list[Part] = field(default_factory=list)
-    _writes_are_syncs: bool = False
+    _writes_are_synced: bool = False
     _readings: int = 0
 
     def read(self) -> Reading:
@@ -86,20 +89,20 @@ class ServerSource:
         self._connection = connect(self.endpoint, _TIMEOUTS, database=None)
         known = _variables(self._connection)
         self._parts = parts_for(known)
-        self._writes_are_syncs = log_writes_are_syncs(known)
+        self._writes_are_synced = log_writes_are_synced(known)
         return self._connection
 
     def _ask(self, connection: Connection) -> Reading:
         begun = time.monotonic()
         found = _status(connection)
         at_s = (begun + time.monotonic()) / 2
-        if self._writes_are_syncs and "status.innodb_log_writes" in found:
-            found["derived.log_syncs"] = found["status.innodb_log_writes"]
         for part in self._parts:
             part.refused = part.refused or self._refused(part.with_part)
             if part.refused is None and self._readings % part.every == 0:
-                found |= _part(part, connection)
+                part.last = _part(part, connection)
+            found |= part.last
         self._readings += 1
+        found |= derived(found, writes_are_synced=self._writes_are_synced)
         refused = {
             f"not_evaluated.{part.name}": part.refused for part in self._parts if not part.extra
         }
@@ -120,18 +123,29 @@ def _variables(connection: Connection) -> dict[str, str]:
     return {str(name).lower(): str(value) for name, value in rows}
 
 
-_ASKED = "'version', 'performance_schema', 'innodb_flush_log_at_trx_commit'"
+_ASKED = "'version', 'performance_schema'"
 
 
-def log_writes_are_syncs(known: Mapping[str, str]) -> bool:
-    """Whether each write of the redo log is followed by a sync, and nothing else counts those.
+def log_writes_are_synced(known: Mapping[str, str]) -> bool:
+    """Whether a durable server follows each write of the redo log by a sync that it does not count.
 
-    So it is with MariaDB of 10.8 and later where commits are durable: strace saw 976 syncs of the
-    log beside 972 writes in five seconds of oltp_read_write on 10.11.
+    So it is with MariaDB of 10.8 and later: strace saw 976 syncs of the log beside 972 writes in
+    five seconds of oltp_read_write on 10.11.
     """
     version = known.get("version", "")
-    durable = known.get("innodb_flush_log_at_trx_commit") == "1"
-    return "mariadb" in version.lower() and _release(version) >= (10, 8) and durable
+    return "mariadb" in version.lower() and _release(version) >= (10, 8)
+
+
+def derived(found: Mapping[str, float], *, writes_are_synced: bool) -> Raw:
+    """Syncs that follow from something that is counted, as long as the settings make it so."""
+    made: Raw = {}
+    durable = found.get("setting.innodb_flush_log_at_trx_commit") == 1
+    if writes_are_synced and durable and "status.innodb_log_writes" in found:
+        made["derived.log_syncs"] = found["status.innodb_log_writes"]
+    synced = found.get("setting.sync_binlog") == 1
+    if synced and "status.binlog_group_commits" in found:
+        made["derived.binlog_syncs"] = found["status.binlog_group_commits"]
+    return made
 
 
 def parts_for(known: Mapping[str, str]) -> list[Part]:
@@ -142,6 +156,7 @@ def parts_for(known: Mapping[str, str]) -> list[Part]:
     modern = not mariadb and with_schema and _release(known.get("version", "")) >= (8, 0, 22)
     processes = "performance_schema" if modern else "information_schema"
     return [
+        Part("settings", _settings),
         Part("innodb_metrics", _metrics(mariadb=mariadb)),
         Part("file_summary", _files, refused=off),
         Part("transactions", _transactions, every=5),
@@ -180,6 +195,15 @@ def _metrics(*, mariadb: bool) -> Callable[[Connection], Raw]:
     table = "information_schema.INNODB_METRICS"
     statement = f"SELECT NAME, COUNT FROM {table} WHERE NAME IN ({names}) AND {on}"
     return lambda connection: _numbers("metric", _rows(connection, statement))
+
+
+_SETTINGS = ("log_bin", "sync_binlog", "innodb_flush_log_at_trx_commit")
+
+
+def _settings(connection: Connection) -> Raw:
+    """What decides what a commit costs; it may be changed while we look."""
+    row = _rows(connection, f"SELECT {', '.join(f'@@GLOBAL.{name}' for name in _SETTINGS)}")[0]
+    return {f"setting.{name}": _number(value) for name, value in zip(_SETTINGS, row, strict=True)}
 
 
 def _files(connection: Connection) -> Raw:
@@ -267,7 +291,10 @@ def _rows(connection: Connection, statement: str) -> list[tuple[object, ...]]:
 
 def _number(value: object) -> float:
     """Of a whole number, a decimal or SQL's NULL, which stands for the sum of nothing."""
-    return float(str(value)) if value is not None else 0.0
+    number = float(str(value)) if value is not None else 0.0
+    if not math.isfinite(number):
+        raise ValueError(f"{value!r} is no figure")
+    return number
 
 
 def _numbers(prefix: str, rows: Iterable[tuple[object, ...]]) -> Raw:
@@ -276,7 +303,7 @@ def _numbers(prefix: str, rows: Iterable[tuple[object, ...]]) -> Raw:
         text = str(value)
         with contextlib.suppress(ValueError):
             number = _ON_OFF.get(text.upper())
-            found[f"{prefix}.{str(name).lower()}"] = float(text) if number is None else number
+            found[f"{prefix}.{str(name).lower()}"] = _number(text) if number is None else number
     return found
 
 

@@ -13,6 +13,7 @@ from loadstone.observe.counters import canonical
 from loadstone.observe.exporters import MysqldExporter, NodeExporter
 from loadstone.observe.local import LocalHost, data_device
 from loadstone.observe.locate import find_server_process
+from loadstone.observe.place import PlaceError
 from loadstone.observe.sampler import Watched
 from loadstone.observe.server import ServerSource
 from loadstone.observe.ssh import SshHost
@@ -37,12 +38,25 @@ class Sources:
     """Major and minor number of the device that the first server's data lies on, if it is here."""
 
 
-def check_places(asked: Observing) -> None:
-    """Refuse what is no place at all, before anything is started.
+def check_places(asked: Observing, targets: int) -> None:
+    """Refuse what is no place at all, or one too many, before anything is started.
 
     Raises:
-        SourceError: which word is no URL of an exporter, or no destination of ssh.
+        SourceError: which word is no URL of an exporter, or no destination of ssh; or of which
+            there are more than targets.
     """
+    if asked.host_ssh and asked.node_exporter:
+        raise PlaceError(
+            "a host is read over ssh or from an exporter", "give --host-ssh or --node-exporter"
+        )
+    for option, places in (
+        ("--host-ssh", asked.host_ssh),
+        ("--node-exporter", asked.node_exporter),
+        ("--mysqld-exporter", asked.mysqld_exporter),
+    ):
+        if len(places) > targets:
+            said = f"{option} is given {len(places)} times for {_targets(targets)}"
+            raise PlaceError(said, "one for each target, in their order")
     host, server = SourceName(role="server-host"), SourceName(role="server")
     for destination in asked.host_ssh:
         SshHost(host, destination)
@@ -52,30 +66,36 @@ def check_places(asked: Observing) -> None:
         MysqldExporter(server, url)
 
 
+def _targets(number: int) -> str:
+    return "1 target" if number == 1 else f"{number} targets"
+
+
 def sources_for(targets: Sequence[Observable], asked: Observing) -> Sources:
     """The sources of a run: a server and a host for each target, and this machine."""
     if not asked.on:
         return Sources(())
     watched: list[Watched] = []
     notes: list[str] = []
-    here = False
+    here: set[int] = set()
     for number, target in enumerate(targets):
         watched.append(_server(number, target, asked))
         host = _host(number, target, asked)
         if host:
-            here = here or host.translate is _shared
+            if host.translate is _shared:
+                here.add(number)
             watched.append(host)
         else:
             notes.append(
                 f"the host of {target.endpoint.target.place} is not evaluated: the server's "
                 "process is not on this machine; --host-ssh or --node-exporter reads another"
             )
-    if not here:
+    if 0 not in here:
         # The way to the first target tells which interface the load goes through.
         first = targets[0].endpoint.target
         peer = None if first.socket else first.host
         watched.append(Watched(LocalHost(SourceName(role="generator-host"), peer=peer)))
-    return Sources(tuple(watched), tuple(notes), _data_device(targets[0]) if here else None)
+    device = _data_device(targets[0]) if 0 in here else None
+    return Sources(tuple(watched), tuple(notes), device)
 
 
 def _server(number: int, target: Observable, asked: Observing) -> Watched:

@@ -15,9 +15,9 @@ from loadstone.analyse.usl import Refused, Usl, of_ladder
 from loadstone.model.ceilings import StepCeilings
 from loadstone.model.result import Result
 from loadstone.report.figures.ceilings import ceilings_figure
-from loadstone.report.numbers import digits, number_of, share
+from loadstone.report.numbers import asked, digits, number_of, share
 from loadstone.report.page import Part, page
-from loadstone.report.text import WIDTH, head, ladders
+from loadstone.report.text import WIDTH, head, ladders, verdict
 
 HELD = 0.8
 """From this part of a ceiling on it may be said to hold the step back."""
@@ -45,7 +45,8 @@ def as_page(result: Result, found: Sequence[StepCeilings]) -> str:
         ),
         *(_page_part(step) for step in found),
     ]
-    return page(title, [*head(result), *scaling(result)], parts)
+    missing = [f"{name} not evaluated: {why}" for name, why in not_evaluated(found).items()]
+    return page(title, [*head(result), *scaling(result), *missing], parts)
 
 
 def _page_part(step: StepCeilings) -> Part:
@@ -61,6 +62,8 @@ def scaling(result: Result) -> Iterator[str]:
     """What the Universal Scalability Law says of each ladder, or why it says nothing."""
     for ladder in ladders(result.steps):
         if len(ladder) > 1 and not any(level.rate for level in ladder):
+            if said := verdict(ladder):
+                yield said
             yield _law(of_ladder(ladder))
 
 
@@ -91,13 +94,27 @@ def _parts(result: Result, found: Sequence[StepCeilings]) -> Iterator[Renderable
     for step in found:
         yield Padding(Text(_title(step), style="bold"), (1, 0, 0, 0))
         yield _table(step)
-    missing = {one.resource: one.why_not for step in found for one in step.ceilings if one.why_not}
-    for resource, why in missing.items():
+    for resource, why in not_evaluated(found).items():
         yield Text(f"{resource} not evaluated: {why}", style="dim")
 
 
+def not_evaluated(found: Sequence[StepCeilings]) -> dict[str, str]:
+    """What was evaluated at no step, and why."""
+    known = {one.resource for step in found for one in step.ceilings if one.why_not is None}
+    return {
+        one.resource: one.why_not
+        for step in found
+        for one in step.ceilings
+        if one.why_not and one.resource not in known
+    }
+
+
 def _title(step: StepCeilings) -> str:
-    return f"{number_of(step.concurrency, 'user')}, {digits(step.tps)} events/s: {held_by(step)}"
+    due = f", {asked(step.rate)} due" if step.rate else ""
+    again = f", repeat {step.repeat}" if step.repeat > 1 else ""
+    variant = "" if step.variant == "default" else f"{step.variant}, "
+    users = number_of(step.concurrency, "user")
+    return f"{variant}{users}{due}{again}, {digits(step.tps)} events/s: {held_by(step)}"
 
 
 def held_by(step: StepCeilings) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
 from loadstone.model.hot_spots import HotSpots
 from loadstone.model.result import StepResult
@@ -33,17 +34,22 @@ def hot_spots_table(spots: HotSpots) -> Table:
     table.add_column("count", justify="right")
     table.add_column("time\ns", justify="right", vertical="bottom")
     for statement in spots.statements[:_ROWS]:
-        cells = (statement.statement, count(statement.count), digits(statement.time_s))
-        table.add_row("statement", *cells)
+        cells = (count(statement.count), digits(statement.time_s))
+        table.add_row("statement", _plain(statement.statement), *cells)
     for wait in spots.waits[:_ROWS]:
-        table.add_row("wait", wait.event, count(wait.count), digits(wait.time_s))
+        table.add_row("wait", _plain(wait.event), count(wait.count), digits(wait.time_s))
     for file in spots.files[:_ROWS]:
         operations = file.reads + file.writes + file.syncs
-        table.add_row("file", _end(file.file), count(operations), digits(file.time_s))
+        table.add_row("file", _plain(_end(file.file)), count(operations), digits(file.time_s))
     for one in spots.tables[:_ROWS]:
         rows = one.fetched + one.written
-        table.add_row("table", one.table, count(rows), digits(one.io_s + one.lock_s))
+        table.add_row("table", _plain(one.table), count(rows), digits(one.io_s + one.lock_s))
     return table
+
+
+def _plain(text: str) -> Text:
+    """What a server says is text: no markup, and nothing that a terminal would obey."""
+    return Text("".join(mark if mark.isprintable() else " " for mark in text))
 
 
 def _end(path: str) -> str:

@@ -178,14 +178,11 @@ def observing_cost(sources: Mapping[SourceName, SourceSums]) -> ObservingCost | 
 
 
 def _commits(sums: SourceSums) -> float | None:
-    """What the binary log took in; without one COMMIT, and without that what the storage did.
-
-    The storage counts transactions that only read as well, and each twice beside a binary log.
-    """
-    for name in ("binlog_commits", "com_commit", "handler_commit"):
-        if found := sums.rate(name):
-            return found
-    return sums.rate("com_commit")
+    """What the binary log took in; without one, COMMITs: the storage counts reads as well."""
+    log_bin = sums.mean("setting.log_bin")
+    if log_bin is None:  # told by an exporter: a log that takes nothing in may not be there
+        return sums.rate("binlog_commits") or sums.rate("com_commit")
+    return sums.rate("binlog_commits" if log_bin >= 0.5 else "com_commit")
 
 
 def _cores(sums: SourceSums) -> list[str]:
@@ -198,7 +195,8 @@ def _busiest(sums: SourceSums, cores: Iterable[str]) -> float | None:
     """The share of its time that the busiest core was not idle."""
     busy = []
     for core in cores:
-        idle = _sum(sums.rate(f"cpu.{core}.idle_s"), sums.rate(f"cpu.{core}.iowait_s"))
+        rates = (sums.rate(f"cpu.{core}.{mode}_s") for mode in ("idle", "iowait", "steal"))
+        idle = _sum(*rates)
         if idle is not None:
             busy.append(min(max(1.0 - idle, 0.0), 1.0))
     return max(busy, default=None)

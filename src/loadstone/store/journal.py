@@ -83,6 +83,7 @@ class Observed(Frozen):
     to_s: float
     deltas: tuple[float, ...]
     gauges: tuple[float, ...]
+    states: dict[str, float] = {}
     cost_s: float
     asked_s: float
 

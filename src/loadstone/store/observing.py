@@ -10,6 +10,9 @@ from collections.abc import Iterator
 from loadstone.model.observed import Observation
 from loadstone.store.journal import Observed, ObservedNames
 
+_STATE = "state."
+"""States of connections come and go: their names stand with each value."""
+
 _Shape = tuple[str, tuple[str, ...], tuple[str, ...]]
 
 
@@ -22,7 +25,8 @@ class ObservationLines:
 
     def lines(self, seen: Observation, at_s: float) -> Iterator[ObservedNames | Observed]:
         """The observation's line, and before it that of its names where they are new."""
-        deltas, gauges = tuple(sorted(seen.deltas)), tuple(sorted(seen.gauges))
+        deltas = tuple(sorted(seen.deltas))
+        gauges = tuple(sorted(name for name in seen.gauges if not name.startswith(_STATE)))
         shape = (str(seen.source), deltas, gauges)
         number = self._known.get(shape)
         if number is None:
@@ -43,9 +47,15 @@ class ObservationLines:
             to_s=seen.to_s,
             deltas=tuple(seen.deltas[name] for name in deltas),
             gauges=tuple(seen.gauges[name] for name in gauges),
+            states={name: seen.gauges[name] for name in seen.gauges if name.startswith(_STATE)},
             cost_s=seen.cost_s,
             asked_s=seen.asked_s,
         )
+
+
+def fits(names: ObservedNames, line: Observed) -> bool:
+    """Whether there is a number for each name."""
+    return len(names.deltas) == len(line.deltas) and len(names.gauges) == len(line.gauges)
 
 
 def observation_of(names: ObservedNames, line: Observed) -> Observation:
@@ -55,7 +65,7 @@ def observation_of(names: ObservedNames, line: Observed) -> Observation:
         from_s=line.from_s,
         to_s=line.to_s,
         deltas=dict(zip(names.deltas, line.deltas, strict=True)),
-        gauges=dict(zip(names.gauges, line.gauges, strict=True)),
+        gauges={**dict(zip(names.gauges, line.gauges, strict=True)), **line.states},
         cost_s=line.cost_s,
         asked_s=line.asked_s,
     )

@@ -24,7 +24,7 @@ from loadstone.store.journal import (
     StepBegin,
     read_entries,
 )
-from loadstone.store.observing import observation_of
+from loadstone.store.observing import fits, observation_of
 from loadstone.store.steplog import StepLog
 from loadstone.store.steps import summarise, utc
 
@@ -89,8 +89,10 @@ def observations_of(journal: Path, begin: StepBegin) -> Iterator[Observation]:
             return
         if isinstance(entry, ObservedNames):
             known[entry.names] = entry
-        elif isinstance(entry, Observed):
-            yield observation_of(known[entry.names], entry)
+        elif isinstance(entry, Observed) and (names := known.get(entry.names)):
+            # A line whose names are gone says nothing; the load's figures do not suffer for it.
+            if fits(names, entry):
+                yield observation_of(names, entry)
 
 
 def replay(folder: Path, *, running: bool = False) -> Result:

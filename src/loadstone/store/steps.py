@@ -35,7 +35,7 @@ Quantiles = Callable[[Window], Mapping[str, LatencyNs]]
 
 def summarise(log: StepLog, run: RunBegin, quantiles: Quantiles) -> StepResult:
     """The step's row in result.json."""
-    window = log.window
+    window = log.window or _watched_window(log)
     sums = add_up(log.samples(), window)
     merged = quantiles(window) if window else {}
     counts, seconds = sums.total, sums.seconds
@@ -79,6 +79,17 @@ def summarise(log: StepLog, run: RunBegin, quantiles: Quantiles) -> StepResult:
         hot_spots=log.hot_spots,
         notes=_notes(log, sums, merged),
     )
+
+
+def _watched_window(log: StepLog) -> Window | None:
+    """Of a step without load that was killed: all that was seen."""
+    if log.connected is not None:
+        return None
+    times = [(seen.from_s, seen.to_s) for seen in log.observations()]
+    if not times:
+        return None
+    begin, end = min(begin for begin, _ in times), max(end for _, end in times)
+    return Window(from_s=begin, to_s=end, method="watched")
 
 
 def _observed(log: StepLog, run: RunBegin, sums: Sums, window: Window | None) -> dict[str, Any]:

@@ -20,7 +20,7 @@ Option = dict[str, Any]
 
 def ceilings_figure(found: Sequence[StepCeilings]) -> Option:
     """One line a resource; both axes are logarithmic, as ladders double."""
-    steps = sorted(found, key=lambda step: step.concurrency)
+    steps = _middle(found)
     highest = max((step.tps for step in steps), default=1.0)
     measured = _series("measured", [(step.concurrency, step.tps) for step in steps])
     measured |= {
@@ -43,6 +43,20 @@ def ceilings_figure(found: Sequence[StepCeilings]) -> Option:
         "yAxis": _axis("events/s", 10, 56),
         "series": [measured, *lines],
     }
+
+
+def _middle(found: Sequence[StepCeilings]) -> list[StepCeilings]:
+    """The middle repeat of each level of the first ladder there is."""
+    if not found:
+        return []
+    place = (found[0].variant, found[0].workload)
+    levels: dict[tuple[int, float], list[StepCeilings]] = {}
+    for step in found:
+        if (step.variant, step.workload) == place:
+            due = step.rate.highest if step.rate else 0.0
+            levels.setdefault((step.concurrency, due), []).append(step)
+    repeats = [sorted(level, key=lambda step: step.tps) for _, level in sorted(levels.items())]
+    return [level[len(level) // 2] for level in repeats]
 
 
 def _near(
