@@ -141,7 +141,7 @@ def test_a_host_is_shares_of_cores_and_the_disk_and_nic_that_matter(
     assert host.cores == 2
     assert [host.cpu_user, host.cpu_sys, host.cpu_idle] == pytest.approx([0.5, 0.25, 0.25])
     assert host.busiest_core == pytest.approx(0.9)
-    assert host.disk_write_iops == 50.0
+    assert host.disk_write_iops == pytest.approx(50.0)
     assert host.disk_write_await_ms == pytest.approx(2.0)
     assert host.net_bytes_per_event == pytest.approx(40.0)
     assert host.run_queue == 2.0
