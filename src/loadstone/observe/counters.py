@@ -67,6 +67,7 @@ COUNTERS: tuple[Entry, ...] = (
     _counter("log_write_requests", "status.innodb_log_write_requests"),
     _counter("log_waits", "status.innodb_log_waits"),
     # Binary log. A group of MariaDB's is one write and, with sync_binlog=1, one sync.
+    _counter("binlog_group_commits"),
     _counter("binlog_syncs", "file.binlog.syncs", "derived.binlog_syncs"),
     _counter("binlog_written_bytes", "status.binlog_bytes_written", "file.binlog.written_bytes"),
     _counter("binlog_cache_use"),
