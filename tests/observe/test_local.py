@@ -348,3 +348,17 @@ def test_files_are_closed_and_a_reading_opens_them_again() -> None:
     assert source.read().counters.keys() == first.counters.keys()
     source.close()
     assert re.fullmatch(r"\d+", first.facts["cores_online"])
+
+
+def test_a_server_that_was_started_again_is_found_again() -> None:
+    with subprocess.Popen(["sleep", "60"]) as first, subprocess.Popen(["sleep", "60"]) as second:
+        source = LocalHost(SourceName(role="server-host"), pid=first.pid, find=lambda: second.pid)
+        try:
+            assert source.read().facts["process.pid"] == str(first.pid)
+            first.kill()
+            first.wait()
+            seen = [source.read().facts.get("process.pid") for _ in range(3)]
+            assert seen[-1] == str(second.pid)
+        finally:
+            source.close()
+            second.kill()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from loadstone.model.observed import Reading, SourceName
@@ -14,6 +14,7 @@ from loadstone.observe.host import HOST, NIC_PATTERNS, Host, Subject, address_of
 from loadstone.observe.source import SourceError
 
 _CHUNK = 65536
+_SEARCH_AGAIN_S = 2.0
 
 
 class LocalHost:
@@ -29,6 +30,7 @@ class LocalHost:
         pid: int | None = None,
         datadir: str | Path | None = None,
         peer: str | None = None,
+        find: Callable[[], int | None] | None = None,
     ) -> None:
         """Nothing is opened yet.
 
@@ -37,11 +39,14 @@ class LocalHost:
             pid: the server's process, where there is one on this machine.
             datadir: its data folder, as the process sees it.
             peer: the name or address at the other end of the load; none for a unix socket.
+            find: looks for the process anew once it has ended, as a server may be started again.
         """
         self.name = name
         self._pid = pid
         self._datadir = datadir
         self._peer = peer
+        self._find = find
+        self._searched_s = 0.0
         self._files = OpenFiles()
         self._host: Host | None = None
 
@@ -58,12 +63,23 @@ class LocalHost:
         if HOST not in texts:
             raise SourceError(f"{self.name}: {HOST} cannot be read", "Linux's /proc is needed")
         figures = host.figures(texts)
+        if host.is_gone(texts):
+            self._search_again(ended)
         return Reading(
             at_s=(began + ended) / 2,
             counters=figures.counters,
             gauges=figures.gauges,
             facts=figures.facts,
         )
+
+    def _search_again(self, now_s: float) -> None:
+        """The next reading is of the process that is there then."""
+        if self._find is None or now_s < self._searched_s + _SEARCH_AGAIN_S:
+            return
+        self._searched_s = now_s
+        pid = self._find()
+        if pid is not None and pid != self._pid:
+            self._pid, self._host = pid, None
 
     def close(self) -> None:
         """Close the files."""

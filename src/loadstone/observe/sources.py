@@ -116,7 +116,12 @@ def _host(number: int, target: Observable, asked: Observing) -> Watched | None:
     if found is None:
         return None
     datadir = target.variables.get("datadir") or None
-    return Watched(LocalHost(name, pid=found.pid, datadir=datadir, peer=peer), _shared)
+
+    def find() -> int | None:
+        again = find_server_process(target.endpoint.target, target.variables, None)
+        return again.pid if again else None
+
+    return Watched(LocalHost(name, found.pid, datadir, peer, find), _shared)
 
 
 def _own_address(target: Target) -> str | None:
