@@ -108,3 +108,9 @@ def _generator_cores(case: Case) -> float | None:
         return None
     share, shards = case.generator("cpu_share"), case.generator("shards")
     return None if share is None or shards is None else share * shards
+
+
+def is_full(case: Case) -> bool:
+    """Whether the host's cores are known to be used up."""
+    busy = busy_share(case)
+    return busy is not None and busy >= FULL

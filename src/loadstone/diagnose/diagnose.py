@@ -13,7 +13,7 @@ from loadstone.diagnose.case import Case, Missing, Seconds
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules import RULES
 from loadstone.diagnose.unexplained import unexplained
-from loadstone.model.ceilings import Limits
+from loadstone.model.ceilings import Limits, Resource
 from loadstone.model.finding import Diagnosis, Finding, Group, NotEvaluated
 from loadstone.model.result import Result, StepResult
 
@@ -22,6 +22,13 @@ ORDER: tuple[Group, ...] = ("validity", "ceiling", "wait", "setting", "note")
 ROOT = 0.1
 """[P] share of a resource's use from which what makes events need more of it is the cause, and
 the resource only what it is felt by."""
+
+MOST = 0.5
+"""[P] share of the users' time from which a wait is the bottleneck even on full cores: in a closed
+loop the users queue where the bottleneck is, and those that queue for a core are not seen there."""
+
+SURE = 0.8
+"""[P] and the name must be as sure as this."""
 
 FIRM = 0.85
 """[P] use of a ceiling that leaves little for others to explain."""
@@ -108,15 +115,21 @@ def ranked(findings: Iterable[Finding]) -> list[Finding]:
 
     def place(finding: Finding) -> tuple[float, float]:
         group = float(ORDER.index(finding.group))
-        if _is_root(finding) and finding.acts_on in full:
+        if _is_root(finding, full):
             group = ORDER.index("ceiling") - 0.5
         return group, -finding.weight
 
     return sorted(found, key=place)
 
 
-def _is_root(finding: Finding) -> bool:
-    return finding.group in ("wait", "setting") and (finding.share or 0.0) >= ROOT
+def _is_root(finding: Finding, full: set[Resource]) -> bool:
+    """Whether it is why a resource is used up, or what is queued for beside full cores."""
+    share = finding.share or 0.0
+    if finding.group not in ("wait", "setting"):
+        return False
+    if finding.acts_on in full and share >= ROOT:
+        return True
+    return "server CPU" in full and share >= MOST and finding.confidence >= SURE
 
 
 def _judged(rule: Rule, case: Case) -> tuple[list[Finding], str | None]:
@@ -148,18 +161,18 @@ def _merged(group: Sequence[tuple[int, Finding]]) -> Finding:
 def _noted(findings: Sequence[Finding]) -> Iterator[Finding]:
     """Lesser findings become notes where a resource explains nearly all, or nothing would show."""
     firm = [one for one in findings if one.group == "ceiling" and (one.share or 0) >= FIRM]
-    full = {one.acts_on for one in firm}
+    full = {one.acts_on for one in firm if one.acts_on}
     for finding in findings:
-        if finding.group in ("wait", "setting") and _is_lesser(finding, bool(firm), full):
+        if finding.group in ("wait", "setting") and _is_lesser(finding, full, bool(firm)):
             yield finding.model_copy(update={"group": "note"})
         else:
             yield finding
 
 
-def _is_lesser(finding: Finding, is_full: bool, full: set[Any]) -> bool:
+def _is_lesser(finding: Finding, full: set[Resource], is_held: bool) -> bool:
     if finding.group == "setting" and finding.weight < SMALL:
         return True
-    if not is_full or (_is_root(finding) and finding.acts_on in full):
+    if not is_held or _is_root(finding, full):
         return False
     return (finding.share or 0.0) < LESSER
 

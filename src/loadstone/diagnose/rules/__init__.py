@@ -45,6 +45,7 @@ RULES: tuple[Rule, ...] = (
     neighbour.STEAL_RULE,
     cold_pool.RULE,
     throttled.RULE,
+    throttled.PINNED_RULE,
     cpu_bound.RULE,
     cpu_bound.ONE_CORE_RULE,
     line_full.RULE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loadstone.diagnose.case import Case, Series
-from loadstone.diagnose.reading import reads_share
+from loadstone.diagnose.reading import STAYS, kept_share, reads_share
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.words import num, pct
 from loadstone.model.finding import Finding, Trial
@@ -11,20 +11,17 @@ from loadstone.model.finding import Finding, Trial
 FALLS = 0.6
 """[P] reads by event in the last third, by those of the first, below which the pool warms up."""
 
-FREE = 0.02
-"""[P] part of the pool's pages that are free: a full pool does not warm up, it exchanges."""
-
 MATTERS = 0.05
 """[P] share of an event's demand that is reading pages."""
 
-FEWEST = 6
-"""Seconds from which thirds are more than chance."""
+FEWEST = 4
+"""Seconds from which begin and end of a window are more than chance."""
 
 
 def judge(case: Case) -> Finding | None:
-    """Pages read by event fall within the window, and the pool has room."""
-    free, total = case.needed(case.mean("pages_free")), case.needed(case.mean("pages_total"))
-    if case.needed(case.rate("buffer_pool_reads")) <= 0 or free < FREE * total:
+    """Pages read by event fall within the window, and those read stay."""
+    kept = case.needed(kept_share(case))
+    if case.needed(case.rate("buffer_pool_reads")) <= 0 or kept < STAYS:
         return None
     reads = case.needed(case.series("server", "buffer_pool_reads"))
     events = case.needed(case.series("load", "tps"))
@@ -37,15 +34,15 @@ def judge(case: Case) -> Finding | None:
         group="validity",
         sentence=(
             f"The buffer pool was cold: pages read by event fell from {num(thirds[0])} to "
-            f"{num(thirds[1])} within the window, and {pct(free / total)} of the pool is still "
-            f"free; reading is {pct(share)} of an event's work."
+            f"{num(thirds[1])} within the window, and {pct(kept)} of those read stay in "
+            f"it; reading is {pct(share)} of an event's work."
         ),
         evidence=(
             case.seen("buffer_pool_reads by event, first third", thirds[0], "pages"),
             case.seen(
                 "buffer_pool_reads by event, last third", thirds[1], "pages", FALLS * thirds[0]
             ),
-            case.seen("pages_free", free / total, "of the pool", FREE),
+            case.seen("pages read that stay", kept, "of those read", STAYS),
         ),
         share=share,
         confidence=0.85,
@@ -61,7 +58,7 @@ def _by_event(reads: Series, events: Series) -> tuple[float, float] | None:
     pairs = [(value, rates[round(at)]) for at, value in reads if round(at) in rates]
     if len(pairs) < FEWEST:
         return None
-    third = len(pairs) // 3
+    third = max(len(pairs) // 3, 2)
     first, last = pairs[:third], pairs[-third:]
     done = [sum(tps for _, tps in part) for part in (first, last)]
     if not all(done):

@@ -44,7 +44,7 @@ def judge(case: Case) -> Finding | None:
         confidence=0.85,
         remedy=(
             "A log device that syncs faster (flash with power-loss protection), more users so "
-            "that a sync carries more commits; less durability only where losing commits is allowed."
+            "that a sync carries more commits; less durability only where commits may be lost."
         ),
         trial=Trial(kind="dynamic", name="innodb_flush_log_at_trx_commit", value="2"),
         acts_on="flushes",

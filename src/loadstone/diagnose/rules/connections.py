@@ -89,7 +89,7 @@ def judge_storm(case: Case) -> Finding | None:
         ),
         share=share,
         confidence=0.85,
-        remedy="Keep connections open (a connection pool); thread_cache_size, TLS session resumption.",
+        remedy="Keep connections open (a connection pool); a larger thread_cache_size.",
         trial=Trial(kind="dynamic", name="thread_cache_size", value="256"),
         acts_on="server CPU",
     )

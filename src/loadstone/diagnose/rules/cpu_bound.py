@@ -36,7 +36,7 @@ def judge(case: Case) -> Finding | None:
             f"{_whose(cpu)}): {_cost(case, cpu)}."
         ),
         evidence=(case.seen("CPU busy", cpu.busy, "of the cores", FULL),),
-        share=cpu.busy - (cpu.others or 0.0),
+        share=cpu.busy,
         confidence=0.95 if cpu.busy >= SURE else 0.8,
         remedy=(
             "More or faster cores, or less work for each event: fewer statements, better indexes."

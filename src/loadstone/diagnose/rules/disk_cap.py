@@ -51,7 +51,8 @@ def _group_limit(case: Case) -> Finding | None:
                 f"The server's control group allows {num(limit)} {unit} of {disk}, and "
                 f"{num(used)} are done."
             )
-            return _finding(case, sentence, (used, limit, unit), (min(used / limit, 1.0), 0.95))
+            weight = (min(used / limit, 1.0), 0.95)
+            return _finding(case, sentence, (used, limit, unit), weight, is_told=True)
     return None
 
 
@@ -111,8 +112,13 @@ def _finding(
     sentence: str,
     figure: tuple[float, float, str],
     weight: tuple[float, float],
+    *,
+    is_told: bool = False,
 ) -> Finding:
+    """What is told as a limit is the cause itself; else it is what makes for the operations."""
     value, threshold, unit = figure
+    reads = (case.host("disk_read_iops") or 0.0) > (case.host("disk_write_iops") or 0.0)
+    acts_on: Resource | None = None if is_told else "disk reads" if reads else "disk writes"
     evidence = [case.seen("disk", value, unit, threshold)]
     queue = case.host("disk_queue")
     if queue is not None:
@@ -128,7 +134,7 @@ def _finding(
             "A disk or a volume class with more operations or bandwidth; fewer operations: a "
             "larger buffer pool and redo log, larger commit groups."
         ),
-        acts_on="disk writes",
+        acts_on=acts_on,
     )
 
 

@@ -39,8 +39,8 @@ def judge(case: Case) -> Finding | None:
         cause="io-capacity-low",
         group="setting",
         sentence=(
-            f"innodb_io_capacity={num(capacity)} holds flushing back: {num(flushed)} pages a second "
-            f"are flushed, {pct(dirty / total)} of the pool is dirty, and the disk is busy only "
+            f"innodb_io_capacity={num(capacity)} holds flushing back: {num(flushed)} pages are "
+            f"flushed a second, {pct(dirty / total)} of the pool is dirty, and the disk is busy "
             f"{pct(busy)} of the time."
         ),
         evidence=(

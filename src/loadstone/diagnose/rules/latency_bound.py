@@ -9,7 +9,7 @@ from loadstone.diagnose.words import num, pct, users
 from loadstone.model.finding import Finding, Trial
 
 FAR_MS = 0.4
-"""[P] least time of a statement from which it comes from afar: one host or rack takes 0.05 to 0.3."""
+"""[P] least time of a statement from which it comes from afar: one host or rack: 0.05 to 0.3."""
 
 AWAY = 0.5
 """[P] share of the users' time outside the server."""

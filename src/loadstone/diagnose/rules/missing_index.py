@@ -9,11 +9,17 @@ from loadstone.diagnose.words import num
 from loadstone.model.finding import Finding
 from loadstone.model.hot_spots import StatementSpot
 
-WASTE = 100.0
-"""[P] rows read for one that is given back or changed."""
+WASTE = 10.0
+"""[P] rows read in scans for one that is given back or changed."""
 
-LONG = 500.0
-"""[P] rows that one statement reads in a scan: tables below that are as well read whole."""
+BY_EVENT = 500.0
+"""[P] rows that an event reads in scans: smaller tables are as well read whole."""
+
+FEWEST = 50_000.0
+"""[P] a second: asking for counters scans some thousand rows a second itself."""
+
+MOST = 0.5
+"""[P] of all rows that are read."""
 
 ROW_S = 0.15e-6
 """[P] CPU of reading one row in a scan."""
@@ -22,13 +28,13 @@ ROW_S = 0.15e-6
 def judge(case: Case) -> Finding | None:
     """Rows read in scans against rows sent and changed; temporary tables are scanned as well."""
     scanned = case.needed(case.rate("handler_read_rnd_next"))
-    changed = sum(case.rate(f"rows_{what}") or 0.0 for what in ("updated", "deleted"))
+    changed = sum(case.rate(f"rows_{what}") or 0.0 for what in ("inserted", "updated", "deleted"))
     sent = case.rate("rows_sent")
-    questions = case.needed(case.rate("questions"))
     if sent is None:  # MySQL does not count them: at least one by SELECT that finds its row
         sent = case.needed(case.rate("com_select"))
     useful = max(sent + changed, 1.0)
-    if scanned < WASTE * useful or scanned < LONG * questions / 20:
+    few = max(FEWEST, BY_EVENT * case.tps, WASTE * useful)
+    if scanned < few or _rows_share(case, scanned) < MOST:
         return None
     cores = server_cores(case)
     cpu = min(scanned * ROW_S / cores, 1.0) if cores else None
@@ -42,7 +48,7 @@ def judge(case: Case) -> Finding | None:
             + (f". Most by: {worst.statement}" if worst else ".")
         ),
         evidence=(
-            case.seen("handler_read_rnd_next", scanned, "/s", WASTE * useful),
+            case.seen("handler_read_rnd_next", scanned, "/s", few),
             case.seen("select_scan", case.rate("select_scan") or 0.0, "/s"),
         ),
         share=max(cpu or 0.0, _rows_share(case, scanned)),

@@ -59,7 +59,7 @@ def judge_steal(case: Case) -> Finding | None:
         evidence=(case.seen("cpu.steal_s", steal, "of the cores", STEAL),),
         share=steal,
         confidence=0.9,
-        remedy="Measure on a host without overcommitted cores, or of a class that is not burstable.",
+        remedy="Measure on a host without overcommitted cores, of no burstable class.",
     )
 
 

@@ -38,7 +38,7 @@ def judge(case: Case) -> Finding | None:
         evidence=(case.seen("semi_sync_wait_s", share, "of the users' time", SHARE),),
         share=share,
         confidence=0.95,
-        remedy="A replica that is nearer or faster, more users at once, or asynchronous replication.",
+        remedy="A nearer or faster replica, more users at once, or asynchronous replication.",
         trial=Trial(kind="dynamic", name=_name(case), value="OFF"),
     )
 
@@ -65,7 +65,7 @@ def judge_fallback(case: Case) -> Finding | None:
         ),
         share=part,
         confidence=0.95,
-        remedy="Bring the replica back (SHOW REPLICA STATUS there); the figures are of neither mode.",
+        remedy="Bring the replica back (SHOW REPLICA STATUS): these figures are of neither mode.",
     )
 
 

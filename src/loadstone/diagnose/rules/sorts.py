@@ -53,8 +53,8 @@ def judge_cliff(case: Case) -> Finding | None:
         cause="sort-buffer-cliff",
         group="setting",
         sentence=(
-            f"sort_buffer_size={size(buffer)} is at glibc's mmap threshold: {num(each)} page faults "
-            "a sort"
+            f"sort_buffer_size={size(buffer)} is at glibc's mmap threshold: {num(each)} page "
+            "faults a sort"
             + (f" and {pct(in_kernel)} of the server's CPU in the kernel" if in_kernel else "")
             + (
                 ". This version takes the buffer in pieces, so try it first."

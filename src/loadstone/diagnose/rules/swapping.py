@@ -20,7 +20,7 @@ def judge(case: Case) -> Finding | None:
     return Finding(
         cause="swapping",
         group="ceiling",
-        sentence=f"The server's host swaps: {num(into)} pages/s come back from swap, {num(out)} go.",
+        sentence=f"The server's host swaps: {num(into)} pages/s come back, {num(out)} go.",
         evidence=(case.seen("memory.swap_in_pages", into, "pages/s", PAGES),),
         share=None,
         confidence=0.8,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loadstone.diagnose.case import Case
-from loadstone.diagnose.cpu import FULL, IDLE, busy_share, outside, server_cores
+from loadstone.diagnose.cpu import IDLE, busy_share, cpu_of, is_full, outside, server_cores
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules.row_locks import lock_share
 from loadstone.diagnose.words import num, pct, users
@@ -11,6 +11,10 @@ from loadstone.model.finding import Finding, Trial
 
 FALL = 0.1
 """[P] DIAGNOSIS 6: below the peak."""
+
+DEARER = 1.1
+"""[P] growth of an event's CPU by switching and cold caches; a rate that falls for another reason
+does not cost the server more."""
 
 RUNNING = 4.0
 """[P] DIAGNOSIS 6: connections at work by core."""
@@ -31,7 +35,10 @@ POOLS = ("pool-of-threads", "loaded-dynamically")
 
 
 def judge(case: Case) -> Finding | None:
-    """One thread a connection, and the rate falls beyond the peak, or hundreds work at once."""
+    """One thread a connection, and beyond the peak events cost more CPU, so that the rate falls.
+
+    What neighbours took more than at the peak is no loss by connections.
+    """
     handling = case.needed(case.variable("thread_handling"))
     running = case.needed(case.mean("threads_running"))
     cores = case.needed(case.host("cores"))
@@ -39,15 +46,17 @@ def judge(case: Case) -> Finding | None:
         return None
     if running < RUNNING * cores or (lock_share(case) or 0.0) >= LOCKS or not case.tps:
         return None
-    peak = max(case.ladder, key=lambda step: step.tps or 0.0)
-    lost = 1 - case.tps / (peak.tps or case.tps)
+    peak = case.at(max(case.ladder, key=lambda step: step.tps or 0.0))
+    lost, dearer = _lost(case, peak), _dearer(case, peak)
+    falls = lost >= FALL and dearer >= DEARER
     switching = (case.host("context_switches_per_s") or 0.0) * SWITCH_S / cores
-    crowded = case.users >= MANY and running >= CROWD * cores and _full(case)
-    if lost < FALL and not crowded:
+    crowded = case.users >= MANY and running >= CROWD * cores and is_full(case)
+    if not falls and not crowded:
         return None
     beyond = (
-        f"With {users(case.users)} the rate is {pct(lost)} below that of {users(peak.concurrency)}"
-        if lost >= FALL
+        f"With {users(case.users)} the rate is {pct(lost)} below that of {users(peak.users)}, and "
+        f"an event takes {num(dearer)} times the server's CPU"
+        if falls
         else f"{users(case.users)} have a thread each"
     )
     return Finding(
@@ -59,11 +68,12 @@ def judge(case: Case) -> Finding | None:
         ),
         evidence=(
             case.seen("threads_running", running, "", RUNNING * cores),
-            case.seen("rate below the peak", max(lost, 0.0), "", FALL),
+            case.seen("rate below the peak", lost, "", FALL),
+            case.seen("CPU by event against the peak's", dearer, "times", DEARER),
             case.seen("context switches by core", switching, "of its time"),
         ),
         share=min(max(lost, switching), 1.0),
-        confidence=0.8 if lost >= FALL else 0.6,
+        confidence=0.8 if falls else 0.6,
         remedy=(
             "A thread pool: MariaDB thread_handling=pool-of-threads with thread_pool_size of "
             "1 to 1.5 times the cores, MySQL's thread_pool plugin; or fewer connections."
@@ -71,6 +81,23 @@ def judge(case: Case) -> Finding | None:
         trial=Trial(kind="start", name="thread_handling", value="pool-of-threads"),
         acts_on="server CPU",
     )
+
+
+def _lost(case: Case, peak: Case) -> float:
+    """Part of the peak's rate that is lost, less what others took more of the cores than then."""
+    if not peak.tps:
+        return 0.0
+    now, then = cpu_of(case).others or 0.0, cpu_of(peak).others or 0.0
+    taken = max(now - then, 0.0) / (1 - then) if then < 1 else 0.0
+    return max(1 - case.tps / peak.tps - taken, 0.0)
+
+
+def _dearer(case: Case, peak: Case) -> float:
+    """The server's CPU by event against that at the peak."""
+    now, then = case.needed(server_cores(case)), case.needed(server_cores(peak))
+    if not then or not case.tps:
+        return 0.0
+    return (now / case.tps) / (then / peak.tps)
 
 
 def judge_small(case: Case) -> Finding | None:
@@ -103,11 +130,6 @@ def judge_small(case: Case) -> Finding | None:
         remedy="Set thread_pool_size to 1 to 1.5 times the cores.",
         trial=Trial(kind="dynamic", name="thread_pool_size", value=str(int(cores))),
     )
-
-
-def _full(case: Case) -> bool:
-    busy = busy_share(case)
-    return busy is not None and busy >= FULL
 
 
 RULE = Rule("no-thread-pool", judge)

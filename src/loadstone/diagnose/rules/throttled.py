@@ -11,6 +11,9 @@ from loadstone.model.finding import Finding
 OFTEN = 0.2
 """[P] part of its periods in which the group was stopped; a few bursts are no limit."""
 
+PINNED = 0.85
+"""[P] of the cores that the process may run on."""
+
 USED = 0.8
 """[P] of the group's cores."""
 
@@ -42,8 +45,28 @@ def judge(case: Case) -> Finding | None:
         share=min(max(share, often), 1.0),
         confidence=0.95,
         remedy="Raise the group's CPU limit (cpu.max, cpu.cfs_quota_us, docker --cpus).",
-        acts_on="server CPU",
+    )
+
+
+def judge_pinned(case: Case) -> Finding | None:
+    """The process may run on some of the cores only, and uses those up."""
+    allowed = case.needed(case.host_mean("process.cpus_allowed"))
+    cores, used = case.needed(case.host("cores")), case.needed(server_cores(case))
+    if allowed >= cores or used < PINNED * allowed:
+        return None
+    return Finding(
+        cause="cpu-pinned",
+        group="ceiling",
+        sentence=(
+            f"The server may run on {num(allowed)} of the host's {num(cores)} cores and uses "
+            f"{num(used)} of them."
+        ),
+        evidence=(case.seen("process.cpus_allowed", allowed, "cores", cores),),
+        share=min(used / allowed, 1.0),
+        confidence=0.9,
+        remedy="Let it run on more cores (taskset, cpuset, CPUAffinity of its unit).",
     )
 
 
 RULE = Rule("cpu-throttled", judge)
+PINNED_RULE = Rule("cpu-pinned", judge_pinned)

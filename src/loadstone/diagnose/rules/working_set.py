@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from loadstone.diagnose.case import Case
-from loadstone.diagnose.reading import reads_by_event, reads_share
+from loadstone.diagnose.cpu import is_full
+from loadstone.diagnose.reading import STAYS, kept_share, reads_by_event, reads_share
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.words import num, pct, size
 from loadstone.model.finding import Finding, Trial
-
-FREE = 0.05
-"""[P] of the pool: pages_free about nought. InnoDB keeps a thousand or so free in any case."""
-
-KEPT_FREE = 1100.0
-"""[S] innodb_lru_scan_depth, 1,024: so many pages are kept free on purpose."""
 
 READS = 0.1
 """[P] DIAGNOSIS 14: pages read by transaction."""
@@ -23,9 +18,9 @@ MATTERS = 0.05
 
 def judge(case: Case) -> Finding | None:
     """A full pool from which pages are thrown out that are needed again."""
-    free, total = case.needed(case.mean("pages_free")), case.needed(case.mean("pages_total"))
     reads = case.needed(reads_by_event(case))
-    if reads < READS or free > max(FREE * total, min(KEPT_FREE, 0.5 * total)):
+    kept = case.needed(kept_share(case))
+    if reads < READS or kept >= STAYS:
         return None
     share = reads_share(case)
     if share is not None and share < MATTERS:
@@ -45,7 +40,7 @@ def judge(case: Case) -> Finding | None:
         ),
         evidence=(
             case.seen("buffer_pool_reads by event", reads, "pages", READS),
-            case.seen("pages_free", free / total if total else 0.0, "of the pool", FREE),
+            case.seen("pages read that stay", kept, "of those read", STAYS),
         ),
         share=share,
         confidence=0.9,
@@ -55,7 +50,7 @@ def judge(case: Case) -> Finding | None:
             name="innodb_buffer_pool_size",
             value=str(int(4 * (pool or 128 * 1024 * 1024))),
         ),
-        acts_on="disk reads",
+        acts_on="server CPU" if is_full(case) else "disk reads",
     )
 
 
