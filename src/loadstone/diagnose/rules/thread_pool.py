@@ -5,6 +5,7 @@ from __future__ import annotations
 from loadstone.diagnose.case import Case
 from loadstone.diagnose.cpu import IDLE, busy_share, cpu_of, is_full, outside, server_cores
 from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.rules.neighbour import OTHERS
 from loadstone.diagnose.rules.row_locks import lock_share
 from loadstone.diagnose.words import num, pct, users
 from loadstone.model.finding import Finding, Trial
@@ -35,10 +36,7 @@ POOLS = ("pool-of-threads", "loaded-dynamically")
 
 
 def judge(case: Case) -> Finding | None:
-    """One thread a connection, and beyond the peak events cost more CPU, so that the rate falls.
-
-    What neighbours took more than at the peak is no loss by connections.
-    """
+    """One thread a connection, and beyond the peak events cost more CPU, so that the rate falls."""
     handling = case.needed(case.variable("thread_handling"))
     running = case.needed(case.mean("threads_running"))
     cores = case.needed(case.host("cores"))
@@ -84,12 +82,14 @@ def judge(case: Case) -> Finding | None:
 
 
 def _lost(case: Case, peak: Case) -> float:
-    """Part of the peak's rate that is lost, less what others took more of the cores than then."""
-    if not peak.tps:
+    """Part of the peak's rate that is lost; nought where neighbours make the two no pair.
+
+    They take cores and caches from the server: its events cost more then for their sake.
+    """
+    others = [cpu_of(one).others or 0.0 for one in (case, peak)]
+    if not peak.tps or max(others) >= OTHERS:
         return 0.0
-    now, then = cpu_of(case).others or 0.0, cpu_of(peak).others or 0.0
-    taken = max(now - then, 0.0) / (1 - then) if then < 1 else 0.0
-    return max(1 - case.tps / peak.tps - taken, 0.0)
+    return max(1 - case.tps / peak.tps, 0.0)
 
 
 def _dearer(case: Case, peak: Case) -> float:
