@@ -84,12 +84,13 @@ def _plateau(case: Case, busy: float) -> Finding | None:
 
 
 def _flat_since(case: Case, bytes_now: float) -> int | None:
-    """The fewest users with which as many bytes flowed."""
+    """The fewest users with which as many bytes flowed for as many events."""
     for step in case.ladder:
         if case.users < MORE_USERS * step.concurrency:
             break
-        before = _bytes(case.at(step))
-        if before and abs(before - bytes_now) <= FLAT * bytes_now:
+        before, tps = _bytes(case.at(step)), step.tps or 0.0
+        same_bytes = before is not None and abs(before - bytes_now) <= FLAT * bytes_now
+        if same_bytes and abs(tps - case.tps) <= FLAT * case.tps:
             return step.concurrency
     return None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loadstone.diagnose.case import Case
-from loadstone.diagnose.cpu import cpu_of
+from loadstone.diagnose.cpu import cpu_of, server_cores
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.words import num, pct
 from loadstone.model.finding import Finding
@@ -20,8 +20,9 @@ STEAL = 0.05
 
 def judge(case: Case) -> Finding | None:
     """Cores at work less those of server, generator and interrupts, on a host that is full."""
+    case.needed(server_cores(case))
     cpu = cpu_of(case)
-    others = case.needed(cpu.others)
+    others = cpu.others or 0.0
     if others < OTHERS or cpu.busy < CROWDED:
         return None
     return Finding(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loadstone.diagnose.case import Case
-from loadstone.diagnose.cpu import cpu_of, is_shared
+from loadstone.diagnose.cpu import cpu_of, is_shared, server_cores
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.words import num, pct
 from loadstone.model.finding import Finding, Trial
@@ -29,8 +29,7 @@ def judge(case: Case) -> Finding | None:
     if not encrypted or not case.step.qps:
         return None
     cpu = cpu_of(case)
-    server = case.needed(cpu.server) * cpu.cores
-    used = server + (cpu.generator or 0.0) * cpu.cores
+    used = case.needed(server_cores(case)) + (cpu.generator or 0.0) * cpu.cores
     traffic = (case.step.bytes_in + case.step.bytes_out) / case.step.seconds
     cost = case.step.qps * SERVER_S + traffic * BYTE_S
     if is_shared(case):
