@@ -58,12 +58,19 @@ GeneratorField = Literal[
 ]
 
 
+_VARIABLE = "variable "
+
+
 class Missing(Exception):
     """A rule cannot go on without a figure; `what` names it."""
 
     def __init__(self, what: str) -> None:
         super().__init__(what)
         self.what = what
+
+
+class Absent(Missing):
+    """The server has no such variable, and so not what it would set: nothing is missed."""
 
 
 class Seconds(Protocol):
@@ -99,9 +106,13 @@ class Case:
 
         Raises:
             Missing: it was not evaluated.
+            Absent: it is a variable that the server does not have.
         """
         if value is None:
-            raise Missing(self.reads[-1] if self.reads else "a figure")
+            what = self.reads[-1] if self.reads else "a figure"
+            name = what.removeprefix(_VARIABLE)
+            known = self.variables is not None and name not in self.variables
+            raise Absent(what) if known and what.startswith(_VARIABLE) else Missing(what)
         return value
 
     @property
@@ -203,7 +214,7 @@ class Case:
 
     def variable(self, name: str) -> str | None:
         """A variable of the server as text."""
-        self.reads.append(f"variable {name}")
+        self.reads.append(f"{_VARIABLE}{name}")
         return None if self.variables is None else self.variables.get(name)
 
     def number(self, name: str) -> float | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from loadstone.analyse.ceilings import ceilings
 from loadstone.analyse.ladder import KNEE_SHARE, Level, levels
-from loadstone.diagnose.case import Case, Missing, Seconds
+from loadstone.diagnose.case import Absent, Case, Missing, Seconds
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules import RULES
 from loadstone.diagnose.unexplained import unexplained
@@ -140,6 +140,8 @@ def _judged(rule: Rule, case: Case) -> tuple[list[Finding], str | None]:
     for step in steps:
         try:
             finding = rule.judge(case.at(step))
+        except Absent:
+            continue
         except Missing as missing:
             needs.append(missing.what)
             continue

@@ -12,6 +12,10 @@ from loadstone.model.result import CLIENT_BOUND_SHARE, CLIENT_LATE_SHARE
 HOST_FREE = 0.85
 """[P] above this use of the shared cores the host is full, and not the generator alone."""
 
+HELD = 0.3
+"""[P] an answer's waiting to be looked at (p99) by the p99: a loop that is stopped by a group's
+limit neither works nor waits for a core, but leaves answers lying."""
+
 AWAY = 0.5
 """[P] DIAGNOSIS 12: the server has work for fewer than half of the users."""
 
@@ -27,20 +31,22 @@ def judge(case: Case) -> Finding | None:
     ceiling = case.generator("ceiling_share")
     late = _late(case)
     busy, away = busy_share(case), outside(case)
-    starved = cpu + delay >= CLIENT_BOUND_SHARE and delay > cpu
+    held = held_share(case) or 0.0
+    starved = (cpu + delay >= CLIENT_BOUND_SHARE and delay > cpu) or held >= HELD
     if busy is not None and busy > HOST_FREE and not max(cpu, ceiling or 0.0) > CLIENT_BOUND_SHARE:
         return None  # the host is full: that is said of the host
     if away is not None and away < AWAY and (ceiling or 0.0) < CLIENT_BOUND_SHARE:
         return None  # most users are at work in the server
     if max(cpu, ceiling or 0.0, late or 0.0) < CLIENT_BOUND_SHARE and not starved:
         return None
-    share = min(max(cpu + delay, ceiling or 0.0, late or 0.0), 1.0)
+    share = min(max(cpu + delay, ceiling or 0.0, late or 0.0, held), 1.0)
     return Finding(
         cause="client-bound",
         group="validity",
         sentence=(
             f"The load generator is the limit, not the server: its event loops work "
-            f"{pct(cpu)} of the time and wait for a core {pct(delay)} of it"
+            f"{pct(cpu)} of the time and wait for a core {pct(delay)} of it, and answers that have "
+            f"come lie for up to {pct(held)} of the latency"
             + (
                 f", while {pct(away)} of the users' time is spent outside the server."
                 if away
@@ -59,6 +65,12 @@ def judge(case: Case) -> Finding | None:
         ),
         acts_on="generator",
     )
+
+
+def held_share(case: Case) -> float | None:
+    """How long answers lie before they are looked at, by the latency, both at p99."""
+    held_us, p99_ms = case.generator("held_p99_us"), case.step.latency.response.p99
+    return min(held_us / (1000 * p99_ms), 1.0) if held_us is not None and p99_ms else None
 
 
 def _late(case: Case) -> float | None:

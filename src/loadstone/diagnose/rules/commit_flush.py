@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from loadstone.diagnose.case import Case
-from loadstone.diagnose.cpu import FULL, busy_share, state_share
+from loadstone.diagnose.cpu import is_full, state_share
 from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.rules import semi_sync
 from loadstone.diagnose.words import num, pct
 from loadstone.model.finding import Finding, Trial
 
@@ -15,7 +16,7 @@ STATES = ("commit", "waiting for handler commit", "wait for group commit", "star
 
 
 def judge(case: Case) -> Finding | None:
-    """Most users stand in their commit, and cores are free.
+    """Most users stand in their commit, cores are free, and no replica is waited for.
 
     What the process list says is taken where it says something; else the time of the syncs that
     performance_schema counted.
@@ -24,8 +25,7 @@ def judge(case: Case) -> Finding | None:
     if not commits or not syncs:
         return None
     share = case.needed(commit_share(case))
-    busy = busy_share(case)
-    if share < SHARE or (busy is not None and busy >= FULL):
+    if share < SHARE or is_full(case) or semi_sync.wait_share(case) >= semi_sync.SHARE:
         return None
     each_ms = 1000 * share * case.users / commits
     return Finding(

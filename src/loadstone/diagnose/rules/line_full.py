@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from loadstone.diagnose.case import Case
 from loadstone.diagnose.cpu import IDLE, busy_share, outside, state_share
 from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.rules.client_bound import held_share
 from loadstone.diagnose.words import num, pct, users
 from loadstone.model.ceilings import Resource
 from loadstone.model.finding import Evidence, Finding, Trial
@@ -26,6 +27,15 @@ AWAY = 0.5
 BLOCKED = 0.25
 """[P] share of the users for which the server is stuck in a send."""
 
+QUEUED = 5.0
+"""[P] times its least time from which a statement's mean is spent in a queue."""
+
+SLOW_MS = 1.0
+"""[P] mean time of a statement below which it is no queue's."""
+
+MOSTLY = 0.7
+"""[P] share of the users' time on the way, where one level alone must tell."""
+
 LEAST_BYTES = 100_000.0
 """[P] below this a second no line of today is full."""
 
@@ -38,8 +48,7 @@ def judge(case: Case) -> Finding | None:
     busy = case.needed(busy_share(case))
     if busy > IDLE:
         return None
-    nic = case.nic
-    if nic == "lo" or _client_is_busy(case):
+    if _client_is_busy(case):
         return None
     known = _known_line(case, busy)
     return known or _plateau(case, busy)
@@ -69,9 +78,11 @@ def _plateau(case: Case, busy: float) -> Finding | None:
     if waiting < AWAY:
         return None
     evidence = [case.seen("bytes on the line", bytes_now, "B/s"), _away(case, waiting)]
-    flat = _flat_since(case, bytes_now)
-    if flat is None and (blocked or 0.0) < BLOCKED:
+    flat, queued = _flat_since(case, bytes_now), _queued(case, waiting)
+    if flat is None and (blocked or 0.0) < BLOCKED and queued is None:
         return None
+    if queued is not None:
+        evidence.append(case.seen("a statement's mean time by its least", queued, "", QUEUED))
     if blocked:
         evidence.append(case.seen("state.writing to net", blocked, "of the users", BLOCKED))
     since = f", the same as with {users(flat)}" if flat is not None else ""
@@ -93,6 +104,20 @@ def _flat_since(case: Case, bytes_now: float) -> int | None:
         if same_bytes and abs(tps - case.tps) <= FLAT * case.tps:
             return step.concurrency
     return None
+
+
+def _queued(case: Case, waiting: float) -> float | None:
+    """How many times its least time a statement takes, where no queue but the line's is left.
+
+    Neither the server has work for these users nor the generator.
+    """
+    reads = case.step.statements.get("read")
+    if reads is None or not reads.min or not reads.mean or waiting < MOSTLY:
+        return None
+    times = reads.mean / reads.min
+    client = max(case.generator("cpu_share") or 0.0, held_share(case) or 0.0)
+    alone = client < 0.5 and (busy_share(case) or 0.0) < 0.5
+    return times if alone and times >= QUEUED and reads.mean >= SLOW_MS else None
 
 
 def _bytes(case: Case) -> float | None:

@@ -16,14 +16,7 @@ _VARIABLES = ("rpl_semi_sync_master_enabled", "rpl_semi_sync_source_enabled")
 
 def judge(case: Case) -> Finding | None:
     """Seconds waited for acknowledgements by second are the users that wait."""
-    waited = case.rate("semi_sync_wait_s")
-    state = state_share(case, "semi-sync ack", "semi sync ack")
-    if not _is_on(case):
-        return None
-    known = [
-        value for value in (waited / case.users if waited is not None else None, state) if value
-    ]
-    share = min(max(known, default=0.0), 1.0)
+    share = wait_share(case)
     if share < SHARE:
         return None
     commits = case.commits()
@@ -41,6 +34,16 @@ def judge(case: Case) -> Finding | None:
         remedy="A nearer or faster replica, more users at once, or asynchronous replication.",
         trial=Trial(kind="dynamic", name=_name(case), value="OFF"),
     )
+
+
+def wait_share(case: Case) -> float:
+    """Share of the users that wait for a replica at any moment; nought where none is asked for."""
+    if not _is_on(case):
+        return 0.0
+    waited = case.rate("semi_sync_wait_s")
+    state = state_share(case, "semi-sync ack", "semi sync ack")
+    known = [state or 0.0, waited / case.users if waited is not None else 0.0]
+    return min(max(known), 1.0)
 
 
 def judge_fallback(case: Case) -> Finding | None:
