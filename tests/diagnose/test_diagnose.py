@@ -13,7 +13,7 @@ from loadstone.diagnose.diagnose import Known, diagnose, diagnosis_of, levels_to
 from loadstone.diagnose.frames import RunSeconds, environment_of
 from loadstone.model.finding import Diagnosis, Finding
 from loadstone.model.result import Result
-from loadstone.report.findings import as_text
+from loadstone.report.findings import answer, as_text
 from loadstone.store import folder
 from recorded import recorded_run
 from scripted_engine import Script
@@ -270,6 +270,7 @@ def test_what_has_no_name_is_called_unexplained_with_its_largest_wait() -> None:
 def test_without_counters_all_is_not_evaluated_and_nothing_is_named() -> None:
     bare = Made(step={"server": None, "host": None, "encrypted_users": None})
     found = diagnosis_of(a_case(bare))
+    assert found.answer == "Not evaluated: neither server nor host was observed."
     assert above_notes(found) == []
     needs = {one.cause: one.needs for one in found.not_evaluated}
     assert needs["row-locks"] == "server counter row_lock_waits"
@@ -288,6 +289,7 @@ def test_a_run_is_diagnosed_from_its_folder(tmp_path: Path, script: Script) -> N
     (found,) = diagnose(folder.load(run), Known(environment_of(run), seconds))
     assert found.workload == "oltp_read_write"
     assert as_text([found]).startswith(found.answer)
+    assert list(answer([found])) == []
     tps = seconds.series("load", 1, "tps")
     assert tps is not None
     assert len(tps) == 5

@@ -9,12 +9,20 @@ from loadstone.diagnose.cpu import outside
 from loadstone.diagnose.words import num, pct
 from loadstone.model.finding import Evidence, Finding
 
+NOT_OBSERVED = "not-observed"
+"""The cause that stands where too little was seen to name one."""
+
 _AT_WORK = ("executing", "sending data", "execute", "query", "updating", "update", "init")
 """States of connections that work rather than wait."""
 
 
 def unexplained(case: Case) -> Finding:
-    """The largest of: a state of the connections, performance_schema's waits, the way."""
+    """The largest of: a state of the connections, performance_schema's waits, the way.
+
+    Where the host was not seen it is not known what is used up, and that is what is said.
+    """
+    if case.step.host is None:
+        return _unseen(case)
     found = sorted(_waits(case), key=lambda wait: -wait[0])
     largest = found[0] if found else None
     said = f" The largest wait is {largest[1]}." if largest else " No wait was seen at all."
@@ -28,6 +36,23 @@ def unexplained(case: Case) -> Finding:
         remedy=(
             "performance_schema=ON with its wait instruments names more; so does a ladder of "
             "users, and loadstone probe and calibrate for the limits of disk and generator."
+        ),
+    )
+
+
+def _unseen(case: Case) -> Finding:
+    what = "the server's host was" if case.step.server else "neither server nor host was"
+    seen = "not observed" if case.step.server else "observed"
+    return Finding(
+        cause=NOT_OBSERVED,
+        group="note",
+        sentence=f"Not evaluated: {what} {seen}.",
+        evidence=(),
+        share=None,
+        confidence=1.0,
+        remedy=(
+            "Run without --no-observe; for a host that is not this machine give --host-ssh or "
+            "--node-exporter (docs/observing.md)."
         ),
     )
 

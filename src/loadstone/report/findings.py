@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from loadstone.diagnose.unexplained import NOT_OBSERVED
 from loadstone.model.finding import Diagnosis, Evidence, Finding, Trial
 from loadstone.report.numbers import digits, number_of, share
 
@@ -20,8 +21,10 @@ def as_text(found: Sequence[Diagnosis]) -> str:
 
 
 def answer(found: Sequence[Diagnosis]) -> Iterator[str]:
-    """A sentence a ladder, for the end of a run's own text."""
+    """A sentence a ladder, for the end of a run's own text; none where too little was seen."""
     for each in found:
+        if each.findings[0].cause == NOT_OBSERVED:
+            continue
         title = f"{each.variant}, {each.workload}: " if len(found) > 1 else ""
         yield f"why   {title}{each.answer}"
 

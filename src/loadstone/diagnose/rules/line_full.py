@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from loadstone.diagnose.case import Case
-from loadstone.diagnose.cpu import IDLE, busy_share, outside, state_share
+from loadstone.diagnose.cpu import IDLE, busy_share, cpu_of, outside, state_share
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules.client_bound import held_share
 from loadstone.diagnose.words import num, pct, users
@@ -44,8 +44,11 @@ _DIRECTIONS: tuple[Resource, ...] = ("network from the server", "network to the 
 
 
 def judge(case: Case) -> Finding | None:
-    """The line's known rate is reached, or the bytes stay while users grow and the server idles."""
-    busy = case.needed(busy_share(case))
+    """The line's known rate is reached, or the bytes stay while users grow and the server idles.
+
+    Cores that others use do not make it busy.
+    """
+    busy = case.needed(busy_share(case)) - (cpu_of(case).others or 0.0)
     if busy > IDLE:
         return None
     if _client_is_busy(case):
@@ -78,7 +81,7 @@ def _plateau(case: Case, busy: float) -> Finding | None:
     if waiting < AWAY:
         return None
     evidence = [case.seen("bytes on the line", bytes_now, "B/s"), _away(case, waiting)]
-    flat, queued = _flat_since(case, bytes_now), _queued(case, waiting)
+    flat, queued = _flat_since(case, bytes_now), _queued(case, waiting, busy)
     if flat is None and (blocked or 0.0) < BLOCKED and queued is None:
         return None
     if queued is not None:
@@ -106,7 +109,7 @@ def _flat_since(case: Case, bytes_now: float) -> int | None:
     return None
 
 
-def _queued(case: Case, waiting: float) -> float | None:
+def _queued(case: Case, waiting: float, busy: float) -> float | None:
     """How many times its least time a statement takes, where no queue but the line's is left.
 
     Neither the server has work for these users nor the generator.
@@ -116,7 +119,7 @@ def _queued(case: Case, waiting: float) -> float | None:
         return None
     times = reads.mean / reads.min
     client = max(case.generator("cpu_share") or 0.0, held_share(case) or 0.0)
-    alone = client < 0.5 and (busy_share(case) or 0.0) < 0.5
+    alone = client < 0.5 and busy < 0.5
     return times if alone and times >= QUEUED and reads.mean >= SLOW_MS else None
 
 
