@@ -8,10 +8,11 @@ import pytest
 
 from diagnose.examples import FULL, FULL_OF_SERVER, IDLE, SHARED
 from diagnose.healthy import Made, a_case, per_second
-from loadstone.diagnose.case import Case
+from loadstone.diagnose.case import Case, Series, Source
 from loadstone.diagnose.diagnose import Known, diagnose, diagnosis_of, levels_to_explain
 from loadstone.diagnose.frames import RunSeconds, environment_of
 from loadstone.model.finding import Diagnosis, Finding
+from loadstone.model.plan import Rate
 from loadstone.model.result import Result
 from loadstone.report.findings import answer, as_text
 from loadstone.store import folder
@@ -267,6 +268,14 @@ def test_what_has_no_name_is_called_unexplained_with_its_largest_wait() -> None:
     )
 
 
+def test_a_rate_that_was_met_is_said_and_nothing_unexplained() -> None:
+    rate = Rate(rate=1000.0)
+    met = diagnosis_of(a_case(Made(step={"rate": rate, "due": 10_000})))
+    assert met.answer.startswith("The rate that was asked for was met: 1,000 events a second")
+    missed = diagnosis_of(a_case(Made(step={"rate": rate, "due": 20_000})))
+    assert missed.findings[0].cause == "unexplained"
+
+
 def test_without_counters_all_is_not_evaluated_and_nothing_is_named() -> None:
     bare = Made(step={"server": None, "host": None, "encrypted_users": None})
     found = diagnosis_of(a_case(bare))
@@ -304,7 +313,9 @@ def test_a_run_without_a_step_has_nothing_to_explain(tmp_path: Path, script: Scr
 
 
 def test_the_text_has_evidence_remedy_and_trial() -> None:
-    ages = {("server", "checkpoint_age_bytes.now"): per_second(*[76e6] * 10)}
+    ages: dict[tuple[Source, str], Series] = {
+        ("server", "checkpoint_age_bytes.now"): per_second(*[76e6] * 10)
+    }
     case = a_case(Made(means={"checkpoint_age_bytes": 76e6}), seconds=ages)
     lines = as_text([diagnosis_of(case)]).splitlines()
     assert lines[0].startswith("The redo log is too small: the checkpoint's age is 72.5 MiB")

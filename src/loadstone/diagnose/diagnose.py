@@ -40,6 +40,9 @@ seen in the midst of whatever they were at."""
 SMALL = 0.03
 """[P] weight below which a setting is a note: nobody would see the difference."""
 
+ANSWERS = ("few-users", "rate-met")
+"""Notes that say why it is not faster where nothing else does."""
+
 _WATCHED = "watch"
 
 
@@ -117,6 +120,8 @@ def ranked(findings: Iterable[Finding]) -> list[Finding]:
         group = float(ORDER.index(finding.group))
         if _is_root(finding, full):
             group = ORDER.index("ceiling") - 0.5
+        if finding.cause in ANSWERS:
+            group -= 0.5
         return group, -finding.weight
 
     return sorted(found, key=place)
@@ -180,7 +185,8 @@ def _is_lesser(finding: Finding, full: set[Resource], is_held: bool) -> bool:
 
 
 def _says_why(findings: Sequence[Finding]) -> bool:
-    return any(finding.cause == "few-users" for finding in findings[:1])
+    """Whether a note is answer enough."""
+    return any(finding.cause in ANSWERS for finding in findings)
 
 
 def _middle(steps: Sequence[StepResult]) -> StepResult:

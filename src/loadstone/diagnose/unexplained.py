@@ -26,6 +26,7 @@ def unexplained(case: Case) -> Finding:
     found = sorted(_waits(case), key=lambda wait: -wait[0])
     largest = found[0] if found else None
     said = f" The largest wait is {largest[1]}." if largest else " No wait was seen at all."
+    said = f"{_nearest(case)}{said}"
     return Finding(
         cause="unexplained",
         group="note",
@@ -38,6 +39,20 @@ def unexplained(case: Case) -> Finding:
             "users, and loadstone probe and calibrate for the limits of disk and generator."
         ),
     )
+
+
+def _nearest(case: Case) -> str:
+    """The resource that is used most, of those whose limit is known."""
+    found = case.ceilings.get(case.step.step)
+    used = [
+        one
+        for one in (found.ceilings if found else ())
+        if one.used is not None and one.resource != "concurrency"
+    ]
+    if not used:
+        return ""
+    most = max(used, key=lambda one: one.used or 0.0)
+    return f" Of what is known {most.resource} is used most, to {pct(most.used or 0.0)}."
 
 
 def _unseen(case: Case) -> Finding:

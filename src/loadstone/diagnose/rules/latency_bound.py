@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loadstone.diagnose.case import Case
-from loadstone.diagnose.cpu import IDLE, busy_share, outside
+from loadstone.diagnose.cpu import FULL, IDLE, busy_share, outside
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.words import num, pct, users
 from loadstone.model.finding import Finding, Trial
@@ -17,17 +17,22 @@ AWAY = 0.5
 RISES = 1.1
 """[P] growth of the rate over the level before, from which more users still help."""
 
+MET = 0.98
+"""[P] part of the events due that were done; the rest are on their way at the window's end."""
+
 TRAVELS = 0.4
 """[P] share of an event's time that is the statements' least times."""
 
 
 def judge(case: Case) -> Finding | None:
     """Little's law: so many users with such a response time do no more, whatever the server can."""
+    if case.step.rate is not None:
+        return _met(case)
     busy = case.needed(busy_share(case))
     mean_ms = case.needed(case.mean_ms)
-    if busy > IDLE or not case.is_last or case.step.rate is not None or not case.tps:
+    if busy >= FULL or not case.is_last or not case.tps:
         return None
-    far = _far(case, mean_ms)
+    far = _far(case, mean_ms) if busy <= IDLE else None
     if far is not None:
         return far
     before = max((step.tps or 0.0 for step in case.ladder[:-1]), default=0.0)
@@ -42,13 +47,33 @@ def judge(case: Case) -> Finding | None:
             f"with {num(mean_ms)} ms an event can do no more than {num(case.tps)} a second."
         ),
         evidence=(
-            case.seen("CPU busy", busy, "of the cores", IDLE),
+            case.seen("CPU busy", busy, "of the cores", FULL),
             case.seen("latency.service.mean", mean_ms, "ms"),
         ),
         share=None,
         confidence=0.7,
         remedy="Try more users: --concurrency auto finds the fewest that reach the peak.",
         trial=Trial(kind="users", name="concurrency", value=str(4 * case.users)),
+        acts_on="concurrency",
+    )
+
+
+def _met(case: Case) -> Finding | None:
+    """In an open loop the rate is asked for; where all that was due was done there is no more."""
+    step = case.step
+    if not step.due or not case.is_last or step.events < MET * step.due or step.skipped:
+        return None
+    return Finding(
+        cause="rate-met",
+        group="note",
+        sentence=(
+            f"The rate that was asked for was met: {num(case.tps)} events a second, "
+            f"{pct(step.events / step.due)} of those due; a higher one was not tried."
+        ),
+        evidence=(case.seen("due", float(step.due), "events", step.events / MET),),
+        share=None,
+        confidence=0.95,
+        remedy="Try a higher --rate, or --slo for the highest that holds an objective.",
         acts_on="concurrency",
     )
 
