@@ -169,6 +169,25 @@ def test_the_generators_own_cores_are_no_neighbour() -> None:
     assert causes(a_case(beside))[0] == "cpu-bound"
 
 
+def test_a_generator_without_cores_is_named_although_others_fill_the_host() -> None:
+    starved = Made(
+        host=FULL | {"process_cpu_user": 0.3, "process_cpu_sys": 0.1},
+        means={"threads_running": 1.3},
+        generator={"cpu_share": 0.08, "run_delay_share": 0.83},
+        facts=SHARED,
+    )
+    assert causes(a_case(starved))[:2] == ["client-bound", "noisy-neighbour"]
+
+
+def test_a_generator_that_is_stopped_leaves_answers_lying() -> None:
+    stopped = Made(
+        host=IDLE,
+        means={"threads_running": 1.3},
+        generator={"cpu_share": 0.08, "held_p99_us": 40_000.0},
+    )
+    assert causes(a_case(stopped))[0] == "client-bound"
+
+
 def test_neighbours_take_the_blame_for_a_ladder_that_falls() -> None:
     crowd = Made(
         users=64,

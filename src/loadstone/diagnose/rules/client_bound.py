@@ -12,6 +12,9 @@ from loadstone.model.result import CLIENT_BOUND_SHARE, CLIENT_LATE_SHARE
 HOST_FREE = 0.85
 """[P] above this use of the shared cores the host is full, and not the generator alone."""
 
+ALL_AWAY = 0.9
+"""[P] share of the users' time outside the server from which a full host is not full of it."""
+
 HELD = 0.3
 """[P] an answer's waiting to be looked at (p99) by the p99: a loop that is stopped by a group's
 limit neither works nor waits for a core, but leaves answers lying."""
@@ -33,8 +36,9 @@ def judge(case: Case) -> Finding | None:
     busy, away = busy_share(case), outside(case)
     held = held_share(case) or 0.0
     starved = (cpu + delay >= CLIENT_BOUND_SHARE and delay > cpu) or held >= HELD
-    if busy is not None and busy > HOST_FREE and not max(cpu, ceiling or 0.0) > CLIENT_BOUND_SHARE:
-        return None  # the host is full: that is said of the host
+    works = max(cpu, ceiling or 0.0) > CLIENT_BOUND_SHARE
+    if busy is not None and busy > HOST_FREE and not works and (away or 0.0) < ALL_AWAY:
+        return None  # the host is full, and of the server too: that is said of the host
     if away is not None and away < AWAY and (ceiling or 0.0) < CLIENT_BOUND_SHARE:
         return None  # most users are at work in the server
     if max(cpu, ceiling or 0.0, late or 0.0) < CLIENT_BOUND_SHARE and not starved:

@@ -48,8 +48,10 @@ def wait_share(case: Case) -> float:
 
 def judge_fallback(case: Case) -> Finding | None:
     """Transactions that were committed without a replica although it is asked for."""
+    if case.variables is not None and not _is_on(case):
+        return None
     alone = case.needed(case.total("semi_sync_no"))
-    if alone <= 0 or not _is_on(case):
+    if alone <= 0:
         return None
     together = case.total("semi_sync_yes") or 0.0
     part = alone / (alone + together)

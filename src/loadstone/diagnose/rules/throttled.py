@@ -21,6 +21,8 @@ USED = 0.8
 def judge(case: Case) -> Finding | None:
     """Throttled periods, or the whole of the group's cores used."""
     limit = case.host_mean("cgroup.cpu_cores")
+    if limit is None and case.fact("process.pid") is not None:
+        return None  # its groups were looked at, and none has a limit
     periods = case.needed(case.host_rate("cgroup.periods"))
     throttled = case.needed(case.host_rate("cgroup.throttled_periods"))
     often = throttled / periods if periods else 0.0
