@@ -232,6 +232,18 @@ def test_a_line_is_told_from_a_long_way() -> None:
     assert causes(rising)[0] == "few-users"
 
 
+def test_a_groups_limit_of_the_disk_is_named_where_the_server_writes() -> None:
+    limit: dict[str, float | None] = {"cgroup.disk.vda.write_iops": 1000.0}
+    waiting = Made(
+        host=IDLE | {"disk_write_iops": 1200.0},
+        host_means=limit,
+        means={"threads_running": 17.0, "state.commit": 13.0},
+    )
+    assert causes(a_case(waiting))[:2] == ["disk-cap", "commit-flush"]
+    reading = waiting.but(rates={"log_syncs": 1.0, "binlog_syncs": 0.0, "pages_flushed": 2.0})
+    assert "disk-cap" not in causes(a_case(reading))
+
+
 def test_the_faster_interface_is_named() -> None:
     waiting: dict[str, float | None] = {"threads_running": 2.0}
     facts = {"nic.eth0.speed_mbit": "1000", "nic.eth1.speed_mbit": "10000"}

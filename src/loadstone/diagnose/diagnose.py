@@ -90,7 +90,7 @@ def diagnosis_of(case: Case) -> Diagnosis:
         found += findings
         if needs is not None:
             missing.append(NotEvaluated(cause=rule.cause, needs=needs))
-    ordered = ranked(_noted(found))
+    ordered = _without_idle_words(ranked(_noted(found)))
     if not any(finding.group != "note" for finding in ordered) and not _says_why(ordered):
         ordered = [unexplained(case), *ordered]
     return Diagnosis(
@@ -100,6 +100,13 @@ def diagnosis_of(case: Case) -> Diagnosis:
         findings=tuple(ordered),
         not_evaluated=tuple(missing),
     )
+
+
+def _without_idle_words(findings: list[Finding]) -> list[Finding]:
+    """That nothing is used up is said only where nothing is."""
+    if all(finding.group == "note" for finding in findings):
+        return findings
+    return [finding for finding in findings if finding.cause not in ANSWERS]
 
 
 def levels_to_explain(ladder: Sequence[StepResult]) -> tuple[StepResult, ...]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from loadstone.diagnose.case import Case
-from loadstone.diagnose.cpu import IDLE, busy_share
+from loadstone.diagnose.case import Case, HostField
+from loadstone.diagnose.cpu import IDLE, busy_share, is_full, outside
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.words import num, pct
 from loadstone.model.ceilings import Resource
@@ -11,6 +11,12 @@ from loadstone.model.finding import Finding
 
 USED = 0.8
 """[P] of what the device was measured to do, or of its group's limit."""
+
+PART = 0.2
+"""[P] of a group's limit that the server asks for by itself: one sync is several operations."""
+
+AWAY = 0.5
+"""[P] share of the users' time outside the server above which it does not wait for a disk."""
 
 FLAT = 0.1
 """[P] operations a second that differ by less are the same."""
@@ -28,7 +34,7 @@ SLOW_MS = 5.0
 """[P] time of an operation, queue included, that no healthy solid-state disk takes."""
 
 _RESOURCES: tuple[Resource, ...] = ("disk writes", "disk reads", "disk write bandwidth")
-_LIMITS = (
+_LIMITS: tuple[tuple[str, HostField, str], ...] = (
     ("write_iops", "disk_write_iops", "writes/s"),
     ("read_iops", "disk_read_iops", "reads/s"),
     ("write_bytes_per_s", "disk_write_bytes_per_s", "bytes written/s"),
@@ -42,18 +48,32 @@ def judge(case: Case) -> Finding | None:
 
 
 def _group_limit(case: Case) -> Finding | None:
+    """The disk is counted whole: the server must have a part in it, and wait rather than work."""
     disk = case.step.host.disk if case.step.host else None
+    if is_full(case) or (outside(case) or 0.0) > AWAY:
+        return None
     for limit_name, figure, unit in _LIMITS:
         limit = case.host_mean(f"cgroup.disk.{disk}.{limit_name}")
-        used = case.host(figure)  # type: ignore[arg-type]  # the names above are such fields
-        if limit and used and used >= USED * limit:
-            sentence = (
-                f"The server's control group allows {num(limit)} {unit} of {disk}, and "
-                f"{num(used)} are done."
-            )
-            weight = (min(used / limit, 1.0), 0.95)
-            return _finding(case, sentence, (used, limit, unit), weight, is_told=True)
+        used = case.host(figure)
+        if not limit or not used or used < USED * limit:
+            continue
+        if unit.endswith("s/s") and _asked(case, unit) < PART * limit:
+            continue
+        sentence = (
+            f"The server's control group allows {num(limit)} {unit} of {disk}; with what others "
+            f"do the disk does {num(used)}, and the cores are free."
+        )
+        weight = (min(used / limit, 1.0), 0.85)
+        return _finding(case, sentence, (used, limit, unit), weight, is_told=True)
     return None
+
+
+def _asked(case: Case, unit: str) -> float:
+    """Operations a second that the server itself asks for, at least."""
+    if unit.startswith("read"):
+        return case.rate("buffer_pool_reads") or 0.0
+    names = ("log_syncs", "binlog_syncs", "pages_flushed")
+    return sum(case.rate(name) or 0.0 for name in names)
 
 
 def _measured_limit(case: Case) -> Finding | None:
