@@ -126,7 +126,7 @@ _READING: dict[str, Any] = {
     "host": {"disk_read_iops": 2500.0, "disk_read_await_ms": 0.3},
 }
 _COLD = Of(Made(**_READING, highest={"pages_data": 2178.0 + 11_000}), seconds=_COLD_SECONDS)
-_WORKING_SET = Of(Made(**_READING))
+_WORKING_SET = Of(Made(**_READING, means={"pages_free": 1000.0}))
 _COMMIT = Of(Made(means={"state.commit": 12.0}))
 _TIGHT_REDO = Of(
     Made(means={"checkpoint_age_bytes": 76e6}),
@@ -361,7 +361,7 @@ EXAMPLES = (
     Example(
         working_set.RULE,
         _WORKING_SET.case(),
-        _WORKING_SET.case(highest={"pages_data": 2178.0 + 11_000}),
+        _WORKING_SET.case(means={"pages_free": 5900.0}),
         _WORKING_SET.case(rates={"buffer_pool_reads": None}),
         needs="server counter buffer_pool_reads",
     ),

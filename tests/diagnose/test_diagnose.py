@@ -152,6 +152,28 @@ def test_small_waits_beside_full_cores_are_notes() -> None:
     assert [(one.cause, one.group) for one in rest] == [("row-locks", "note")]
 
 
+def test_a_pool_that_fills_is_cold_and_not_too_small() -> None:
+    """The seconds of a real run: point selects after the pool of 512 MiB was emptied."""
+    pages = (5127, 10_721, 12_882, 13_491, 13_722, 14_024, 14_227, 14_257, 14_269)
+    reads = (4357, 5594, 2161, 609, 231, 302, 203, 30, 12)
+    case = a_case(
+        Made(
+            tps=10_388.0,
+            rates={"buffer_pool_reads": 1500.0},
+            host={"disk_read_iops": 1594.0, "disk_read_await_ms": 0.35, "process_cpu_user": 0.1},
+            means={"pages_total": 32_448.0, "pages_free": 20_062.0, "pages_data": 12_386.0},
+            highest={"pages_data": 14_269.0},
+        ),
+        seconds={
+            ("server", "buffer_pool_reads"): per_second(*reads),
+            ("server", "pages_data.now"): per_second(*pages),
+            ("load", "tps"): per_second(*[10_388.0] * 9),
+        },
+    )
+    assert causes(case)[0] == "cold-buffer-pool"
+    assert "working-set" not in causes(case)
+
+
 def test_doubtful_figures_come_before_all() -> None:
     made = Made(
         host=FULL | {"process_cpu_user": 1.0, "process_cpu_sys": 0.5},
@@ -287,6 +309,11 @@ def test_the_cliff_is_a_suspicion_only_where_the_version_takes_pieces() -> None:
         findings = {finding.cause: finding for finding in diagnosis_of(case).findings}
         sure[version] = findings["sort-buffer-cliff"].confidence
     assert sure["9.7.0"] < 0.5 <= sure["8.0.11"] == sure["10.11.19-MariaDB"]
+
+
+def test_an_old_checkpoint_under_reads_is_no_small_log() -> None:
+    made = Made(means={"checkpoint_age_bytes": 76e6}, rates={"log_written_bytes": 143.0})
+    assert "redo-log-small" not in causes(a_case(made))
 
 
 def test_what_has_no_name_is_called_unexplained_with_its_largest_wait() -> None:

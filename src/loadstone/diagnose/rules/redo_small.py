@@ -16,8 +16,9 @@ SYNC_SHARE = 0.83
 SAMPLES = 2
 """[S] PMM: in more than one sample."""
 
-SECONDS_OF_REDO = 3600
-"""[S] MySQLTuner: a redo log holds an hour of it."""
+SECONDS_OF_REDO = 600.0
+"""[P] a log that the load fills no faster does not hold it back, however old its checkpoint is: that
+may be left from before. ([S] MySQLTuner wants an hour in a log, for recovery and peaks.)"""
 
 WAITS = 0.01
 """[P] waits for room in the log buffer, by commit."""
@@ -32,7 +33,7 @@ def judge(case: Case) -> Finding | None:
     near = _near(case, limit)
     if near is None:
         near = 1.0 if age >= NEAR * limit else 0.0
-    if not written or (near <= 0.0 and not syncs):
+    if written * SECONDS_OF_REDO < limit:
         return None
     if near < 0.1 and not syncs:
         return None

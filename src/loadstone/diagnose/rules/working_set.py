@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from loadstone.diagnose.case import Case
 from loadstone.diagnose.cpu import is_full
-from loadstone.diagnose.reading import STAYS, kept_share, reads_by_event, reads_share
+from loadstone.diagnose.reading import STAYS, has_room, kept_share, reads_by_event, reads_share
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.words import num, pct, size
 from loadstone.model.finding import Finding, Trial
@@ -20,7 +20,7 @@ def judge(case: Case) -> Finding | None:
     """A full pool from which pages are thrown out that are needed again."""
     reads = case.needed(reads_by_event(case))
     kept = case.needed(kept_share(case))
-    if reads < READS or kept >= STAYS:
+    if reads < READS or kept >= STAYS or has_room(case):
         return None
     share = reads_share(case)
     if share is not None and share < MATTERS:
