@@ -301,6 +301,20 @@ def test_group_commit_is_told_as_case_a_has_it() -> None:
     assert notes["group-commit"].group == "note"
 
 
+def test_reads_commit_in_no_groups() -> None:
+    """COMMIT of a transaction that only read counts as well, and the log is synced in any case."""
+    levels = [
+        Made(
+            users=users,
+            tps=tps,
+            rates=NO_WRITES,
+            server_figures={"log_syncs_per_s": 0.6, "transactions_per_sync": tps / 0.6},
+        )
+        for users, tps in ((1, 12_675.0), (4, 19_025.0))
+    ]
+    assert "group-commit" not in causes(a_case(*levels))
+
+
 def test_the_cliff_is_a_suspicion_only_where_the_version_takes_pieces() -> None:
     made = Made(host={"minor_faults_per_s": 400_000.0, "process_cpu_sys": 1.5})
     sure = {}

@@ -11,6 +11,9 @@ from loadstone.model.result import StepResult
 FALLS = 0.2
 """[P] DIAGNOSIS 4: syncs by transaction fall by this share, or more, along the ladder."""
 
+FEWEST = 10.0
+"""[P] syncs a second at the lowest level: the log is synced once a second without any commit."""
+
 
 def judge(case: Case) -> Finding | None:
     """Transactions by sync grow from the lowest level to the busiest that has fewer syncs by one.
@@ -25,7 +28,9 @@ def judge(case: Case) -> Finding | None:
     best = max(levels[1:], key=lambda step: step.tps or 0.0)
     before, after = _by_sync(first), _by_sync(best)
     rose = (best.tps or 0.0) > (first.tps or 0.0)
-    if not before or not after or not rose or 1 / after > (1 - FALLS) / before:
+    if not before or not after or not rose or _syncs(first) < FEWEST:
+        return None
+    if 1 / after > (1 - FALLS) / before:
         return None
     syncs = (_syncs(first), _syncs(best))
     fewer = syncs[1] < syncs[0]

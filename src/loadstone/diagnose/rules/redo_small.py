@@ -17,7 +17,7 @@ SAMPLES = 2
 """[S] PMM: in more than one sample."""
 
 SECONDS_OF_REDO = 600.0
-"""[P] a log that the load fills no faster does not hold it back, however old its checkpoint is: that
+"""[P] a log that the load fills no faster does not hold it back, however old its checkpoint: that
 may be left from before. ([S] MySQLTuner wants an hour in a log, for recovery and peaks.)"""
 
 WAITS = 0.01
