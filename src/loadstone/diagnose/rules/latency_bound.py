@@ -28,9 +28,11 @@ def judge(case: Case) -> Finding | None:
     """Little's law: so many users with such a response time do no more, whatever the server can."""
     if case.step.rate is not None:
         return _met(case)
+    if not case.tps:
+        return None
     busy = case.needed(busy_share(case))
     mean_ms = case.needed(case.mean_ms)
-    if busy >= FULL or not case.is_last or not case.tps:
+    if busy >= FULL or not case.is_last:
         return None
     far = _far(case, mean_ms) if busy <= IDLE else None
     if far is not None:

@@ -18,6 +18,8 @@ MATTERS = 0.05
 
 def judge(case: Case) -> Finding | None:
     """A full pool from which pages are thrown out that are needed again."""
+    if not case.tps:
+        return None
     reads = case.needed(reads_by_event(case))
     kept = case.needed(kept_share(case))
     if reads < READS or kept >= STAYS or has_room(case):
