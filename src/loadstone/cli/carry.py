@@ -17,6 +17,7 @@ from rich.console import Console
 from loadstone import __version__, engine
 from loadstone.analyse.steady import truncation
 from loadstone.cli.connection import Connection
+from loadstone.cli.diagnose import findings_of
 from loadstone.cli.errors import tell
 from loadstone.cli.loading import load, parallel_loads
 from loadstone.cli.request import Request, steps_for
@@ -43,6 +44,7 @@ from loadstone.model.search import SearchPlan
 from loadstone.model.target import Endpoint
 from loadstone.observe.sampler import Sampling
 from loadstone.observe.sources import Sources, sources_for
+from loadstone.report.findings import answer
 from loadstone.report.text import as_renderable, as_text
 from loadstone.sandbox import Sandbox, SandboxSpec, sandbox_at, start_sandbox
 from loadstone.store import calibration, folder
@@ -160,6 +162,8 @@ def show(result: Result, path: Path, *, as_json: bool) -> None:
         Console(highlight=False).print(as_renderable(result))
     else:
         click.echo(as_text(result), nl=False)
+    for line in answer(findings_of(path, result)):
+        click.echo(line)
     click.echo(f"kept  {path}")
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from loadstone.model.finding import Finding
 from loadstone.model.frozen import Frozen
 from loadstone.model.hot_spots import HotSpots
 from loadstone.model.plan import Rate
@@ -298,12 +299,6 @@ class RunInfo(Frozen):
     search: SearchOutcome | None = _said("what a search found; null where nothing was looked for")
     steps_finished: int = _said("steps carried out to their end")
     notes: tuple[str, ...] = _said("what was said while it ran")
-
-
-class Finding(Frozen):
-    """A named cause with its evidence; comes with the diagnosis, and is not made yet."""
-
-    cause: str
 
 
 class Result(Frozen):

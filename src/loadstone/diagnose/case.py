@@ -1,0 +1,269 @@
+"""A case: one step of a ladder, and all that is known around it. Rules ask only through it.
+
+Every accessor answers `None` where a figure was not evaluated, and writes down what was asked for;
+`needed` turns such a `None` into the end of the rule, which then is "not evaluated: needs ...".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Protocol, TypeVar
+
+from loadstone.model.ceilings import Ceiling, Resource, StepCeilings
+from loadstone.model.finding import Evidence
+from loadstone.model.result import StepResult
+
+T = TypeVar("T")
+
+Source = Literal["load", "server", "host"]
+
+Series = tuple[tuple[float, float], ...]
+"""Pairs of the second since the load's begin and the value."""
+
+HostField = Literal[
+    "cores",
+    "cpu_user",
+    "cpu_sys",
+    "cpu_iowait",
+    "cpu_steal",
+    "cpu_idle",
+    "busiest_core",
+    "run_queue",
+    "context_switches_per_s",
+    "disk_read_iops",
+    "disk_write_iops",
+    "disk_read_bytes_per_s",
+    "disk_write_bytes_per_s",
+    "disk_read_await_ms",
+    "disk_write_await_ms",
+    "disk_queue",
+    "disk_busy",
+    "disk_flushes_per_s",
+    "net_bytes_in_per_s",
+    "net_bytes_out_per_s",
+    "process_cpu_user",
+    "process_cpu_sys",
+    "minor_faults_per_s",
+    "major_faults_per_s",
+]
+GeneratorField = Literal[
+    "cpu_share",
+    "late_p99_us",
+    "dispatch_p99_us",
+    "held_p99_us",
+    "run_delay_share",
+    "shards",
+    "ceiling_share",
+]
+
+
+_VARIABLE = "variable "
+
+
+class Missing(Exception):
+    """A rule cannot go on without a figure; `what` names it."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
+
+
+class Absent(Missing):
+    """The server has no such variable, and so not what it would set: nothing is missed."""
+
+
+class Seconds(Protocol):
+    """The frames of a run, read when they are first asked for."""
+
+    def series(self, source: Source, step: int, column: str) -> Series | None:
+        """One column of one step in the order of time; `None`: there is none."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One step and its ladder."""
+
+    step: StepResult
+    ladder: tuple[StepResult, ...]
+    """A step a level (its middle repeat), by concurrency."""
+    variables: Mapping[str, str] | None = None
+    """All variables of the server, by lower-case name."""
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    """environment.json."""
+    ceilings: Mapping[int, StepCeilings] = field(default_factory=dict)
+    """By number of step."""
+    seconds: Seconds | None = None
+    reads: list[str] = field(default_factory=list, compare=False, repr=False)
+    """What was asked for, in the order of asking."""
+
+    def at(self, step: StepResult) -> Case:
+        """The same ladder looked at from another step; reads go to the same list."""
+        return replace(self, step=step)
+
+    def needed(self, value: T | None) -> T:
+        """The value that was just asked for.
+
+        Raises:
+            Missing: it was not evaluated.
+            Absent: it is a variable that the server does not have.
+        """
+        if value is None:
+            what = self.reads[-1] if self.reads else "a figure"
+            name = what.removeprefix(_VARIABLE)
+            known = self.variables is not None and name not in self.variables
+            raise Absent(what) if known and what.startswith(_VARIABLE) else Missing(what)
+        return value
+
+    @property
+    def users(self) -> int:
+        """Virtual users that were asked for."""
+        return self.step.concurrency
+
+    @property
+    def tps(self) -> float:
+        """Events a second; nought where none succeeded.
+
+        Raises:
+            Missing: the step has no window.
+        """
+        self.reads.append("a measured window")
+        return self.needed(self.step.tps)
+
+    @property
+    def is_last(self) -> bool:
+        """Whether no more users were tried."""
+        return self.step is self.ladder[-1]
+
+    @property
+    def mean_ms(self) -> float | None:
+        """Mean time of an event."""
+        self.reads.append("latency of events")
+        return self.step.latency.service.mean
+
+    def rate(self, name: str) -> float | None:
+        """A counter of the server by second."""
+        self.reads.append(f"server counter {name}")
+        return self.step.server.rates.get(name) if self.step.server else None
+
+    def mean(self, name: str) -> float | None:
+        """A value of the moment of the server, its mean."""
+        self.reads.append(f"server value {name}")
+        return self.step.server.means.get(name) if self.step.server else None
+
+    def highest(self, name: str) -> float | None:
+        """A value of the moment of the server, its greatest."""
+        self.reads.append(f"server value {name}")
+        return self.step.server.highest.get(name) if self.step.server else None
+
+    def total(self, name: str) -> float | None:
+        """A counter's growth from before the load's begin to after its end."""
+        self.reads.append(f"server counter {name}")
+        return self.step.server.totals.get(name) if self.step.server else None
+
+    def states(self) -> Mapping[str, float] | None:
+        """Mean number of connections in each state of the process list, idle ones left out."""
+        self.reads.append("states of the connections")
+        server = self.step.server
+        if server is None or "connection_states" in server.not_evaluated:
+            return None
+        prefix = "state."
+        return {
+            name.removeprefix(prefix): value
+            for name, value in server.means.items()
+            if name.startswith(prefix)
+        }
+
+    def commits(self) -> float | None:
+        """Transactions that changed something, by second."""
+        self.reads.append("server counter commits")
+        return self.step.server.commits_per_s if self.step.server else None
+
+    def host(self, name: HostField) -> float | None:
+        """A figure of the server's host."""
+        self.reads.append(f"host's {name}")
+        value = getattr(self.step.host, name) if self.step.host else None
+        return None if value is None else float(value)
+
+    def host_rate(self, name: str) -> float | None:
+        """A counter of the server's host by second."""
+        self.reads.append(f"host counter {name}")
+        return self.step.host.rates.get(name) if self.step.host else None
+
+    def host_mean(self, name: str) -> float | None:
+        """A value of the moment of the server's host, its mean."""
+        self.reads.append(f"host value {name}")
+        return self.step.host.means.get(name) if self.step.host else None
+
+    def fact(self, name: str) -> str | None:
+        """What hardly changes about the server's host."""
+        self.reads.append(f"host fact {name}")
+        return self.step.host.facts.get(name) if self.step.host else None
+
+    @property
+    def nic(self) -> str | None:
+        """The interface of the server's host that carries the load's traffic."""
+        self.reads.append("host's nic")
+        return self.step.host.nic if self.step.host else None
+
+    def generator(self, name: GeneratorField) -> float | None:
+        """What the generator spent."""
+        self.reads.append(f"generator's {name}")
+        value = getattr(self.step.generator, name)
+        return None if value is None else float(value)
+
+    def variable(self, name: str) -> str | None:
+        """A variable of the server as text."""
+        self.reads.append(f"{_VARIABLE}{name}")
+        return None if self.variables is None else self.variables.get(name)
+
+    def number(self, name: str) -> float | None:
+        """A variable of the server as a number; `None` where it is none."""
+        value = self.variable(name)
+        try:
+            return None if value is None else float(value)
+        except ValueError:
+            return None
+
+    def is_on(self, name: str) -> bool | None:
+        """Whether a switch is on."""
+        value = self.variable(name)
+        return None if value is None else value.upper() in ("ON", "1", "YES", "TRUE")
+
+    def ceiling(self, resource: Resource) -> Ceiling | None:
+        """What a resource would allow; `None` where it is not known."""
+        self.reads.append(f"ceiling of {resource}")
+        found = self.ceilings.get(self.step.step)
+        for one in found.ceilings if found else ():
+            if one.resource == resource and one.events_per_s is not None:
+                return one
+        return None
+
+    def series(self, source: Source, column: str) -> Series | None:
+        """A column of the frames within the window."""
+        self.reads.append(f"{source}.parquet's {column}")
+        window = self.step.window
+        if self.seconds is None or window is None:
+            return None
+        found = self.seconds.series(source, self.step.step, column)
+        if found is None:
+            return None
+        inside = tuple(
+            (at, value) for at, value in found if window.from_s < at <= window.to_s + 0.5
+        )
+        return inside or None
+
+    def seen(
+        self, counter: str, value: float, unit: str, threshold: float | None = None
+    ) -> Evidence:
+        """A figure of this step's window."""
+        window = self.step.window
+        return Evidence(
+            counter=counter,
+            value=value,
+            unit=unit,
+            threshold=threshold,
+            users=self.users,
+            from_s=window.from_s if window else None,
+            to_s=window.to_s if window else None,
+        )

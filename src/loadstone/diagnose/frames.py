@@ -1,0 +1,68 @@
+"""A run's folder as a source of cases: its environment and its frames, read when asked for."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from loadstone.diagnose.case import Series, Source
+from loadstone.store import folder, frame
+from loadstone.store.errors import StoreError
+
+if TYPE_CHECKING:
+    import polars
+
+_FILES: dict[Source, str] = {"load": folder.LOAD, "server": folder.SERVER, "host": folder.HOST}
+_ROLES: dict[Source, str] = {"server": "server", "host": "server-host"}
+
+
+@dataclass
+class RunSeconds:
+    """The Parquet files of one run; a run that was killed has none, and all answers are `None`."""
+
+    run: Path
+    _frames: dict[Source, polars.DataFrame | None] = field(default_factory=dict)
+
+    def series(self, source: Source, step: int, column: str) -> Series | None:
+        """Seconds since the load's begin and values; seconds without a value are left out.
+
+        Raises:
+            StoreError: the file is there and cannot be read.
+        """
+        table = self._frame(source)
+        if table is None or column not in table.columns:
+            return None
+        rows = table.filter(table["step"] == step).select("second", column).drop_nulls()
+        return tuple((float(at), float(value)) for at, value in rows.iter_rows()) or None
+
+    def _frame(self, source: Source) -> polars.DataFrame | None:
+        if source not in self._frames:
+            path = self.run / _FILES[source]
+            self._frames[source] = (
+                _first_target(frame.read(path), source) if path.exists() else None
+            )
+        return self._frames[source]
+
+
+def environment_of(run: Path) -> dict[str, Any]:
+    """environment.json; empty where there is none.
+
+    Raises:
+        StoreError: it cannot be read.
+    """
+    path = run / folder.ENVIRONMENT
+    if not path.exists():
+        return {}
+    try:
+        return dict(json.loads(path.read_text()))
+    except (OSError, ValueError) as error:
+        raise StoreError(f"cannot read {path}: {error}") from error
+
+
+def _first_target(table: polars.DataFrame, source: Source) -> polars.DataFrame:
+    role = _ROLES.get(source)
+    if role is None:
+        return table
+    return table.filter((table["role"] == role) & (table["target"] == 0))

@@ -1,0 +1,59 @@
+"""innodb_io_capacity holds flushing back."""
+
+from __future__ import annotations
+
+from loadstone.diagnose.case import Case
+from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.words import num, pct
+from loadstone.model.finding import Finding, Trial
+
+LOW = 200.0
+"""[S] MySQLTuner: what one turning disk can do."""
+
+DISK_FREE = 0.5
+"""[P] DIAGNOSIS 9: the disk could do more."""
+
+NEAR = 0.9
+"""[P] of innodb_max_dirty_pages_pct."""
+
+AROUND = 0.3
+"""[P] how near pages flushed a second are to the capacity."""
+
+
+def judge(case: Case) -> Finding | None:
+    """Dirty pages stand at their limit while flushing keeps to the capacity and the disk rests.
+
+    The other sign is that users find no free page (buffer_pool_wait_free).
+    """
+    capacity = case.needed(case.number("innodb_io_capacity"))
+    flushed = case.needed(case.rate("pages_flushed"))
+    dirty, total = case.needed(case.mean("pages_dirty")), case.needed(case.mean("pages_total"))
+    waited = case.rate("buffer_pool_wait_free") or 0.0
+    most = (case.number("innodb_max_dirty_pages_pct") or 90.0) / 100
+    busy = case.needed(case.host("disk_busy"))
+    at_capacity = abs(flushed - capacity) <= AROUND * capacity
+    full = total > 0 and dirty >= NEAR * most * total
+    if busy > DISK_FREE or not at_capacity or not (full or waited > 0):
+        return None
+    return Finding(
+        cause="io-capacity-low",
+        group="setting",
+        sentence=(
+            f"innodb_io_capacity={num(capacity)} holds flushing back: {num(flushed)} pages are "
+            f"flushed a second, {pct(dirty / total)} of the pool is dirty, and the disk is busy "
+            f"{pct(busy)} of the time."
+        ),
+        evidence=(
+            case.seen("pages_flushed", flushed, "/s", capacity),
+            case.seen("pages_dirty", dirty / total, "of the pool", NEAR * most),
+            case.seen("buffer_pool_wait_free", waited, "/s", 0.0),
+            case.seen("disk_busy", busy, "of the time", DISK_FREE),
+        ),
+        share=1 - busy if full else 0.3,
+        confidence=0.8,
+        remedy="Raise innodb_io_capacity (2000 for a solid-state disk) and innodb_io_capacity_max.",
+        trial=Trial(kind="dynamic", name="innodb_io_capacity", value=str(int(10 * capacity))),
+    )
+
+
+RULE = Rule("io-capacity-low", judge)

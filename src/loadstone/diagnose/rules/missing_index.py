@@ -1,0 +1,79 @@
+"""Statements read whole tables for the few rows that they want."""
+
+from __future__ import annotations
+
+from loadstone.diagnose.case import Case
+from loadstone.diagnose.cpu import server_cores
+from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.words import num
+from loadstone.model.finding import Finding
+from loadstone.model.hot_spots import StatementSpot
+
+WASTE = 10.0
+"""[P] rows read in scans for one that is given back or changed."""
+
+BY_EVENT = 500.0
+"""[P] rows that an event reads in scans: smaller tables are as well read whole."""
+
+FEWEST = 50_000.0
+"""[P] a second: asking for counters scans some thousand rows a second itself."""
+
+MOST = 0.5
+"""[P] of all rows that are read."""
+
+ROW_S = 0.15e-6
+"""[P] CPU of reading one row in a scan."""
+
+
+def judge(case: Case) -> Finding | None:
+    """Rows read in scans against rows sent and changed; temporary tables are scanned as well."""
+    scanned = case.needed(case.rate("handler_read_rnd_next"))
+    changed = sum(case.rate(f"rows_{what}") or 0.0 for what in ("inserted", "updated", "deleted"))
+    sent = case.rate("rows_sent")
+    if sent is None:  # MySQL does not count them: at least one by SELECT that finds its row
+        sent = case.needed(case.rate("com_select"))
+    useful = max(sent + changed, 1.0)
+    few = max(FEWEST, BY_EVENT * case.tps, WASTE * useful)
+    if scanned < few or _rows_share(case, scanned) < MOST:
+        return None
+    cores = server_cores(case)
+    cpu = min(scanned * ROW_S / cores, 1.0) if cores else None
+    worst = _worst(case)
+    return Finding(
+        cause="missing-index",
+        group="setting",
+        sentence=(
+            f"An index is missing: {num(scanned)} rows a second are read in table scans for "
+            f"{num(useful)} that are given back or changed, {num(scanned / useful)} for one"
+            + (f". Most by: {worst.statement}" if worst else ".")
+        ),
+        evidence=(
+            case.seen("handler_read_rnd_next", scanned, "/s", few),
+            case.seen("select_scan", case.rate("select_scan") or 0.0, "/s"),
+        ),
+        share=max(cpu or 0.0, _rows_share(case, scanned)),
+        confidence=0.9,
+        remedy="An index on the columns of the WHERE clause; EXPLAIN shows type ALL now.",
+        acts_on="server CPU",
+    )
+
+
+def _rows_share(case: Case, scanned: float) -> float:
+    """Of all rows that are read, those of scans."""
+    others = sum(case.rate(f"handler_read_{how}") or 0.0 for how in ("key", "next"))
+    return scanned / (scanned + others)
+
+
+def _worst(case: Case) -> StatementSpot | None:
+    """The statement that examines the most rows for one that it returns."""
+    spots = case.step.hot_spots.statements if case.step.hot_spots else ()
+    wasteful = [
+        spot
+        for spot in spots
+        if spot.rows_examined >= WASTE * max(spot.rows_sent + spot.rows_affected, 1)
+        and spot.no_index_used
+    ]
+    return max(wasteful, key=lambda spot: spot.time_s) if wasteful else None
+
+
+RULE = Rule("missing-index", judge)

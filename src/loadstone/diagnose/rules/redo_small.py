@@ -1,0 +1,114 @@
+"""The redo log is too small for the rate of changes."""
+
+from __future__ import annotations
+
+from loadstone.diagnose.case import Case
+from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.words import num, pct, size
+from loadstone.model.finding import Finding, Trial
+
+NEAR = 0.8
+"""[S] PMM: of the age at which the server flushes synchronously."""
+
+SYNC_SHARE = 0.83
+"""[S] PMM: measured part of innodb_redo_log_capacity (MySQL 8.0.46) that is that age."""
+
+SAMPLES = 2
+"""[S] PMM: in more than one sample."""
+
+SECONDS_OF_REDO = 600.0
+"""[P] a log that the load fills no faster does not hold it back, however old its checkpoint: that
+may be left from before. ([S] MySQLTuner wants an hour in a log, for recovery and peaks.)"""
+
+WAITS = 0.01
+"""[P] waits for room in the log buffer, by commit."""
+
+
+def judge(case: Case) -> Finding | None:
+    """The checkpoint's age stands near its greatest: commits wait for pages to be flushed."""
+    limit = case.needed(_greatest_age(case))
+    age = case.needed(case.mean("checkpoint_age_bytes"))
+    written = case.needed(case.rate("log_written_bytes"))
+    syncs = case.rate("flush_sync_waits") or 0.0
+    near = _near(case, limit)
+    if near is None:
+        near = 1.0 if age >= NEAR * limit else 0.0
+    if written * SECONDS_OF_REDO < limit:
+        return None
+    if near < 0.1 and not syncs:
+        return None
+    name, wanted = _variable(case), 4 * max(limit, 60.0 * written)
+    return Finding(
+        cause="redo-log-small",
+        group="wait",
+        sentence=(
+            f"The redo log is too small: the checkpoint's age is {size(age)} of at most "
+            f"{size(limit)}, near its limit {pct(near)} of the time, so that changes wait for "
+            f"pages to be flushed; {size(written)}/s of redo fill it in {num(limit / written)} s."
+        ),
+        evidence=(
+            case.seen("checkpoint_age_bytes", age, "B", NEAR * limit),
+            case.seen("seconds of redo", limit / written, "s", SECONDS_OF_REDO),
+            case.seen("flush_sync_waits", syncs, "/s"),
+        ),
+        share=max(near, 0.3 if syncs else 0.0),
+        confidence=0.9,
+        remedy=f"Raise {name} to {size(wanted)} or more.",
+        trial=Trial(
+            kind="start" if name == "innodb_log_file_size" else "dynamic",
+            name=name,
+            value=str(int(wanted)),
+        ),
+        acts_on="disk writes",
+    )
+
+
+def judge_log_buffer(case: Case) -> Finding | None:
+    """Changes wait for room in the log's buffer."""
+    waits, commits = case.needed(case.rate("log_waits")), case.needed(case.commits())
+    if not commits or waits < WAITS * commits:
+        return None
+    buffer = case.number("innodb_log_buffer_size")
+    return Finding(
+        cause="log-buffer-small",
+        group="setting",
+        sentence=(
+            f"Changes waited {num(waits)} times a second for room in the log buffer"
+            + (f" of {size(buffer)}." if buffer else ".")
+        ),
+        evidence=(case.seen("log_waits", waits / commits, "by commit", WAITS),),
+        share=min(waits / commits, 1.0) / 2,
+        confidence=0.7,
+        remedy="Raise innodb_log_buffer_size to 64M.",
+        trial=Trial(kind="start", name="innodb_log_buffer_size", value="67108864"),
+        acts_on="disk writes",
+    )
+
+
+def _greatest_age(case: Case) -> float | None:
+    told = case.mean("checkpoint_age_max_bytes")
+    if told:
+        return told
+    capacity = case.number("innodb_redo_log_capacity")
+    if capacity:
+        return SYNC_SHARE * capacity
+    one, files = case.number("innodb_log_file_size"), case.number("innodb_log_files_in_group")
+    return SYNC_SHARE * one * (files or 1.0) if one else None
+
+
+def _near(case: Case, limit: float) -> float | None:
+    """Part of the window's seconds in which the age was near its limit."""
+    ages = case.series("server", "checkpoint_age_bytes.now")
+    if ages is None:
+        return None
+    near = sum(1 for _, age in ages if age >= NEAR * limit)
+    return near / len(ages) if near >= SAMPLES else 0.0
+
+
+def _variable(case: Case) -> str:
+    has = case.variable("innodb_redo_log_capacity") is not None
+    return "innodb_redo_log_capacity" if has else "innodb_log_file_size"
+
+
+RULE = Rule("redo-log-small", judge)
+BUFFER_RULE = Rule("log-buffer-small", judge_log_buffer)

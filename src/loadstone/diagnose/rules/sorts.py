@@ -1,0 +1,141 @@
+"""Sorts and temporary tables that do not fit, or that ask the system for memory each time."""
+
+from __future__ import annotations
+
+import re
+
+from loadstone.diagnose.case import Case
+from loadstone.diagnose.cpu import server_cores
+from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.words import num, pct, size
+from loadstone.model.finding import Finding, Trial
+
+MMAP_THRESHOLD = 32 * 1024 * 1024
+"""[S] mallopt(3): glibc's greatest mmap threshold on 64 bits."""
+
+SYS_SHARE = 0.25
+"""[P] DIAGNOSIS 3: the kernel's part of the server's CPU."""
+
+FAULTS_A_SORT = 16.0
+"""[P] minor faults by sort: a sort in memory that is kept needs none."""
+
+FAULT_S = 0.5e-6
+"""[P] CPU of a minor fault, less what the map and unmap of the region cost."""
+
+MERGES = 0.01
+"""[P] merge passes by event."""
+
+TMP_DISK = 0.25
+"""[P] of temporary tables that go to the disk."""
+
+TMP_EVENTS = 0.05
+"""[P] temporary tables on disk by event."""
+
+
+def judge_cliff(case: Case) -> Finding | None:
+    """A buffer that is mapped and unmapped for each sort: page faults, and work in the kernel."""
+    buffer = case.needed(case.number("sort_buffer_size"))
+    ranges, scans = case.needed(case.rate("sort_range")), case.needed(case.rate("sort_scan"))
+    sorts = ranges + scans
+    faults = case.needed(case.host("minor_faults_per_s"))
+    malloc = (case.variable("version_malloc_library") or "system").lower()
+    if buffer < MMAP_THRESHOLD or "jemalloc" in malloc or "tcmalloc" in malloc or not sorts:
+        return None
+    each = faults / sorts
+    kernel, total = case.host("process_cpu_sys"), server_cores(case)
+    in_kernel = kernel / total if kernel is not None and total else None
+    if each < FAULTS_A_SORT and (in_kernel is None or in_kernel < 2 * SYS_SHARE):
+        return None
+    pieces = _takes_pieces(case.variable("version") or "")
+    strong = each >= FAULTS_A_SORT and (in_kernel or 0.0) >= SYS_SHARE
+    share = max(in_kernel or 0.0, min(faults * FAULT_S / total, 1.0) if total else 0.0)
+    return Finding(
+        cause="sort-buffer-cliff",
+        group="setting",
+        sentence=(
+            f"sort_buffer_size={size(buffer)} is at glibc's mmap threshold: {num(each)} page "
+            "faults a sort"
+            + (f" and {pct(in_kernel)} of the server's CPU in the kernel" if in_kernel else "")
+            + (
+                ". This version takes the buffer in pieces, so try it first."
+                if pieces
+                else ": the buffer is mapped and unmapped for each."
+            )
+        ),
+        evidence=(
+            case.seen("sort_buffer_size", buffer, "B", MMAP_THRESHOLD),
+            case.seen("minor faults by sort", each, "", FAULTS_A_SORT),
+            case.seen("kernel's part of the server's CPU", in_kernel or 0.0, "", SYS_SHARE),
+        ),
+        share=share,
+        confidence=(0.3 if pieces else 0.8) if strong else 0.3,
+        remedy="Set sort_buffer_size to 2M (below 32M), or preload jemalloc.",
+        trial=Trial(kind="dynamic", name="sort_buffer_size", value="2097152"),
+        acts_on="server CPU",
+    )
+
+
+def judge_merges(case: Case) -> Finding | None:
+    """Sorts larger than their buffer go through temporary files."""
+    passes = case.needed(case.rate("sort_merge_passes"))
+    if not case.tps or passes < MERGES * case.tps:
+        return None
+    buffer = case.number("sort_buffer_size") or 0.0
+    return Finding(
+        cause="sort-buffer-small",
+        group="setting",
+        sentence=(
+            f"Sorts do not fit sort_buffer_size={size(buffer)}: {num(passes / case.tps)} merge "
+            "passes an event go through temporary files."
+        ),
+        evidence=(case.seen("sort_merge_passes", passes / case.tps, "by event", MERGES),),
+        share=0.3 * min(passes / case.tps, 1.0),
+        confidence=0.7,
+        remedy="Raise sort_buffer_size (below 32M) for these sessions, or give the order an index.",
+        trial=Trial(
+            kind="dynamic",
+            name="sort_buffer_size",
+            value=str(int(min(8 * max(buffer, 262144), MMAP_THRESHOLD - 1048576))),
+        ),
+        acts_on="server CPU",
+    )
+
+
+def judge_temporary(case: Case) -> Finding | None:
+    """Temporary tables larger than memory's limit, or with columns that memory does not take."""
+    tables = case.needed(case.rate("created_tmp_tables"))
+    disk = case.needed(case.rate("created_tmp_disk_tables"))
+    if not tables or disk < TMP_DISK * tables or not case.tps or disk < TMP_EVENTS * case.tps:
+        return None
+    limit = case.number("tmp_table_size")
+    return Finding(
+        cause="temporary-tables-on-disk",
+        group="setting",
+        sentence=(
+            f"{pct(min(disk / tables, 1.0))} of the temporary tables go to the disk, "
+            f"{num(disk / case.tps)} an event"
+            + (f" (tmp_table_size={size(limit)})." if limit else ".")
+        ),
+        evidence=(
+            case.seen("created_tmp_disk_tables", disk / tables, "of all", TMP_DISK),
+            case.seen("created_tmp_disk_tables by event", disk / case.tps, "", TMP_EVENTS),
+        ),
+        share=0.3 * min(disk / case.tps, 1.0),
+        confidence=0.7,
+        remedy="Raise tmp_table_size and max_heap_table_size, or give the grouping an index.",
+        trial=Trial(kind="dynamic", name="tmp_table_size", value="67108864"),
+        acts_on="server CPU",
+    )
+
+
+def _takes_pieces(version: str) -> bool:
+    """MySQL from 8.0.12 on ([M]) takes the sort buffer as it is needed."""
+    found = re.match(r"(\d+)\.(\d+)\.(\d+)", version)
+    if "mariadb" in version.lower() or not found:
+        return False
+    return tuple(int(part) for part in found.groups()) >= (8, 0, 12)
+
+
+CLIFF_RULE = Rule("sort-buffer-cliff", judge_cliff)
+MERGES_RULE = Rule("sort-buffer-small", judge_merges)
+TEMPORARY_RULE = Rule("temporary-tables-on-disk", judge_temporary)

@@ -1,0 +1,52 @@
+"""Tables are opened again and again."""
+
+from __future__ import annotations
+
+from loadstone.diagnose.case import Case
+from loadstone.diagnose.cpu import server_cores
+from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.words import num
+from loadstone.model.finding import Finding, Trial
+
+BY_STATEMENT = 0.02
+"""[P] tables opened by statement: with a cache that is large enough it goes to nought."""
+
+STEADY = 0.5
+"""[P] of the opening that throws another table out: less is a cache that fills."""
+
+OPEN_S = 100e-6
+"""[P] of CPU for opening a table anew."""
+
+
+def judge(case: Case) -> Finding | None:
+    """Opened tables by statement, and that others were thrown out of the cache for them."""
+    opened = case.needed(case.rate("opened_tables"))
+    questions = case.needed(case.rate("questions"))
+    size = case.needed(case.number("table_open_cache"))
+    thrown = case.rate("table_open_cache_overflows")
+    if not questions or opened < BY_STATEMENT * questions:
+        return None
+    held = case.mean("open_tables")
+    if (thrown or 0.0) < STEADY * opened and (held is None or held < 0.9 * size):
+        return None
+    cores = server_cores(case)
+    return Finding(
+        cause="table-cache-small",
+        group="setting",
+        sentence=(
+            f"{num(opened)} tables a second are opened anew, {num(opened / questions)} a "
+            f"statement: table_open_cache={num(size)} does not hold those in use."
+        ),
+        evidence=(
+            case.seen("opened_tables", opened / questions, "by statement", BY_STATEMENT),
+            case.seen("table_open_cache_overflows", thrown or 0.0, "/s"),
+        ),
+        share=min(opened * OPEN_S / cores, 1.0) if cores else None,
+        confidence=0.9,
+        remedy="Raise table_open_cache (and table_definition_cache) above users × tables.",
+        trial=Trial(kind="dynamic", name="table_open_cache", value=str(int(max(4000, 8 * size)))),
+        acts_on="server CPU",
+    )
+
+
+RULE = Rule("table-cache-small", judge)

@@ -1,0 +1,60 @@
+"""Users wait for a table: LOCK TABLES, FLUSH, DDL, a backup, or an engine that locks tables."""
+
+from __future__ import annotations
+
+from loadstone.diagnose.case import Case
+from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.words import num, pct
+from loadstone.model.finding import Evidence, Finding
+
+SHARE = 0.1
+"""[P] of the users' time; a healthy load waits for no table at all."""
+
+LOCKED = (
+    ("metadata lock", "a table's metadata lock: LOCK TABLES, DDL, or a transaction left open"),
+    ("table level lock", "a table's lock: LOCK TABLES, or an engine that locks whole tables"),
+    ("global read lock", "the global read lock: FLUSH TABLES WITH READ LOCK, or read_only"),
+    ("commit lock", "the global read lock: FLUSH TABLES WITH READ LOCK"),
+    ("backup lock", "the backup lock: a backup, or BACKUP STAGE"),
+    ("backup stage", "the backup lock: a backup, or BACKUP STAGE"),
+    ("table flush", "FLUSH TABLES: somebody still uses the old table"),
+    ("query cache", "the query cache's one lock"),
+)
+
+
+def judge(case: Case) -> Finding | None:
+    """The process list says for what connections wait, by their number at any moment."""
+    states = case.needed(case.states())
+    found = [
+        (value, state, what)
+        for state, value in states.items()
+        for text, what in LOCKED
+        if text in state
+    ]
+    total = min(sum(value for value, _, _ in found) / case.users, 1.0)
+    if total < SHARE:
+        return None
+    _, state, what = max(found)
+    evidence: list[Evidence] = [case.seen(f"state.{state}", total, "of the users", SHARE)]
+    waited = case.rate("table_locks_waited")
+    if waited is not None:
+        evidence.append(case.seen("table_locks_waited", waited, "/s"))
+    return Finding(
+        cause="table-locks",
+        group="wait",
+        sentence=(
+            f"{num(total * case.users)} of {case.users:,} users ({pct(total)}) wait at any moment "
+            f'for {what} (state "{state}").'
+        ),
+        evidence=tuple(evidence),
+        share=total,
+        confidence=0.95,
+        remedy=(
+            "Find the session that holds the lock (performance_schema.metadata_locks, "
+            "SHOW PROCESSLIST), end it or move its work away from the load."
+        ),
+        acts_on=None,
+    )
+
+
+RULE = Rule("table-locks", judge)

@@ -1,0 +1,140 @@
+"""More connections are at work than the cores can serve."""
+
+from __future__ import annotations
+
+from loadstone.diagnose.case import Case
+from loadstone.diagnose.cpu import IDLE, busy_share, cpu_of, is_full, outside, server_cores
+from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.rules.neighbour import OTHERS
+from loadstone.diagnose.rules.row_locks import lock_share
+from loadstone.diagnose.words import num, pct, users
+from loadstone.model.finding import Finding, Trial
+
+FALL = 0.1
+"""[P] DIAGNOSIS 6: below the peak."""
+
+DEARER = 1.1
+"""[P] growth of an event's CPU by switching and cold caches; a rate that falls for another reason
+does not cost the server more."""
+
+RUNNING = 4.0
+"""[P] DIAGNOSIS 6: connections at work by core."""
+
+MANY = 512
+"""[S] MySQLTuner: connections from which a pool is worth a look, without a ladder that falls."""
+
+CROWD = 16.0
+"""[P] connections at work by core from which that many are a cost of their own."""
+
+CROWDED = 0.15
+"""[P] of the rate, where no ladder tells: measured 24 % from 4 to 1,024 users with point selects on
+two cores, with more than 400 threads in one convoy of the table cache."""
+
+SWITCH_S = 5e-6
+"""[P] of a core that a change of thread takes, caches included (measured costs are 1 to 10 µs)."""
+
+LOCKS = 0.3
+"""[P] where so many wait for rows, the rate falls for that reason."""
+
+POOLS = ("pool-of-threads", "loaded-dynamically")
+
+
+def judge(case: Case) -> Finding | None:
+    """One thread a connection, and beyond the peak events cost more CPU, so that the rate falls."""
+    handling = case.needed(case.variable("thread_handling"))
+    running = case.needed(case.mean("threads_running"))
+    cores = case.needed(case.host("cores"))
+    if handling in POOLS or case.is_on("thread_pool_enabled"):
+        return None
+    if running < RUNNING * cores or (lock_share(case) or 0.0) >= LOCKS or not case.tps:
+        return None
+    peak = case.at(max(case.ladder, key=lambda step: step.tps or 0.0))
+    lost, dearer = _lost(case, peak), _dearer(case, peak)
+    falls = lost >= FALL and dearer >= DEARER
+    switching = (case.host("context_switches_per_s") or 0.0) * SWITCH_S / cores
+    crowded = case.users >= MANY and running >= CROWD * cores and is_full(case)
+    if not falls and not crowded:
+        return None
+    beyond = (
+        f"With {users(case.users)} the rate is {pct(lost)} below that of {users(peak.users)}, and "
+        f"an event takes {num(dearer)} times the server's CPU"
+        if falls
+        else f"{users(case.users)} have a thread each"
+    )
+    return Finding(
+        cause="no-thread-pool",
+        group="setting",
+        sentence=(
+            f"{beyond}: {num(running)} connections are at work at once on {num(cores)} cores, "
+            f"since each has a thread (thread_handling={handling})."
+        ),
+        evidence=(
+            case.seen("threads_running", running, "", RUNNING * cores),
+            case.seen("rate below the peak", lost, "", FALL),
+            case.seen("CPU by event against the peak's", dearer, "times", DEARER),
+            case.seen("context switches by core", switching, "of its time"),
+        ),
+        share=min(max(lost if falls else CROWDED, switching), 1.0),
+        confidence=0.8 if falls else 0.6,
+        remedy=(
+            "A thread pool: MariaDB thread_handling=pool-of-threads with thread_pool_size of "
+            "1 to 1.5 times the cores, MySQL's thread_pool plugin; or fewer connections."
+        ),
+        trial=Trial(kind="start", name="thread_handling", value="pool-of-threads"),
+        acts_on="server CPU",
+    )
+
+
+def _lost(case: Case, peak: Case) -> float:
+    """Part of the peak's rate that is lost; nought where neighbours make the two no pair.
+
+    They take cores and caches from the server: its events cost more then for their sake.
+    """
+    others = [cpu_of(one).others or 0.0 for one in (case, peak)]
+    if not peak.tps or max(others) >= OTHERS:
+        return 0.0
+    return max(1 - case.tps / peak.tps, 0.0)
+
+
+def _dearer(case: Case, peak: Case) -> float:
+    """The server's CPU by event against that at the peak."""
+    now, then = case.needed(server_cores(case)), case.needed(server_cores(peak))
+    if not then or not case.tps:
+        return 0.0
+    return (now / case.tps) / (then / peak.tps)
+
+
+def judge_small(case: Case) -> Finding | None:
+    """A pool with fewer groups than cores: statements queue while cores are free."""
+    handling = case.needed(case.variable("thread_handling"))
+    if handling not in POOLS and not case.is_on("thread_pool_enabled"):
+        return None
+    groups = case.needed(case.number("thread_pool_size"))
+    cores, busy = case.needed(case.host("cores")), case.needed(busy_share(case))
+    used = case.needed(server_cores(case))
+    queued = case.mean("pool_queued") or 0.0
+    away = outside(case)
+    small = groups < cores and used >= 0.7 * groups
+    if busy > IDLE or not (small or queued >= 0.2 * case.users):
+        return None
+    return Finding(
+        cause="thread-pool-small",
+        group="setting",
+        sentence=(
+            f"The thread pool has {num(groups)} groups for {num(cores)} cores: the server uses "
+            f"{num(used)} cores while {pct(1 - busy)} of all are idle."
+        ),
+        evidence=(
+            case.seen("thread_pool_size", groups, "groups", cores),
+            case.seen("CPU busy", busy, "of the cores", IDLE),
+            case.seen("pool_queued", queued, "statements"),
+        ),
+        share=min(max(1 - busy, away or 0.0), 1.0),
+        confidence=0.75,
+        remedy="Set thread_pool_size to 1 to 1.5 times the cores.",
+        trial=Trial(kind="dynamic", name="thread_pool_size", value=str(int(cores))),
+    )
+
+
+RULE = Rule("no-thread-pool", judge)
+SMALL_RULE = Rule("thread-pool-small", judge_small)

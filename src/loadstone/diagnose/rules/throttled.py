@@ -1,0 +1,74 @@
+"""A control group holds the server's CPU back."""
+
+from __future__ import annotations
+
+from loadstone.diagnose.case import Case
+from loadstone.diagnose.cpu import server_cores
+from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.words import num, pct
+from loadstone.model.finding import Finding
+
+OFTEN = 0.2
+"""[P] part of its periods in which the group was stopped; a few bursts are no limit."""
+
+PINNED = 0.85
+"""[P] of the cores that the process may run on."""
+
+USED = 0.8
+"""[P] of the group's cores."""
+
+
+def judge(case: Case) -> Finding | None:
+    """Throttled periods, or the whole of the group's cores used."""
+    limit = case.host_mean("cgroup.cpu_cores")
+    if limit is None and case.fact("process.pid") is not None:
+        return None  # its groups were looked at, and none has a limit
+    periods = case.needed(case.host_rate("cgroup.periods"))
+    throttled = case.needed(case.host_rate("cgroup.throttled_periods"))
+    often = throttled / periods if periods else 0.0
+    if limit is None or often < OFTEN:
+        return None
+    used = server_cores(case)
+    share = used / limit if used is not None else often
+    if share < USED and often < 2 * OFTEN:
+        return None
+    return Finding(
+        cause="cpu-throttled",
+        group="ceiling",
+        sentence=(
+            f"The server's control group allows {num(limit)} cores and stopped it in "
+            f"{pct(often)} of its periods"
+            + (f"; it uses {num(used)} of them." if used is not None else ".")
+        ),
+        evidence=(
+            case.seen("cgroup.throttled_periods", often, "of the periods", OFTEN),
+            case.seen("cgroup.cpu_cores", limit, "cores"),
+        ),
+        share=min(max(share, often), 1.0),
+        confidence=0.95,
+        remedy="Raise the group's CPU limit (cpu.max, cpu.cfs_quota_us, docker --cpus).",
+    )
+
+
+def judge_pinned(case: Case) -> Finding | None:
+    """The process may run on some of the cores only, and uses those up."""
+    allowed = case.needed(case.host_mean("process.cpus_allowed"))
+    cores, used = case.needed(case.host("cores")), case.needed(server_cores(case))
+    if allowed >= cores or used < PINNED * allowed:
+        return None
+    return Finding(
+        cause="cpu-pinned",
+        group="ceiling",
+        sentence=(
+            f"The server may run on {num(allowed)} of the host's {num(cores)} cores and uses "
+            f"{num(used)} of them."
+        ),
+        evidence=(case.seen("process.cpus_allowed", allowed, "cores", cores),),
+        share=min(used / allowed, 1.0),
+        confidence=0.9,
+        remedy="Let it run on more cores (taskset, cpuset, CPUAffinity of its unit).",
+    )
+
+
+RULE = Rule("cpu-throttled", judge)
+PINNED_RULE = Rule("cpu-pinned", judge_pinned)

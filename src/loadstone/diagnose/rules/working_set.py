@@ -1,0 +1,59 @@
+"""The data in use is larger than the buffer pool."""
+
+from __future__ import annotations
+
+from loadstone.diagnose.case import Case
+from loadstone.diagnose.cpu import is_full
+from loadstone.diagnose.reading import STAYS, has_room, kept_share, reads_by_event, reads_share
+from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.words import num, pct, size
+from loadstone.model.finding import Finding, Trial
+
+READS = 0.1
+"""[P] DIAGNOSIS 14: pages read by transaction."""
+
+MATTERS = 0.05
+"""[P] share of an event's demand that is reading pages."""
+
+
+def judge(case: Case) -> Finding | None:
+    """A full pool from which pages are thrown out that are needed again."""
+    if not case.tps:
+        return None
+    reads = case.needed(reads_by_event(case))
+    kept = case.needed(kept_share(case))
+    if reads < READS or kept >= STAYS or has_room(case):
+        return None
+    share = reads_share(case)
+    if share is not None and share < MATTERS:
+        return None
+    pool = case.number("innodb_buffer_pool_size")
+    requests = case.rate("buffer_pool_read_requests")
+    misses = (case.rate("buffer_pool_reads") or 0.0) / requests if requests else None
+    told = f" of {size(pool)}" if pool else ""
+    return Finding(
+        cause="working-set",
+        group="wait",
+        sentence=(
+            f"The data in use does not fit the buffer pool{told}: each event reads {num(reads)} "
+            "pages from the disk"
+            + (f" ({pct(misses)} of all page requests)" if misses is not None else "")
+            + (f", which is {pct(share)} of its work." if share is not None else ".")
+        ),
+        evidence=(
+            case.seen("buffer_pool_reads by event", reads, "pages", READS),
+            case.seen("pages read that stay", kept, "of those read", STAYS),
+        ),
+        share=share,
+        confidence=0.9,
+        remedy="Raise innodb_buffer_pool_size, as far as the memory goes.",
+        trial=Trial(
+            kind="dynamic",
+            name="innodb_buffer_pool_size",
+            value=str(int(4 * (pool or 128 * 1024 * 1024))),
+        ),
+        acts_on="server CPU" if is_full(case) else "disk reads",
+    )
+
+
+RULE = Rule("working-set", judge)

@@ -1,0 +1,100 @@
+"""What is said where no rule explains the result: the largest wait that has no name yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from loadstone.diagnose.case import Case
+from loadstone.diagnose.cpu import outside
+from loadstone.diagnose.words import num, pct
+from loadstone.model.finding import Evidence, Finding
+
+NOT_OBSERVED = "not-observed"
+"""The cause that stands where too little was seen to name one."""
+
+_AT_WORK = ("executing", "sending data", "execute", "query", "updating", "update", "init")
+"""States of connections that work rather than wait."""
+
+
+def unexplained(case: Case) -> Finding:
+    """The largest of: a state of the connections, performance_schema's waits, the way.
+
+    Where the host was not seen it is not known what is used up, and that is what is said.
+    """
+    if case.step.host is None:
+        return _unseen(case)
+    found = sorted(_waits(case), key=lambda wait: -wait[0])
+    largest = found[0] if found else None
+    said = f" The largest wait is {largest[1]}." if largest else " No wait was seen at all."
+    said = f"{_nearest(case)}{said}"
+    return Finding(
+        cause="unexplained",
+        group="note",
+        sentence=f"Unexplained: no resource is used up and no known cause fits.{said}",
+        evidence=(largest[2],) if largest else (),
+        share=largest[0] if largest else None,
+        confidence=0.5,
+        remedy=(
+            "performance_schema=ON with its wait instruments names more; so does a ladder of "
+            "users, and loadstone probe and calibrate for the limits of disk and generator."
+        ),
+    )
+
+
+def _nearest(case: Case) -> str:
+    """The resource that is used most, of those whose limit is known."""
+    found = case.ceilings.get(case.step.step)
+    used = [
+        one
+        for one in (found.ceilings if found else ())
+        if one.used is not None and one.resource != "concurrency"
+    ]
+    if not used:
+        return ""
+    most = max(used, key=lambda one: one.used or 0.0)
+    return f" Of what is known {most.resource} is used most, to {pct(most.used or 0.0)}."
+
+
+def _unseen(case: Case) -> Finding:
+    what = "the server's host was" if case.step.server else "neither server nor host was"
+    seen = "not observed" if case.step.server else "observed"
+    return Finding(
+        cause=NOT_OBSERVED,
+        group="note",
+        sentence=f"Not evaluated: {what} {seen}.",
+        evidence=(),
+        share=None,
+        confidence=1.0,
+        remedy=(
+            "Run without --no-observe; for a host that is not this machine give --host-ssh or "
+            "--node-exporter (docs/observing.md)."
+        ),
+    )
+
+
+def _waits(case: Case) -> Iterator[tuple[float, str, Evidence]]:
+    """Share of the users' time, its words, its figure."""
+    for state, value in (case.states() or {}).items():
+        if state not in _AT_WORK:
+            share = min(value / case.users, 1.0)
+            yield (
+                share,
+                f'the state "{state}", {pct(share)} of the users\' time',
+                case.seen(f"state.{state}", value, "connections"),
+            )
+    spots = case.step.hot_spots.waits if case.step.hot_spots else ()
+    time_s = case.step.window.to_s * case.users if case.step.window else 0.0
+    for spot in spots[:1]:
+        share = min(spot.time_s / time_s, 1.0) if time_s else 0.0
+        yield (
+            share,
+            f"{spot.event}, {num(spot.time_s)} s in all",
+            case.seen(spot.event, spot.time_s, "s"),
+        )
+    away = outside(case)
+    if away is not None:
+        yield (
+            away,
+            f"outside the server, {pct(away)} of the users' time",
+            case.seen("users outside the server", away, "of their time"),
+        )

@@ -1,0 +1,87 @@
+"""A diagnosis as text: the answer first, then each finding with what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from loadstone.diagnose.unexplained import NOT_OBSERVED
+from loadstone.model.finding import Diagnosis, Evidence, Finding, Trial
+from loadstone.report.numbers import digits, number_of, share
+
+_INDENT = "      "
+_FEW = 6
+"""So many causes that were not evaluated are told one by one."""
+
+
+def as_text(found: Sequence[Diagnosis]) -> str:
+    """All diagnoses of a run."""
+    if not found:
+        return "No step has figures to explain.\n"
+    return "\n".join(line for each in found for line in _lines(each, titled=len(found) > 1)) + "\n"
+
+
+def answer(found: Sequence[Diagnosis]) -> Iterator[str]:
+    """A sentence a ladder, for the end of a run's own text; none where too little was seen."""
+    for each in found:
+        if each.findings[0].cause == NOT_OBSERVED:
+            continue
+        title = f"{each.variant}, {each.workload}: " if len(found) > 1 else ""
+        yield f"why   {title}{each.answer}"
+
+
+def _lines(found: Diagnosis, *, titled: bool) -> Iterator[str]:
+    if titled:
+        yield f"{found.variant}, {found.workload}"
+    yield found.answer
+    yield ""
+    for number, finding in enumerate(found.findings, 1):
+        yield from _finding(number, finding)
+    yield from _not_evaluated(found)
+
+
+def _finding(number: int, finding: Finding) -> Iterator[str]:
+    explains = f", explains {share(finding.share)}" if finding.share is not None else ""
+    yield (
+        f"{number:>2}  {finding.cause} ({finding.group}{explains}, "
+        f"{share(finding.confidence)} sure)"
+    )
+    yield f"{_INDENT}{finding.sentence}"
+    yield from (f"{_INDENT}- {_evidence(one)}" for one in finding.evidence)
+    yield f"{_INDENT}remedy: {finding.remedy}"
+    if finding.trial:
+        yield f"{_INDENT}to prove: {trial_text(finding.trial)}"
+    yield ""
+
+
+def trial_text(trial: Trial) -> str:
+    """What to change, as a person writes it."""
+    match trial.kind:
+        case "client":
+            return f"run again with --{trial.name} {trial.value}"
+        case "dynamic":
+            return f"SET GLOBAL {trial.name} = {trial.value}, and run again"
+        case "start":
+            return f"start the server with {trial.name}={trial.value}, and run again"
+        case "users":
+            return f"run again with --concurrency {trial.value}"
+
+
+def _evidence(one: Evidence) -> str:
+    limit = f" (threshold {digits(one.threshold)})" if one.threshold is not None else ""
+    seconds = f", {one.from_s:g} to {one.to_s:g} s" if one.from_s is not None else ""
+    unit = f" {one.unit}" if one.unit else ""
+    return (
+        f"{one.counter} {digits(one.value)}{unit}{limit}, {number_of(one.users, 'user')}{seconds}"
+    )
+
+
+def _not_evaluated(found: Diagnosis) -> Iterator[str]:
+    """By what is missing, the causes that need it."""
+    needed: dict[str, list[str]] = {}
+    for one in found.not_evaluated:
+        needed.setdefault(one.needs, []).append(one.cause)
+    for needs, causes in list(needed.items())[:_FEW]:
+        yield f"not evaluated, for want of {needs}: {', '.join(causes)}"
+    rest = sum(len(causes) for causes in list(needed.values())[_FEW:])
+    if rest:
+        yield f"not evaluated: {number_of(rest, 'cause')} more (--json lists them)"

@@ -1,0 +1,91 @@
+"""`loadstone diagnose`, with folders of runs and against a real throwaway server."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from loadstone.cli.errors import exit_code_of
+from loadstone.model.finding import Diagnosis
+from loadstone.sandbox import SandboxSpec, find_server, start_sandbox
+from loadstone.sandbox.errors import SandboxError
+from loadstone.store import folder
+from recorded import recorded_run
+from scripted_engine import Script
+
+
+def has_server() -> bool:
+    try:
+        find_server("mariadb")
+    except SandboxError:
+        return False
+    return True
+
+
+def test_a_run_that_was_not_observed_says_so(
+    tmp_path: Path, script: Script, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = recorded_run(tmp_path)
+    assert exit_code_of(["diagnose", str(run)]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("Not evaluated: neither server nor host was observed.\n")
+    assert "\nnot evaluated, for want of " in out
+    assert err == ""
+
+
+def test_json_is_a_document_of_ladders(
+    tmp_path: Path, script: Script, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = recorded_run(tmp_path)
+    assert exit_code_of(["diagnose", run.name, "--out", str(run.parent), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["version"] == 1
+    (ladder,) = (Diagnosis.model_validate(one) for one in document["ladders"])
+    assert ladder.findings[0].cause == "not-observed"
+
+
+def test_no_such_run_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code_of(["diagnose", "nothing", "--out", str(tmp_path)]) == 8
+    assert capsys.readouterr().err.startswith("error: there are no runs in ")
+
+
+@pytest.mark.server
+@pytest.mark.skipif(not has_server(), reason="no MariaDB here")
+def test_a_log_of_all_statements_is_found_on_a_real_server(tmp_path: Path) -> None:
+    with start_sandbox(SandboxSpec(server="mariadb", settings={"general_log": "ON"})) as sandbox:
+        kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+        kept |= {"HOME": str(tmp_path), "LOADSTONE_PASSWORD": sandbox.tcp.credentials.reveal()}
+        where = f"{sandbox.tcp.target.url}?tls=disabled"
+        for words in (
+            ("prepare", "--target", where, "--tables", "2", "--table-size", "1000"),
+            ("run", "oltp_read_only", "--target", where, "--concurrency", "4", "--duration", "3s")
+            + ("--warmup", "1s"),
+        ):
+            done = subprocess.run(
+                [sys.executable, "-m", "loadstone.cli", *words],
+                cwd=tmp_path,
+                env=kept,
+                capture_output=True,
+                text=True,
+                check=True,
+                timeout=100,
+            )
+    assert "\nwhy   " in done.stdout
+    out = tmp_path / "runs"
+    (run,) = out.iterdir()
+    assert folder.load(run).findings == ()
+    diagnosed = subprocess.run(
+        [sys.executable, "-m", "loadstone.cli", "diagnose", "--json", "--out", str(out)],
+        env=kept,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=100,
+    )
+    ladder = Diagnosis.model_validate(json.loads(diagnosed.stdout)["ladders"][0])
+    assert "general-log" in [finding.cause for finding in ladder.findings]

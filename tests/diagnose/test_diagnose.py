@@ -1,0 +1,397 @@
+"""Which finding stands first, what becomes a note, and that a healthy server is left in peace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from diagnose.examples import FULL, FULL_OF_SERVER, IDLE, SHARED
+from diagnose.healthy import Made, a_case, per_second
+from loadstone.diagnose.case import Case, Series, Source
+from loadstone.diagnose.diagnose import Known, diagnose, diagnosis_of, levels_to_explain
+from loadstone.diagnose.frames import RunSeconds, environment_of
+from loadstone.model.finding import Diagnosis, Finding
+from loadstone.model.plan import Rate
+from loadstone.model.result import Result
+from loadstone.report.findings import answer, as_text
+from loadstone.store import folder
+from recorded import recorded_run
+from scripted_engine import Script
+
+NO_WRITES: dict[str, float | None] = {
+    "log_syncs": 1.0,
+    "log_written_bytes": 500.0,
+    "binlog_syncs": 0.0,
+    "binlog_written_bytes": 0.0,
+    "binlog_cache_use": 0.0,
+    "pages_flushed": 5.0,
+    "row_lock_waits": 0.0,
+    "row_lock_time_s": 0.0,
+    "rows_inserted": 1.0,
+    "rows_updated": 0.0,
+    "rows_deleted": 0.0,
+}
+NO_SORTS: dict[str, float | None] = {
+    "sort_range": 0.0,
+    "sort_scan": 0.5,
+    "created_tmp_tables": 3.0,
+    "created_tmp_disk_tables": 0.5,
+    "handler_read_rnd_next": 1000.0,
+}
+READS = {"commits_per_s": 0.0}
+
+HEALTHY = {
+    "oltp_read_write": Made(),
+    "oltp_read_only": Made(tps=1200.0, rates=NO_WRITES, server_figures=READS),
+    "oltp_point_select": Made(
+        tps=30_000.0,
+        mean_ms=0.5,
+        rates={
+            **NO_WRITES,
+            **NO_SORTS,
+            "questions": 30_000.0,
+            "com_select": 30_000.0,
+            "rows_sent": 30_000.0,
+            "handler_read_next": 0.0,
+            "handler_read_key": 30_000.0,
+        },
+        means={"threads_running": 5.0},
+        server_figures=READS,
+        step={"qps": 30_000.0},
+    ),
+    "oltp_update_non_index": Made(
+        tps=5000.0,
+        mean_ms=3.2,
+        rates={
+            **NO_SORTS,
+            "questions": 5000.0,
+            "com_select": 2.0,
+            "rows_sent": 100.0,
+            "rows_updated": 5000.0,
+            "handler_read_next": 0.0,
+            "handler_read_key": 5000.0,
+            "binlog_cache_use": 5000.0,
+        },
+        means={"state.commit": 7.0},
+        step={"qps": 5000.0},
+    ),
+    "oltp_insert": Made(
+        tps=6000.0,
+        mean_ms=2.6,
+        rates={
+            **NO_SORTS,
+            "questions": 6000.0,
+            "com_select": 2.0,
+            "rows_sent": 100.0,
+            "rows_inserted": 6000.0,
+            "rows_updated": 0.0,
+            "rows_deleted": 0.0,
+            "handler_read_next": 0.0,
+            "handler_read_key": 5.0,
+            "buffer_pool_reads": 3.0,
+        },
+        means={"state.commit": 7.0},
+        step={"qps": 6000.0},
+    ),
+    "select_random_points": Made(
+        tps=8000.0,
+        mean_ms=2.0,
+        rates={**NO_WRITES, **NO_SORTS, "rows_sent": 80_000.0, "handler_read_key": 80_000.0},
+        server_figures=READS,
+        step={"qps": 8000.0},
+    ),
+}
+
+
+def above_notes(found: Diagnosis) -> list[Finding]:
+    return [finding for finding in found.findings if finding.group != "note"]
+
+
+def causes(case: Case) -> list[str]:
+    return [finding.cause for finding in diagnosis_of(case).findings]
+
+
+@pytest.mark.parametrize("workload", HEALTHY)
+def test_a_healthy_step_has_notes_only(workload: str) -> None:
+    made = HEALTHY[workload].but(step={"workload": workload})
+    assert above_notes(diagnosis_of(a_case(made))) == []
+
+
+@pytest.mark.parametrize("workload", HEALTHY)
+def test_a_healthy_ladder_has_notes_only(workload: str) -> None:
+    made = HEALTHY[workload].but(step={"workload": workload})
+    fewer = made.but(users=4, tps=made.tps / 2, means={"state.commit": 1.0, "threads_running": 3.0})
+    assert above_notes(diagnosis_of(a_case(fewer, made))) == []
+
+
+def test_a_ladder_up_to_full_cores_ends_at_the_cores_and_nothing_else() -> None:
+    full = Made(users=64, tps=2000.0, host=FULL_OF_SERVER, means={"threads_running": 40.0})
+    found = diagnosis_of(a_case(Made(users=4, tps=500.0), Made(), full))
+    assert [finding.cause for finding in above_notes(found)] == ["cpu-bound"]
+    assert found.answer.startswith("The server host's 4 cores are used up (97 % busy; the server")
+
+
+def test_what_fills_the_cores_stands_before_them() -> None:
+    rates: dict[str, float | None] = {"handler_read_rnd_next": 9e6}
+    assert causes(a_case(Made(tps=50.0, host=FULL_OF_SERVER, rates=rates)))[:2] == [
+        "missing-index",
+        "cpu-bound",
+    ]
+
+
+def test_where_the_users_queue_is_named_before_full_cores() -> None:
+    locked = Made(host=FULL_OF_SERVER, rates={"row_lock_time_s": 14.0})
+    assert causes(a_case(locked))[:2] == ["row-locks", "cpu-bound"]
+
+
+def test_small_waits_beside_full_cores_are_notes() -> None:
+    locked = Made(host=FULL_OF_SERVER, rates={"row_lock_time_s": 5.5})
+    (first, *rest) = diagnosis_of(a_case(locked)).findings
+    assert first.cause == "cpu-bound"
+    assert [(one.cause, one.group) for one in rest] == [("row-locks", "note")]
+
+
+def test_a_pool_that_fills_is_cold_and_not_too_small() -> None:
+    """The seconds of a real run: point selects after the pool of 512 MiB was emptied."""
+    pages = (5127, 10_721, 12_882, 13_491, 13_722, 14_024, 14_227, 14_257, 14_269)
+    reads = (4357, 5594, 2161, 609, 231, 302, 203, 30, 12)
+    case = a_case(
+        Made(
+            tps=10_388.0,
+            rates={"buffer_pool_reads": 1500.0},
+            host={"disk_read_iops": 1594.0, "disk_read_await_ms": 0.35, "process_cpu_user": 0.1},
+            means={"pages_total": 32_448.0, "pages_free": 20_062.0, "pages_data": 12_386.0},
+            highest={"pages_data": 14_269.0},
+        ),
+        seconds={
+            ("server", "buffer_pool_reads"): per_second(*reads),
+            ("server", "pages_data.now"): per_second(*pages),
+            ("load", "tps"): per_second(*[10_388.0] * 9),
+        },
+    )
+    assert causes(case)[0] == "cold-buffer-pool"
+    assert "working-set" not in causes(case)
+
+
+def test_doubtful_figures_come_before_all() -> None:
+    made = Made(
+        host=FULL | {"process_cpu_user": 1.0, "process_cpu_sys": 0.5},
+        rates={"row_lock_time_s": 14.0},
+    )
+    assert causes(a_case(made))[0] == "noisy-neighbour"
+
+
+def test_the_generators_own_cores_are_no_neighbour() -> None:
+    beside = Made(
+        host=FULL | {"process_cpu_user": 1.5, "process_cpu_sys": 1.0},
+        facts=SHARED,
+        generator={"cpu_share": 0.6, "shards": 2},
+    )
+    assert causes(a_case(beside))[0] == "cpu-bound"
+
+
+def test_a_generator_without_cores_is_named_although_others_fill_the_host() -> None:
+    starved = Made(
+        host=FULL | {"process_cpu_user": 0.3, "process_cpu_sys": 0.1},
+        means={"threads_running": 1.3},
+        generator={"cpu_share": 0.08, "run_delay_share": 0.83},
+        facts=SHARED,
+    )
+    assert causes(a_case(starved))[:2] == ["client-bound", "noisy-neighbour"]
+
+
+def test_a_generator_that_is_stopped_leaves_answers_lying() -> None:
+    stopped = Made(
+        host=IDLE,
+        means={"threads_running": 1.3},
+        generator={"cpu_share": 0.08, "held_p99_us": 40_000.0},
+    )
+    assert causes(a_case(stopped))[0] == "client-bound"
+
+
+def test_neighbours_take_the_blame_for_a_ladder_that_falls() -> None:
+    crowd = Made(
+        users=64,
+        tps=800.0,
+        means={"threads_running": 60.0},
+        host=FULL | {"process_cpu_user": 1.5, "process_cpu_sys": 0.5},
+    )
+    assert "no-thread-pool" not in causes(a_case(Made(host=FULL_OF_SERVER), crowd))
+
+
+def test_a_throttled_server_is_not_blamed_for_its_encryption() -> None:
+    made = Made(
+        step={"encrypted_users": 16, "tls": "TLSv1.3"},
+        host={"process_cpu_user": 0.5, "process_cpu_sys": 0.3},
+        host_rates={"cgroup.periods": 10.0, "cgroup.throttled_periods": 9.0},
+        host_means={"cgroup.cpu_cores": 0.8},
+    )
+    assert causes(a_case(made))[0] == "cpu-throttled"
+
+
+def test_a_held_lock_is_named_although_nothing_is_done() -> None:
+    still = Made(
+        tps=0.0,
+        host=IDLE,
+        rates={"questions": 5.0, "rows_sent": 0.0},
+        means={"state.waiting for table metadata lock": 16.0, "state.commit": 0.0},
+    )
+    found = diagnosis_of(a_case(still))
+    assert found.findings[0].cause == "table-locks"
+    assert "16 of 16 users (100 %) wait" in found.answer
+
+
+def test_a_line_is_told_from_a_long_way() -> None:
+    """Bytes that stay while users grow are a full line; answers that never come fast are not."""
+    waiting: dict[str, float | None] = {"threads_running": 2.0}
+    line = a_case(Made(users=4, host=IDLE, means=waiting), Made(host=IDLE, means=waiting))
+    assert causes(line)[0] == "line-full"
+    rising = a_case(
+        Made(users=4, tps=250.0, host=IDLE | {"net_bytes_out_per_s": 10e6}, means=waiting),
+        Made(host=IDLE, means=waiting),
+    )
+    assert causes(rising)[0] == "few-users"
+
+
+def test_a_groups_limit_of_the_disk_is_named_where_the_server_writes() -> None:
+    limit: dict[str, float | None] = {"cgroup.disk.vda.write_iops": 1000.0}
+    waiting = Made(
+        host=IDLE | {"disk_write_iops": 1200.0},
+        host_means=limit,
+        means={"threads_running": 17.0, "state.commit": 13.0},
+    )
+    assert causes(a_case(waiting))[:2] == ["disk-cap", "commit-flush"]
+    reading = waiting.but(rates={"log_syncs": 1.0, "binlog_syncs": 0.0, "pages_flushed": 2.0})
+    assert "disk-cap" not in causes(a_case(reading))
+
+
+def test_the_faster_interface_is_named() -> None:
+    waiting: dict[str, float | None] = {"threads_running": 2.0}
+    facts = {"nic.eth0.speed_mbit": "1000", "nic.eth1.speed_mbit": "10000"}
+    slow = [Made(users=users, host=IDLE, means=waiting, facts=facts) for users in (4, 16)]
+    assert (
+        "The host has a faster interface: eth1 (10,000 Mbit/s)."
+        in diagnosis_of(a_case(*slow)).answer
+    )
+
+
+def test_group_commit_is_told_as_case_a_has_it() -> None:
+    def level(users: int, tps: float, syncs: float, writes: float) -> Made:
+        return Made(
+            users=users,
+            tps=tps,
+            rates={"log_syncs": syncs},
+            means={"state.commit": 0.2 * users, "threads_running": 0.5 * users},
+            host={"disk_write_iops": writes},
+            server_figures={
+                "log_syncs_per_s": syncs,
+                "transactions_per_sync": tps / syncs,
+                "bytes_per_sync": 2000.0 * tps / syncs,
+            },
+        )
+
+    ladder = (level(4, 500, 480, 4000), level(8, 1100, 900, 3800), level(80, 2100, 205, 860))
+    notes = {finding.cause: finding for finding in diagnosis_of(a_case(*ladder)).findings}
+    assert notes["group-commit"].sentence == (
+        "Group commit: from 4 users to 80 users the rate goes from 500 to 2,100 tps while syncs of "
+        "the log fall from 480 to 205 a second: one sync carries 10.2 transactions instead of "
+        "1.04, and 20.5 KB of log instead of 2.08; the disk writes 4,000 and 860 times a second."
+    )
+    assert notes["group-commit"].group == "note"
+
+
+def test_reads_commit_in_no_groups() -> None:
+    """COMMIT of a transaction that only read counts as well, and the log is synced in any case."""
+    levels = [
+        Made(
+            users=users,
+            tps=tps,
+            rates=NO_WRITES,
+            server_figures={"log_syncs_per_s": 0.6, "transactions_per_sync": tps / 0.6},
+        )
+        for users, tps in ((1, 12_675.0), (4, 19_025.0))
+    ]
+    assert "group-commit" not in causes(a_case(*levels))
+
+
+def test_the_cliff_is_a_suspicion_only_where_the_version_takes_pieces() -> None:
+    made = Made(host={"minor_faults_per_s": 400_000.0, "process_cpu_sys": 1.5})
+    sure = {}
+    for version in ("10.11.19-MariaDB", "9.7.0", "8.0.11"):
+        case = a_case(made, variables={"sort_buffer_size": "33554432", "version": version})
+        findings = {finding.cause: finding for finding in diagnosis_of(case).findings}
+        sure[version] = findings["sort-buffer-cliff"].confidence
+    assert sure["9.7.0"] < 0.5 <= sure["8.0.11"] == sure["10.11.19-MariaDB"]
+
+
+def test_an_old_checkpoint_under_reads_is_no_small_log() -> None:
+    made = Made(means={"checkpoint_age_bytes": 76e6}, rates={"log_written_bytes": 143.0})
+    assert "redo-log-small" not in causes(a_case(made))
+
+
+def test_what_has_no_name_is_called_unexplained_with_its_largest_wait() -> None:
+    odd = Made(host=IDLE, means={"state.waiting for the moon": 12.0, "threads_running": 15.0})
+    found = diagnosis_of(a_case(Made(users=4, means={"state.commit": 0.5}), odd))
+    assert found.findings[0].cause == "unexplained"
+    assert found.answer == (
+        "Unexplained: no resource is used up and no known cause fits. The largest wait is the "
+        'state "waiting for the moon", 75 % of the users\' time.'
+    )
+
+
+def test_a_rate_that_was_met_is_said_and_nothing_unexplained() -> None:
+    rate = Rate(rate=1000.0)
+    met = diagnosis_of(a_case(Made(step={"rate": rate, "due": 10_000})))
+    assert met.answer.startswith("The rate that was asked for was met: 1,000 events a second")
+    missed = diagnosis_of(a_case(Made(step={"rate": rate, "due": 20_000})))
+    assert missed.findings[0].cause == "unexplained"
+
+
+def test_without_counters_all_is_not_evaluated_and_nothing_is_named() -> None:
+    bare = Made(step={"server": None, "host": None, "encrypted_users": None})
+    found = diagnosis_of(a_case(bare))
+    assert found.answer == "Not evaluated: neither server nor host was observed."
+    assert above_notes(found) == []
+    needs = {one.cause: one.needs for one in found.not_evaluated}
+    assert needs["row-locks"] == "server counter row_lock_waits"
+    assert needs["cpu-bound"] == "host's cores"
+    assert len(needs) > 25
+
+
+def test_only_levels_from_the_knee_on_are_explained() -> None:
+    case = a_case(*(Made(users=users, tps=tps) for users, tps in ((1, 100), (8, 910), (64, 1000))))
+    assert [step.concurrency for step in levels_to_explain(case.ladder)] == [8, 64]
+
+
+def test_a_run_is_diagnosed_from_its_folder(tmp_path: Path, script: Script) -> None:
+    run = recorded_run(tmp_path)
+    seconds = RunSeconds(run)
+    (found,) = diagnose(folder.load(run), Known(environment_of(run), seconds))
+    assert found.workload == "oltp_read_write"
+    assert as_text([found]).startswith(found.answer)
+    assert list(answer([found])) == []
+    tps = seconds.series("load", 1, "tps")
+    assert tps is not None
+    assert len(tps) == 5
+    assert seconds.series("server", 1, "questions") is None
+
+
+def test_a_run_without_a_step_has_nothing_to_explain(tmp_path: Path, script: Script) -> None:
+    result = folder.load(recorded_run(tmp_path))
+    empty = Result.model_validate(result.model_dump() | {"steps": ()})
+    assert diagnose(empty, Known()) == []
+    assert as_text([]) == "No step has figures to explain.\n"
+
+
+def test_the_text_has_evidence_remedy_and_trial() -> None:
+    ages: dict[tuple[Source, str], Series] = {
+        ("server", "checkpoint_age_bytes.now"): per_second(*[76e6] * 10)
+    }
+    case = a_case(Made(means={"checkpoint_age_bytes": 76e6}), seconds=ages)
+    lines = as_text([diagnosis_of(case)]).splitlines()
+    assert lines[0].startswith("The redo log is too small: the checkpoint's age is 72.5 MiB")
+    assert lines[2] == " 1  redo-log-small (wait, explains 100 %, 90 % sure)"
+    assert any(line.startswith("      - checkpoint_age_bytes 76,000,000 B") for line in lines)
+    assert "      remedy: Raise innodb_log_file_size to 458 MiB or more." in lines
+    assert any("start the server with innodb_log_file_size=" in line for line in lines)
