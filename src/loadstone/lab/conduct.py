@@ -28,7 +28,7 @@ from loadstone.model.result import Result, StepResult, StepState
 from loadstone.model.target import Endpoint
 from loadstone.observe.hot_spots import Snapshot, difference, snapshot
 from loadstone.observe.sampler import Sampling
-from loadstone.store.journal import Settled
+from loadstone.store.journal import Conditions, Settled
 from loadstone.store.recorder import Recorder
 from loadstone.target.errors import TargetError
 
@@ -72,6 +72,9 @@ class Lab:
 
     hot_spots: bool = False
     """Whether the first target is asked where it spent each step."""
+
+    conditions: Conditions | None = None
+    """Of the steps, where they are other than the run's."""
 
     def note(self, text: str, step: Step | None = None) -> None:
         """Keep a sentence, and show it."""
@@ -121,7 +124,7 @@ def drive_step(plan: Plan, step: Step, lab: Lab) -> StepResult:
     """One step, from its first connection to its row in the result."""
     watched = _Watched(step, lab)
     lab.observer.on_step_begin(step)
-    lab.recorder.begin_step(step)
+    lab.recorder.begin_step(step, lab.conditions)
     watched.begin_looking()
     job = engine.start(step_document(plan, step, lab.endpoints))
     follow(job, watched.take, lab.interrupts, watched.keep_what_was_seen)
