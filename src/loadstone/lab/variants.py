@@ -6,12 +6,12 @@ when the file was read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from loadstone.model.experiment import CgroupLimit, ClientOptions, Experiment, Variant
 from loadstone.model.frozen import Frozen
-from loadstone.model.plan import Drive, Open, Plan, Step, WorkloadSpec
+from loadstone.model.plan import Drive, Open, Plan, WorkloadSpec
 from loadstone.model.target import DEFAULT_PORT, Endpoint, Target
 from loadstone.sandbox import SandboxSpec
 
@@ -27,6 +27,11 @@ class Place(Frozen):
     sandbox: SandboxSpec | None = None
     root: Path | None = None
     cgroup: CgroupLimit | None = None
+
+    @property
+    def key(self) -> str:
+        """The same for equal ones."""
+        return self.model_dump_json()
 
 
 def place_of(experiment: Experiment, variant: Variant) -> Place:
@@ -111,13 +116,3 @@ def drive_of(experiment: Experiment, variant: Variant, cores: int, users_a_shard
         protocol="text" if client_of(variant).prepared is False else "prepared",
     )
     return drive.model_copy(update={"arrival": Open()}) if experiment.rates else drive
-
-
-def variants_by_name(experiment: Experiment) -> Mapping[str, Variant]:
-    """As steps call them."""
-    return {variant.name: variant for variant in experiment.variants}
-
-
-def workload_of(experiment: Experiment, step: Step) -> WorkloadSpec:
-    """The workload of a step, with a table for each user where it needs that."""
-    return next(each for each in experiment.workloads if each.name == step.workload)
