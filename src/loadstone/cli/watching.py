@@ -188,7 +188,7 @@ def _cells_of_second(sample: Sample) -> list[str]:
 
 def _place(step: Step, steps: int | None) -> str:
     due = f", {asked(step.rate)} events/s" if step.rate else ""
-    of_all = f" of {steps}" if steps else ""
+    of_all = f" of {steps}" if steps and step.number <= steps else ""
     variant = "" if step.variant == "default" else f" ({step.variant}, {step.workload})"
     return f"step {step.number}{of_all}{variant}, {number_of(step.concurrency, 'user')}{due}"
 
