@@ -285,7 +285,7 @@ def test_a_dry_run_starts_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert scripted_engine.PLANS == []
     assert not Path("runs").exists()
     assert [line.split()[6] for line in out.splitlines() if line.startswith("  step")] == ABBA * 2
-    assert "8 steps: 32 s, and what loading the tables takes" in out
+    assert "8 steps: 32 s, and what loading the tables and restarting for fresh data takes" in out
 
 
 CGROUP = """\

@@ -25,6 +25,7 @@ from loadstone.cli.watching import watching
 from loadstone.lab.conduct import Lab, Outcome, carry_out
 from loadstone.lab.data import Wanted
 from loadstone.lab.interrupts import Interrupts
+from loadstone.lab.limits import generator_ceilings
 from loadstone.lab.loading import layout_for
 from loadstone.lab.preflight import (
     Looked,
@@ -35,7 +36,6 @@ from loadstone.lab.preflight import (
     server_environment,
 )
 from loadstone.lab.schedule import Steps, steps_of
-from loadstone.model.calibration import Ceilings
 from loadstone.model.engine_plan import LoadPlan
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.experiment import Experiment
@@ -48,7 +48,7 @@ from loadstone.observe.sources import Sources, sources_for
 from loadstone.report.experiment import outcome
 from loadstone.report.text import as_plain, as_renderable
 from loadstone.sandbox import Sandbox, SandboxSpec, sandbox_at, start_sandbox
-from loadstone.store import calibration, folder
+from loadstone.store import folder
 from loadstone.store.environment import of_this_machine
 from loadstone.store.errors import StoreError
 from loadstone.store.recorder import Asked, Recorder, read_asked
@@ -223,21 +223,12 @@ def begin_run(
         plan=plan,
         steps=experiment[1] if experiment else steps,
         experiment=experiment[0] if experiment else None,
-        ceilings=_ceilings(plan),
+        ceilings=generator_ceilings(plan),
     )
     path = folder.create(out, plan.name, time.time())
     recorder = Recorder(path, asked, [one.facts.version for one in looked])
     recorder.environment(_environment(path, looked, data_device))
     return recorder
-
-
-def _ceilings(plan: Plan) -> Ceilings | None:
-    """What this machine's generator can do at most, where it was calibrated."""
-    found = calibration.kept()
-    if found is None:
-        return None
-    by_socket = all(target.socket is not None for target in plan.targets)
-    return found.ceilings(plan.drive.protocol, "socket" if by_socket else "tcp")
 
 
 def _environment(path: Path, looked: Sequence[Looked], data_device: str | None) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from loadstone.cli.connection import Connection
 from loadstone.cli.errors import tell
 from loadstone.cli.loading import load, parallel_loads
 from loadstone.cli.run import USERS_A_SHARD, cores
-from loadstone.cli.watching import PlainLines, Silence
+from loadstone.cli.watching import Silence, TimeLeft
 from loadstone.lab.blocks import plan_time, schedule
 from loadstone.lab.conduct import Lab
 from loadstone.lab.experiment import Bench, Carried, Pace, carry_out
@@ -212,12 +212,18 @@ def _carry_out(
     planned = None if experiment.until else len(_steps(experiment))
     first = servers.workload(experiment.workloads[0].name)
     plan = step_plan(experiment, first, [Target()], drive_of(experiment, servers.variants[0], 1, 1))
-    observer = Silence() if quiet else PlainLines(plan, planned)
+    observer = Silence() if quiet else TimeLeft(plan, planned)
+
+    told_already: set[str] = set()
 
     def look(looked: Sequence[Looked], began: float) -> Sampling | None:
         if not wanted.observing.on:
             return None
         sources = sources_for([observable(one) for one in looked], wanted.observing)
+        for note in sources.notes:
+            if note not in told_already:
+                told_already.add(note)
+                lab.note(note)
         return Sampling(sources.watched, began)
 
     with Interrupts() as interrupts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -88,6 +89,25 @@ class PlainLines(Silence):
     def on_note(self, text: str) -> None:
         """Worth a line."""
         _say(f"note: {text}")
+
+
+class TimeLeft(PlainLines):
+    """The same, and now and then how long the rest takes: for runs of hours."""
+
+    def __init__(self, plan: Plan, steps: int | None) -> None:
+        super().__init__(plan, steps)
+        self._began: tuple[float, int] | None = None
+        self._said_at = time.monotonic()
+
+    def on_step_begin(self, step: Step) -> None:
+        """By what the steps so far took, with all that is done between them."""
+        now = time.monotonic()
+        began, first = self._began = self._began or (now, step.number)
+        left = (self._steps or 0) + 1 - step.number
+        if step.number > first and left > 0 and now - self._said_at >= LINE_EVERY_S:
+            self._said_at = now
+            _say(f"about {duration(left * (now - began) / (step.number - first))} left")
+        super().on_step_begin(step)
 
 
 class LiveTable(Silence):

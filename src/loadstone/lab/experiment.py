@@ -100,7 +100,7 @@ def _measure(bench: Bench, planned: PlannedStep) -> tuple[StepResult, Plan]:
                 bench.lab,
                 endpoints=standing.endpoints,
                 sampling=sampling,
-                conditions=standing.conditions,
+                conditions=standing.conditions(plan),
             )
             return drive_step(plan, planned.step, lab), plan
         finally:

@@ -14,11 +14,12 @@ from loadstone.lab.blocks import PlannedStep
 from loadstone.lab.data import Wanted
 from loadstone.lab.experiment_data import Tables, tables_of, with_tables
 from loadstone.lab.experiment_hosts import GivenServer, Host, Loads, OwnServer, Restoring
+from loadstone.lab.limits import generator_ceilings
 from loadstone.lab.preflight import Looked, check, look_at, look_at_server
 from loadstone.lab.settings import staged
 from loadstone.lab.variants import Place, client_of, place_of, spoken_to, step_plan
 from loadstone.model.experiment import Experiment, Variant
-from loadstone.model.plan import Drive, WorkloadSpec
+from loadstone.model.plan import Drive, Plan, WorkloadSpec
 from loadstone.model.target import Endpoint, Target
 from loadstone.store.journal import Conditions
 
@@ -53,12 +54,12 @@ class Standing:
         """Without passwords."""
         return tuple(endpoint.target for endpoint in self.endpoints)
 
-    @property
-    def conditions(self) -> Conditions:
+    def conditions(self, plan: Plan) -> Conditions:
         """For the journal."""
         return Conditions(
             targets=tuple(target.url for target in self.targets),
             server_versions=tuple(one.facts.version for one in self.looked),
+            ceilings=generator_ceilings(plan),
         )
 
     @contextlib.contextmanager

@@ -167,7 +167,7 @@ def plan_of(experiment: Experiment, steps: Sequence[PlannedStep], time: PlanTime
     lines += [
         "",
         f"{number_of(len(steps), 'step')}{starts}: {least}{duration(time.total_s)}, and "
-        "what loading the tables takes",
+        "what loading the tables and restarting for fresh data takes",
     ]
     if experiment.until:
         known = f"plus or minus {100 * experiment.until.half_width:g} %"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from dataclasses import dataclass
@@ -59,6 +60,7 @@ def make_instance(name: str, limit: CgroupLimit, folder: Path) -> Instance:
         SandboxError: the kernel refuses.
     """
     made: list[Path] = []
+    _clear_stale()
     try:
         for controller, settings in _wanted(limit, _disk(folder) or "0:0").items():
             group = _ROOT / controller / f"loadstone-{name}-{os.getpid()}"
@@ -73,6 +75,15 @@ def make_instance(name: str, limit: CgroupLimit, folder: Path) -> Instance:
             f"cannot limit the server: {what}", "is this root, and cgroups writable?"
         ) from error
     return Instance(tuple(made))
+
+
+def _clear_stale() -> None:
+    """Remove the groups of Loadstones that were killed: nothing can be in them any more."""
+    for group in _ROOT.glob("*/loadstone-*"):
+        maker = group.name.rpartition("-")[2]
+        if maker.isdigit() and not Path("/proc", maker).exists():
+            with contextlib.suppress(OSError):  # in use, by whomever: it is left
+                group.rmdir()
 
 
 def _wanted(limit: CgroupLimit, disk: str) -> dict[str, dict[str, str]]:
