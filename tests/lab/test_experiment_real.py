@@ -177,6 +177,23 @@ def test_a_factor_of_the_start_is_measured_on_servers_that_were_started_with_it(
     assert [one["variables"]["performance_schema"] for one in targets] == ["OFF", "ON"]
 
 
+def test_workloads_that_change_their_rows_find_them_as_they_were(state: Path) -> None:
+    Path("w.toml").write_text(
+        HEAD.replace("2s", "500ms").replace("update_non_index", "insert")
+        + '[[workload]]\nname = "bulk_insert"\n[[workload]]\nname = "hot_row"\ntables = 1\n'
+        f'[sandbox]\nserver = "mariadb"\n{DYNAMIC}'
+    )
+    said = done("experiment", "w.toml", "--no-observe")
+    assert said.returncode == 0, said.stderr
+    steps = json.loads((only_run() / "result.json").read_text())["steps"]
+    assert len(steps) == 12
+    assert {step["state"] for step in steps} == {"finished"}
+    assert [step["errors"] for step in steps] == [{}] * 12
+    schemas = {step["workload"]: step["targets"][0]["target"] for step in steps}
+    ends = {name: url.rpartition("/")[2] for name, url in schemas.items()}
+    assert ends == {"oltp_insert": "sbtest", "bulk_insert": "sbtest_2", "hot_row": "sbtest_3"}
+
+
 @pytest.mark.parametrize(
     ("setting", "said"),
     [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -14,8 +14,8 @@ from loadstone.model.target import Endpoint, Target
 from loadstone.sandbox import Sandbox, SandboxError, start_sandbox
 from loadstone.sandbox.instance import Instance, make_instance
 from loadstone.sandbox.kept_data import keep_data, put_data_back
-from loadstone.target.connect import connect
-from loadstone.target.introspect import describe_server
+from loadstone.target.connect import connect, statement_errors
+from loadstone.target.introspect import describe_server, quoted
 
 Connect = Literal["socket", "tcp"] | None
 Restoring = Literal["none", "copy", "prepare"]
@@ -36,9 +36,13 @@ class Loads:
 
     def reload(self, endpoint: Endpoint) -> None:
         """Drop all tables that Loadstone made, and load them anew."""
-        for at, layout in enumerate(self.tables.layouts):
-            self.empty(self._in_schema(endpoint, at))
-            self.fill(layout, self._in_schema(endpoint, at))
+        for at in range(len(self.tables.layouts)):
+            self.renew(endpoint, at)
+
+    def renew(self, endpoint: Endpoint, at: int) -> None:
+        """The same of one layout."""
+        self.empty(self._in_schema(endpoint, at))
+        self.fill(self.tables.layouts[at], self._in_schema(endpoint, at))
 
     def _in_schema(self, endpoint: Endpoint, at: int) -> Endpoint:
         name = self.tables.schema_at(at, endpoint.target.database or "")
@@ -57,6 +61,9 @@ class Host(Protocol):
 
     def begin(self) -> None:
         """A block or a round begins: the server is up, and its data is as it was at first."""
+
+    def renew(self, at: int) -> None:
+        """Make the tables of one layout anew."""
 
     def rest(self) -> None:
         """Others have their turn."""
@@ -77,7 +84,8 @@ class OwnServer:
 
     def __init__(self, place: Place, loads: Loads, restoring: Restoring, *, restarts: bool) -> None:
         self._place = place
-        self._loads = loads
+        # All of the server is ours, and a table of a copied folder looks younger than it is listed.
+        self._loads = replace(loads, empty=_drop_schema)
         self._restoring = restoring
         self._restarts = restarts
         self._sandbox: Sandbox | None = None
@@ -99,7 +107,7 @@ class OwnServer:
 
     def prepare(self) -> None:
         """Start it, without limits, and load its tables."""
-        assert self._place.sandbox is not None, "a target is no server of ours"
+        assert self._place.sandbox is not None, "a target has no sandbox"
         self._sandbox = start_sandbox(self._place.sandbox)
         self._loads.load(self.sandbox.tcp)
         self._is_new = True
@@ -123,6 +131,10 @@ class OwnServer:
         if self._restoring == "prepare" and not self._is_new:
             self._loads.reload(self.sandbox.tcp)
         self._is_new = False
+
+    def renew(self, at: int) -> None:
+        """Make the tables of one layout anew."""
+        self._loads.renew(self.sandbox.tcp, at)
 
     def rest(self) -> None:
         """A server that waits must not take memory and time from the one that is measured."""
@@ -200,6 +212,10 @@ class GivenServer:
             self._loads.reload(self.endpoint(None))
         self._is_new = False
 
+    def renew(self, at: int) -> None:
+        """Make the tables of one layout anew."""
+        self._loads.renew(self.endpoint(None), at)
+
     def rest(self) -> None:
         """It stays as it is."""
 
@@ -218,3 +234,14 @@ class GivenServer:
         if how == "tcp":
             update = {"socket": None, "host": "127.0.0.1", "port": int(said.get("port", "3306"))}
         return self._endpoint.model_copy(update={"target": target.model_copy(update=update)})
+
+
+def _drop_schema(endpoint: Endpoint) -> None:
+    """Of a throwaway server: with all that is in it."""
+    target = endpoint.target
+    with (
+        connect(endpoint, database=None) as connection,
+        statement_errors(target),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(f"DROP DATABASE IF EXISTS {quoted(target.database or '')}")

@@ -136,7 +136,11 @@ class Servers:
         workload = next(
             each for each in self._experiment.workloads if each.name == planned.step.workload
         )
-        return self._standing(variant, self._hosts[self._places[variant.name].key], workload)
+        host = self._hosts[self._places[variant.name].key]
+        if self._means.known[workload.name].layout == "bulk":
+            # Each step fills its tables from the first key on.
+            host.renew(self.tables.of[workload.name])
+        return self._standing(variant, host, workload)
 
     def workload(self, name: str) -> WorkloadSpec:
         """As it is driven: with a table for each user, where it needs that."""
