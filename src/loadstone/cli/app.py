@@ -12,6 +12,8 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "demo": ("demo", "demo", "A throwaway server, a ladder of users, and where the peak is."),
     "prepare": ("prepare", "prepare", "Make and fill the tables of a workload."),
     "run": ("run", "run", "Drive a workload over a ladder of virtual users, and keep it all."),
+    "experiment": ("experiment", "experiment", "Compare variants, and say what is certain of it."),
+    "resume": ("experiment", "resume", "Go on with an experiment that was stopped or killed."),
     "cleanup": ("prepare", "cleanup", "Drop the tables that Loadstone made."),
     "runs": ("runs", "runs", "List, show and export what was run."),
     "watch": ("watch", "watch", "Read the counters of a server that somebody else drives."),

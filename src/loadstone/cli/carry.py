@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from loadstone import __version__, engine
+from loadstone.analyse.comparison import compare
 from loadstone.analyse.steady import truncation
 from loadstone.cli.connection import Connection
 from loadstone.cli.diagnose import findings_of
@@ -25,6 +26,7 @@ from loadstone.cli.watching import watching
 from loadstone.lab.conduct import Lab, Outcome, carry_out
 from loadstone.lab.data import Wanted
 from loadstone.lab.interrupts import Interrupts
+from loadstone.lab.limits import generator_ceilings
 from loadstone.lab.loading import layout_for
 from loadstone.lab.preflight import (
     Looked,
@@ -35,21 +37,24 @@ from loadstone.lab.preflight import (
     server_environment,
 )
 from loadstone.lab.schedule import Steps, steps_of
-from loadstone.model.calibration import Ceilings
 from loadstone.model.engine_plan import LoadPlan
 from loadstone.model.exit_codes import ExitCode
-from loadstone.model.plan import Plan
+from loadstone.model.experiment import Experiment
+from loadstone.model.plan import Plan, Step
 from loadstone.model.result import Result
 from loadstone.model.search import SearchPlan
 from loadstone.model.target import Endpoint
 from loadstone.observe.sampler import Sampling
 from loadstone.observe.sources import Sources, sources_for
+from loadstone.report.experiment import outcome
 from loadstone.report.findings import answer
-from loadstone.report.text import as_renderable, as_text
+from loadstone.report.text import as_plain, as_renderable
 from loadstone.sandbox import Sandbox, SandboxSpec, sandbox_at, start_sandbox
-from loadstone.store import calibration, folder
+from loadstone.store import folder
 from loadstone.store.environment import of_this_machine
-from loadstone.store.recorder import Asked, Recorder
+from loadstone.store.errors import StoreError
+from loadstone.store.recorder import Asked, Recorder, read_asked
+from loadstone.store.seconds import rates_by_step
 from loadstone.target.guard import Consent
 from loadstone.target.hide import blank_arguments
 
@@ -158,13 +163,25 @@ def show(result: Result, path: Path, *, as_json: bool) -> None:
     if as_json:
         click.echo(folder.to_json(result), nl=False)
         return
+    parts = _compared(result, path) or as_renderable(result)
     if sys.stdout.isatty():
-        Console(highlight=False).print(as_renderable(result))
+        Console(highlight=False).print(parts)
     else:
-        click.echo(as_text(result), nl=False)
+        click.echo(as_plain(parts), nl=False)
     for line in answer(findings_of(path, result)):
         click.echo(line)
     click.echo(f"kept  {path}")
+
+
+def _compared(result: Result, path: Path) -> RenderableType | None:
+    """The tables of an experiment; `None` for any other run."""
+    try:
+        experiment = read_asked(path).experiment
+    except StoreError:  # of an older version, or damaged: the steps can be shown all the same
+        return None
+    if experiment is None:
+        return None
+    return outcome(experiment, result, compare(experiment, result.steps, rates_by_step(path)))
 
 
 def say(line: str, *, quiet: bool = False) -> None:
@@ -189,30 +206,32 @@ def _fill(request: Request, endpoint: Endpoint) -> None:
     load(plan, endpoint, Consent(sandbox=True), quiet=request.as_json)
 
 
-def begin_run(plan: Plan, looked: Sequence[Looked], out: Path, data_device: str | None) -> Recorder:
-    """The run's folder with what was asked and what surrounds it."""
+def begin_run(
+    plan: Plan,
+    looked: Sequence[Looked],
+    out: Path,
+    data_device: str | None,
+    experiment: tuple[Experiment, tuple[Step, ...] | None] | None = None,
+) -> Recorder:
+    """The run's folder with what was asked and what surrounds it.
+
+    `experiment`: where more varies than users and rates, with its steps where they are known.
+    """
+    steps = None if plan.search else steps_of(plan)
     words = blank_arguments([os.fsencode(word) for word in sys.argv[1:]])
     asked = Asked(
         loadstone=__version__,
         engine=engine.build_info(),
         command_line=("loadstone", *(os.fsdecode(word) for word in words)),
         plan=plan,
-        steps=None if plan.search else steps_of(plan),
-        ceilings=_ceilings(plan),
+        steps=experiment[1] if experiment else steps,
+        experiment=experiment[0] if experiment else None,
+        ceilings=generator_ceilings(plan),
     )
     path = folder.create(out, plan.name, time.time())
     recorder = Recorder(path, asked, [one.facts.version for one in looked])
     recorder.environment(_environment(path, looked, data_device))
     return recorder
-
-
-def _ceilings(plan: Plan) -> Ceilings | None:
-    """What this machine's generator can do at most, where it was calibrated."""
-    found = calibration.kept()
-    if found is None:
-        return None
-    by_socket = all(target.socket is not None for target in plan.targets)
-    return found.ceilings(plan.drive.protocol, "socket" if by_socket else "tcp")
 
 
 def _environment(path: Path, looked: Sequence[Looked], data_device: str | None) -> dict[str, Any]:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _USERS_OF_A_RATE = 64
 # Measured with point select on this many users: below it a second event loop costs more CPU per
 # statement than it takes off the first.
-_USERS_A_SHARD = 16
+USERS_A_SHARD = 16
 _AT_ONCE = click.IntRange(1, 1_000_000)
 _ISOLATION = ["read-uncommitted", "read-committed", "repeatable-read", "serializable"]
 _PATH = click.Path(path_type=Path, file_okay=True)
@@ -201,7 +201,7 @@ def _drive(asked: dict[str, Any]) -> Drive:
         on_error=asked["on_error"],
         seed=asked["seed"],
         shards=asked["shards"] or cores(),
-        users_a_shard=1 if asked["shards"] else _USERS_A_SHARD,
+        users_a_shard=1 if asked["shards"] else USERS_A_SHARD,
         shards_asked=asked["shards"] is not None,
     )
 

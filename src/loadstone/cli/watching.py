@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -88,6 +89,25 @@ class PlainLines(Silence):
     def on_note(self, text: str) -> None:
         """Worth a line."""
         _say(f"note: {text}")
+
+
+class TimeLeft(PlainLines):
+    """The same, and now and then how long the rest takes: for runs of hours."""
+
+    def __init__(self, plan: Plan, steps: int | None) -> None:
+        super().__init__(plan, steps)
+        self._began: tuple[float, int] | None = None
+        self._said_at = time.monotonic()
+
+    def on_step_begin(self, step: Step) -> None:
+        """By what the steps so far took, with all that is done between them."""
+        now = time.monotonic()
+        began, first = self._began = self._began or (now, step.number)
+        left = (self._steps or 0) + 1 - step.number
+        if step.number > first and left > 0 and now - self._said_at >= LINE_EVERY_S:
+            self._said_at = now
+            _say(f"about {duration(left * (now - began) / (step.number - first))} left")
+        super().on_step_begin(step)
 
 
 class LiveTable(Silence):
@@ -188,8 +208,9 @@ def _cells_of_second(sample: Sample) -> list[str]:
 
 def _place(step: Step, steps: int | None) -> str:
     due = f", {asked(step.rate)} events/s" if step.rate else ""
-    of_all = f" of {steps}" if steps else ""
-    return f"step {step.number}{of_all}, {number_of(step.concurrency, 'user')}{due}"
+    of_all = f" of {steps}" if steps and step.number <= steps else ""
+    variant = "" if step.variant == "default" else f" ({step.variant}, {step.workload})"
+    return f"step {step.number}{of_all}{variant}, {number_of(step.concurrency, 'user')}{due}"
 
 
 def _say(line: str) -> None:

@@ -26,7 +26,7 @@ from loadstone.model.records import (
 from loadstone.model.result import Result, StepResult, StepState
 from loadstone.model.target import Endpoint
 from loadstone.observe.sampler import Sampling
-from loadstone.store.journal import Settled
+from loadstone.store.journal import Conditions, Settled
 from loadstone.store.recorder import Recorder
 from loadstone.target.errors import TargetError
 
@@ -62,6 +62,9 @@ class Lab:
     settle: Settle
     sampling: Sampling | None = None
     """What server and hosts say meanwhile; `None`: nobody looks."""
+
+    conditions: Conditions | None = None
+    """Of the steps, where they are other than the run's."""
 
     def look(self, step: Step) -> Looking | None:
         """What is looked at beside a step."""
@@ -117,7 +120,7 @@ def drive_step(plan: Plan, step: Step, lab: Lab) -> StepResult:
     """One step, from its first connection to its row in the result."""
     watched = _Watched(step, lab, looking=lab.look(step))
     lab.observer.on_step_begin(step)
-    lab.recorder.begin_step(step)
+    lab.recorder.begin_step(step, lab.conditions)
     if watched.looking:
         watched.looking.begin()
     job = engine.start(step_document(plan, step, lab.endpoints))

@@ -1,12 +1,14 @@
-"""The limits that are known of a run's machine: what was probed of the disk its data lies on."""
+"""The limits that are known of a run's machine: its generator's, and those of the data's disk."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
+from loadstone.model.calibration import Ceilings
 from loadstone.model.ceilings import Limits
-from loadstone.store import probe
+from loadstone.model.plan import Plan
+from loadstone.store import calibration, probe
 from loadstone.store.errors import StoreError
 from loadstone.store.folder import ENVIRONMENT
 
@@ -27,3 +29,12 @@ def limits_of(run: Path) -> Limits:
     device = environment.get("data_device")
     found = probe.kept(device) if isinstance(device, str) else None
     return found.limits if found else Limits()
+
+
+def generator_ceilings(plan: Plan) -> Ceilings | None:
+    """What this machine's generator can do at most, where it was calibrated."""
+    found = calibration.kept()
+    if found is None:
+        return None
+    by_socket = all(target.socket is not None for target in plan.targets)
+    return found.ceilings(plan.drive.protocol, "socket" if by_socket else "tcp")

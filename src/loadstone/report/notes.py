@@ -36,12 +36,12 @@ ERRNO_MEANINGS = {
 def notes_of(steps: Iterable[StepResult]) -> Iterator[str]:
     """All lines, in the order of the steps."""
     steps = list(steps)
-    yield from _of_the_cores(steps)
+    yield from of_the_cores(steps)
     for step in steps:
         yield from (f"{_name(step)}: {line}" for line in step_notes(step))
 
 
-def _of_the_cores(steps: Iterable[StepResult]) -> Iterator[str]:
+def of_the_cores(steps: Iterable[StepResult]) -> Iterator[str]:
     """One line for all steps: it is the machine that is short of cores, not a step."""
     delays = [(step.generator.run_delay_share or 0.0, step) for step in steps]
     worst, step = max(delays, key=lambda pair: pair[0], default=(0.0, None))

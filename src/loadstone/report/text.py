@@ -31,11 +31,16 @@ WATCHED = "watch"
 
 def as_text(result: Result, width: int = WIDTH) -> str:
     """The run without any colour."""
+    return as_plain(as_renderable(result), width)
+
+
+def as_plain(parts: RenderableType, width: int = WIDTH) -> str:
+    """Anything that a console shows, without any colour."""
     out = StringIO()
     console = Console(
         file=out, width=width, color_system=None, force_terminal=False, legacy_windows=False
     )
-    console.print(as_renderable(result))
+    console.print(parts)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 

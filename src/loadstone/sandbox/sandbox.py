@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -151,8 +152,24 @@ class Sandbox:
         self._end(signal.SIGKILL)
         self._keep(self.state.model_copy(update={"server": None}))
 
-    def start_again(self, timeout_s: float = 60) -> None:
-        """Start the server on the same data, port and socket.
+    def halt(self, timeout_s: float = 300) -> None:
+        """End the server in good order, so that its data is whole; `start_again` brings it back.
+
+        Raises:
+            SandboxError: it takes longer than that.
+        """
+        mark = self.state.server
+        if mark is None:
+            return
+        self._keep(self.state.model_copy(update={"phase": "killed"}))
+        mark.signal(signal.SIGTERM)
+        if not mark.wait_until_gone(timeout_s):
+            raise SandboxError(f"sandbox {self.name} did not end within {timeout_s:g} s", None)
+        server.reap(mark.pid)
+        self._keep(self.state.model_copy(update={"server": None}))
+
+    def start_again(self, timeout_s: float = 60, within: Sequence[Path] = ()) -> None:
+        """Start the server on the same data, port and socket, in these control groups.
 
         Raises:
             SandboxError: it does not start, with the end of its error log.
@@ -161,7 +178,9 @@ class Sandbox:
             raise SandboxError(f"sandbox {self.name} is running already", None)
         place = place_of(self.folder, self.state)
         place.error_log.rename(self.folder / "error.log.before")
-        launch = server.Launch(self.state.command, self.state.open_files, self._is_owned)
+        launch = server.Launch(
+            self.state.command, self.state.open_files, self._is_owned, tuple(within)
+        )
         process = server.start(launch, place)
         try:
             mark = server.wait_until_ready(process, place, lambda: answers(self.state), timeout_s)

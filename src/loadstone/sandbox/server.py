@@ -26,6 +26,8 @@ _RAISE_FILES = (
     'hard=$(ulimit -Hn); if [ "$hard" = unlimited ] || [ "$hard" -ge "$0" ]; then ulimit -Sn "$0";'
     ' else ulimit -n "$0" 2>/dev/null || ulimit -Sn "$hard"; fi; exec "$@"'
 )
+# So many files are told its process id; what comes after them is carried out in its place.
+_ENTER = 'for at in $(seq "$0"); do echo $$ > "$1" || exit 1; shift; done; exec "$@"'
 
 
 class PortTaken(Exception):
@@ -39,6 +41,8 @@ class Launch:
     command: tuple[str, ...]
     files: int
     dies_with_us: bool
+    within: tuple[Path, ...] = ()
+    """Control groups that it is in from its first instruction on: servers size themselves once."""
 
 
 _children: dict[int, subprocess.Popen[bytes]] = {}
@@ -49,7 +53,8 @@ def start(launch: Launch, place: Place) -> subprocess.Popen[bytes]:
     """Start the server in a session of its own: Ctrl-C in our terminal does not reach it."""
     with place.error_log.open("ab") as log:
         process = subprocess.Popen(
-            [*_end_with_us(launch), "/bin/sh", "-c", _RAISE_FILES, str(launch.files)]
+            [*_end_with_us(launch), *_within(launch)]
+            + ["/bin/sh", "-c", _RAISE_FILES, str(launch.files)]
             + list(launch.command),
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -186,6 +191,13 @@ def _end_with_us(launch: Launch) -> Sequence[str]:
     if not (launch.dies_with_us and in_main and setpriv):
         return ()
     return (setpriv, "--pdeathsig", signal.SIGKILL.name.removeprefix("SIG"))
+
+
+def _within(launch: Launch) -> Sequence[str]:
+    if not launch.within:
+        return ()
+    groups = [str(group / "cgroup.procs") for group in launch.within]
+    return ("/bin/sh", "-c", _ENTER, str(len(groups)), *groups)
 
 
 def _why_it_ended(place: Place) -> Exception:

@@ -39,6 +39,20 @@ class RunBegin(Frozen):
     steps_planned: int | None
     ceilings: Ceilings | None = None
 
+    def under(self, conditions: Conditions | None) -> RunBegin:
+        """The same as one step had it."""
+        if conditions is None:
+            return self
+        return self.model_copy(update=dict(conditions))
+
+
+class Conditions(Frozen):
+    """What a step had of its own, where variants are measured in other places."""
+
+    targets: tuple[str, ...]
+    server_versions: tuple[str | None, ...]
+    ceilings: Ceilings | None = None
+
 
 class StepBegin(Frozen):
     """A step's first line; from which bytes on journal and latency log are the step's."""
@@ -48,6 +62,8 @@ class StepBegin(Frozen):
     step: Step
     journal_from: int
     hlog_from: int
+    conditions: Conditions | None = None
+    """`None`: as the run's first line says."""
 
 
 class EngineEntry(Frozen):
@@ -172,13 +188,30 @@ _ENTRY: TypeAdapter[Entry] = TypeAdapter(Annotated[Entry, Field(discriminator="k
 class AppendOnly:
     """A file that only grows; each piece is handed to the system as it comes."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, again: bool = False) -> None:
+        """`again`: one that was left is gone on with."""
         self._path = path
         try:
-            self.file: BinaryIO = open(path, "xb", buffering=0)
+            self.file: BinaryIO = open(path, "r+b" if again else "xb", buffering=0)
         except OSError as error:
             raise StoreError.from_os("write", path, error) from error
         self.size = 0
+
+    def take_up(self) -> None:
+        """Go on after the last whole line: one that was cut short goes."""
+        try:
+            size = self.file.seek(0, os.SEEK_END)
+            while size and not self._line_ends_at(size):
+                size -= 1
+            self.file.truncate(size)
+            self.file.seek(size)
+        except OSError as error:
+            raise StoreError.from_os("write", self._path, error) from error
+        self.size = size
+
+    def _line_ends_at(self, place: int) -> bool:
+        self.file.seek(place - 1)
+        return self.file.read(1) == b"\n"
 
     def append(self, content: bytes) -> None:
         """Add `content`; a short write is gone on with, a refused one is an error."""

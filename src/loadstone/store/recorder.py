@@ -9,8 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from loadstone import engine
 from loadstone.model.calibration import Ceilings
+from loadstone.model.experiment import Experiment
 from loadstone.model.frozen import Frozen
 from loadstone.model.hot_spots import HotSpots
 from loadstone.model.observed import Observation, SourceState
@@ -19,8 +22,10 @@ from loadstone.model.records import Connected, EngineFailure, Sample, StepRecord
 from loadstone.model.result import Result, StepResult, StepState
 from loadstone.model.search import SearchOutcome
 from loadstone.store import atomic, folder, hlog
+from loadstone.store.errors import StoreError
 from loadstone.store.journal import (
     AppendOnly,
+    Conditions,
     EngineEntry,
     Entry,
     HotSpotsEntry,
@@ -48,6 +53,8 @@ class Asked(Frozen):
     plan: Plan
     steps: tuple[Step, ...] | None
     """`None` for a search."""
+    experiment: Experiment | None = None
+    """Where more varies than users and rates; the plan is then that of its first step."""
     ceilings: Ceilings | None = None
     """What the generator could do at most; `None` where it was not calibrated."""
 
@@ -60,14 +67,27 @@ class Recorder:
     is not locked and has no end was killed.
     """
 
-    def __init__(self, path: Path, asked: Asked, server_versions: Sequence[str | None]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        asked: Asked,
+        server_versions: Sequence[str | None],
+        before: RunBegin | None = None,
+    ) -> None:
+        """Begin a run, or with its first line as `before` take it up where it was left.
+
+        Raises:
+            StoreError: it cannot be written, or somebody is still at work with it.
+        """
         self.folder = path
-        self._began_unix_s = time.time()
+        began_unix_s = before.unix_s if before else time.time()
         self._began = time.monotonic()
+        if before:
+            self._began -= time.time() - began_unix_s
         self._load_began_s = 0.0
         self._environment: dict[str, Any] | None = None
-        self._begin = RunBegin(
-            unix_s=self._began_unix_s,
+        self._begin = before or RunBegin(
+            unix_s=began_unix_s,
             id=path.name,
             name=asked.plan.name,
             loadstone=asked.loadstone,
@@ -77,21 +97,41 @@ class Recorder:
             ceilings=asked.ceilings,
             steps_planned=None if asked.steps is None else len(asked.steps),
         )
-        write_private_json(path / folder.RUN, asked.model_dump(mode="json"))
-        self._latencies = AppendOnly(path / LATENCIES)
-        self._latencies.append(engine.hlog_header(self._began_unix_s).rstrip("\n").encode() + b"\n")
-        self._journal = AppendOnly(path / JOURNAL)
-        fcntl.flock(self._journal.file, fcntl.LOCK_EX)
-        self._append(self._begin)
         self._step_from = 0
         self._lines = ObservationLines(0)
+        if before:
+            self._take_up()
+        else:
+            self._set_out(asked, began_unix_s)
+
+    def _set_out(self, asked: Asked, began_unix_s: float) -> None:
+        write_private_json(self.folder / folder.RUN, asked.model_dump(mode="json"))
+        self._latencies = AppendOnly(self.folder / LATENCIES)
+        self._latencies.append(engine.hlog_header(began_unix_s).rstrip("\n").encode() + b"\n")
+        self._journal = AppendOnly(self.folder / JOURNAL)
+        fcntl.flock(self._journal.file, fcntl.LOCK_EX)
+        self._append(self._begin)
+
+    def _take_up(self) -> None:
+        self._journal = AppendOnly(self.folder / JOURNAL, again=True)
+        try:
+            fcntl.flock(self._journal.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._journal.close()
+            hint = "wait until it has ended, or end it"
+            raise StoreError(f"{self.folder} is still being written", hint) from None
+        self._latencies = AppendOnly(self.folder / LATENCIES, again=True)
+        self._journal.take_up()
+        self._latencies.take_up()
+        # What was made from the journal at an earlier end is not the whole of it any more.
+        (self.folder / folder.RESULT).unlink(missing_ok=True)
 
     def environment(self, found: dict[str, Any]) -> None:
         """Write environment.json; what is agreed on with the servers is added when it is known."""
         self._environment = found
         write_private_json(self.folder / folder.ENVIRONMENT, found | {"agreed": None})
 
-    def begin_step(self, step: Step) -> None:
+    def begin_step(self, step: Step, conditions: Conditions | None = None) -> None:
         """A step is about to connect."""
         self._step_from = self._journal.size
         self._lines = ObservationLines(step.number)
@@ -101,6 +141,7 @@ class Recorder:
                 step=step,
                 journal_from=self._step_from,
                 hlog_from=self._latencies.size,
+                conditions=conditions,
             )
         )
 
@@ -190,3 +231,20 @@ def write_private_json(path: Path, document: dict[str, Any]) -> None:
     """A settings file that only its owner reads."""
     text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     atomic.write_bytes(path, text.encode(), atomic.PRIVATE)
+
+
+def read_asked(path: Path) -> Asked:
+    """run.json of a run's folder.
+
+    Raises:
+        StoreError: it cannot be read.
+    """
+    written = path / folder.RUN
+    try:
+        return Asked.model_validate_json(written.read_bytes())
+    except OSError as error:
+        raise StoreError.from_os("read", written, error) from error
+    except ValidationError as error:
+        raise StoreError(
+            f"cannot read {written}: it is damaged, or of another version of Loadstone"
+        ) from error

@@ -52,6 +52,7 @@ class RunLog:
             case RunEnd():
                 self.end = entry
             case StepBegin():
+                self.end = None  # of a run that was taken up again
                 self._begin_step(entry)
             case Note(step=None, text=text):
                 self.notes.append(text)
@@ -61,6 +62,9 @@ class RunLog:
     def _begin_step(self, entry: StepBegin) -> None:
         samples = partial(samples_of, self.journal, entry)
         step = StepLog(entry, samples, partial(observations_of, self.journal, entry))
+        # What a run that was taken up does again was not carried out to its end before.
+        number = entry.step.number
+        self.steps = [each for each in self.steps if each.step.number != number]
         self.steps.append(step)
 
 
@@ -115,7 +119,7 @@ def step_result(folder: Path, step: StepLog, run: RunBegin) -> StepResult:
     def quantiles(window: Window) -> Mapping[str, LatencyNs]:
         return latencies(folder / LATENCIES, step, window)
 
-    return summarise(step, run, quantiles)
+    return summarise(step, run.under(step.begin.conditions), quantiles)
 
 
 def latencies(path: Path, step: StepLog, window: Window) -> dict[str, LatencyNs]:

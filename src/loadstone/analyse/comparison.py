@@ -1,0 +1,258 @@
+"""What the steps of an experiment say: each variant's rate, and each level against the first.
+
+A cell is a workload at a concurrency and rate. All contrasts in all cells are one table, so the
+chance of a false word in it is that of the whole experiment.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+
+from loadstone.analyse.effects import Effect, Pair, Variation, variation
+from loadstone.analyse.intervals import Estimate, t_mean
+from loadstone.analyse.ladder import quotable
+from loadstone.analyse.sequential import METHOD, look
+from loadstone.analyse.units import Cell, Contrast, Observed, contrasts, sides
+from loadstone.analyse.verdict import Sides, Spoiled, Verdict, Word, verdicts
+from loadstone.lab.experiment_order import cell_of, numbered
+from loadstone.model.experiment import Experiment, Variant
+from loadstone.model.result import HostFigures, StepResult
+
+STEAL_SHARE = 0.02
+"""Of all cores: so much that the hypervisor gave to others spoils a step."""
+
+THROTTLED_SHARE = 0.01
+"""Of the time: so long that a limit nobody asked for held a process back."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A variant in a cell."""
+
+    variant: str
+    steps: tuple[StepResult, ...]
+    mean: Estimate | None
+    """Of its units that count; `None`: there is none."""
+    variation: Variation
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Two variants in a cell."""
+
+    contrast: Contrast
+    verdict: Verdict
+    pairs: int
+    """Units that are whole, those that were left out among them."""
+
+
+@dataclass(frozen=True)
+class CellTable:
+    """All that is known of a cell."""
+
+    cell: Cell
+    rows: tuple[Row, ...]
+    compared: tuple[Compared, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All cells, in the order of the file."""
+
+    cells: tuple[CellTable, ...]
+    comparisons: int
+    """How many the verdicts were corrected for."""
+    sequential: bool
+    """Whether each unit was looked at before the next one was asked for."""
+
+
+def compare(
+    experiment: Experiment,
+    steps: Sequence[StepResult],
+    seconds: Mapping[int, Sequence[float]],
+) -> Comparison:
+    """Everything at once; `seconds`: by a step's number, its events of each second."""
+    seen = observed(experiment, steps)
+    found = [
+        (contrast, cell, units)
+        for contrast in contrasts(experiment)
+        for cell, units in sides(seen, contrast).items()
+    ]
+    words = _words(experiment, [units for _, _, units in found])
+    by_cell: dict[Cell, list[Compared]] = defaultdict(list)
+    for (contrast, cell, units), verdict in zip(found, words, strict=True):
+        more = verdict.more and _repeats(experiment, verdict.more)
+        by_cell[cell].append(Compared(contrast, replace(verdict, more=more), len(units)))
+    cells = dict.fromkeys(cell_of(step) for step in sorted(steps, key=_place(experiment)))
+    tables = tuple(
+        CellTable(
+            cell,
+            tuple(_rows(experiment, cell, steps, (seen, seconds))),
+            tuple(by_cell.get(cell, ())),
+        )
+        for cell in cells
+    )
+    return Comparison(tables, len(found), experiment.until is not None)
+
+
+def takes_turns_in_blocks(experiment: Experiment) -> bool:
+    """Whether a unit is a block, which a repeat is as well; else it is a round of two repeats."""
+    return len({each.at_start(experiment.restarting) for each in experiment.variants}) > 1
+
+
+def _repeats(experiment: Experiment, units: int) -> int:
+    """What a file would have to say more, which is an even number."""
+    return units + units % 2 if takes_turns_in_blocks(experiment) else 2 * units
+
+
+def observed(experiment: Experiment, steps: Sequence[StepResult]) -> list[Observed]:
+    """Each step with the part that it plays, and whether it counts."""
+    parts = numbered(experiment, {step.step for step in steps})
+    variants = {variant.name: variant for variant in experiment.variants}
+    return [
+        Observed(
+            variant=step.variant,
+            cell=cell_of(step),
+            unit=parts[step.step].unit,
+            forward=parts[step.step].forward,
+            rate=step.tps if step.state == "finished" else None,
+            spoiled=spoiled(step, variants[step.variant]),
+        )
+        for step in steps
+    ]
+
+
+def spoiled(step: StepResult, variant: Variant) -> frozenset[Spoiled]:
+    """What was seen beside the outcome that keeps it from counting."""
+    found: set[Spoiled] = set()
+    hosts = [host for host in (step.host, step.generator_host) if host]
+    if step.generator.client_bound:
+        found.add("client-bound")
+    if any((host.cpu_steal or 0.0) > STEAL_SHARE for host in hosts):
+        found.add("steal")
+    # An instance of two cores is held back on purpose.
+    limited = any(level.cgroup for _, level in variant.levels)
+    if not limited and any(_throttled(host) > THROTTLED_SHARE for host in hosts):
+        found.add("throttled")
+    if step.steady is False:
+        found.add("unsteady")
+    elif not quotable(step) or step.tps is None:
+        found.add("incomplete")
+    return frozenset(found)
+
+
+def _throttled(host: HostFigures) -> float:
+    return host.rates.get("cgroup.throttled_s", 0.0)
+
+
+def _place(experiment: Experiment) -> Callable[[StepResult], tuple[int, int, float]]:
+    workloads = [workload.name for workload in experiment.workloads]
+
+    def place(step: StepResult) -> tuple[int, int, float]:
+        highest = step.rate.highest if step.rate else 0.0
+        return workloads.index(step.workload), step.concurrency, highest
+
+    return place
+
+
+def _rows(
+    experiment: Experiment,
+    cell: Cell,
+    steps: Sequence[StepResult],
+    known: tuple[Sequence[Observed], Mapping[int, Sequence[float]]],
+) -> Iterable[Row]:
+    seen, seconds = known
+    for variant in experiment.variants:
+        mine = [step for step in steps if step.variant == variant.name and cell_of(step) == cell]
+        if not mine:
+            continue
+        good = [step for step in mine if not spoiled(step, variant)]
+        rates = unit_rates(
+            each for each in seen if (each.variant, each.cell) == (variant.name, cell)
+        )
+        yield Row(
+            variant=variant.name,
+            steps=tuple(mine),
+            mean=t_mean(rates) if rates else None,
+            variation=variation([seconds.get(step.step, ()) for step in good]),
+        )
+
+
+def unit_rates(steps: Iterable[Observed]) -> list[float]:
+    """One figure a unit, the mean of its steps; a spoiled one has none."""
+    units: dict[int, list[Observed]] = defaultdict(list)
+    for step in steps:
+        units[step.unit].append(step)
+    return [
+        fmean(step.rate for step in unit if step.rate is not None)
+        for unit in units.values()
+        if all(step.rate is not None and not step.spoiled for step in unit)
+    ]
+
+
+def _words(experiment: Experiment, cells: Sequence[Sequence[Sides]]) -> Sequence[Verdict]:
+    fixed = verdicts(cells, experiment.rules)
+    if experiment.until is None:
+        return fixed
+    rules = experiment.rules
+    return [
+        _looked(units, verdict, rules.level, len(cells))
+        for units, verdict in zip(cells, fixed, strict=True)
+    ]
+
+
+def good_pairs(units: Sequence[Sides]) -> list[Pair]:
+    """Those in which both sides count."""
+    return [
+        Pair(each.a.rate, each.b.rate, each.a_first)
+        for each in units
+        if each.a.rate and each.b.rate and not (each.a.spoiled | each.b.spoiled)
+    ]
+
+
+def _looked(units: Sequence[Sides], fixed: Verdict, level: float, cells: int) -> Verdict:
+    """The word that may be said though every unit was looked at: Bonferroni's share of the level.
+
+    The interval that is quoted is that of the cell alone, as elsewhere.
+    """
+    pairs = good_pairs(units)
+    if not pairs or fixed.effect is None:
+        return fixed
+    narrow, wide = look(pairs, level / cells), look(pairs, level)
+    margin = fixed.margin
+    word: Word = "not enough evidence"
+    if narrow.interval:
+        low, high = narrow.interval.low, narrow.interval.high
+        if -margin < low and high < margin:
+            word = "no difference"
+        elif low > 0 or high < 0:
+            word = "faster" if low > 0 else "slower"
+    effect = Effect(
+        relative=wide.relative,
+        interval=wide.interval,
+        p_value=wide.p_value,
+        units=wide.units,
+        degrees=max(wide.units - 1.0, 0.0),
+        spread=fixed.effect.spread,
+        method=METHOD,
+    )
+    return Verdict(
+        word=word,
+        margin=margin,
+        effect=effect,
+        p_difference=min(1.0, wide.p_value * cells),
+        p_same=None,
+        more=fixed.more if word == "not enough evidence" else None,
+        left_out=fixed.left_out,
+        units_left_out=fixed.units_left_out,
+    )
+
+
+def half_width(units: Sequence[Sides]) -> float:
+    """To plus or minus which share an effect is known; infinite while it is not."""
+    pairs = good_pairs(units)
+    return look(pairs).half_width if pairs else math.inf

@@ -1,0 +1,55 @@
+"""`loadstone experiment FILE` and `loadstone resume RUN`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from loadstone.cli.observing import observing_options
+from loadstone.cli.run import out_option
+
+if TYPE_CHECKING:
+    from loadstone.model.observing import Observing
+
+_strict = click.option(
+    "--strict", is_flag=True, help="Exit code 5 when the generator was the limit."
+)
+_json = click.option("--json", "as_json", is_flag=True, help="result.json on stdout, nothing else.")
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--dry-run", is_flag=True, help="Show the steps and the time; start nothing.")
+@observing_options
+@_strict
+@_json
+@out_option
+def experiment(
+    file: Path, dry_run: bool, observing: Observing, strict: bool, as_json: bool, out: Path
+) -> int:
+    """Carry out what FILE says, and tell which of its differences are real.
+
+    docs/experiments.md has the format.
+    """
+    from loadstone.cli.experimenting import Wanted, begin, checked, show_plan
+
+    found = checked(file)
+    if dry_run:
+        show_plan(found.experiment)
+        return 0
+    return begin(found, Wanted(out=out, observing=observing, strict=strict, as_json=as_json))
+
+
+@click.command()
+@click.argument("run", default="last")
+@observing_options
+@_strict
+@_json
+@out_option
+def resume(run: str, observing: Observing, strict: bool, as_json: bool, out: Path) -> int:
+    """Go on with an experiment that was stopped or killed, at the step where it was left."""
+    from loadstone.cli.experimenting import Wanted, go_on
+
+    return go_on(run, Wanted(out=out, observing=observing, strict=strict, as_json=as_json))

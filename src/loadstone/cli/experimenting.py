@@ -1,0 +1,247 @@
+"""From an experiment file to a run that was carried out, judged, shown and kept."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import click
+
+from loadstone import engine
+from loadstone.analyse.again import more_wanted
+from loadstone.analyse.steady import truncation
+from loadstone.cli.carry import begin_run, say, show
+from loadstone.cli.connection import Connection
+from loadstone.cli.errors import tell
+from loadstone.cli.loading import load, parallel_loads
+from loadstone.cli.run import USERS_A_SHARD, cores
+from loadstone.cli.watching import Silence, TimeLeft
+from loadstone.lab.blocks import plan_time, schedule
+from loadstone.lab.conduct import Lab
+from loadstone.lab.experiment import Bench, Carried, Pace, carry_out
+from loadstone.lab.experiment_checks import Machine, check_variables, check_workloads
+from loadstone.lab.experiment_data import check_tables, tables_of
+from loadstone.lab.experiment_file import ExperimentFile, read_experiment
+from loadstone.lab.experiment_hosts import Loads
+from loadstone.lab.experiment_limits import check_limits, check_plans
+from loadstone.lab.experiment_servers import Means, Servers
+from loadstone.lab.interrupts import Interrupts
+from loadstone.lab.loading import cleanup
+from loadstone.lab.preflight import Looked, check_descriptors, observable
+from loadstone.lab.server_variables import known_variables
+from loadstone.lab.variants import drive_of, place_of, step_plan
+from loadstone.model.engine_plan import Layout, LoadPlan
+from loadstone.model.exit_codes import ExitCode
+from loadstone.model.experiment import Experiment
+from loadstone.model.frozen import Frozen
+from loadstone.model.observing import Observing
+from loadstone.model.plan import Drive, Step
+from loadstone.model.result import Result, StepResult
+from loadstone.model.target import Endpoint, Target
+from loadstone.observe.sampler import Sampling
+from loadstone.observe.sources import sources_for
+from loadstone.report.experiment import plan_of
+from loadstone.report.text import as_plain
+from loadstone.sandbox import start_sandbox
+from loadstone.store import folder
+from loadstone.store.errors import StoreError
+from loadstone.store.recorder import Recorder, read_asked
+from loadstone.store.replay import read_log, result_of
+from loadstone.target.guard import Consent
+
+_NOT_GIVEN = {
+    "host": None, "port": None, "socket": None, "user": None, "ask_password": False,
+    "database": None, "defaults_file": None, "tls": None, "tls_ca": None, "tls_cert": None,
+    "tls_key": None, "compression": None, "server_public_key": None,
+}  # fmt: skip
+
+
+class Wanted(Frozen):
+    """What the command line said beside the file."""
+
+    out: Path
+    observing: Observing
+    strict: bool
+    as_json: bool
+
+
+def checked(path: Path) -> ExperimentFile:
+    """The file, once all that needs no server was looked at.
+
+    Raises:
+        ExperimentRefused: something in it is wrong, or cannot be done here.
+    """
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    machine = Machine(is_root=os.geteuid() == 0, cores=cores(), memory_bytes=pages)
+    file = read_experiment(path, machine)
+    known = engine.workloads()
+    check_workloads(file, known)
+    check_plans(file)
+    check_limits(file)
+    check_tables(file, known)
+    return file
+
+
+def show_plan(experiment: Experiment) -> None:
+    """`--dry-run`."""
+    steps = schedule(experiment)
+    click.echo(as_plain(plan_of(experiment, steps, plan_time(experiment, steps))), nl=False)
+
+
+def begin(file: ExperimentFile, wanted: Wanted) -> int:
+    """Carry a file out, from its first step on."""
+    experiment = file.experiment
+    check_descriptors(max(experiment.ladder))
+    folder.check_writable(wanted.out)
+    _check_variables(file, wanted)
+    means = _means(experiment, wanted)
+    with Servers(experiment, means) as servers:
+        looked, notes = servers.prepare()
+        recorder = _recorder(experiment, servers, looked, wanted)
+        carried, asked = _carry_out(experiment, servers, recorder, (wanted, notes, ()))
+    return _end(carried, recorder.folder, wanted, interrupted=asked)
+
+
+def go_on(run: str, wanted: Wanted) -> int:
+    """Take a run up where it was left.
+
+    Raises:
+        StoreError: there is no such run, it is no experiment, or it has all its steps.
+    """
+    path = folder.find(wanted.out, run)
+    asked = read_asked(path)
+    experiment = asked.experiment
+    if experiment is None:
+        raise StoreError(f"{path.name} is no experiment", "only those are taken up: run it again")
+    log = read_log(path)
+    before = result_of(path, log)
+    if log.begin is None or before.run.state == "finished":
+        raise StoreError(f"there is nothing left to do in {path.name}", "loadstone runs show")
+    done = [step for step in before.steps if step.state == "finished"]
+    with Servers(experiment, _means(experiment, wanted)) as servers:
+        _, notes = servers.prepare()
+        recorder = Recorder(path, asked, (), before=log.begin)
+        notes.append(_taken_up(before, done))
+        carried, stopped = _carry_out(experiment, servers, recorder, (wanted, notes, done))
+    return _end(carried, path, wanted, interrupted=stopped)
+
+
+def _taken_up(before: Result, done: Sequence[StepResult]) -> str:
+    half = [step.step for step in before.steps if step.state != "finished"]
+    again = f"; step {half[-1]}, which was not finished, is measured anew" if half else ""
+    return f"taken up after {len(done)} steps{again}"
+
+
+def _means(experiment: Experiment, wanted: Wanted) -> Means:
+    known = engine.workloads()
+
+    def fill(layout: Layout, endpoint: Endpoint) -> None:
+        plan = LoadPlan(layout=layout, parallel=parallel_loads(), seed=experiment.seed)
+        consent = Consent(sandbox=endpoint.credentials.source.startswith("sandbox "))
+        load(plan, endpoint, consent, quiet=wanted.as_json)
+
+    def empty(endpoint: Endpoint) -> None:
+        consent = Consent(sandbox=endpoint.credentials.source.startswith("sandbox "))
+        cleanup(endpoint, consent)
+
+    loads = Loads(tables_of(experiment, known), fill, empty)
+    return Means(known, loads, _reach, lambda line: say(line, quiet=wanted.as_json))
+
+
+def _reach(target: Target) -> Endpoint:
+    return Connection((), _NOT_GIVEN).at(target.url)
+
+
+def _check_variables(file: ExperimentFile, wanted: Wanted) -> None:
+    """Ask a server of each kind what it knows, before any is prepared.
+
+    Raises:
+        ExperimentRefused: it does not know a variable, or one does not change while it runs.
+    """
+    experiment = file.experiment
+    specs = [place_of(experiment, each).sandbox for each in experiment.variants]
+    set_at_start = any(spec and spec.settings for spec in specs)
+    if not set_at_start and not any(each.dynamic for each in experiment.variants):
+        return
+    known: dict[str, bool] = {}
+    for answer in _asked_of_servers(experiment, wanted):
+        for name, dynamic in answer.items():
+            known[name] = known.get(name, False) or dynamic
+    check_variables(file, known)
+
+
+def _asked_of_servers(experiment: Experiment, wanted: Wanted) -> list[Mapping[str, bool]]:
+    answers: dict[str, Mapping[str, bool]] = {}
+    for variant in experiment.variants:
+        place = place_of(experiment, variant)
+        if place.target and place.target.url not in answers:
+            answers[place.target.url] = known_variables(_reach(place.target))
+        spec = place.sandbox
+        if spec and (kind := f"sandbox {spec.server}") not in answers:
+            say("asking a throwaway server for its variables", quiet=wanted.as_json)
+            with start_sandbox(spec.model_copy(update={"settings": {}})) as bare:
+                answers[kind] = known_variables(bare.local)
+    return list(answers.values())
+
+
+def _recorder(
+    experiment: Experiment, servers: Servers, looked: Sequence[Looked], wanted: Wanted
+) -> Recorder:
+    targets = [one.endpoint.target for one in looked]
+    workload = servers.workload(experiment.workloads[0].name)
+    plan = step_plan(experiment, workload, targets, Drive(seed=experiment.seed))
+    steps = None if experiment.until else _steps(experiment)
+    return begin_run(plan, looked, wanted.out, None, experiment=(experiment, steps))
+
+
+def _steps(experiment: Experiment) -> tuple[Step, ...]:
+    return tuple(planned.step for planned in schedule(experiment))
+
+
+def _carry_out(
+    experiment: Experiment,
+    servers: Servers,
+    recorder: Recorder,
+    told: tuple[Wanted, Sequence[str], Sequence[StepResult]],
+) -> tuple[Carried, bool]:
+    """`told`: what the command line said, notes of the preparation, and steps that are done."""
+    wanted, notes, done = told
+    quiet = wanted.as_json and not sys.stderr.isatty()
+    planned = None if experiment.until else len(_steps(experiment))
+    first = servers.workload(experiment.workloads[0].name)
+    plan = step_plan(experiment, first, [Target()], drive_of(experiment, servers.variants[0], 1, 1))
+    observer = Silence() if quiet else TimeLeft(plan, planned)
+
+    told_already: set[str] = set()
+
+    def look(looked: Sequence[Looked], began: float) -> Sampling | None:
+        if not wanted.observing.on:
+            return None
+        sources = sources_for([observable(one) for one in looked], wanted.observing)
+        for note in sources.notes:
+            if note not in told_already:
+                told_already.add(note)
+                lab.note(note)
+        return Sampling(sources.watched, began)
+
+    with Interrupts() as interrupts:
+        lab = Lab((), recorder, observer, interrupts, truncation)
+        for note in notes:
+            lab.note(note)
+        bench = Bench(experiment, servers, lab, look, Pace(cores(), USERS_A_SHARD))
+        return carry_out(bench, more_wanted(experiment), done), interrupts.asked
+
+
+def _end(carried: Carried, path: Path, wanted: Wanted, *, interrupted: bool) -> int:
+    show(carried.result, path, as_json=wanted.as_json)
+    if carried.error:
+        tell(carried.error.message, carried.error.hint)
+        return int(carried.error.exit_code)
+    if interrupted and carried.result.run.state == "stopped":
+        return ExitCode.INTERRUPTED
+    if wanted.strict and any(step.generator.client_bound for step in carried.result.steps):
+        tell("the generator was the limit, so the figures are not the server's", "see the notes")
+        return ExitCode.CLIENT_BOUND
+    return ExitCode.OK

@@ -1,0 +1,118 @@
+"""Carries an experiment out: each step on its variant's server, into one run folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from loadstone.lab.blocks import PlannedStep
+from loadstone.lab.conduct import Lab, drive_step
+from loadstone.lab.experiment_order import More, order
+from loadstone.lab.experiment_servers import Servers, Standing
+from loadstone.lab.failures import as_error
+from loadstone.lab.preflight import Looked
+from loadstone.lab.variants import drive_of, step_plan
+from loadstone.model.errors import LoadstoneError
+from loadstone.model.experiment import Experiment, Variant
+from loadstone.model.plan import Drive, Plan
+from loadstone.model.result import Result, StepResult, StepState
+from loadstone.observe.sampler import Sampling
+from loadstone.store.errors import StoreError
+
+Look = Callable[[Sequence[Looked], float], Sampling | None]
+"""Begins to read the counters of servers and hosts, given the run's begin; `None`: nobody looks."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How much of this machine drives the load."""
+
+    cores: int
+    users_a_shard: int
+
+    def drive(self, experiment: Experiment, variant: Variant, *, beside: bool) -> Drive:
+        """The load of a variant; `beside` its server it leaves half of the cores to that."""
+        drive = drive_of(experiment, variant, self.cores, self.users_a_shard)
+        return drive.beside_the_server() if beside else drive
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What an experiment is carried out with."""
+
+    experiment: Experiment
+    servers: Servers
+    lab: Lab
+    """Its endpoints and sampling are those of each step."""
+    look: Look
+    pace: Pace
+
+
+@dataclass(frozen=True)
+class Carried:
+    """An experiment that is over: its result, and what ended it before its time."""
+
+    result: Result
+    error: LoadstoneError | None = None
+
+
+def carry_out(bench: Bench, more: More, before: Sequence[StepResult] = ()) -> Carried:
+    """Drive all steps that `before` does not have; one that fails or is stopped is the last.
+
+    Raises:
+        StoreError: the run cannot be written any more; what was written is kept.
+    """
+    done = list(before)
+    lab = bench.lab
+    state: StepState = "finished"
+    error: LoadstoneError | None = None
+    try:
+        try:
+            for planned in order(bench.experiment, done, more, lab.note):
+                if lab.interrupts.asked:
+                    state = "stopped"
+                    break
+                ended, plan = _measure(bench, planned)
+                done.append(ended)
+                if ended.error:
+                    error = as_error(ended.error, plan.targets)
+                if ended.state != "finished":
+                    state = ended.state
+                    break
+        except StoreError:
+            raise
+        except LoadstoneError as failure:
+            lab.note(f"ended early: {failure.message}")
+            state, error = "failed", failure
+        return Carried(lab.recorder.end_run(state), error)
+    finally:
+        lab.recorder.close()
+
+
+def _measure(bench: Bench, planned: PlannedStep) -> tuple[StepResult, Plan]:
+    """One step: its server as it should be, its variables set, and put back after it."""
+    standing = bench.servers.stand(planned)
+    plan = plan_of(bench, planned, standing)
+    with standing.staged():
+        sampling = bench.look(standing.looked, bench.lab.recorder.began)
+        try:
+            lab = replace(
+                bench.lab,
+                endpoints=standing.endpoints,
+                sampling=sampling,
+                conditions=standing.conditions(plan),
+            )
+            return drive_step(plan, planned.step, lab), plan
+        finally:
+            if sampling:
+                sampling.close()
+
+
+def plan_of(bench: Bench, planned: PlannedStep, standing: Standing) -> Plan:
+    """The plan that the step is a part of."""
+    experiment = bench.experiment
+    variant = next(each for each in experiment.variants if each.name == planned.step.variant)
+    beside = any(target.is_local for target in standing.targets)
+    drive = bench.pace.drive(experiment, variant, beside=beside)
+    workload = bench.servers.workload(planned.step.workload)
+    return step_plan(experiment, workload, standing.targets, drive)

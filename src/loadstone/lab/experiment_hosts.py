@@ -1,0 +1,247 @@
+"""The servers of an experiment: throwaway ones that are started anew for blocks, and targets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, Protocol
+
+from loadstone.lab.experiment_data import Empty, Fill, Tables
+from loadstone.lab.settings_journal import settings_folder
+from loadstone.lab.variants import Place
+from loadstone.model.target import Endpoint, Target
+from loadstone.sandbox import Sandbox, SandboxError, start_sandbox
+from loadstone.sandbox.instance import Instance, make_instance
+from loadstone.sandbox.kept_data import keep_data, put_data_back
+from loadstone.target.connect import connect, statement_errors
+from loadstone.target.introspect import describe_server, quoted
+
+Connect = Literal["socket", "tcp"] | None
+Restoring = Literal["none", "copy", "prepare"]
+
+
+@dataclass(frozen=True)
+class Loads:
+    """What is loaded into a server, and how."""
+
+    tables: Tables
+    fill: Fill
+    empty: Empty
+
+    def load(self, endpoint: Endpoint) -> None:
+        """Make and fill all tables."""
+        for at, layout in enumerate(self.tables.layouts):
+            self.fill(layout, self._in_schema(endpoint, at))
+
+    def reload(self, endpoint: Endpoint) -> None:
+        """Drop all tables that Loadstone made, and load them anew."""
+        for at in range(len(self.tables.layouts)):
+            self.renew(endpoint, at)
+
+    def renew(self, endpoint: Endpoint, at: int) -> None:
+        """The same of one layout."""
+        self.empty(self._in_schema(endpoint, at))
+        self.fill(self.tables.layouts[at], self._in_schema(endpoint, at))
+
+    def _in_schema(self, endpoint: Endpoint, at: int) -> Endpoint:
+        name = self.tables.schema_at(at, endpoint.target.database or "")
+        target = endpoint.target.model_copy(update={"database": name})
+        return endpoint.model_copy(update={"target": target})
+
+
+class Host(Protocol):
+    """A server that variants are measured on."""
+
+    def prepare(self) -> None:
+        """Bring it up with its data, for the first time."""
+
+    def settle(self) -> None:
+        """All was looked at: make ready for the first block."""
+
+    def begin(self) -> None:
+        """A block or a round begins: the server is up, and its data is as it was at first."""
+
+    def renew(self, at: int) -> None:
+        """Make the tables of one layout anew."""
+
+    def rest(self) -> None:
+        """Others have their turn."""
+
+    def close(self) -> None:
+        """Leave nothing behind."""
+
+    def endpoint(self, how: Connect) -> Endpoint:
+        """The way in."""
+
+    @property
+    def settings_folder(self) -> Path:
+        """Where the old values of its variables are kept while others are set."""
+
+
+class OwnServer:
+    """A throwaway server."""
+
+    def __init__(self, place: Place, loads: Loads, restoring: Restoring, *, restarts: bool) -> None:
+        self._place = place
+        # All of the server is ours, and a table of a copied folder looks younger than it is listed.
+        self._loads = replace(loads, empty=_drop_schema)
+        self._restoring = restoring
+        self._restarts = restarts
+        self._sandbox: Sandbox | None = None
+        self._instance: Instance | None = None
+        self._is_new = False
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """The server, once it is prepared."""
+        assert self._sandbox is not None, "prepare comes first"
+        return self._sandbox
+
+    @property
+    def settings_folder(self) -> Path:
+        """In the sandbox's own folder: nobody has to put back anything on a server that is gone."""
+        folder = self.sandbox.folder / "settings"
+        folder.mkdir(exist_ok=True, mode=0o700)
+        return folder
+
+    def prepare(self) -> None:
+        """Start it, without limits, and load its tables."""
+        assert self._place.sandbox is not None, "a target has no sandbox"
+        self._sandbox = start_sandbox(self._place.sandbox)
+        self._loads.load(self.sandbox.tcp)
+        self._is_new = True
+
+    def settle(self) -> None:
+        """Where blocks or a copy of the data are wanted, the server ends in good order."""
+        if self._restoring == "copy" or self._restarts:
+            self.sandbox.halt()
+        if self._restoring == "copy":
+            keep_data(self.sandbox)
+
+    def begin(self) -> None:
+        """Start it anew where that is wanted; else it has been up all the time."""
+        if self._restoring == "copy":
+            self._end()
+            put_data_back(self.sandbox)
+        elif self._restarts:
+            self._end()
+        if not self.sandbox.is_running():
+            self._start()
+        if self._restoring == "prepare" and not self._is_new:
+            self._loads.reload(self.sandbox.tcp)
+        self._is_new = False
+
+    def renew(self, at: int) -> None:
+        """Make the tables of one layout anew."""
+        self._loads.renew(self.sandbox.tcp, at)
+
+    def rest(self) -> None:
+        """A server that waits must not take memory and time from the one that is measured."""
+        if self._restoring == "copy" or self._restarts:
+            self._end()
+
+    def close(self) -> None:
+        """End the server, and remove it and its control groups."""
+        if self._sandbox is not None:
+            self._sandbox.stop()
+        self._remove_instance()
+
+    def endpoint(self, how: Connect) -> Endpoint:
+        """Over TCP where nothing else is asked for."""
+        return self.sandbox.local if how == "socket" else self.sandbox.tcp
+
+    def _start(self) -> None:
+        limit = self._place.cgroup
+        if limit:
+            self._instance = make_instance(self.sandbox.name, limit, self.sandbox.folder)
+        groups = self._instance.groups if self._instance else ()
+        self.sandbox.start_again(within=groups)
+
+    def _end(self) -> None:
+        if self.sandbox.is_running():
+            if self._restoring == "copy":
+                self.sandbox.kill()  # its data is thrown away
+            else:
+                self.sandbox.halt()
+        elif self.sandbox.state.server is not None:
+            raise SandboxError(f"sandbox {self.sandbox.name} has ended by itself", "see its log")
+        self._remove_instance()
+
+    def _remove_instance(self) -> None:
+        if self._instance:
+            self._instance.remove()
+            self._instance = None
+
+
+class GivenServer:
+    """A target, which is neither started nor ended here."""
+
+    def __init__(
+        self,
+        target: Target,
+        reach: Callable[[Target], Endpoint],
+        loads: Loads,
+        restoring: Restoring,
+    ) -> None:
+        self._target = target
+        self._reach = reach
+        self._loads = loads
+        self._restoring = restoring
+        self._endpoint: Endpoint | None = None
+        self._is_new = False
+
+    @property
+    def settings_folder(self) -> Path:
+        """Where `loadstone restore` looks."""
+        return settings_folder()
+
+    def prepare(self) -> None:
+        """Find out how to log in; where data is loaded anew each time, load it."""
+        self._endpoint = self._reach(self._target)
+        if self._restoring == "prepare":
+            self._loads.reload(self._endpoint)
+            self._is_new = True
+
+    def settle(self) -> None:
+        """Nothing to do."""
+
+    def begin(self) -> None:
+        """Load its data anew, where it is wanted."""
+        if self._restoring == "prepare" and not self._is_new:
+            self._loads.reload(self.endpoint(None))
+        self._is_new = False
+
+    def renew(self, at: int) -> None:
+        """Make the tables of one layout anew."""
+        self._loads.renew(self.endpoint(None), at)
+
+    def rest(self) -> None:
+        """It stays as it is."""
+
+    def close(self) -> None:
+        """It stays as it is."""
+
+    def endpoint(self, how: Connect) -> Endpoint:
+        """By the URL, or by the server's own word for its socket or port."""
+        assert self._endpoint is not None, "prepare comes first"
+        target = self._endpoint.target
+        if how is None or (how == "socket") == (target.socket is not None):
+            return self._endpoint
+        with connect(self._endpoint, database=None) as connection:
+            said = describe_server(connection, target).variables
+        update: dict[str, object] = {"socket": Path(said.get("socket", ""))}
+        if how == "tcp":
+            update = {"socket": None, "host": "127.0.0.1", "port": int(said.get("port", "3306"))}
+        return self._endpoint.model_copy(update={"target": target.model_copy(update=update)})
+
+
+def _drop_schema(endpoint: Endpoint) -> None:
+    """Of a throwaway server: with all that is in it."""
+    target = endpoint.target
+    with (
+        connect(endpoint, database=None) as connection,
+        statement_errors(target),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(f"DROP DATABASE IF EXISTS {quoted(target.database or '')}")

@@ -1,0 +1,118 @@
+"""What a variant asks for: where it is measured, how the load speaks to it, what is set there.
+
+Pure: the levels of its factors put together. That they do not contradict each other was checked
+when the file was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from loadstone.model.experiment import CgroupLimit, ClientOptions, Experiment, Variant
+from loadstone.model.frozen import Frozen
+from loadstone.model.plan import Drive, Open, Plan, WorkloadSpec
+from loadstone.model.target import DEFAULT_PORT, Endpoint, Target
+from loadstone.sandbox import SandboxSpec
+
+_USERS_UNASKED = 4000
+_CONNECTIONS_BESIDE_USERS = 50
+
+
+class Place(Frozen):
+    """A server that variants are measured on; variants with equal ones share it."""
+
+    target: Target | None = None
+    """`None`: a throwaway server."""
+    sandbox: SandboxSpec | None = None
+    root: Path | None = None
+    cgroup: CgroupLimit | None = None
+
+    @property
+    def key(self) -> str:
+        """The same for equal ones."""
+        return self.model_dump_json()
+
+
+def place_of(experiment: Experiment, variant: Variant) -> Place:
+    """The server that a variant wants."""
+    levels = [level for _, level in variant.levels]
+    target = next((level.target for level in levels if level.target), None)
+    choice = next((level.sandbox for level in levels if level.sandbox), None)
+    if target or (experiment.target and choice is None):
+        return Place(target=target or experiment.target)
+    base = experiment.sandbox
+    settings = (base.settings if base else {}) | (choice.settings if choice else {})
+    users = max(experiment.ladder)
+    spec = SandboxSpec(
+        server=(choice and choice.server) or (base and base.server) or None,
+        settings=settings | variant.startup,
+        max_connections=None if users <= _USERS_UNASKED else users + _CONNECTIONS_BESIDE_USERS,
+    )
+    root = (choice and choice.root) or (base and base.root) or None
+    return Place(sandbox=spec, root=root, cgroup=limit_of(variant))
+
+
+def limit_of(variant: Variant) -> CgroupLimit | None:
+    """The limits of all its levels together."""
+    found: dict[str, object] = {}
+    for _, level in variant.levels:
+        found |= level.cgroup.model_dump(exclude_defaults=True) if level.cgroup else {}
+    return CgroupLimit.model_validate(found) if found else None
+
+
+def client_of(variant: Variant) -> ClientOptions:
+    """How the load speaks to the server, by all its levels together."""
+    found: dict[str, object] = {}
+    for _, level in variant.levels:
+        found |= level.client.model_dump(exclude_defaults=True) if level.client else {}
+    return ClientOptions.model_validate(found)
+
+
+def spoken_to(endpoint: Endpoint, client: ClientOptions) -> tuple[Endpoint, ...]:
+    """The same server, or its hosts, as the options want them; `connect` was seen to before."""
+    target = endpoint.target
+    update: dict[str, object] = {}
+    if client.tls is not None:
+        update["tls"] = target.tls.model_copy(update={"mode": client.tls})
+    if client.compression is not None:
+        update["compression"] = client.compression
+    targets = [target.model_copy(update=update)]
+    if client.hosts:
+        targets = [_at(targets[0], host) for host in client.hosts]
+    return tuple(endpoint.model_copy(update={"target": each}) for each in targets)
+
+
+def _at(target: Target, address: str) -> Target:
+    host, colon, port = address.rpartition(":")
+    if not colon or not port.isdigit():
+        host, port = address, str(DEFAULT_PORT)
+    return target.model_copy(update={"host": host.strip("[]"), "port": int(port), "socket": None})
+
+
+def step_plan(
+    experiment: Experiment, workload: WorkloadSpec, targets: Sequence[Target], drive: Drive
+) -> Plan:
+    """The plan that one step is a part of."""
+    return Plan(
+        name=experiment.name,
+        targets=tuple(targets),
+        workload=workload,
+        ladder=experiment.ladder,
+        rates=experiment.rates,
+        duration_s=experiment.duration_s,
+        warmup=experiment.warmup,
+        repeats=experiment.repeats,
+        drive=drive,
+    )
+
+
+def drive_of(experiment: Experiment, variant: Variant, cores: int, users_a_shard: int) -> Drive:
+    """How the load of a variant is driven, on so many cores."""
+    drive = Drive(
+        seed=experiment.seed,
+        shards=cores,
+        users_a_shard=users_a_shard,
+        protocol="text" if client_of(variant).prepared is False else "prepared",
+    )
+    return drive.model_copy(update={"arrival": Open()}) if experiment.rates else drive

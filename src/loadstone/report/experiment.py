@@ -1,0 +1,186 @@
+"""An experiment as text: a table of variants for each cell, and what may be said of each factor."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from loadstone.analyse.comparison import CellTable, Compared, Comparison, Row
+from loadstone.analyse.effects import Effect
+from loadstone.analyse.units import Cell
+from loadstone.analyse.verdict import Verdict
+from loadstone.lab.blocks import PlannedStep, PlanTime
+from loadstone.model.experiment import Experiment
+from loadstone.model.plan import WarmupAuto
+from loadstone.model.result import Result, StepResult
+from loadstone.report.notes import of_the_cores, step_notes
+from loadstone.report.numbers import asked, count, duration, number_of, rate, share
+from loadstone.report.table import middle_step
+
+_ORDER_SHOWN = 24
+
+
+def outcome(experiment: Experiment, result: Result, found: Comparison) -> RenderableType:
+    """What came of it."""
+    parts: list[RenderableType] = [Text(line) for line in head(experiment)]
+    parts.append(Text(_progress(result)))
+    for table in found.cells:
+        parts.append(Text())
+        parts.append(Text(cell_name(table.cell), style="bold"))
+        parts.append(Padding(_table(table), (0, 0, 1, 0)))
+        parts += [Text(line) for each in table.compared for line in sentences(each)]
+    parts.append(Text())
+    parts += [Text(f"note  {line}") for line in _notes(result, found)]
+    return Group(*parts)
+
+
+def head(experiment: Experiment) -> Iterator[str]:
+    """What varies, and how it is measured."""
+    yield f"{experiment.name}: {number_of(len(experiment.variants), 'variant')}"
+    for factor in experiment.factors:
+        yield f"  {factor.name}: {', '.join(level.name for level in factor.levels)}"
+    repeats = number_of(experiment.repeats, "repeat")
+    at_least = "at least " if experiment.until else ""
+    yield f"{duration(experiment.duration_s)} a step {_warmup(experiment)}, {at_least}{repeats}"
+
+
+def _warmup(experiment: Experiment) -> str:
+    if isinstance(experiment.warmup, WarmupAuto):
+        return "with automatic warm-up"
+    return f"after {duration(experiment.warmup.warmup_s)} warm-up"
+
+
+def _progress(result: Result) -> str:
+    planned = result.run.steps_planned
+    of_all = f" of {count(planned)}" if planned else ""
+    done = f"{count(result.run.steps_finished)}{of_all} steps"
+    return f"{result.run.state}, {done}"
+
+
+def cell_name(cell: Cell) -> str:
+    """`oltp_read_write, 64 users, 1,000 events/s due`."""
+    workload, users, due = cell
+    said = f"{workload}, {number_of(users, 'user')}"
+    return f"{said}, {asked(due)} events/s due" if due else said
+
+
+def _table(found: CellTable) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("variant", vertical="bottom")
+    for name in ("steps", "tps", "±\n95 %", "CV\nwithin", "CV\nbetween", "p95\nms", "p99\nms"):
+        table.add_column(name, justify="right", vertical="bottom", no_wrap=True, min_width=5)
+    for row in found.rows:
+        table.add_row(*_cells(row))
+    return table
+
+
+def _cells(row: Row) -> list[str]:
+    half = None
+    if row.mean and row.mean.interval:
+        half = (row.mean.interval.high - row.mean.interval.low) / 2
+    response = middle_step(row.steps).latency.response
+    return [
+        row.variant,
+        count(len(row.steps)),
+        rate(row.mean.value if row.mean else None),
+        rate(half),
+        share(row.variation.within),
+        share(row.variation.between),
+        rate(response.p95),
+        rate(response.p99),
+    ]
+
+
+def sentences(found: Compared) -> Iterator[str]:
+    """`durability=relaxed against durability=full: faster` and what that stands on."""
+    verdict = found.verdict
+    yield f"{found.contrast.b} against {found.contrast.a}: {verdict}"
+    if verdict.effect:
+        yield f"  {_effect(verdict.effect)}{_chance(verdict)}"
+    if verdict.units_left_out:
+        why = ", ".join(f"{reason} {count(n)}" for reason, n in sorted(verdict.left_out.items()))
+        yield f"  {count(verdict.units_left_out)} of {count(found.pairs)} units left out: {why}"
+
+
+def _effect(effect: Effect) -> str:
+    said = f"{signed(effect.relative)}"
+    if effect.interval is None:
+        return f"{said}, {number_of(effect.units, 'unit')}: too few for an interval"
+    low, high = signed(effect.interval.low), signed(effect.interval.high)
+    sure = f"{100 * effect.interval.confidence:g} %"
+    units = number_of(effect.units, "unit")
+    return f"{said} ({sure}: {low} to {high}; {effect.interval.method}, {units})"
+
+
+def _chance(verdict: Verdict) -> str:
+    if verdict.p_difference is None:
+        return ""
+    return f", p {verdict.p_difference:.2g} corrected"
+
+
+def signed(value: float) -> str:
+    """`+3.1 %`, `-0.25 %`."""
+    percent = 100 * value
+    places = 0 if abs(percent) >= 100 else 1 if abs(percent) >= 1 else 2
+    return f"{percent:+.{places}f} %"
+
+
+def _notes(result: Result, found: Comparison) -> Iterator[str]:
+    yield from result.run.notes
+    yield from _of_steps(result.steps)
+    yield "tps is the mean of the units that count with Student's t interval; p95, p99: middle step"
+    if not found.comparisons:
+        return
+    each = number_of(found.comparisons, "comparison")
+    if found.sequential:
+        yield f"verdicts hold at all looks together, corrected for {each} by Bonferroni"
+    else:
+        yield f"p-values and verdicts are corrected for {each} by Holm; intervals are of one cell"
+
+
+def _of_steps(steps: Sequence[StepResult]) -> Iterator[str]:
+    """What steps have in common but for its numbers is told once, with how many say so."""
+    yield from of_the_cores(steps)
+    told: dict[str, list[tuple[int, str]]] = {}
+    for step in steps:
+        for line in step_notes(step):
+            told.setdefault(re.sub(r"[\d.,]+", "#", line), []).append((step.step, line))
+    for (number, line), *others in told.values():
+        more = f" (and {number_of(len(others), 'step')} more)" if others else ""
+        yield f"step {number}{more}: {line}"
+
+
+def plan_of(experiment: Experiment, steps: Sequence[PlannedStep], time: PlanTime) -> RenderableType:
+    """What would be done, in which order, and how long it takes."""
+    lines = [*head(experiment), ""]
+    lines += [_planned(step) for step in steps[:_ORDER_SHOWN]]
+    if len(steps) > _ORDER_SHOWN:
+        lines.append(f"  and {count(len(steps) - _ORDER_SHOWN)} more, in the same manner")
+    starts = f", {number_of(time.starts, 'start')} of a server" if time.starts else ""
+    least = "at least " if experiment.until else ""
+    lines += [
+        "",
+        f"{number_of(len(steps), 'step')}{starts}: {least}{duration(time.total_s)}, and "
+        "what loading the tables and restarting for fresh data takes",
+    ]
+    if experiment.until:
+        known = f"plus or minus {100 * experiment.until.half_width:g} %"
+        limit = duration(experiment.until.time_limit_s)
+        lines.append(f"then more until effects are known to {known}, for {limit} at most")
+    return Text("\n".join(lines))
+
+
+def _planned(planned: PlannedStep) -> str:
+    step = planned.step
+    fresh = "  data as at first" if planned.fresh else ""
+    cell = cell_name((step.workload, step.concurrency, step.rate))
+    return (
+        f"  step {step.number:>3}  block {planned.block:>2}  unit {planned.unit:>2}  "
+        f"{step.variant}  {cell}{fresh}"
+    )

@@ -1,0 +1,289 @@
+"""Experiments on real throwaway servers: variables, restarts, data, kills, control groups."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("loadstone._engine", reason="the engine is not built")
+
+from loadstone import engine
+from loadstone.lab.experiment_data import tables_of
+from loadstone.lab.experiment_hosts import Loads, OwnServer
+from loadstone.lab.variants import Place
+from loadstone.model.engine_plan import Layout
+from loadstone.model.experiment import CgroupLimit, Experiment
+from loadstone.model.plan import WorkloadSpec
+from loadstone.model.target import Endpoint
+from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
+from loadstone.target.introspect import describe_server
+
+pytestmark = [pytest.mark.server, pytest.mark.timeout(240)]
+
+try:
+    find_server("mariadb")
+except SandboxError:
+    pytest.skip("no MariaDB here", allow_module_level=True)
+
+HEAD = """\
+duration = "2s"
+warmup = "500ms"
+ladder = [8]
+repeats = 2
+
+[[workload]]
+name = "oltp_update_non_index"
+tables = 1
+table_size = 500
+"""
+DYNAMIC = """\
+[factor.durability.full]
+[factor.durability.relaxed]
+dynamic = { innodb_flush_log_at_trx_commit = 2, sync_binlog = 0 }
+"""
+RESTLESS = ("gtid", "timestamp", "last_", "innodb_buffer_pool_dump", "innodb_buffer_pool_load")
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A state folder of the test's own, in which nothing may be left."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path / "state" / "loadstone"
+    assert not [each for each in tmp_path.glob("state/loadstone/sandboxes/*") if each.is_dir()]
+
+
+@pytest.fixture
+def target(state: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
+    with start_sandbox(SandboxSpec(server="mariadb")) as sandbox:
+        monkeypatch.setenv("LOADSTONE_PASSWORD", sandbox.tcp.credentials.reveal())
+        yield sandbox
+
+
+def words(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "loadstone.cli", *arguments]
+
+
+def environment() -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+
+
+def done(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        words(*arguments), capture_output=True, text=True, timeout=200, env=environment()
+    )
+
+
+def variables(sandbox: Sandbox) -> dict[str, str]:
+    with sandbox.connect() as connection:
+        found = describe_server(connection, sandbox.tcp.target).variables
+    return {name: value for name, value in found.items() if not name.startswith(RESTLESS)}
+
+
+def against(sandbox: Sandbox) -> str:
+    return f'{HEAD}[target]\nurl = "{sandbox.tcp.target.url}"\n{DYNAMIC}'
+
+
+def only_run() -> Path:
+    (run,) = Path("runs").iterdir()
+    return run
+
+
+def test_a_dynamic_factor_leaves_all_variables_as_they_were(target: Sandbox) -> None:
+    before = variables(target)
+    Path("d.toml").write_text(against(target))
+    said = done("experiment", "d.toml")
+    assert said.returncode == 0, said.stderr
+    assert "durability=relaxed against durability=full: " in said.stdout
+    assert variables(target) == before
+    steps = json.loads((only_run() / "result.json").read_text())["steps"]
+    # With the log synced at each commit there are syncs; without, hardly any.
+    syncs = {
+        name: sum(
+            step["server"]["rates"]["data_syncs"] / step["tps"]
+            for step in steps
+            if step["variant"] == f"durability={name}"
+        )
+        for name in ("full", "relaxed")
+    }
+    assert syncs["relaxed"] < 0.2 * syncs["full"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_after_any_ending_the_variables_can_be_put_back_and_the_run_taken_up(
+    target: Sandbox, number: signal.Signals
+) -> None:
+    before = variables(target)
+    Path("d.toml").write_text(against(target))
+    with Path("said").open("wb") as out:
+        run = subprocess.Popen(words("experiment", "d.toml"), stderr=out, env=environment())
+        wait_for("step 2 of 4", Path("said"))
+        wait_until(lambda: variables(target)["sync_binlog"] == "0")
+        run.send_signal(number)
+        run.wait(60)
+    if number == signal.SIGKILL:
+        assert variables(target)["sync_binlog"] == "0"
+        refused = done("resume")
+        assert (refused.returncode, "loadstone restore" in refused.stderr) == (3, True)
+        assert done("restore").returncode == 0
+    assert variables(target) == before
+    taken_up = done("resume", "--no-observe")
+    assert taken_up.returncode == 0, taken_up.stderr
+    assert "step 2, which was not finished, is measured anew" in taken_up.stdout.replace("\n", " ")
+    steps = json.loads((only_run() / "result.json").read_text())["steps"]
+    assert [step["step"] for step in steps][:4] == [1, 2, 3, 4]
+    assert {step["state"] for step in steps} == {"finished"}
+    assert variables(target) == before
+
+
+def wait_for(text: str, file: Path) -> None:
+    wait_until(lambda: text in file.read_text())
+
+
+def wait_until(holds: object, timeout_s: float = 90) -> None:
+    assert callable(holds)
+    deadline = time.monotonic() + timeout_s
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_factor_of_the_start_is_measured_on_servers_that_were_started_with_it(
+    state: Path,
+) -> None:
+    Path("r.toml").write_text(
+        HEAD.replace("2s", "1s").replace("update_non_index", "point_select")
+        + '[sandbox]\nserver = "mariadb"\n[factor.pfs.off]\n'
+        "[factor.pfs.on]\nstartup = { performance_schema = true }\n"
+    )
+    said = done("experiment", "r.toml", "--no-observe")
+    assert said.returncode == 0, said.stderr
+    found = json.loads((only_run() / "result.json").read_text())
+    variants = [step["variant"] for step in found["steps"]]
+    assert variants == ["pfs=off", "pfs=on", "pfs=on", "pfs=off"]
+    by_variant: dict[str, set[str]] = {"pfs=off": set(), "pfs=on": set()}
+    for step in found["steps"]:
+        by_variant[step["variant"]].add(step["targets"][0]["target"])
+    assert [len(urls) for urls in by_variant.values()] == [1, 1]
+    targets = json.loads((only_run() / "environment.json").read_text())["targets"]
+    assert [one["variables"]["performance_schema"] for one in targets] == ["OFF", "ON"]
+
+
+def test_workloads_that_change_their_rows_find_them_as_they_were(state: Path) -> None:
+    Path("w.toml").write_text(
+        HEAD.replace("2s", "500ms").replace("update_non_index", "insert")
+        + '[[workload]]\nname = "bulk_insert"\n[[workload]]\nname = "hot_row"\ntables = 1\n'
+        f'[sandbox]\nserver = "mariadb"\n{DYNAMIC}'
+    )
+    said = done("experiment", "w.toml", "--no-observe")
+    assert said.returncode == 0, said.stderr
+    steps = json.loads((only_run() / "result.json").read_text())["steps"]
+    assert len(steps) == 12
+    assert {step["state"] for step in steps} == {"finished"}
+    assert [step["errors"] for step in steps] == [{}] * 12
+    schemas = {step["workload"]: step["targets"][0]["target"] for step in steps}
+    ends = {name: url.rpartition("/")[2] for name, url in schemas.items()}
+    assert ends == {"oltp_insert": "sbtest", "bulk_insert": "sbtest_2", "hot_row": "sbtest_3"}
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("dynamic = { sync_binlogg = 0 }", "the server has no such variable"),
+        ("dynamic = { performance_schema = true }", "the server reads it when it starts"),
+        ("startup = { no_such_thing = 1 }", "the server has no such variable"),
+    ],
+)
+def test_a_variable_that_cannot_be_set_is_told_by_line(
+    state: Path, setting: str, said: str
+) -> None:
+    text = HEAD + '[sandbox]\nserver = "mariadb"\n[factor.x.a]\n[factor.x.b]\n' + setting
+    Path("v.toml").write_text(text)
+    found = done("experiment", "v.toml")
+    assert found.returncode == 4
+    error = found.stderr.splitlines()[-2]
+    assert error.startswith(f"error: v.toml:{len(text.splitlines())}: factor.x.b.")
+    assert said in error
+    assert not list(Path("runs").iterdir())
+
+
+def own_server(place: Place) -> OwnServer:
+    """A server whose data is put back from a copy."""
+    workload = WorkloadSpec(name="oltp_delete", tables=1, table_size=3)
+    experiment = Experiment(name="x", workloads=(workload,), ladder=(1,))
+
+    def fill(layout: Layout, endpoint: Endpoint) -> None:
+        execute(endpoint, "CREATE TABLE sbtest1 (id INT PRIMARY KEY)")
+        execute(endpoint, "INSERT INTO sbtest1 VALUES (1), (2), (3)")
+
+    loads = Loads(tables_of(experiment, engine.workloads()), fill, lambda endpoint: None)
+    return OwnServer(place, loads, "copy", restarts=True)
+
+
+def execute(endpoint: Endpoint, statement: str) -> list[tuple[object, ...]]:
+    from loadstone.target.connect import connect
+
+    with connect(endpoint) as connection, connection.cursor() as cursor:
+        cursor.execute(statement)
+        connection.commit()
+        return list(cursor.fetchall())
+
+
+def test_data_is_as_it_was_when_a_block_begins(state: Path) -> None:
+    server = own_server(Place(sandbox=SandboxSpec(server="mariadb")))
+    try:
+        server.prepare()
+        server.settle()
+        assert not server.sandbox.is_running()
+        for _ in range(2):
+            server.begin()
+            endpoint = server.endpoint("socket")
+            assert endpoint.target.socket is not None
+            assert execute(endpoint, "SELECT COUNT(*) FROM sbtest1") == [(3,)]
+            execute(endpoint, "DELETE FROM sbtest1")
+        server.rest()
+        assert not server.sandbox.is_running()
+    finally:
+        server.close()
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or not Path("/sys/fs/cgroup/cpu/cgroup.procs").exists(),
+    reason="needs root and version 1 of cgroups",
+)
+def test_an_instance_has_the_size_that_was_asked_for(state: Path) -> None:
+    limit = CgroupLimit(cores=0.5, memory_bytes=2**30)
+    server = own_server(Place(sandbox=SandboxSpec(server="mariadb"), cgroup=limit))
+    try:
+        server.prepare()
+        server.settle()
+        server.begin()
+        groups = Path(f"/proc/{server.sandbox.pid}/cgroup").read_text().splitlines()
+        at = {line.split(":")[1]: line.split(":", 2)[2] for line in groups}
+        cpu, memory = Path(f"/sys/fs/cgroup/cpu{at['cpu']}"), at["memory"]
+        assert cpu.name.startswith("loadstone-")
+        assert (cpu / "cpu.cfs_quota_us").read_text() == "50000\n"
+        read = Path(f"/sys/fs/cgroup/memory{memory}/memory.limit_in_bytes").read_text()
+        assert int(read) == 2**30
+        # A loop of one core gets half of it.
+        before, began = cpu_s(server.sandbox.pid), time.monotonic()
+        execute(server.endpoint(None), "SELECT BENCHMARK(8000000, MD5('x'))")
+        used, took = cpu_s(server.sandbox.pid) - before, time.monotonic() - began
+        assert used / took < 0.6
+        assert used > 0.3
+    finally:
+        server.close()
+    assert not cpu.exists()
+
+
+def cpu_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
