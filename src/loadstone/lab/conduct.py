@@ -14,7 +14,7 @@ from loadstone.lab.interrupts import Interrupts
 from loadstone.lab.observer import Observer
 from loadstone.lab.schedule import Steps
 from loadstone.model.engine_plan import step_document
-from loadstone.model.observed import SourceName, SourceState
+from loadstone.model.observed import Observation, SourceName, SourceState
 from loadstone.model.plan import Plan, Step, WarmupAuto
 from loadstone.model.records import (
     Connected,
@@ -37,6 +37,8 @@ _LEAVING_S = 3.0
 
 _LOOK_AGAIN_S = 0.1
 
+_FIRST_SERVER = SourceName(role="server")
+
 
 class Truncated(Protocol):
     """How many leading seconds a rule leaves out, and whether the series ever settled."""
@@ -54,8 +56,9 @@ class Truncated(Protocol):
         """Its name."""
 
 
-Settle = Callable[[Sequence[float]], Truncated]
-"""The rule of `--warmup auto`, over the events a second; handed in by whoever knows rules."""
+Settle = Callable[[Sequence[float], Sequence[float] | None], Truncated]
+"""The rule of `--warmup auto`, over the events a second and, where they are known, the pages read
+into the first server's buffer pool in the same seconds; handed in by whoever knows rules."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +151,9 @@ class _Watched:
     seconds: list[tuple[float, float, float]] = field(default_factory=list)
     before: Snapshot | None = None
     connections: float = 0.0
+    load_began_s: float = 0.0
+    pool_reads: list[tuple[float, float]] = field(default_factory=list)
+    """Pages a second that the first server read, by the middle of the time since the load began."""
 
     def begin_looking(self) -> None:
         """Read all sources before any load, so that what they count from there on is the step's."""
@@ -191,12 +197,21 @@ class _Watched:
         """What the samplers have told since; a source that is lost costs no record of the load."""
         for seen in self.lab.sampling.taken() if self.lab.sampling else ():
             self.lab.recorder.observed(self.step, seen)
+            if isinstance(seen, Observation) and seen.source == _FIRST_SERVER:
+                self._take_pool_reads(seen)
+
+    def _take_pool_reads(self, seen: Observation) -> None:
+        pages = seen.deltas.get("buffer_pool_reads")
+        if pages is not None and seen.seconds > 0:
+            middle = (seen.from_s + seen.to_s) / 2 - self.load_began_s
+            self.pool_reads.append((middle, pages / seen.seconds))
 
     def take(self, record: StepRecord) -> bool:
         self.lab.recorder.record(self.step, record)
         self.keep_what_was_seen()
         match record:
             case Connected():
+                self.load_began_s = time.monotonic() - self.lab.recorder.began
                 if self.lab.sampling:
                     self.lab.sampling.align(time.monotonic())
                 self.lab.observer.on_connected(self.step, record)
@@ -235,11 +250,21 @@ class _Watched:
         if not self.seconds:
             return None
         # The last interval may be a fraction of a second and would count as a whole one.
-        whole = [rate for from_s, to_s, rate in self.seconds if to_s - from_s > 0.5]
-        found = settle(whole)
+        whole = [each for each in self.seconds if each[1] - each[0] > 0.5]
+        found = settle([rate for _, _, rate in whole], self._reads_of(whole))
         return Settled(
             from_s=self.seconds[found.leave_out][0],
             to_s=self.seconds[-1][1],
             steady=found.settled,
             method=found.rule,
         )
+
+    def _reads_of(self, seconds: Sequence[tuple[float, float, float]]) -> list[float] | None:
+        """Those of each second; `None` where one of them was not seen."""
+        found: list[float] = []
+        for from_s, to_s, _ in seconds:
+            inside = [rate for middle, rate in self.pool_reads if from_s <= middle < to_s]
+            if not inside:
+                return None
+            found.append(sum(inside) / len(inside))
+        return found
