@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -14,6 +15,7 @@ from loadstone.lab.looking import Looking
 from loadstone.lab.observer import Observer
 from loadstone.lab.schedule import Steps
 from loadstone.model.engine_plan import step_document
+from loadstone.model.observed import Observation, SourceName
 from loadstone.model.plan import Plan, Step, WarmupAuto
 from loadstone.model.records import (
     Connected,
@@ -29,6 +31,8 @@ from loadstone.observe.sampler import Sampling
 from loadstone.store.journal import Conditions, Settled
 from loadstone.store.recorder import Recorder
 from loadstone.target.errors import TargetError
+
+_FIRST_SERVER = SourceName(role="server")
 
 
 class Truncated(Protocol):
@@ -47,8 +51,9 @@ class Truncated(Protocol):
         """Its name."""
 
 
-Settle = Callable[[Sequence[float]], Truncated]
-"""The rule of `--warmup auto`, over the events a second; handed in by whoever knows rules."""
+Settle = Callable[[Sequence[float], Sequence[float] | None], Truncated]
+"""The rule of `--warmup auto`, over the events a second and, where they are known, the pages read
+into the first server's buffer pool in the same seconds; handed in by whoever knows rules."""
 
 
 @dataclass(frozen=True)
@@ -145,17 +150,28 @@ class _Watched:
     cut_off: Outage | None = None
     seconds: list[tuple[float, float, float]] = field(default_factory=list)
     looking: Looking | None = None
+    load_began_s: float = 0.0
+    pool_reads: list[tuple[float, float]] = field(default_factory=list)
+    """Pages a second that the first server read, by the middle of the time since the load began."""
 
     def keep_what_was_seen(self) -> None:
         """What the samplers have told meanwhile."""
-        if self.looking:
-            self.looking.keep()
+        for seen in self.looking.keep() if self.looking else ():
+            if isinstance(seen, Observation) and seen.source == _FIRST_SERVER:
+                self._take_pool_reads(seen)
+
+    def _take_pool_reads(self, seen: Observation) -> None:
+        pages = seen.deltas.get("buffer_pool_reads")
+        if pages is not None and seen.seconds > 0:
+            middle = (seen.from_s + seen.to_s) / 2 - self.load_began_s
+            self.pool_reads.append((middle, pages / seen.seconds))
 
     def take(self, record: StepRecord) -> bool:
         self.lab.recorder.record(self.step, record)
         self.keep_what_was_seen()
         match record:
             case Connected():
+                self.load_began_s = time.monotonic() - self.lab.recorder.began
                 if self.looking:
                     self.looking.align()
                 self.lab.observer.on_connected(self.step, record)
@@ -194,11 +210,21 @@ class _Watched:
         if not self.seconds:
             return None
         # The last interval may be a fraction of a second and would count as a whole one.
-        whole = [rate for from_s, to_s, rate in self.seconds if to_s - from_s > 0.5]
-        found = settle(whole)
+        whole = [each for each in self.seconds if each[1] - each[0] > 0.5]
+        found = settle([rate for _, _, rate in whole], self._reads_of(whole))
         return Settled(
             from_s=self.seconds[found.leave_out][0],
             to_s=self.seconds[-1][1],
             steady=found.settled,
             method=found.rule,
         )
+
+    def _reads_of(self, seconds: Sequence[tuple[float, float, float]]) -> list[float] | None:
+        """Those of each second; `None` where one of them was not seen."""
+        found: list[float] = []
+        for from_s, to_s, _ in seconds:
+            inside = [rate for middle, rate in self.pool_reads if from_s <= middle < to_s]
+            if not inside:
+                return None
+            found.append(sum(inside) / len(inside))
+        return found
