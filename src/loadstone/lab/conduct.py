@@ -27,7 +27,7 @@ from loadstone.model.records import (
 )
 from loadstone.model.result import Result, StepResult, StepState
 from loadstone.model.target import Endpoint
-from loadstone.observe.sampler import Sampling
+from loadstone.observe.sampler import Sampling, Seen
 from loadstone.store.journal import Conditions, Settled
 from loadstone.store.recorder import Recorder
 from loadstone.target.errors import TargetError
@@ -130,8 +130,7 @@ def drive_step(plan: Plan, step: Step, lab: Lab) -> StepResult:
         watched.looking.begin()
     job = engine.start(step_document(plan, step, lab.endpoints))
     follow(job, watched.take, lab.interrupts, watched.keep_what_was_seen)
-    if watched.looking:
-        watched.looking.end()
+    watched.end_looking()
     settled = None
     if isinstance(plan.warmup, WarmupAuto):
         settled = watched.settled(lab.settle)
@@ -156,7 +155,14 @@ class _Watched:
 
     def keep_what_was_seen(self) -> None:
         """What the samplers have told meanwhile."""
-        for seen in self.looking.keep() if self.looking else ():
+        self._take_seen(self.looking.keep() if self.looking else ())
+
+    def end_looking(self) -> None:
+        """What they tell once all load is over."""
+        self._take_seen(self.looking.end() if self.looking else ())
+
+    def _take_seen(self, told: Sequence[Seen]) -> None:
+        for seen in told:
             if isinstance(seen, Observation) and seen.source == _FIRST_SERVER:
                 self._take_pool_reads(seen)
 

@@ -53,16 +53,20 @@ class Looking:
             self.recorder.observed(self.step, seen)
         return taken
 
-    def end(self, *, drove: bool = True) -> None:
-        """Read them once more, after all load; `drove`: the load was ours, and leaves now."""
+    def end(self, *, drove: bool = True) -> list[Seen]:
+        """Read them once more, after all load, and say what was told.
+
+        `drove`: the load was ours, and leaves now.
+        """
         self.sampling.mark()
         if drove:
             self._wait_for_the_last_to_leave()
-        self.keep()
+        told = self.keep()
         self.recorder.source_facts(self.step, self.sampling.facts())
         if self._before:
             found = difference(self._before, snapshot(self.server))
             self.recorder.hot_spots(self.step, found)
+        return told
 
     def _wait_for_the_last_to_leave(self) -> None:
         """Until the server has done with the step's connections.
