@@ -122,9 +122,11 @@ fn a_rate_is_kept_and_waiting_counts_as_latency() {
     let (samples, end) = run(&plan("run", dear, 1, stop, "100000"));
     assert!(end.latency_ns.max.is_some_and(|max| max > 500_000_000));
     assert!(samples.iter().any(|sample| sample.waiting.is_some_and(|waiting| waiting > 1000)));
-    // Its only thread is always in the middle of one.
+    // Its only thread is in the middle of one, but for a sample taken just between two of them.
     let (last, others) = samples.split_last().expect("more than one");
-    assert!(others.iter().all(|sample| sample.in_flight == Some(1)));
+    let at_work = others.iter().filter(|sample| sample.in_flight == Some(1)).count();
+    assert!(2 * at_work > others.len(), "{at_work} of {}", others.len());
+    assert!(others.iter().all(|sample| sample.in_flight <= Some(1)));
     assert_eq!(last.in_flight, Some(0));
 }
 
