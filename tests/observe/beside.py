@@ -100,18 +100,34 @@ class Look:
         return cls(ours.read(), theirs.read(), ours.read())
 
 
-def same(begin: Look, end: Look, disk: str | None) -> None:
+def agree(ours: Source, theirs: Source, disk: str | None, tries: int = 3) -> Look:
     """Two sources say the same of a host that computes and writes, over the same seconds.
 
     On a busy machine much may happen between two readings that follow each other: what the other
-    source saw lies between the least and the most that ours did, or 2 % beside it.
+    source saw lies between the least and the most that ours did, or 2 % beside it. The kernel adds
+    up its cores one after the other while they go on counting, so the best of some tries is judged.
     """
+    begin = Look.at(ours, theirs)
+    time.sleep(5)
+    end = Look.at(ours, theirs)
+    apart = _apart(begin, end, disk)
+    if apart and tries > 1:
+        return agree(ours, theirs, disk, tries - 1)
+    assert not apart
+    return begin
+
+
+def _apart(begin: Look, end: Look, disk: str | None) -> list[tuple[str, float, float, float]]:
     names = ["cpu.user_s", "cpu.system_s", "context_switches", "memory.minor_faults"]
     if disk is not None:
         names += [f"disk.{disk}.{figure}" for figure in ("writes", "written_bytes", "write_s")]
+    apart = []
     for name in names:
         least = end.before.counters[name] - begin.after.counters[name]
         most = end.after.counters[name] - begin.before.counters[name]
         theirs = end.theirs.counters[name] - begin.theirs.counters[name]
-        assert least > 0, name
-        assert least * 0.98 - 0.02 <= theirs <= most * 1.02 + 0.02, (name, least, theirs, most)
+        # The kernel folds faults of a core into the sum once a second, or later on a quiet machine.
+        assert least >= 0, name
+        if not least * 0.98 - 0.02 <= theirs <= most * 1.02 + 0.02:
+            apart.append((name, least, theirs, most))
+    return apart
