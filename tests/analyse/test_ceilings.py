@@ -184,3 +184,16 @@ def test_the_lowest_comes_first_and_those_not_evaluated_last() -> None:
 
 def test_a_step_without_a_rate_has_no_ceilings() -> None:
     assert ceilings([a_step(tps=0.0)], Limits()) == []
+
+
+def test_a_step_alone_does_not_explain_itself_by_its_users() -> None:
+    # 64 users by the response time that they have is the rate that they have: that says nothing.
+    assert of("concurrency", users=64).events_per_s is None
+    assert of("concurrency", users=1).used == pytest.approx(1, rel=1.0)
+    assert of("concurrency", Limits(answer_s=0.01), users=64).events_per_s is not None
+
+
+def test_what_the_disk_hardly_did_is_no_ceiling() -> None:
+    host = a_host(disk_write_iops=0.001)
+    found = of("disk writes", Limits(disk_write_iops=1000), tps=100.0, host=host)
+    assert found.why_not == "next to none was needed"

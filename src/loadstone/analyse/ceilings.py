@@ -19,6 +19,9 @@ from loadstone.model.result import HostFigures, StepResult
 HOTTER = 0.15
 """How much busier than the mean the busiest core must be to be a resource of its own."""
 
+NEXT_TO_NONE = 1000.0
+"""A ceiling so many times the rate is reckoned from what others left on the disk, not the load."""
+
 NEIGHBOURS = 0.1
 """Above this part of the cores, others' work is told apart from the load's."""
 
@@ -35,6 +38,8 @@ class Measured:
     limits: Limits
     shortest_s: float | None
     """The shortest mean response time of any step of the ladder."""
+    fewest: int
+    """Virtual users of the ladder's lowest step."""
 
     @property
     def host(self) -> HostFigures | None:
@@ -50,8 +55,13 @@ def ceilings(steps: Iterable[StepResult], limits: Limits) -> list[StepCeilings]:
     """All ceilings of each step that has a rate, in the order of the steps."""
     rated = [(step, step.tps) for step in steps if step.tps]
     shortest = _shortest([step for step, _ in rated])
+    fewest: dict[str, int] = {}
+    for step, _ in rated:
+        users = step.concurrency
+        fewest[step.workload] = min(users, fewest.get(step.workload, users))
     return [
-        _of_step(Measured(step, tps, limits, shortest.get(step.workload))) for step, tps in rated
+        _of_step(Measured(step, tps, limits, shortest.get(step.workload), fewest[step.workload]))
+        for step, tps in rated
     ]
 
 
@@ -153,6 +163,8 @@ def _flushes(measured: Measured) -> Ceiling:
     for limit, rate, name in pairs:
         cost = measured.by_event(rate)
         if limit is not None and cost:
+            if limit / cost > NEXT_TO_NONE * measured.tps:
+                return _not("flushes", "next to none were needed")
             how = f"{limit:,.0f} {name}/s by {cost:.3g} an event"
             return _reached(measured, "flushes", limit / cost, how)
     if limits.syncs_per_s is None:
@@ -191,6 +203,8 @@ def _disk(
             return _not(resource, "the server's disk was not observed")
         if not cost:
             return _not(resource, "none was needed")
+        if limit / cost > NEXT_TO_NONE * measured.tps:
+            return _not(resource, "next to none was needed")
         how = f"{in_words(limit)}/s by {in_words(cost)} an event"
         return _reached(measured, resource, limit / cost, how)
 
@@ -266,6 +280,10 @@ def _concurrency(measured: Measured) -> Ceiling:
         return _not("concurrency", "events are due by a schedule")
     if measured.shortest_s is None:
         return _not("concurrency", "no response time was measured")
+    alone = step.concurrency <= max(measured.fewest, 1) and step.concurrency > 1
+    if alone and measured.limits.answer_s is None:
+        # N / R of the step itself is its own rate, whatever holds it back.
+        return _not("concurrency", "a step of fewer users is needed to know the shortest response")
     added = (measured.limits.answer_s or 0.0) * (step.qps or 0.0) / measured.tps
     time_s = measured.shortest_s + added
     how = f"{_users(step.concurrency)} by {time_s * 1000:.3g} ms, the shortest response time"
