@@ -3,7 +3,7 @@
 Sources give raw names: `status.x` is SHOW GLOBAL STATUS's X in lower case, `metric.x` is a row of
 information_schema.INNODB_METRICS, `file.x.syncs` comes from performance_schema's file summary,
 `derived.x` from a rule in `observe.server`. Of several raw names the first that the server has is
-taken; a sum of some is written `a+b`, a difference `a-b`. What a server has under none of them is
+taken; a difference of two is written `a-b`. What a server has under none of them is
 missing, which is never nought.
 """
 
@@ -183,7 +183,7 @@ STATUS_NAMES: frozenset[str] = frozenset(
     part.removeprefix("status.")
     for entry in (*COUNTERS, *GAUGES)
     for raw in entry.raw
-    for part in raw.replace("-", "+").split("+")
+    for part in raw.split("-")
     if part.startswith("status.")
 )
 """The rows of SHOW GLOBAL STATUS that the table wants, in lower case."""
@@ -219,10 +219,9 @@ def _translated(entries: tuple[Entry, ...], raw: Mapping[str, float]) -> dict[st
 def _value(name: str, raw: Mapping[str, float]) -> float | None:
     if name in raw:
         return raw[name]
-    for mark, sign in (("+", 1), ("-", -1)):
-        first, found, second = name.partition(mark)
-        if found:
-            return raw[first] + sign * raw[second] if {first, second} <= raw.keys() else None
+    first, is_difference, second = name.partition("-")
+    if is_difference and {first, second} <= raw.keys():
+        return raw[first] - raw[second]
     return None
 
 
