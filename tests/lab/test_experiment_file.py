@@ -228,6 +228,17 @@ def test_a_cgroup_takes_root() -> None:
         parsed(text, Machine(is_root=False, cores=8))
 
 
+def test_a_socket_is_not_the_way_over_a_line() -> None:
+    text = GOOD + (
+        '[factor.way.socket]\nclient = { connect = "socket" }\n[factor.way.tcp]\n'
+        '[factor.line.slow]\nnetwork = { rate = "1Gbit" }\n[factor.line.fast]\n'
+    )
+    with pytest.raises(ExperimentRefused) as refused:
+        parsed(text)
+    (fault,) = refused.value.faults
+    assert (fault.line, fault.key) == (30, "factor.way.socket.client.connect")
+
+
 @pytest.mark.parametrize("what", ["startup = { a = 1 }", "cgroup = { cores = 1 }"])
 def test_a_target_is_neither_started_nor_limited(what: str) -> None:
     text = (

@@ -179,7 +179,7 @@ def _asked_of_servers(experiment: Experiment, wanted: Wanted) -> list[Mapping[st
         if place.target and place.target.url not in answers:
             answers[place.target.url] = known_variables(_reach(place.target))
         spec = place.sandbox
-        if spec and (kind := f"sandbox {spec.server}") not in answers:
+        if spec and (kind := f"sandbox {spec.server} {spec.root}") not in answers:
             say("asking a throwaway server for its variables", quiet=wanted.as_json)
             with start_sandbox(spec.model_copy(update={"settings": {}})) as bare:
                 answers[kind] = known_variables(bare.local)
