@@ -29,7 +29,7 @@ from loadstone.lab.experiment_limits import check_limits, check_plans
 from loadstone.lab.experiment_servers import Means, Servers
 from loadstone.lab.interrupts import Interrupts
 from loadstone.lab.loading import cleanup
-from loadstone.lab.preflight import Looked, check_descriptors, observable
+from loadstone.lab.preflight import Looked, check_descriptors, common_device, observable
 from loadstone.lab.server_variables import known_variables
 from loadstone.lab.variants import drive_of, place_of, step_plan
 from loadstone.model.engine_plan import Layout, LoadPlan
@@ -193,7 +193,9 @@ def _recorder(
     workload = servers.workload(experiment.workloads[0].name)
     plan = step_plan(experiment, workload, targets, Drive(seed=experiment.seed))
     steps = None if experiment.until else _steps(experiment)
-    return begin_run(plan, looked, wanted.out, None, experiment=(experiment, steps))
+    return begin_run(
+        plan, looked, wanted.out, common_device(looked), experiment=(experiment, steps)
+    )
 
 
 def _steps(experiment: Experiment) -> tuple[Step, ...]:
