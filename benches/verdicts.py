@@ -165,7 +165,7 @@ def drift_table(drifts: Sequence[Drift]) -> str:
     """The two orders beside each other."""
     falls = [1 - drift.rates[-1] / drift.rates[0] for drift in drifts]
     rows = []
-    for name in ("interleaved", "one_after_the_other"):
+    for name in ("interleaved", "one_after_the_other") if drifts else ():
         words: list[Word] = [getattr(drift, name) for drift in drifts]
         told = [word.relative for word in words if word.relative is not None]
         rows.append(
