@@ -101,12 +101,12 @@ def measure(asked: Asked, folder: Path) -> Report:
 
 def _take(what: str, some: Iterator[T], into: list[T]) -> list[str]:
     """Trials of a kind; where one fails, those before it count, and what ended them is said."""
-    number = 0
+    before = len(into)
     try:
-        for number, one in enumerate(some, start=1):
+        for one in some:
             into.append(one)
     except ProgramFailed as error:
-        return [f"{what}, after {number}: {error}"]
+        return [f"{what}, after {len(into) - before}: {error}"]
     return []
 
 
