@@ -60,7 +60,7 @@ _NULL_S, _NULL_WARMUP_S = 0.2, 0.03
 _SANDBOX_S, _SANDBOX_WARMUP_S = 0.4, 0.1
 _TABLES, _TABLE_SIZE = 2, 10_000
 _DRIFT_REPEATS, _MOST_OF_A_CORE = 8, 0.9
-_MOST_MORE = 200
+_MOST_MORE = 100
 """Repeats; who is asked for more counts as one that found nothing."""
 
 
