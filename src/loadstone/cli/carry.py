@@ -24,7 +24,7 @@ from loadstone.cli.loading import load, parallel_loads
 from loadstone.cli.request import Request, steps_for
 from loadstone.cli.watching import watching
 from loadstone.lab.conduct import Lab, Outcome, carry_out
-from loadstone.lab.data import Wanted
+from loadstone.lab.data import Wanted, needed_beside
 from loadstone.lab.interrupts import Interrupts
 from loadstone.lab.limits import generator_ceilings
 from loadstone.lab.loading import layout_for
@@ -100,6 +100,7 @@ def run_against(
         tables=request.tables,
         table_size=request.table_size,
         users=request.most_users,
+        beside=needed_beside(request.layout, request.options),
     )
     timeout_s = request.drive.connect.timeout_s
     looked = [look_at(endpoint, wanted, timeout_s) for endpoint in endpoints]
