@@ -71,9 +71,7 @@ def test_deadlocks_begin_the_event_anew_and_are_kept_out_of_the_good_ones(
 
 
 @pytest.mark.parametrize("sale", [True, False])
-def test_rows_are_sold_as_often_as_events_succeed(
-    shared: Sandbox, schema: str, sale: bool
-) -> None:
+def test_rows_are_sold_as_often_as_events_succeed(shared: Sandbox, schema: str, sale: bool) -> None:
     target = tcp(shared, database=schema)
     for kind in ("hot", "products", "orders"):
         load(a_load(target, layout=a_layout(1, 8, kind=kind))).finished()
@@ -84,7 +82,9 @@ def test_rows_are_sold_as_often_as_events_succeed(
     )  # fmt: skip
     outcome = drive(plan).finished()
     assert nothing_is_left(shared)
-    orders = rows(shared, "SELECT product, SUM(pieces) FROM hot_order1 GROUP BY 1 ORDER BY 1", schema)
+    orders = rows(
+        shared, "SELECT product, SUM(pieces) FROM hot_order1 GROUP BY 1 ORDER BY 1", schema
+    )
     sold = rows(shared, "SELECT product, stock, sold FROM hot_row1 ORDER BY product", schema)
     assert sum(int(row[2]) for row in sold) == outcome.last.tally.succeeded > 0
     assert len({int(row[1] + row[2]) for row in sold}) == 1

@@ -11,7 +11,7 @@ from loadstone.target.guard import (
     decide_prepare,
     hash_of_columns,
 )
-from loadstone.target.introspect import TableFacts
+from loadstone.target.introspect import KNOWN_LAYOUTS, TableFacts
 
 SBTEST = (("id", "int"), ("k", "int"), ("c", "char(120)"), ("pad", "char(60)"))
 BULK = (("id", "int"), ("k", "int"))

@@ -16,6 +16,7 @@ from rich.console import Console, RenderableType
 
 from loadstone import __version__, engine
 from loadstone.analyse.comparison import compare
+from loadstone.analyse.durability import variables_of_variants, warnings
 from loadstone.analyse.steady import truncation
 from loadstone.cli.connection import Connection
 from loadstone.cli.diagnose import findings_of
@@ -23,6 +24,7 @@ from loadstone.cli.errors import tell
 from loadstone.cli.loading import load, parallel_loads
 from loadstone.cli.request import Request, steps_for
 from loadstone.cli.watching import watching
+from loadstone.diagnose.frames import environment_of
 from loadstone.lab.conduct import Lab, Outcome, carry_out
 from loadstone.lab.data import Wanted, needed_beside
 from loadstone.lab.interrupts import Interrupts
@@ -182,7 +184,9 @@ def _compared(result: Result, path: Path) -> RenderableType | None:
         return None
     if experiment is None:
         return None
-    return outcome(experiment, result, compare(experiment, result.steps, rates_by_step(path)))
+    unfair = warnings(variables_of_variants(experiment, environment_of(path).get("targets", ())))
+    found = compare(experiment, result.steps, rates_by_step(path))
+    return outcome(experiment, result, found, unfair)
 
 
 def say(line: str, *, quiet: bool = False) -> None:

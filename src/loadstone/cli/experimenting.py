@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -23,7 +23,7 @@ from loadstone.lab.conduct import Lab
 from loadstone.lab.experiment import Bench, Carried, Pace, carry_out
 from loadstone.lab.experiment_checks import Machine, check_variables, check_workloads
 from loadstone.lab.experiment_data import check_tables, tables_of
-from loadstone.lab.experiment_file import ExperimentFile, read_experiment
+from loadstone.lab.experiment_file import ExperimentFile, parse_experiment, read_experiment
 from loadstone.lab.experiment_hosts import Loads
 from loadstone.lab.experiment_limits import check_limits, check_plans
 from loadstone.lab.experiment_servers import Means, Servers
@@ -58,6 +58,10 @@ _NOT_GIVEN = {
 }  # fmt: skip
 
 
+Answer = Callable[[Result, Path], Iterable[str]]
+"""What else there is to say of a result in its folder."""
+
+
 class Wanted(Frozen):
     """What the command line said beside the file."""
 
@@ -73,9 +77,24 @@ def checked(path: Path) -> ExperimentFile:
     Raises:
         ExperimentRefused: something in it is wrong, or cannot be done here.
     """
+    return _checked_here(read_experiment(path, _this_machine()))
+
+
+def checked_text(text: str, name: str) -> ExperimentFile:
+    """The same of a text; `name` is what messages call it.
+
+    Raises:
+        ExperimentRefused: as `checked`.
+    """
+    return _checked_here(parse_experiment(text, name, _this_machine()))
+
+
+def _this_machine() -> Machine:
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    machine = Machine(is_root=os.geteuid() == 0, cores=cores(), memory_bytes=pages)
-    file = read_experiment(path, machine)
+    return Machine(is_root=os.geteuid() == 0, cores=cores(), memory_bytes=pages)
+
+
+def _checked_here(file: ExperimentFile) -> ExperimentFile:
     known = engine.workloads()
     check_workloads(file, known)
     check_plans(file)
@@ -90,8 +109,8 @@ def show_plan(experiment: Experiment) -> None:
     click.echo(as_plain(plan_of(experiment, steps, plan_time(experiment, steps))), nl=False)
 
 
-def begin(file: ExperimentFile, wanted: Wanted) -> int:
-    """Carry a file out, from its first step on."""
+def begin(file: ExperimentFile, wanted: Wanted, answer: Answer | None = None) -> int:
+    """Carry a file out, from its first step on; `answer` is what is said at its end."""
     experiment = file.experiment
     check_descriptors(max(experiment.ladder))
     folder.check_writable(wanted.out)
@@ -101,7 +120,7 @@ def begin(file: ExperimentFile, wanted: Wanted) -> int:
         looked, notes = servers.prepare()
         recorder = _recorder(experiment, servers, looked, wanted)
         carried, asked = _carry_out(experiment, servers, recorder, (wanted, notes, ()))
-    return _end(carried, recorder.folder, wanted, interrupted=asked)
+    return _end(carried, recorder.folder, wanted, interrupted=asked, answer=answer)
 
 
 def go_on(run: str, wanted: Wanted) -> int:
@@ -234,8 +253,13 @@ def _carry_out(
         return carry_out(bench, more_wanted(experiment), done), interrupts.asked
 
 
-def _end(carried: Carried, path: Path, wanted: Wanted, *, interrupted: bool) -> int:
+def _end(
+    carried: Carried, path: Path, wanted: Wanted, *, interrupted: bool, answer: Answer | None = None
+) -> int:
     show(carried.result, path, as_json=wanted.as_json)
+    if answer and not wanted.as_json:
+        for line in answer(carried.result, path):
+            click.echo(line)
     if carried.error:
         tell(carried.error.message, carried.error.hint)
         return int(carried.error.exit_code)

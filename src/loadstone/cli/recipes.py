@@ -1,0 +1,103 @@
+"""`loadstone recipes list|show|run`: ready experiments for the questions of the field."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from loadstone.cli.observing import observing_options
+from loadstone.cli.run import out_option
+
+if TYPE_CHECKING:
+    from loadstone.model.experiment import Experiment
+    from loadstone.model.observing import Observing
+    from loadstone.model.result import Result
+    from loadstone.recipes.filling import Filled
+
+_quick = click.option("--quick", is_flag=True, help="Small: two cores, 100,000 rows, five minutes.")
+_set = click.option(
+    "--set", "given", multiple=True, metavar="KEY=VALUE", help="A parameter; `show` lists them."
+)
+
+
+@click.group()
+def recipes() -> None:
+    """Ready experiments, each with the question that it answers."""
+
+
+@recipes.command(name="list")
+def list_recipes() -> None:
+    """The recipes, and what each of them asks."""
+    from loadstone.recipes.recipe import NAMES, recipe
+
+    width = max(map(len, NAMES))
+    for name in NAMES:
+        click.echo(f"{name:<{width}}  {recipe(name).title}")
+
+
+@recipes.command()
+@click.argument("name")
+@_quick
+@_set
+def show(name: str, quick: bool, given: tuple[str, ...]) -> None:
+    """The question, the plan, the parameters and the experiment file of NAME."""
+    from loadstone.recipes.described import described
+    from loadstone.recipes.filling import fill_to_look_at
+    from loadstone.recipes.recipe import recipe
+    from loadstone.report.text import as_plain
+
+    click.echo(as_plain(described(fill_to_look_at(recipe(name), given, quick=quick))), nl=False)
+
+
+@recipes.command()
+@click.argument("name")
+@_quick
+@_set
+@click.option("--dry-run", is_flag=True, help="Show the steps and the time; start nothing.")
+@observing_options
+@click.option("--strict", is_flag=True, help="Exit code 5 when the generator was the limit.")
+@click.option("--json", "as_json", is_flag=True, help="result.json on stdout, nothing else.")
+@out_option
+def run(
+    name: str,
+    quick: bool,
+    given: tuple[str, ...],
+    dry_run: bool,
+    observing: Observing,
+    strict: bool,
+    as_json: bool,
+    out: Path,
+) -> int:
+    """Carry NAME out, and say whether what the field saw is seen here.
+
+    At full size it takes the hours that the field's study took: look with --dry-run.
+    """
+    from loadstone.cli.carry import say
+    from loadstone.cli.experimenting import Wanted, begin, checked_text, show_plan
+    from loadstone.recipes.filling import fill
+    from loadstone.recipes.recipe import recipe
+
+    found = fill(recipe(name), given, quick=quick, is_root=os.geteuid() == 0)
+    file = checked_text(found.text, found.name)
+    if found.note:
+        say(f"note: {found.note}", quiet=as_json)
+    if dry_run:
+        show_plan(file.experiment)
+        return 0
+    wanted = Wanted(out=out, observing=observing, strict=strict, as_json=as_json)
+    return begin(file, wanted, lambda result, path: _answer(found, file.experiment, result, path))
+
+
+def _answer(filled: Filled, experiment: Experiment, result: Result, path: Path) -> Iterator[str]:
+    from loadstone.analyse.comparison import compare
+    from loadstone.recipes.answer import Found, answer
+    from loadstone.store.seconds import rates_by_step
+
+    found = compare(experiment, result.steps, rates_by_step(path))
+    yield from answer(filled, Found(experiment, found))
+    if filled.note:
+        yield f"note  {filled.note}"
