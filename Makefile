@@ -21,7 +21,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PYO3_BUILD_EXTENSION_MODULE := 1
 export VIRTUAL_ENV := $(CURDIR)/.venv
 
-.PHONY: help demo demo-server build test test-rust test-python test-servers lint lint-python lint-rust fmt bench lock clean
+.PHONY: help demo demo-server build test test-rust test-python test-servers lint lint-python lint-rust fmt bench recipes lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -71,6 +71,9 @@ fmt: $(ENVIRONMENT) ## format Python and Rust
 bench: build ## measure the program itself, beside sysbench
 	@tools/setup packages mariadb-server-core sysbench
 	$(BIN)/python -m benches
+
+recipes: build test-servers ## run every recipe with --quick and keep the folders: an hour, for the night
+	@tools/run-recipes $(if $(OLD),--old "$(OLD)")
 
 lock: $(ENVIRONMENT) ## compile requirements/*.txt anew from pyproject.toml and requirements/*.in
 	@tools/lock
