@@ -281,8 +281,7 @@ impl Recipe {
     fn sale(&mut self, options: &Options) {
         self.group(1, &[(HOT_PRODUCT, Fill::KeptId), (HOT_STOCK, Fill::SameId)]);
         self.begin(options);
-        self.group(1, &[(HOT_UPDATE, Fill::SameId), (HOT_ORDER, Fill::Order)]);
-        self.groups.last_mut().expect("it was pushed just now").table = Table::Same;
+        self.group_on(Table::Same, 1, &[(HOT_UPDATE, Fill::SameId), (HOT_ORDER, Fill::Order)]);
         self.commit(options);
     }
 
@@ -315,6 +314,10 @@ impl Recipe {
     }
 
     fn group(&mut self, repeat: u32, statements: &[(&str, Fill)]) {
+        self.group_on(Table::Any, repeat, statements);
+    }
+
+    fn group_on(&mut self, table: Table, repeat: u32, statements: &[(&str, Fill)]) {
         if repeat == 0 {
             return;
         }
@@ -322,7 +325,7 @@ impl Recipe {
             .iter()
             .map(|&(sql, fill)| Statement { kind: self.template(Template::parse(sql)), fill })
             .collect();
-        self.groups.push(Group { repeat, table: Table::Any, statements });
+        self.groups.push(Group { repeat, table, statements });
     }
 
     /// The kind of this template, from now on.
