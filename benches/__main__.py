@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import datetime
 import json
 import os
@@ -25,11 +26,12 @@ from benches import (
     start_up,
     timers,
     tls,
+    trials,
 )
 from benches.place import ROOT, Asked, Place, conditions, open_place
 from benches.processes import ProgramFailed
 from benches.progress import hush, say
-from benches.report import Bench
+from benches.report import Bench, BenchApart
 from loadstone.sandbox import SandboxError
 
 BENCHES: dict[str, Bench] = {
@@ -46,18 +48,25 @@ BENCHES: dict[str, Bench] = {
     "start-up": start_up.measure,
     "prepare": prepare.measure,
 }
+APART: dict[str, BenchApart] = {"trials": trials.measure}
+"""Measured only where they are named: they take long, and bring servers of their own."""
 _RESULTS = ROOT / "bench-results"
 
 
 def main() -> int:
-    """Measure what was named, or all."""
+    """Measure what was named, or all but those apart."""
     asked = _arguments()
+    names = asked.names or list(BENCHES)
+    time_for_it = Asked(asked.pairs, asked.seconds, asked.quick, asked.users, asked.part)
     try:
-        with tempfile.TemporaryDirectory(prefix="loadstone-bench-") as folder:
-            say("starting a sandbox")
-            time_for_it = Asked(asked.pairs, asked.seconds, asked.quick, asked.users)
-            with open_place(time_for_it, Path(folder)) as place:
-                _measure(place, asked.names or list(BENCHES))
+        with contextlib.ExitStack() as stack:
+            within = tempfile.TemporaryDirectory(prefix="loadstone-bench-")
+            folder = Path(stack.enter_context(within))
+            place = None
+            if any(name in BENCHES for name in names):
+                say("starting a sandbox")
+                place = stack.enter_context(open_place(time_for_it, folder))
+            _measure(names, place, (time_for_it, folder))
     except (ProgramFailed, SandboxError, OSError) as error:
         hush()
         print(f"error: {error}", file=sys.stderr)
@@ -68,7 +77,7 @@ def main() -> int:
     return 0
 
 
-def _measure(place: Place, names: list[str]) -> None:
+def _measure(names: list[str], place: Place | None, apart: tuple[Asked, Path]) -> None:
     begun = time.monotonic()
     kept: dict[str, Any] = {"command": sys.argv[1:], "conditions": conditions(place)}
     stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
@@ -76,7 +85,7 @@ def _measure(place: Place, names: list[str]) -> None:
     for name, value in kept["conditions"].items():
         print(f"- {name}: {value}")
     for name in names:
-        report = BENCHES[name](place)
+        report = BENCHES[name](place) if place and name in BENCHES else APART[name](*apart)
         hush()
         print(f"\n{report.text()}", flush=True)
         kept[name] = {"title": report.title, "readings": report.readings}
@@ -97,7 +106,8 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benches", description="What Loadstone costs, beside sysbench."
     )
-    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(BENCHES)}")
+    known = [*BENCHES, *APART]
+    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(known)}")
     parser.add_argument("--quick", action="store_true", help="one pair, short: a smoke test")
     parser.add_argument("--pairs", type=int, help="of A B B A; 5, or 1 with --quick")
     parser.add_argument(
@@ -112,10 +122,15 @@ def _arguments() -> argparse.Namespace:
         metavar="N,N",
         help="only these levels of those that have some",
     )
+    parser.add_argument(
+        "--part", type=_part, help="of hundreds of trials; 1 is all, 0.02 with --quick"
+    )
     asked = parser.parse_args()
     for name in asked.names:
-        if name not in BENCHES:
-            parser.error(f"no bench is named {name}; there are {', '.join(BENCHES)}")
+        if name not in known:
+            parser.error(f"no bench is named {name}; there are {', '.join(known)}")
+    if asked.part is None:
+        asked.part = 0.02 if asked.quick else 1.0
     if asked.pairs is None:
         asked.pairs = 1 if asked.quick else 5
     if asked.pairs < 1:
@@ -133,6 +148,16 @@ def _users(text: str) -> tuple[int, ...]:
     if not users or min(users) < 1:
         raise argparse.ArgumentTypeError(f"{text!r}: 1 and above")
     return users
+
+
+def _part(text: str) -> float:
+    try:
+        part = float(text)
+    except ValueError:
+        part = 0.0
+    if not 0 < part <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: above 0, at most 1")
+    return part
 
 
 def _seconds(text: str) -> tuple[float, float]:

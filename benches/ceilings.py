@@ -126,6 +126,7 @@ def _on_the_sandbox(place: Place) -> Iterator[list[Trial]]:
     select = ("oltp_read_only", *target, "--concurrency", "16")
     update = ("oltp_update_non_index", *target, "--concurrency", "1")
     yield [
+        Trial("CPU quota of 1 core", select, "cores=1", lambda: cpu_cap(pid, 1)),
         Trial("CPU quota of 0.5 cores", select, "cores=0.5", lambda: cpu_cap(pid, 0.5)),
         Trial(
             "disk, 300 writes/s",

@@ -40,6 +40,8 @@ class Asked:
     quick: bool
     users: tuple[int, ...] | None = None
     """Of the levels of each bench, only these."""
+    part: float = 1.0
+    """Of the trials, where there are hundreds."""
 
 
 @dataclass(frozen=True)
@@ -129,22 +131,31 @@ def _build(*what: str) -> None:
     run(["cargo", "build", "--release", "--quiet", *manifest, *what])
 
 
-def conditions(place: Place) -> dict[str, str]:
-    """What a reader must know of the machine before believing a figure."""
+def conditions(place: Place | None) -> dict[str, str]:
+    """What a reader must know of machine and server before believing a figure."""
     memory_gb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
-    settings = place.sandbox.settings
-    durable = ("sync_binlog", "innodb_flush_log_at_trx_commit")
     return {
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "machine": f"{os.cpu_count()} cores of {_processor()}, {memory_gb:.0f} GB",
         "kernel": f"{platform.system()} {platform.release()}",
+        **(_of_the_server(place) if place else {}),
+        "programs": "; ".join(run([name, "--version"]).stdout.strip() for name in _programs(place)),
+        "others": f"load average {os.getloadavg()[0]:.1f} (1 min) before the first measurement",
+    }
+
+
+def _of_the_server(place: Place) -> dict[str, str]:
+    settings = place.sandbox.settings
+    durable = ("sync_binlog", "innodb_flush_log_at_trx_commit")
+    return {
         "server": f"{place.sandbox.flavour} {place.sandbox.version}, "
         + ", ".join(f"{name}={settings[name]}" for name in durable)
         + f", binary log, {place.sandbox.disk.description}",
-        "programs": f"{run([LOADSTONE, '--version']).stdout.strip()}; "
-        f"{run([place.sysbench, '--version']).stdout.strip()}",
-        "others": f"load average {os.getloadavg()[0]:.1f} (1 min) before the first measurement",
     }
+
+
+def _programs(place: Place | None) -> list[str]:
+    return [LOADSTONE, place.sysbench] if place else [LOADSTONE]
 
 
 def _processor() -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from benches.place import Place
+from benches.place import Asked, Place
 
 
 @dataclass(frozen=True)
@@ -25,3 +26,6 @@ class Report:
 
 
 Bench = Callable[[Place], Report]
+
+BenchApart = Callable[[Asked, Path], Report]
+"""One that needs no server of others, and a folder for what it writes meanwhile."""

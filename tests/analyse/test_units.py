@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -115,6 +116,21 @@ def test_a_step_without_a_rate_spoils_its_unit_alone() -> None:
     (units,) = sides(steps, Contrast("f", "f=off", "f=on")).values()
     assert [at for at, each in enumerate(units) if each.b.rate is None] == [1]
     assert verdicts([units])[0].left_out == {"incomplete": 1}
+
+
+def test_what_the_hypervisor_takes_counts_where_it_takes_it_from_one_side() -> None:
+    contrast = Contrast("f", "f=off", "f=on")
+    steps = carried_out(schedule(experiment(8)), machine(1))
+    busy = [replace(step, steal=0.05) for step in steps]
+    (units,) = sides(busy, contrast).values()
+    assert not any(each.a.spoiled | each.b.spoiled for each in units), "alike on both sides"
+    # 3 % more in each of two steps of a round, or 5 % in one of them: above 2 % on the whole.
+    for robbed, more in (((5, 6), 0.03), ((5,), 0.05)):
+        some = [replace(step, steal=0.05 + more * (at in robbed)) for at, step in enumerate(steps)]
+        (units,) = sides(some, contrast).values()
+        spoiled = [sorted(each.a.spoiled | each.b.spoiled) for each in units]
+        assert spoiled == [[], ["steal"], [], []]
+        assert verdicts([units])[0].left_out == {"steal": 1}
 
 
 @pytest.mark.parametrize("done", [12, 13, 14, 15])

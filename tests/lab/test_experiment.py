@@ -321,12 +321,17 @@ def test_a_wrong_file_starts_nothing_and_is_told_by_line(
     assert not Path("runs").exists()
 
 
-def test_what_is_not_built_yet_is_refused_before_anything_starts(
+def test_what_this_machine_cannot_do_is_refused_before_anything_starts(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 0)
-    assert carried_out(HEAD + NETWORK) == 4
-    assert "two.toml:15: factor.size.small.network: a limited network is not built yet" in (
-        capsys.readouterr().err
+    monkeypatch.setattr(
+        "loadstone.sandbox.network.why_not", lambda limit: ("delay_s", "this kernel has no queue")
     )
+    assert carried_out(HEAD + NETWORK) == 4
+    said = capsys.readouterr().err
+    assert "two.toml:15: factor.size.small.network.delay: this kernel has no queue" in said
+    assert carried_out(HEAD + '[sandbox]\nroot = "/no/such/system"\n') == 4
+    said = capsys.readouterr().err
+    assert "two.toml:13: sandbox.root: there is no folder /no/such/system" in said
     assert not Path("runs").exists()

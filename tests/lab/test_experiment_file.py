@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from loadstone.cli.errors import exit_code_of
 from loadstone.engine import WorkloadInfo
 from loadstone.lab.experiment_checks import Machine, check_variables, check_workloads
 from loadstone.lab.experiment_faults import ExperimentRefused
@@ -200,23 +201,49 @@ BAD = [
         "letters", "[factor.durability.relaxed]", '[factor.durability."a=b"]'),
     Bad("a distribution that is none", 19, "workload[1].distribution", "no distribution",
         "uniform", 'distribution = "uniform"', 'distribution = "flat"'),
+    Bad("a share above all", 8, "margin", "not a share", '"2%"', '"5%"', '"500%"'),
+    Bad("a warm-up that is none", 3, "warmup", '"warm" is not a time', '"auto"', '"10s"'
+        , '"warm"'),
+    Bad("a rate of nought", 4, "rates", "a rate of nought", "1000", "ladder = [8, 64]",
+        "rates = [0]"),
+    Bad("a table of no rows", 17, "workload[1].table_size", "0 is not a number", "1 or more",
+        '"10k"', "0"),
+    Bad("no name of a workload", 14, "workload[1]", "without a name", "oltp_read_write",
+        'name = "oltp_read_write"\n', ""),
+    Bad("more memory than there is", 29, "factor.durability.relaxed.cgroup.memory", "on a machine",
+        "what this machine has", 'compression = "zstd,zlib" }\n',
+        'compression = "zstd,zlib" }\ncgroup = { memory = "900T" }\n'),
+    Bad("an address that is none", 28, "factor.durability.relaxed.client.hosts", "no address",
+        "db1:3306", 'tls = "disabled"', 'hosts = ["db1:x"]'),
+    Bad("a sandbox and a target in a level", 22, "factor.pool.off.sandbox",
+        "both a target and a sandbox", "leave one out", "[factor.pool.off]",
+        '[factor.pool.off]\nsandbox = {}\ntarget = { url = "mysql://u@h/x" }'),
+    Bad("a word that restore does not know", 6, "restore", "is not one of", '"prepare"',
+        "repeats = 6", 'repeats = 6\nrestore = "undo"'),
     Bad("a root that is no whole path", 11, "sandbox.root", "not a whole path", "/srv",
         'server = "mariadb"', 'root = "el7"'),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("bad", BAD, ids=lambda bad: bad.says)
-def test_a_bad_file_is_refused_with_line_key_and_remedy(bad: Bad) -> None:
+def test_the_program_refuses_a_bad_file_with_line_key_and_remedy(
+    bad: Bad, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr("loadstone.cli.experimenting.cores", lambda: MACHINE.cores)
     assert GOOD.count(bad.was) == 1
-    with pytest.raises(ExperimentRefused) as refused:
-        parsed(GOOD.replace(bad.was, bad.now))
-    fault = refused.value.faults[0]
-    assert (fault.line, fault.key) == (bad.line, bad.key)
-    assert bad.what in fault.what
-    assert refused.value.hint is not None and bad.write in refused.value.hint
-    assert refused.value.message.startswith(f"pool.toml:{bad.line}: ")
-    assert "secret" not in refused.value.message + refused.value.hint
-    assert refused.value.exit_code == ExitCode.PLAN
+    Path("pool.toml").write_text(GOOD.replace(bad.was, bad.now))
+    assert exit_code_of(["experiment", "pool.toml"]) == ExitCode.PLAN
+    said = capsys.readouterr()
+    error, hint = said.err.splitlines()
+    where = f"{bad.line}: {bad.key}: " if bad.key else f"{bad.line}: "
+    assert error.startswith(f"error: pool.toml:{where}")
+    assert bad.what in error
+    assert hint.startswith("hint: ") and bad.write in hint
+    assert "secret" not in said.err and said.out == ""
+    assert [made.name for made in tmp_path.iterdir()] == ["pool.toml"], "nothing was started"
 
 
 def test_a_cgroup_takes_root() -> None:
@@ -226,6 +253,17 @@ def test_a_cgroup_takes_root() -> None:
         ExperimentRefused, match="pool.toml:30: factor.size.small.cgroup: only root"
     ):
         parsed(text, Machine(is_root=False, cores=8))
+
+
+def test_a_socket_is_not_the_way_over_a_line() -> None:
+    text = GOOD + (
+        '[factor.way.socket]\nclient = { connect = "socket" }\n[factor.way.tcp]\n'
+        '[factor.line.slow]\nnetwork = { rate = "1Gbit" }\n[factor.line.fast]\n'
+    )
+    with pytest.raises(ExperimentRefused) as refused:
+        parsed(text)
+    (fault,) = refused.value.faults
+    assert (fault.line, fault.key) == (30, "factor.way.socket.client.connect")
 
 
 @pytest.mark.parametrize("what", ["startup = { a = 1 }", "cgroup = { cores = 1 }"])

@@ -20,10 +20,11 @@ from loadstone.lab.experiment_data import tables_of
 from loadstone.lab.experiment_hosts import Loads, OwnServer
 from loadstone.lab.variants import Place
 from loadstone.model.engine_plan import Layout
-from loadstone.model.experiment import CgroupLimit, Experiment
+from loadstone.model.experiment import CgroupLimit, Experiment, NetworkLimit
 from loadstone.model.plan import WorkloadSpec
 from loadstone.model.target import Endpoint
 from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
+from loadstone.sandbox.network import why_not
 from loadstone.target.introspect import describe_server
 
 pytestmark = [pytest.mark.server, pytest.mark.timeout(240)]
@@ -173,8 +174,11 @@ def test_a_factor_of_the_start_is_measured_on_servers_that_were_started_with_it(
     for step in found["steps"]:
         by_variant[step["variant"]].add(step["targets"][0]["target"])
     assert [len(urls) for urls in by_variant.values()] == [1, 1]
-    targets = json.loads((only_run() / "environment.json").read_text())["targets"]
-    assert [one["variables"]["performance_schema"] for one in targets] == ["OFF", "ON"]
+    environment = json.loads((only_run() / "environment.json").read_text())
+    variables = [one["variables"] for one in environment["targets"]]
+    assert [one["performance_schema"] for one in variables] == ["OFF", "ON"]
+    device = os.stat(state).st_dev
+    assert environment["data_device"] == f"{os.major(device)}:{os.minor(device)}"
 
 
 def test_workloads_that_change_their_rows_find_them_as_they_were(state: Path) -> None:
@@ -284,6 +288,35 @@ def test_an_instance_has_the_size_that_was_asked_for(state: Path) -> None:
     finally:
         server.close()
     assert not cpu.exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_a_line_is_as_slow_as_its_level_says(state: Path) -> None:
+    limit = NetworkLimit(bits_per_s=2_000_000)
+    refused = why_not(limit)
+    if refused:
+        pytest.skip(f"not evaluated: {refused[1]}")
+    text = HEAD.replace("2s", "1s").replace("update_non_index", "point_select")
+    lines = '[factor.line.fast]\n[factor.line.slow]\nnetwork = { rate = "2Mbit" }\n'
+    Path("n.toml").write_text(f'{text}[sandbox]\nserver = "mariadb"\n{lines}')
+    said = done("experiment", "n.toml")
+    assert said.returncode == 0, said.stderr
+    steps = json.loads((only_run() / "result.json").read_text())["steps"]
+    assert [step["variant"] for step in steps][:4] == [
+        f"line={name}" for name in ("fast", "slow", "slow", "fast")
+    ]
+    (url,) = {step["targets"][0]["target"] for step in steps}
+    assert "@10.255." in url, "one server for both, and the way to it is the line"
+    bits = {"line=fast": 0.0, "line=slow": 0.0}
+    for step in steps:
+        assert step["state"] == "finished"
+        assert step["host"]["process_cpu_user"] > 0, "its process is found though it is over there"
+        rate = 8 * step["bytes_in"] / step["seconds"]
+        bits[step["variant"]] = max(bits[step["variant"]], rate)
+    # Bytes of the protocol: the line carries the heads of packets as well.
+    assert 1_000_000 < bits["line=slow"] < 2_000_000 < bits["line=fast"]
+    left = [made.name.split("-")[1] for made in Path("/run/netns").glob("loadstone-*-*")]
+    assert all(Path("/proc", maker).exists() for maker in left), "others may be at work"
 
 
 def cpu_s(pid: int) -> float:

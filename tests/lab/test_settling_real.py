@@ -1,9 +1,11 @@
-"""Where a window begins, on a real server whose buffer pool is too small for its tables."""
+"""Where a window begins, on real servers: judged by what their buffer pool and redo log do."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 
@@ -11,7 +13,9 @@ pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from loadstone.analyse.steady import Truncation, truncation
 from loadstone.cli.errors import exit_code_of
-from loadstone.sandbox import SandboxError, find_server
+from loadstone.model.result import StepResult
+from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
+from loadstone.store import frame
 
 pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(240)]
 
@@ -21,24 +25,125 @@ except SandboxError:
     pytest.skip("no MariaDB here", allow_module_level=True)
 
 RUN = "run oltp_point_select --server mariadb --duration 9s --warmup auto --concurrency 2"
+COLD = {"innodb_buffer_pool_load_at_startup": "OFF", "innodb_buffer_pool_dump_at_shutdown": "OFF"}
 DATA = "--tables 2 --table-size 60k --set innodb_buffer_pool_size=8M --distribution uniform"
 
 
-def test_the_rule_is_told_what_the_server_reads_in_the_same_seconds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[tuple[Sequence[float], Sequence[float] | None]] = []
+Told = list[tuple[Sequence[float], Sequence[float] | None]]
+"""Events and pages read, of each second, of each step."""
+
+Loaded = Callable[[dict[str, str], str], Sandbox]
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Sandboxes of the test's own."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    yield
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> Told:
+    """What the rule is told."""
+    seen: Told = []
 
     def remembered(series: Sequence[float], reads: Sequence[float] | None) -> Truncation:
         seen.append((series, reads))
         return truncation(series, reads)
 
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setattr("loadstone.cli.carry.truncation", remembered)
+    return seen
+
+
+def test_the_rule_is_told_what_the_server_reads_in_the_same_seconds(
+    tmp_path: Path, told: Told
+) -> None:
     words = [*RUN.split(), *DATA.split(), "--out", str(tmp_path / "runs")]
     assert exit_code_of(words) == 0
-    ((series, reads),) = seen
+    ((series, reads),) = told
     assert reads is not None
     assert len(reads) == len(series) == 9
     # A tenth of 26 MB of rows fits at least, and nobody reads a page twice for one row.
     assert all(0.05 * rate < pages < 2 * rate for rate, pages in zip(series, reads, strict=True))
+
+
+@pytest.fixture
+def loaded(monkeypatch: pytest.MonkeyPatch) -> Loaded:
+    """Starts a server with its tables on disk, and nothing in memory."""
+
+    def start(settings: dict[str, str], tables: str) -> Sandbox:
+        sandbox = start_sandbox(SandboxSpec(server="mariadb", settings=settings | COLD))
+        monkeypatch.setenv("LOADSTONE_PASSWORD", sandbox.local.credentials.reveal())
+        words = ["prepare", "--target", sandbox.local.target.url, *tables.split()]
+        assert exit_code_of(words) == 0
+        sandbox.halt()
+        sandbox.start_again()
+        return sandbox
+
+    return start
+
+
+def driven(sandbox: Sandbox, words: str, folder: Path) -> tuple[Path, StepResult]:
+    """The folder of the run, and its step."""
+    place = ["--target", sandbox.local.target.url, "--out", str(folder)]
+    assert exit_code_of(["run", *words.split(), *place]) == 0
+    (run,) = folder.iterdir()
+    (step,) = json.loads((run / "result.json").read_text())["steps"]
+    return run, StepResult.model_validate(step)
+
+
+def by_second(run: Path, file: str, column: str) -> dict[float, float]:
+    """By the second's end since the load began; what was not told is left out."""
+    table = frame.read(run / file)
+    pairs = zip(table["second"].to_list(), table[column].to_list(), strict=True)
+    return {second: value for second, value in pairs if value is not None}
+
+
+def test_a_window_waits_until_a_cold_buffer_pool_of_half_the_data_is_filled(
+    tmp_path: Path,
+    loaded: Loaded,
+    told: Told,
+) -> None:
+    tables = "--tables 2 --table-size 75k"
+    with loaded({"innodb_buffer_pool_size": "16M"}, tables) as sandbox:
+        # Few enough that the pool takes seconds to fill; as many in each second, so that the
+        # throughput tells nothing of it.
+        words = f"oltp_point_select {tables} --distribution uniform --concurrency 4 --rate 200"
+        _, step = driven(sandbox, f"{words} --duration 24s --warmup auto", tmp_path / "runs")
+    ((_, reads),) = told
+    assert reads is not None and step.window is not None
+    # At first each event reads a page; at the end those whose page is not in the pool do.
+    filled = fmean(reads[-8:])
+    assert filled < 0.75 * fmean(reads[:2])
+    begin = round(step.window.from_s)
+    inside = reads[begin:]
+    middle = len(inside) // 2
+    assert fmean(inside[:middle]) < 1.15 * fmean(inside[middle:]), reads
+    assert fmean(inside) < 1.15 * filled, reads
+    assert begin >= 2, reads
+    assert step.steady is True
+
+
+def test_a_window_has_the_checkpoints_that_a_small_redo_log_forces(
+    tmp_path: Path, loaded: Loaded
+) -> None:
+    settings = {
+        "innodb_log_file_size": "16M",
+        # Nothing is flushed before the log asks for it, and nothing but the log holds it back.
+        "innodb_adaptive_flushing": "OFF",
+        "innodb_flush_log_at_trx_commit": "2",
+        "sync_binlog": "0",
+    }
+    with loaded(settings, "--tables 2 --table-size 50k") as sandbox:
+        words = "oltp_update_non_index --tables 2 --table-size 50k --distribution uniform"
+        run, step = driven(
+            sandbox, f"{words} --concurrency 4 --duration 24s --warmup auto", tmp_path / "runs"
+        )
+    flushed = by_second(run, "server.parquet", "pages_flushed")
+    first = min(second for second, pages in flushed.items() if pages > 100)
+    rates = by_second(run, "load.parquet", "tps")
+    under_checkpoints = fmean(rate for second, rate in rates.items() if second > first)
+    assert step.window is not None and step.tps is not None
+    assert first < 12, "the log was full in the first half"
+    # By what the server does from the first forced checkpoint on, not by what it did before.
+    assert step.tps == pytest.approx(under_checkpoints, rel=0.1), (step.window, rates, flushed)

@@ -15,7 +15,7 @@ from loadstone.model.plan import Plan
 from loadstone.model.records import Connected, End
 from loadstone.model.result import Result, StepResult
 from loadstone.model.target import Endpoint
-from loadstone.store import folder, frame
+from loadstone.store import folder, frame, frames
 from loadstone.store.replay import replay
 from recorded import a_plan, recorder_for, steps_of
 from scripted_engine import Script
@@ -199,6 +199,15 @@ def test_the_frames_have_a_row_an_observation(tmp_path: Path, script: Script) ->
     assert server["second"].to_list() == pytest.approx([1.0, 2.0])
     assert host["context_switches"].to_list() == [5.0]
     assert set(host["role"].to_list()) == {"server-host"}
+
+
+def test_a_killed_run_has_the_same_frames(tmp_path: Path, script: Script) -> None:
+    run = a_run(tmp_path, [second(SERVER, 1, {}, questions=7), second(HOST, 1, {}, dirty=5)])
+    for which, name in frames.FILES.items():
+        written = frames.of_run(run, which)
+        (run / name).unlink()
+        assert not written.is_empty()
+        assert frames.of_run(run, which).equals(written)
 
 
 def test_a_journal_cut_at_any_byte_still_loads(tmp_path: Path, script: Script) -> None:

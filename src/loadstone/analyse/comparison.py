@@ -22,8 +22,9 @@ from loadstone.lab.experiment_order import cell_of, numbered
 from loadstone.model.experiment import Experiment, Variant
 from loadstone.model.result import HostFigures, StepResult
 
-STEAL_SHARE = 0.02
-"""Of all cores: so much that the hypervisor gave to others spoils a step."""
+MOST_STEAL = 0.1
+"""Of all cores: what the hypervisor gives to others above that spoils a step whatever it is
+compared with. Below it only a difference of the two sides counts (`units.STEAL_APART`)."""
 
 THROTTLED_SHARE = 0.01
 """Of the time: so long that a limit nobody asked for held a process back."""
@@ -121,6 +122,7 @@ def observed(experiment: Experiment, steps: Sequence[StepResult]) -> list[Observ
             forward=parts[step.step].forward,
             rate=step.tps if step.state == "finished" else None,
             spoiled=spoiled(step, variants[step.variant]),
+            steal=_steal(step),
         )
         for step in steps
     ]
@@ -129,10 +131,10 @@ def observed(experiment: Experiment, steps: Sequence[StepResult]) -> list[Observ
 def spoiled(step: StepResult, variant: Variant) -> frozenset[Spoiled]:
     """What was seen beside the outcome that keeps it from counting."""
     found: set[Spoiled] = set()
-    hosts = [host for host in (step.host, step.generator_host) if host]
+    hosts = _hosts(step)
     if step.generator.client_bound:
         found.add("client-bound")
-    if any((host.cpu_steal or 0.0) > STEAL_SHARE for host in hosts):
+    if _steal(step) > MOST_STEAL:
         found.add("steal")
     # An instance of two cores is held back on purpose.
     limited = any(level.cgroup for _, level in variant.levels)
@@ -143,6 +145,15 @@ def spoiled(step: StepResult, variant: Variant) -> frozenset[Spoiled]:
     elif not quotable(step) or step.tps is None:
         found.add("incomplete")
     return frozenset(found)
+
+
+def _hosts(step: StepResult) -> list[HostFigures]:
+    return [host for host in (step.host, step.generator_host) if host]
+
+
+def _steal(step: StepResult) -> float:
+    """Of all cores of the host that it was taken from most; nought where nobody looked."""
+    return max((host.cpu_steal or 0.0 for host in _hosts(step)), default=0.0)
 
 
 def _throttled(host: HostFigures) -> float:

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from loadstone.analyse.verdict import Sides, Spoiled, Unit
 from loadstone.model.experiment import Experiment, Variant
 from loadstone.model.plan import Rate
+
+STEAL_APART = 0.02
+"""Of all cores: where the hypervisor took so much more from one side of a unit than from the other,
+the sides may differ by as much in rate, as a server that is busy on all cores does. What it takes
+from both alike makes both slower, and their ratio is what it was."""
 
 Cell = tuple[str, int, Rate | None]
 """A workload, virtual users, and the rate of an open loop."""
@@ -31,6 +36,8 @@ class Observed:
     rate: float | None
     """Events a second; `None` where there is none to quote, which spoils the unit."""
     spoiled: frozenset[Spoiled] = frozenset()
+    steal: float = 0.0
+    """Share of all cores that the hypervisor gave to others; nought where nobody looked."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +91,10 @@ def _beside(
         if not len(a) == len(b) == whole:
             continue
         ways = {step.forward for step in (*a, *b)}
-        yield Sides(_unit(a), _unit(b), ways.pop() if len(ways) == 1 else None)
+        units = _unit(a), _unit(b)
+        if abs(fmean(step.steal for step in a) - fmean(step.steal for step in b)) > STEAL_APART:
+            units = _robbed(units[0]), _robbed(units[1])
+        yield Sides(*units, ways.pop() if len(ways) == 1 else None)
 
 
 def _unit(steps: list[Observed]) -> Unit:
@@ -93,3 +103,8 @@ def _unit(steps: list[Observed]) -> Unit:
     if len(rates) < len(steps):
         return Unit(None, faults)
     return Unit(fmean(rates), faults)
+
+
+def _robbed(unit: Unit) -> Unit:
+    """Either side: which of them it was that had less is no matter."""
+    return replace(unit, spoiled=unit.spoiled | {"steal"})

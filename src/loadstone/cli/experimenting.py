@@ -29,7 +29,7 @@ from loadstone.lab.experiment_limits import check_limits, check_plans
 from loadstone.lab.experiment_servers import Means, Servers
 from loadstone.lab.interrupts import Interrupts
 from loadstone.lab.loading import cleanup
-from loadstone.lab.preflight import Looked, check_descriptors, observable
+from loadstone.lab.preflight import Looked, check_descriptors, common_device, observable
 from loadstone.lab.server_variables import known_variables
 from loadstone.lab.variants import drive_of, place_of, step_plan
 from loadstone.model.engine_plan import Layout, LoadPlan
@@ -198,7 +198,7 @@ def _asked_of_servers(experiment: Experiment, wanted: Wanted) -> list[Mapping[st
         if place.target and place.target.url not in answers:
             answers[place.target.url] = known_variables(_reach(place.target))
         spec = place.sandbox
-        if spec and (kind := f"sandbox {spec.server}") not in answers:
+        if spec and (kind := f"sandbox {spec.server} {spec.root}") not in answers:
             say("asking a throwaway server for its variables", quiet=wanted.as_json)
             with start_sandbox(spec.model_copy(update={"settings": {}})) as bare:
                 answers[kind] = known_variables(bare.local)
@@ -212,7 +212,9 @@ def _recorder(
     workload = servers.workload(experiment.workloads[0].name)
     plan = step_plan(experiment, workload, targets, Drive(seed=experiment.seed))
     steps = None if experiment.until else _steps(experiment)
-    return begin_run(plan, looked, wanted.out, None, experiment=(experiment, steps))
+    return begin_run(
+        plan, looked, wanted.out, common_device(looked), experiment=(experiment, steps)
+    )
 
 
 def _steps(experiment: Experiment) -> tuple[Step, ...]:

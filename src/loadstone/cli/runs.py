@@ -13,6 +13,8 @@ from loadstone.cli.run import out_option
 if TYPE_CHECKING:
     import polars
 
+    from loadstone.store.frames import Which
+
 _LIST_WIDTH = 200
 
 
@@ -72,15 +74,20 @@ def show(run: str, out: Path, as_json: bool) -> None:
     default="csv",
     show_default=True,
 )
+@click.option(
+    "--table",
+    "which",
+    type=click.Choice(["load", "server", "host"]),
+    default="load",
+    show_default=True,
+    help="The load; or what was observed of servers, or of hosts.",
+)
 @click.option("--to", type=click.Path(path_type=Path, dir_okay=False), help="[default: stdout]")
-def export(run: str, out: Path, kind: str, to: Path | None) -> None:
-    """The load of a run, a row a second and step."""
-    from loadstone.store import folder, frame
-    from loadstone.store.replay import read_log
+def export(run: str, out: Path, kind: str, which: Which, to: Path | None) -> None:
+    """The seconds of a run: a row a second and step, and source where it was observed."""
+    from loadstone.store import folder, frames
 
-    path = folder.find(out, run)
-    written = path / folder.LOAD
-    table = frame.read(written) if written.exists() else frame.frame(read_log(path))
+    table = frames.of_run(folder.find(out, run), which)
     if to is None and kind == "parquet" and sys.stdout.isatty():
         raise click.UsageError("Parquet is not for a terminal: take --to FILE")
     content = _as_bytes(table, kind)

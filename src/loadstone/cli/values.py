@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from loadstone.model import quantity
+
 if TYPE_CHECKING:
     from loadstone.model.plan import Distribution, Rate, Warmup
     from loadstone.model.search import Objective
-
-_SECONDS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
-_SIZES = {"": 1, "k": 1000, "m": 1_000_000, "g": 1_000_000_000}
 
 _DAY_S = 86_400.0
 # A leap year, which is as long as the engine goes on.
@@ -96,10 +95,9 @@ class Duration(click.ParamType[float]):
         """Seconds."""
         if isinstance(value, int | float):
             return float(value)
-        found = re.fullmatch(r"(\d+(?:\.\d+)?|\.\d+)\s*([a-z]*)", str(value).strip().lower())
-        if not found or found[2] not in _SECONDS:
+        seconds = quantity.scaled(str(value), quantity.SECONDS)
+        if seconds is None:
             self.fail(f"'{value}' is not a time: write 500ms, 30s, 2m or 1h", param, ctx)
-        seconds = float(found[1]) * _SECONDS[found[2]]
         if seconds == 0 and not self._zero:
             self.fail("a time of nought makes no sense here", param, ctx)
         if seconds > self._most_s:
@@ -119,17 +117,12 @@ class Size(click.ParamType[int]):
         """The number."""
         if isinstance(value, int):
             return value
-        text = str(value).strip().lower().replace("_", "")
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)([kmg]?)", text)
-        number = float(found[1]) * _SIZES[found[2]] if found else 0.0
+        number = quantity.scaled(str(value), quantity.COUNTS) or 0.0
         if number < 1 or not (number.is_integer() or number > self._most):
             self.fail(f"'{value}' is not a number from 1 on: write 1000, 10k or 1m", param, ctx)
         if number > self._most:
             self.fail(f"'{value}' is too many: at most {self._most:,}", param, ctx)
         return int(number)
-
-
-_BINARY = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 
 
 class Bytes(click.ParamType[int]):
@@ -141,11 +134,10 @@ class Bytes(click.ParamType[int]):
         """So many bytes."""
         if isinstance(value, int):
             return value
-        found = re.fullmatch(r"(\d+)([kmgt]?)", str(value).strip().lower())
-        size = int(found[1]) * _BINARY[found[2]] if found else 0
-        if not 1 <= size < 2**63:
+        size = quantity.scaled(str(value), quantity.BYTES) or 0.0
+        if not 1 <= size < 2**63 or not size.is_integer():
             self.fail(f"'{value}' is not a size: write 512, 16K, 64M or 2G", param, ctx)
-        return size
+        return int(size)
 
 
 _HIGHEST_RATE = 10_000_000
@@ -208,8 +200,7 @@ class Rates(click.ParamType[tuple["Rate", ...]]):
 
 
 def _events(word: str) -> float:
-    unit = word[-1] if word[-1] in "km" else ""
-    return float(word.removesuffix(unit)) * _SIZES[unit]
+    return quantity.scaled(word, quantity.COUNTS) or 0.0
 
 
 class LadderOrAuto(Ladder):

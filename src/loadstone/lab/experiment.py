@@ -112,7 +112,6 @@ def plan_of(bench: Bench, planned: PlannedStep, standing: Standing) -> Plan:
     """The plan that the step is a part of."""
     experiment = bench.experiment
     variant = next(each for each in experiment.variants if each.name == planned.step.variant)
-    beside = any(target.is_local for target in standing.targets)
-    drive = bench.pace.drive(experiment, variant, beside=beside)
+    drive = bench.pace.drive(experiment, variant, beside=standing.beside)
     workload = bench.servers.workload(planned.step.workload)
     return step_plan(experiment, workload, standing.targets, drive)

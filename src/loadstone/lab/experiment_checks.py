@@ -26,7 +26,7 @@ class Machine:
     """What this machine lets us do to a sandbox."""
 
     is_root: bool
-    """Whether cgroups, network namespaces and other root folders can be made."""
+    """Whether cgroups and network namespaces can be made."""
     cores: int
     memory_bytes: int | None = None
 
@@ -41,8 +41,6 @@ def check(experiment: Experiment, machine: Machine, faults: Faults) -> None:
     for path, level in _levels(experiment):
         _check_level(path, level, faults)
         _check_limits(path, level, machine, faults)
-    if experiment.sandbox and experiment.sandbox.root and not machine.is_root:
-        faults.add(("sandbox", "root"), *_NO_ROOT)
     _check_variants(experiment, faults)
     _check_between_factors(experiment, faults)
 
@@ -110,21 +108,13 @@ def _check_level(path: Path, level: Level, faults: Faults) -> None:
         said = f"{name} is set at the start and while it runs"
         faults.add((*path, "dynamic"), said, "write it under one of the two")
     client = level.client
-    if client and client.connect == "socket" and level.network:
-        said = "a socket does not go over the network that is limited"
-        faults.add((*path, "client", "connect"), said, 'write connect = "tcp"')
     if client and client.connect == "socket" and client.hosts:
         said = "hosts are reached over TCP"
         faults.add((*path, "client", "connect"), said, "leave connect out")
 
 
 def _check_limits(path: Path, level: Level, machine: Machine, faults: Faults) -> None:
-    wants_root = {
-        "cgroup": level.cgroup,
-        "network": level.network,
-        "sandbox": level.sandbox and level.sandbox.root,
-    }
-    for name, wanted in wants_root.items():
+    for name, wanted in (("cgroup", level.cgroup), ("network", level.network)):
         if wanted and not machine.is_root:
             faults.add((*path, name), *_NO_ROOT)
     limit = level.cgroup
@@ -148,9 +138,21 @@ def _check_variants(experiment: Experiment, faults: Faults) -> None:
         if not _is_sandboxed(experiment, variant):
             for factor, level in variant.levels:
                 told |= {(("factor", factor, level.name), what) for what in _of_sandboxes(level)}
+        _check_way(variant, faults)
     for path, what in sorted(told, key=str):
         said = "the server is a target, which is neither started nor limited by Loadstone"
         faults.add((*path, what), said, "write [sandbox] in place of the target, or use dynamic")
+
+
+def _check_way(variant: Variant, faults: Faults) -> None:
+    """A line that is limited must be the way to the server."""
+    if not any(level.network for _, level in variant.levels):
+        return
+    for factor, level in variant.levels:
+        path = ("factor", factor, level.name, "client", "connect")
+        if level.client and level.client.connect == "socket" and path not in faults.paths:
+            said = "a socket does not go over the network that is limited"
+            faults.add(path, said, 'write connect = "tcp"')
 
 
 def _is_sandboxed(experiment: Experiment, variant: Variant) -> bool:

@@ -51,10 +51,13 @@ class Faults:
     def __init__(self, lines: Mapping[Path, int]) -> None:
         self._lines = lines
         self.found: list[Fault] = []
+        self.paths: set[Path] = set()
+        """Of what is known to be wrong."""
 
     def add(self, path: Path, what: str, write: str) -> None:
         """A fault of this key; of one that is missing, the table around it says the line."""
         self.found.append(Fault(self.line(path), key(path), what, write))
+        self.paths.add(path)
 
     def line(self, path: Path) -> int:
         """Where a key stands, or the nearest table around it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,10 +11,12 @@ from typing import Literal, Protocol
 from loadstone.lab.experiment_data import Empty, Fill, Tables
 from loadstone.lab.settings_journal import settings_folder
 from loadstone.lab.variants import Place
+from loadstone.model.experiment import NetworkLimit
 from loadstone.model.target import Endpoint, Target
 from loadstone.sandbox import Sandbox, SandboxError, start_sandbox
 from loadstone.sandbox.instance import Instance, make_instance
 from loadstone.sandbox.kept_data import keep_data, put_data_back
+from loadstone.sandbox.network import Namespace, limit_line, make_namespace, remove_namespace
 from loadstone.target.connect import connect, statement_errors
 from loadstone.target.introspect import describe_server, quoted
 
@@ -65,6 +68,9 @@ class Host(Protocol):
     def renew(self, at: int) -> None:
         """Make the tables of one layout anew."""
 
+    def limit_line(self, limit: NetworkLimit | None) -> None:
+        """Let the line between the load and the server be so from now on."""
+
     def rest(self) -> None:
         """Others have their turn."""
 
@@ -90,6 +96,8 @@ class OwnServer:
         self._restarts = restarts
         self._sandbox: Sandbox | None = None
         self._instance: Instance | None = None
+        self._namespace: Namespace | None = None
+        self._line: NetworkLimit | None = None
         self._is_new = False
 
     @property
@@ -107,8 +115,12 @@ class OwnServer:
 
     def prepare(self) -> None:
         """Start it, without limits, and load its tables."""
-        assert self._place.sandbox is not None, "a target has no sandbox"
-        self._sandbox = start_sandbox(self._place.sandbox)
+        spec = self._place.sandbox
+        assert spec is not None, "a target has no sandbox"
+        if self._place.apart:
+            self._namespace = make_namespace()
+            spec = spec.model_copy(update={"namespace": self._namespace})
+        self._sandbox = start_sandbox(spec)
         self._loads.load(self.sandbox.tcp)
         self._is_new = True
 
@@ -121,6 +133,7 @@ class OwnServer:
 
     def begin(self) -> None:
         """Start it anew where that is wanted; else it has been up all the time."""
+        self.limit_line(None)  # tables are loaded as fast as can be
         if self._restoring == "copy":
             self._end()
             put_data_back(self.sandbox)
@@ -134,7 +147,14 @@ class OwnServer:
 
     def renew(self, at: int) -> None:
         """Make the tables of one layout anew."""
+        self.limit_line(None)
         self._loads.renew(self.sandbox.tcp, at)
+
+    def limit_line(self, limit: NetworkLimit | None) -> None:
+        """Of the pair of interfaces, in both directions; where nothing is new nothing is done."""
+        if self._namespace and limit != self._line:
+            limit_line(self._namespace, limit)
+            self._line = limit
 
     def rest(self) -> None:
         """A server that waits must not take memory and time from the one that is measured."""
@@ -142,10 +162,14 @@ class OwnServer:
             self._end()
 
     def close(self) -> None:
-        """End the server, and remove it and its control groups."""
-        if self._sandbox is not None:
-            self._sandbox.stop()
-        self._remove_instance()
+        """End the server, and remove it, its control groups and its namespace."""
+        with contextlib.ExitStack() as stack:
+            if self._namespace is not None:
+                stack.callback(remove_namespace, self._namespace)
+                self._namespace = None
+            stack.callback(self._remove_instance)
+            if self._sandbox is not None:
+                stack.callback(self._sandbox.stop)
 
     def endpoint(self, how: Connect) -> Endpoint:
         """Over TCP where nothing else is asked for."""
@@ -215,6 +239,9 @@ class GivenServer:
     def renew(self, at: int) -> None:
         """Make the tables of one layout anew."""
         self._loads.renew(self.endpoint(None), at)
+
+    def limit_line(self, limit: NetworkLimit | None) -> None:
+        """It is not ours to limit, and a plan that wants that was refused."""
 
     def rest(self) -> None:
         """It stays as it is."""

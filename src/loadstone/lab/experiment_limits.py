@@ -6,45 +6,61 @@ from loadstone import engine
 from loadstone.engine import PlanRefused
 from loadstone.lab.experiment_faults import ExperimentRefused, Faults
 from loadstone.lab.experiment_file import ExperimentFile
+from loadstone.lab.toml_lines import Path
 from loadstone.lab.variants import drive_of, step_plan
 from loadstone.model.engine_plan import step_document
+from loadstone.model.experiment import NetworkLimit, SandboxChoice
 from loadstone.model.plan import Step
 from loadstone.model.target import Endpoint, Target
-from loadstone.sandbox.instance import why_not
+from loadstone.sandbox import SandboxError, find_server, instance, network
 from loadstone.sandbox.state import sandboxes_folder
 
-_NO_NETWORK = (
-    "a limited network is not built yet",
-    "leave it out, or take a machine behind such a network as another target",
-)
-_NO_ROOT_FOLDER = (
-    "a sandbox in another root folder is not built yet",
-    "leave root out, or start that server by hand and take it as another target",
-)
+_KEYS = {"bits_per_s": "rate", "delay_s": "delay"}
+"""What the limits of a line are called in a file."""
 
 
 def check_limits(file: ExperimentFile) -> None:
-    """Control groups that this kernel has not, and what is not built yet.
+    """Servers in other systems' folders, control groups and lines that cannot be had here.
 
     Raises:
         ExperimentRefused: something of that was asked for.
     """
     faults = Faults(file.lines)
     experiment = file.experiment
-    if experiment.sandbox and experiment.sandbox.root:
-        faults.add(("sandbox", "root"), *_NO_ROOT_FOLDER)
+    if experiment.sandbox:
+        _check_root(("sandbox",), experiment.sandbox, None, faults)
     for factor in experiment.factors:
         for level in factor.levels:
             path = ("factor", factor.name, level.name)
-            if level.network:
-                faults.add((*path, "network"), *_NO_NETWORK)
-            if level.sandbox and level.sandbox.root:
-                faults.add((*path, "sandbox", "root"), *_NO_ROOT_FOLDER)
-            why = why_not(level.cgroup, sandboxes_folder()) if level.cgroup else None
+            if level.sandbox:
+                _check_root((*path, "sandbox"), level.sandbox, experiment.sandbox, faults)
+            why = instance.why_not(level.cgroup, sandboxes_folder()) if level.cgroup else None
             if why:
                 faults.add((*path, "cgroup"), why, "leave it out on this machine")
+            if level.network:
+                _check_line((*path, "network"), level.network, faults)
     if faults.found:
         raise ExperimentRefused(file.name, faults.found)
+
+
+def _check_root(
+    path: Path, choice: SandboxChoice, base: SandboxChoice | None, faults: Faults
+) -> None:
+    """That there is such a server in the folder, and that it starts to speak."""
+    if choice.root is None:
+        return
+    try:
+        find_server(choice.server or (base.server if base else None), choice.root)
+    except SandboxError as error:
+        faults.add((*path, "root"), error.message, error.hint or "give another folder")
+
+
+def _check_line(path: Path, limit: NetworkLimit, faults: Faults) -> None:
+    refused = network.why_not(limit)
+    if refused:
+        part, why = refused
+        at = (*path, _KEYS[part]) if part else path
+        faults.add(at, why, "leave it out, or take a machine behind such a line as another target")
 
 
 def check_plans(file: ExperimentFile) -> None:

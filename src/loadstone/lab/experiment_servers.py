@@ -17,7 +17,7 @@ from loadstone.lab.experiment_hosts import GivenServer, Host, Loads, OwnServer, 
 from loadstone.lab.limits import generator_ceilings
 from loadstone.lab.preflight import Looked, check, look_at, look_at_server
 from loadstone.lab.settings import staged
-from loadstone.lab.variants import Place, client_of, place_of, spoken_to, step_plan
+from loadstone.lab.variants import Place, client_of, line_of, place_of, spoken_to, step_plan
 from loadstone.model.experiment import Experiment, Variant
 from loadstone.model.plan import Drive, Plan, WorkloadSpec
 from loadstone.model.target import Endpoint, Target
@@ -43,6 +43,8 @@ class Standing:
     looked: tuple[Looked, ...]
     dynamic: Mapping[str, str]
     settings_folder: Path
+    beside: bool
+    """Whether the server has this machine's cores, too."""
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
@@ -140,6 +142,7 @@ class Servers:
         if self._means.known[workload.name].layout == "bulk":
             # Each step fills its tables from the first key on.
             host.renew(self.tables.of[workload.name])
+        host.limit_line(line_of(variant))
         return self._standing(variant, host, workload)
 
     def workload(self, name: str) -> WorkloadSpec:
@@ -206,7 +209,9 @@ class Servers:
         target = endpoint.target.model_copy(update={"database": schema})
         endpoints = spoken_to(endpoint.model_copy(update={"target": target}), client)
         looked = tuple(described(each) for each in endpoints)
-        return Standing(looked, variant.dynamic, host.settings_folder)
+        ours = self._places[variant.name].target is None
+        beside = ours or any(each.target.is_local for each in endpoints)
+        return Standing(looked, variant.dynamic, host.settings_folder, beside)
 
 
 def described(endpoint: Endpoint) -> Looked:

@@ -6,11 +6,12 @@ Each function takes what tomllib gave and returns the value, or raises `Unfit`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TypeVar, get_args
 
+from loadstone.model import quantity
 from loadstone.model.columns import COLUMNS, Column
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.experiment import Restore
@@ -26,13 +27,8 @@ from loadstone.model.target import (
 
 T = TypeVar("T")
 
-_SECONDS = {"us": 1e-6, "ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
-_COUNTS = {"": 1, "k": 1000, "m": 1_000_000, "g": 1_000_000_000}
-_BYTES = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
-_BITS = {"bit": 1, "kbit": 1000, "mbit": 1_000_000, "gbit": 1_000_000_000}
 _LONGEST_S = 366 * 86_400.0
 _MOST = 2**31 - 1
-_NUMBER = r"(\d+(?:\.\d+)?|\.\d+)\s*([a-z]*)"
 
 
 class Unfit(Exception):
@@ -69,7 +65,7 @@ def seconds_or_none(value: object) -> float:
 
 
 def _seconds(value: object, *, zero: bool) -> float:
-    found = _scaled(value, _SECONDS, "a time", 'write "500ms", "30s", "2m" or "1h"')
+    found = _scaled(value, quantity.SECONDS, "a time", 'write "500ms", "30s", "2m" or "1h"')
     if found == 0 and not zero:
         raise Unfit("a time of nought measures nothing", 'write "30s", or whatever is wanted')
     if found > _LONGEST_S:
@@ -79,7 +75,7 @@ def _seconds(value: object, *, zero: bool) -> float:
 
 def count(value: object) -> int:
     """`1000`, `"10k"`, `"1m"`; at least 1."""
-    found = _scaled(value, _COUNTS, "a number", 'write a whole number from 1 on, or "10k"')
+    found = _scaled(value, quantity.COUNTS, "a number", 'write a whole number from 1 on, or "10k"')
     if found < 1 or not found.is_integer() or found > _MOST:
         raise Unfit(f"{shown(value)} is not a number from 1 to {_MOST:,}", "write 1 or more")
     return int(found)
@@ -102,7 +98,7 @@ def cores(value: object) -> float:
 
 def size_bytes(value: object) -> int:
     """`"512M"`, `"8G"`, in steps of 1024."""
-    found = _scaled(value, _BYTES, "a size", 'write "512M" or "8G"')
+    found = _scaled(value, quantity.BYTES, "a size", 'write "512M" or "8G"')
     if found < 1:
         raise Unfit("a size of nought leaves nothing", 'write "512M" or "8G"')
     return int(found)
@@ -110,7 +106,7 @@ def size_bytes(value: object) -> int:
 
 def bits_per_s(value: object) -> int:
     """`"100Mbit"`, `"1Gbit"`, a second."""
-    found = _scaled(value, _BITS, "a line's speed", 'write "100Mbit" or "1Gbit"')
+    found = _scaled(value, quantity.BITS, "a line's speed", 'write "100Mbit" or "1Gbit"')
     if found < 1:
         raise Unfit("over a line without speed nothing arrives", 'write "100Mbit" or "1Gbit"')
     return int(found)
@@ -153,10 +149,12 @@ def _rate(value: object) -> Rate:
     example = 'write 1000, or "1000..8000/60s"'
     ramp = isinstance(value, str) and re.fullmatch(r"(.+)\.\.(.+)/(.+)", value)
     if ramp:
-        first, to = (_scaled(part, _COUNTS, "a rate", example) for part in ramp.groups()[:2])
+        first, to = (
+            _scaled(part, quantity.COUNTS, "a rate", example) for part in ramp.groups()[:2]
+        )
         made = Rate(rate=first, to=to, over_s=seconds(ramp[3]))
     else:
-        made = Rate(rate=_scaled(value, _COUNTS, "a rate", example))
+        made = Rate(rate=_scaled(value, quantity.COUNTS, "a rate", example))
     if made.highest <= 0:
         raise Unfit("a rate of nought asks for nothing", example)
     return made
@@ -296,15 +294,13 @@ def shown(value: object) -> str:
     return said if len(said) <= 60 else f"{said[:57]}..."
 
 
-def _scaled(
-    value: object, units: dict[str, float] | dict[str, int], what: str, write: str
-) -> float:
+def _scaled(value: object, units: Mapping[str, float], what: str, write: str) -> float:
     """A number and its unit; a bare number stands for the unit without a name."""
     if isinstance(value, int | float) and not isinstance(value, bool) and "" in units:
         if not 0 <= value < float("inf"):
             raise Unfit(f"{value} is not {what}", write)
         return float(value)
-    found = re.fullmatch(_NUMBER, value.strip().lower()) if isinstance(value, str) else None
-    if not found or found[2] not in units:
+    found = quantity.scaled(value, units) if isinstance(value, str) else None
+    if found is None:
         raise Unfit(f"{shown(value)} is not {what}", write)
-    return float(found[1]) * units[found[2]]
+    return found

@@ -12,6 +12,8 @@ from loadstone.lab.data import Data, Wanted, find_data
 from loadstone.model.frozen import Frozen
 from loadstone.model.plan import Plan, Session
 from loadstone.model.target import Endpoint
+from loadstone.observe.local import data_device
+from loadstone.observe.locate import find_server_process
 from loadstone.observe.sources import Observable
 from loadstone.target.connect import Timeouts, connect, statement_errors
 from loadstone.target.errors import TargetError
@@ -73,6 +75,22 @@ def observable(looked: Looked) -> Observable:
     """The target as whoever reads its counters wants it."""
     facts = looked.facts
     return Observable(looked.endpoint, facts.variables, facts.uptime_s)
+
+
+def common_device(looked: Sequence[Looked]) -> str | None:
+    """The device that the data of all these servers lies on; `None`: several, or none of ours."""
+    devices = {_device(one) for one in looked}
+    return devices.pop() if len(devices) == 1 else None
+
+
+def _device(looked: Looked) -> str | None:
+    variables = looked.facts.variables
+    target = looked.endpoint.target
+    found = find_server_process(target, variables, looked.facts.uptime_s)
+    ours = looked.endpoint.credentials.source.startswith("sandbox ")
+    if found is None and not ours:  # its folder's name means nothing here
+        return None
+    return data_device(variables.get("datadir") or None, found.pid if found else None)
 
 
 def check(

@@ -7,9 +7,14 @@ when the file was read.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
-from loadstone.model.experiment import CgroupLimit, ClientOptions, Experiment, Variant
+from loadstone.model.experiment import (
+    CgroupLimit,
+    ClientOptions,
+    Experiment,
+    NetworkLimit,
+    Variant,
+)
 from loadstone.model.frozen import Frozen
 from loadstone.model.plan import Drive, Open, Plan, WorkloadSpec
 from loadstone.model.target import DEFAULT_PORT, Endpoint, Target
@@ -25,8 +30,10 @@ class Place(Frozen):
     target: Target | None = None
     """`None`: a throwaway server."""
     sandbox: SandboxSpec | None = None
-    root: Path | None = None
     cgroup: CgroupLimit | None = None
+    apart: bool = False
+    """In a network namespace of its own: of all throwaway servers, where any line is limited, as
+    the line without limits must be the same line."""
 
     @property
     def key(self) -> str:
@@ -46,11 +53,12 @@ def place_of(experiment: Experiment, variant: Variant) -> Place:
     users = max(experiment.ladder)
     spec = SandboxSpec(
         server=(choice and choice.server) or (base and base.server) or None,
+        root=(choice and choice.root) or (base and base.root) or None,
         settings=settings | variant.startup,
         max_connections=None if users <= _USERS_UNASKED else users + _CONNECTIONS_BESIDE_USERS,
     )
-    root = (choice and choice.root) or (base and base.root) or None
-    return Place(sandbox=spec, root=root, cgroup=limit_of(variant))
+    apart = any(level.network for factor in experiment.factors for level in factor.levels)
+    return Place(sandbox=spec, cgroup=limit_of(variant), apart=apart)
 
 
 def limit_of(variant: Variant) -> CgroupLimit | None:
@@ -59,6 +67,14 @@ def limit_of(variant: Variant) -> CgroupLimit | None:
     for _, level in variant.levels:
         found |= level.cgroup.model_dump(exclude_defaults=True) if level.cgroup else {}
     return CgroupLimit.model_validate(found) if found else None
+
+
+def line_of(variant: Variant) -> NetworkLimit | None:
+    """The limits of the line to its server, by all its levels together."""
+    found: dict[str, object] = {}
+    for _, level in variant.levels:
+        found |= level.network.model_dump(exclude_defaults=True) if level.network else {}
+    return NetworkLimit.model_validate(found) if found else None
 
 
 def client_of(variant: Variant) -> ClientOptions:

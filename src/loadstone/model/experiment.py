@@ -42,7 +42,7 @@ class SandboxChoice(Frozen):
     server: str | None = None
     """`mariadb`, `mysql`, or the path of a server program."""
     root: Path | None = None
-    """The folder that the program sees as its root: another libc, another distribution."""
+    """The folder of another system, whose program, libc and libraries are run."""
     settings: dict[str, str] = {}
     """Of all variants, at start-up."""
 

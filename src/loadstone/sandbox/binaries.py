@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -18,6 +19,9 @@ Flavour = Literal["mariadb", "mysql", "percona"]
 _HOW_TO_GET = "apt-get install mariadb-server-core, or tools/get-mysql (touches no system folder)"
 _NAMES = ("mariadbd", "mysqld")
 _ELSEWHERE = ("/usr/sbin", "/usr/libexec", "/usr/local/sbin", "/usr/local/mysql/bin")
+_IN_A_ROOT = ("usr/sbin", "usr/libexec", "usr/bin", "usr/local/sbin", "usr/local/mysql/bin")
+_LIBRARIES = ("usr/lib/*", "lib/*", "usr/lib64", "lib64", "usr/lib", "lib")
+_MOST_LINKS = 40
 _CACHED = ("mariadb/usr/sbin", "mysql/usr/sbin", "mariadb/bin", "mysql/bin")
 
 
@@ -59,33 +63,43 @@ class ServerBinary:
         return prefix / "share"
 
 
-def find_server(wanted: str | None = None) -> ServerBinary:
+def find_server(wanted: str | None = None, root: Path | None = None) -> ServerBinary:
     """The server to start: `mariadb`, `mysql`, a path, or by default whatever is there.
 
     Looked for on PATH, in /usr/sbin and its like, then in `.cache/` (the working folder's, this
-    checkout's, the user's).
+    checkout's, the user's); with `root`, the folder of another system, only there.
 
     Raises:
         SandboxError: nothing fits; says how to get one.
     """
+    if root is not None:
+        return _in_root(root, wanted)
     if wanted is not None and wanted not in ("mariadb", "mysql"):
         return _at_path(wanted)
+    asked = ((place.resolve(), None) for place in _candidates())
+    found = _fitting(asked, wanted)
+    if found is None:
+        raise SandboxError(f"no {wanted or 'database'} server on this machine", _HOW_TO_GET)
+    return found
+
+
+def _fitting(
+    programs: Iterable[tuple[Path, Path | None]], wanted: str | None
+) -> ServerBinary | None:
+    """The first of these programs, each with its root, that is what is wanted."""
     tried: set[Path] = set()
     found: list[ServerBinary] = []
-    for place in _candidates():
-        program = place.resolve()
+    for program, root in programs:
         if program in tried:
             continue
         tried.add(program)
-        binary = _asked_for_its_version(program)
+        binary = _asked_for_its_version(program, root)
         if binary is None:
             continue
         if binary.is_mariadb if wanted in (None, "mariadb") else not binary.is_mariadb:
             return binary
         found.append(binary)
-    if wanted is None and found:
-        return found[0]
-    raise SandboxError(f"no {wanted or 'database'} server on this machine", _HOW_TO_GET)
+    return found[0] if wanted is None and found else None
 
 
 def mariadb_plugins() -> Path | None:
@@ -110,6 +124,44 @@ def _caches() -> list[Path]:
     return [Path(".cache").resolve(), checkout / ".cache", Path(home, "loadstone")]
 
 
+def _in_root(root: Path, wanted: str | None) -> ServerBinary:
+    if not root.is_dir():
+        raise SandboxError(f"there is no folder {root}", "give one that holds another system")
+    root = root.resolve()
+    named = wanted in (None, "mariadb", "mysql")
+    places = [f"{folder}/{name}" for folder in _IN_A_ROOT for name in _NAMES]
+    programs = [within(root, place) for place in (places if named else [str(wanted)])]
+    there = ((program, root) for program in programs if program.is_file())
+    found = _fitting(there, wanted if named else None)
+    if found is None:
+        raise SandboxError(
+            f"no {wanted or 'database'} server that runs in {root}",
+            "debootstrap --include=mariadb-server-core, or unpack its packages there with dpkg -x",
+        )
+    return found
+
+
+def within(root: Path, path: str) -> Path:
+    """Where a path leads for whoever has this root: links in it lead to other files from here."""
+    found, left = root, [*Path(path.lstrip("/")).parts][::-1]
+    links = 0
+    while left:
+        part = left.pop()
+        if part == "..":
+            found = found if found == root else found.parent
+            continue
+        at = found / part
+        if not at.is_symlink() or links == _MOST_LINKS:
+            found = at
+            continue
+        links += 1
+        target = Path(os.readlink(at))
+        if target.is_absolute():
+            found = root
+        left += [*target.parts[1 if target.is_absolute() else 0 :]][::-1]
+    return found
+
+
 def _at_path(wanted: str) -> ServerBinary:
     program = Path(wanted).expanduser()
     if not program.is_file():
@@ -125,8 +177,10 @@ def _at_path(wanted: str) -> ServerBinary:
     return binary
 
 
-def _asked_for_its_version(program: Path) -> ServerBinary | None:
-    launcher, options = _unpacked(program)
+def _asked_for_its_version(program: Path, root: Path | None = None) -> ServerBinary | None:
+    launcher, options = _foreign(root) if root else _unpacked(program)
+    if root and not launcher:
+        return None  # it would run with this system's libc
     try:
         answer = subprocess.run(
             [*launcher, str(program), "--no-defaults", "--version"],
@@ -153,19 +207,44 @@ def _flavour(answer: str) -> Flavour:
 def _unpacked(program: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Launcher and options of a server that `dpkg -x` put into a folder of its own."""
     root = program.parents[2]
-    loaders = sorted(root.glob("usr/lib*/ld-linux*.so.*")) if root != Path("/") else []
-    if not loaders:
+    if root == Path("/") or not any(root.glob("usr/lib*/ld-linux*.so.*")):
         return (), ()
-    libraries = [str(path.parent) for path in sorted(root.glob("usr/lib/*/libc.so.6"))]
-    share = root / "usr/share/mysql"
+    return _foreign(root)
+
+
+def _foreign(root: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The same of any folder that holds another system: its loader, its libraries, its files."""
+    places = [place for pattern in _LIBRARIES for place in sorted(root.glob(pattern))]
+    folders = [*dict.fromkeys(within(root, str(place.relative_to(root))) for place in places)]
+    loader = _loader(root, folders)
+    if loader is None:
+        return (), ()
+    libraries = [folder for folder in folders if any(folder.glob("lib*.so.*"))]
+    private = [root / "usr/lib/mysql/private", root / "usr/lib64/mysql/private"]
     launcher = (
-        str(loaders[0]),
+        str(loader),
+        "--inhibit-cache",  # which is this system's
         "--library-path",
-        ":".join([*libraries, str(root / "usr/lib/mysql/private")]),
+        ":".join(map(str, [*libraries, *private])),
     )
+    share = _first(root, "usr/share/mysql", "usr/share/mariadb")
     return launcher, (
         f"--lc-messages-dir={share}",
         f"--character-sets-dir={share / 'charsets'}",
-        f"--plugin-dir={root / 'usr/lib/mysql/plugin'}",
+        f"--plugin-dir={_first(root, 'usr/lib/mysql/plugin', 'usr/lib64/mysql/plugin')}",
         "--secure-file-priv=",
     )
+
+
+def _loader(root: Path, folders: Sequence[Path]) -> Path | None:
+    """The loader of this machine's processor; a folder may have those of others beside it."""
+    machine = platform.machine().replace("_", "-")
+    loaders = [loader for folder in folders for loader in sorted(folder.glob("ld-linux*.so.*"))]
+    mine = [loader for loader in loaders if machine in loader.name]
+    found = next(iter([*mine, *loaders]), None)
+    return within(root, str(found.relative_to(root))) if found else None
+
+
+def _first(root: Path, *names: str) -> Path:
+    """The first of these that is there; else the first."""
+    return next((root / name for name in names if (root / name).is_dir()), root / names[0])

@@ -1,4 +1,9 @@
-"""The size of an instance: control groups (version 1) that a sandbox's server is started in."""
+"""The size of an instance: control groups that a sandbox's server is started in.
+
+Version 1 has a hierarchy for each controller, version 2 one for all of them
+(Documentation/admin-guide/cgroup-v1 and cgroup-v2.rst of the kernel). Where both are mounted the
+controllers are those of version 1.
+"""
 
 from __future__ import annotations
 
@@ -43,29 +48,38 @@ class Instance:
                     time.sleep(0.02)
 
 
-def why_not(limit: CgroupLimit, folder: Path) -> str | None:
+def why_not(limit: CgroupLimit, folder: Path, root: Path = _ROOT) -> str | None:
     """What stands in the way of such limits on this machine; `None`: nothing."""
-    for controller in _wanted(limit, "0:0"):
-        if not (_ROOT / controller / "cgroup.procs").exists():
-            return f"{_ROOT / controller} is not there: version 2 of cgroups is not built yet"
     if (limit.read_iops or limit.write_iops) and _disk(folder) is None:
         return f"{folder} lies on no disk of its own whose rate the kernel could limit"
+    controllers = _controllers(root)
+    for controller in _wanted(limit, "0:0", is_v2=controllers is not None):
+        if controllers is None and not (root / controller / "cgroup.procs").exists():
+            return f"{root / controller} is not there: the kernel has no such controller"
+        if controllers is not None and controller not in controllers:
+            return f"the control groups of {root} have no controller {controller}"
     return None
 
 
-def make_instance(name: str, limit: CgroupLimit, folder: Path) -> Instance:
+def make_instance(name: str, limit: CgroupLimit, folder: Path, root: Path = _ROOT) -> Instance:
     """Make the control groups; the data that IOPS are limited of lies in `folder`.
 
     Raises:
         SandboxError: the kernel refuses.
     """
     made: list[Path] = []
-    _clear_stale()
+    is_v2 = _controllers(root) is not None
+    called = f"loadstone-{name}-{os.getpid()}"
+    _clear_stale(root)
     try:
-        for controller, settings in _wanted(limit, _disk(folder) or "0:0").items():
-            group = _ROOT / controller / f"loadstone-{name}-{os.getpid()}"
+        for controller, settings in _wanted(limit, _disk(folder) or "0:0", is_v2=is_v2).items():
+            group = root / called if is_v2 else root / controller / called
+            if is_v2:
+                # What children may be limited in; the root alone may have processes beside them.
+                (root / "cgroup.subtree_control").write_text(f"+{controller}")
             group.mkdir(exist_ok=True)
-            made.append(group)
+            if group not in made:
+                made.append(group)
             for file, value in settings.items():
                 (group / file).write_text(value)
     except OSError as error:
@@ -77,29 +91,60 @@ def make_instance(name: str, limit: CgroupLimit, folder: Path) -> Instance:
     return Instance(tuple(made))
 
 
-def _clear_stale() -> None:
+def _controllers(root: Path) -> frozenset[str] | None:
+    """Those of version 2; `None` where version 1 has the controllers."""
+    try:
+        return frozenset((root / "cgroup.controllers").read_text().split())
+    except OSError:
+        return None
+
+
+def _clear_stale(root: Path) -> None:
     """Remove the groups of Loadstones that were killed: nothing can be in them any more."""
-    for group in _ROOT.glob("*/loadstone-*"):
+    for group in (*root.glob("loadstone-*"), *root.glob("*/loadstone-*")):
         maker = group.name.rpartition("-")[2]
         if maker.isdigit() and not Path("/proc", maker).exists():
             with contextlib.suppress(OSError):  # in use, by whomever: it is left
                 group.rmdir()
 
 
-def _wanted(limit: CgroupLimit, disk: str) -> dict[str, dict[str, str]]:
+def _wanted(limit: CgroupLimit, disk: str, *, is_v2: bool) -> dict[str, dict[str, str]]:
     """By controller, what is written into which of its files."""
+    return _wanted_of_v2(limit, disk) if is_v2 else _wanted_of_v1(limit, disk)
+
+
+def _wanted_of_v1(limit: CgroupLimit, disk: str) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     if limit.cores:
-        quota = max(1000, round(limit.cores * _PERIOD_US))
-        found["cpu"] = {"cpu.cfs_period_us": str(_PERIOD_US), "cpu.cfs_quota_us": str(quota)}
+        found["cpu"] = {
+            "cpu.cfs_period_us": str(_PERIOD_US),
+            "cpu.cfs_quota_us": str(_quota_us(limit.cores)),
+        }
     if limit.memory_bytes:
         found["memory"] = {"memory.limit_in_bytes": str(limit.memory_bytes)}
-    iops = {"read": limit.read_iops, "write": limit.write_iops}
-    for way, value in iops.items():
+    for way, value in (("read", limit.read_iops), ("write", limit.write_iops)):
         if value:
             file = f"blkio.throttle.{way}_iops_device"
             found.setdefault("blkio", {})[file] = f"{disk} {value}"
     return found
+
+
+def _wanted_of_v2(limit: CgroupLimit, disk: str) -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = {}
+    if limit.cores:
+        found["cpu"] = {"cpu.max": f"{_quota_us(limit.cores)} {_PERIOD_US}"}
+    if limit.memory_bytes:
+        found["memory"] = {"memory.max": str(limit.memory_bytes)}
+    iops = {"riops": limit.read_iops, "wiops": limit.write_iops}
+    if any(iops.values()):
+        said = " ".join(f"{name}={value}" for name, value in iops.items() if value)
+        found["io"] = {"io.max": f"{disk} {said}"}
+    return found
+
+
+def _quota_us(cores: float) -> int:
+    """Of each period; the kernel takes no less than a millisecond."""
+    return max(1000, round(cores * _PERIOD_US))
 
 
 def _disk(folder: Path) -> str | None:

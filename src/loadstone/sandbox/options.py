@@ -34,6 +34,7 @@ class Place:
     folder: Path
     socket: Path
     port: int
+    address: str = "127.0.0.1"
 
     @property
     def datadir(self) -> Path:
@@ -87,7 +88,7 @@ def command_line(
         f"--socket={place.socket}",
         f"--pid-file={place.folder / 'server.pid'}",
         f"--log-error={place.error_log}",
-        "--bind-address=127.0.0.1",
+        f"--bind-address={place.address}",
         f"--port={place.port}",
         *run_as_root(),
         *plugin_options(spec, binary, role),

@@ -78,7 +78,7 @@ class Sandbox:
 
     @property
     def port(self) -> int:
-        """The TCP port on 127.0.0.1."""
+        """The TCP port."""
         return self.state.port
 
     @property
@@ -178,8 +178,13 @@ class Sandbox:
             raise SandboxError(f"sandbox {self.name} is running already", None)
         place = place_of(self.folder, self.state)
         place.error_log.rename(self.folder / "error.log.before")
+        namespace = self.state.namespace
         launch = server.Launch(
-            self.state.command, self.state.open_files, self._is_owned, tuple(within)
+            self.state.command,
+            self.state.open_files,
+            self._is_owned,
+            tuple(within),
+            namespace.launcher if namespace else (),
         )
         process = server.start(launch, place)
         try:
@@ -242,11 +247,8 @@ def sandbox_at(target: Target) -> Sandbox | None:
     root = sandboxes_folder()
     for state in read_states(root):
         same_socket = target.socket is not None and target.socket == state.socket
-        same_port = (
-            target.socket is None
-            and target.port == state.port
-            and target.host in ("127.0.0.1", "localhost")
-        )
+        hosts = (state.address,) if state.namespace else ("127.0.0.1", "localhost")
+        same_port = target.socket is None and target.port == state.port and target.host in hosts
         if state.phase == "running" and not state.is_stale and (same_socket or same_port):
             return Sandbox(root / state.name, state)
     return None
@@ -275,7 +277,7 @@ def find_sandbox(name: str | None = None) -> Sandbox:
 
 def place_of(folder: Path, state: SandboxState) -> options.Place:
     """Where a sandbox's server lives."""
-    return options.Place(folder, state.socket, state.port)
+    return options.Place(folder, state.socket, state.port, state.address)
 
 
 def endpoint_of(
@@ -283,7 +285,7 @@ def endpoint_of(
 ) -> Endpoint:
     """An account's way into a sandbox's server, `tcp` or `socket`."""
     target = Target(
-        host="localhost" if over == "socket" else "127.0.0.1",
+        host="localhost" if over == "socket" else state.address,
         port=None if over == "socket" else state.port,
         socket=state.socket if over == "socket" else None,
         user=account.user,

@@ -43,6 +43,8 @@ class Launch:
     dies_with_us: bool
     within: tuple[Path, ...] = ()
     """Control groups that it is in from its first instruction on: servers size themselves once."""
+    launcher: tuple[str, ...] = ()
+    """What stands before the command: it takes the server into a network namespace."""
 
 
 _children: dict[int, subprocess.Popen[bytes]] = {}
@@ -53,7 +55,7 @@ def start(launch: Launch, place: Place) -> subprocess.Popen[bytes]:
     """Start the server in a session of its own: Ctrl-C in our terminal does not reach it."""
     with place.error_log.open("ab") as log:
         process = subprocess.Popen(
-            [*_end_with_us(launch), *_within(launch)]
+            [*_end_with_us(launch), *_within(launch), *launch.launcher]
             + ["/bin/sh", "-c", _RAISE_FILES, str(launch.files)]
             + list(launch.command),
             stdin=subprocess.DEVNULL,

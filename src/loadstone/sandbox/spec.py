@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pydantic import Field, PositiveInt, field_validator
 
 from loadstone.model.frozen import Frozen
 from loadstone.sandbox.errors import SandboxError
+from loadstone.sandbox.network import Namespace
 
 
 class SandboxSpec(Frozen):
@@ -13,6 +16,8 @@ class SandboxSpec(Frozen):
 
     server: str | None = None
     """`mariadb`, `mysql`, or the path of a server program."""
+    root: Path | None = None
+    """The folder of another system, from which the program, its libc and its libraries are."""
     name: str | None = None
     settings: dict[str, str] = {}
     """Server variables, by name; they win over the sandbox's own choices."""
@@ -28,6 +33,8 @@ class SandboxSpec(Frozen):
     tls: bool = True
     owned: bool = True
     """Whether it ends with this process. If not, it stays until `stop`."""
+    namespace: Namespace | None = None
+    """Where its network is; `None`: this machine's own."""
     timeout_s: float = Field(default=60, gt=0)
 
     @field_validator("settings")

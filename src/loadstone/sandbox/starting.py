@@ -44,7 +44,7 @@ def start_sandbox(spec: SandboxSpec = _WHATEVER_IS_THERE) -> Sandbox:
     spec = spec.model_copy(update={"auth": accounts.canonical_methods(spec.auth)})
     if spec.semi_sync and not spec.replica:
         raise SandboxError("semi-sync needs a replica", "--replica --semi-sync")
-    binary = find_server(spec.server)
+    binary = find_server(spec.server, spec.root)
     accounts.check_methods(binary, spec.auth)
     options.check_connections(spec)
     server.check_settings(binary, spec.settings, options.plugin_options(spec, binary))
@@ -98,6 +98,7 @@ def _reserve(
             version=binary.version,
             database=spec.database,
             open_files=options.files_of(spec),
+            namespace=spec.namespace,
             maker=us,
             owner=us if spec.owned else None,
             accounts=users,
@@ -139,7 +140,10 @@ def _start_server(
     state = state.model_copy(update={"command": command})
     write_state(folder, state)  # so that the socket's folder is found if we are killed now
     launch = server.Launch(
-        (*command, f"--init-file={place.init_file}"), state.open_files, spec.owned
+        (*command, f"--init-file={place.init_file}"),
+        state.open_files,
+        spec.owned,
+        launcher=state.namespace.launcher if state.namespace else (),
     )
     process = server.start(launch, place)
     try:

@@ -27,6 +27,7 @@ from pydantic import SecretStr, ValidationError, field_serializer
 from loadstone.model.frozen import Frozen
 from loadstone.sandbox.binaries import Flavour
 from loadstone.sandbox.errors import SandboxError
+from loadstone.sandbox.network import Namespace
 from loadstone.sandbox.processes import ProcessMark, servers_of
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
@@ -66,10 +67,17 @@ class SandboxState(Frozen):
     server: ProcessMark | None = None
     port: int = 0
     socket: Path = Path()
+    namespace: Namespace | None = None
+    """Where its network is; `None`: this machine's own."""
     database: str
     accounts: tuple[Account, ...] = ()
     settings: dict[str, str] = {}
     created_at: str
+
+    @property
+    def address(self) -> str:
+        """Where it listens."""
+        return self.namespace.there if self.namespace else "127.0.0.1"
 
     @property
     def is_stale(self) -> bool:

@@ -1,0 +1,36 @@
+"""Other processes that take more and more of the processor: a drift that is known."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_TURN_S = 0.02
+_HOG = """
+import sys, time
+lasts_s, most, turn_s = map(float, sys.argv[1:])
+began = time.monotonic()
+while True:
+    busy = most * min((time.monotonic() - began) / lasts_s, 1)
+    until = time.monotonic() + busy * turn_s
+    while time.monotonic() < until:
+        pass
+    time.sleep((1 - busy) * turn_s)
+"""
+
+
+@contextmanager
+def growing(lasts_s: float, most: float) -> Iterator[None]:
+    """A process a core, whose share of it grows evenly from nothing to `most` within this time."""
+    words = [sys.executable, "-c", _HOG, str(lasts_s), str(most), str(_TURN_S)]
+    hogs = [subprocess.Popen(words) for _ in os.sched_getaffinity(0)]
+    try:
+        yield
+    finally:
+        for hog in hogs:
+            hog.terminate()
+        for hog in hogs:
+            hog.wait(20)

@@ -1,0 +1,33 @@
+"""Numbers with units as people write them, in commands and in files: `500ms`, `10k`, `8G`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+SECONDS: Mapping[str, float] = {
+    "us": 1e-6,
+    "ms": 0.001,
+    "": 1.0,
+    "s": 1.0,
+    "m": 60.0,
+    "min": 60.0,
+    "h": 3600.0,
+}
+COUNTS: Mapping[str, float] = {"": 1, "k": 1000, "m": 1_000_000, "g": 1_000_000_000}
+BYTES: Mapping[str, float] = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
+BITS: Mapping[str, float] = {"bit": 1, "kbit": 1000, "mbit": 1_000_000, "gbit": 1_000_000_000}
+
+_WRITTEN = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([a-z]*)")
+
+
+def scaled(text: str, units: Mapping[str, float]) -> float | None:
+    """The number times its unit; a bare one stands for the unit without a name, if there is one.
+
+    `None`: it is not written so, or there is no such unit. Large letters are as good as small ones,
+    and `1_000` is 1000.
+    """
+    found = _WRITTEN.fullmatch(text.strip().lower().replace("_", ""))
+    if not found or found[2] not in units:
+        return None
+    return float(found[1]) * units[found[2]]

@@ -1,0 +1,213 @@
+"""A network namespace for one server, and the line that leads there. Root only.
+
+The namespace (network_namespaces(7)) is joined to this machine's by a pair of interfaces (veth(4)).
+What leaves either end waits in a queue of the kernel: tc-tbf(8) for a rate, tc-netem(8) for delay.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from itertools import count
+from pathlib import Path
+
+from loadstone.model.experiment import NetworkLimit
+from loadstone.model.frozen import Frozen
+from loadstone.sandbox.errors import SandboxError
+
+_NAMED = Path("/run/netns")
+_PROGRAMS = {"ip": "iproute2", "tc": "iproute2", "nsenter": "util-linux"}
+_SUBNETS = 2**14
+"""Of four addresses each, in 10.255.0.0/16."""
+
+_COMMAND_S = 20
+_BURST_S = 0.004
+"""What may leave at once: as much as the line carries between two ticks of a clock of 250 Hz."""
+
+_LEAST_BURST_BYTES = 64 * 1024
+"""The largest packet that TCP hands to an interface: one that never fits would never leave."""
+
+_QUEUE = "200ms"
+"""So long packets may wait before they are dropped."""
+
+_DELAYED_PACKETS = "100000"
+"""May be on their way at once: netem's own default, 1000, is 12 Gbit/s for a millisecond."""
+
+_numbers = count()
+
+
+class Namespace(Frozen):
+    """A network namespace that was made, and how it is reached."""
+
+    name: str
+    pair: str
+    """What the two interfaces' names begin with."""
+    here: str
+    """This machine's address on the line."""
+    there: str
+    """The address in the namespace."""
+
+    @property
+    def outer(self) -> str:
+        """This machine's end of the line."""
+        return f"{self.pair}o"
+
+    @property
+    def inner(self) -> str:
+        """The other end."""
+        return f"{self.pair}i"
+
+    @property
+    def launcher(self) -> tuple[str, ...]:
+        """What stands before a command that is to be carried out in there.
+
+        `ip netns exec` would also mount another /sys, without the control groups.
+        """
+        return ("nsenter", f"--net={_NAMED / self.name}")
+
+    @property
+    def ends(self) -> tuple[tuple[tuple[str, ...], str], ...]:
+        """Of the line: how tc is called for it, and the interface."""
+        return (("tc",), self.outer), (("tc", "-n", self.name), self.inner)
+
+
+@contextlib.contextmanager
+def namespace() -> Iterator[Namespace]:
+    """Make one, and take it away.
+
+    Raises:
+        SandboxError: this machine does not let us.
+    """
+    made = make_namespace()
+    try:
+        yield made
+    finally:
+        remove_namespace(made)
+
+
+def make_namespace() -> Namespace:
+    """A namespace of this process, joined to ours by a line without limits.
+
+    Raises:
+        SandboxError: this machine does not let us.
+    """
+    _clear_stale()
+    number = next(_numbers)
+    here, there = _free_addresses(4 * os.getpid() + number)
+    made = Namespace(
+        name=f"loadstone-{os.getpid()}-{number}",
+        pair=f"ls{os.getpid()}-{number}",
+        here=here,
+        there=there,
+    )
+    _run("ip", "netns", "add", made.name)
+    try:
+        peer = ["type", "veth", "peer", "name", made.inner, "netns", made.name]
+        _run("ip", "link", "add", made.outer, *peer)
+        _run("ip", "address", "add", f"{here}/30", "dev", made.outer)
+        _run("ip", "link", "set", made.outer, "up")
+        _run("ip", "-n", made.name, "address", "add", f"{there}/30", "dev", made.inner)
+        _run("ip", "-n", made.name, "link", "set", made.inner, "up")
+        _run("ip", "-n", made.name, "link", "set", "lo", "up")
+    except BaseException:
+        remove_namespace(made)
+        raise
+    return made
+
+
+def remove_namespace(made: Namespace) -> None:
+    """Take it away; what still runs in there is cut off."""
+    with contextlib.suppress(SandboxError):  # an interface goes with its namespace
+        _run("ip", "link", "delete", made.outer)
+    _run("ip", "netns", "delete", made.name)
+
+
+def limit_line(made: Namespace, limit: NetworkLimit | None) -> None:
+    """Let both ends of the line be as the limit says from now on; `None`: without limits.
+
+    Raises:
+        SandboxError: the kernel has no such queue.
+    """
+    for tc, interface in made.ends:
+        with contextlib.suppress(SandboxError):  # there is no queue of ours yet
+            _run(*tc, "qdisc", "delete", "dev", interface, "root")
+        for words in queues(limit) if limit else ():
+            _run(*tc, "qdisc", "add", "dev", interface, *words)
+
+
+def queues(limit: NetworkLimit) -> list[tuple[str, ...]]:
+    """The queues of one end of the line, in the words of tc(8)."""
+    found: list[tuple[str, ...]] = []
+    if limit.delay_s:
+        delay = f"{limit.delay_s * 1e6:.0f}us"
+        found.append(("root", "handle", "1:", "netem", "delay", delay, "limit", _DELAYED_PACKETS))
+    if limit.bits_per_s:
+        place = ("parent", "1:1", "handle", "10:") if found else ("root",)
+        burst = max(_LEAST_BURST_BYTES, round(limit.bits_per_s / 8 * _BURST_S))
+        rate = ("rate", f"{limit.bits_per_s}bit", "burst", f"{burst}b", "latency", _QUEUE)
+        found.append((*place, "tbf", *rate))
+    return found
+
+
+def why_not(limit: NetworkLimit) -> tuple[str | None, str] | None:
+    """What stands in the way of such a line here: which part of it, and why; `None`: nothing.
+
+    A namespace is made and taken away again, as only the kernel knows which queues it has.
+    """
+    missing = {package for name, package in _PROGRAMS.items() if shutil.which(name) is None}
+    if missing:
+        return None, f"{' and '.join(sorted(missing))} is not installed"
+    try:
+        with namespace() as made:
+            for part in ("bits_per_s", "delay_s"):
+                only = NetworkLimit.model_validate({part: getattr(limit, part)})
+                try:
+                    limit_line(made, only)
+                except SandboxError as error:
+                    return part, f"this kernel has no queue for it: {error.message}"
+    except SandboxError as error:
+        return None, error.message
+    return None
+
+
+def _clear_stale() -> None:
+    """Remove the namespaces of Loadstones that were killed: their servers died with them."""
+    for name in os.listdir(_NAMED) if _NAMED.is_dir() else ():
+        maker = re.fullmatch(r"loadstone-(\d+)-\d+", name)
+        if maker and not Path("/proc", maker[1]).exists():
+            with contextlib.suppress(SandboxError):  # another of us was faster
+                _run("ip", "netns", "delete", name)
+
+
+def _free_addresses(begin: int) -> tuple[str, str]:
+    """Two neighbours that no interface of this machine has, sought from a number of our own on."""
+    taken = _run("ip", "-oneline", "-4", "address", "show")
+    for offset in range(_SUBNETS):
+        high, low = divmod(4 * ((begin + offset) % _SUBNETS), 256)
+        here, there = f"10.255.{high}.{low + 1}", f"10.255.{high}.{low + 2}"
+        if f" {here}/" not in taken and f" {there}/" not in taken:
+            return here, there
+    raise SandboxError("no address in 10.255.0.0/16 is free", "ip address shows who has them")
+
+
+def _run(*words: str) -> str:
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=_COMMAND_S)
+    except subprocess.CalledProcessError as error:
+        raise SandboxError(f"{_called(words)}: {_said(error.stderr)}", None) from error
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SandboxError(f"{_called(words)}: {error}", None) from error
+    return done.stdout
+
+
+def _called(words: Sequence[str]) -> str:
+    return " ".join(words)
+
+
+def _said(stderr: str) -> str:
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    return lines[0] if lines else "it failed without a word"
