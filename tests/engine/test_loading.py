@@ -78,7 +78,7 @@ def test_a_server_that_lets_no_file_through(shared: Sandbox, target: Document, m
 
 
 @pytest.mark.parametrize(
-    ("kind", "table", "expected"),
+    "made",
     [
         ("hot", "hot_row1", 30),
         ("products", "hot_product1", 30),
@@ -87,8 +87,9 @@ def test_a_server_that_lets_no_file_through(shared: Sandbox, target: Document, m
     ],
 )
 def test_other_layouts_have_their_rows_too(
-    shared: Sandbox, target: Document, schema: str, kind: str, table: str, expected: int
+    shared: Sandbox, target: Document, schema: str, made: tuple[str, str, int]
 ) -> None:
+    kind, table, expected = made
     end = load(a_load(target, layout=a_layout(1, 30, kind=kind))).finished().last
     assert end.rows == count(shared, schema, table) == expected
 
