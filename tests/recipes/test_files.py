@@ -19,7 +19,7 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "recipes.md"
 URL = "mysql://bench@db1:3306/sbtest"
 
 QUICK_S = 300.0
-START_S = 8.0
+START_S = 5.0
 """A start of either server on two cores, with its data copied back, and a margin."""
 BETWEEN_S = 1.0
 """Connecting and the counters before and after a step."""

@@ -92,7 +92,7 @@ def test_a_dollar_sign_in_a_url_is_one() -> None:
 
 def test_what_only_root_can_do_says_what_else_there_is() -> None:
     error = refused("instance-size", is_root=False)
-    assert error.message.startswith("instance-size wants root: control groups")
+    assert error.message == "instance-size wants control groups, which only root can make"
     assert "--set small=mysql://" in (error.hint or "")
     ours = text_of("instance-size", f"small={URL}", f"large={URL}2", is_root=False)
     assert "cgroup" not in ours

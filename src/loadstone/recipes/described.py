@@ -12,6 +12,7 @@ from loadstone.lab.blocks import plan_time, schedule
 from loadstone.lab.experiment_checks import Machine
 from loadstone.lab.experiment_file import parse_experiment
 from loadstone.recipes.filling import Filled
+from loadstone.recipes.recipe import Recipe
 from loadstone.report.experiment import head, time_lines
 from loadstone.report.numbers import NOTHING
 
@@ -33,10 +34,9 @@ def described(filled: Filled) -> RenderableType:
         Text(),
         Text(" ".join(recipe.question.split())),
     ]
-    if recipe.needs:
-        parts.append(Text(f"It wants {recipe.needs}"))
-    if recipe.without_root:
-        parts.append(Text(f"Otherwise: {recipe.without_root.about}."))
+    parts.append(Text(f"It wants {recipe.needs}"))
+    if recipe.needs_root:
+        parts.append(Text(_of_root(recipe)))
     parts += [Text(), Text("Seen in the field:")]
     parts += [Text(f"- {each.field}") for each in filled.expect]
     parts += [Text(), Text("Plan:")]
@@ -46,6 +46,12 @@ def described(filled: Filled) -> RenderableType:
     # As it stands, whatever the width: it is there to be copied.
     parts += [Text("Experiment:"), Text(filled.text, no_wrap=True, overflow="ignore")]
     return Group(*parts)
+
+
+def _of_root(recipe: Recipe) -> str:
+    other = recipe.without_root
+    instead = other.about if other else "otherwise give it targets"
+    return f"Only root can make {recipe.needs_root}; {instead}."
 
 
 def _parameters(filled: Filled) -> Table:

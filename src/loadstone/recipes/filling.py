@@ -39,11 +39,11 @@ def fill(recipe: Recipe, given: Sequence[str], *, quick: bool, is_root: bool) ->
     """
     values = _values(recipe, given, quick=quick)
     parts = _parts(recipe, values)
-    lacks_root = recipe.needs_root and not is_root and not _is_given(recipe, values)
-    other = recipe.without_root
-    if lacks_root and other is None:
-        raise RecipeRefused(f"{recipe.name} wants root: {recipe.needs}", _spared(recipe))
-    if lacks_root and other is not None:
+    if recipe.needs_root and not is_root and not _is_given(recipe, values):
+        other = recipe.without_root
+        if other is None:
+            said = f"{recipe.name} wants {recipe.needs_root}, which only root can make"
+            raise RecipeRefused(said, _spared(recipe))
         text = Template(other.experiment).substitute(parts)
         return Filled(recipe, quick, values, text.strip() + "\n", other.expect, other.about)
     text = Template(recipe.experiment).substitute(parts)

@@ -112,10 +112,10 @@ class Recipe(Frozen):
     title: str
     question: str
     """A paragraph."""
-    needs: str | None = None
-    """What a machine must have; says what needs root."""
-    needs_root: bool = False
-    """Whether it needs root while not all of its places are targets."""
+    needs: str
+    """What a machine must have, beyond the throwaway servers."""
+    needs_root: str | None = None
+    """What only root can make; not where all of its places are targets."""
     experiment: str
     """The text of an experiment file with `${parameter}` for values."""
     parameter: dict[str, Parameter]
