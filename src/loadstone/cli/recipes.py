@@ -50,7 +50,9 @@ def show(name: str, quick: bool, given: tuple[str, ...]) -> None:
     from loadstone.recipes.recipe import recipe
     from loadstone.report.text import as_plain
 
-    click.echo(as_plain(described(fill_to_look_at(recipe(name), given, quick=quick))), nl=False)
+    found = fill_to_look_at(recipe(name), given, quick=quick)
+    click.echo(as_plain(described(found)), nl=False)
+    click.echo(found.text, nl=False)  # as it stands: it is there to be copied
 
 
 @recipes.command()

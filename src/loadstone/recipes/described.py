@@ -1,4 +1,4 @@
-"""A recipe as text: its question, its plan, its parameters and its experiment file."""
+"""A recipe as text: its question, its plan and its parameters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ANY_MACHINE = Machine(is_root=True, cores=10_000)
 
 
 def described(filled: Filled) -> RenderableType:
-    """All that there is to know before it is carried out.
+    """All that there is to know before it is carried out; its experiment file comes after it.
 
     Raises:
         ExperimentRefused: what was set makes no experiment.
@@ -43,8 +43,7 @@ def described(filled: Filled) -> RenderableType:
     parts += [Text(line) for line in head(experiment)]
     parts += [Text(line) for line in time_lines(experiment, steps, plan_time(experiment, steps))]
     parts += [Text(), Text("Parameters, for --set:"), Padding(_parameters(filled), (0, 0, 1, 0))]
-    # As it stands, whatever the width: it is there to be copied.
-    parts += [Text("Experiment:"), Text(filled.text, no_wrap=True, overflow="ignore")]
+    parts.append(Text("Experiment:"))
     return Group(*parts)
 
 
@@ -56,7 +55,7 @@ def _of_root(recipe: Recipe) -> str:
 
 def _parameters(filled: Filled) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    for name in ("parameter", "here", "full", "--quick", "is"):
+    for name in ("parameter", "now", "full", "--quick", "is"):
         table.add_column(name, vertical="top", overflow="fold")
     for name, each in filled.recipe.parameter.items():
         full, quick = each.default(quick=False), each.default(quick=True)
