@@ -19,6 +19,11 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "recipes.md"
 URL = "mysql://bench@db1:3306/sbtest"
 
 QUICK_S = 300.0
+AGAIN = 1.5
+"""Units that the generator, steal or a limit spoiled are measured again: half as many at most."""
+LONGEST = "three-databases"
+"""Three servers and three workloads take all the time, unless units have to be measured again."""
+
 START_S = 5.0
 """A start of either server on two cores, with its data copied back, and a margin."""
 BETWEEN_S = 1.0
@@ -52,7 +57,8 @@ def test_quick_is_as_long_and_as_large_as_promised(name: str) -> None:
     steps = schedule(asked)
     time = plan_time(asked, steps)
     blocks = time.starts if asked.restarting else time.restores
-    assert time.load_s + BETWEEN_S * len(steps) + START_S * blocks <= QUICK_S
+    total_s = time.load_s + BETWEEN_S * len(steps) + START_S * blocks
+    assert (1.0 if name == LONGEST else AGAIN) * total_s <= QUICK_S
 
 
 @pytest.mark.parametrize("name", NAMES)
