@@ -35,8 +35,9 @@ def list_recipes() -> None:
     from loadstone.recipes.recipe import NAMES, recipe
 
     width = max(map(len, NAMES))
-    for name in NAMES:
-        click.echo(f"{name:<{width}}  {recipe(name).title}")
+    for each in map(recipe, NAMES):
+        root = " (root, or targets)" if each.needs_root else ""
+        click.echo(f"{each.name:<{width}}  {each.title}{root}")
 
 
 @recipes.command()
