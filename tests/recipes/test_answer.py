@@ -24,14 +24,16 @@ def filled_of(name: str, *given: str, is_root: bool = True) -> Filled:
 
 
 def answered(filled: Filled, make: Make) -> list[str]:
-    """The lines `here` of the answer."""
+    """What is said `here` of each thing that the field saw, in one line."""
     machine = Machine(is_root=True, cores=64)
     experiment = parse_experiment(filled.text, filled.name, machine).experiment
     steps = [made(planned, make) for planned in schedule(experiment)]
     found = Found(experiment, compare(experiment, steps, {}))
     lines = list(answer(filled, found))
-    assert [line[:6] for line in lines] == ["field ", "here  "] * (len(lines) // 2)
-    return [line[6:] for line in lines[1::2]]
+    assert {line[:6] for line in lines} <= {"field ", "here  ", "      "}
+    told = "\n".join(lines).replace("\n      ", "; ").splitlines()
+    assert [line[:6] for line in told] == ["field ", "here  "] * len(filled.expect)
+    return [line[6:] for line in told[1::2]]
 
 
 def made(planned: PlannedStep, make: Make) -> StepResult:
@@ -66,8 +68,8 @@ def test_a_ladder_that_rises_is_shown_with_its_ends() -> None:
     grouped, larger = answered(
         filled_of("group-commit"), by_users({1: 1.0, 4: 1.5, 16: 4.0, 64: 9.0})
     )
-    assert grouped == "shown: transactions/sync, 1.00 and 9.01 with 1 user and 64 users"
-    assert larger.startswith("shown: log KB/sync, ")
+    assert grouped == "shown: transactions/sync: 1.00 with 1 user, 9.01 with 64 users"
+    assert larger.startswith("shown: log KB/sync: ")
 
 
 @pytest.mark.parametrize("highest", [1.0, 1.02, 0.5])
@@ -109,7 +111,7 @@ def test_two_repeats_are_too_few_for_a_figure() -> None:
     rates = {"tls=off": 1000.0, "tls=on": 800.0}
     make = by_variant(rates, {"tls=off": 1.0, "tls=on": 1.0})
     _, cost = answered(filled_of("tls", "repeats=2"), make)
-    assert cost.startswith("not evaluated: server CPU µs/event, ")
+    assert cost.startswith("not evaluated: server CPU µs/event: ")
 
 
 def test_what_a_line_carries_is_reckoned_from_the_bytes() -> None:
@@ -118,8 +120,11 @@ def test_what_a_line_carries_is_reckoned_from_the_bytes() -> None:
         return a_step(tps=200.0, bytes_in=125_000_000, bytes_out=1_000_000)
 
     slow, fast = answered(filled_of("network", "slow_rate=50Mbit", is_root=False), make)
-    assert slow.startswith("oltp_read_write, 32 users: 200 tps are 100 Mbit/s, so it carries 100 ")
-    assert "it carries 2,000 tps at most" in fast
+    assert slow == (
+        "a line of 50Mbit, without what TCP and IP add: oltp_read_write, 32 users: "
+        "200 tps are 100 Mbit/s, so the line carries 100 tps at most"
+    )
+    assert "the line carries 2,000 tps at most" in fast
 
 
 def test_a_sale_tells_what_it_waits_for_and_each_factor_has_its_verdict() -> None:
@@ -134,16 +139,16 @@ def test_a_sale_tells_what_it_waits_for_and_each_factor_has_its_verdict() -> Non
         return a_step(tps=tps, server=server, host=host)
 
     costs, detection, durability = answered(filled_of("flash-sale"), make)
-    assert "detection=on,durability=full: of " in costs
+    assert "; detection=on,durability=full: " in costs
     assert "40.0 wait for the row and 0.500 for the log's flush" in costs
-    assert detection.startswith("not shown here: detection=off,durability=full, 96 users: no diff")
-    assert durability.startswith("shown: detection=on,durability=relaxed, 96 users: faster, +")
+    assert detection.startswith("not shown here; detection=off,durability=full, 96 users: no diff")
+    assert durability.startswith("shown; detection=on,durability=relaxed, 96 users: faster, +")
 
 
 def test_what_is_not_said_of_a_version_is_only_told() -> None:
     rates = {"server=a": 1000.0, "server=b": 900.0}
     (told,) = answered(filled_of("versions"), by_variant(rates, {"server=a": 1.0, "server=b": 1.0}))
-    assert told.startswith("oltp_point_select, 32 users: ")
+    assert told.startswith("b against the first; oltp_point_select, 32 users: ")
 
 
 def test_a_step_that_may_not_be_quoted_is_no_evidence() -> None:

@@ -81,7 +81,7 @@ def test_a_recipe_is_carried_out_and_answers(
         "fell as connections grew."
     )
     assert here.startswith("here  shown: 4 users: faster, +")
-    assert "here  not evaluated: running, " in out
+    assert "here  not evaluated: running: " in out
     (run,) = Path("runs").iterdir()
     assert run.name.startswith("thread-pool-")
 

@@ -29,6 +29,8 @@ LEAST_REPEATS = 3
 """With fewer a figure that is higher each time is higher by chance too often."""
 
 NOT_SHOWN = "not shown here"
+_NOTHING = "nothing was compared"
+_NO_STEP = "no step may be quoted"
 
 
 @dataclass(frozen=True)
@@ -45,13 +47,22 @@ class Found:
 
 
 def answer(filled: Filled, found: Found) -> Iterator[str]:
-    """What the field saw, and whether it is so here: two lines for each."""
+    """What the field saw, and whether it is so here, with what that stands on."""
     for expected in filled.expect:
         yield f"field {expected.field}"
-        yield f"here  {_said(expected, filled, found)}"
+        head, details = _said(expected, filled, found)
+        if len(details) == 1:
+            yield f"here  {head}: {details[0]}"
+        else:
+            yield f"here  {head}"
+            yield from (f"      {line}" for line in details)
 
 
-def _said(expected: Expectation, filled: Filled, found: Found) -> str:
+Said = tuple[str, Sequence[str]]
+"""Whether it is so, and the figures, one for each comparison."""
+
+
+def _said(expected: Expectation, filled: Filled, found: Found) -> Said:
     match expected.kind:
         case "verdict":
             return _verdicts(expected, found)
@@ -65,16 +76,16 @@ def _said(expected: Expectation, filled: Filled, found: Found) -> str:
             return _costs(found)
 
 
-def _verdicts(expected: Expectation, found: Found) -> str:
+def _verdicts(expected: Expectation, found: Found) -> Said:
     """The verdicts of one level against the factor's first, what was expected before the rest."""
     judged = [
         (each, cell) for cell in found.cells for each in cell.compared if _is_of(expected, each)
     ]
     if not judged:
-        return f"{NOT_SHOWN}: nothing was compared"
-    told = "; ".join(_verdict(each, cell, found) for each, cell in judged)
+        return NOT_SHOWN, [_NOTHING]
+    told = [_verdict(each, cell, found) for each, cell in judged]
     if expected.word is None:
-        return told
+        return f"{expected.level} against the first", told
     words = [each.verdict.word for each, _ in judged]
     shown = words.count(expected.word)
     opposite = {"faster": "slower", "slower": "faster"}[expected.word]
@@ -82,7 +93,7 @@ def _verdicts(expected: Expectation, found: Found) -> str:
         head = "shown" if shown == len(words) else f"shown in {shown} of {len(words)} comparisons"
     else:
         head = "the opposite" if opposite in words else NOT_SHOWN
-    return f"{head}: {told}"
+    return head, told
 
 
 def _is_of(expected: Expectation, compared: Compared) -> bool:
@@ -98,12 +109,19 @@ def _verdict(each: Compared, cell: CellTable, found: Found) -> str:
 
 def _where(cell: CellTable, variant: str, found: Found) -> str:
     """The cell, and the variant where there is more than one factor."""
-    workloads = len({each.cell[0] for each in found.cells})
-    name = cell_name(cell.cell) if workloads > 1 else number_of(cell.cell[1], "user")
+    name = cell_name(cell.cell) if _workloads(found) > 1 else _users(cell)
     return f"{variant}, {name}" if len(found.experiment.factors) > 1 else name
 
 
-def _columns(expected: Expectation, found: Found) -> str:
+def _workloads(found: Found) -> int:
+    return len({each.cell[0] for each in found.cells})
+
+
+def _users(cell: CellTable) -> str:
+    return number_of(cell.cell[1], "user")
+
+
+def _columns(expected: Expectation, found: Found) -> Said:
     """A figure of one level against that of the factor's first."""
     assert expected.column is not None, "a test sees to it"
     told: list[tuple[bool | None, str]] = []
@@ -114,12 +132,15 @@ def _columns(expected: Expectation, found: Found) -> str:
                 continue
             a, b = rows[each.contrast.a], rows[each.contrast.b]
             is_so = _differs(expected, a, b, found.experiment.rules.margin)
-            where = _where(cell, each.contrast.b, found)
-            told.append((is_so, f"{where}: {_pair(expected.column, a, b)}"))
+            values = [_figure(expected.column, row) for row in (a, b)]
+            users = cell_name(cell.cell) if _workloads(found) > 1 else _users(cell)
+            told.append(
+                (is_so, f"{users}: {values[0]} with {a.variant}, {values[1]} with {b.variant}")
+            )
     return _together(expected, told)
 
 
-def _ladder(expected: Expectation, found: Found) -> str:
+def _ladder(expected: Expectation, found: Found) -> Said:
     """A figure at the fewest users against that at the most."""
     assert expected.column is not None, "a test sees to it"
     told: list[tuple[bool | None, str]] = []
@@ -136,15 +157,15 @@ def _ladder(expected: Expectation, found: Found) -> str:
             end = ends[row.variant]
             is_so = _differs(expected, row, end, found.experiment.rules.margin)
             who = f"{row.variant}: " if len(first.rows) > 1 else ""
-            users = " and ".join(number_of(each.cell[1], "user") for each in (first, last))
-            pair = _pair(expected.column, row, end)
-            told.append((is_so, f"{who}{pair} with {users}"))
+            values = [_figure(expected.column, each) for each in (row, end)]
+            said = f"{who}{values[0]} with {_users(first)}, {values[1]} with {_users(last)}"
+            told.append((is_so, said))
     return _together(expected, told)
 
 
-def _together(expected: Expectation, told: Sequence[tuple[bool | None, str]]) -> str:
+def _together(expected: Expectation, told: Sequence[tuple[bool | None, str]]) -> Said:
     if not told:
-        return f"{NOT_SHOWN}: nothing was compared"
+        return NOT_SHOWN, [_NOTHING]
     known = [is_so for is_so, _ in told if is_so is not None]
     if not known:
         head = "not evaluated"
@@ -153,7 +174,7 @@ def _together(expected: Expectation, told: Sequence[tuple[bool | None, str]]) ->
     else:
         head = "shown" if all(known) else f"shown in {sum(known)} of {len(known)}"
     assert expected.column is not None, "a test sees to it"
-    return f"{head}: {named(expected.column)}, {'; '.join(line for _, line in told)}"
+    return f"{head}: {named(expected.column)}", [line for _, line in told]
 
 
 def named(column: Column) -> str:
@@ -161,9 +182,8 @@ def named(column: Column) -> str:
     return " ".join(HEADS[column].replace("-\n", "").split()).replace(" /", "/")
 
 
-def _pair(column: Column, a: Row, b: Row) -> str:
-    values = [rate(columns.value(column, _good(row))) for row in (a, b)]
-    return f"{values[0]} and {values[1]}"
+def _figure(column: Column, row: Row) -> str:
+    return rate(columns.value(column, _good(row)))
 
 
 def _differs(expected: Expectation, a: Row, b: Row, margin: float) -> bool | None:
@@ -185,7 +205,7 @@ def _good(row: Row) -> list[StepResult]:
     return [step for step in row.steps if quotable(step)]
 
 
-def _line(expected: Expectation, filled: Filled, found: Found) -> str:
+def _line(expected: Expectation, filled: Filled, found: Found) -> Said:
     """What a line of that speed would carry of this workload, by the bytes that were counted."""
     assert expected.rate is not None, "a test sees to it"
     speed = bits_per_s(filled.values[expected.rate])
@@ -200,27 +220,25 @@ def _line(expected: Expectation, filled: Filled, found: Found) -> str:
             where = f"{row.variant}, " if len(cell.rows) > 1 else ""
             told.append(
                 f"{where}{cell_name(cell.cell)}: {digits(row.mean.value)} tps are "
-                f"{digits(mbit)} Mbit/s, so it carries {digits(most)} tps at most"
+                f"{digits(mbit)} Mbit/s, so the line carries {digits(most)} tps at most"
             )
     if not told:
-        return f"{NOT_SHOWN}: no step may be quoted"
-    return f"{'; '.join(told)} (without what TCP and IP add)"
+        return NOT_SHOWN, [_NO_STEP]
+    return f"a line of {filled.values[expected.rate]}, without what TCP and IP add", told
 
 
-def _costs(found: Found) -> str:
+def _costs(found: Found) -> Said:
     """What an event waits for with the most users, by variant."""
     last = max(found.cells, key=lambda cell: cell.cell[1], default=None)
     told = [_cost(row) for row in last.rows if _good(row)] if last else []
     if not told or last is None:
-        return f"{NOT_SHOWN}: no step may be quoted"
-    return f"{number_of(last.cell[1], 'user')}: {'; '.join(told)}"
+        return NOT_SHOWN, [_NO_STEP]
+    return f"what an event takes with {_users(last)}", told
 
 
 def _cost(row: Row) -> str:
-    def ms(column: Column) -> str:
-        return rate(columns.value(column, _good(row)))
-
     return (
-        f"{row.variant}: of {ms('response_ms')} ms an event {ms('lock_ms')} wait for the row and "
-        f"{ms('flush_ms')} for the log's flush, and the server's CPU works {ms('server_us')} µs"
+        f"{row.variant}: {_figure('response_ms', row)} ms, of which {_figure('lock_ms', row)} wait "
+        f"for the row and {_figure('flush_ms', row)} for the log's flush; "
+        f"{_figure('server_us', row)} µs of the server's CPU"
     )

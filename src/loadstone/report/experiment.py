@@ -19,7 +19,7 @@ from loadstone.lab.blocks import PlannedStep, PlanTime
 from loadstone.model.experiment import Experiment
 from loadstone.model.plan import WarmupAuto
 from loadstone.model.result import Result, StepResult
-from loadstone.report.columns import columns_table
+from loadstone.report.columns import columns_tables
 from loadstone.report.notes import of_the_cores, step_notes
 from loadstone.report.numbers import asked, count, duration, number_of, rate, share
 from loadstone.report.table import middle_step
@@ -41,9 +41,9 @@ def outcome(
         parts += [Text(line) for each in table.compared for line in sentences(each)]
     if experiment.columns and found.cells:
         parts.append(Text())
-        parts.append(Text("what server and host did meanwhile", style="bold"))
-        parts.append(columns_table(experiment.columns, found.cells))
-    parts.append(Text())
+        parts += columns_tables(experiment.columns, found.cells)
+    else:
+        parts.append(Text())
     parts += [Text(f"note  {line}") for line in _notes(experiment, result, found)]
     return Group(*parts)
 
