@@ -11,8 +11,9 @@ from loadstone.analyse.comparison import compare
 from loadstone.lab.blocks import PlannedStep, schedule
 from loadstone.lab.experiment_checks import Machine
 from loadstone.lab.experiment_file import parse_experiment
+from loadstone.model.recipe_asked import RecipeAsked
 from loadstone.model.result import HostFigures, ServerFigures, StepResult
-from loadstone.recipes.answer import Found, answer
+from loadstone.recipes.answer import Found, answer, answer_of
 from loadstone.recipes.filling import Filled, fill
 from loadstone.recipes.recipe import recipe
 
@@ -159,3 +160,12 @@ def test_a_step_that_may_not_be_quoted_is_no_evidence() -> None:
 
     lines: Sequence[str] = answered(filled_of("group-commit"), make)
     assert {line.split(":")[0] for line in lines} == {"not evaluated"}
+
+
+def test_a_recipe_that_has_changed_since_gives_no_answer() -> None:
+    filled = filled_of("group-commit")
+    machine = Machine(is_root=True, cores=64)
+    experiment = parse_experiment(filled.text, filled.name, machine).experiment
+    asked = RecipeAsked(name="group-commit", quick=True, given=("gone=1",), as_root=True)
+    lines = list(answer_of(asked, experiment, compare(experiment, [], {})))
+    assert lines == ["note  no answer: the recipe group-commit has changed since"]

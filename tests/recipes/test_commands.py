@@ -84,6 +84,8 @@ def test_a_recipe_is_carried_out_and_answers(
     assert "here  not evaluated: running: " in out
     (run,) = Path("runs").iterdir()
     assert run.name.startswith("thread-pool-")
+    assert exit_code_of(["runs", "show"]) == 0
+    assert capsys.readouterr().out == out, "it is told again"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -38,6 +38,7 @@ from loadstone.model.experiment import Experiment
 from loadstone.model.frozen import Frozen
 from loadstone.model.observing import Observing
 from loadstone.model.plan import Drive, Step
+from loadstone.model.recipe_asked import RecipeAsked
 from loadstone.model.result import Result, StepResult
 from loadstone.model.target import Endpoint, Target
 from loadstone.observe.sampler import Sampling
@@ -58,10 +59,6 @@ _NOT_GIVEN = {
 }  # fmt: skip
 
 
-Answer = Callable[[Result, Path], Iterable[str]]
-"""What else there is to say of a result in its folder."""
-
-
 class Wanted(Frozen):
     """What the command line said beside the file."""
 
@@ -69,6 +66,8 @@ class Wanted(Frozen):
     observing: Observing
     strict: bool
     as_json: bool
+    recipe: RecipeAsked | None = None
+    """Where the file is a recipe's."""
 
 
 def checked(path: Path) -> ExperimentFile:
@@ -109,8 +108,8 @@ def show_plan(experiment: Experiment) -> None:
     click.echo(as_plain(plan_of(experiment, steps, plan_time(experiment, steps))), nl=False)
 
 
-def begin(file: ExperimentFile, wanted: Wanted, answer: Answer | None = None) -> int:
-    """Carry a file out, from its first step on; `answer` is what is said at its end."""
+def begin(file: ExperimentFile, wanted: Wanted) -> int:
+    """Carry a file out, from its first step on."""
     experiment = file.experiment
     check_descriptors(max(experiment.ladder))
     folder.check_writable(wanted.out)
@@ -120,7 +119,7 @@ def begin(file: ExperimentFile, wanted: Wanted, answer: Answer | None = None) ->
         looked, notes = servers.prepare()
         recorder = _recorder(experiment, servers, looked, wanted)
         carried, asked = _carry_out(experiment, servers, recorder, (wanted, notes, ()))
-    return _end(carried, recorder.folder, wanted, interrupted=asked, answer=answer)
+    return _end(carried, recorder.folder, wanted, interrupted=asked)
 
 
 def go_on(run: str, wanted: Wanted) -> int:
@@ -213,7 +212,12 @@ def _recorder(
     plan = step_plan(experiment, workload, targets, Drive(seed=experiment.seed))
     steps = None if experiment.until else _steps(experiment)
     return begin_run(
-        plan, looked, wanted.out, common_device(looked), experiment=(experiment, steps)
+        plan,
+        looked,
+        wanted.out,
+        common_device(looked),
+        experiment=(experiment, steps),
+        recipe=wanted.recipe,
     )
 
 
@@ -255,13 +259,8 @@ def _carry_out(
         return carry_out(bench, more_wanted(experiment), done), interrupts.asked
 
 
-def _end(
-    carried: Carried, path: Path, wanted: Wanted, *, interrupted: bool, answer: Answer | None = None
-) -> int:
+def _end(carried: Carried, path: Path, wanted: Wanted, *, interrupted: bool) -> int:
     show(carried.result, path, as_json=wanted.as_json)
-    if answer and not wanted.as_json:
-        for line in answer(carried.result, path):
-            click.echo(line)
     if carried.error:
         tell(carried.error.message, carried.error.hint)
         return int(carried.error.exit_code)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,10 +12,7 @@ from loadstone.cli.observing import observing_options
 from loadstone.cli.run import out_option
 
 if TYPE_CHECKING:
-    from loadstone.model.experiment import Experiment
     from loadstone.model.observing import Observing
-    from loadstone.model.result import Result
-    from loadstone.recipes.filling import Filled
 
 _quick = click.option("--quick", is_flag=True, help="Small: two cores, 100,000 rows, five minutes.")
 _set = click.option(
@@ -81,26 +77,19 @@ def run(
     """
     from loadstone.cli.carry import say
     from loadstone.cli.experimenting import Wanted, begin, checked_text, show_plan
+    from loadstone.model.recipe_asked import RecipeAsked
     from loadstone.recipes.filling import fill
     from loadstone.recipes.recipe import recipe
 
-    found = fill(recipe(name), given, quick=quick, is_root=os.geteuid() == 0)
+    asked = RecipeAsked(name=name, quick=quick, given=given, as_root=os.geteuid() == 0)
+    found = fill(recipe(name), given, quick=quick, is_root=asked.as_root)
     file = checked_text(found.text, found.name)
     if found.note:
         say(f"note: {found.note}", quiet=as_json)
     if dry_run:
         show_plan(file.experiment)
         return 0
-    wanted = Wanted(out=out, observing=observing, strict=strict, as_json=as_json)
-    return begin(file, wanted, lambda result, path: _answer(found, file.experiment, result, path))
-
-
-def _answer(filled: Filled, experiment: Experiment, result: Result, path: Path) -> Iterator[str]:
-    from loadstone.analyse.comparison import compare
-    from loadstone.recipes.answer import Found, answer
-    from loadstone.store.seconds import rates_by_step
-
-    found = compare(experiment, result.steps, rates_by_step(path))
-    yield from answer(filled, Found(experiment, found))
-    if filled.note:
-        yield f"note  {filled.note}"
+    return begin(
+        file,
+        Wanted(out=out, observing=observing, strict=strict, as_json=as_json, recipe=asked),
+    )

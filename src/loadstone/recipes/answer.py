@@ -18,9 +18,10 @@ from loadstone.analyse.ladder import quotable
 from loadstone.lab.experiment_values import bits_per_s
 from loadstone.model.columns import Column
 from loadstone.model.experiment import Experiment
+from loadstone.model.recipe_asked import RecipeAsked
 from loadstone.model.result import StepResult
-from loadstone.recipes.filling import Filled
-from loadstone.recipes.recipe import Expectation
+from loadstone.recipes.filling import Filled, fill
+from loadstone.recipes.recipe import Expectation, RecipeRefused, recipe
 from loadstone.report.columns import HEADS
 from loadstone.report.experiment import cell_name, signed
 from loadstone.report.numbers import digits, number_of, rate
@@ -44,6 +45,18 @@ class Found:
     def cells(self) -> Sequence[CellTable]:
         """In the order of the file."""
         return self.comparison.cells
+
+
+def answer_of(asked: RecipeAsked, experiment: Experiment, comparison: Comparison) -> Iterator[str]:
+    """The answer of a run that was carried out, now or long ago."""
+    try:
+        filled = fill(recipe(asked.name), asked.given, quick=asked.quick, is_root=asked.as_root)
+    except RecipeRefused:  # it was one of another version
+        yield f"note  no answer: the recipe {asked.name} has changed since"
+        return
+    yield from answer(filled, Found(experiment, comparison))
+    if filled.note:
+        yield f"note  {filled.note}"
 
 
 def answer(filled: Filled, found: Found) -> Iterator[str]:
