@@ -218,11 +218,7 @@ pub(crate) const BUILTIN: &[Builtin] = &[
     Builtin {
         name: "hot_row",
         summary: "sell a hot product: its page, its stock, and in a transaction stock and order",
-        options: &[
-            count_within("hot_rows", 1, 1, i32::MAX as u32),
-            switch("sale", true),
-            SKIP_TRX,
-        ],
+        options: &[count_within("hot_rows", 1, 1, i32::MAX as u32), switch("sale", true), SKIP_TRX],
         writes: true,
         layout: LayoutKind::Hot,
         recipe: |options, recipe| {
@@ -252,8 +248,7 @@ const RANDOM_RANGES: &str = "SELECT count(k) FROM sbtest{table}";
 pub(crate) const BULK_INSERT: &str = "INSERT INTO sbtest{table} VALUES{verbatim}";
 const HOT_PRODUCT: &str = "SELECT name, price FROM hot_product{table} WHERE product=?";
 const HOT_STOCK: &str = "SELECT stock FROM hot_row{table} WHERE product=?";
-const HOT_ORDER: &str =
-    "INSERT INTO hot_order{table} (product, buyer, pieces) VALUES (?, ?, 1)";
+const HOT_ORDER: &str = "INSERT INTO hot_order{table} (product, buyer, pieces) VALUES (?, ?, 1)";
 const HOT_UPDATE: &str = "UPDATE hot_row{table} SET stock=stock-1, sold=sold+1 \
                           WHERE product=? AND stock>0";
 

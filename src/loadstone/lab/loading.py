@@ -9,7 +9,6 @@ from typing import TypeVar
 
 from loadstone import engine
 from loadstone.lab.data import BESIDE, table_name
-from loadstone.lab.data import Layout as LayoutKind
 from loadstone.lab.failures import as_error
 from loadstone.lab.follow import follow
 from loadstone.lab.interrupts import Interrupted, Interrupts
@@ -21,6 +20,7 @@ from loadstone.target import guard
 from loadstone.target.connect import connect
 from loadstone.target.errors import GuardError, TargetError
 from loadstone.target.guard import CleanupDecision, Consent, ListedTable, SchemaState
+from loadstone.target.introspect import Layout as LayoutKind
 
 Item = TypeVar("Item")
 

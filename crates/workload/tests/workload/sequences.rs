@@ -205,7 +205,8 @@ fn users_that_share_a_bulk_table_take_turns_in_its_ids() {
     }
 }
 
-const HOT_UPDATE: &str = "UPDATE hot_rowT SET stock=stock-#, sold=sold+# WHERE product=# AND stock>#";
+const HOT_UPDATE: &str =
+    "UPDATE hot_rowT SET stock=stock-#, sold=sold+# WHERE product=# AND stock>#";
 
 #[test]
 fn a_sale_looks_first_and_sells_in_a_transaction() {
@@ -213,8 +214,7 @@ fn a_sale_looks_first_and_sells_in_a_transaction() {
         "SELECT name, price FROM hot_productT WHERE product=#",
         "SELECT stock FROM hot_rowT WHERE product=#",
     ];
-    let sells =
-        [HOT_UPDATE, "INSERT INTO hot_orderT (product, buyer, pieces) VALUES (#, #, #)"];
+    let sells = [HOT_UPDATE, "INSERT INTO hot_orderT (product, buyer, pieces) VALUES (#, #, #)"];
     let expected = [looks[0], looks[1], "BEGIN", sells[0], sells[1], "COMMIT"];
     check(r#"{"name": "hot_row", "tables": 3}"#, &expected);
     let bare = [looks[0], looks[1], sells[0], sells[1]];
