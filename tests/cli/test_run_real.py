@@ -392,9 +392,7 @@ def test_a_sale_has_three_tables_that_come_and_go_together(server: Sandbox, home
     ).stderr  # fmt: skip
     assert "has no table hot_order2" in missing
     assert f"hint:  loadstone prepare hot_row --target {where}" in missing
-    loadstone(
-        "run", "hot_row", "--sale", "off", "--skip-trx", "on", *arguments, server=server, home=home
-    )
+    loadstone("run", "hot_row", "--sale=off", "--skip-trx", *arguments, server=server, home=home)
     # What was ordered is no obstacle to preparing again.
     prepared(server, home, "sale", "hot_row")
     gone = loadstone("cleanup", "--target", where, server=server, home=home).stdout
