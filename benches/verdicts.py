@@ -68,6 +68,13 @@ class Word:
         """Whether a difference was seen, though it were too small to be told."""
         return self.p_value is not None and self.p_value <= level
 
+    def shows_slower(self, level: float) -> bool:
+        """Whether B was shown to be slower.
+
+        Of a difference below the margin the word may be that there is none of the margin's size.
+        """
+        return self.is_alarm(level) and self.relative is not None and self.relative < 0
+
     def covers(self, truth: float) -> bool:
         """Whether the interval that is quoted holds the truth."""
         return self.low is not None and self.high is not None and self.low <= truth <= self.high
@@ -137,7 +144,7 @@ def apart_table(trials: Sequence[Trial]) -> str:
             continue
         truth = truth_of(mine)
         covered = sum(trial.first.covers(truth) for trial in mine)
-        asks = longer == Rules().margin
+        asks, level = longer == Rules().margin, Rules().level
         rows.append(
             [
                 f"answers {100 * longer:g} % longer",
@@ -145,13 +152,15 @@ def apart_table(trials: Sequence[Trial]) -> str:
                 f"{100 * truth:+.2f} %",
                 _of(covered, len(mine)),
                 f"≥ {100 * _COVERED:g} %",
-                _of(sum(trial.first.word == "slower" for trial in mine), len(mine)),
-                _of(sum(trial.last.word == "slower" for trial in mine), len(mine)) if asks else "",
+                _of(sum(trial.first.shows_slower(level) for trial in mine), len(mine)),
+                _of(sum(trial.last.shows_slower(level) for trial in mine), len(mine))
+                if asks
+                else "",
                 f"≥ {100 * _FOUND:g} %" if asks else "",
                 f"{median(trial.repeats for trial in mine):g}" if asks else "",
             ]
         )
-    head = ["A/B, level 0.05", "trials", "truth", "covered", "wanted", "told slower"]
+    head = ["A/B, level 0.05", "trials", "truth", "covered", "wanted", "shown slower"]
     return table([*head, "with the repeats asked for", "wanted", "repeats"], rows)
 
 
@@ -165,7 +174,7 @@ def drift_table(drifts: Sequence[Drift]) -> str:
     """The two orders beside each other."""
     falls = [1 - drift.rates[-1] / drift.rates[0] for drift in drifts]
     rows = []
-    for name in ("interleaved", "one_after_the_other"):
+    for name in ("interleaved", "one_after_the_other") if drifts else ():
         words: list[Word] = [getattr(drift, name) for drift in drifts]
         told = [word.relative for word in words if word.relative is not None]
         rows.append(

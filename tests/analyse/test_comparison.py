@@ -16,7 +16,8 @@ LIMITED = Variant(levels=(("size", Level(name="small", cgroup=CgroupLimit(cores=
 @pytest.mark.parametrize("where", ["host", "generator_host"])
 def test_a_machine_that_others_have_is_none(where: str, steal: float, found: set[str]) -> None:
     host = HostFigures(seconds=10.0, cpu_steal=steal)
-    assert spoiled(a_step(**{where: host}), Variant()) == found
+    step = a_step().model_copy(update={where: host})
+    assert spoiled(step, Variant()) == found
 
 
 def test_a_limit_that_was_asked_for_spoils_nothing() -> None:

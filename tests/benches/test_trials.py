@@ -50,7 +50,7 @@ def test_an_alarm_is_a_small_p_value_whatever_word_was_said() -> None:
 
 
 def test_an_interval_holds_the_truth_or_not() -> None:
-    slower = replace(WORD, word="slower", low=-0.05, high=-0.02)
+    slower = replace(WORD, word="slower", relative=-0.03, low=-0.05, high=-0.02, p_value=0.01)
     truth = {"a": [1000.0], "b": [970.0]}
     made = [
         Trial("3 % longer", 0, slower, slower, 6, {}, truth),

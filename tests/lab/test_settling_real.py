@@ -105,11 +105,13 @@ def test_a_window_waits_until_a_cold_buffer_pool_of_half_the_data_is_filled(
     told: Told,
 ) -> None:
     tables = "--tables 2 --table-size 75k"
-    with loaded({"innodb_buffer_pool_size": "16M"}, tables) as sandbox:
+    # By default so many pages are kept free (1536) that a pool of 1024 would keep none.
+    settings = {"innodb_buffer_pool_size": "16M", "innodb_lru_scan_depth": "100"}
+    with loaded(settings, tables) as sandbox:
         # Few enough that the pool takes seconds to fill; as many in each second, so that the
         # throughput tells nothing of it.
         words = f"oltp_point_select {tables} --distribution uniform --concurrency 4 --rate 200"
-        _, step = driven(sandbox, f"{words} --duration 24s --warmup auto", tmp_path / "runs")
+        _, step = driven(sandbox, f"{words} --duration 20s --warmup auto", tmp_path / "runs")
     ((_, reads),) = told
     assert reads is not None and step.window is not None
     # At first each event reads a page; at the end those whose page is not in the pool do.
@@ -135,15 +137,17 @@ def test_a_window_has_the_checkpoints_that_a_small_redo_log_forces(
         "sync_binlog": "0",
     }
     with loaded(settings, "--tables 2 --table-size 50k") as sandbox:
-        words = "oltp_update_non_index --tables 2 --table-size 50k --distribution uniform"
+        words = "oltp_write_only --tables 2 --table-size 50k --distribution uniform"
         run, step = driven(
-            sandbox, f"{words} --concurrency 4 --duration 24s --warmup auto", tmp_path / "runs"
+            sandbox, f"{words} --concurrency 4 --duration 18s --warmup auto", tmp_path / "runs"
         )
     flushed = by_second(run, "server.parquet", "pages_flushed")
-    first = min(second for second, pages in flushed.items() if pages > 100)
+    forced = [second for second, pages in flushed.items() if pages > 100]
+    assert forced, flushed
+    first = min(forced)
     rates = by_second(run, "load.parquet", "tps")
     under_checkpoints = fmean(rate for second, rate in rates.items() if second > first)
     assert step.window is not None and step.tps is not None
-    assert first < 12, "the log was full in the first half"
+    assert first < 9, "the log was full in the first half"
     # By what the server does from the first forced checkpoint on, not by what it did before.
     assert step.tps == pytest.approx(under_checkpoints, rel=0.1), (step.window, rates, flushed)

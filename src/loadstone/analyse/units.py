@@ -91,10 +91,10 @@ def _beside(
         if not len(a) == len(b) == whole:
             continue
         ways = {step.forward for step in (*a, *b)}
-        units = _unit(a), _unit(b)
+        pair = _unit(a), _unit(b)
         if abs(fmean(step.steal for step in a) - fmean(step.steal for step in b)) > STEAL_APART:
-            units = _robbed(units[0]), _robbed(units[1])
-        yield Sides(*units, ways.pop() if len(ways) == 1 else None)
+            pair = _robbed(pair[0]), _robbed(pair[1])
+        yield Sides(*pair, ways.pop() if len(ways) == 1 else None)
 
 
 def _unit(steps: list[Observed]) -> Unit:

@@ -14,6 +14,7 @@ from loadstone.sandbox.spec import SandboxSpec
 from loadstone.sandbox.template import run_as_root
 
 DEFAULT_CONNECTIONS = 4500
+LOOPBACK = "127.0.0.1"
 # Not the whole of a container's billion: MySQL makes room for each file that it may open.
 _WANTED_FILES = 65_536
 # Both servers keep this many descriptors for themselves and their table cache at the least, and
@@ -34,7 +35,7 @@ class Place:
     folder: Path
     socket: Path
     port: int
-    address: str = "127.0.0.1"
+    address: str = LOOPBACK
 
     @property
     def datadir(self) -> Path:
@@ -90,6 +91,8 @@ def command_line(
         f"--log-error={place.error_log}",
         f"--bind-address={place.address}",
         f"--port={place.port}",
+        # From a namespace no name server is reached, and each login would wait for it.
+        *(() if place.address == LOOPBACK else ("--skip-name-resolve",)),
         *run_as_root(),
         *plugin_options(spec, binary, role),
         *(_tls_options(Certificates(place.folder / "tls")) if spec.tls else ()),
