@@ -374,3 +374,30 @@ def test_a_server_that_is_killed_is_an_outage_in_the_run(home: Path) -> None:
     assert step.tally_balances is True
     assert step.reconnects >= 4
     assert step.outages[0].users == 4
+
+
+def test_a_sale_has_three_tables_that_come_and_go_together(server: Sandbox, home: Path) -> None:
+    where = prepared(server, home, "sale", "hot_row")
+    arguments = ("--target", where, "--concurrency", "8", *SHORT)
+    said = loadstone("run", "hot_row", *arguments, server=server, home=home).stdout
+    assert "row lock" in said
+    assert "loadstone recipes run flash-sale measures them" in " ".join(said.split())
+    with connect(server.tcp, database="sale") as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT (SELECT SUM(sold) FROM hot_row1), (SELECT COUNT(*) FROM hot_order1)")
+        sold, ordered = cursor.fetchall()[0]
+        assert int(sold) == ordered > 0
+        cursor.execute("DROP TABLE hot_order2")
+    missing = loadstone(
+        "run", "hot_row", *arguments, server=server, home=home, code=3
+    ).stderr  # fmt: skip
+    assert "has no table hot_order2" in missing
+    assert f"hint:  loadstone prepare hot_row --target {where}" in missing
+    loadstone("run", "hot_row", "--sale=off", "--skip-trx", *arguments, server=server, home=home)
+    # What was ordered is no obstacle to preparing again.
+    prepared(server, home, "sale", "hot_row")
+    gone = loadstone("cleanup", "--target", where, server=server, home=home).stdout
+    assert all(
+        f"{name}{number}" in gone
+        for name in ("hot_row", "hot_product", "hot_order")
+        for number in (1, 2)
+    )

@@ -70,19 +70,27 @@ def test_deadlocks_begin_the_event_anew_and_are_kept_out_of_the_good_ones(
     assert nothing_is_left(shared)
 
 
-def test_rows_are_sold_as_often_as_events_succeed(shared: Sandbox, schema: str) -> None:
+@pytest.mark.parametrize("sale", [True, False])
+def test_rows_are_sold_as_often_as_events_succeed(shared: Sandbox, schema: str, sale: bool) -> None:
     target = tcp(shared, database=schema)
-    load(a_load(target, layout=a_layout(1, 8, kind="hot"))).finished()
+    for kind in ("hot", "products", "orders"):
+        load(a_load(target, layout=a_layout(1, 8, kind=kind))).finished()
     plan = a_plan(
-        target, workload=workload("hot_row", 1, 8, hot_rows=4), concurrency=CROWD, shards=2,
+        target, workload=workload("hot_row", 1, 8, hot_rows=4, sale=sale, skip_trx=not sale),
+        concurrency=CROWD, shards=2,
         stop=seconds(1.2), session=session("SET SESSION innodb_lock_wait_timeout = 1"),
     )  # fmt: skip
     outcome = drive(plan).finished()
     assert nothing_is_left(shared)
+    orders = rows(
+        shared, "SELECT product, SUM(pieces) FROM hot_order1 GROUP BY 1 ORDER BY 1", schema
+    )
     sold = rows(shared, "SELECT product, stock, sold FROM hot_row1 ORDER BY product", schema)
     assert sum(int(row[2]) for row in sold) == outcome.last.tally.succeeded > 0
     assert len({int(row[1] + row[2]) for row in sold}) == 1
     assert [int(row[2]) > 0 for row in sold] == [True] * 4 + [False] * 4
+    ordered = {int(row[0]): int(row[1]) for row in orders}
+    assert ordered == ({int(row[0]): int(row[2]) for row in sold[:4]} if sale else {})
 
 
 @pytest.mark.parametrize("protocol", ["prepared", "text"])

@@ -77,13 +77,33 @@ def test_a_server_that_lets_no_file_through(shared: Sandbox, target: Document, m
         assert "local_infile" in end.error.message
 
 
-@pytest.mark.parametrize("kind", ["hot", "bulk"])
+@pytest.mark.parametrize(
+    "made",
+    [
+        ("hot", "hot_row1", 30),
+        ("products", "hot_product1", 30),
+        ("orders", "hot_order1", 0),
+        ("bulk", "sbtest1", 0),
+    ],
+)
 def test_other_layouts_have_their_rows_too(
-    shared: Sandbox, target: Document, schema: str, kind: str
+    shared: Sandbox, target: Document, schema: str, made: tuple[str, str, int]
 ) -> None:
+    kind, table, expected = made
     end = load(a_load(target, layout=a_layout(1, 30, kind=kind))).finished().last
-    table, expected = ("hot_row1", 30) if kind == "hot" else ("sbtest1", 0)
     assert end.rows == count(shared, schema, table) == expected
+
+
+def test_orders_stay_when_their_table_is_asked_for_again(
+    shared: Sandbox, target: Document, schema: str
+) -> None:
+    plan = a_load(target, layout=a_layout(1, 30, kind="orders"))
+    load(plan).finished()
+    execute(
+        shared, "INSERT INTO hot_order1 (product, buyer, pieces) VALUES (1, 2, 1)", database=schema
+    )
+    assert load(plan).finished().last.reason == "finished"
+    assert count(shared, schema, "hot_order1") == 1
 
 
 def test_a_second_load_finds_everything_there(shared: Sandbox, target: Document) -> None:

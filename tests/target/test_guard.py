@@ -11,7 +11,7 @@ from loadstone.target.guard import (
     decide_prepare,
     hash_of_columns,
 )
-from loadstone.target.introspect import TableFacts
+from loadstone.target.introspect import KNOWN_LAYOUTS, TableFacts
 
 SBTEST = (("id", "int"), ("k", "int"), ("c", "char(120)"), ("pad", "char(60)"))
 BULK = (("id", "int"), ("k", "int"))
@@ -154,7 +154,14 @@ def test_an_unfinished_line_claims_no_table_of_another_layout(
 
 
 def test_an_unfinished_table_of_every_layout_is_ours() -> None:
-    names = {"sbtest": ("sbtest1", SBTEST), "hot": ("hot_row1", HOT), "bulk": ("sbtest1", BULK)}
+    names = {
+        "sbtest": ("sbtest1", SBTEST),
+        "hot": ("hot_row1", HOT),
+        "products": ("hot_product1", KNOWN_LAYOUTS["products"]),
+        "orders": ("hot_order1", KNOWN_LAYOUTS["orders"]),
+        "bulk": ("sbtest1", BULK),
+    }
+    assert names.keys() == KNOWN_LAYOUTS.keys()
     for layout, (name, columns) in names.items():
         state = schema(table(name, columns), lines=(listed(name, layout=layout),))
         assert state.of("ours") == (name,)

@@ -217,14 +217,18 @@ pub(crate) const BUILTIN: &[Builtin] = &[
     },
     Builtin {
         name: "hot_row",
-        summary: "take one from the stock of one hot product, or of one of hot_rows",
-        options: &[count_within("hot_rows", 1, 1, i32::MAX as u32), switch("skip_trx", true)],
+        summary: "sell a hot product: its page, its stock, and in a transaction stock and order",
+        options: &[count_within("hot_rows", 1, 1, i32::MAX as u32), switch("sale", true), SKIP_TRX],
         writes: true,
         layout: LayoutKind::Hot,
         recipe: |options, recipe| {
-            recipe.begin(options);
-            recipe.one(HOT_UPDATE, Fill::Id);
-            recipe.commit(options);
+            if options.bool("sale") {
+                recipe.sale(options);
+            } else {
+                recipe.begin(options);
+                recipe.one(HOT_UPDATE, Fill::Id);
+                recipe.commit(options);
+            }
         },
     },
 ];
@@ -242,6 +246,9 @@ const INSERT: &str = "INSERT INTO sbtest{table} (id, k, c, pad) VALUES (?, ?, ?,
 const RANDOM_POINTS: &str = "SELECT id, k, c, pad FROM sbtest{table}";
 const RANDOM_RANGES: &str = "SELECT count(k) FROM sbtest{table}";
 pub(crate) const BULK_INSERT: &str = "INSERT INTO sbtest{table} VALUES{verbatim}";
+const HOT_PRODUCT: &str = "SELECT name, price FROM hot_product{table} WHERE product=?";
+const HOT_STOCK: &str = "SELECT stock FROM hot_row{table} WHERE product=?";
+const HOT_ORDER: &str = "INSERT INTO hot_order{table} (product, buyer, pieces) VALUES (?, ?, 1)";
 const HOT_UPDATE: &str = "UPDATE hot_row{table} SET stock=stock-1, sold=sold+1 \
                           WHERE product=? AND stock>0";
 
@@ -265,6 +272,14 @@ impl Recipe {
         }
     }
 
+    /// What a shop does: it looks before its transaction begins, so that no snapshot is older than the lock.
+    fn sale(&mut self, options: &Options) {
+        self.group(1, &[(HOT_PRODUCT, Fill::KeptId), (HOT_STOCK, Fill::SameId)]);
+        self.begin(options);
+        self.group_on(Table::Same, 1, &[(HOT_UPDATE, Fill::SameId), (HOT_ORDER, Fill::Order)]);
+        self.commit(options);
+    }
+
     fn reads(&mut self, options: &Options) {
         self.group(options.count("point_selects"), &[(POINT_SELECT, Fill::Id)]);
         if options.bool("range_selects") {
@@ -279,7 +294,7 @@ impl Recipe {
     fn writes(&mut self, options: &Options) {
         self.group(options.count("index_updates"), &[(UPDATE_INDEX, Fill::Id)]);
         self.group(options.count("non_index_updates"), &[(UPDATE_NON_INDEX, Fill::CAndId)]);
-        let pair = [(DELETE, Fill::Delete), (INSERT, Fill::Insert)];
+        let pair = [(DELETE, Fill::KeptId), (INSERT, Fill::Insert)];
         self.group(options.count("delete_inserts"), &pair);
     }
 
@@ -294,6 +309,10 @@ impl Recipe {
     }
 
     fn group(&mut self, repeat: u32, statements: &[(&str, Fill)]) {
+        self.group_on(Table::Any, repeat, statements);
+    }
+
+    fn group_on(&mut self, table: Table, repeat: u32, statements: &[(&str, Fill)]) {
         if repeat == 0 {
             return;
         }
@@ -301,7 +320,7 @@ impl Recipe {
             .iter()
             .map(|&(sql, fill)| Statement { kind: self.template(Template::parse(sql)), fill })
             .collect();
-        self.groups.push(Group { repeat, table: Table::Any, statements });
+        self.groups.push(Group { repeat, table, statements });
     }
 
     /// The kind of this template, from now on.

@@ -36,6 +36,8 @@ pub(crate) enum Table {
     Any,
     /// The first, however many there are.
     First,
+    /// That of the last group that went to one.
+    Same,
 }
 
 /// One statement of a group.
@@ -58,10 +60,14 @@ pub(crate) enum Fill {
     IdRange { size: i64 },
     /// `c` and a row id.
     CAndId,
-    /// A row id, kept for `Insert`.
-    Delete,
-    /// The row that was deleted before: its id, a new `k`, `c` and `pad`.
+    /// A row id, kept for what follows.
+    KeptId,
+    /// The id that was kept.
+    SameId,
+    /// The row that was deleted before: the id that was kept, a new `k`, `c` and `pad`.
     Insert,
+    /// The id that was kept, and a buyer.
+    Order,
     /// A new row; the id is 0, which the server replaces, or one that no row has.
     NewRow { auto_increment: bool },
     /// So many values of `k`.
@@ -69,6 +75,9 @@ pub(crate) enum Fill {
     /// So many ranges of `k`, from a value to `delta` above it.
     Ranges { count: u32, delta: i64 },
 }
+
+/// So many may buy: all that the column of 32 bits holds.
+const BUYERS: u64 = i32::MAX as u64;
 
 /// Where in its event a user is.
 #[derive(Copy, Clone, Debug, Default)]
@@ -86,6 +95,8 @@ struct Draws {
     values: Random,
     insert_ids: UniqueIds,
     table: u32,
+    /// The last that was not none.
+    last_table: u32,
     id: i64,
 }
 
@@ -106,6 +117,7 @@ impl SequenceMachine {
             values: Random::new(seed, Purpose::Values, &[user]),
             insert_ids: UniqueIds::new(seed, user, users, sequence.keys.size()),
             table: 0,
+            last_table: 1,
             id: 0,
         };
         Self { sequence, position: Position::default(), draws, in_transaction: false }
@@ -171,11 +183,13 @@ impl Machine for SequenceMachine {
 
 impl Draws {
     fn choose_table(&mut self, table: Table, tables: u32) -> u32 {
-        match table {
-            Table::None => 0,
+        self.last_table = match table {
+            Table::None => return 0,
+            Table::Same => self.last_table,
             Table::First => 1,
             Table::Any => 1 + self.tables.below(u64::from(tables)) as u32,
-        }
+        };
+        self.last_table
     }
 
     #[inline]
@@ -193,9 +207,14 @@ impl Draws {
                 let id = self.key(keys);
                 params.push_int(id);
             }
-            Fill::Delete => {
+            Fill::KeptId => {
                 self.id = self.key(keys);
                 params.push_int(self.id);
+            }
+            Fill::SameId => params.push_int(self.id),
+            Fill::Order => {
+                params.push_int(self.id);
+                params.push_int(1 + self.values.below(BUYERS) as i64);
             }
             Fill::Insert => self.push_row(self.id, keys, params),
             Fill::NewRow { auto_increment } => {

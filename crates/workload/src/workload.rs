@@ -38,7 +38,8 @@ impl Workload {
                 Shape::Bulk(Bulk { tables: spec.tables, first_id })
             }
             LayoutKind::Sbtest => sequence(builtin, spec, recipe.groups, spec.distribution)?,
-            LayoutKind::Hot => {
+            // Those of a sale stand beside the hot rows; no workload runs on them alone.
+            LayoutKind::Hot | LayoutKind::Products | LayoutKind::Orders => {
                 let hot = hot_rows(builtin, spec, options.count("hot_rows"))?;
                 sequence(builtin, &hot, recipe.groups, Distribution::Uniform {})?
             }

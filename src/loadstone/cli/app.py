@@ -13,6 +13,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "prepare": ("prepare", "prepare", "Make and fill the tables of a workload."),
     "run": ("run", "run", "Drive a workload over a ladder of virtual users, and keep it all."),
     "experiment": ("experiment", "experiment", "Compare variants, and say what is certain of it."),
+    "recipes": ("recipes", "recipes", "Ready experiments for the field's questions."),
     "resume": ("experiment", "resume", "Go on with an experiment that was stopped or killed."),
     "cleanup": ("prepare", "cleanup", "Drop the tables that Loadstone made."),
     "runs": ("runs", "runs", "List, show and export what was run."),

@@ -16,6 +16,7 @@ from rich.console import Console, RenderableType
 
 from loadstone import __version__, engine
 from loadstone.analyse.comparison import compare
+from loadstone.analyse.durability import variables_of_variants, warnings
 from loadstone.analyse.steady import truncation
 from loadstone.cli.connection import Connection
 from loadstone.cli.diagnose import findings_of
@@ -23,8 +24,9 @@ from loadstone.cli.errors import tell
 from loadstone.cli.loading import load, parallel_loads
 from loadstone.cli.request import Request, steps_for
 from loadstone.cli.watching import watching
+from loadstone.diagnose.frames import environment_of
 from loadstone.lab.conduct import Lab, Outcome, carry_out
-from loadstone.lab.data import Wanted
+from loadstone.lab.data import Wanted, needed_beside
 from loadstone.lab.interrupts import Interrupts
 from loadstone.lab.limits import generator_ceilings
 from loadstone.lab.loading import layout_for
@@ -41,11 +43,13 @@ from loadstone.model.engine_plan import LoadPlan
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.experiment import Experiment
 from loadstone.model.plan import Plan, Step
+from loadstone.model.recipe_asked import RecipeAsked
 from loadstone.model.result import Result
 from loadstone.model.search import SearchPlan
 from loadstone.model.target import Endpoint
 from loadstone.observe.sampler import Sampling
 from loadstone.observe.sources import Sources, sources_for
+from loadstone.recipes.answer import answer_of
 from loadstone.report.experiment import outcome
 from loadstone.report.findings import answer
 from loadstone.report.text import as_plain, as_renderable
@@ -100,6 +104,7 @@ def run_against(
         tables=request.tables,
         table_size=request.table_size,
         users=request.most_users,
+        beside=needed_beside(request.layout, request.options),
     )
     timeout_s = request.drive.connect.timeout_s
     looked = [look_at(endpoint, wanted, timeout_s) for endpoint in endpoints]
@@ -163,25 +168,32 @@ def show(result: Result, path: Path, *, as_json: bool) -> None:
     if as_json:
         click.echo(folder.to_json(result), nl=False)
         return
-    parts = _compared(result, path) or as_renderable(result)
+    compared = _compared(result, path)
+    parts, answered = compared or (as_renderable(result), ())
     if sys.stdout.isatty():
         Console(highlight=False).print(parts)
     else:
         click.echo(as_plain(parts), nl=False)
     for line in answer(findings_of(path, result)):
         click.echo(line)
+    for line in answered:
+        click.echo(line)
     click.echo(f"kept  {path}")
 
 
-def _compared(result: Result, path: Path) -> RenderableType | None:
-    """The tables of an experiment; `None` for any other run."""
+def _compared(result: Result, path: Path) -> tuple[RenderableType, Sequence[str]] | None:
+    """The tables of an experiment, and what a recipe's answer is; `None` for any other run."""
     try:
-        experiment = read_asked(path).experiment
+        asked = read_asked(path)
     except StoreError:  # of an older version, or damaged: the steps can be shown all the same
         return None
+    experiment = asked.experiment
     if experiment is None:
         return None
-    return outcome(experiment, result, compare(experiment, result.steps, rates_by_step(path)))
+    unfair = warnings(variables_of_variants(experiment, environment_of(path).get("targets", ())))
+    found = compare(experiment, result.steps, rates_by_step(path))
+    answered = tuple(answer_of(asked.recipe, experiment, found)) if asked.recipe else ()
+    return outcome(experiment, result, found, unfair), answered
 
 
 def say(line: str, *, quiet: bool = False) -> None:
@@ -212,6 +224,7 @@ def begin_run(
     out: Path,
     data_device: str | None,
     experiment: tuple[Experiment, tuple[Step, ...] | None] | None = None,
+    recipe: RecipeAsked | None = None,
 ) -> Recorder:
     """The run's folder with what was asked and what surrounds it.
 
@@ -226,6 +239,7 @@ def begin_run(
         plan=plan,
         steps=experiment[1] if experiment else steps,
         experiment=experiment[0] if experiment else None,
+        recipe=recipe,
         ceilings=generator_ceilings(plan),
     )
     path = folder.create(out, plan.name, time.time())

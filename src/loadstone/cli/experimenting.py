@@ -23,7 +23,7 @@ from loadstone.lab.conduct import Lab
 from loadstone.lab.experiment import Bench, Carried, Pace, carry_out
 from loadstone.lab.experiment_checks import Machine, check_variables, check_workloads
 from loadstone.lab.experiment_data import check_tables, tables_of
-from loadstone.lab.experiment_file import ExperimentFile, read_experiment
+from loadstone.lab.experiment_file import ExperimentFile, parse_experiment, read_experiment
 from loadstone.lab.experiment_hosts import Loads
 from loadstone.lab.experiment_limits import check_limits, check_plans
 from loadstone.lab.experiment_servers import Means, Servers
@@ -38,6 +38,7 @@ from loadstone.model.experiment import Experiment
 from loadstone.model.frozen import Frozen
 from loadstone.model.observing import Observing
 from loadstone.model.plan import Drive, Step
+from loadstone.model.recipe_asked import RecipeAsked
 from loadstone.model.result import Result, StepResult
 from loadstone.model.target import Endpoint, Target
 from loadstone.observe.sampler import Sampling
@@ -65,6 +66,8 @@ class Wanted(Frozen):
     observing: Observing
     strict: bool
     as_json: bool
+    recipe: RecipeAsked | None = None
+    """Where the file is a recipe's."""
 
 
 def checked(path: Path) -> ExperimentFile:
@@ -73,9 +76,24 @@ def checked(path: Path) -> ExperimentFile:
     Raises:
         ExperimentRefused: something in it is wrong, or cannot be done here.
     """
+    return _checked_here(read_experiment(path, _this_machine()))
+
+
+def checked_text(text: str, name: str) -> ExperimentFile:
+    """The same of a text; `name` is what messages call it.
+
+    Raises:
+        ExperimentRefused: as `checked`.
+    """
+    return _checked_here(parse_experiment(text, name, _this_machine()))
+
+
+def _this_machine() -> Machine:
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    machine = Machine(is_root=os.geteuid() == 0, cores=cores(), memory_bytes=pages)
-    file = read_experiment(path, machine)
+    return Machine(is_root=os.geteuid() == 0, cores=cores(), memory_bytes=pages)
+
+
+def _checked_here(file: ExperimentFile) -> ExperimentFile:
     known = engine.workloads()
     check_workloads(file, known)
     check_plans(file)
@@ -194,7 +212,12 @@ def _recorder(
     plan = step_plan(experiment, workload, targets, Drive(seed=experiment.seed))
     steps = None if experiment.until else _steps(experiment)
     return begin_run(
-        plan, looked, wanted.out, common_device(looked), experiment=(experiment, steps)
+        plan,
+        looked,
+        wanted.out,
+        common_device(looked),
+        experiment=(experiment, steps),
+        recipe=wanted.recipe,
     )
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from loadstone import engine
 from loadstone.analyse import search
-from loadstone.lab.data import Layout as LayoutKind
 from loadstone.lab.preflight import check_descriptors
 from loadstone.lab.schedule import InOrder, Searching, Steps, steps_of
 from loadstone.model.engine_plan import step_document
@@ -26,6 +25,7 @@ from loadstone.model.search import SearchPlan
 from loadstone.model.target import Endpoint, Target
 from loadstone.observe.sources import check_places
 from loadstone.store import folder
+from loadstone.target.introspect import Layout as LayoutKind
 
 _ANY_SIZE = 2_000_000_000
 """Stands for a size that is not known yet when the plan is looked at for the first time."""

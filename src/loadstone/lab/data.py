@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Sequence
-from typing import Literal
+from collections.abc import Collection, Mapping, Sequence
 
 from loadstone.model.frozen import Frozen
+from loadstone.model.plan import OptionValue
 from loadstone.model.target import Target
 from loadstone.target.connect import Connection
 from loadstone.target.errors import TargetError
 from loadstone.target.guard import ListedTable, SchemaState, read_schema
-from loadstone.target.introspect import TableFacts, count_rows, indexed_on
+from loadstone.target.introspect import (
+    KNOWN_LAYOUTS,
+    TABLE_NAMES,
+    Layout,
+    TableFacts,
+    count_rows,
+    indexed_on,
+)
 
-Layout = Literal["sbtest", "bulk", "hot"]
+BESIDE: dict[Layout, tuple[Layout, ...]] = {"hot": ("products", "orders")}
+"""Tables that are made along with those of a layout, as many as of it."""
 
-_NAMES: dict[Layout, str] = {"sbtest": "sbtest", "bulk": "sbtest", "hot": "hot_row"}
-_COLUMNS: dict[Layout, tuple[str, ...]] = {
-    "sbtest": ("id", "k", "c", "pad"),
-    "bulk": ("id", "k"),
-    "hot": ("product", "stock", "sold"),
-}
 _COUNT_LIMIT_S = 3.0
 
 
@@ -33,6 +35,8 @@ class Wanted(Frozen):
     tables: int | None = None
     table_size: int | None = None
     users: int = 1
+    beside: tuple[Layout, ...] = ()
+    """Layouts whose tables it needs as well, under the same numbers."""
 
 
 class Data(Frozen):
@@ -45,7 +49,12 @@ class Data(Frozen):
 
 def table_name(layout: Layout, number: int) -> str:
     """The name that workloads of this layout use."""
-    return f"{_NAMES[layout]}{number}"
+    return f"{TABLE_NAMES[layout]}{number}"
+
+
+def needed_beside(layout: Layout, options: Mapping[str, OptionValue]) -> tuple[Layout, ...]:
+    """A sale reads a product's page and adds an order; its update alone needs neither."""
+    return BESIDE.get(layout, ()) if options.get("sale", True) else ()
 
 
 def find_data(connection: Connection, target: Target, wanted: Wanted) -> Data:
@@ -69,6 +78,9 @@ def find_data(connection: Connection, target: Target, wanted: Wanted) -> Data:
     if len(there) < needed:
         raise _missing(target, wanted, there, needed)
     tables = wanted.tables or len(there)
+    for layout in wanted.beside:
+        if len(those := numbered_tables(state.tables, layout)) < tables:
+            raise _missing(target, wanted.model_copy(update={"layout": layout}), those, tables)
     refuse_unfinished(target, wanted, state, there[:tables])
     size, notes = _size(connection, target, wanted, state, there)
     if wanted.layout == "sbtest":
@@ -80,10 +92,11 @@ def find_data(connection: Connection, target: Target, wanted: Wanted) -> Data:
 
 def numbered_tables(tables: Sequence[TableFacts], layout: Layout) -> list[TableFacts]:
     """Those of the layout, from number 1 up to the first gap."""
+    columns = tuple(name for name, _ in KNOWN_LAYOUTS[layout])
     by_number: dict[int, TableFacts] = {}
     for table in tables:
-        found = re.fullmatch(rf"{_NAMES[layout]}([1-9]\d*)", table.name)
-        if found and tuple(name for name, _ in table.columns) == _COLUMNS[layout]:
+        found = re.fullmatch(rf"{TABLE_NAMES[layout]}([1-9]\d*)", table.name)
+        if found and tuple(name for name, _ in table.columns) == columns:
             by_number[int(found[1])] = table
     row: list[TableFacts] = []
     while (following := by_number.get(len(row) + 1)) is not None:

@@ -116,6 +116,7 @@ def _experiment(top: Section, stem: str) -> Experiment | None:
             power=top.take("power", values.share, Rules().power),
         ),
         "restore": top.take("restore", values.restore, "auto"),
+        "columns": top.take("columns", values.columns, ()),
         "seed": top.take("seed", values.seed, 0),
     }
     top.end()

@@ -11,7 +11,7 @@ from typing import Self
 
 from loadstone.engine import WorkloadInfo
 from loadstone.lab.blocks import PlannedStep
-from loadstone.lab.data import Wanted
+from loadstone.lab.data import Wanted, needed_beside
 from loadstone.lab.experiment_data import Tables, tables_of, with_tables
 from loadstone.lab.experiment_hosts import GivenServer, Host, Loads, OwnServer, Restoring
 from loadstone.lab.limits import generator_ceilings
@@ -192,12 +192,14 @@ class Servers:
 
     def _wanted(self, workload: WorkloadSpec) -> Wanted:
         fitted = self.workload(workload.name)
+        layout = self._means.known[workload.name].layout
         return Wanted(
             workload=workload.name,
-            layout=self._means.known[workload.name].layout,
+            layout=layout,
             tables=fitted.tables,
             table_size=fitted.table_size,
             users=max(self._experiment.ladder),
+            beside=needed_beside(layout, fitted.options),
         )
 
     def _standing(self, variant: Variant, host: Host, workload: WorkloadSpec) -> Standing:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TypeVar, get_args
 
 from loadstone.model import quantity
+from loadstone.model.columns import COLUMNS, Column
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.experiment import Restore
 from loadstone.model.plan import Distribution, Rate, Warmup, WarmupAuto, WarmupSeconds
@@ -252,6 +254,20 @@ def one_of(words: Collection[T]) -> Callable[[object], T]:
 
 
 restore = one_of(get_args(Restore))
+
+
+def columns(value: object) -> tuple[Column, ...]:
+    """Names of figures to show, none twice."""
+    return _series(value, _column, 'columns = ["log_syncs", "transactions_per_sync"]')
+
+
+def _column(value: object) -> Column:
+    for known in COLUMNS:
+        if value == known:
+            return known
+    near = get_close_matches(str(value), COLUMNS, n=1, cutoff=0.6)
+    write = f"did you mean {near[0]}?" if near else f"there are {', '.join(COLUMNS)}"
+    raise Unfit(f"{shown(value)} is no column", write)
 
 
 def distribution(value: object) -> Distribution:

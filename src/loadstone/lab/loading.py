@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from loadstone import engine
-from loadstone.lab.data import Layout as LayoutKind
-from loadstone.lab.data import table_name
+from loadstone.lab.data import BESIDE, table_name
 from loadstone.lab.failures import as_error
 from loadstone.lab.follow import follow
 from loadstone.lab.interrupts import Interrupted, Interrupts
@@ -21,8 +20,11 @@ from loadstone.target import guard
 from loadstone.target.connect import connect
 from loadstone.target.errors import GuardError, TargetError
 from loadstone.target.guard import CleanupDecision, Consent, ListedTable, SchemaState
+from loadstone.target.introspect import Layout as LayoutKind
 
 Item = TypeVar("Item")
+
+_BEGIN_EMPTY: tuple[LayoutKind, ...] = ("bulk", "orders")
 
 _LISTED_AT_ONCE = 500
 # More, as each look at the columns is one at those of the whole schema.
@@ -46,6 +48,21 @@ class Loader:
 
 def prepare(plan: LoadPlan, loader: Loader) -> LoadEnd:
     """Make and fill the tables; those of an earlier, unfinished load are taken up.
+
+    What stands beside them (a sale's products and orders) is made first, so that they are never
+    there without it. What is returned is of the tables themselves.
+
+    Raises:
+        GuardError, TargetError, Interrupted: as `_prepare`.
+    """
+    for kind in BESIDE.get(plan.layout.kind, ()):
+        layout = plan.layout.model_copy(update={"kind": kind})
+        _prepare(plan.model_copy(update={"layout": layout}), loader)
+    return _prepare(plan, loader)
+
+
+def _prepare(plan: LoadPlan, loader: Loader) -> LoadEnd:
+    """One layout.
 
     Each table is listed before it is made and marked after its rows were counted, so that a
     crash leaves none that nobody owns.
@@ -131,7 +148,7 @@ def _load(plan: LoadPlan, loader: Loader) -> LoadEnd:
     (end,) = ends
     if end.error:
         raise as_error(end.error, [loader.endpoint.target])
-    expected = 0 if plan.layout.kind == "bulk" else plan.layout.tables * plan.layout.table_size
+    expected = plan.layout.tables * _rows_of(plan.layout)
     if end.rows != expected:
         raise TargetError(
             "statement_failed",
@@ -150,8 +167,13 @@ def _note_made(loader: Loader, names: list[str]) -> None:
         guard.mark_made(connection, loader.endpoint.target, loader.schema, names)
 
 
+def _rows_of(layout: Layout) -> int:
+    """What a table of it is loaded with."""
+    return 0 if layout.kind in _BEGIN_EMPTY else layout.table_size
+
+
 def _lines(plan: LoadPlan, names: list[str]) -> list[ListedTable]:
-    rows = 0 if plan.layout.kind == "bulk" else plan.layout.table_size
+    rows = _rows_of(plan.layout)
     return [
         ListedTable(name=name, layout=plan.layout.kind, rows=rows, seed=plan.seed, state="loading")
         for name in names

@@ -32,7 +32,7 @@ class Layout(Frozen):
     secondary_index: bool = True
     auto_increment: bool = True
     distribution: Distribution = Special()
-    kind: Literal["sbtest", "bulk", "hot"] = "sbtest"
+    kind: Literal["sbtest", "bulk", "hot", "products", "orders"] = "sbtest"
 
 
 class LoadPlan(Frozen):

@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
+from loadstone.model.columns import Column
 from loadstone.model.frozen import Frozen
 from loadstone.model.plan import Rate, Warmup, WarmupAuto, WorkloadSpec
 from loadstone.model.target import Compression, Target, TlsMode
@@ -168,6 +169,8 @@ class Experiment(Frozen):
     until: Until | None = None
     rules: Rules = Rules()
     restore: Restore = "auto"
+    columns: tuple[Column, ...] = ()
+    """Figures to show beside the rates."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
 
     @property

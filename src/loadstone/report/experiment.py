@@ -19,6 +19,7 @@ from loadstone.lab.blocks import PlannedStep, PlanTime
 from loadstone.model.experiment import Experiment
 from loadstone.model.plan import WarmupAuto
 from loadstone.model.result import Result, StepResult
+from loadstone.report.columns import columns_tables
 from loadstone.report.notes import of_the_cores, step_notes
 from loadstone.report.numbers import asked, count, duration, number_of, rate, share
 from loadstone.report.table import middle_step
@@ -26,17 +27,24 @@ from loadstone.report.table import middle_step
 _ORDER_SHOWN = 24
 
 
-def outcome(experiment: Experiment, result: Result, found: Comparison) -> RenderableType:
-    """What came of it."""
-    parts: list[RenderableType] = [Text(line) for line in head(experiment)]
+def outcome(
+    experiment: Experiment, result: Result, found: Comparison, warnings: Sequence[str] = ()
+) -> RenderableType:
+    """What came of it; `warnings` are what makes a comparison unfair, and stand before it."""
+    parts: list[RenderableType] = [Text(f"warning  {line}", style="bold") for line in warnings]
+    parts += [Text(line) for line in head(experiment)]
     parts.append(Text(_progress(result)))
     for table in found.cells:
         parts.append(Text())
         parts.append(Text(cell_name(table.cell), style="bold"))
         parts.append(Padding(_table(table), (0, 0, 1, 0)))
         parts += [Text(line) for each in table.compared for line in sentences(each)]
-    parts.append(Text())
-    parts += [Text(f"note  {line}") for line in _notes(result, found)]
+    if experiment.columns and found.cells:
+        parts.append(Text())
+        parts += columns_tables(experiment.columns, found.cells)
+    else:
+        parts.append(Text())
+    parts += [Text(f"note  {line}") for line in _notes(experiment, result, found)]
     return Group(*parts)
 
 
@@ -131,10 +139,12 @@ def signed(value: float) -> str:
     return f"{percent:+.{places}f} %"
 
 
-def _notes(result: Result, found: Comparison) -> Iterator[str]:
+def _notes(experiment: Experiment, result: Result, found: Comparison) -> Iterator[str]:
     yield from result.run.notes
     yield from _of_steps(result.steps)
     yield "tps is the mean of the units that count with Student's t interval; p95, p99: middle step"
+    if experiment.columns:
+        yield "what server and host did is the median of the steps; - was not evaluated"
     if not found.comparisons:
         return
     each = number_of(found.comparisons, "comparison")
@@ -159,21 +169,30 @@ def _of_steps(steps: Sequence[StepResult]) -> Iterator[str]:
 def plan_of(experiment: Experiment, steps: Sequence[PlannedStep], time: PlanTime) -> RenderableType:
     """What would be done, in which order, and how long it takes."""
     lines = [*head(experiment), ""]
-    lines += [_planned(step) for step in steps[:_ORDER_SHOWN]]
+    lines += _order(steps)
+    return Text("\n".join([*lines, "", *time_lines(experiment, steps, time)]))
+
+
+def _order(steps: Sequence[PlannedStep]) -> Iterator[str]:
+    yield from (_planned(step) for step in steps[:_ORDER_SHOWN])
     if len(steps) > _ORDER_SHOWN:
-        lines.append(f"  and {count(len(steps) - _ORDER_SHOWN)} more, in the same manner")
+        yield f"  and {count(len(steps) - _ORDER_SHOWN)} more, in the same manner"
+
+
+def time_lines(
+    experiment: Experiment, steps: Sequence[PlannedStep], time: PlanTime
+) -> Iterator[str]:
+    """How many steps there are, and how long they take."""
     starts = f", {number_of(time.starts, 'start')} of a server" if time.starts else ""
     least = "at least " if experiment.until else ""
-    lines += [
-        "",
+    yield (
         f"{number_of(len(steps), 'step')}{starts}: {least}{duration(time.total_s)}, and "
-        "what loading the tables and restarting for fresh data takes",
-    ]
+        "what loading the tables and restarting for fresh data takes"
+    )
     if experiment.until:
         known = f"plus or minus {100 * experiment.until.half_width:g} %"
         limit = duration(experiment.until.time_limit_s)
-        lines.append(f"then more until effects are known to {known}, for {limit} at most")
-    return Text("\n".join(lines))
+        yield f"then more until effects are known to {known}, for {limit} at most"
 
 
 def _planned(planned: PlannedStep) -> str:

@@ -21,6 +21,7 @@ from loadstone.report.hot_spots import hot_spots_table, hottest_step
 from loadstone.report.notes import notes_of
 from loadstone.report.numbers import NOTHING, asked, count, digits, duration, number_of, share
 from loadstone.report.observed import observed_notes, observed_table
+from loadstone.report.sale import sale_notes, sale_table
 from loadstone.report.table import add_level, empty_table, middle_step
 
 WIDTH = 100
@@ -52,6 +53,8 @@ def as_renderable(result: Result) -> RenderableType:
             parts.append(Padding(ladder_table(ladder), (1, 0, 1, 0)))
         if seen := observed_table(ladder):
             parts.append(Padding(seen, (int(watched(result)), 0, 1, 0)))
+        if sale := sale_table(ladder):
+            parts.append(Padding(sale, (0, 0, 1, 0)))
         if not result.run.search and (said := verdict(ladder)):
             parts.append(Text(said, style="bold"))
     if hottest := hottest_step(result.steps):
@@ -213,6 +216,7 @@ def notes(result: Result) -> Iterator[str]:
     yield from result.run.notes
     yield from notes_of(result.steps)
     yield from observed_notes(result.steps)
+    yield from sale_notes(result.steps)
     if any(not quotable(step) for step in result.steps):
         yield "* stands in no mean: not carried out to the end, never settled, or users cut off"
     if any(step.generator.client_bound for step in result.steps):

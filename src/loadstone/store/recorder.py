@@ -18,6 +18,7 @@ from loadstone.model.frozen import Frozen
 from loadstone.model.hot_spots import HotSpots
 from loadstone.model.observed import Observation, SourceState
 from loadstone.model.plan import Plan, Step
+from loadstone.model.recipe_asked import RecipeAsked
 from loadstone.model.records import Connected, EngineFailure, Sample, StepRecord
 from loadstone.model.result import Result, StepResult, StepState
 from loadstone.model.search import SearchOutcome
@@ -55,6 +56,8 @@ class Asked(Frozen):
     """`None` for a search."""
     experiment: Experiment | None = None
     """Where more varies than users and rates; the plan is then that of its first step."""
+    recipe: RecipeAsked | None = None
+    """Where the experiment is that of a recipe."""
     ceilings: Ceilings | None = None
     """What the generator could do at most; `None` where it was not calibrated."""
 

@@ -12,16 +12,25 @@ from loadstone.model.target import Target
 from loadstone.target.connect import Connection, statement_errors
 
 Flavour = Literal["mariadb", "mysql", "percona", "aurora", "tidb", "other"]
-Layout = Literal["sbtest", "bulk", "hot"]
+Layout = Literal["sbtest", "bulk", "hot", "products", "orders"]
 
-_NAME = re.compile(r"(sbtest|hot_row)([1-9][0-9]*)")
+_NAME = re.compile(r"(sbtest|hot_row|hot_product|hot_order)([1-9][0-9]*)")
 # As crates/workload makes them; `sbtest` is sysbench's. A display width (int(11)) says nothing.
 KNOWN_LAYOUTS: dict[Layout, tuple[tuple[str, str], ...]] = {
     "sbtest": (("id", "int"), ("k", "int"), ("c", "char(120)"), ("pad", "char(60)")),
     "bulk": (("id", "int"), ("k", "int")),
     "hot": (("product", "int"), ("stock", "bigint"), ("sold", "bigint")),
+    "products": (("product", "int"), ("price", "int"), ("name", "char(60)")),
+    "orders": (("id", "bigint"), ("product", "int"), ("buyer", "int"), ("pieces", "int")),
 }
-_NAMED: dict[Layout, str] = {"sbtest": "sbtest", "bulk": "sbtest", "hot": "hot_row"}
+TABLE_NAMES: dict[Layout, str] = {
+    "sbtest": "sbtest",
+    "bulk": "sbtest",
+    "hot": "hot_row",
+    "products": "hot_product",
+    "orders": "hot_order",
+}
+"""By layout, what stands before a table's number."""
 # MariaDB's errno, MySQL's, and the one that MySQL gives when threads count in parallel.
 _TIME_IS_UP = (1969, 3024, 1317)
 
@@ -100,14 +109,14 @@ class TableFacts(Frozen):
             (
                 layout
                 for layout, those in KNOWN_LAYOUTS.items()
-                if columns == those and found[1] == _NAMED[layout]
+                if columns == those and found[1] == TABLE_NAMES[layout]
             ),
             None,
         )
 
     @property
     def number(self) -> int | None:
-        """The N of sbtestN or hot_rowN."""
+        """The N of sbtestN, hot_rowN, hot_productN or hot_orderN."""
         found = _NAME.fullmatch(self.name)
         return int(found[2]) if found else None
 

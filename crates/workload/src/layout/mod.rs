@@ -22,6 +22,10 @@ pub enum LayoutKind {
     Bulk,
     /// `hot_rowN` with product, stock and sold.
     Hot,
+    /// `hot_productN` with what a product's page shows; nobody changes it.
+    Products,
+    /// `hot_orderN`, empty at first: each sale of `hot_rowN` adds a row.
+    Orders,
 }
 
 /// The tables to load: the part `layout` of a load's plan.
@@ -91,6 +95,8 @@ impl LoadLayout {
         match self.kind {
             LayoutKind::Sbtest | LayoutKind::Bulk => format!("sbtest{table}"),
             LayoutKind::Hot => format!("hot_row{table}"),
+            LayoutKind::Products => format!("hot_product{table}"),
+            LayoutKind::Orders => format!("hot_order{table}"),
         }
     }
 
@@ -116,6 +122,17 @@ impl LoadLayout {
                  sold BIGINT DEFAULT '0' NOT NULL, \
                  PRIMARY KEY (product)"
                 .to_owned(),
+            LayoutKind::Products => "product INTEGER NOT NULL, \
+                 price INTEGER NOT NULL, \
+                 name CHAR(60) NOT NULL, \
+                 PRIMARY KEY (product)"
+                .to_owned(),
+            LayoutKind::Orders => "id BIGINT NOT NULL AUTO_INCREMENT, \
+                 product INTEGER NOT NULL, \
+                 buyer INTEGER NOT NULL, \
+                 pieces INTEGER NOT NULL, \
+                 PRIMARY KEY (id)"
+                .to_owned(),
         };
         format!("CREATE TABLE {name} ({columns}) ENGINE = {}", self.storage_engine)
     }
@@ -134,6 +151,8 @@ impl LoadLayout {
             LayoutKind::Sbtest => "id, k, c, pad",
             LayoutKind::Bulk => "id, k",
             LayoutKind::Hot => "product, stock, sold",
+            LayoutKind::Products => "product, price, name",
+            LayoutKind::Orders => "product, buyer, pieces",
         }
     }
 
@@ -141,8 +160,8 @@ impl LoadLayout {
     #[must_use]
     pub fn id_column(&self) -> &'static str {
         match self.kind {
-            LayoutKind::Sbtest | LayoutKind::Bulk => "id",
-            LayoutKind::Hot => "product",
+            LayoutKind::Sbtest | LayoutKind::Bulk | LayoutKind::Orders => "id",
+            LayoutKind::Hot | LayoutKind::Products => "product",
         }
     }
 
@@ -150,9 +169,16 @@ impl LoadLayout {
     #[must_use]
     pub fn rows_per_table(&self) -> u64 {
         match self.kind {
-            LayoutKind::Sbtest | LayoutKind::Hot => self.table_size,
-            LayoutKind::Bulk => 0,
+            LayoutKind::Sbtest | LayoutKind::Hot | LayoutKind::Products => self.table_size,
+            LayoutKind::Bulk | LayoutKind::Orders => 0,
         }
+    }
+
+    /// Whether rows that came after loading stay when it is asked for again, and are not counted: orders,
+    /// whose keys the server gives. In any other table they would be in the way of those to come.
+    #[must_use]
+    pub fn may_have_more(&self) -> bool {
+        self.kind == LayoutKind::Orders
     }
 
     /// Where the rows come from.

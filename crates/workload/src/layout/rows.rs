@@ -6,6 +6,9 @@ use crate::random::{Purpose, Random};
 /// What each hot product has in stock: more than a day of a million sales a second takes, in a `BIGINT`.
 const STOCK: i64 = 1_000_000_000_000;
 
+/// A product's price is one to so many.
+const PRICES: u64 = 100_000;
+
 /// Writes the rows of a layout's tables.
 #[derive(Copy, Clone, Debug)]
 pub struct RowSource {
@@ -53,6 +56,14 @@ impl RowSource {
             }
             LayoutKind::Bulk => push_numbers(&[number, number], style, out),
             LayoutKind::Hot => push_numbers(&[number, STOCK, 0], style, out),
+            LayoutKind::Products => {
+                let mut random = Random::new(self.seed, Purpose::Rows, &[u64::from(table), id]);
+                let price = 1 + random.below(PRICES) as i64;
+                push_numbers(&[number, price], style, out);
+                push_quoted(PAD_GROUPS, &mut random, style, out);
+            }
+            // None is loaded; this is what a sale would add.
+            LayoutKind::Orders => push_numbers(&[number, 1, 1], style, out),
         }
         out.extend_from_slice(style.close.as_bytes());
     }

@@ -55,6 +55,25 @@ fn hot_rows_have_plenty_in_stock() {
 }
 
 #[test]
+fn a_sale_has_a_page_to_read_and_orders_to_add_to() {
+    let products = layout(r#", "kind": "products""#);
+    assert_eq!((products.table_name(2), products.rows_per_table()), ("hot_product2".into(), 1000));
+    assert_eq!((products.columns(), products.id_column()), ("product, price, name", "product"));
+    let mut row = Vec::new();
+    products.rows(42).unwrap().write_row_tsv(1, 9, &mut row);
+    let row = String::from_utf8(row).unwrap();
+    let fields: Vec<_> = row.strip_suffix('\n').unwrap().split('\t').collect();
+    let [product, price, name] = fields[..] else { panic!("{row}") };
+    assert_eq!((product, name.len()), ("9", 59));
+    assert!((1..=100_000).contains(&price.parse::<i64>().unwrap()));
+
+    let orders = layout(r#", "kind": "orders""#);
+    assert_eq!((orders.table_name(1), orders.rows_per_table()), ("hot_order1".into(), 0));
+    assert!(orders.create_table_sql(1).contains("id BIGINT NOT NULL AUTO_INCREMENT, product"));
+    assert!(orders.may_have_more() && !products.may_have_more());
+}
+
+#[test]
 fn rows_have_the_columns_in_both_notations() {
     let rows = layout("").rows(42).unwrap();
     let (mut tsv, mut sql) = (Vec::new(), Vec::new());

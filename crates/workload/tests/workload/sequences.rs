@@ -84,7 +84,6 @@ fn single_statement_workloads_send_one() {
             "select_random_points",
             "SELECT id, k, c, pad FROM sbtestT WHERE k IN (#, #, #, #, #, #, #, #, #, #)",
         ),
-        ("hot_row", "UPDATE hot_rowT SET stock=stock-#, sold=sold+# WHERE product=# AND stock>#"),
     ] {
         check(&format!(r#"{{"name": "{name}", "tables": 3}}"#), &[expected]);
     }
@@ -206,9 +205,50 @@ fn users_that_share_a_bulk_table_take_turns_in_its_ids() {
     }
 }
 
+const HOT_UPDATE: &str =
+    "UPDATE hot_rowT SET stock=stock-#, sold=sold+# WHERE product=# AND stock>#";
+
+#[test]
+fn a_sale_looks_first_and_sells_in_a_transaction() {
+    let looks = [
+        "SELECT name, price FROM hot_productT WHERE product=#",
+        "SELECT stock FROM hot_rowT WHERE product=#",
+    ];
+    let sells = [HOT_UPDATE, "INSERT INTO hot_orderT (product, buyer, pieces) VALUES (#, #, #)"];
+    let expected = [looks[0], looks[1], "BEGIN", sells[0], sells[1], "COMMIT"];
+    check(r#"{"name": "hot_row", "tables": 3}"#, &expected);
+    let bare = [looks[0], looks[1], sells[0], sells[1]];
+    check(r#"{"name": "hot_row", "options": {"skip_trx": true}}"#, &bare);
+}
+
+#[test]
+fn a_sale_is_of_one_product_of_one_table() {
+    let plan = r#"{"name": "hot_row", "tables": 20, "options": {"hot_rows": 1000}}"#;
+    let workload = workload(plan);
+    let mut machine = workload.machine(7, 1, 4);
+    let mut seen = std::collections::HashSet::new();
+    for _ in 0..20 {
+        let sent = event(&workload, machine.as_mut());
+        let (table, product) = (sent[0].statement.table, sent[0].ints[0]);
+        for one in [&sent[1], &sent[3], &sent[4]] {
+            assert_eq!((one.statement.table, one.ints[0]), (table, product), "{}", one.text);
+        }
+        seen.insert((table, product));
+    }
+    assert!(seen.len() > 15, "{} of 20", seen.len());
+}
+
+#[test]
+fn the_update_alone_is_the_short_form() {
+    let options = r#"{"sale": false, "skip_trx": true}"#;
+    check(&format!(r#"{{"name": "hot_row", "tables": 3, "options": {options}}}"#), &[HOT_UPDATE]);
+    let plan = r#"{"name": "hot_row", "options": {"sale": false}}"#;
+    check(plan, &["BEGIN", HOT_UPDATE, "COMMIT"]);
+}
+
 #[test]
 fn hot_rows_are_the_first_of_their_table() {
-    let plan = r#"{"name": "hot_row", "options": {"hot_rows": 3, "skip_trx": false}}"#;
+    let plan = r#"{"name": "hot_row", "options": {"hot_rows": 3, "sale": false}}"#;
     let workload = workload(plan);
     let mut machine = workload.machine(1, 0, 1);
     let mut seen = std::collections::BTreeSet::new();

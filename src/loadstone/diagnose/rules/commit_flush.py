@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from loadstone.analyse.columns import COMMIT_STATES
 from loadstone.diagnose.case import Case
 from loadstone.diagnose.cpu import is_full, state_share
 from loadstone.diagnose.rule import Rule
@@ -11,8 +12,6 @@ from loadstone.model.finding import Finding, Trial
 
 SHARE = 0.5
 """[P] DIAGNOSIS 5: of the users' time."""
-
-STATES = ("commit", "waiting for handler commit", "wait for group commit", "starting commit")
 
 
 def judge(case: Case) -> Finding | None:
@@ -56,13 +55,13 @@ def commit_share(case: Case) -> float | None:
     states = case.states()
     by_state = None
     if states:
-        held = sum(value for name, value in states.items() if name in STATES)
+        held = sum(value for name, value in states.items() if name in COMMIT_STATES)
         by_state = min(held / case.users, 1.0)
     waits = [case.rate(f"{log}_file_wait_s") for log in ("redo", "binlog")]
     known = [wait for wait in waits if wait is not None]
     by_files = min(sum(known) / case.users, 1.0) if known else None
     found = [value for value in (by_state, by_files) if value is not None]
-    return max(found) if found else state_share(case, *STATES)
+    return max(found) if found else state_share(case, *COMMIT_STATES)
 
 
 RULE = Rule("commit-flush", judge)

@@ -1,0 +1,1 @@
+"""Ready experiments, a TOML file each: the question, the parameters, and the experiment itself."""

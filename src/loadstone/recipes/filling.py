@@ -1,0 +1,115 @@
+"""From a recipe and what was set to the text of an experiment file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from string import Template
+
+from loadstone.recipes.recipe import Expectation, Recipe, RecipeRefused
+from loadstone.recipes.values import is_target, read
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A recipe with a value for each parameter."""
+
+    recipe: Recipe
+    quick: bool
+    values: Mapping[str, str]
+    """As they were written."""
+    text: str
+    """The experiment file."""
+    expect: tuple[Expectation, ...]
+    note: str | None = None
+    """What is done otherwise than the recipe says, and why."""
+
+    @property
+    def name(self) -> str:
+        """What messages call the file."""
+        return f"recipe {self.recipe.name}"
+
+
+def fill(recipe: Recipe, given: Sequence[str], *, quick: bool, is_root: bool) -> Filled:
+    """Put `key=value` texts and defaults into the experiment.
+
+    Raises:
+        RecipeRefused: a key or value that there is not, or what only root can do.
+    """
+    values = _values(recipe, given, quick=quick)
+    parts = _parts(recipe, values)
+    if recipe.needs_root and not is_root and not _is_given(recipe, values):
+        other = recipe.without_root
+        if other is None:
+            said = f"{recipe.name} wants {recipe.needs_root}, which only root can make"
+            raise RecipeRefused(said, _spared(recipe))
+        text = Template(other.experiment).substitute(parts)
+        return Filled(recipe, quick, values, text.strip() + "\n", other.expect, other.about)
+    text = Template(recipe.experiment).substitute(parts)
+    return Filled(recipe, quick, values, text.strip() + "\n", recipe.expect)
+
+
+def fill_to_look_at(recipe: Recipe, given: Sequence[str], *, quick: bool) -> Filled:
+    """The same as root has it, with an example where something must be given.
+
+    Raises:
+        RecipeRefused: a key or value that there is not.
+    """
+    values = _values(recipe, given, quick=quick)
+    shown = [f"{name}={value or recipe.parameter[name].example}" for name, value in values.items()]
+    return fill(recipe, shown, quick=quick, is_root=True)
+
+
+def _values(recipe: Recipe, given: Sequence[str], *, quick: bool) -> dict[str, str]:
+    values = {name: each.default(quick=quick) for name, each in recipe.parameter.items()}
+    return values | _taken_apart(recipe, given)
+
+
+def _parts(recipe: Recipe, values: Mapping[str, str]) -> dict[str, str]:
+    """What stands in the experiment, by name.
+
+    Choices put in what holds plain values, and places what holds both: each is filled in its turn.
+    """
+    parts: dict[str, str] = {}
+    for kinds in (None, "choice", "place"):
+        for name, each in recipe.parameter.items():
+            if (each.kind if each.kind in ("choice", "place") else None) != kinds:
+                continue
+            found = read(name, each, values[name])
+            fills = kinds is not None
+            parts |= {
+                key: Template(part).substitute(parts) if fills else part
+                for key, part in found.items()
+            }
+    return parts
+
+
+def _taken_apart(recipe: Recipe, given: Sequence[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        name = key.strip().replace("-", "_")
+        if not equals or not value.strip():
+            raise RecipeRefused(f"--set {text}: write key=value")
+        if name not in recipe.parameter:
+            near = get_close_matches(name, recipe.parameter, n=1, cutoff=0.6)
+            known = f"there are {', '.join(recipe.parameter)}"
+            hint = f"did you mean {near[0]}?" if near else known
+            raise RecipeRefused(f"{recipe.name} has no parameter {name}", hint)
+        if name in found:
+            raise RecipeRefused(f"--set {name} is there twice", "leave one out")
+        found[name] = value.strip()
+    return found
+
+
+def _is_given(recipe: Recipe, values: Mapping[str, str]) -> bool:
+    """Whether each place is somebody's server, for which nobody has to be root."""
+    places = [name for name, each in recipe.parameter.items() if each.kind == "place"]
+    return bool(places) and all(is_target(values[name]) for name in places)
+
+
+def _spared(recipe: Recipe) -> str:
+    places = [name for name, each in recipe.parameter.items() if each.kind == "place"]
+    ways = " ".join(f"--set {name}=mysql://user@host/schema" for name in places)
+    return f"run it as root, or against servers that are there: {ways}"

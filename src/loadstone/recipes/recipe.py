@@ -1,0 +1,137 @@
+"""What a recipe is, and the ones that there are: package data, read when asked for."""
+
+from __future__ import annotations
+
+import tomllib
+from difflib import get_close_matches
+from importlib.resources import files
+from typing import Literal
+
+from loadstone.model.columns import Column
+from loadstone.model.errors import LoadstoneError
+from loadstone.model.exit_codes import ExitCode
+from loadstone.model.frozen import Frozen
+
+NAMES = (
+    "group-commit",
+    "thread-pool",
+    "network",
+    "tls",
+    "sort-buffer",
+    "three-databases",
+    "os-upgrade",
+    "flash-sale",
+    "durability",
+    "prepared-or-text",
+    "socket-or-tcp",
+    "versions",
+    "instance-size",
+)
+"""In the order of docs/recipes.md; each is a file beside this one."""
+
+Kind = Literal[
+    "bytes",
+    "choice",
+    "cores",
+    "count",
+    "even",
+    "ladder",
+    "place",
+    "rate",
+    "server",
+    "size",
+    "time",
+    "warmup",
+    "workload",
+]
+"""What may be written for a parameter; `values.READERS` reads each."""
+
+
+class RecipeRefused(LoadstoneError):
+    """A recipe or a value that there is not; nothing was started."""
+
+    exit_code = ExitCode.USAGE
+
+
+class Parameter(Frozen):
+    """What may be set from outside; values are text, as `--set` has them."""
+
+    kind: Kind
+    about: str
+    full: str
+    """As in the field's study."""
+    quick: str | None = None
+    """For a machine of two cores and five minutes; none: as `full`."""
+    choices: dict[str, dict[str, str]] = {}
+    """Of a choice: the values, and what each of them puts into the experiment, by name."""
+    sandbox: str = ""
+    """Of a place: what stands in the experiment for a throwaway server."""
+    table: str = ""
+    """Of a place: the level that a target's URL belongs to; empty: the file's own target."""
+    root: str | None = None
+    """Of a place: what stands there for a folder that the server sees as `/`, as `${folder}`."""
+
+    example: str = ""
+    """Of a place that must be given: what stands for it where the recipe is only looked at."""
+
+    def default(self, *, quick: bool) -> str:
+        """The value where none is set."""
+        return self.quick if quick and self.quick is not None else self.full
+
+
+class Expectation(Frozen):
+    """What the field saw, and how to tell whether it is seen here."""
+
+    field: str
+    """A sentence with the field's figures."""
+    kind: Literal["verdict", "column", "ladder", "line", "costs"]
+    factor: str | None = None
+    level: str | None = None
+    """Of `verdict` and `column`: this level against the factor's first."""
+    word: Literal["faster", "slower"] | None = None
+    """Of `verdict`; none: whatever it is."""
+    column: Column | None = None
+    rises: bool = True
+    """Of `column` and `ladder`: whether the figure is expected to be higher, or lower."""
+    rate: str | None = None
+    """Of `line`: the parameter that is the line's speed."""
+
+
+class WithoutRoot(Frozen):
+    """What is done where the user is not root."""
+
+    about: str
+    experiment: str
+    expect: tuple[Expectation, ...] = ()
+
+
+class Recipe(Frozen):
+    """A question, and the experiment that answers it."""
+
+    name: str
+    title: str
+    question: str
+    """A paragraph."""
+    needs: str
+    """What a machine must have, beyond the throwaway servers."""
+    needs_root: str | None = None
+    """What only root can make; not where all of its places are targets."""
+    experiment: str
+    """The text of an experiment file with `${parameter}` for values."""
+    parameter: dict[str, Parameter]
+    expect: tuple[Expectation, ...]
+    without_root: WithoutRoot | None = None
+
+
+def recipe(name: str) -> Recipe:
+    """The recipe of that name.
+
+    Raises:
+        RecipeRefused: there is none.
+    """
+    if name not in NAMES:
+        near = get_close_matches(name, NAMES, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]}?" if near else "loadstone recipes list"
+        raise RecipeRefused(f"there is no recipe {name}", hint)
+    text = files(__package__).joinpath(f"{name}.toml").read_text("utf-8")
+    return Recipe.model_validate({"name": name, **tomllib.loads(text)})

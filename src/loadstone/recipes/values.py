@@ -1,0 +1,131 @@
+"""What people write behind `--set key=`, and how it stands in an experiment file."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from string import Template
+
+from loadstone.lab import experiment_values as given
+from loadstone.lab.experiment_values import Unfit
+from loadstone.recipes.recipe import Kind, Parameter, RecipeRefused
+
+SANDBOX = "sandbox"
+"""What a place is where no target is named."""
+
+_SCHEMES = ("mysql://", "mariadb://")
+_SERVERS = ("mariadb", "mysql")
+
+
+def read(name: str, parameter: Parameter, text: str) -> dict[str, str]:
+    """What the value puts into the experiment, by the names that stand there.
+
+    Raises:
+        RecipeRefused: it cannot be what is meant; says what to write instead.
+    """
+    try:
+        if parameter.kind == "choice":
+            return {name: json.dumps(text), **_choice(parameter, text)}
+        if parameter.kind == "place":
+            return {name: _place(parameter, text)}
+        return {name: READERS[parameter.kind](text)}
+    except Unfit as unfit:
+        said = f"--set {name}={text}: {unfit.what}" if text else f"{name} is not set: {unfit.what}"
+        raise RecipeRefused(said, unfit.write) from None
+
+
+def is_target(text: str) -> bool:
+    """Whether a place is somebody's server, and none that we start."""
+    return text.startswith(_SCHEMES)
+
+
+def _choice(parameter: Parameter, text: str) -> Mapping[str, str]:
+    if text not in parameter.choices:
+        known = ", ".join(parameter.choices)
+        raise Unfit(f"it is not one of {known}", f"write one of {known}")
+    return parameter.choices[text]
+
+
+def _place(parameter: Parameter, text: str) -> str:
+    below = f"{parameter.table}." if parameter.table else ""
+    if is_target(text):
+        given.target(text)
+        return _literally(f"[{below}target]\nurl = {json.dumps(text)}")
+    if text == SANDBOX and parameter.sandbox:
+        return parameter.sandbox.strip()
+    if parameter.root is not None and text.startswith("/"):
+        folder = _literally(json.dumps(str(given.folder(text))))
+        return Template(parameter.root).safe_substitute(folder=folder).strip()
+    ways = [
+        'a URL, "mysql://user@host:3306/schema"',
+        *(["the folder of another system, from the root on"] if parameter.root else []),
+        *([SANDBOX] if parameter.sandbox else []),
+    ]
+    what = f"it is {parameter.about}, and has no default" if not text else "it is no place"
+    raise Unfit(what, f"write {' or '.join(ways)}")
+
+
+def _literally(text: str) -> str:
+    """So that a dollar sign in it is one: what a place puts in is filled as well."""
+    return text.replace("$", "$$")
+
+
+def _checked(reader: Callable[[object], object]) -> Callable[[str], str]:
+    """Kept as it was written, between quotes."""
+
+    def read(text: str) -> str:
+        reader(text)
+        return json.dumps(text)
+
+    return read
+
+
+def _count(text: str) -> str:
+    return str(given.count(text))
+
+
+def _even(text: str) -> str:
+    found = given.count(text)
+    if found % 2:
+        raise Unfit("variants take turns in both orders, AB and BA", f"write {found + 1}")
+    return str(found)
+
+
+def _ladder(text: str) -> str:
+    return json.dumps(given.ladder([part.strip() for part in text.split(",")]))
+
+
+def _cores(text: str) -> str:
+    try:
+        return str(given.cores(float(text)))
+    except ValueError:
+        raise Unfit(f"{text!r} is not a number of cores", "write 4, or 0.5") from None
+
+
+def _server(text: str) -> str:
+    if text not in _SERVERS and not text.startswith("/"):
+        raise Unfit("it is no server", "write mariadb, mysql or the path of a server program")
+    return json.dumps(text)
+
+
+def _workload(text: str) -> str:
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", text):
+        raise Unfit("it is no workload", "write one such as oltp_read_write")
+    return json.dumps(text)
+
+
+READERS: Mapping[Kind, Callable[[str], str]] = {
+    "bytes": lambda text: str(given.size_bytes(text)),
+    "cores": _cores,
+    "count": _count,
+    "even": _even,
+    "ladder": _ladder,
+    "rate": _checked(given.bits_per_s),
+    "server": _server,
+    "size": _checked(given.size_bytes),
+    "time": _checked(given.seconds),
+    "warmup": _checked(given.warmup),
+    "workload": _workload,
+}
+"""Of choices and places see `read`."""

@@ -1,0 +1,56 @@
+"""Which variants may lose commits that others keep."""
+
+from __future__ import annotations
+
+from loadstone.analyse.durability import variables_of_variants, warnings
+from loadstone.lab.experiment_checks import Machine
+from loadstone.lab.experiment_file import parse_experiment
+
+HEAD = '[[workload]]\nname = "oltp_write_only"\n[sandbox]\nserver = "mariadb"\n'
+DURABLE = {"sync_binlog": "1", "innodb_flush_log_at_trx_commit": "1", "log_bin": "ON"}
+
+
+def variants(text: str, *targets: dict[str, str]) -> dict[str, dict[str, str]]:
+    machine = Machine(is_root=True, cores=8)
+    experiment = parse_experiment(HEAD + text, "d.toml", machine).experiment
+    told = [{"variables": each} for each in targets]
+    return {name: dict(each) for name, each in variables_of_variants(experiment, told).items()}
+
+
+def test_what_a_variant_sets_while_the_server_runs_is_its_own() -> None:
+    text = "[factor.d.full]\n[factor.d.relaxed]\ndynamic = { sync_binlog = 0 }\n"
+    found = variants(text, DURABLE)
+    assert found["d=full"]["sync_binlog"] == "1"
+    (line,) = warnings(found)
+    assert line.startswith("durability differs, sync_binlog: 1 (d=full), 0 (d=relaxed): 1 has ")
+
+
+def test_each_server_has_its_own_variables() -> None:
+    text = (
+        '[factor.d.here]\n[factor.d.there]\ntarget = { url = "mysql://u@db1/s" }\n'
+        "[factor.e.x]\n[factor.e.y]\nclient = { prepared = false }\n"
+    )
+    found = variants(text, DURABLE, DURABLE | {"innodb_doublewrite": "OFF", "log_bin": "1"})
+    assert found["d=there,e=y"]["innodb_doublewrite"] == "OFF"
+    # Known of one server alone, it differs from nothing; a switch is the same in either word.
+    assert warnings(found) == []
+    found["d=here,e=x"]["innodb_doublewrite"] = "ON"
+    (line,) = warnings(found)
+    assert "0 (d=there,e=x, d=there,e=y)" in line
+
+
+def test_settings_of_a_start_come_before_what_the_first_server_said() -> None:
+    text = "[factor.s.a]\n[factor.s.b]\nstartup = { innodb_flush_log_at_trx_commit = 2 }\n"
+    (line,) = warnings(variants(text, DURABLE))
+    assert line.startswith("durability differs, innodb_flush_log_at_trx_commit: 1 (s=a), 2 (s=b)")
+
+
+def test_alike_and_relaxed_is_told_as_well() -> None:
+    relaxed = DURABLE | {"innodb_flush_log_at_trx_commit": "2"}
+    found = variants("[factor.s.a]\n[factor.s.b]\nclient = { prepared = false }\n", relaxed)
+    (line,) = warnings(found)
+    assert line == ("no variant has each commit on the disk: innodb_flush_log_at_trx_commit = 2")
+
+
+def test_nothing_known_is_nothing_said() -> None:
+    assert warnings({"a": {}, "b": {}}) == []

@@ -1,0 +1,109 @@
+"""`recipes list`, `show` and `run` from the command line, on the engine's double."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lab.test_experiment import by_server, made_up, with_tables
+from loadstone.cli.errors import exit_code_of
+from loadstone.recipes.recipe import NAMES
+from scripted_engine import Script
+
+TWO_SERVERS = (
+    "--set",
+    "off=mysql://bench@127.0.0.1:3301/sbtest",
+    "--set",
+    "on=mysql://bench@127.0.0.1:3302/sbtest",
+)
+SHORT = ("--set", "users=4", "--set", "duration=4s", "--set", "warmup=0s", "--no-observe")
+
+
+@pytest.fixture(autouse=True)
+def undisturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Script) -> Iterator[None]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr("loadstone.lab.experiment_servers.described", made_up)
+    monkeypatch.setattr("loadstone.lab.experiment_servers.look_at", with_tables)
+    # Nobody loads tables into servers that are not there.
+    monkeypatch.setattr("loadstone.lab.experiment_hosts.Loads.reload", lambda *_: None)
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
+    assert exit_code_of(["recipes", *words]) == code
+    return capsys.readouterr().out
+
+
+def test_the_list_has_a_line_for_each(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = said(capsys, "list").splitlines()
+    assert [line.split()[0] for line in lines] == list(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_is_shown_with_its_file(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = said(capsys, "show", name, "--quick")
+    assert shown.startswith(f"{name}: ")
+    head, _, text = shown.partition("\nExperiment:\n")
+    assert "Seen in the field:" in head
+    assert "Parameters, for --set:" in head
+    assert text.startswith(f'name = "{name}"\n')
+
+
+def test_what_is_shown_is_what_experiment_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = said(capsys, "show", "group-commit", "--quick").partition("\nExperiment:\n")[2]
+    Path("copied.toml").write_text(shown)
+    assert exit_code_of(["experiment", "copied.toml", "--dry-run"]) == 0
+    of_copy = capsys.readouterr().out
+    assert said(capsys, "run", "group-commit", "--quick", "--dry-run") == of_copy
+    assert "12 steps" in of_copy
+    assert not Path("runs").exists()
+
+
+def test_a_recipe_is_carried_out_and_answers(
+    script: Script, capsys: pytest.CaptureFixture[str]
+) -> None:
+    by_server(script, lambda port, step, second: (1000 if port == 3301 else 1200) + step % 3)
+    arguments = ("run", "thread-pool", "--quick", *TWO_SERVERS, *SHORT, "--set", "repeats=8")
+    out = said(capsys, *arguments)
+    assert "pool=on against pool=off: faster" in out
+    assert "what server and host did meanwhile" in out
+    field, here = (line for line in out.splitlines() if line.startswith(("field From", "here  sh")))
+    assert field == (
+        "field From 32 to 4000 connections the pool kept 12,200 to 12,700 TPS, and without it TPS "
+        "fell as connections grew."
+    )
+    assert here.startswith("here  shown: 4 users: faster, +")
+    assert "here  not evaluated: running: " in out
+    (run,) = Path("runs").iterdir()
+    assert run.name.startswith("thread-pool-")
+    assert exit_code_of(["runs", "show"]) == 0
+    assert capsys.readouterr().out == out, "it is told again"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "begins"),
+    [
+        ("run group-comit", 2, "there is no recipe group-comit"),
+        ("show tls --set userz=8", 2, "tls has no parameter userz"),
+        ("run tls --set users=some", 2, "--set users=some: "),
+        ("run os-upgrade --quick", 2, "old is not set: "),
+        ("run tls --set target=mysql://b@db1/s --set workload=oltp_none", 4, "recipe tls:"),
+        (f"run thread-pool {TWO_SERVERS[0]} {TWO_SERVERS[1]} --set server=mysql2", 2, "--set serv"),
+    ],
+)
+def test_what_is_wrong_is_one_line_and_nothing_was_started(
+    words: str, code: int, begins: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code_of(["recipes", *words.split()]) == code
+    (error, *hints) = capsys.readouterr().err.splitlines()
+    assert error.startswith(f"error: {begins}")
+    assert all(line.startswith("hint:  ") for line in hints)
+    assert not Path("runs").exists()
