@@ -34,9 +34,9 @@ from loadstone.lab.preflight import (
     common_data,
     look_at,
     observable,
-    server_environment,
 )
 from loadstone.lab.schedule import Steps, steps_of
+from loadstone.lab.surroundings import target_environment
 from loadstone.model.engine_plan import LoadPlan
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.experiment import Experiment
@@ -109,7 +109,7 @@ def run_against(
     found = check(plan, looked, writes=request.writes, observed=request.observing.on)
     steps = steps_for(plan)
     sources = sources_for([observable(one) for one in looked], request.observing)
-    recorder = begin_run(plan, looked, request.out, sources.data_device)
+    recorder = begin_run(plan, looked, request.out, sources)
     said = [*notes, *data.notes, *found, *sources.notes]
     prepared = Prepared(recorder, said, looked, sources)
     outcome, interrupted = _drive(request, plan, steps, prepared)
@@ -210,12 +210,13 @@ def begin_run(
     plan: Plan,
     looked: Sequence[Looked],
     out: Path,
-    data_device: str | None,
+    sources: Sources | None,
     experiment: tuple[Experiment, tuple[Step, ...] | None] | None = None,
 ) -> Recorder:
     """The run's folder with what was asked and what surrounds it.
 
-    `experiment`: where more varies than users and rates, with its steps where they are known.
+    `sources` are None, and `experiment` is given, where more varies than users and rates; with
+    its steps where they are known.
     """
     steps = None if plan.search else steps_of(plan)
     words = blank_arguments([os.fsencode(word) for word in sys.argv[1:]])
@@ -230,11 +231,11 @@ def begin_run(
     )
     path = folder.create(out, plan.name, time.time())
     recorder = Recorder(path, asked, [one.facts.version for one in looked])
-    recorder.environment(_environment(path, looked, data_device))
+    recorder.environment(_environment(path, looked, sources))
     return recorder
 
 
-def _environment(path: Path, looked: Sequence[Looked], data_device: str | None) -> dict[str, Any]:
+def _environment(path: Path, looked: Sequence[Looked], sources: Sources | None) -> dict[str, Any]:
     sandbox = next(filter(None, (sandbox_at(one.endpoint.target) for one in looked)), None)
     places = {"runs": path}
     if sandbox:
@@ -242,9 +243,9 @@ def _environment(path: Path, looked: Sequence[Looked], data_device: str | None) 
     return {
         "version": 1,
         "generator": of_this_machine(places),
-        "targets": server_environment(looked),
+        "targets": target_environment(looked, sources),
         "sandbox": _sandbox_facts(sandbox) if sandbox else None,
-        "data_device": data_device,
+        "data_device": sources.data_device if sources else None,
     }
 
 

@@ -26,11 +26,12 @@ from loadstone.lab.experiment_data import check_tables, tables_of
 from loadstone.lab.experiment_file import ExperimentFile, read_experiment
 from loadstone.lab.experiment_hosts import Loads
 from loadstone.lab.experiment_limits import check_limits, check_plans
-from loadstone.lab.experiment_servers import Means, Servers
+from loadstone.lab.experiment_servers import Means, Servers, Standing
 from loadstone.lab.interrupts import Interrupts
 from loadstone.lab.loading import cleanup
 from loadstone.lab.preflight import Looked, check_descriptors, observable
 from loadstone.lab.server_variables import known_variables
+from loadstone.lab.surroundings import target_environment
 from loadstone.lab.variants import drive_of, place_of, step_plan
 from loadstone.model.engine_plan import Layout, LoadPlan
 from loadstone.model.exit_codes import ExitCode
@@ -226,11 +227,22 @@ def _carry_out(
                 lab.note(note)
         return Sampling(sources.watched, began)
 
+    described: set[str] = set()
+
+    def describe(variant: str, standing: Standing) -> None:
+        if variant in described:
+            return
+        described.add(variant)
+        looked = standing.looked_again()
+        sources = sources_for([observable(one) for one in looked], wanted.observing)
+        recorder.variant(variant, target_environment(looked, sources))
+
     with Interrupts() as interrupts:
         lab = Lab((), recorder, observer, interrupts, truncation)
         for note in notes:
             lab.note(note)
-        bench = Bench(experiment, servers, lab, look, Pace(cores(), USERS_A_SHARD))
+        pace = Pace(cores(), USERS_A_SHARD)
+        bench = Bench(experiment, servers, lab, look, describe, pace)
         return carry_out(bench, more_wanted(experiment), done), interrupts.asked
 
 
