@@ -1,4 +1,4 @@
-"""What surrounds the servers of a run at its begin: kept so that runs of two hosts can be compared."""
+"""What surrounds the servers of a run at its begin, kept so that runs can be compared later."""
 
 from __future__ import annotations
 

@@ -91,9 +91,7 @@ def libc_of_banner(content: bytes) -> str | None:
     return f"glibc {version} ({build})"
 
 
-def libc_of_process(
-    maps: str, pid: int | None, read: Callable[[str], bytes | None]
-) -> str | None:
+def libc_of_process(maps: str, pid: int | None, read: Callable[[str], bytes | None]) -> str | None:
     """The libc that a process has mapped; `read` gives what of a file may hold the banner."""
     for place in () if pid is None else libc_places(maps, pid):
         content = read(place)
@@ -106,6 +104,7 @@ def _is_musl(maps: str) -> bool:
     """By its name: musl's file has no banner."""
     found = _LIBC.search(maps)
     return found is not None and "musl" in found["path"]
+
 
 @dataclass(frozen=True)
 class Seen:
@@ -223,7 +222,9 @@ def _disk(seen: Seen, facts: _Facts) -> None:
 def _of_queue(seen: Seen, name: str) -> str | None:
     for path in () if seen.device is None else _queue_files(seen.device):
         if path.endswith(f"/{name}") and (line := _line(seen, path)):
-            return {"0": "no", "1": "yes"}.get(line, line) if name == "rotational" else _chosen(line)
+            return (
+                {"0": "no", "1": "yes"}.get(line, line) if name == "rotational" else _chosen(line)
+            )
     return None
 
 
