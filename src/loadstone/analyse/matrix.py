@@ -143,7 +143,8 @@ def matrix(runs: Sequence[Run], by: str | None = None) -> Matrix:
         ComparisonError: there are not two sides, or no such factor.
     """
     sides = split(runs, by)
-    known = {id(run): own_verdicts(run) for run in runs} if by else {}
+    inside = by is not None or len(runs) == 1
+    known = {id(run): own_verdicts(run) for run in runs} if inside else {}
     places = _places(sides)
     found = [
         (place, side, _contest(sides[0], side, place), _known(known, sides[0], side, place))

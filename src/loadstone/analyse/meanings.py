@@ -67,6 +67,7 @@ _TMP = "larger temporary tables go to the disk"
 _SPIN = "how long threads spin for a lock before they sleep: CPU against latency"
 _ENCRYPTED = "pages and logs are encrypted as they are written: CPU for each"
 _IO_THREADS = "how many threads wait for disks: more help where one disk takes much at once"
+_ELSEWHERE = _slow("it may lie on another disk than the data, and not compete with them")
 _COMMIT_DELAY = "commits wait for others to share a sync: fewer syncs, longer commits"
 
 MEANINGS: Mapping[str, Meaning] = {
@@ -224,7 +225,14 @@ MEANINGS: Mapping[str, Meaning] = {
     "sql_mode": _slow("statements may be refused, or checked more, on one side only"),
     "default_storage_engine": _slow("tables made without a word about it are of this engine"),
     "innodb_dedicated_server": _slow("the server chooses sizes by the machine it is on"),
+    "innodb_log_group_home_dir": _ELSEWHERE,
+    "innodb_undo_directory": _ELSEWHERE,
+    "innodb_doublewrite_dir": _ELSEWHERE,
+    "tmpdir": _ELSEWHERE,
     "audit_log_policy": _slow(_TWICE),
     "server_audit_logging": _slow(_TWICE),
 }
 """By the variable's name."""
+
+PLACES = frozenset(name for name, meaning in MEANINGS.items() if meaning is _ELSEWHERE)
+"""Folders that matter by which disk they are on."""

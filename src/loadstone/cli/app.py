@@ -14,6 +14,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "run": ("run", "run", "Drive a workload over a ladder of virtual users, and keep it all."),
     "experiment": ("experiment", "experiment", "Compare variants, and say what is certain of it."),
     "resume": ("experiment", "resume", "Go on with an experiment that was stopped or killed."),
+    "compare": ("compare", "compare", "Is B really faster than A: runs beside each other."),
     "cleanup": ("prepare", "cleanup", "Drop the tables that Loadstone made."),
     "runs": ("runs", "runs", "List, show and export what was run."),
     "watch": ("watch", "watch", "Read the counters of a server that somebody else drives."),

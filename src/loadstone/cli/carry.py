@@ -20,6 +20,7 @@ from loadstone.analyse.steady import truncation
 from loadstone.cli.connection import Connection
 from loadstone.cli.diagnose import findings_of
 from loadstone.cli.errors import tell
+from loadstone.cli.gating import NO_GATES, Gates, conclude, judge_run
 from loadstone.cli.loading import load, parallel_loads
 from loadstone.cli.request import Request, steps_for
 from loadstone.cli.watching import watching
@@ -67,7 +68,9 @@ _CONNECTIONS_LEFT_FREE = 5
 """For whoever else needs the server while a climb takes all it may."""
 
 
-def run_in_sandbox(request: Request, connection: Connection | None = None) -> int:
+def run_in_sandbox(
+    request: Request, connection: Connection | None = None, gates: Gates = NO_GATES
+) -> int:
     """Start a throwaway server, fill it, run, and leave nothing of it."""
     say("starting a throwaway server", quiet=request.as_json)
     with start_sandbox(_sandbox_for(request)) as sandbox:
@@ -75,7 +78,7 @@ def run_in_sandbox(request: Request, connection: Connection | None = None) -> in
         endpoint = connection.for_sandbox(sandbox.tcp) if connection else sandbox.tcp
         _fill(request, endpoint)
         notes = [f"server: a throwaway {_described(sandbox)} on this machine, {_durable(sandbox)}"]
-        return run_against(request, [endpoint], notes)
+        return run_against(request, [endpoint], notes, gates)
 
 
 def _sandbox_for(request: Request) -> SandboxSpec:
@@ -92,6 +95,7 @@ def run_against(
     request: Request,
     endpoints: Sequence[Endpoint],
     notes: Sequence[str] = (),
+    gates: Gates = NO_GATES,
 ) -> int:
     """Look at the targets, drive the plan, show and keep what came of it."""
     wanted = Wanted(
@@ -114,7 +118,8 @@ def run_against(
     prepared = Prepared(recorder, said, looked, sources)
     outcome, interrupted = _drive(request, plan, steps, prepared)
     show(outcome.result, recorder.folder, as_json=request.as_json)
-    return _exit_code(request, outcome, interrupted=interrupted)
+    code = _exit_code(request, outcome, interrupted=interrupted)
+    return code or judged(gates, outcome.result, as_json=request.as_json)
 
 
 @dataclass(frozen=True)
@@ -156,6 +161,13 @@ def _drive(
         for note in prepared.notes:
             lab.note(note)
         return carry_out(plan, steps, lab), interrupts.asked
+
+
+def judged(gates: Gates, result: Result, *, as_json: bool) -> int:
+    """What the gates of a run say of it, told and written: 99 where one fails."""
+    checks = judge_run(gates, result)
+    passed = conclude(f"loadstone {result.run.name}", checks, gates.junit, quiet=as_json)
+    return ExitCode.OK if passed else ExitCode.THRESHOLD
 
 
 def show(result: Result, path: Path, *, as_json: bool) -> None:

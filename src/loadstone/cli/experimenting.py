@@ -12,9 +12,10 @@ import click
 from loadstone import engine
 from loadstone.analyse.again import more_wanted
 from loadstone.analyse.steady import truncation
-from loadstone.cli.carry import begin_run, say, show
+from loadstone.cli.carry import begin_run, judged, say, show
 from loadstone.cli.connection import Connection
 from loadstone.cli.errors import tell
+from loadstone.cli.gating import NO_GATES, Gates
 from loadstone.cli.loading import load, parallel_loads
 from loadstone.cli.run import USERS_A_SHARD, cores
 from loadstone.cli.watching import Silence, TimeLeft
@@ -91,7 +92,7 @@ def show_plan(experiment: Experiment) -> None:
     click.echo(as_plain(plan_of(experiment, steps, plan_time(experiment, steps))), nl=False)
 
 
-def begin(file: ExperimentFile, wanted: Wanted) -> int:
+def begin(file: ExperimentFile, wanted: Wanted, gates: Gates = NO_GATES) -> int:
     """Carry a file out, from its first step on."""
     experiment = file.experiment
     check_descriptors(max(experiment.ladder))
@@ -102,10 +103,11 @@ def begin(file: ExperimentFile, wanted: Wanted) -> int:
         looked, notes = servers.prepare()
         recorder = _recorder(experiment, servers, looked, wanted)
         carried, asked = _carry_out(experiment, servers, recorder, (wanted, notes, ()))
-    return _end(carried, recorder.folder, wanted, interrupted=asked)
+    code = _end(carried, recorder.folder, wanted, interrupted=asked)
+    return code or judged(gates, carried.result, as_json=wanted.as_json)
 
 
-def go_on(run: str, wanted: Wanted) -> int:
+def go_on(run: str, wanted: Wanted, gates: Gates = NO_GATES) -> int:
     """Take a run up where it was left.
 
     Raises:
@@ -126,7 +128,8 @@ def go_on(run: str, wanted: Wanted) -> int:
         recorder = Recorder(path, asked, (), before=log.begin)
         notes.append(_taken_up(before, done))
         carried, stopped = _carry_out(experiment, servers, recorder, (wanted, notes, done))
-    return _end(carried, path, wanted, interrupted=stopped)
+    code = _end(carried, path, wanted, interrupted=stopped)
+    return code or judged(gates, carried.result, as_json=wanted.as_json)
 
 
 def _taken_up(before: Result, done: Sequence[StepResult]) -> str:
