@@ -168,15 +168,16 @@ def judge_thresholds(
 
 def _judge(gate: Gate, level: Level) -> Check:
     place = place_of(level.workload, level.concurrency, level.rate, level.variant)
-    wrong = next(filter(None, map(unfit, level.steps)), None)
-    if wrong:
-        return Check(gate.text, gate.metric, place, "no evidence", why=wrong)
-    value = quoted(gate.metric, level.steps)
+    fit = [step for step in level.steps if unfit(step) is None]
+    if not fit:
+        why = unfit(level.steps[0])
+        return Check(gate.text, gate.metric, place, "no evidence", why=why)
+    value = quoted(gate.metric, fit)
     if value is None:
         why = f"the run has no {gate.metric.name}"
         return Check(gate.text, gate.metric, place, "no evidence", why=why)
     held = gate.is_so(value)
-    bound = any(step.generator.client_bound for step in level.steps)
+    bound = any(step.generator.client_bound for step in fit)
     why = "the generator was the limit, so the server may be better" if bound and not held else None
     return Check(gate.text, gate.metric, place, "held" if held else "broken", value, why=why)
 

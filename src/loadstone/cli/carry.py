@@ -119,7 +119,8 @@ def run_against(
     outcome, interrupted = _drive(request, plan, steps, prepared)
     show(outcome.result, recorder.folder, as_json=request.as_json)
     code = _exit_code(request, outcome, interrupted=interrupted)
-    return code or judged(gates, outcome.result, as_json=request.as_json)
+    gated = judged(gates, outcome.result, as_json=request.as_json)
+    return code or gated
 
 
 @dataclass(frozen=True)

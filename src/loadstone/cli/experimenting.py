@@ -104,7 +104,8 @@ def begin(file: ExperimentFile, wanted: Wanted, gates: Gates = NO_GATES) -> int:
         recorder = _recorder(experiment, servers, looked, wanted)
         carried, asked = _carry_out(experiment, servers, recorder, (wanted, notes, ()))
     code = _end(carried, recorder.folder, wanted, interrupted=asked)
-    return code or judged(gates, carried.result, as_json=wanted.as_json)
+    gated = judged(gates, carried.result, as_json=wanted.as_json)
+    return code or gated
 
 
 def go_on(run: str, wanted: Wanted, gates: Gates = NO_GATES) -> int:
@@ -129,7 +130,8 @@ def go_on(run: str, wanted: Wanted, gates: Gates = NO_GATES) -> int:
         notes.append(_taken_up(before, done))
         carried, stopped = _carry_out(experiment, servers, recorder, (wanted, notes, done))
     code = _end(carried, path, wanted, interrupted=stopped)
-    return code or judged(gates, carried.result, as_json=wanted.as_json)
+    gated = judged(gates, carried.result, as_json=wanted.as_json)
+    return code or gated
 
 
 def _taken_up(before: Result, done: Sequence[StepResult]) -> str:

@@ -25,8 +25,10 @@ class Kept:
     seconds: dict[int, list[float]]
 
 
-def read_run(path: Path) -> Kept:
+def read_run(path: Path, *, seconds: bool = True) -> Kept:
     """All of it; what is not there, or is damaged beside the journal, is not known.
+
+    `seconds`: whether the events of each second are wanted, which takes the whole journal.
 
     Raises:
         StoreError: there is no run in the folder.
@@ -36,4 +38,5 @@ def read_run(path: Path) -> Kept:
         experiment = read_asked(path).experiment
     except StoreError:  # of an older version, or not copied: the steps can be compared all the same
         experiment = None
-    return Kept(path, result, experiment, folder.read_environment(path), rates_by_step(path))
+    rates = rates_by_step(path) if seconds else {}
+    return Kept(path, result, experiment, folder.read_environment(path), rates)
