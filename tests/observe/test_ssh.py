@@ -174,6 +174,9 @@ def test_the_servers_process_is_found_by_its_pid_file(
             reading = far.read()
             near = LocalHost(SERVER_HOST, sandbox.pid, sandbox.datadir, peer=THERE)
             here = near.read()
+            # What surrounds it is read there as it is read here, the libc of its process included.
+            assert far.surroundings() == near.surroundings()
+            assert "libc" in near.surroundings().known
             near.close()
         assert here.facts["traffic_nic"] == remote.namespace.inner
         assert reading.facts.get("data_disk") == here.facts.get("data_disk")
