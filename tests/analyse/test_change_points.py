@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import pytest
 
-from loadstone.analyse.change_points import best_split, change_points
+from loadstone.analyse.change_points import ChangePoint, best_split, change_points
 
 SEEDS = range(200)
 
@@ -36,15 +37,23 @@ def test_the_split_is_where_the_statistic_is_greatest(seed: int) -> None:
     assert best_split(values) == wanted
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_two_known_changes_are_found_where_they_are(seed: int) -> None:
+def test_two_known_changes_are_found_where_they_are() -> None:
     #   1000 ────────┐            ┌──────── 980
     #                └──── 900 ───┘
-    found = change_points(series(seed, (20, 1000.0), (15, 900.0), (20, 980.0), noise=0.01))
-    assert [point.at for point in found] == pytest.approx([20, 35], abs=1)
-    assert found[0].relative == pytest.approx(-0.10, abs=0.02)
-    assert found[1].relative == pytest.approx(980 / 900 - 1, abs=0.02)
-    assert all(point.p_value <= 0.001 for point in found)
+    more = []
+    for seed in range(20):
+        found = change_points(series(seed, (20, 1000.0), (15, 900.0), (20, 980.0), noise=0.01))
+        fall, rise = (nearest(found, at) for at in (20, 35))
+        assert (fall.at, rise.at) == (pytest.approx(20, abs=1), pytest.approx(35, abs=1))
+        assert fall.relative == pytest.approx(-0.10, abs=0.02)
+        assert rise.relative == pytest.approx(980 / 900 - 1, abs=0.02)
+        assert all(point.p_value <= 0.001 for point in found)
+        more += [seed] if len(found) > 2 else []
+    assert len(more) <= 2, f"false alarms beside them with seeds {more}"
+
+
+def nearest(found: Sequence[ChangePoint], at: int) -> ChangePoint:
+    return min(found, key=lambda point: abs(point.at - at))
 
 
 def test_noise_alone_hardly_ever_is_a_change() -> None:

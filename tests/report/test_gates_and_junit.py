@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from loadstone.analyse.gates import Check, State
 from loadstone.analyse.intervals import Interval
-from loadstone.analyse.metrics import METRICS
+from loadstone.analyse.metrics import CLASSES, METRICS
 from loadstone.report.gates import lines, sentence
 from loadstone.report.junit import as_junit
 
@@ -60,3 +61,9 @@ def test_a_change_is_told_with_its_interval() -> None:
 def test_what_could_not_be_judged_says_why() -> None:
     check = Check("tps<-5%", METRICS["tps"], "here", "no evidence", why="client-bound")
     assert sentence(check) == "tps<-5% no evidence: here (client-bound)"
+
+
+@pytest.mark.parametrize("name", [name for name in METRICS if not name.startswith(CLASSES)])
+def test_every_figure_is_documented(name: str) -> None:
+    document = (Path(__file__).parents[2] / "docs" / "gates.md").read_text()
+    assert f"`{name}`" in document

@@ -137,7 +137,7 @@ def _compression(steps: Sequence[StepResult]) -> str | None:
 
 def _host(told: object) -> HostSurroundings:
     if told is None:
-        return HostSurroundings.nothing("the run was made before hosts were looked at")
+        return HostSurroundings.nothing("the run did not look at it")
     try:
         return HostSurroundings.model_validate(told)
     except ValidationError:
