@@ -22,17 +22,17 @@ HOST_FACTS: dict[str, str] = {
     "swap": "swap",
     "swappiness": "swappiness",
     "huge_pages": "transparent huge pages",
-    "huge_pages_defrag": "huge pages, defragmenting",
-    "huge_pages_reserved": "huge pages, reserved",
+    "huge_pages_defrag": "defragmenting for huge pages",
+    "huge_pages_reserved": "reserved huge pages",
     "file_system": "file system of the data",
     "mount_options": "mount options of the data",
     "io_scheduler": "IO scheduler",
     "rotational": "disk says that it turns",
     "write_cache": "disk's write cache",
     "nic_speed": "NIC speed",
-    "cgroup_cores": "cgroup limit, cores",
-    "cgroup_memory": "cgroup limit, memory",
-    "cgroup_io": "cgroup limit, disk",
+    "cgroup_cores": "cgroup limit of cores",
+    "cgroup_memory": "cgroup limit of memory",
+    "cgroup_io": "cgroup limit of the disk",
 }
 """Each fact of a host, in the order in which they are told."""
 

@@ -64,7 +64,7 @@ def sections(found: Matrix, differing: Differences) -> list[Section]:
         made += _if_any(f"{title}: what an event costs", cells, names, COSTS)
         made += _if_any(f"{title}: by class of statement", cells, names, _classes())
         made.append(_swings(f"{title}: swings", cells, names))
-    return [*made, Section("", tuple(f"note  {line}" for line in notes(found, names)))]
+    return [*made, Section("", tuple(f"note  {line}" for line in notes(found, names)), apart=True)]
 
 
 def _who(sides: Sequence[Side], names: Names) -> Iterator[str]:

@@ -27,6 +27,8 @@ class Section:
     rows: tuple[tuple[str, ...], ...] = ()
     words: frozenset[int] = frozenset({0})
     """The columns that hold words, by their place: they are set left, and may be folded."""
+    apart: bool = False
+    """Whether it stands apart from what is above it, where it has no title."""
     in_text: tuple[str, ...] | None = None
     """Lines for the terminal in place of the table, where that would be too wide."""
 
@@ -40,6 +42,8 @@ def _renderable(section: Section) -> Iterator[RenderableType]:
     if section.title:
         yield Text()
         yield Text(section.title, style="bold")
+    elif section.apart:
+        yield Text()
     for line in section.lines:
         yield Text(_hanging(line))
     if section.in_text is not None:

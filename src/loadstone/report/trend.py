@@ -38,7 +38,7 @@ def sections(found: Sequence[Series]) -> list[Section]:
     )
     made = [Section("", (), heads, rows, frozenset({0, 1, 2}))]
     made += [_changed(series) for series in found if series.turns]
-    return [*made, Section("", tuple(f"note  {line}" for line in notes(found)))]
+    return [*made, Section("", tuple(f"note  {line}" for line in notes(found)), apart=True)]
 
 
 def _changed(series: Series) -> Section:
