@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -70,19 +71,17 @@ def test_an_experiment_alone_is_compared_by_its_factor_in_pairs() -> None:
 
 
 def test_two_experiments_are_compared_variant_by_variant() -> None:
-    a, b = measured(4, 0.05), measured(5, 0.05)
-    found = matrix([Run("old", *fields(a)), Run("new", *fields(b))])
+    old, new = (
+        replace(measured(seed, 0.05), label=name) for seed, name in ((4, "old"), (5, "new"))
+    )
+    found = matrix([old, new])
     assert [str(cell.place) for cell in found.cells] == [
         "oltp_read_write, 8 users, durability=full",
         "oltp_read_write, 8 users, durability=relaxed",
     ]
-    by_factor = matrix([Run("old", *fields(a)), Run("new", *fields(b))], "durability")
+    by_factor = matrix([old, new], "durability")
     assert [cell.place.context for cell in by_factor.cells] == ["old", "new"]
     assert by_factor.interleaved
-
-
-def fields(run: Run) -> tuple[object, ...]:
-    return run.result, run.experiment, run.environment, run.seconds
 
 
 def test_runs_at_two_targets_are_compared_by_target() -> None:

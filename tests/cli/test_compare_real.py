@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
-from cli.test_run_real import has_server, home, loadstone
+from cli.test_run_real import has_server, loadstone
 from loadstone.model.surroundings import HOST_FACTS
 
 pytestmark = pytest.mark.server
@@ -23,7 +23,11 @@ SIZES = ("--tables", "1", "--table-size", "1000", "--concurrency", "4", "--repea
 SHORT = ("--duration", "1s", "--warmup", "0s", "--shards", "1")
 CHANGED = {"sync_binlog": "0", "innodb_flush_log_at_trx_commit": "2", "sort_buffer_size": "1M"}
 
-__all__ = ["home"]
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "home").mkdir()
+    return tmp_path
 
 
 def a_run(home: Path, name: str, settings: dict[str, str]) -> Path:

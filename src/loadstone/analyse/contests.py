@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from loadstone.analyse.comparison import Comparison, compare, observed, spoiled
-from loadstone.analyse.effects import Effect, Pair, paired, unpaired
+from loadstone.analyse.comparison import compare, good_pairs, observed, spoiled
+from loadstone.analyse.effects import Effect, paired, unpaired
 from loadstone.analyse.metrics import Metric
 from loadstone.analyse.units import Cell, Observed
 from loadstone.analyse.verdict import Apart, Sides, Spoiled, Unit, Verdict
@@ -141,22 +141,15 @@ class Contest:
         """By how much the figure of B is another one; `None`: a side has none that counts."""
         cell = self.rates(metric)
         if isinstance(cell, Apart):
-            a, b = ([unit.rate for unit in side if _counts(unit)] for side in (cell.a, cell.b))
-            known = [[rate for rate in side if rate is not None] for side in (a, b)]
-            return unpaired(known[0], known[1], confidence) if all(known) else None
-        pairs = [
-            Pair(each.a.rate, each.b.rate, each.a_first)
-            for each in cell
-            if each.a.rate is not None
-            and each.b.rate is not None
-            and _counts(each.a)
-            and _counts(each.b)
-        ]
+            a, b = _rates(cell.a), _rates(cell.b)
+            return unpaired(a, b, confidence) if a and b else None
+        pairs = good_pairs(cell)
         return paired(pairs, confidence) if pairs else None
 
 
-def _counts(unit: Unit) -> bool:
-    return bool(unit.rate) and not unit.spoiled
+def _rates(units: Sequence[Unit]) -> list[float]:
+    """Of those that count."""
+    return [unit.rate for unit in units if unit.rate and not unit.spoiled]
 
 
 def beside(a: Part, b: Part, cell: Cell) -> Contest:
@@ -182,17 +175,18 @@ def _a_first(ways: frozenset[bool]) -> bool | None:
 
 def apart(a: Sequence[Part], b: Sequence[Part], cell: Cell) -> Contest:
     """Parts of several runs."""
-    sides = (
-        tuple(group for part in side for group in part.units(cell).values()) for side in (a, b)
-    )
-    return Contest(*sides)
+    return Contest(_units(a, cell), _units(b, cell))
+
+
+def _units(parts: Sequence[Part], cell: Cell) -> tuple[Group, ...]:
+    return tuple(group for part in parts for group in part.units(cell).values())
 
 
 def own_verdicts(run: Run) -> Mapping[tuple[str, str, Cell], Verdict]:
     """What an experiment itself says of its variants: the words of `runs show`."""
     if run.experiment is None:
         return {}
-    found: Comparison = compare(run.experiment, run.result.steps, run.seconds)
+    found = compare(run.experiment, run.result.steps, run.seconds)
     return {
         (each.contrast.a, each.contrast.b, table.cell): each.verdict
         for table in found.cells
