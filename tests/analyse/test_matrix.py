@@ -63,7 +63,7 @@ def test_an_experiment_alone_is_compared_by_its_factor_in_pairs() -> None:
     assert [side.name for side in found.sides] == ["full", "relaxed"]
     (against,) = found.cells[0].against
     assert found.interleaved
-    assert against.contest.a_first is not None
+    assert against.contest.beside is not None
     assert against.verdict.word == "faster"
     # Paired, a drift of 24 % over the run is not in the way.
     assert against.verdict.effect is not None

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
 from loadstone.analyse.comparison import compare, good_pairs, observed, spoiled
 from loadstone.analyse.effects import Effect, paired, unpaired
 from loadstone.analyse.metrics import Metric
-from loadstone.analyse.units import Cell, Observed
+from loadstone.analyse.units import Cell, Contrast, Observed, sides
 from loadstone.analyse.verdict import Apart, Sides, Spoiled, Unit, Verdict
 from loadstone.lab.experiment_order import cell_of
 from loadstone.model.experiment import Experiment, Rules, Variant
@@ -46,14 +46,16 @@ class Run:
         return next((variant for variant in known if variant.name == name), Variant())
 
 
+Seen = tuple[StepResult, Observed]
+"""A step, and the part that it plays."""
+
+
 @dataclass(frozen=True)
 class Group:
     """The steps of one unit of one side."""
 
     steps: tuple[StepResult, ...]
     spoiled: frozenset[Spoiled]
-    ways: frozenset[bool]
-    """Whether variants were gone through in their order when each was measured."""
 
     def value(self, metric: Metric) -> float | None:
         """The mean over its steps; of latencies that of each step's own percentile."""
@@ -69,47 +71,45 @@ class Group:
 
 @dataclass(frozen=True)
 class Part:
-    """One variant of one run: its units by cell and number."""
+    """One variant of one run."""
 
     run: Run
     variant: str
-    cells: Mapping[Cell, Mapping[int, Group]]
+    cells: Mapping[Cell, tuple[Seen, ...]]
 
-    def units(self, cell: Cell) -> Mapping[int, Group]:
-        """Those of a cell; none where it was not measured there."""
-        return self.cells.get(cell, {})
+    def seen(self, cell: Cell) -> tuple[Seen, ...]:
+        """Its steps in a cell; none where it was not measured there."""
+        return self.cells.get(cell, ())
+
+    def units(self, cell: Cell) -> tuple[Group, ...]:
+        """The same by unit."""
+        found: dict[int, list[Seen]] = defaultdict(list)
+        for step, seen in self.seen(cell):
+            found[seen.unit].append((step, seen))
+        return tuple(_group(unit) for _, unit in sorted(found.items()))
+
+
+def _group(unit: Sequence[Seen]) -> Group:
+    return Group(
+        tuple(step for step, _ in unit),
+        frozenset[Spoiled]().union(*(seen.spoiled for _, seen in unit)),
+    )
 
 
 def parts_of(run: Run) -> list[Part]:
     """In the order of the file's variants: the first level is what others are held to."""
-    found: dict[str, dict[Cell, dict[int, list[tuple[StepResult, Observed]]]]] = {}
+    found: dict[str, dict[Cell, list[Seen]]] = {}
     for step, seen in _observed(run):
-        units = found.setdefault(step.variant, {}).setdefault(seen.cell, defaultdict(list))
-        units[seen.unit].append((step, seen))
+        found.setdefault(step.variant, {}).setdefault(seen.cell, []).append((step, seen))
     names = [variant.name for variant in run.experiment.variants] if run.experiment else []
     ordered = [name for name in names if name in found] or list(found)
     return [
-        Part(
-            run,
-            name,
-            {
-                cell: {number: _group(unit) for number, unit in sorted(units.items())}
-                for cell, units in found[name].items()
-            },
-        )
+        Part(run, name, {cell: tuple(seen) for cell, seen in found[name].items()})
         for name in ordered
     ]
 
 
-def _group(unit: Sequence[tuple[StepResult, Observed]]) -> Group:
-    return Group(
-        tuple(step for step, _ in unit),
-        frozenset[Spoiled]().union(*(seen.spoiled for _, seen in unit)),
-        frozenset(seen.forward for _, seen in unit),
-    )
-
-
-def _observed(run: Run) -> Iterator[tuple[StepResult, Observed]]:
+def _observed(run: Run) -> Iterator[Seen]:
     steps = run.result.steps
     if run.experiment:
         yield from zip(steps, observed(run.experiment, steps), strict=True)
@@ -127,15 +127,21 @@ class Contest:
 
     a: tuple[Group, ...]
     b: tuple[Group, ...]
-    a_first: tuple[bool | None, ...] | None = None
-    """Of each pair, where units stand beside each other; `None`: they do not."""
+    beside: tuple[Contrast, tuple[Seen, ...]] | None = None
+    """Two variants of one experiment, and the steps of both; `None`: units have nothing to do with
+    each other."""
 
     def rates(self, metric: Metric) -> Sequence[Sides] | Apart:
-        """As verdicts want them."""
-        a, b = ([group.unit(metric) for group in side] for side in (self.a, self.b))
-        if self.a_first is None:
-            return Apart(tuple(a), tuple(b))
-        return [Sides(*pair) for pair in zip(a, b, self.a_first, strict=True)]
+        """As verdicts want them; within an experiment, units that are whole on both sides."""
+        if self.beside is None:
+            a, b = (tuple(group.unit(metric) for group in side) for side in (self.a, self.b))
+            return Apart(a, b)
+        contrast, seen = self.beside
+        figures = [
+            replace(each, rate=None if each.rate is None else metric.of(step))
+            for step, each in seen
+        ]
+        return next(iter(sides(figures, contrast).values()), ())
 
     def effect(self, metric: Metric, confidence: float) -> Effect | None:
         """By how much the figure of B is another one; `None`: a side has none that counts."""
@@ -152,34 +158,22 @@ def _rates(units: Sequence[Unit]) -> list[float]:
     return [unit.rate for unit in units if unit.rate and not unit.spoiled]
 
 
-def beside(a: Part, b: Part, cell: Cell) -> Contest:
-    """Two variants of one experiment, unit by unit; units that are not whole are left out."""
-    of_a, of_b = a.units(cell), b.units(cell)
-    whole = max(len(group.steps) for side in (of_a, of_b) for group in side.values())
-    pairs = [
-        (of_a[number], of_b[number])
-        for number in of_a
-        if number in of_b and len(of_a[number].steps) == len(of_b[number].steps) == whole
-    ]
-    return Contest(
-        tuple(one for one, _ in pairs),
-        tuple(other for _, other in pairs),
-        tuple(_a_first(one.ways | other.ways) for one, other in pairs),
-    )
+def contest(a: Sequence[Part], b: Sequence[Part], cell: Cell) -> Contest:
+    """Two sides in a cell, unit by unit where one experiment measured both."""
+    units = _units(a, cell), _units(b, cell)
+    if not are_beside(a, b):
+        return Contest(*units)
+    contrast = Contrast("", a[0].variant, b[0].variant)
+    return Contest(*units, (contrast, (*a[0].seen(cell), *b[0].seen(cell))))
 
 
-def _a_first(ways: frozenset[bool]) -> bool | None:
-    """`None` where the unit has both orders."""
-    return next(iter(ways)) if len(ways) == 1 else None
-
-
-def apart(a: Sequence[Part], b: Sequence[Part], cell: Cell) -> Contest:
-    """Parts of several runs."""
-    return Contest(_units(a, cell), _units(b, cell))
+def are_beside(a: Sequence[Part], b: Sequence[Part]) -> bool:
+    """Whether an experiment measured one variant of each side."""
+    return len(a) == len(b) == 1 and a[0].run is b[0].run and a[0].run.experiment is not None
 
 
 def _units(parts: Sequence[Part], cell: Cell) -> tuple[Group, ...]:
-    return tuple(group for part in parts for group in part.units(cell).values())
+    return tuple(group for part in parts for group in part.units(cell))
 
 
 def own_verdicts(run: Run) -> Mapping[tuple[str, str, Cell], Verdict]:

@@ -90,8 +90,8 @@ def _series(key: tuple[str, str, Cell], parts: Sequence[Part], metric: Metric) -
     points: list[Point] = []
     kept: list[Part] = []
     for part in parts:
-        steps = [step for group in part.units(cell).values() for step in group.steps]
-        value = quoted(metric, [step for step in steps if unfit(step) is None])
+        steps = [step for step, _ in part.seen(cell) if unfit(step) is None]
+        value = quoted(metric, steps)
         if value is not None:
             points.append(Point(part.run.label, part.run.result.run.started_at, value))
             kept.append(part)

@@ -12,7 +12,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
 
-from loadstone.analyse.contests import Contest, Part, Run, apart, beside, own_verdicts, parts_of
+from loadstone.analyse.contests import (
+    Contest,
+    Part,
+    Run,
+    are_beside,
+    contest,
+    own_verdicts,
+    parts_of,
+)
 from loadstone.analyse.effects import Effect, Variation, variation
 from loadstone.analyse.gates import Change, Check, Gate, judge_changes, place_of, quoted, unfit
 from loadstone.analyse.intervals import CONFIDENCE, Estimate, t_mean
@@ -126,9 +134,9 @@ class Matrix:
 
     @property
     def single(self) -> bool:
-        """Whether some side has one step alone somewhere, so that no interval can be had."""
+        """Whether a side has too few units somewhere for an interval."""
         return any(
-            min(len(each.contest.a), len(each.contest.b)) < 2
+            each.verdict.effect is not None and each.verdict.effect.interval is None
             for cell in self.cells
             for each in cell.against
         )
@@ -147,20 +155,25 @@ def matrix(runs: Sequence[Run], by: str | None = None) -> Matrix:
     known = {id(run): own_verdicts(run) for run in runs} if inside else {}
     places = _places(sides)
     found = [
-        (place, side, _contest(sides[0], side, place), _known(known, sides[0], side, place))
+        (
+            place,
+            side,
+            contest(sides[0].parts[place.context], side.parts[place.context], place.cell),
+            _known(known, sides[0], side, place),
+        )
         for place in places
         for side in sides[1:]
         if _has(sides[0], place) and _has(side, place)
     ]
     fresh = iter(_words([each for each in found if each[3] is None], runs))
     against: dict[Place, list[Against]] = defaultdict(list)
-    for place, side, contest, said in found:
-        against[place].append(Against(side.name, contest, said or next(fresh)))
+    for place, side, both, said in found:
+        against[place].append(Against(side.name, both, said or next(fresh)))
     cells = tuple(
         MatrixCell(place, tuple(_standings(sides, place)), tuple(against.get(place, ())))
         for place in places
     )
-    interleaved = bool(found) and all(contest.a_first is not None for _, _, contest, _ in found)
+    interleaved = bool(found) and all(each.beside for _, _, each, _ in found)
     return Matrix(tuple(sides), cells, len(found), interleaved)
 
 
@@ -169,7 +182,7 @@ _Found = tuple[Place, Side, Contest, Verdict | None]
 
 def _words(found: Sequence[_Found], runs: Sequence[Run]) -> Sequence[Verdict]:
     rules = runs[0].rules if runs else Rules()
-    return verdicts([contest.rates(TPS) for _, _, contest, _ in found], rules)
+    return verdicts([both.rates(TPS) for _, _, both, _ in found], rules)
 
 
 def split(runs: Sequence[Run], by: str | None) -> list[Side]:
@@ -264,24 +277,12 @@ def _has(side: Side, place: Place) -> bool:
     return any(place.cell in part.cells for part in side.parts.get(place.context, ()))
 
 
-def _contest(a: Side, b: Side, place: Place) -> Contest:
-    of_a, of_b = a.parts[place.context], b.parts[place.context]
-    if _are_beside(of_a, of_b):
-        return beside(of_a[0], of_b[0], place.cell)
-    return apart(of_a, of_b, place.cell)
-
-
-def _are_beside(a: Sequence[Part], b: Sequence[Part]) -> bool:
-    """Whether an experiment measured one variant of each side unit by unit."""
-    return len(a) == len(b) == 1 and a[0].run is b[0].run and a[0].run.experiment is not None
-
-
 def _known(
     said: Mapping[int, Mapping[tuple[str, str, Cell], Verdict]], a: Side, b: Side, place: Place
 ) -> Verdict | None:
     """The word of the experiment that both sides are of."""
     of_a, of_b = a.parts[place.context], b.parts[place.context]
-    if not _are_beside(of_a, of_b):
+    if not are_beside(of_a, of_b):
         return None
     mine = said.get(id(of_a[0].run), {})
     return mine.get((of_a[0].variant, of_b[0].variant, place.cell))
@@ -290,7 +291,7 @@ def _known(
 def _standings(sides: Sequence[Side], place: Place) -> Iterator[Standing]:
     for side in sides:
         parts = side.parts.get(place.context, ())
-        measured = [(part.run, unit) for part in parts for unit in part.units(place.cell).values()]
+        measured = [(part.run, unit) for part in parts for unit in part.units(place.cell)]
         if not measured:
             continue
         units = [unit for _, unit in measured]

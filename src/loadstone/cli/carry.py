@@ -113,7 +113,7 @@ def run_against(
     found = check(plan, looked, writes=request.writes, observed=request.observing.on)
     steps = steps_for(plan)
     sources = sources_for([observable(one) for one in looked], request.observing)
-    recorder = begin_run(plan, looked, request.out, sources)
+    recorder = begin_run(plan, looked, request.out, sources.data_device, sources=sources)
     said = [*notes, *data.notes, *found, *sources.notes]
     prepared = Prepared(recorder, said, looked, sources)
     outcome, interrupted = _drive(request, plan, steps, prepared)
@@ -223,13 +223,14 @@ def begin_run(
     plan: Plan,
     looked: Sequence[Looked],
     out: Path,
-    sources: Sources | None,
+    data_device: str | None,
     experiment: tuple[Experiment, tuple[Step, ...] | None] | None = None,
+    sources: Sources | None = None,
 ) -> Recorder:
     """The run's folder with what was asked and what surrounds it.
 
-    `sources` are None, and `experiment` is given, where more varies than users and rates; with
-    its steps where they are known.
+    `experiment`: where more varies than users and rates, with its steps where they are known.
+    `sources`: what is read of the servers' hosts, where that is the same for all steps.
     """
     steps = None if plan.search else steps_of(plan)
     words = blank_arguments([os.fsencode(word) for word in sys.argv[1:]])
@@ -244,11 +245,12 @@ def begin_run(
     )
     path = folder.create(out, plan.name, time.time())
     recorder = Recorder(path, asked, [one.facts.version for one in looked])
-    recorder.environment(_environment(path, looked, sources))
+    targets = target_environment(looked, sources)
+    recorder.environment(_environment(path, looked, data_device) | {"targets": targets})
     return recorder
 
 
-def _environment(path: Path, looked: Sequence[Looked], sources: Sources | None) -> dict[str, Any]:
+def _environment(path: Path, looked: Sequence[Looked], data_device: str | None) -> dict[str, Any]:
     sandbox = next(filter(None, (sandbox_at(one.endpoint.target) for one in looked)), None)
     places = {"runs": path}
     if sandbox:
@@ -256,9 +258,8 @@ def _environment(path: Path, looked: Sequence[Looked], sources: Sources | None) 
     return {
         "version": 1,
         "generator": of_this_machine(places),
-        "targets": target_environment(looked, sources),
         "sandbox": _sandbox_facts(sandbox) if sandbox else None,
-        "data_device": sources.data_device if sources else None,
+        "data_device": data_device,
     }
 
 

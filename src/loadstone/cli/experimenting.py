@@ -247,7 +247,7 @@ def _carry_out(
         for note in notes:
             lab.note(note)
         pace = Pace(cores(), USERS_A_SHARD)
-        bench = Bench(experiment, servers, lab, look, describe, pace)
+        bench = Bench(experiment, servers, lab, look, pace, describe)
         return carry_out(bench, more_wanted(experiment), done), interrupts.asked
 
 

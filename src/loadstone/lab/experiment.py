@@ -48,8 +48,8 @@ class Bench:
     lab: Lab
     """Its endpoints and sampling are those of each step."""
     look: Look
-    describe: Describe
     pace: Pace
+    describe: Describe | None = None
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,8 @@ def _measure(bench: Bench, planned: PlannedStep) -> tuple[StepResult, Plan]:
     standing = bench.servers.stand(planned)
     plan = plan_of(bench, planned, standing)
     with standing.staged():
-        bench.describe(planned.step.variant, standing)
+        if bench.describe:
+            bench.describe(planned.step.variant, standing)
         sampling = bench.look(standing.looked, bench.lab.recorder.began)
         try:
             lab = replace(

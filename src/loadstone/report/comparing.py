@@ -239,7 +239,8 @@ def _ratio(against: Against) -> tuple[str, str, str]:
         return NOTHING, NOTHING, str(against.verdict)
     ratio = f"{1 + effect.relative:.3g}"
     if effect.interval is None:
-        return ratio, NOTHING, "one step a side: no interval"
+        few = "one step a side" if effect.units == 1 else f"{count(effect.units)} units"
+        return ratio, NOTHING, f"{few}: no interval"
     low, high = signed(effect.interval.low), signed(effect.interval.high)
     return ratio, f"{low} to {high}", str(against.verdict)
 
@@ -344,8 +345,8 @@ def notes(found: Matrix, names: Names) -> Iterator[str]:
     yield f"ratios are to {names[found.sides[0].name]}, of geometric means"
     if found.single:
         yield (
-            "a side has a single step at some levels: an interval cannot be had there, as seconds "
-            "of one step are not independent; --repeats or an experiment gives one"
+            "some levels have too few steps: an interval cannot be had there, as seconds of one "
+            "step are not independent; --repeats or an experiment gives one"
         )
     if not found.interleaved:
         yield (
