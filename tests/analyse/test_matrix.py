@@ -86,11 +86,11 @@ def test_two_experiments_are_compared_variant_by_variant() -> None:
 
 def test_runs_at_two_targets_are_compared_by_target() -> None:
     one, two = (
-        a_run(name, repeats(*noisy(seed, 1000), **at_target(f"mysql://u@{name}/s")))
+        a_run(name, repeats(*noisy(seed, 1000), **at_target(f"mysql://u@{name}/s?tls=disabled")))
         for seed, name in enumerate(("db1", "db2"))
     )
     found = matrix([one, two], "target")
-    assert [side.name for side in found.sides] == ["mysql://u@db1/s", "mysql://u@db2/s"]
+    assert [side.name for side in found.sides] == ["db1:3306", "db2:3306"]
 
 
 def test_a_level_that_only_one_side_has_is_shown_and_not_compared() -> None:

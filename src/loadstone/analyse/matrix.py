@@ -32,6 +32,7 @@ from loadstone.model.exit_codes import ExitCode
 from loadstone.model.experiment import Rules
 from loadstone.model.plan import Rate
 from loadstone.model.result import StepResult
+from loadstone.model.target import TargetUrlError, parse_target_url
 
 DIP_SHARE = 0.5
 """A second with less than this share of its step's median rate is a dip."""
@@ -233,7 +234,7 @@ def _side(part: Part, by: str | None, *, alone: bool) -> tuple[str, str]:
     if by is None:
         return run.label, "" if part.variant == "default" else part.variant
     if by == "target":
-        others = [pair for pair in variant.levels if pair[1].target is None]
+        others = [pair for pair in variant.levels if not (pair[1].target or pair[1].sandbox)]
         return _targets(part), ",".join(f"{name}={level.name}" for name, level in others)
     levels = dict(variant.levels)
     if by not in levels:
@@ -246,10 +247,18 @@ def _side(part: Part, by: str | None, *, alone: bool) -> tuple[str, str]:
 
 
 def _targets(part: Part) -> str:
+    """Where its first step was driven: `db1:3306`, whatever schema and TLS were asked for."""
     for step in part.run.result.steps:
         if step.variant == part.variant and step.targets:
-            return " and ".join(share.target for share in step.targets)
+            return " and ".join(_server(share.target) for share in step.targets)
     return "unknown target"
+
+
+def _server(url: str) -> str:
+    try:
+        return parse_target_url(url)[0].place
+    except TargetUrlError:  # written by another version: it is still a name
+        return url
 
 
 def _places(sides: Sequence[Side]) -> list[Place]:

@@ -114,7 +114,7 @@ def _differing(found: Differences, names: Names) -> Section:
     )
     text = tuple(line for row in found.rows for line in _paragraph(row, found, names))
     words = frozenset(range(len(heads)))
-    return Section("What differs", tuple(lines), heads, rows, words, text)
+    return Section("What differs", tuple(lines), heads, rows, words, in_text=text)
 
 
 def _speed(row: Difference) -> str:
