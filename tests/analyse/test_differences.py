@@ -6,8 +6,8 @@ import pytest
 
 from analyse.runs import HOST, VARIABLES, a_run, environment, repeats
 from loadstone.analyse.contests import Run, parts_of
-from loadstone.analyse.differences import Differences, differences
-from loadstone.analyse.meanings import MEANINGS, WEIGHTS
+from loadstone.analyse.differences import NO_SUCH, Differences, differences
+from loadstone.analyse.meanings import MEANINGS, PLACES, WEIGHTS
 from loadstone.analyse.surroundings import surroundings_of
 
 ELSEWHERE = {
@@ -82,6 +82,12 @@ def test_ways_to_write_one_value_are_one(name: str, one: str, other: str) -> Non
     assert found(a=run_with({name: one}), b=run_with({name: other})).rows == ()
 
 
+@pytest.mark.parametrize("name", sorted(MEANINGS.keys() - PLACES))
+def test_every_setting_of_the_table_is_seen_to_differ(name: str) -> None:
+    seen = found(a=run_with({name: "4"}), b=run_with({name: "8"}))
+    assert [row.name for row in seen.rows] == [name]
+
+
 def test_only_what_differs_of_a_long_list_is_told() -> None:
     seen = found(a=run_with(), b=run_with({"optimizer_switch": "index_merge=on,mrr=on"}))
     assert [row.values for row in seen.rows] == [("mrr=off", "mrr=on")]
@@ -112,7 +118,8 @@ def test_settings_that_one_server_does_not_have_are_counted() -> None:
     mysql = {"version": "9.7.0", "innodb_redo_log_capacity": "104857600", "mysql_only": "1"}
     seen = found(a=run_with(), b=run_with(mysql))
     assert [row.name for row in seen.rows] == ["innodb_redo_log_capacity", "version"]
-    assert dict(seen.on_one_side) == {"mysql_only": (None, "1")}
+    assert dict(seen.on_one_side) == {"mysql_only": (NO_SUCH, "1")}
+    assert seen.rows[0].values == (NO_SUCH, "104857600")
 
 
 @pytest.mark.parametrize(
@@ -121,13 +128,13 @@ def test_settings_that_one_server_does_not_have_are_counted() -> None:
         {},
         {"targets": None, "generator": [], "variants": 7},
         {"targets": [7, {"variables": [], "host": {"known": 7}}]},
-        {"targets": [{"variables": {"version": 8}, "host": {"unheard": {}}}]},
+        {"targets": [{"variables": {"version": 8, "port": None}, "host": {"unheard": {}}}]},
     ],
 )
 def test_a_damaged_document_is_not_evaluated(document: dict[str, object]) -> None:
     seen = found(a=run_with(), b=a_run("b", repeats(100), around=document))
-    assert seen.not_evaluated
-    assert not [row for row in seen.rows if row.group == "host"]
+    assert "settings" in dict(seen.not_evaluated)
+    assert [row.name for row in seen.rows if row.group != "generator"] == []
 
 
 def test_other_work_is_unfair() -> None:

@@ -23,7 +23,10 @@ Group = Literal["work", "setting", "server", "host", "generator"]
 _GROUPS: tuple[Group, ...] = ("work", "setting", "server", "host", "generator")
 
 Values = tuple[str | None, ...]
-"""One a side; `None`: not evaluated there, or it does not have it."""
+"""One a side; `None`: not evaluated there."""
+
+NO_SUCH = "(none)"
+"""Stands for a setting that a server does not have."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ def _work(sides: Sequence[Sequence[Surroundings]]) -> Iterator[Difference]:
     names = _names(part.work for side in sides for part in side)
     for name in names:
         values = _values([[part.work.get(name) for part in side] for side in sides])
-        if _differ(values, missing_counts=True):
+        if _differ(values) or (None in values and any(values)):
             weight: Weight = "unfair" if name in _OTHER_WORK else "slow"
             yield Difference("work", name, name, values, weight)
 
@@ -93,9 +96,9 @@ def _settings(
         values = _values([[_plain(part, name) for part in side] for side in sides])
         if name not in MEANINGS and _only_places(values):
             continue
-        if not _differ(values, missing_counts=True):
+        if not _differ(values):
             continue
-        into = lone if None in values and name not in MEANINGS else found
+        into = lone if NO_SUCH in values and name not in MEANINGS else found
         into[name] = _without_common(values) if name in _LISTS else values
     followers: dict[str, list[tuple[str, Values]]] = {}
     for name in found:
@@ -163,7 +166,7 @@ _IDENTITY = re.compile(
     r"|(?:last_)?insert_id|identity|rand_seed\d|pseudo_\w+|error_count|warning_count"
     r"|gtid_(?:binlog_pos|binlog_state|current_pos|slave_pos|executed|purged|owned)|last_gtid"
     r"|in_transaction|external_user|proxy_user|wsrep_\w*(?:address|node|position|provider)\w*"
-    r"|innodb_version|(?:general|slow_query)_log_file|log_error|\w+_basename|\w+_index"
+    r"|innodb_version|(?:general|slow_query)_log_file|log_error|(?:log_bin|relay_log)_(?:basename|index)"
     r"|(?:admin_)?ssl_(?:ca|cert|key|crl)\w*|version_server_\w+|core_file)"
 )
 """Who and where a server is, and what its own past left in it."""
@@ -188,7 +191,7 @@ def _plain(part: Surroundings, name: str) -> str | None:
     """A value without the places and names that are that server's own."""
     value = part.variables.get(name)
     if value is None:
-        return None
+        return NO_SUCH if part.variables else None
     for own, word in part.own_places:
         value = value.replace(own, word)
     if name in PLACES:
@@ -198,7 +201,7 @@ def _plain(part: Surroundings, name: str) -> str | None:
 
 def _only_places(values: Values) -> bool:
     """Whether all that are known are paths: where files lie shows in the host's disks."""
-    known = [value for value in values if value]
+    known = [value for value in values if value and value != NO_SUCH]
     return bool(known) and all(
         value.startswith(("/", "./", "<")) and not value.startswith("</") for value in known
     )
@@ -206,7 +209,7 @@ def _only_places(values: Values) -> bool:
 
 def _without_common(values: Values) -> Values:
     members = [None if value is None else value.split(",") for value in values]
-    known = [set(those) for those in members if those is not None]
+    known = [set(those) for those in members if those not in (None, [NO_SUCH])]
     common = set.intersection(*known) if known else set()
     return tuple(
         None if those is None else ",".join(each for each in those if each not in common)
@@ -287,10 +290,9 @@ def _values(sides: Sequence[Sequence[str | None]]) -> Values:
     return tuple(found)
 
 
-def _differ(values: Values, *, missing_counts: bool = False) -> bool:
-    """`missing_counts`: to have none is a value as well, where any side has one."""
-    known = {_canonical(value) for value in values if value is not None}
-    return len(known) > 1 or (missing_counts and bool(known) and None in values)
+def _differ(values: Values) -> bool:
+    """Whether those that are known are not all the same."""
+    return len({_canonical(value) for value in values if value is not None}) > 1
 
 
 def _canonical(value: str) -> str:

@@ -126,21 +126,25 @@ def _speed(row: Difference) -> str:
 
 
 def _paragraph(row: Difference, found: Differences, names: Names) -> Iterator[str]:
-    said = f"{row.label}: {_beside(row.values, found, names)}"
+    """The values, then a line for each thing that they mean."""
+    yield from _wrapped(f"{row.label}: {_beside(row.values, found, names)}", row.weight)
     if row.meaning:
-        said += f". {row.meaning.performance}"
+        yield from _wrapped(f"speed: {row.meaning.performance}")
         if row.meaning.durability:
-            said += f"; durability: {row.meaning.durability}"
+            yield from _wrapped(f"durability: {row.meaning.durability}")
     if row.followers:
         with_it = "; ".join(
             f"{name} {_beside(values, found, names)}" for name, values in row.followers
         )
-        said += f". With it: {with_it}"
-    yield from textwrap.wrap(
-        said,
+        yield from _wrapped(f"with it: {with_it}")
+
+
+def _wrapped(text: str, weight: str = "") -> list[str]:
+    return textwrap.wrap(
+        text,
         WIDTH,
-        initial_indent=f"{row.weight:<{_INDENT}}",
-        subsequent_indent=" " * _INDENT,
+        initial_indent=f"{weight:<{_INDENT}}",
+        subsequent_indent=" " * (_INDENT + 2),
         break_on_hyphens=False,
     )
 
