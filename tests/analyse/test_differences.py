@@ -85,7 +85,19 @@ def test_ways_to_write_one_value_are_one(name: str, one: str, other: str) -> Non
 @pytest.mark.parametrize("name", sorted(MEANINGS.keys() - PLACES))
 def test_every_setting_of_the_table_is_seen_to_differ(name: str) -> None:
     seen = found(a=run_with({name: "4"}), b=run_with({name: "8"}))
-    assert [row.name for row in seen.rows] == [name]
+    (row,) = seen.rows
+    assert (row.name, row.values) == (name, ("4", "8"))
+
+
+def test_a_setting_has_one_name_whatever_the_server_calls_it() -> None:
+    mariadb = {"tx_isolation": "REPEATABLE-READ", "rpl_semi_sync_master_enabled": "OFF"}
+    mysql = {"transaction_isolation": "REPEATABLE-READ"}
+    assert found(a=run_with(mariadb), b=run_with(mysql)).rows == ()
+    waiting = {**mariadb, "rpl_semi_sync_master_enabled": "ON"}
+    seen = found(a=run_with(waiting), b=run_with(mysql))
+    assert [(row.name, row.values) for row in seen.rows] == [
+        ("rpl_semi_sync_source_enabled", ("ON", NO_SUCH))
+    ]
 
 
 def test_only_what_differs_of_a_long_list_is_told() -> None:

@@ -98,7 +98,7 @@ def _settings(
             continue
         if not _differ(values):
             continue
-        into = lone if NO_SUCH in values and name not in MEANINGS else found
+        into = lone if NO_SUCH in values and name not in _SHOWN_THOUGH_MISSING else found
         into[name] = _without_common(values) if name in _LISTS else values
     followers: dict[str, list[tuple[str, Values]]] = {}
     for name in found:
@@ -121,18 +121,35 @@ def _setting(
 ) -> Difference:
     meaning = MEANINGS.get(name)
     weight: Weight = meaning.weight if meaning else "note"
-    if name in _OF_THE_BINARY_LOG and not _has_binary_log(sides):
+    switch = _PART_OF.get(name)
+    if switch and not _is_on_somewhere(switch, sides):
         weight = "note"
     return Difference("setting", name, name, values, weight, meaning, followers)
 
 
-_OF_THE_BINARY_LOG = {"sync_binlog", "binlog_checksum"}
+_PART_OF: Mapping[str, str] = {
+    "sync_binlog": "log_bin",
+    "binlog_checksum": "log_bin",
+    "rpl_semi_sync_source_timeout": "rpl_semi_sync_source_enabled",
+    "rpl_semi_sync_source_wait_for_replica_count": "rpl_semi_sync_source_enabled",
+    "rpl_semi_sync_source_wait_point": "rpl_semi_sync_source_enabled",
+}
+"""Settings of something that does nothing unless it is switched on."""
+
+_SHOWN_THOUGH_MISSING = {
+    "innodb_log_file_size",
+    "innodb_redo_log_capacity",
+    "performance_schema",
+    "rpl_semi_sync_source_enabled",
+    "thread_handling",
+    "thread_pool_enabled",
+}
+"""Settings whose absence says how the server works. Any other belongs to what one maker has built
+and another has not; all of those are counted."""
 
 
-def _has_binary_log(sides: Sequence[Sequence[Surroundings]]) -> bool:
-    return any(
-        part.variables.get("log_bin", "").upper() in ("ON", "1") for side in sides for part in side
-    )
+def _is_on_somewhere(name: str, sides: Sequence[Sequence[Surroundings]]) -> bool:
+    return any(_canonical(part.variables.get(name, "")) == "1" for side in sides for part in side)
 
 
 def leaders(name: str) -> tuple[str, ...]:
@@ -157,7 +174,6 @@ _LEADERS: Mapping[str, tuple[str, ...]] = {
     "table_definition_cache": ("table_open_cache",),
     "table_open_cache_instances": ("table_open_cache",),
     "thread_cache_size": ("max_connections",),
-    "tx_isolation": ("transaction_isolation",),
 }
 
 _IDENTITY = re.compile(
@@ -296,8 +312,11 @@ def _differ(values: Values) -> bool:
 
 
 def _canonical(value: str) -> str:
-    """One way to write what servers write in several: `ON` and `1`, `10` and `10.000000`."""
-    word = value.strip().lower()
+    """One way to write what servers write in several: `ON` and `1`, `10` and `10.000000`.
+
+    What a server does not have is off there.
+    """
+    word = value.strip().lower().replace(NO_SUCH, "off")
     word = {"on": "1", "yes": "1", "true": "1", "off": "0", "no": "0", "false": "0"}.get(word, word)
     if re.fullmatch(r"-?\d+\.\d+", word):
         word = word.rstrip("0").rstrip(".")

@@ -55,10 +55,6 @@ _SEMI_SYNC_TIMEOUT = _unfair(
     "how long a commit waits for a replica at most",
     "after it commits go on without any replica",
 )
-_ISOLATION = _unfair(
-    "weaker levels take fewer locks and keep fewer old rows",
-    "nothing more is lost, but weaker levels promise readers less",
-)
 _POOL_SIZE = _slow("how many threads of the pool work at once: above the cores they take turns")
 _BIG_SORTS = "glibc maps and unmaps requests of 32 MiB and more each time: page faults for each use"
 _TWICE = "each statement is written to it, under a lock"
@@ -87,24 +83,13 @@ MEANINGS: Mapping[str, Meaning] = {
         "without it writes are halved",
         "a page that was half written when the power went is lost",
     ),
-    "rpl_semi_sync_master_enabled": _SEMI_SYNC,
     "rpl_semi_sync_source_enabled": _SEMI_SYNC,
-    "rpl_semi_sync_master_wait_point": _SEMI_SYNC_POINT,
     "rpl_semi_sync_source_wait_point": _SEMI_SYNC_POINT,
-    "rpl_semi_sync_master_timeout": _SEMI_SYNC_TIMEOUT,
     "rpl_semi_sync_source_timeout": _SEMI_SYNC_TIMEOUT,
     "rpl_semi_sync_source_wait_for_replica_count": _SEMI_SYNC,
     "innodb_flush_log_at_timeout": _unfair(
         "how often the log is flushed where commits do not wait for it",
         "so many seconds of commits may be lost where innodb_flush_log_at_trx_commit is 0 or 2",
-    ),
-    "innodb_checksum_algorithm": _unfair(
-        "a checksum for each page that is read or written",
-        "with none a damaged page is not noticed",
-    ),
-    "innodb_log_checksums": _unfair(
-        "a checksum for each block of the redo log",
-        "without it a damaged log is not noticed at recovery",
     ),
     "binlog_checksum": _unfair(
         "a checksum for each event of the binary log",
@@ -114,8 +99,16 @@ MEANINGS: Mapping[str, Meaning] = {
         "a second flush for each commit with a binary log",
         "without it the log and the tables may disagree after a crash",
     ),
-    "transaction_isolation": _ISOLATION,
-    "tx_isolation": _ISOLATION,
+    "transaction_isolation": _unfair(
+        "weaker levels take fewer locks and keep fewer old rows",
+        "nothing more is lost, but weaker levels promise readers less",
+    ),
+    "innodb_checksum_algorithm": _slow(
+        "a checksum for each page; with none a damaged one is not noticed"
+    ),
+    "innodb_log_checksums": _slow(
+        "a checksum for each block of the redo log; without it a damaged one is not noticed"
+    ),
     "innodb_flush_method": _slow(
         "O_DIRECT goes past the system's cache; otherwise pages stand in memory twice"
     ),
@@ -164,7 +157,6 @@ MEANINGS: Mapping[str, Meaning] = {
     "innodb_encrypt_tables": _slow(_ENCRYPTED),
     "innodb_encrypt_log": _slow(_ENCRYPTED),
     "innodb_redo_log_encrypt": _slow(_ENCRYPTED),
-    "encrypt_binlog": _slow(_ENCRYPTED),
     "binlog_encryption": _slow(_ENCRYPTED),
     "innodb_compression_default": _slow("pages are compressed: CPU against writes"),
     "large_pages": _slow("fewer misses of the processor's address cache"),
@@ -184,7 +176,6 @@ MEANINGS: Mapping[str, Meaning] = {
     "binlog_commit_wait_usec": _slow(_COMMIT_DELAY),
     "gtid_mode": _slow("each transaction has a name of its own: some bytes and a lock"),
     "log_replica_updates": _slow("what comes from a source is written to the binary log, too"),
-    "log_slave_updates": _slow("what comes from a source is written to the binary log, too"),
     "thread_handling": _slow(
         "a thread for each connection, or a pool: with thousands at work a pool keeps the rate"
     ),
@@ -232,7 +223,7 @@ MEANINGS: Mapping[str, Meaning] = {
     "audit_log_policy": _slow(_TWICE),
     "server_audit_logging": _slow(_TWICE),
 }
-"""By the variable's name."""
+"""By the variable's name, where it was changed by the newest one."""
 
 PLACES = frozenset(name for name, meaning in MEANINGS.items() if meaning is _ELSEWHERE)
 """Folders that matter by which disk they are on."""

@@ -112,9 +112,22 @@ def _differing(found: Differences, names: Names) -> Section:
         )
         for row in found.rows
     )
-    text = tuple(line for row in found.rows for line in _paragraph(row, found, names))
+    told = [row for row in found.rows if not _is_unexplained(row)]
+    text = [line for row in told for line in _paragraph(row, found, names)]
+    others = [row for row in found.rows if _is_unexplained(row)]
+    if others:
+        text += _wrapped(
+            "other settings: "
+            + "; ".join(f"{row.name} {_beside(row.values, found, names)}" for row in others),
+            "note",
+        )
     words = frozenset(range(len(heads)))
-    return Section("What differs", tuple(lines), heads, rows, words, in_text=text)
+    return Section("What differs", tuple(lines), heads, rows, words, in_text=tuple(text))
+
+
+def _is_unexplained(row: Difference) -> bool:
+    """A setting that the table does not know: all of them share a paragraph."""
+    return row.group == "setting" and row.meaning is None and not row.followers
 
 
 def _speed(row: Difference) -> str:
