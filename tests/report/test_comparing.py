@@ -89,6 +89,8 @@ def test_hostile_names_stay_text() -> None:
     assert "\n# head" not in markdown
     table = [line for line in markdown.splitlines() if line.startswith("| unfair")]
     assert table[0].replace("\\|", "").count("|") == 7
+    steering, others = compared(a, replace(b, label="\x1b[2J\x07"))
+    assert "\x1b" not in as_text(sections(steering, others))
     json.loads(json.dumps(comparison_document(found, differing, []), allow_nan=False))
 
 

@@ -41,15 +41,20 @@ def as_text(sections: Sequence[Section], width: int = WIDTH) -> str:
 def _renderable(section: Section) -> Iterator[RenderableType]:
     if section.title:
         yield Text()
-        yield Text(section.title, style="bold")
+        yield Text(_visible(section.title), style="bold")
     elif section.apart:
         yield Text()
     for line in section.lines:
-        yield Text(_hanging(line))
+        yield Text(_hanging(_visible(line)))
     if section.in_text is not None:
-        yield from (Text(line) for line in section.in_text)
+        yield from (Text(_visible(line)) for line in section.in_text)
     elif section.rows:
         yield Padding(_table(section), (0, 0, 0, 0))
+
+
+def _visible(text: str) -> str:
+    """Folders come from anywhere: what would steer a terminal is shown as a mark."""
+    return "".join(mark if mark.isprintable() else "\N{REPLACEMENT CHARACTER}" for mark in text)
 
 
 def _hanging(line: str) -> str:
@@ -64,7 +69,7 @@ def _table(section: Section) -> Table:
         else:
             table.add_column(head, justify="right", vertical="bottom", no_wrap=True)
     for row in section.rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(_visible(cell)) for cell in row))
     return table
 
 
