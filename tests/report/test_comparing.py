@@ -35,7 +35,7 @@ def two(relaxed: dict[str, str]) -> tuple[Run, Run]:
 
 
 def test_the_warning_stands_before_any_figure() -> None:
-    relaxed = {"innodb_flush_log_at_trx_commit": "2", "table_open_cache": "10"}
+    relaxed = {"innodb_flush_log_at_trx_commit": "2", "innodb_buffer_pool_size": "10"}
     text = as_text(sections(*compared(*two(relaxed))))
     lines = text.splitlines()
     warned = next(at for at, line in enumerate(lines) if line.startswith("WARNING"))
@@ -45,7 +45,7 @@ def test_the_warning_stands_before_any_figure() -> None:
     flat = " ".join(text.split())
     assert "innodb_flush_log_at_trx_commit: full 1, relaxed 2 speed: with 1 each" in flat
     assert "2 loses up to a second of commits with a power cut" in flat
-    assert "table_open_cache: full (none), relaxed 10" in flat
+    assert "innodb_buffer_pool_size: full 134217728, relaxed 10" in flat
 
 
 def test_equal_surroundings_are_said_to_be_equal() -> None:
