@@ -14,6 +14,7 @@ import pytest
 
 from cli.test_run_scripted import SHORT, made_up
 from loadstone.cli.errors import exit_code_of
+from loadstone.store import folder
 from scripted_engine import Script
 
 RUN = ("run", "oltp_read_write", *SHORT)
@@ -189,30 +190,28 @@ def test_a_change_against_the_first_run_is_exit_code_99(
     assert f"oltp_read_write, 8 users, {b.name}" in capsys.readouterr().err
 
 
-def nightly(script: Script, rates: list[int]) -> None:
-    for number, tps in enumerate(rates):
-        a_run(script, f"night{number:02}", tps)
-    for number, run in enumerate(sorted(Path("runs").iterdir())):
-        journal = run / "journal.jsonl"
-        first, rest = journal.read_text().split("\n", 1)
-        begin = json.loads(first) | {"name": "nightly", "unix_s": 1_700_000_000 + 86400 * number}
-        journal.write_text(f"{json.dumps(begin)}\n{rest}")
-        (run / "result.json").unlink()
+def nightly(script: Script, rates: list[int]) -> list[Path]:
+    """Runs of one name, in the order of time."""
+    for tps in rates:
+        script.tps = lambda users, second, tps=tps: tps + (second % 2)
+        assert exit_code_of([*RUN, "--concurrency", "8", "--name", "nightly"]) == 0
+    return sorted(Path("runs").iterdir(), key=lambda run: folder.load(run).run.started_at or "")
 
 
 def test_a_trend_tells_from_which_run_on_the_level_changed(
     script: Script, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    nightly(script, [100, 101, 100, 99, 100, 90, 91, 90, 89, 90])
+    runs = nightly(script, [100, 101, 100, 99, 100, 90, 91, 90, 89, 90])
     capsys.readouterr()
     assert exit_code_of(["runs", "trend", "nightly"]) == 0
     out = capsys.readouterr().out
-    assert "-9.9 % (worse) from night05-" in out or "-10.0 % (worse) from night05-" in out
+    assert f"% (worse) from {runs[5].name} on" in " ".join(out.split())
     assert "•" in out
     words = ["runs", "trend", "nightly", "--json", "--fail-on", "tps<-5%", "--junit", "t.xml"]
     assert exit_code_of(words) == 99
     out, err = capsys.readouterr()
     tps, _ = json.loads(out)["series"]
-    assert [change["run"][:7] for change in tps["changes"]] == ["night05"]
+    assert [change["run"] for change in tps["changes"]] == [runs[5].name]
+    assert tps["changes"][0]["relative"] == pytest.approx(-0.1, abs=0.01)
     assert "tps<-5% broken" in err
     assert ElementTree.parse("t.xml").getroot().attrib["failures"] == "1"
