@@ -155,6 +155,8 @@ def test_other_work_is_unfair() -> None:
     other.result.run.plan["workload"]["table_size"] = 10
     seen = found(a=run_with(), b=other)
     assert [(row.group, row.name, row.weight) for row in seen.rows] == [("work", "rows", "unfair")]
+    assert seen.other_work == seen.rows
+    assert seen.durability == ()
 
 
 def test_all_that_is_said_of_settings_is_a_phrase() -> None:

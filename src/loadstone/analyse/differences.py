@@ -62,6 +62,11 @@ class Differences:
         """What makes the sides promise different things."""
         return tuple(row for row in self.rows if row.weight == "unfair" and row.meaning is not None)
 
+    @property
+    def other_work(self) -> tuple[Difference, ...]:
+        """What the sides were not driven alike in."""
+        return tuple(row for row in self.rows if row.weight == "unfair" and row.group == "work")
+
 
 def differences(sides: Mapping[str, Sequence[Surroundings]]) -> Differences:
     """Of some sides, each of which may be several parts of runs."""

@@ -96,7 +96,10 @@ def _work(part: Part, steps: Sequence[StepResult]) -> Iterator[tuple[str, str | 
     session = _mapping(drive.get("session"))
     yield "isolation", _text(session.get("isolation"))
     yield "init-sql", _listed(_list(session.get("init_sql")))
-    yield "step", f"{_text(plan.get('duration_s'))} s" if plan.get("duration_s") else None
+    yield (
+        "duration of a step",
+        f"{_text(plan.get('duration_s'))} s" if plan.get("duration_s") else None,
+    )
     yield "warm-up", _pairs(plan.get("warmup"))
     yield "encryption", _agreed(steps)
     yield "compression", _compression(steps)

@@ -94,6 +94,9 @@ def _differing(found: Differences, names: Names) -> Section:
             f"WARNING: the sides do not promise the same ({settings}): what is faster may only "
             "be less durable."
         )
+    if found.other_work:
+        work = ", ".join(row.label for row in found.other_work)
+        lines.append(f"WARNING: the sides did not do the same work ({work}).")
     if not found.rows:
         lines.append("Nothing that was looked at differs.")
     if found.on_one_side:

@@ -34,7 +34,7 @@ def sections(found: Sequence[Series]) -> list[Section]:
             count(len(series.turns)),
         )
         for series in found
-        if series.points
+        if len(series.points) > 1
     )
     made = [Section("", (), heads, rows, frozenset({0, 1, 2}))]
     made += [_changed(series) for series in found if series.turns]
@@ -89,6 +89,9 @@ def notes(found: Sequence[Series]) -> Iterator[str]:
         "changes of level by E-divisive means with Student's t test at 0.001, as Apache Otava "
         "finds them: docs/comparing.md"
     )
+    single = sum(len(series.points) == 1 for series in found)
+    if single:
+        yield f"{number_of(single, 'series', 'series')} of a single run not shown"
     left_out = max((series.left_out for series in found), default=0)
     if left_out:
         yield f"up to {number_of(left_out, 'run')} left out: no step that may be quoted"
