@@ -13,7 +13,7 @@ from loadstone.report.gates import sentence
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def as_junit(name: str, checks: Sequence[Check], seconds: float | None = None) -> bytes:
+def as_junit(name: str, checks: Sequence[Check]) -> bytes:
     """A suite with a case a gate and place.
 
     A failed gate is a failure, one that is left open is skipped.
@@ -26,8 +26,6 @@ def as_junit(name: str, checks: Sequence[Check], seconds: float | None = None) -
         "errors": "0",
         "skipped": str(len(opened)),
     }
-    if seconds is not None:
-        counts["time"] = f"{seconds:.3f}"
     root = Element("testsuites", counts)
     suite = SubElement(root, "testsuite", {"name": _plain(name), **counts})
     for check in checks:
