@@ -79,7 +79,7 @@ class Standing:
     swings: Swings
 
     def figure(self, metric: Metric) -> float | None:
-        """As it is quoted: the mean, of latencies the middle step's; of what settled, if any did."""
+        """As it is quoted, of the steps that settled, if any did."""
         return quoted(metric, [step for step in self.steps if unfit(step) is None] or self.steps)
 
 
