@@ -373,8 +373,9 @@ def notes(found: Matrix, names: Names) -> Iterator[str]:
             "the sides were not measured in turns: whatever else changed between the runs is in "
             "the ratios as well"
         )
-    each = number_of(found.comparisons, "comparison")
-    yield f"words are corrected for {each} by Holm; intervals are of one level"
+    each = f"{number_of(found.comparisons, 'comparison')} by Holm"
+    corrected = "all comparisons of the experiment" if found.interleaved else each
+    yield f"words are corrected for {corrected}; intervals are of one level"
     left_out: dict[str, int] = {}
     for cell in found.cells:
         for against in cell.against:
