@@ -15,7 +15,7 @@ from typing import Literal
 
 from loadstone.analyse.meanings import MEANINGS, PLACES, WEIGHTS, Meaning, Weight
 from loadstone.analyse.surroundings import Surroundings
-from loadstone.model.surroundings import HOST_FACTS
+from loadstone.model.surroundings import HOST_FACTS, MITIGATIONS_APART
 
 Group = Literal["work", "setting", "server", "host", "generator"]
 """What is driven, how the server is set, which server it is, where it runs, and who drives it."""
@@ -228,12 +228,12 @@ def _only_places(values: Values) -> bool:
     )
 
 
-def _without_common(values: Values) -> Values:
-    members = [None if value is None else value.split(",") for value in values]
+def _without_common(values: Values, apart: str = ",") -> Values:
+    members = [None if value is None else value.split(apart) for value in values]
     known = [set(those) for those in members if those not in (None, [NO_SUCH])]
     common = set.intersection(*known) if known else set()
     return tuple(
-        None if those is None else ",".join(each for each in those if each not in common)
+        None if those is None else apart.join(each for each in those if each not in common)
         for those in members
     )
 
@@ -256,6 +256,8 @@ def _host(sides: Sequence[Sequence[Surroundings]]) -> Iterator[Difference]:
         values = _values([[part.host.known.get(name) for part in side] for side in sides])
         if name == "libc":
             values = _same_libc(values)
+        if name == "mitigations":
+            values = _without_common(values, MITIGATIONS_APART)
         if _differ(values):
             yield Difference("host", name, label, values, "slow")
 

@@ -36,6 +36,9 @@ HOST_FACTS: dict[str, str] = {
 }
 """Each fact of a host, in the order in which they are told."""
 
+MITIGATIONS_APART = " // "
+"""Between two of them: the kernel's texts have commas and semicolons of their own."""
+
 
 class HostSurroundings(Frozen):
     """A host as one run found it: texts by the names of `HOST_FACTS`."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from loadstone.model.surroundings import HOST_FACTS, HostSurroundings
+from loadstone.model.surroundings import HOST_FACTS, MITIGATIONS_APART, HostSurroundings
 from loadstone.observe.figures import Figures
 from loadstone.observe.mounts import Mount, mounts_of
 
@@ -195,7 +195,8 @@ def _mitigations(texts: Mapping[str, str]) -> str | None:
     if not states:
         return None
     at_work = {name: text for name, text in states.items() if text != "Not affected"}
-    return "; ".join(f"{name}: {text}" for name, text in sorted(at_work.items())) or "none"
+    told = (f"{name}: {text}" for name, text in sorted(at_work.items()))
+    return MITIGATIONS_APART.join(told) or "none"
 
 
 def _memory(seen: Seen, facts: _Facts) -> None:
