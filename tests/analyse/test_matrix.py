@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -30,8 +31,8 @@ def measured(seed: int, gain: float) -> Run:
         rate = 1000.0 * (1 + 0.01 * step.number) * (1 + chance.gauss(0, 0.005))
         if step.variant == "durability=relaxed":
             rate *= 1 + gain
-        place = {"step": step.number, "variant": step.variant, "repeat": step.repeat}
-        steps.append(a_step(users=8, tps=rate, **place))
+        made = a_step(tps=rate, step=step.number, variant=step.variant, repeat=step.repeat)
+        steps.append(made)
     return a_run("exp", steps, experiment=experiment)
 
 
@@ -155,7 +156,7 @@ def test_a_gate_that_sees_nothing_fails() -> None:
 
 
 def test_errors_from_nought_and_to_nought_are_changes() -> None:
-    errors = {"errors": {"1213": 50}}
+    errors: dict[str, Any] = {"errors": {"1213": 50}}
     clean, dirty = a_run("a", repeats(1000)), a_run("b", repeats(1000, **errors))
     gate = change("errors>10%")
     worse, better, same = (

@@ -31,9 +31,14 @@ def undisturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Script)
         signal.signal(number, handler)
 
 
-def a_run(script: Script, name: str, tps: int, *more: str) -> Path:
-    """A run at 8 users whose every second has so many events."""
+def does(script: Script, tps: int) -> None:
+    """So many events in every other second, and one more in those between."""
     script.tps = lambda users, second: tps + (second % 2)
+
+
+def a_run(script: Script, name: str, tps: int, *more: str) -> Path:
+    """A run at 8 users."""
+    does(script, tps)
     assert exit_code_of([*RUN, "--concurrency", "8", "--name", name, *more]) == 0
     (found,) = Path("runs").glob(f"{name}-*")
     return found
@@ -193,7 +198,7 @@ def test_a_change_against_the_first_run_is_exit_code_99(
 def nightly(script: Script, rates: list[int]) -> list[Path]:
     """Runs of one name, in the order of time."""
     for tps in rates:
-        script.tps = lambda users, second, tps=tps: tps + (second % 2)
+        does(script, tps)
         assert exit_code_of([*RUN, "--concurrency", "8", "--name", "nightly"]) == 0
     return sorted(Path("runs").iterdir(), key=lambda run: folder.load(run).run.started_at or "")
 

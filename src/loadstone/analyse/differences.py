@@ -171,6 +171,7 @@ _LEADERS: Mapping[str, tuple[str, ...]] = {
     "innodb_buffer_pool_instances": ("innodb_buffer_pool_size",),
     "innodb_io_capacity_max": ("innodb_io_capacity",),
     "innodb_log_file_size": ("innodb_redo_log_capacity",),
+    "innodb_log_file_buffering": ("innodb_flush_log_at_trx_commit",),
     "innodb_log_files_in_group": ("innodb_redo_log_capacity",),
     "innodb_open_files": ("table_open_cache",),
     "innodb_page_cleaners": ("innodb_buffer_pool_instances",),

@@ -162,8 +162,8 @@ def _effect(
     error = wide / math.sqrt(units)
     reach = student_factor(degrees, confidence) * error
     # Two units of great spread, asked at a high confidence, reach beyond all numbers.
-    ends = (math.expm1(min(end, _FARTHEST)) for end in (ratio - reach, ratio + reach))
-    interval = Interval(*ends, confidence, f"{method} on logarithms")
+    low, high = (math.expm1(min(end, _FARTHEST)) for end in (ratio - reach, ratio + reach))
+    interval = Interval(low, high, confidence, f"{method} on logarithms")
     chance = two_sided(ratio, error, degrees)
     return Effect(math.expm1(ratio), interval, chance, units, degrees, wide, method)
 

@@ -121,6 +121,7 @@ MEANINGS: Mapping[str, Meaning] = {
     "innodb_log_file_size": _slow(
         "when it is full, pages are flushed in a hurry and writes wait: the rate saw-tooths"
     ),
+    "innodb_log_file_buffering": _slow("the redo log goes through the system's cache"),
     "innodb_log_files_in_group": _slow("multiplies innodb_log_file_size"),
     "innodb_log_buffer_size": _slow("large transactions write the log before they commit"),
     "innodb_log_writer_threads": _slow(

@@ -256,13 +256,15 @@ def _half(standing: Standing) -> str:
 def _ratio(against: Against) -> tuple[str, str, str]:
     effect = against.verdict.effect
     if effect is None:
-        return NOTHING, NOTHING, str(against.verdict)
+        return NOTHING, NOTHING, against.verdict.word
     ratio = f"{1 + effect.relative:.3g}"
     if effect.interval is None:
         few = "one step a side" if effect.units == 1 else f"{count(effect.units)} units"
         return ratio, NOTHING, f"{few}: no interval"
     low, high = signed(effect.interval.low), signed(effect.interval.high)
-    return ratio, f"{low} to {high}", str(against.verdict)
+    word = against.verdict.word
+    said = word if word == "not enough evidence" else str(against.verdict)
+    return ratio, f"{low} to {high}", said
 
 
 Cell = Callable[[Standing], str]
@@ -376,6 +378,11 @@ def notes(found: Matrix, names: Names) -> Iterator[str]:
     each = f"{number_of(found.comparisons, 'comparison')} by Holm"
     corrected = "all comparisons of the experiment" if found.interleaved else each
     yield f"words are corrected for {corrected}; intervals are of one level"
+    verdicts = [against.verdict for cell in found.cells for against in cell.against]
+    more = [verdict.more for verdict in verdicts if verdict.more is not None]
+    if more:
+        units = number_of(max(more), "unit")
+        yield f"not enough evidence: up to {units} more a side would tell a difference that matters"
     left_out: dict[str, int] = {}
     for cell in found.cells:
         for against in cell.against:

@@ -42,7 +42,8 @@ def as_junit(name: str, checks: Sequence[Check]) -> bytes:
         else:
             SubElement(case, "system-out").text = said
     indent(root)
-    return tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
+    document: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
+    return document + b"\n"
 
 
 def _plain(text: str) -> str:
