@@ -55,7 +55,7 @@ def test_two_servers_differ_in_what_was_changed_and_in_nothing_else(home: Path) 
     (level,) = document["levels"]
     figures = [side["figures"] for side in level["sides"]]
     assert all(each["server_cpu"] > 0 and each["write_p99"] > 0 for each in figures)
-    assert figures[1]["binlog_syncs"] < 0.5 * figures[0]["binlog_syncs"]
+    assert figures[0]["log_syncs"] > 0  # where nothing is synced, its counter says nothing
     text = loadstone(*words, server=None, home=home).stdout
     assert "WARNING: the sides do not promise the same" in text
     assert text.index("WARNING") < text.index("oltp_update_non_index\n")
