@@ -130,7 +130,7 @@ def _steps(found: Matrix, side: str) -> list[StepResult]:
 
 
 def _text(found: Matrix, differing: Differences, checks: Sequence[Check], form: Form) -> str:
-    title = " against ".join(side.name for side in reversed(found.sides))
+    title = f"Comparison of {', '.join(side.name for side in found.sides)}"
     if form == "json":
         import json
 
