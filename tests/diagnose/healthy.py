@@ -104,6 +104,8 @@ HOST_RATES = {
     "cpu.irq_s": 0.0,
     "cgroup.periods": 0.0,
     "cgroup.throttled_periods": 0.0,
+    "tcp.retransmits": 0.2,
+    "tcp.segments_out": 8000.0,
     "memory.swap_in_pages": 0.0,
     "memory.swap_out_pages": 0.0,
 }
@@ -127,6 +129,9 @@ VARIABLES = {
     "table_open_cache": "2000",
     "sort_buffer_size": "2097152",
     "tmp_table_size": "16777216",
+    "performance_schema": "OFF",
+    "query_cache_type": "OFF",
+    "query_cache_size": "1048576",
     "general_log": "OFF",
     "slow_query_log": "OFF",
     "long_query_time": "10.000000",

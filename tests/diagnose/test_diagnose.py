@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -177,9 +178,81 @@ def test_a_pool_that_fills_is_cold_and_not_too_small() -> None:
 def test_doubtful_figures_come_before_all() -> None:
     made = Made(
         host=FULL | {"process_cpu_user": 1.0, "process_cpu_sys": 0.5},
-        rates={"row_lock_time_s": 14.0},
+        rates={"row_lock_time_s": 5.5},
     )
     assert causes(a_case(made))[0] == "noisy-neighbour"
+
+
+def test_neighbours_stand_behind_what_holds_the_users_without_a_core() -> None:
+    hogged = FULL | {"process_cpu_user": 1.0, "process_cpu_sys": 0.5}
+    locked = Made(host=hogged, rates={"row_lock_time_s": 14.0})
+    assert causes(a_case(locked))[:2] == ["row-locks", "noisy-neighbour"]
+
+
+def test_neighbours_that_give_way_are_nobody() -> None:
+    """Processes of SCHED_IDLE fill a host and leave a core to whoever wants one."""
+    hogged = FULL | {"process_cpu_user": 1.0, "process_cpu_sys": 0.5}
+    loops = {"cpu_share": 0.2, "shards": 1, "run_delay_share": 0.01}
+    given_way = Made(host=hogged, facts=SHARED, generator=loops)
+    assert above_notes(diagnosis_of(a_case(given_way))) == []
+    taken = given_way.but(generator={"run_delay_share": 0.2})
+    assert causes(a_case(taken))[0] == "noisy-neighbour"
+
+
+def test_what_a_group_of_threads_queues_is_no_full_line() -> None:
+    """Statements in the pool's queue look like users on the way, at a rate that stays."""
+    resting: dict[str, Any] = {
+        "means": {"threads_running": 2.0},
+        "host": {"cpu_idle": 0.5, "process_cpu_user": 0.8, "process_cpu_sys": 0.2},
+    }
+    pool = {"thread_handling": "pool-of-threads", "thread_pool_size": "1"}
+    levels = (Made(users=4, **resting), Made(**resting))
+    assert causes(a_case(*levels, variables=pool))[0] == "thread-pool-small"
+    assert causes(a_case(*levels))[0] == "line-full"
+
+
+def test_a_quick_disk_s_commits_are_a_note_and_a_slow_one_s_a_wait() -> None:
+    waiting = Made(means={"state.commit": 12.0})
+    found = {one.cause: one.group for one in diagnosis_of(a_case(waiting)).findings}
+    assert found["commit-flush"] == "note"
+    slow = waiting.but(rates={"log_syncs": 100.0})
+    assert diagnosis_of(a_case(slow)).findings[0].cause == "commit-flush"
+
+
+def test_rotation_is_named_before_the_commits_that_wait_for_it() -> None:
+    waiting = Made(means={"state.commit": 12.0}, rates={"log_syncs": 100.0})
+    assert causes(a_case(waiting, variables={"max_binlog_size": "4096"}))[:2] == [
+        "binlog-rotation",
+        "commit-flush",
+    ]
+
+
+def test_a_scan_is_named_before_the_locks_that_it_takes() -> None:
+    scanning = Made(
+        tps=50.0,
+        rates={"handler_read_rnd_next": 5e6, "rows_sent": 100.0, "row_lock_time_s": 14.0},
+    )
+    assert causes(a_case(scanning))[:2] == ["missing-index", "row-locks"]
+
+
+def test_a_single_users_core_is_no_hot_core() -> None:
+    alone = Made(users=1, host={"busiest_core": 0.99, "cpu_idle": 0.7, "cpu_user": 0.2})
+    assert above_notes(diagnosis_of(a_case(alone))) == []
+
+
+def test_users_that_wait_for_something_without_a_name_are_not_too_few() -> None:
+    odd = Made(host=IDLE, means={"state.user sleep": 12.0, "state.commit": 0.0})
+    found = diagnosis_of(a_case(odd))
+    assert found.findings[0].cause == "unexplained"
+    assert 'the state "user sleep"' in found.answer
+
+
+def test_encryption_is_a_note_while_cores_are_free() -> None:
+    step = {"encrypted_users": 16, "tls": "TLSv1.3"}
+    free = Made(step=step, host={"process_cpu_user": 0.5, "process_cpu_sys": 0.2})
+    assert above_notes(diagnosis_of(a_case(free))) == []
+    full = Made(tps=6000.0, step=step, host=FULL_OF_SERVER)
+    assert causes(a_case(full))[:2] == ["tls", "cpu-bound"]
 
 
 def test_the_generators_own_cores_are_no_neighbour() -> None:

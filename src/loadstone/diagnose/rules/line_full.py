@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from loadstone.diagnose.case import Case
-from loadstone.diagnose.cpu import IDLE, busy_share, cpu_of, outside, state_share
+from loadstone.diagnose.cpu import IDLE, outside, own_share, state_share
 from loadstone.diagnose.rule import Rule
-from loadstone.diagnose.rules.client_bound import held_share
+from loadstone.diagnose.rules import packet_loss
+from loadstone.diagnose.rules.client_bound import HELD, held_share
 from loadstone.diagnose.words import num, pct, users
 from loadstone.model.ceilings import Resource
 from loadstone.model.finding import Evidence, Finding, Trial
@@ -28,10 +29,11 @@ BLOCKED = 0.25
 """[P] share of the users for which the server is stuck in a send."""
 
 QUEUED = 5.0
-"""[P] times its least time from which a statement's mean is spent in a queue."""
+"""[P] times its least time from which a statement's median is spent in a queue: a full line holds
+up every answer, while lost packets and pauses hold up some of them for long."""
 
 SLOW_MS = 1.0
-"""[P] mean time of a statement below which it is no queue's."""
+"""[P] median time of a statement below which it is no queue's."""
 
 MOSTLY = 0.7
 """[P] share of the users' time on the way, where one level alone must tell."""
@@ -48,7 +50,7 @@ def judge(case: Case) -> Finding | None:
 
     Cores that others use do not make it busy.
     """
-    busy = case.needed(busy_share(case)) - (cpu_of(case).others or 0.0)
+    busy = case.needed(own_share(case))
     if busy > IDLE:
         return None
     if _client_is_busy(case):
@@ -82,10 +84,12 @@ def _plateau(case: Case, busy: float) -> Finding | None:
         return None
     evidence = [case.seen("bytes on the line", bytes_now, "B/s"), _away(case, waiting)]
     flat, queued = _flat_since(case, bytes_now), _queued(case, waiting, busy)
+    if flat is None and (packet_loss.wait_share(case) or 0.0) >= packet_loss.SHARE:
+        return None
     if flat is None and (blocked or 0.0) < BLOCKED and queued is None:
         return None
     if queued is not None:
-        evidence.append(case.seen("a statement's mean time by its least", queued, "", QUEUED))
+        evidence.append(case.seen("a statement's median time by its least", queued, "", QUEUED))
     if blocked:
         evidence.append(case.seen("state.writing to net", blocked, "of the users", BLOCKED))
     since = f", the same as with {users(flat)}" if flat is not None else ""
@@ -115,12 +119,12 @@ def _queued(case: Case, waiting: float, busy: float) -> float | None:
     Neither the server has work for these users nor the generator.
     """
     reads = case.step.statements.get("read")
-    if reads is None or not reads.min or not reads.mean or waiting < MOSTLY:
+    if reads is None or not reads.min or not reads.p50 or waiting < MOSTLY:
         return None
-    times = reads.mean / reads.min
+    times = reads.p50 / reads.min
     client = max(case.generator("cpu_share") or 0.0, held_share(case) or 0.0)
     alone = client < 0.5 and busy < 0.5
-    return times if alone and times >= QUEUED and reads.mean >= SLOW_MS else None
+    return times if alone and times >= QUEUED and reads.p50 >= SLOW_MS else None
 
 
 def _bytes(case: Case) -> float | None:
@@ -134,8 +138,9 @@ def _bytes(case: Case) -> float | None:
 
 
 def _client_is_busy(case: Case) -> bool:
+    """Working, waiting for a core, or stopped: then the server is stuck in sending to it."""
     share, delay = case.generator("cpu_share"), case.generator("run_delay_share")
-    return (share or 0.0) + (delay or 0.0) >= USED
+    return (share or 0.0) + (delay or 0.0) >= USED or (held_share(case) or 0.0) >= HELD
 
 
 def _away(case: Case, waiting: float) -> Evidence:

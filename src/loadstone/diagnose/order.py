@@ -1,0 +1,73 @@
+"""Which finding stands before which: causes before what they are felt by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from loadstone.model.finding import Finding
+
+EXPLAINS: dict[str, tuple[str, ...]] = {
+    # A change that has to look for its rows locks each one that it reads.
+    "missing-index": ("row-locks", "deadlocks"),
+    # The old file, the new one and their index are synced while all commits wait.
+    "binlog-rotation": ("commit-flush",),
+    "binlog-cache-small": ("commit-flush",),
+    # The log is full of changes whose pages nobody flushed in time.
+    "io-capacity-low": ("redo-log-small",),
+    # Who holds the table holds the rows that were locked before as well.
+    "table-locks": ("row-locks",),
+    # An acknowledgement is waited for within the commit.
+    "semi-sync-wait": ("commit-flush",),
+}
+"""By cause, the causes that it shows as."""
+
+LEAST = 0.1
+"""[P] share from which it does."""
+
+HELD = 0.5
+"""[P] share of the users' time, or use of a limit, from which it is not the cores that are missed,
+whoever else uses them."""
+
+SURE = 0.8
+"""[P] and the name must be as sure as this."""
+
+_NEIGHBOURS = "noisy-neighbour"
+
+
+def causes_first(findings: Sequence[Finding]) -> list[Finding]:
+    """The same, with each cause before the first finding that it explains.
+
+    Neighbours take cores: where the users are held by something else most of their time, they
+    stand behind it.
+    """
+    ordered = list(findings)
+    for cause in [one for one in ordered if (one.share or 0.0) >= LEAST and one.group != "note"]:
+        _move_before(ordered, cause, EXPLAINS.get(cause.cause, ()))
+    return _neighbours_behind(ordered)
+
+
+def _move_before(ordered: list[Finding], cause: Finding, symptoms: Sequence[str]) -> None:
+    first = next((at for at, one in enumerate(ordered) if one.cause in symptoms), None)
+    if first is not None and first < ordered.index(cause):
+        ordered.remove(cause)
+        ordered.insert(first, cause)
+
+
+def _neighbours_behind(ordered: list[Finding]) -> list[Finding]:
+    """Behind the last finding that holds the users without a core being missed."""
+    near = next((one for one in ordered if one.cause == _NEIGHBOURS), None)
+    holders = [at for at, one in enumerate(ordered) if _holds(one)]
+    if near is None or not holders or holders[-1] < ordered.index(near):
+        return ordered
+    others = [one for one in ordered if one is not near]
+    behind = others.index(ordered[holders[-1]]) + 1
+    return [*others[:behind], near, *others[behind:]]
+
+
+def _holds(finding: Finding) -> bool:
+    is_held = (finding.share or 0.0) >= HELD and finding.confidence >= SURE
+    return (
+        is_held
+        and finding.group in ("ceiling", "wait")
+        and finding.acts_on not in ("server CPU", "hottest core")
+    )
