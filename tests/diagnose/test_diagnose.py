@@ -236,7 +236,11 @@ def test_a_scan_is_named_before_the_locks_that_it_takes() -> None:
 
 
 def test_a_single_users_core_is_no_hot_core() -> None:
-    alone = Made(users=1, host={"busiest_core": 0.99, "cpu_idle": 0.7, "cpu_user": 0.2})
+    alone = Made(
+        users=1,
+        host={"busiest_core": 0.99, "cpu_idle": 0.7, "cpu_user": 0.2},
+        rates={"row_lock_time_s": 0.0},
+    )
     assert above_notes(diagnosis_of(a_case(alone))) == []
 
 

@@ -132,9 +132,11 @@ def busy_share(case: Case) -> float | None:
 
 def own_share(case: Case) -> float | None:
     """The same without any others' work: what the load itself takes of the cores."""
-    busy, cores = busy_share(case), case.host("cores")
-    server = server_cores(case)
-    if busy is None or not cores or server is None:
+    busy = busy_share(case)
+    if busy is None:
+        return None
+    cores, server = case.host("cores"), server_cores(case)
+    if not cores or server is None:
         return busy
     others = _others(case, busy, server + (_generator_cores(case) or 0.0)) / cores
     return busy - others
