@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
+import pymysql
+
 from benches.place import ROOT, allow_descriptors
 from benches.processes import ProgramFailed
 from benches.progress import hush, say
@@ -69,7 +71,7 @@ def _carry_out_all(
         say(f"[{number}/{len(wanted)}] {case.name} on {server}")
         try:
             one = carry_out(ground, case, server, within)
-        except (SandboxError, TargetError, ProgramFailed, OSError) as error:
+        except (SandboxError, TargetError, ProgramFailed, pymysql.MySQLError, OSError) as error:
             skipped[f"{case.name} ({server})"] = str(error)
             hush()
             print(f"not evaluated: {case.name} ({server}): {error}", flush=True)

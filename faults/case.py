@@ -59,6 +59,8 @@ class Fault:
     settings: Mapping[str, str] = field(default_factory=dict)
     """What the server is started with."""
     data: Data = "small"
+    each_way_ms: float = 0.0
+    """How long what is sent to the server, and what comes back, is on its way."""
     behind_a_line: bool = False
     """Whether the server is in a network namespace of its own."""
 
@@ -112,6 +114,7 @@ def together(first: Fault, second: Fault) -> Fault:
         inject=_both((first.inject, second.inject)),
         settings={**first.settings, **second.settings},
         data=first.data,
+        each_way_ms=first.each_way_ms + second.each_way_ms,
         behind_a_line=first.behind_a_line or second.behind_a_line,
     )
 

@@ -14,6 +14,11 @@ from faults.ground import TABLES
 from faults.injections import Holding
 
 _MIB = 1024 * 1024
+_QUEUED = "SELECT SUM(QUEUE_LENGTH) FROM information_schema.THREAD_POOL_GROUPS"
+_NOT_ENTERED = (
+    "SELECT COUNT(*) FROM information_schema.INNODB_TRX"
+    " WHERE trx_operation_state LIKE 'sleeping before entering%'"
+)
 _RELAXED = {"innodb_flush_log_at_trx_commit": "0", "sync_binlog": "0"}
 """Where syncs of the log are beside the point, and would hide it on a slow disk."""
 
@@ -290,7 +295,7 @@ def small_thread_pool(draw: Draw) -> Fault:
         causes=("thread-pool-small",),
         size="1 group",
         load=Load("oltp_read_only", draw.ladder(4, 16, 64)),
-        inject=injections.highest("Threadpool_threads", 1, "threads of the pool"),
+        inject=injections.sampled(_QUEUED, 1, "statements in the pool's queue"),
         settings={"thread_handling": "pool-of-threads", "thread_pool_size": "1"},
     )
 
@@ -301,7 +306,7 @@ def few_threads_inside(draw: Draw) -> Fault:
         causes=("thread-concurrency-low",),
         size="1 thread",
         load=Load("oltp_read_only", draw.ladder(4, 16, 48)),
-        inject=injections.highest("Threads_running", 2, "threads running"),
+        inject=injections.sampled(_NOT_ENTERED, 1, "transactions before InnoDB's door"),
         settings={"innodb_thread_concurrency": "1"},
     )
 
@@ -316,6 +321,18 @@ def old_snapshot(draw: Draw) -> Fault:
         load=Load("oltp_update_index", (draw.between(4, 8),), words, times=1.6),
         inject=injections.old_snapshot(5000),
         settings=_RELAXED,
+    )
+
+
+def far_away(draw: Draw) -> Fault:
+    """Some milliseconds on the way to the server, and as many back."""
+    each_way_ms = round(draw.part(1.0, 6.0), 1)
+    return Fault(
+        causes=("far-away",),
+        size=f"{each_way_ms} ms each way",
+        load=Load("oltp_read_write", draw.ladder(2, 4, 8)),
+        inject=injections.answers_after(2 * each_way_ms),
+        each_way_ms=each_way_ms,
     )
 
 
@@ -372,6 +389,7 @@ CASES: tuple[Case, ...] = (
     Case("hog", hog, _BOTH),
     Case("small-thread-pool", small_thread_pool, _MARIADB),
     Case("few-threads-inside", few_threads_inside, ("mysql",)),
+    Case("far-away", far_away, _MARIADB),
     Case("old-snapshot", old_snapshot, _MARIADB),
 )
 

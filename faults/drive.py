@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -55,8 +54,7 @@ def carry_out(ground: Ground, case: Case, server: Server, asked: Asked) -> Carri
     with ExitStack() as stack:
         standing = stack.enter_context(ground.standing(server, fault))
         watch = Watch(standing.sandbox.pid)
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="loadstone-fault-")))
-        scene = Scene(standing.sandbox, server, watch, folder, standing.network)
+        scene = Scene(standing.sandbox, server, watch, standing.port, standing.network)
         proof = stack.enter_context(fault.inject(scene))
         result = _drive(standing, fault.load, watch, asked, case.name)
         effect = proof()

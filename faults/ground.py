@@ -13,6 +13,7 @@ from benches.caps import THERE, Network, network
 from benches.place import LOADSTONE
 from benches.processes import run
 from faults.case import Data, Fault, Server
+from faults.long_way import long_way
 from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
 from loadstone.sandbox.kept_data import keep_data, put_data_back
 
@@ -20,6 +21,7 @@ TABLES, ROWS = 4, 25_000
 LARGE_ROWS = 800_000
 """So many pages that reading them all takes seconds."""
 
+_HERE = "127.0.0.1"
 _USERS_MOST = 2000
 
 
@@ -30,12 +32,13 @@ class Standing:
     sandbox: Sandbox
     server: Server
     host: str
-    network: Network | None
+    port: int
+    network: Network | None = None
 
     def url(self, *, tls: bool) -> str:
         """As `--target` takes it; the password is in `environment`."""
         state, mode = self.sandbox.state, "required" if tls else "disabled"
-        place = f"{self.host}:{state.port}/{state.database}"
+        place = f"{self.host}:{self.port}/{state.database}"
         return f"mysql://{state.accounts[0].user}@{place}?tls={mode}"
 
     @property
@@ -80,7 +83,10 @@ class Ground:
             there = stack.enter_context(network()) if fault.behind_a_line else None
             stack.callback(sandbox.kill)
             self._start(sandbox, fault.settings, there)
-            yield Standing(sandbox, server, THERE if there else "127.0.0.1", there)
+            port = sandbox.port
+            if fault.each_way_ms:
+                port = stack.enter_context(long_way(port, fault.each_way_ms))
+            yield Standing(sandbox, server, THERE if there else _HERE, port, there)
 
     def _start(self, sandbox: Sandbox, settings: Mapping[str, str], there: Network | None) -> None:
         """On its kept data, with these settings beside its own."""
@@ -103,7 +109,7 @@ class Ground:
         if found is None:
             found = self._closing.enter_context(start_sandbox(self._spec(server)))
             tables = (TABLES, ROWS) if data == "small" else (1, LARGE_ROWS)
-            _load(Standing(found, server, "127.0.0.1", None), *tables)
+            _load(Standing(found, server, _HERE, found.port), *tables)
             found.halt()
             keep_data(found)
             self._kept[server, data] = found
@@ -116,7 +122,7 @@ class Ground:
             update={"replica": True, "semi_sync": True, "settings": dict(settings)}
         )
         with start_sandbox(spec) as sandbox:
-            standing = Standing(sandbox, server, "127.0.0.1", None)
+            standing = Standing(sandbox, server, _HERE, sandbox.port)
             _load(standing, TABLES, ROWS)
             yield standing
 

@@ -21,8 +21,10 @@ import pymysql
 from benches.caps import Cap, cpu_cap, disk_cap, read_cap
 from benches.processes import ProgramFailed
 from faults.case import Effect, Inject, Proof
-from faults.scene import Scene, grown
+from faults.scene import Scene
 
+_BETWEEN_LOOKS_S = 0.5
+_PINGS = 5
 _PATIENCE_S = 30.0
 """For the load's begin, once its process was started."""
 
@@ -41,7 +43,7 @@ def counted(name: str, least: float, words: str) -> Inject:
         before, begun = scene.status(name), time.monotonic()
 
         def proof() -> Effect:
-            rate = grown(before, scene.status(name), name) / (time.monotonic() - begun)
+            rate = (scene.status(name) - before) / (time.monotonic() - begun)
             return Effect(f"{words}: {rate:,.0f} a second", rate >= least)
 
         yield proof
@@ -55,10 +57,55 @@ def highest(name: str, least: float, words: str) -> Inject:
     @contextmanager
     def inject(scene: Scene) -> Iterator[Proof]:
         def proof() -> Effect:
-            value = scene.status(name)[name.lower()]
+            value = scene.status(name)
             return Effect(f"{words}: {value:,.0f}", value >= least)
 
         yield proof
+
+    return inject
+
+
+def answers_after(least_ms: float) -> Inject:
+    """For a long way: the quickest of some answers over it."""
+
+    @contextmanager
+    def inject(scene: Scene) -> Iterator[Proof]:
+        def proof() -> Effect:
+            took_ms = []
+            with scene.connect_as_the_load() as connection:
+                for _ in range(_PINGS):
+                    begun = time.monotonic()
+                    connection.ping(reconnect=False)
+                    took_ms.append(1000 * (time.monotonic() - begun))
+            quickest = min(took_ms)
+            return Effect(f"the quickest answer takes {quickest:.1f} ms", quickest >= least_ms)
+
+        yield proof
+
+    return inject
+
+
+def sampled(statement: str, least: float, words: str) -> Inject:
+    """For what shows at the moment only: the mean of a number that is asked for under load."""
+
+    @contextmanager
+    def inject(scene: Scene) -> Iterator[Proof]:
+        seen: list[float] = []
+
+        def look() -> None:
+            with scene.connect() as connection, connection.cursor() as cursor:
+                while not scene.watch.over.wait(_BETWEEN_LOOKS_S):
+                    cursor.execute(statement)
+                    ((value,),) = cursor.fetchall()
+                    seen.append(float(value or 0))
+
+        def proof() -> Effect:
+            finished()
+            mean = sum(seen) / max(len(seen), 1)
+            return Effect(f"{words}: {mean:.1f} on the mean of {len(seen)} looks", mean >= least)
+
+        with _beside_the_load(scene, look) as finished:
+            yield proof
 
     return inject
 
@@ -86,7 +133,7 @@ def replica_cores(cores: float) -> Inject:
         with cpu_cap(replica.pid, cores) as cap:
 
             def proof() -> Effect:
-                wait_ms = scene.status(name)[name] / 1000
+                wait_ms = scene.status(name) / 1000
                 words = f"{cap.proof()}; an acknowledgement takes {wait_ms:,.1f} ms"
                 return Effect(words, wait_ms >= 2)
 
@@ -110,7 +157,7 @@ def dead_replica(after_s: float) -> Inject:
                 replica.kill()
 
         def proof() -> Effect:
-            alone = scene.status(name)[name]
+            alone = scene.status(name)
             return Effect(f"{alone:,.0f} transactions without a replica", alone > 0)
 
         with _beside_the_load(scene, kill):
@@ -263,7 +310,7 @@ def old_snapshot(least: float) -> Inject:
             cursor.execute("SELECT COUNT(*) FROM sbtest1")
 
             def proof() -> Effect:
-                length = _history(scene)
+                length = scene.status("Innodb_history_list_length")
                 return Effect(f"{length:,.0f} entries of history at the end", length >= least)
 
             yield proof
@@ -383,13 +430,3 @@ def _waiting(scene: Scene, words: str) -> int:
         )
         ((count,),) = cursor.fetchall()
         return int(count)
-
-
-def _history(scene: Scene) -> float:
-    with scene.connect() as connection, connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT COUNT FROM information_schema.INNODB_METRICS"
-            " WHERE NAME = 'trx_rseg_history_len'"
-        )
-        ((length,),) = cursor.fetchall()
-        return float(length)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
 
 from benches.caps import Network
+from benches.processes import ProgramFailed
 from faults.case import Server
 from loadstone.sandbox import Sandbox
-from loadstone.target.connect import Connection
+from loadstone.target.connect import Connection, connect
 
 _EVENT_LOOP = "shard-0"
 """The thread that is there as long as load is driven."""
@@ -94,8 +95,8 @@ class Scene:
     sandbox: Sandbox
     server: Server
     watch: Watch
-    folder: Path
-    """For files of the injection; gone afterwards."""
+    port: int
+    """Which the load connects to."""
     network: Network | None = None
     """The server's, where it has one of its own."""
 
@@ -103,12 +104,26 @@ class Scene:
         """A session of ours, by the unix socket."""
         return self.sandbox.connect()
 
-    def status(self, *names: str) -> dict[str, float]:
-        """Global status counters by lower-case name, those that the server has."""
-        wanted = ", ".join(f"'{name}'" for name in names)
+    def connect_as_the_load(self) -> Connection:
+        """A session over the same way as the load's, where that is on this host."""
+        return connect(
+            self.sandbox.tcp.model_copy(
+                update={"target": self.sandbox.tcp.target.model_copy(update={"port": self.port})}
+            )
+        )
+
+    def status(self, name: str) -> float:
+        """A global status counter or value.
+
+        Raises:
+            ProgramFailed: the server has none of that name.
+        """
         with self.connect() as connection, connection.cursor() as cursor:
-            cursor.execute(f"SHOW GLOBAL STATUS WHERE Variable_name IN ({wanted})")
-            return {str(name).lower(): float(value) for name, value in cursor.fetchall()}
+            cursor.execute("SHOW GLOBAL STATUS LIKE %s", (name,))
+            row = cursor.fetchone()
+        if row is None:
+            raise ProgramFailed(f"the server has no status {name}")
+        return float(row[1])
 
     def execute(self, statements: Iterable[str]) -> None:
         """Carry them out, one after the other."""
@@ -116,15 +131,6 @@ class Scene:
             cursor.execute(f"USE {self.sandbox.state.database}")
             for statement in statements:
                 cursor.execute(statement)
-
-
-def grown(before: Mapping[str, float], after: Mapping[str, float], name: str) -> float:
-    """A counter's growth.
-
-    Raises:
-        KeyError: the server has no such counter.
-    """
-    return after[name.lower()] - before[name.lower()]
 
 
 def _drives(pid: int) -> bool:
