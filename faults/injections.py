@@ -210,20 +210,20 @@ def slow_generator(cores: float) -> Inject:
 
     @contextmanager
     def inject(scene: Scene) -> Iterator[Proof]:
-        told: list[str] = []
+        told: list[Effect] = []
 
         def hold() -> None:
             pid = scene.watch.generator_pid
             assert pid is not None, "the load is on"
             with cpu_cap(pid, cores) as cap:
                 scene.watch.over.wait()
-                told.append(cap.proof())
+                told.append(_told(cap)())
 
         with _beside_the_load(scene, hold) as finished:
 
             def proof() -> Effect:
                 finished()
-                return Effect(told[0] if told else "it was never held", bool(told))
+                return told[0] if told else Effect("it was never held", bites=False)
 
             yield proof
 
@@ -283,7 +283,8 @@ def held(holding: Holding) -> Inject:
                     for statement in holding.take:
                         cursor.execute(statement)
                     scene.watch.over.wait(holding.hold_s)
-                    waited.append(_waiting(scene, holding.waiting))
+                    if not scene.watch.over.is_set():
+                        waited.append(_waiting(scene, holding.waiting))
                     for statement in holding.give:
                         cursor.execute(statement)
 

@@ -28,6 +28,7 @@ from loadstone.diagnose.rules import (
     long_transaction,
     missing_index,
     neighbour,
+    other_clients,
     packet_loss,
     query_cache,
     redo_small,
@@ -286,6 +287,13 @@ EXAMPLES = (
         a_case(Made(host={"cpu_steal": 0.01})),
         a_case(Made(host={"cpu_steal": None})),
         needs="host's cpu_steal",
+    ),
+    Example(
+        other_clients.RULE,
+        a_case(Made(rates={"questions": 40_000.0})),
+        a_case(Made(rates={"questions": 20_050.0})),
+        a_case(Made(rates={"questions": None})),
+        needs="server counter questions",
     ),
     Example(
         cold_pool.RULE,

@@ -15,7 +15,6 @@ from loadstone.model.result import HostFigures, LatencyMs, LatencyPair, ServerFi
 USERS = 16
 
 SERVER_RATES = {
-    "questions": 20_000.0,
     "com_select": 14_000.0,
     "connections": 0.0,
     "ssl_accepts": 0.0,
@@ -178,10 +177,11 @@ class Made:
 
     def as_step(self, number: int = 1) -> StepResult:
         """The step."""
+        qps = float(self.step.get("qps", 20 * self.tps))
         means = _with(SERVER_MEANS, self.means)
         server = ServerFigures(
             seconds=10.0,
-            rates=_with(SERVER_RATES, self.rates),
+            rates=_with(SERVER_RATES | {"questions": qps}, self.rates),
             means=means,
             highest={**means, **self.highest},
             totals=_with(SERVER_TOTALS, self.totals),
@@ -201,7 +201,7 @@ class Made:
         fastest = spread.model_copy(update={"min": 0.06})
         changes = {
             "step": number,
-            "qps": 20 * self.tps,
+            "qps": qps,
             "latency": LatencyPair(response=latency, service=latency),
             "statements": {"read": fastest},
             "encrypted_users": 0,
