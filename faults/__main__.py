@@ -28,6 +28,7 @@ from loadstone.sandbox import SandboxError
 from loadstone.target.errors import TargetError
 
 _RESULTS = ROOT / "fault-results"
+_HEALTHY = "healthy-"
 _SEEDS = 1_000_000
 
 
@@ -84,10 +85,11 @@ def _carry_out_all(
 def _wanted(asked: argparse.Namespace) -> Iterator[tuple[Case, Server]]:
     """Each case on each server that it is for; pairs and healthy runs take servers in turn."""
     if asked.names:
-        healthy = [healthy_case(number) for number in range(1, 100)]
-        known = {case.name: case for case in (*CASES, *PAIRS, *healthy)}
+        known = {case.name: case for case in (*CASES, *PAIRS)}
         for name in asked.names:
-            yield from _on(known[name], asked.only)
+            number = name.removeprefix(_HEALTHY)
+            case = known[name] if name in known else healthy_case(int(number))
+            yield from _on(case, asked.only)
         return
     for case in (*CASES, *PAIRS[: asked.pairs]):
         yield from _on(case, asked.only)
@@ -150,8 +152,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--pairs", type=int, default=len(PAIRS), help="of causes at once; all")
     asked = parser.parse_args()
     for name in asked.names:
-        if name not in names and not name.removeprefix("healthy-").isdigit():
-            parser.error(f"no case is named {name}; there are {', '.join(names)}, healthy-1 ...")
+        if name not in names and not name.removeprefix(_HEALTHY).isdigit():
+            parser.error(f"no case is named {name}; there are {', '.join(names)}, {_HEALTHY}1 ...")
     if asked.seconds < 3:
         parser.error("--seconds takes 3 and above: rules need some seconds to look at")
     if asked.seed is None:

@@ -21,6 +21,9 @@ AWAY = 0.5
 FLAT = 0.1
 """[P] operations a second that differ by less are the same."""
 
+RISES = 1.1
+"""[P] growth of the rate from which as many operations are larger groups, and no limit."""
+
 SLOWER = 1.5
 """[P] growth of an operation's time from which a level of the same operations queues."""
 
@@ -118,7 +121,7 @@ def _is_flat(case: Case, await_ms: float) -> bool:
         if step.concurrency >= case.users:
             break
         host = step.host
-        if host is None or not now:
+        if host is None or not now or case.tps >= RISES * (step.tps or 0.0):
             continue
         before = (host.disk_write_iops or 0.0) + (host.disk_read_iops or 0.0)
         slow = max(host.disk_write_await_ms or 0.0, host.disk_read_await_ms or 0.0)
