@@ -189,14 +189,16 @@ def test_neighbours_stand_behind_what_holds_the_users_without_a_core() -> None:
     assert causes(a_case(locked))[:2] == ["row-locks", "noisy-neighbour"]
 
 
-def test_neighbours_that_give_way_are_nobody() -> None:
-    """Processes of SCHED_IDLE fill a host and leave a core to whoever wants one."""
-    hogged = FULL | {"process_cpu_user": 1.0, "process_cpu_sys": 0.5}
-    loops = {"cpu_share": 0.2, "shards": 1, "run_delay_share": 0.01}
-    given_way = Made(host=hogged, facts=SHARED, generator=loops)
-    assert above_notes(diagnosis_of(a_case(given_way))) == []
-    taken = given_way.but(generator={"run_delay_share": 0.2})
-    assert causes(a_case(taken))[0] == "noisy-neighbour"
+def test_neighbours_stand_before_what_explains_less_and_behind_what_explains_more() -> None:
+    hogged = FULL | {"process_cpu_user": 1.4, "process_cpu_sys": 0.5}
+    scanning = Made(tps=50.0, host=hogged, rates={"handler_read_rnd_next": 9e6})
+    assert causes(a_case(scanning))[:3] == ["missing-index", "noisy-neighbour", "cpu-bound"]
+    opening: dict[str, float | None] = {
+        "opened_tables": 4000.0,
+        "table_open_cache_overflows": 4000.0,
+    }
+    some = a_case(Made(host=hogged, rates=opening), variables={"table_open_cache": "10"})
+    assert causes(some)[:2] == ["noisy-neighbour", "table-cache-small"]
 
 
 def test_what_a_group_of_threads_queues_is_no_full_line() -> None:

@@ -21,10 +21,6 @@ FULL = 0.9
 OBSERVERS = 1.0
 """Our own connection is at work when it asks how many are."""
 
-GIVES_WAY = 0.03
-"""[P] of their time that our own loops wait for a core on the server's host: where others leave it
-so small they give way (SCHED_IDLE), and what they use is as good as free."""
-
 POOLS = ("pool-of-threads", "loaded-dynamically")
 """Values of thread_handling that are a thread pool."""
 
@@ -58,8 +54,6 @@ def cpu_of(case: Case) -> Cpu:
     others = None
     if server is not None:
         others = _others(case, busy, server + (generator or 0.0)) / cores
-        if _give_way(case):
-            busy, others = busy - others, 0.0
     return Cpu(
         cores,
         busy,
@@ -80,12 +74,6 @@ def _others(case: Case, busy: float, own: float) -> float:
     cores = case.host("cores") or 0.0
     interrupts = sum(case.host_rate(f"cpu.{mode}_s") or 0.0 for mode in ("irq", "softirq"))
     return min(max(busy * cores - own - interrupts, 0.0), cores)
-
-
-def _give_way(case: Case) -> bool:
-    """Whether others on the host let our own loops have a core whenever they want one."""
-    delay = case.generator("run_delay_share")
-    return is_shared(case) and delay is not None and delay < GIVES_WAY
 
 
 def is_shared(case: Case) -> bool:
@@ -115,19 +103,12 @@ def has_pool(case: Case) -> bool:
 
 
 def busy_share(case: Case) -> float | None:
-    """How much of the host's cores is used, without those who give way at once.
-
-    `None` where it was not observed.
-    """
+    """How much of the host's cores is used; `None` where it was not observed."""
     idle = case.host("cpu_idle")
     if idle is None:
         return None
     away = (case.host("cpu_iowait") or 0.0) + (case.host("cpu_steal") or 0.0)
-    busy = min(max(1.0 - idle - away, 0.0), 1.0)
-    cores, server = case.host("cores"), server_cores(case)
-    if not cores or server is None or not _give_way(case):
-        return busy
-    return busy - _others(case, busy, server + (_generator_cores(case) or 0.0)) / cores
+    return min(max(1.0 - idle - away, 0.0), 1.0)
 
 
 def own_share(case: Case) -> float | None:

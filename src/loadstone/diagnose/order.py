@@ -28,17 +28,18 @@ HELD = 0.5
 """[P] share of the users' time, or use of a limit, from which it is not the cores that are missed,
 whoever else uses them."""
 
-SURE = 0.8
+SURE = 0.6
 """[P] and the name must be as sure as this."""
 
 _NEIGHBOURS = "noisy-neighbour"
+_OF_FULL_CORES = ("cpu-bound", "one-hot-core")
 
 
 def causes_first(findings: Sequence[Finding]) -> list[Finding]:
     """The same, with each cause before the first finding that it explains.
 
-    Neighbours take cores: where the users are held by something else most of their time, they
-    stand behind it.
+    Neighbours take cores: they stand behind what holds the users without a core being missed, and
+    behind what explains more than they do.
     """
     ordered = list(findings)
     for cause in [one for one in ordered if (one.share or 0.0) >= LEAST and one.group != "note"]:
@@ -54,20 +55,23 @@ def _move_before(ordered: list[Finding], cause: Finding, symptoms: Sequence[str]
 
 
 def _neighbours_behind(ordered: list[Finding]) -> list[Finding]:
-    """Behind the last finding that holds the users without a core being missed."""
     near = next((one for one in ordered if one.cause == _NEIGHBOURS), None)
-    holders = [at for at, one in enumerate(ordered) if _holds(one)]
-    if near is None or not holders or holders[-1] < ordered.index(near):
+    if near is None or near.group == "note":
         return ordered
-    others = [one for one in ordered if one is not near]
-    behind = others.index(ordered[holders[-1]]) + 1
-    return [*others[:behind], near, *others[behind:]]
+    begin = ordered.index(near)
+    stronger = [one for one in ordered[begin + 1 :] if _is_stronger(one, near)]
+    weaker = [one for one in ordered[begin + 1 :] if one not in stronger]
+    return [*ordered[:begin], *stronger, near, *weaker]
+
+
+def _is_stronger(finding: Finding, near: Finding) -> bool:
+    if finding.group == "note" or finding.cause in _OF_FULL_CORES:
+        return False
+    return finding.weight > near.weight or _holds(finding)
 
 
 def _holds(finding: Finding) -> bool:
+    """Whether the users' time goes there, whoever has the cores."""
     is_held = (finding.share or 0.0) >= HELD and finding.confidence >= SURE
-    return (
-        is_held
-        and finding.group in ("ceiling", "wait")
-        and finding.acts_on not in ("server CPU", "hottest core")
-    )
+    about_time = finding.group in ("validity", "ceiling", "wait")
+    return is_held and about_time and finding.acts_on != "server CPU"

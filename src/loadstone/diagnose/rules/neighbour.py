@@ -20,10 +20,7 @@ STEAL = 0.05
 
 
 def judge(case: Case) -> Finding | None:
-    """Cores at work less those of server, generator and interrupts, on a host that is full.
-
-    Others that give way whenever a core is wanted are left out (`cpu.GIVES_WAY`).
-    """
+    """Cores at work less those of server, generator and interrupts, on a host that is full."""
     case.needed(server_cores(case))
     cpu = cpu_of(case)
     others = cpu.others or 0.0
