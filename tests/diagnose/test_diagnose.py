@@ -237,6 +237,74 @@ def test_a_scan_is_named_before_the_locks_that_it_takes() -> None:
     assert causes(a_case(scanning))[:2] == ["missing-index", "row-locks"]
 
 
+def test_an_index_that_tells_too_little_is_no_better_than_none() -> None:
+    walking = Made(tps=50.0, rates={"handler_read_next": 5e6, "rows_sent": 100.0})
+    found = diagnosis_of(a_case(walking)).findings[0]
+    assert found.cause == "missing-index"
+    assert "through an index that tells too little" in found.sentence
+
+
+def test_a_pool_may_have_too_few_threads() -> None:
+    pool = {
+        "thread_handling": "pool-of-threads",
+        "thread_pool_size": "4",
+        "thread_pool_max_threads": "4",
+    }
+    made = Made(means={"pool_threads": 4.0, "state.commit": 4.0})
+    found = diagnosis_of(a_case(made, variables=pool)).findings[0]
+    assert found.cause == "thread-pool-small"
+    assert "4 threads (thread_pool_max_threads) for 16 users" in found.sentence
+    many = {**pool, "thread_pool_max_threads": "65536"}
+    assert above_notes(diagnosis_of(a_case(made, variables=many))) == []
+
+
+def test_a_log_that_nobody_flushes_for_is_the_capacity_s_fault() -> None:
+    full_log = Made(
+        means={"checkpoint_age_bytes": 78e6},
+        rates={"pages_flushed": 190.0, "flush_sync_waits": 2.0},
+    )
+    ages: dict[tuple[Source, str], Series] = {
+        ("server", "checkpoint_age_bytes.now"): per_second(*[78e6] * 10)
+    }
+    held = {"innodb_io_capacity": "100", "innodb_io_capacity_max": "200"}
+    free = {"innodb_io_capacity": "100", "innodb_io_capacity_max": "2000"}
+    assert causes(a_case(full_log, variables=held, seconds=ages))[:2] == [
+        "io-capacity-low",
+        "redo-log-small",
+    ]
+    assert causes(a_case(full_log, variables=free, seconds=ages))[0] == "redo-log-small"
+
+
+def test_others_that_swap_are_not_the_server() -> None:
+    rates: dict[str, float | None] = {
+        "memory.swap_in_pages": 900.0,
+        "memory.swap_out_pages": 900.0,
+    }
+    own = Made(host_rates=rates, host={"major_faults_per_s": 700.0})
+    assert causes(a_case(own))[0] == "swapping"
+    theirs = own.but(host={"major_faults_per_s": 0.5})
+    assert "swapping" not in causes(a_case(theirs))
+
+
+def test_lost_packets_are_no_full_line() -> None:
+    """Answers that are lost come late for a timer, while most come as quickly as ever."""
+    least, median = 0.06, 0.2
+    quick = Made().as_step().latency.service.model_copy(update={"min": least, "p50": median})
+    lossy = Made(
+        host=IDLE,
+        mean_ms=40.0,
+        means={"threads_running": 2.0, "state.writing to net": 5.0},
+        host_rates={"tcp.retransmits": 60.0, "tcp.segments_out": 8000.0},
+        step={"statements": {"read": quick}},
+    )
+    assert causes(a_case(lossy))[0] == "packet-loss"
+    full = lossy.but(
+        host_rates={"tcp.retransmits": 0.5},
+        step={"statements": {"read": quick.model_copy(update={"p50": 20.0})}},
+    )
+    assert causes(a_case(full))[0] == "line-full"
+
+
 def test_a_single_users_core_is_no_hot_core() -> None:
     alone = Made(
         users=1,
