@@ -207,7 +207,7 @@ def test_what_a_group_of_threads_queues_is_no_full_line() -> None:
         "means": {"threads_running": 2.0},
         "host": {"cpu_idle": 0.5, "process_cpu_user": 0.8, "process_cpu_sys": 0.2},
     }
-    pool = {"thread_handling": "pool-of-threads", "thread_pool_size": "1"}
+    pool: dict[str, str | None] = {"thread_handling": "pool-of-threads", "thread_pool_size": "1"}
     levels = (Made(users=4, **resting), Made(**resting))
     assert causes(a_case(*levels, variables=pool))[0] == "thread-pool-small"
     assert causes(a_case(*levels))[0] == "line-full"
@@ -245,7 +245,7 @@ def test_an_index_that_tells_too_little_is_no_better_than_none() -> None:
 
 
 def test_a_pool_may_have_too_few_threads() -> None:
-    pool = {
+    pool: dict[str, str | None] = {
         "thread_handling": "pool-of-threads",
         "thread_pool_size": "4",
         "thread_pool_max_threads": "4",
@@ -254,7 +254,7 @@ def test_a_pool_may_have_too_few_threads() -> None:
     found = diagnosis_of(a_case(made, variables=pool)).findings[0]
     assert found.cause == "thread-pool-small"
     assert "4 threads (thread_pool_max_threads) for 16 users" in found.sentence
-    many = {**pool, "thread_pool_max_threads": "65536"}
+    many: dict[str, str | None] = {**pool, "thread_pool_max_threads": "65536"}
     assert above_notes(diagnosis_of(a_case(made, variables=many))) == []
 
 
@@ -266,8 +266,8 @@ def test_a_log_that_nobody_flushes_for_is_the_capacity_s_fault() -> None:
     ages: dict[tuple[Source, str], Series] = {
         ("server", "checkpoint_age_bytes.now"): per_second(*[78e6] * 10)
     }
-    held = {"innodb_io_capacity": "100", "innodb_io_capacity_max": "200"}
-    free = {"innodb_io_capacity": "100", "innodb_io_capacity_max": "2000"}
+    held: dict[str, str | None] = {"innodb_io_capacity": "100", "innodb_io_capacity_max": "200"}
+    free: dict[str, str | None] = {"innodb_io_capacity": "100", "innodb_io_capacity_max": "2000"}
     assert causes(a_case(full_log, variables=held, seconds=ages))[:2] == [
         "io-capacity-low",
         "redo-log-small",
@@ -338,14 +338,14 @@ def test_the_generators_own_cores_are_no_neighbour() -> None:
     assert causes(a_case(beside))[0] == "cpu-bound"
 
 
-def test_a_generator_without_cores_is_named_although_others_fill_the_host() -> None:
+def test_a_generator_without_cores_is_named_behind_the_others_who_have_them() -> None:
     starved = Made(
         host=FULL | {"process_cpu_user": 0.3, "process_cpu_sys": 0.1},
         means={"threads_running": 1.3},
         generator={"cpu_share": 0.08, "run_delay_share": 0.83},
         facts=SHARED,
     )
-    assert causes(a_case(starved))[:2] == ["client-bound", "noisy-neighbour"]
+    assert causes(a_case(starved))[:2] == ["noisy-neighbour", "client-bound"]
 
 
 def test_a_generator_that_is_stopped_leaves_answers_lying() -> None:

@@ -31,6 +31,10 @@ whoever else uses them."""
 SURE = 0.6
 """[P] and the name must be as sure as this."""
 
+DOUBTFUL = 0.5
+"""Of a generator that waits for cores that others have: they stand before it."""
+
+_GENERATOR = "client-bound"
 _NEIGHBOURS = "noisy-neighbour"
 _OF_FULL_CORES = ("cpu-bound", "one-hot-core")
 
@@ -58,14 +62,26 @@ def _neighbours_behind(ordered: list[Finding]) -> list[Finding]:
     near = next((one for one in ordered if one.cause == _NEIGHBOURS), None)
     if near is None or near.group == "note":
         return ordered
+    ordered = _before_the_generator(ordered, near)
     begin = ordered.index(near)
     stronger = [one for one in ordered[begin + 1 :] if _is_stronger(one, near)]
     weaker = [one for one in ordered[begin + 1 :] if one not in stronger]
     return [*ordered[:begin], *stronger, near, *weaker]
 
 
+def _before_the_generator(ordered: list[Finding], near: Finding) -> list[Finding]:
+    generator = next((one for one in ordered if one.cause == _GENERATOR), None)
+    if generator is None or generator.confidence > DOUBTFUL:
+        return ordered
+    others = [one for one in ordered if one is not near]
+    at = others.index(generator)
+    return [*others[:at], near, *others[at:]]
+
+
 def _is_stronger(finding: Finding, near: Finding) -> bool:
     if finding.group == "note" or finding.cause in _OF_FULL_CORES:
+        return False
+    if finding.cause == _GENERATOR and finding.confidence <= DOUBTFUL:
         return False
     return finding.weight > near.weight or _holds(finding)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from loadstone.diagnose.case import Case
-from loadstone.diagnose.cpu import busy_share, outside
+from loadstone.diagnose.cpu import busy_share, cpu_of, is_full, outside
+from loadstone.diagnose.order import DOUBTFUL
 from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.rules.neighbour import OTHERS
 from loadstone.diagnose.words import num, pct
 from loadstone.model.finding import Evidence, Finding, Trial
 from loadstone.model.result import CLIENT_BOUND_SHARE, CLIENT_LATE_SHARE
@@ -67,7 +69,7 @@ def judge(case: Case) -> Finding | None:
         ),
         evidence=_evidence(case, cpu, delay, away),
         share=share,
-        confidence=0.9 if away is not None else 0.7,
+        confidence=_sureness(case, delay > cpu and held < HELD, away),
         remedy=(
             "Give the generator cores of its own (another host, or more --shards); "
             "loadstone calibrate measures what it can do."
@@ -77,6 +79,13 @@ def judge(case: Case) -> Finding | None:
         ),
         acts_on="generator",
     )
+
+
+def _sureness(case: Case, waits_for_a_core: bool, away: float | None) -> float:
+    """Where others have the cores that it waits for, they are as good an explanation."""
+    if waits_for_a_core and is_full(case) and (cpu_of(case).others or 0.0) >= OTHERS:
+        return DOUBTFUL
+    return 0.9 if away is not None else 0.7
 
 
 def held_share(case: Case) -> float | None:
