@@ -111,6 +111,8 @@ def _sum_up(carried: list[Carried], skipped: dict[str, str], seconds: float) -> 
         print(
             f"Right cause first: {share:.0%} of {len(faults) - void} faults"
             f" (wanted: {verdict.RIGHT_WANTED:.0%}); without effect: {void}."
+            f" In {verdict.by_others(carried)} of them it is others on this machine, whom /proc"
+            " shows as well."
         )
     healthy = len(carried) - len(faults)
     print(f"Healthy runs with a false finding above note level: {len(accused)} of {healthy}.")
@@ -125,6 +127,7 @@ def _keep(
         "command": sys.argv[1:],
         "cores": os.cpu_count(),
         "right_share": verdict.right_share(carried),
+        "right_by_others": verdict.by_others(carried),
         "confusion": verdict.confusion(carried),
         "cases": [verdict.as_record(one) for one in carried],
         "not_evaluated": skipped,

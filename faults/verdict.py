@@ -56,6 +56,12 @@ def right_share(all_carried: Sequence[Carried]) -> float | None:
     return counted.count("right") / len(counted) if counted else None
 
 
+def by_others(all_carried: Sequence[Carried]) -> int:
+    """How many of the right ones are so because others were named that were really there."""
+    right = [one for one in all_carried if one.fault.causes and outcome(one) == "right"]
+    return sum(first_named(one) not in one.fault.causes for one in right)
+
+
 def is_good(all_carried: Sequence[Carried]) -> bool:
     """Whether enough were right, and no healthy server was accused."""
     share = right_share(all_carried)

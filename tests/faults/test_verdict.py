@@ -77,6 +77,9 @@ def test_a_neighbour_that_is_really_there_may_be_named() -> None:
     disturbed = Used(busy=0.97, others=0.4, stolen=0.0)
     assert verdict.outcome(carried(healthy_case(1), "noisy-neighbour", used=disturbed)) == "right"
     assert verdict.outcome(carried(healthy_case(1), "noisy-neighbour")) == "wrong"
+    hidden = carried(case_of("hot-row"), "noisy-neighbour", "row-locks", used=disturbed)
+    assert verdict.outcome(hidden) == "right"
+    assert verdict.by_others([hidden, carried(case_of("hot-row"), "row-locks")]) == 1
 
 
 def test_nine_in_ten_must_be_right_and_no_healthy_server_accused() -> None:
