@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from loadstone.diagnose.case import Case
-from loadstone.diagnose.cpu import IDLE, outside, own_share, state_share
+from loadstone.diagnose.cpu import IDLE, is_full, outside, own_share, state_share
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules import packet_loss
 from loadstone.diagnose.rules.client_bound import HELD, held_share
@@ -98,6 +98,8 @@ def _plateau(case: Case, busy: float) -> Finding | None:
         f"are at {pct(busy)} and users spend {pct(waiting)} of their time on the way."
     )
     sure = 0.6 + (0.2 if flat is not None else 0.0) + (0.15 if (blocked or 0) >= BLOCKED else 0.0)
+    if flat is None and is_full(case):
+        sure -= 0.2  # answers wait for cores as well, which others have
     return _finding(case, sentence, tuple(evidence), (waiting, sure))
 
 
@@ -122,7 +124,8 @@ def _queued(case: Case, waiting: float, busy: float) -> float | None:
     if reads is None or not reads.min or not reads.p50 or waiting < MOSTLY:
         return None
     times = reads.p50 / reads.min
-    client = max(case.generator("cpu_share") or 0.0, held_share(case) or 0.0)
+    loops = (case.generator("cpu_share") or 0.0) + (case.generator("run_delay_share") or 0.0)
+    client = max(loops, held_share(case) or 0.0)
     alone = client < 0.5 and busy < 0.5
     return times if alone and times >= QUEUED and reads.p50 >= SLOW_MS else None
 
