@@ -38,6 +38,13 @@ SLOW_MS = 1.0
 MOSTLY = 0.7
 """[P] share of the users' time on the way, where one level alone must tell."""
 
+WAITING_LOOPS = 0.3
+"""[P] of their time that our own loops work or wait for a core, from which on a full host answers
+are held up by that as well."""
+
+DOUBTFUL = 0.4
+"""How sure the name is then."""
+
 LEAST_BYTES = 100_000.0
 """[P] below this a second no line of today is full."""
 
@@ -98,8 +105,8 @@ def _plateau(case: Case, busy: float) -> Finding | None:
         f"are at {pct(busy)} and users spend {pct(waiting)} of their time on the way."
     )
     sure = 0.6 + (0.2 if flat is not None else 0.0) + (0.15 if (blocked or 0) >= BLOCKED else 0.0)
-    if flat is None and is_full(case):
-        sure -= 0.2  # answers wait for cores as well, which others have
+    if flat is None and is_full(case) and _loops(case) >= WAITING_LOOPS:
+        sure = DOUBTFUL  # answers wait for cores as well, which others have
     return _finding(case, sentence, tuple(evidence), (waiting, sure))
 
 
@@ -124,8 +131,7 @@ def _queued(case: Case, waiting: float, busy: float) -> float | None:
     if reads is None or not reads.min or not reads.p50 or waiting < MOSTLY:
         return None
     times = reads.p50 / reads.min
-    loops = (case.generator("cpu_share") or 0.0) + (case.generator("run_delay_share") or 0.0)
-    client = max(loops, held_share(case) or 0.0)
+    client = max(_loops(case), held_share(case) or 0.0)
     alone = client < 0.5 and busy < 0.5
     return times if alone and times >= QUEUED and reads.p50 >= SLOW_MS else None
 
@@ -142,8 +148,13 @@ def _bytes(case: Case) -> float | None:
 
 def _client_is_busy(case: Case) -> bool:
     """Working, waiting for a core, or stopped: then the server is stuck in sending to it."""
+    return _loops(case) >= USED or (held_share(case) or 0.0) >= HELD
+
+
+def _loops(case: Case) -> float:
+    """Share of their time that our event loops work or wait for a core."""
     share, delay = case.generator("cpu_share"), case.generator("run_delay_share")
-    return (share or 0.0) + (delay or 0.0) >= USED or (held_share(case) or 0.0) >= HELD
+    return (share or 0.0) + (delay or 0.0)
 
 
 def _away(case: Case, waiting: float) -> Evidence:
