@@ -79,7 +79,7 @@ class Draw:
 
     def between(self, least: int, most: int) -> int:
         """A whole number, both ends included, small ones as likely as large ones."""
-        return min(round(least * (most / least) ** self.chance.random()), most)
+        return min(round(least * float(most / least) ** self.chance.random()), most)
 
     def part(self, least: float, most: float) -> float:
         """A number between them."""

@@ -90,10 +90,14 @@ def _plateau(case: Case, busy: float) -> Finding | None:
     if waiting < AWAY:
         return None
     evidence = [case.seen("bytes on the line", bytes_now, "B/s"), _away(case, waiting)]
-    flat, queued = _flat_since(case, bytes_now), _queued(case, waiting, busy)
+    # On a host that others fill the rate stays, and threads stand in a send, for want of cores.
+    full = is_full(case)
+    flat = None if full else _flat_since(case, bytes_now)
+    is_stuck = (blocked or 0.0) >= BLOCKED and not full
+    queued = _queued(case, waiting, busy)
     if flat is None and (packet_loss.wait_share(case) or 0.0) >= packet_loss.SHARE:
         return None
-    if flat is None and (blocked or 0.0) < BLOCKED and queued is None:
+    if flat is None and not is_stuck and queued is None:
         return None
     if queued is not None:
         evidence.append(case.seen("a statement's median time by its least", queued, "", QUEUED))
@@ -104,8 +108,8 @@ def _plateau(case: Case, busy: float) -> Finding | None:
         f"The network is full: {num(bytes_now * 8 / 1e6)} Mbit/s{since}, while the server's cores "
         f"are at {pct(busy)} and users spend {pct(waiting)} of their time on the way."
     )
-    sure = 0.6 + (0.2 if flat is not None else 0.0) + (0.15 if (blocked or 0) >= BLOCKED else 0.0)
-    if flat is None and is_full(case) and _loops(case) >= WAITING_LOOPS:
+    sure = 0.6 + (0.2 if flat is not None else 0.0) + (0.15 if is_stuck else 0.0)
+    if full and _loops(case) >= WAITING_LOOPS:
         sure = DOUBTFUL  # answers wait for cores as well, which others have
     return _finding(case, sentence, tuple(evidence), (waiting, sure))
 
