@@ -21,6 +21,9 @@ TABLES, ROWS = 4, 25_000
 LARGE_ROWS = 800_000
 """So many pages that reading them all takes seconds."""
 
+_WARM_AGAIN = {"innodb_buffer_pool_dump_pct": "100"}
+"""A start brings back all pages that the pool had, where a case does not say otherwise."""
+
 _HERE = "127.0.0.1"
 _USERS_MOST = 2000
 
@@ -119,7 +122,7 @@ class Ground:
     def _replicated(self, server: Server, settings: Mapping[str, str]) -> Iterator[Standing]:
         """Two servers of their own: what a replica has applied cannot be put back."""
         spec = self._spec(server).model_copy(
-            update={"replica": True, "semi_sync": True, "settings": dict(settings)}
+            update={"replica": True, "semi_sync": True, "settings": {**_WARM_AGAIN, **settings}}
         )
         with start_sandbox(spec) as sandbox:
             standing = Standing(sandbox, server, _HERE, sandbox.port)
@@ -127,7 +130,12 @@ class Ground:
             yield standing
 
     def _spec(self, server: Server) -> SandboxSpec:
-        return SandboxSpec(server=server, password=self._password, max_connections=_USERS_MOST)
+        return SandboxSpec(
+            server=server,
+            password=self._password,
+            max_connections=_USERS_MOST,
+            settings=_WARM_AGAIN,
+        )
 
 
 def _load(standing: Standing, tables: int, rows: int) -> None:

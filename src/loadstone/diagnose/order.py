@@ -36,19 +36,22 @@ DOUBTFUL = 0.5
 
 _GENERATOR = "client-bound"
 _NEIGHBOURS = "noisy-neighbour"
+_BY_WEIGHT = ("cold-buffer-pool", _NEIGHBOURS)
 _OF_FULL_CORES = ("cpu-bound", "one-hot-core")
 
 
 def causes_first(findings: Sequence[Finding]) -> list[Finding]:
     """The same, with each cause before the first finding that it explains.
 
-    Neighbours take cores: they stand behind what holds the users without a core being missed, and
-    behind what explains more than they do.
+    Neighbours take cores, a cold pool takes reads: they spoil the figures, and yet stand behind
+    what holds the users whoever has the cores, and behind what explains more than they do.
     """
     ordered = list(findings)
     for cause in [one for one in ordered if (one.share or 0.0) >= LEAST and one.group != "note"]:
         _move_before(ordered, cause, EXPLAINS.get(cause.cause, ()))
-    return _neighbours_behind(ordered)
+    for cause in _BY_WEIGHT:
+        ordered = _behind_the_stronger(ordered, cause)
+    return ordered
 
 
 def _move_before(ordered: list[Finding], cause: Finding, symptoms: Sequence[str]) -> None:
@@ -58,11 +61,12 @@ def _move_before(ordered: list[Finding], cause: Finding, symptoms: Sequence[str]
         ordered.insert(first, cause)
 
 
-def _neighbours_behind(ordered: list[Finding]) -> list[Finding]:
-    near = next((one for one in ordered if one.cause == _NEIGHBOURS), None)
+def _behind_the_stronger(ordered: list[Finding], cause: str) -> list[Finding]:
+    near = next((one for one in ordered if one.cause == cause), None)
     if near is None or near.group == "note":
         return ordered
-    ordered = _before_the_generator(ordered, near)
+    if cause == _NEIGHBOURS:
+        ordered = _before_the_generator(ordered, near)
     begin = ordered.index(near)
     stronger = [one for one in ordered[begin + 1 :] if _is_stronger(one, near)]
     weaker = [one for one in ordered[begin + 1 :] if one not in stronger]
