@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -79,7 +80,7 @@ class Draw:
 
     def between(self, least: int, most: int) -> int:
         """A whole number, both ends included, small ones as likely as large ones."""
-        return min(round(least * float(most / least) ** self.chance.random()), most)
+        return min(round(least * math.pow(most / least, self.chance.random())), most)
 
     def part(self, least: float, most: float) -> float:
         """A number between them."""
