@@ -49,8 +49,8 @@ def causes_first(findings: Sequence[Finding]) -> list[Finding]:
     ordered = list(findings)
     for cause in [one for one in ordered if (one.share or 0.0) >= LEAST and one.group != "note"]:
         _move_before(ordered, cause, EXPLAINS.get(cause.cause, ()))
-    for cause in _BY_WEIGHT:
-        ordered = _behind_the_stronger(ordered, cause)
+    for name in _BY_WEIGHT:
+        ordered = _behind_the_stronger(ordered, name)
     return ordered
 
 
@@ -61,11 +61,11 @@ def _move_before(ordered: list[Finding], cause: Finding, symptoms: Sequence[str]
         ordered.insert(first, cause)
 
 
-def _behind_the_stronger(ordered: list[Finding], cause: str) -> list[Finding]:
-    near = next((one for one in ordered if one.cause == cause), None)
+def _behind_the_stronger(ordered: list[Finding], name: str) -> list[Finding]:
+    near = next((one for one in ordered if one.cause == name), None)
     if near is None or near.group == "note":
         return ordered
-    if cause == _NEIGHBOURS:
+    if name == _NEIGHBOURS:
         ordered = _before_the_generator(ordered, near)
     begin = ordered.index(near)
     stronger = [one for one in ordered[begin + 1 :] if _is_stronger(one, near)]
