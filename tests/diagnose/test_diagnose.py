@@ -221,6 +221,24 @@ def test_a_quick_disk_s_commits_are_a_note_and_a_slow_one_s_a_wait() -> None:
     assert diagnosis_of(a_case(slow)).findings[0].cause == "commit-flush"
 
 
+def test_users_behind_the_one_that_waits_for_the_replica_wait_for_it_too() -> None:
+    """The states of a real run on MySQL 9.7 with a replica that had 0.024 cores."""
+    group = Made(
+        users=10,
+        tps=24.0,
+        rates={"semi_sync_wait_s": 1.03, "log_syncs": 20.0},
+        means={
+            "state.commit": 0.0,
+            "state.waiting for handler commit": 9.0,
+            "state.waiting for semi-sync ack from replica": 1.0,
+        },
+    )
+    on: dict[str, str | None] = {"rpl_semi_sync_source_enabled": "ON"}
+    assert causes(a_case(group, variables=on))[0] == "semi-sync-wait"
+    off: dict[str, str | None] = {"rpl_semi_sync_source_enabled": "OFF"}
+    assert causes(a_case(group, variables=off))[0] == "commit-flush"
+
+
 def test_rotation_is_named_before_the_commits_that_wait_for_it() -> None:
     waiting = Made(means={"state.commit": 12.0}, rates={"log_syncs": 100.0})
     assert causes(a_case(waiting, variables={"max_binlog_size": "4096"}))[:2] == [

@@ -25,8 +25,6 @@ MORE_USERS = 1.4
 ROOM = 0.8
 """[P] use of the cores below which a rate that stays is not theirs."""
 
-STATES = ("commit", "waiting for handler commit", "wait for group commit", "starting commit")
-
 
 def judge(case: Case) -> Finding | None:
     """Most users stand in their commit, cores are free, and no replica is waited for.
@@ -78,13 +76,13 @@ def commit_share(case: Case) -> float | None:
     states = case.states()
     by_state = None
     if states:
-        held = sum(value for name, value in states.items() if name in STATES)
+        held = sum(value for name, value in states.items() if name in semi_sync.COMMITTING)
         by_state = min(held / case.users, 1.0)
     waits = [case.rate(f"{log}_file_wait_s") for log in ("redo", "binlog")]
     known = [wait for wait in waits if wait is not None]
     by_files = min(sum(known) / case.users, 1.0) if known else None
     found = [value for value in (by_state, by_files) if value is not None]
-    return max(found) if found else state_share(case, *STATES)
+    return max(found) if found else state_share(case, *semi_sync.COMMITTING)
 
 
 RULE = Rule("commit-flush", judge)

@@ -66,12 +66,12 @@ def judge(case: Case) -> Finding | None:
 
 
 def _fills_the_log(case: Case, flushed: float) -> bool:
-    """Whether the log is full although the disk could take its pages.
+    """Whether the log gets full although the disk could take its pages.
 
     Synchronous flushing, which comes then, goes beyond the capacity.
     """
     most = case.number("innodb_io_capacity_max")
-    age, limit = case.mean("checkpoint_age_bytes"), greatest_age(case)
+    age, limit = case.highest("checkpoint_age_bytes"), greatest_age(case)
     if most is None or most > LOW_MAX or not age or not limit:
         return False
     return age >= LOG_NEAR * limit and flushed >= (1 - AROUND) * most
