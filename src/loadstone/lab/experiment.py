@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from loadstone.lab.blocks import PlannedStep
 from loadstone.lab.conduct import Lab, drive_step
@@ -21,6 +22,13 @@ from loadstone.store.errors import StoreError
 
 Look = Callable[[Sequence[Looked], float], Sampling | None]
 """Begins to read the counters of servers and hosts, given the run's begin; `None`: nobody looks."""
+
+
+class Pacing(Protocol):
+    """How the load of each variant is driven."""
+
+    def drive(self, experiment: Experiment, variant: Variant, *, beside: bool) -> Drive:
+        """The load of a variant; `beside`: its server is on this machine."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +53,7 @@ class Bench:
     lab: Lab
     """Its endpoints and sampling are those of each step."""
     look: Look
-    pace: Pace
+    pace: Pacing
 
 
 @dataclass(frozen=True)

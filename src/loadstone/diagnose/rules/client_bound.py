@@ -5,6 +5,7 @@ from __future__ import annotations
 from loadstone.diagnose.case import Case
 from loadstone.diagnose.cpu import busy_share, outside
 from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.trials import client
 from loadstone.diagnose.words import num, pct
 from loadstone.model.finding import Evidence, Finding, Trial
 from loadstone.model.result import CLIENT_BOUND_SHARE, CLIENT_LATE_SHARE
@@ -64,11 +65,14 @@ def judge(case: Case) -> Finding | None:
             "Give the generator cores of its own (another host, or more --shards); "
             "loadstone calibrate measures what it can do."
         ),
-        trial=Trial(
-            kind="client", name="shards", value=str(2 * int(case.generator("shards") or 1))
-        ),
+        trial=_more_shards(case),
         acts_on="generator",
     )
+
+
+def _more_shards(case: Case) -> Trial:
+    shards = int(case.generator("shards") or 1)
+    return client("shards", str(2 * shards), str(shards), "so few event loops", refutes=False)
 
 
 def held_share(case: Case) -> float | None:

@@ -8,6 +8,7 @@ from loadstone.diagnose.case import Case
 from loadstone.diagnose.cpu import IDLE, busy_share, cpu_of, outside, state_share
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules.client_bound import held_share
+from loadstone.diagnose.trials import by_socket, client
 from loadstone.diagnose.words import num, pct, users
 from loadstone.model.ceilings import Resource
 from loadstone.model.finding import Evidence, Finding, Trial
@@ -158,9 +159,17 @@ def _finding(
             "A faster line or interface, the unix socket where both are on one host, compression, "
             "or rows of fewer bytes."
         ),
-        trial=Trial(kind="client", name="compression", value="zlib"),
+        trial=_narrower(case),
         acts_on="network from the server",
     )
+
+
+def _narrower(case: Case) -> Trial | None:
+    """A way around the line, else fewer bytes on it; that they do not shrink leaves it as full."""
+    around = by_socket(case, "the line")
+    if around or case.step.compressed_users:
+        return around
+    return client("compression", "zlib", "off", "sending so many bytes", refutes=False)
 
 
 def _faster(case: Case) -> Iterator[str]:
