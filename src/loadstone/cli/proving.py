@@ -17,11 +17,11 @@ from loadstone.cli.diagnose import findings_of
 from loadstone.cli.experimenting import looking, means_of
 from loadstone.cli.watching import Silence
 from loadstone.diagnose.frames import environment_of
-from loadstone.diagnose.proving import Tried, proofs_of
+from loadstone.diagnose.proving import Tried, proofs_of, units_of
 from loadstone.lab.blocks import schedule
 from loadstone.lab.conduct import Lab
 from loadstone.lab.data import Wanted
-from loadstone.lab.experiment import Bench, Carried, carry_out
+from loadstone.lab.experiment import Bench, carry_out
 from loadstone.lab.experiment_servers import Servers
 from loadstone.lab.preflight import Looked, look_at
 from loadstone.lab.prove import (
@@ -42,9 +42,9 @@ from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.experiment import Experiment
 from loadstone.model.finding import Diagnosis, Finding, NotTried, Trial
-from loadstone.model.frozen import Frozen
 from loadstone.model.observing import Observing
 from loadstone.model.plan import Plan
+from loadstone.model.proving import Proving
 from loadstone.model.result import Result
 from loadstone.model.target import Endpoint, Target
 from loadstone.report.numbers import duration, number_of
@@ -56,14 +56,6 @@ from loadstone.store.recorder import Asked, read_asked
 
 Reach = Callable[[Target], Endpoint]
 """A target with its password."""
-
-
-class Wish(Frozen):
-    """What the command line says of proofs."""
-
-    time_s: float
-    yes: bool = False
-    quiet: bool = False
 
 
 class NothingToProve(LoadstoneError):
@@ -98,7 +90,7 @@ class _Candidate:
     users: int
 
 
-def prove(run: Path, wish: Wish, reach: Reach) -> Proved:
+def prove(run: Path, proving: Proving, reach: Reach, *, quiet: bool = False) -> Proved:
     """Try the findings of a run, the most telling first, as far as time and consent go.
 
     Raises:
@@ -110,18 +102,23 @@ def prove(run: Path, wish: Wish, reach: Reach) -> Proved:
     asked = read_asked(run)
     _check(run, asked)
     proved = Proved(folder.load(run))
-    ground = _ground(asked.plan, environment_of(run), wish)
+    ground = _ground(asked.plan, environment_of(run), proving)
     found = findings_of(run, proved.result)
     chosen = _chosen(found, ground, _look(ground, reach), proved)
-    timed = _timed(chosen, wish, proved)
-    _tell(timed, proved, wish)
+    timed = _timed(chosen, proving, proved)
+    _tell(timed, proved, quiet=quiet)
     tried: list[Tried] = []
     for candidate, seconds in timed:
-        done = _try(run, candidate, ground, (seconds, reach, wish))
+        if not quiet:
+            say(f"  {_plan_line(candidate, ground, seconds)}")
+        done = _try(run, candidate, ground, (seconds, reach))
         if isinstance(done, NotTried):
             proved.not_tried.append(done)
             continue
         outcome, proved.interrupted = done
+        if proved.interrupted and not units_of(outcome):
+            proved.not_tried.append(NotTried(cause=outcome.finding.cause, why="interrupted"))
+            break
         tried.append(outcome)
         # Kept after each: whoever is killed later has those before. All are corrected together.
         proved.result = folder.keep_proofs(run, proofs_of(tried))
@@ -145,7 +142,7 @@ def _check(run: Path, asked: Asked) -> None:
         raise StoreError(f"{run} is still being written", "wait until it has ended")
 
 
-def _ground(plan: Plan, environment: dict[str, Any], wish: Wish) -> Ground:
+def _ground(plan: Plan, environment: dict[str, Any], proving: Proving) -> Ground:
     target = plan.targets[0]
     sandbox = sandbox_at(target)
     is_gone = sandbox is None and environment.get("sandbox") is not None
@@ -153,7 +150,7 @@ def _ground(plan: Plan, environment: dict[str, Any], wish: Wish) -> Ground:
         plan=plan,
         target=None if is_gone else target,
         sandbox=throwaway_like(environment),
-        may_change=sandbox is not None or wish.yes,
+        may_change=sandbox is not None or proving.yes,
     )
 
 
@@ -198,10 +195,10 @@ def _chosen(
 
 
 def _timed(
-    chosen: Sequence[_Candidate], wish: Wish, proved: Proved
+    chosen: Sequence[_Candidate], proving: Proving, proved: Proved
 ) -> list[tuple[_Candidate, float]]:
     """Those for which there is time, with their part of it."""
-    parts = allotted([each.trial for each in chosen], wish.time_s)
+    parts = allotted([each.trial for each in chosen], proving.time_s)
     found: list[tuple[_Candidate, float]] = []
     for each, seconds in zip(chosen, parts, strict=True):
         if seconds is not None:
@@ -213,10 +210,10 @@ def _timed(
     return found
 
 
-def _tell(timed: Sequence[tuple[_Candidate, float]], proved: Proved, wish: Wish) -> None:
+def _tell(timed: Sequence[tuple[_Candidate, float]], proved: Proved, *, quiet: bool) -> None:
     """What will be done and how long it takes, before any of it is."""
     if not timed:
-        say("nothing to prove: no finding has a trial that can be carried out", quiet=wish.quiet)
+        say("nothing to prove: no finding has a trial that can be carried out", quiet=quiet)
         return
     planned_s = sum(timing(each.trial, seconds).planned_s for each, seconds in timed)
     most_s = sum(seconds for _, seconds in timed)
@@ -224,22 +221,21 @@ def _tell(timed: Sequence[tuple[_Candidate, float]], proved: Proved, wish: Wish)
     say(
         f"proving {number_of(len(timed), 'finding')}: about {duration(planned_s)}, "
         f"{duration(most_s)} at the most, and what starting servers takes{left}",
-        quiet=wish.quiet,
+        quiet=quiet,
     )
 
 
 def _try(
-    run: Path, candidate: _Candidate, ground: Ground, how: tuple[float, Reach, Wish]
+    run: Path, candidate: _Candidate, ground: Ground, how: tuple[float, Reach]
 ) -> tuple[Tried, bool] | NotTried:
-    """Carry a trial out; `how`: its seconds, the way to the server, and what was asked for.
+    """Carry a trial out; `how`: its seconds, and the way to the run's server.
 
     Returns it, and whether a signal ended it.
     """
-    seconds, reach, wish = how
+    seconds, reach = how
     cause, trial = candidate.finding.cause, candidate.trial
     spent = timing(trial, seconds)
     experiment = experiment_of(cause, trial, candidate.users, ground, spent)
-    say(f"  {cause}: {_plan_line(candidate, experiment, spent)}", quiet=wish.quiet)
     at, began = datetime.now(UTC), time.monotonic()
     try:
         with Servers(experiment, means_of(experiment, reach, quiet=True)) as servers:
@@ -251,7 +247,9 @@ def _try(
     except StoreError:
         raise
     except LoadstoneError as error:
-        return NotTried(cause=cause, why=error.message)
+        return NotTried(
+            cause=cause, why=f"{error.message}; {error.hint}" if error.hint else error.message
+        )
     if carried.error and not any(step.state == "finished" for step in carried.result.steps):
         return NotTried(cause=cause, why=carried.error.message)
     tried = Tried(
@@ -268,12 +266,14 @@ def _try(
     return tried, interrupts.is_signalled
 
 
-def _plan_line(candidate: _Candidate, experiment: Experiment, spent: Timing) -> str:
+def _plan_line(candidate: _Candidate, ground: Ground, seconds: float) -> str:
+    cause, trial, spent = candidate.finding.cause, candidate.trial, timing(candidate.trial, seconds)
+    experiment = experiment_of(cause, trial, candidate.users, ground, spent)
     steps = number_of(len(schedule(experiment)), "step")
-    users = number_of(candidate.users, "user")
+    own = ", on throwaway servers of its own" if ground.restarts(trial) else ""
     return (
-        f"{candidate.trial.change}, {users}, {steps} of {duration(spent.window_s)} "
-        f"after {duration(spent.warmup_s)} each"
+        f"{cause}: {trial.change}, {number_of(candidate.users, 'user')}, {steps} of "
+        f"{duration(spent.window_s)} after {duration(spent.warmup_s)} each{own}"
     )
 
 

@@ -13,11 +13,18 @@ _FEW = 6
 """So many causes that were not evaluated are told one by one."""
 
 
-def as_text(found: Sequence[Diagnosis], not_tried: Sequence[NotTried] = ()) -> str:
-    """All diagnoses of a run, and which of their trials were not carried out just now."""
+def as_text(
+    found: Sequence[Diagnosis], proofs: Sequence[Proof] = (), not_tried: Sequence[NotTried] = ()
+) -> str:
+    """All diagnoses of a run, with proofs of what the rules of today do not find any more, too.
+
+    `not_tried`: findings whose trial was not carried out just now.
+    """
     if not found:
         return "No step has figures to explain.\n"
     lines = [line for each in found for line in _lines(each, titled=len(found) > 1)]
+    shown = [finding.proof for each in found for finding in each.findings if finding.proof]
+    lines += proved([proof for proof in proofs if proof not in shown])
     lines += not_tried_lines(not_tried)
     return "\n".join(lines) + "\n"
 
@@ -27,12 +34,9 @@ def not_tried_lines(not_tried: Sequence[NotTried]) -> Iterator[str]:
     yield from (f"not tried  {one.cause}: {one.why}" for one in not_tried)
 
 
-def proved(found: Sequence[Diagnosis]) -> Iterator[str]:
-    """A line for each finding that was put to the proof."""
-    for each in found:
-        for finding in each.findings:
-            if finding.proof:
-                yield f"proof {finding.cause}: {proof_text(finding.proof)}"
+def proved(proofs: Sequence[Proof]) -> Iterator[str]:
+    """A line a proof."""
+    yield from (f"proof {one.cause}: {proof_text(one)}" for one in proofs)
 
 
 def answer(found: Sequence[Diagnosis]) -> Iterator[str]:

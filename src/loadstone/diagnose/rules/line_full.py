@@ -9,7 +9,7 @@ from loadstone.diagnose.cpu import IDLE, busy_share, cpu_of, outside, state_shar
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules.client_bound import held_share
 from loadstone.diagnose.trials import by_socket, client
-from loadstone.diagnose.words import num, pct, users
+from loadstone.diagnose.words import num, pct, size, users
 from loadstone.model.ceilings import Resource
 from loadstone.model.finding import Evidence, Finding, Trial
 
@@ -187,7 +187,16 @@ def _faster(case: Case) -> Iterator[str]:
             and own.isdigit()
             and int(speed) > int(own)
         ):
-            yield f"{other} ({int(speed):,} Mbit/s)"
+            yield f"{other} ({int(speed):,} Mbit/s{_carries(case, int(speed))})"
+
+
+def _carries(case: Case, mbit: int) -> str:
+    """How many events of as many bytes a line of that speed would carry."""
+    moved = _bytes(case)
+    if moved is None or not case.step.tps:
+        return ""
+    events = mbit * 1e6 / 8 / (moved / case.step.tps)
+    return f", which would carry {num(events)} events a second of {size(moved / case.step.tps)}"
 
 
 RULE = Rule("line-full", judge)
