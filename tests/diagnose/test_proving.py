@@ -217,7 +217,7 @@ def test_the_text_shows_the_proof_in_place_of_what_to_try() -> None:
     case = a_case(Made(), variables={"general_log": "ON"})
     text = as_text([diagnosis_of(case, [proof])], [proof])
     assert f"      proven: {proof.sentence} (2026-01-02)" in text
-    assert "SET GLOBAL general_log" not in text
+    assert "to prove: SET GLOBAL general_log" not in text
     assert "\nproof " not in text
     gone = as_text([diagnosis_of(a_case(Made()))], [proof])
     assert "\n".join(proved([proof])) in gone, "a proof of what is not found any more is kept"
