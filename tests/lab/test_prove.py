@@ -56,7 +56,7 @@ USERS = a_trial("users", "concurrency", "16", "4")
 def ground(url: str | None = "mysql://bench@db1:3306/sbtest", **changes: Any) -> Ground:
     target = parse_target_url(url)[0] if url else None
     plan = a_plan(targets=(target or Target(host="127.0.0.1", port=3301),))
-    fields = {"plan": plan, "target": target, "sandbox": None, "may_change": False}
+    fields: dict[str, Any] = {"plan": plan, "target": target, "sandbox": None, "may_change": False}
     return Ground(**(fields | changes))
 
 

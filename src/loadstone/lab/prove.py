@@ -25,7 +25,7 @@ from loadstone.model.experiment import (
 )
 from loadstone.model.finding import Setting, Trial
 from loadstone.model.plan import Closed, Drive, Plan, WarmupSeconds
-from loadstone.model.target import Target, compression, tls_mode
+from loadstone.model.target import Target, TlsMode, compression, tls_mode
 from loadstone.sandbox.starting import UNKNOWN_TO_SERVER
 
 FACTOR = "trial"
@@ -334,7 +334,9 @@ def client_options(target: Target) -> ClientOptions:
 
     Another server has certificates of its own, which nobody was told to trust.
     """
-    mode = "required" if target.tls.mode in ("verify-ca", "verify-identity") else target.tls.mode
+    mode: TlsMode = target.tls.mode
+    if mode in ("verify-ca", "verify-identity"):
+        mode = "required"
     return ClientOptions(
         tls=None if mode == "preferred" else mode,
         connect="socket" if target.socket else None,
