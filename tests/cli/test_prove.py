@@ -146,7 +146,7 @@ def test_what_costs_is_proven_and_what_does_not_refuted(
     assert "3 min at the most" in first
     assert plans[0].startswith("  tls: tls=disabled in place of TLSv1.3, 4 users, 16 steps of 2.")
     assert "proof tls: proven: Tls costs 31 % ± " in out
-    assert "proof compression: refuted: Refuted: compression=zlib in place of off has no" in out
+    assert "proof compression: refuted: compression=zlib in place of off has no" in out
     modes = [plan["targets"][0]["tls"]["mode"] for plan in scripted_engine.PLANS[:4]]
     assert modes == ["preferred", "disabled", "disabled", "preferred"]
     assert {plan["concurrency"] for plan in scripted_engine.PLANS} == {4}

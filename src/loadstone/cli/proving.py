@@ -17,7 +17,7 @@ from loadstone.cli.diagnose import findings_of
 from loadstone.cli.experimenting import looking, means_of
 from loadstone.cli.watching import Silence
 from loadstone.diagnose.frames import environment_of
-from loadstone.diagnose.proving import Tried, proofs_of, units_of
+from loadstone.diagnose.proving import Tried, proofs_of
 from loadstone.lab.blocks import schedule
 from loadstone.lab.conduct import Lab
 from loadstone.lab.data import Wanted
@@ -116,12 +116,13 @@ def prove(run: Path, proving: Proving, reach: Reach, *, quiet: bool = False) -> 
             proved.not_tried.append(done)
             continue
         outcome, proved.interrupted = done
-        if proved.interrupted and not units_of(outcome):
+        proofs = proofs_of([*tried, outcome])
+        if proved.interrupted and not proofs[-1].units:
             proved.not_tried.append(NotTried(cause=outcome.finding.cause, why="interrupted"))
             break
         tried.append(outcome)
         # Kept after each: whoever is killed later has those before. All are corrected together.
-        proved.result = folder.keep_proofs(run, proofs_of(tried))
+        proved.result = folder.keep_proofs(run, proofs)
         if proved.interrupted:
             break
     return proved

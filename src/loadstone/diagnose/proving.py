@@ -129,19 +129,24 @@ def cost_of(change: float | None) -> float | None:
 def _sentence(tried: Tried, verdict: Verdict, good: Sequence[Pair]) -> str:
     trial, effect = tried.trial, verdict.effect
     if effect is None:
-        return f"Not enough evidence: {_nothing_left(verdict)}."
+        return f"{_nothing_left(verdict)}."
     measured = _measured(effect, tried.experiment)
     match verdict.word:
         case "faster":
             kept = f" Kept so, {trial.costs}." if trial.costs else ""
             return f"{_costs(trial, effect)}: {_rates(tried, good)} ({measured}).{kept}"
         case "slower":
-            return f"{_against(trial)}: with {trial.change} the rate falls, {measured}."
+            return f"with {trial.change} the rate falls ({measured}).{_stands(trial)}"
         case "no difference":
             within = f"{100 * verdict.margin:g} %"
-            return f"{_against(trial)}: {trial.change} has no effect within {within}, {measured}."
+            return f"{trial.change} has no effect within {within} ({measured}).{_stands(trial)}"
     more = f"; {_units(verdict.more, tried.experiment)} more would do" if verdict.more else ""
-    return f"Not enough evidence whether {trial.change} helps: {measured}{more}."
+    return f"{trial.change} may change the rate or not ({measured}{more})."
+
+
+def _stands(trial: Trial) -> str:
+    """A remedy may be none, and the cause still be the right one."""
+    return "" if trial.refutes else " That is no remedy; the cause stands."
 
 
 def _costs(trial: Trial, effect: Effect) -> str:
@@ -159,11 +164,6 @@ def _rates(tried: Tried, good: Sequence[Pair]) -> str:
     who = "" if tried.trial.kind == "users" else f"{users(tried.users)} do "
     doing = f"{num(changed)} events a second rather than {num(before)}"
     return f"with {tried.trial.change} {who or 'there are '}{doing}"
-
-
-def _against(trial: Trial) -> str:
-    """A remedy may be none, and the cause still be the right one."""
-    return "Refuted" if trial.refutes else "No proof, and none against the cause"
 
 
 def _measured(effect: Effect, experiment: Experiment) -> str:
@@ -186,7 +186,7 @@ def _units(count: int, experiment: Experiment) -> str:
 
 def _nothing_left(verdict: Verdict) -> str:
     if not verdict.left_out:
-        return "no round was carried out to its end"
+        return "nothing was measured by turns to its end"
     why = ", ".join(f"{count:,} {reason}" for reason, count in sorted(verdict.left_out.items()))
     return f"no unit counts ({why})"
 

@@ -94,7 +94,7 @@ def trial_text(trial: Trial) -> str:
 
 
 def proof_text(proof: Proof) -> str:
-    """`proven: TLS costs 31 % ± 4 % of the rate: ...`, and when."""
+    """`proven: TLS costs 31 % ± 4 % of the rate: ...`, and when it was tried."""
     return f"{proof.verdict}: {proof.sentence} ({proof.at[:10]})"
 
 
