@@ -309,7 +309,7 @@ def test_a_load_that_cannot_be_driven_again_by_turns_is_refused(
     run = a_run()
     asked = read_asked(run)
     plan = asked.plan
-    others = {
+    others: dict[str, dict[str, Any]] = {
         "spread its users over 2 targets": {"targets": (HERE, ELSEWHERE)},
         "was none of Loadstone's workloads": {
             "workload": plan.workload.model_copy(update={"name": "watch"})

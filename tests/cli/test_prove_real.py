@@ -16,6 +16,7 @@ import pytest
 
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
+from loadstone.cli.diagnose import findings_of
 from loadstone.cli.errors import exit_code_of
 from loadstone.lab.prove import Timing
 from loadstone.model.finding import Diagnosis, Finding, Setting, Trial
@@ -94,17 +95,14 @@ def short(monkeypatch: pytest.MonkeyPatch, units: int = 2) -> None:
 
 def findings(monkeypatch: pytest.MonkeyPatch, *causes: str, more: tuple[Finding, ...] = ()) -> None:
     """Of all that the rules find, only these; and some that they would never find."""
-    from loadstone.cli import proving
-
-    all_of: Callable[[Path, Result], list[Diagnosis]] = proving.findings_of
 
     def chosen(path: Path, result: Result) -> list[Diagnosis]:
-        (found,) = all_of(path, result)
+        (found,) = findings_of(path, result)
         kept = tuple(each for each in found.findings if each.cause in causes)
         assert {each.cause for each in kept} == set(causes)
         return [found.model_copy(update={"findings": (*kept, *made_up(found, more))})]
 
-    monkeypatch.setattr(proving, "findings_of", chosen)
+    monkeypatch.setattr("loadstone.cli.proving.findings_of", chosen)
 
 
 def made_up(found: Diagnosis, more: tuple[Finding, ...]) -> Iterator[Finding]:
@@ -136,11 +134,11 @@ def test_findings_are_tried_on_the_run_s_server_and_the_proofs_kept(
 ) -> None:
     before = driven.variables()
     short(monkeypatch)
-    findings(monkeypatch, "tls", "general-log", more=(NO_EFFECT,))
+    findings(monkeypatch, "tls", more=(NO_EFFECT,))
     assert exit_code_of(["diagnose", str(driven.run), "--prove"]) == 0
     assert driven.variables() == before
     proofs = {proof.cause: proof for proof in folder.load(driven.run).proofs}
-    assert proofs.keys() == {"tls", "general-log", "strictness"}
+    assert proofs.keys() == {"tls", "strictness"}
     shown = capsys.readouterr().out
     for proof in proofs.values():
         assert proof.verdict in WORDS
