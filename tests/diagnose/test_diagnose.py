@@ -271,6 +271,7 @@ def test_the_faster_interface_is_named() -> None:
     facts = {"nic.eth0.speed_mbit": "1000", "nic.eth1.speed_mbit": "10000"}
     # Case C1 of the field: 2,784 tps, 124 MB/s, the CPU at 36 %.
     host = {**IDLE, "cpu_user": 0.26, "cpu_idle": 0.64, "net_bytes_out_per_s": 124e6}
+    host |= {"process_cpu_user": 1.0, "process_cpu_sys": 0.4}
     slow = [
         Made(users=users, tps=2784.0, host=host, means=waiting, facts=facts) for users in (50, 200)
     ]
