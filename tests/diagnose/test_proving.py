@@ -128,11 +128,13 @@ def test_a_slower_server_refutes_as_well() -> None:
     assert "with general_log=OFF in place of ON the rate falls (-20 %" in proof.sentence
 
 
-def test_noise_is_not_enough_evidence_and_says_how_much_more_would_do() -> None:
-    proof = one(tried(lambda step: 1000.0 + 400 * (step.number * 7 % 5), units=3))
+@pytest.mark.parametrize(("spread", "more"), [(15.0, "rounds more would do"), (400.0, "quieter")])
+def test_noise_is_not_enough_evidence_and_says_what_would_do(spread: float, more: str) -> None:
+    proof = one(tried(lambda step: 1000.0 + spread * (step.number * 7 % 5), units=3))
     assert proof.verdict == "not enough evidence"
     assert proof.more is not None and proof.more > 0
-    assert f"{proof.more:,} round" in proof.sentence
+    assert more in proof.sentence
+    assert (f"{proof.more:,} rounds" in proof.sentence) == (proof.more <= 100)
 
 
 def test_units_in_which_the_generator_was_the_limit_do_not_count() -> None:

@@ -30,6 +30,9 @@ PROVEN = 0.95
 REFUTED = 0.05
 """And one whose trial had none."""
 
+SENSIBLE = 100
+"""[P] units that somebody may be ready to wait for."""
+
 _TO_VERDICT: Mapping[str, ProofVerdict] = {
     "faster": "proven",
     "slower": "refuted",
@@ -140,8 +143,16 @@ def _sentence(tried: Tried, verdict: Verdict, good: Sequence[Pair]) -> str:
         case "no difference":
             within = f"{100 * verdict.margin:g} %"
             return f"{trial.change} has no effect within {within} ({measured}).{_stands(trial)}"
-    more = f"; {_units(verdict.more, tried.experiment)} more would do" if verdict.more else ""
-    return f"{trial.change} may change the rate or not ({measured}{more})."
+    return f"{trial.change} may change the rate or not ({measured}{_wanted(verdict, tried)})."
+
+
+def _wanted(verdict: Verdict, tried: Tried) -> str:
+    """What would do: more of the same, or less noise."""
+    if verdict.more is None:
+        return ""
+    if verdict.more > SENSIBLE:
+        return "; they differ too much among each other: a quieter machine"
+    return f"; {_units(verdict.more, tried.experiment)} more would do"
 
 
 def _stands(trial: Trial) -> str:
