@@ -211,7 +211,7 @@ def test_too_little_time_is_told_before_anything_is_done(
     assert prove("--prove-time", "10s") == 0
     out, err = capsys.readouterr()
     assert "nothing to prove" in err
-    assert "not tried  tls: no time is left for it, and it takes 56 s: a longer" in out
+    assert "not tried  tls: no time is left for it, and it takes 60 s: a longer" in out
     assert scripted_engine.PLANS == []
     assert not (run / PROOFS).exists()
 

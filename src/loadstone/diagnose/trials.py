@@ -16,7 +16,10 @@ SETTLES_S = 1.0
 """[P] connections are opened, caches of statements filled."""
 
 REFILLS_S = 4.0
-"""[P] a buffer pool or log of another size is in use."""
+"""[P] a buffer pool of another size is in use, or flushing has another pace."""
+
+RESIZES_S = 6.0
+"""[P] the same of a redo log, which MariaDB 10.11 took 2.5 s to resize, and as long to put back."""
 
 RELAXED = "a crash of the host loses up to a second of commits, and the binary log may lack some"
 """What innodb_flush_log_at_trx_commit=2 and sync_binlog=0 cost (both manuals)."""

@@ -38,8 +38,9 @@ SHORTEST_S = 2.0
 LONGEST_S = 10.0
 """[P] of a window: more units say more than longer ones."""
 
-BESIDE_S = 0.7
-"""[P] a step takes beside its load: connecting, setting, reading the counters once more."""
+BESIDE_S = 1.0
+"""[P] a step takes beside its load: connecting, setting (measured half a second with the putting
+back, on a busy machine), reading the counters once more."""
 
 RESTART_S = 4.0
 """[P] a throwaway server ends and starts again, with its data as it is."""

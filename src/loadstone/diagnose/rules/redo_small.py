@@ -6,7 +6,7 @@ import re
 
 from loadstone.diagnose.case import Case
 from loadstone.diagnose.rule import Rule
-from loadstone.diagnose.trials import REFILLS_S, at_start, dynamic
+from loadstone.diagnose.trials import RESIZES_S, at_start, dynamic
 from loadstone.diagnose.words import num, pct, size
 from loadstone.model.finding import Finding, Trial
 
@@ -122,7 +122,7 @@ def _larger(case: Case, name: str, wanted: float) -> Trial | None:
     tried = _MIB * -(-int(min(wanted, max(TRIED_MOST, 2 * now))) // _MIB)
     subject, settings = "so small a redo log", {name: str(tried)}
     if name == "innodb_redo_log_capacity" or _resizes(case.variable("version") or ""):
-        return dynamic(case, settings, subject, settles_s=REFILLS_S)
+        return dynamic(case, settings, subject, settles_s=RESIZES_S)
     return at_start(case, settings, subject)
 
 
