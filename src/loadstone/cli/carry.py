@@ -41,18 +41,20 @@ from loadstone.lab.preflight import (
 from loadstone.lab.schedule import Steps, steps_of
 from loadstone.lab.surroundings import target_environment
 from loadstone.model.engine_plan import LoadPlan
+from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.experiment import Experiment
 from loadstone.model.plan import Plan, Step
+from loadstone.model.proving import Proving
 from loadstone.model.recipe_asked import RecipeAsked
 from loadstone.model.result import Result
 from loadstone.model.search import SearchPlan
-from loadstone.model.target import Endpoint
+from loadstone.model.target import Endpoint, Target
 from loadstone.observe.sampler import Sampling
 from loadstone.observe.sources import Sources, sources_for
 from loadstone.recipes.answer import answer_of
 from loadstone.report.experiment import outcome
-from loadstone.report.findings import answer
+from loadstone.report.findings import answer, not_tried_lines, proved
 from loadstone.report.text import as_plain, as_renderable
 from loadstone.sandbox import Sandbox, SandboxSpec, sandbox_at, start_sandbox
 from loadstone.store import folder
@@ -122,10 +124,35 @@ def run_against(
     said = [*notes, *data.notes, *found, *sources.notes]
     prepared = Prepared(recorder, said, looked, sources)
     outcome, interrupted = _drive(request, plan, steps, prepared)
-    show(outcome.result, recorder.folder, as_json=request.as_json)
+    proving = request.proving if outcome.result.run.state == "finished" else None
+    if proving is None or not request.as_json:
+        show(outcome.result, recorder.folder, as_json=request.as_json)
     code = _exit_code(request, outcome, interrupted=interrupted)
     gated = judged(gates, outcome.result, as_json=request.as_json)
-    return code or gated
+    if proving is None:
+        return code or gated
+    return _prove(request, proving, recorder.folder, endpoints[0]) or code or gated
+
+
+def _prove(request: Request, proving: Proving, path: Path, endpoint: Endpoint) -> int:
+    """Put the findings of the run that has just ended to the proof."""
+    from loadstone.cli.proving import prove
+
+    def reach(target: Target) -> Endpoint:
+        return endpoint
+
+    try:
+        found = prove(path, proving, reach, quiet=request.as_json)
+    except LoadstoneError:
+        if request.as_json:
+            show(folder.load(path), path, as_json=True)
+        raise
+    if request.as_json:
+        show(found.result, path, as_json=True)
+    else:
+        for line in (*proved(found.result.proofs), *not_tried_lines(found.not_tried)):
+            click.echo(line)
+    return ExitCode.INTERRUPTED if found.interrupted else ExitCode.OK
 
 
 @dataclass(frozen=True)
@@ -187,7 +214,7 @@ def show(result: Result, path: Path, *, as_json: bool) -> None:
         Console(highlight=False).print(parts)
     else:
         click.echo(as_plain(parts), nl=False)
-    for line in answer(findings_of(path, result)):
+    for line in (*answer(findings_of(path, result)), *proved(result.proofs)):
         click.echo(line)
     for line in answered:
         click.echo(line)

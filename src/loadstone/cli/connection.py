@@ -11,6 +11,8 @@ import click
 from loadstone.cli.values import FILE, WORD, CompressionList
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from loadstone.model.target import Endpoint
     from loadstone.target.credentials import EndpointRequest
 
@@ -131,6 +133,12 @@ class Connection:
         from loadstone.target.credentials import EndpointRequest
 
         return EndpointRequest(url=url, **self._options)
+
+
+def unasked(*, ask_password: bool = False, defaults_file: Path | None = None) -> Connection:
+    """Of a command that names no target: for URLs that were kept, passwords as they always come."""
+    given = {"ask_password": ask_password, "defaults_file": defaults_file}
+    return Connection((), dict.fromkeys(_NAMES) | given)
 
 
 def connection_options(command: _Command) -> _Command:

@@ -1,44 +1,80 @@
-"""`loadstone diagnose RUN`: why it is not faster."""
+"""`loadstone diagnose RUN`: why it is not faster, and with `--prove` whether that is so."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from loadstone.cli.connection import unasked
+from loadstone.cli.prove_options import proving_options
 from loadstone.cli.run import out_option
+from loadstone.cli.values import FILE
 
 if TYPE_CHECKING:
-    from loadstone.model.finding import Diagnosis
+    from loadstone.cli.connection import Connection
+    from loadstone.model.finding import Diagnosis, NotTried
+    from loadstone.model.proving import Proving
     from loadstone.model.result import Result
 
 
 @click.command()
 @click.argument("run", default="last")
+@proving_options
+@click.option(
+    "--password",
+    "-p",
+    "ask_password",
+    is_flag=True,
+    help="With --prove: ask for it; else LOADSTONE_PASSWORD or ~/.my.cnf.",
+)
+@click.option("--defaults-file", type=FILE, help="With --prove: in place of ~/.my.cnf.")
 @click.option("--json", "as_json", is_flag=True, help="A JSON document on stdout, nothing else.")
 @out_option
-def diagnose(run: str, as_json: bool, out: Path) -> int:
+def diagnose(
+    run: str,
+    proving: Proving | None,
+    ask_password: bool,
+    defaults_file: Path | None,
+    as_json: bool,
+    out: Path,
+) -> int:
     """Name what holds a run back, with the figures that show it, and what to do.
 
     The first line is the answer. Findings that make the figures doubtful come first, then what is
     used up, what is waited for, and what is set unwisely; docs/diagnosis.md has them all.
+
+    With --prove the run's load is driven again, by turns as it was and with what each finding says
+    should help. Settings are put back after each step; after a kill, by loadstone restore.
     """
     from loadstone.store import folder
 
     path = folder.find(out, run)
-    found = findings_of(path, folder.load(path))
-    if as_json:
-        _as_json(found)
-        return 0
-    from loadstone.report.findings import as_text
-
-    click.echo(as_text(found), nl=False)
+    if proving is not None:
+        connection = unasked(ask_password=ask_password, defaults_file=defaults_file)
+        return _prove(path, proving, connection, as_json=as_json)
+    if ask_password or defaults_file:
+        raise click.UsageError("a password is for --prove: without it no server is asked")
+    result = folder.load(path)
+    _show(path, result, (), as_json=as_json)
     return 0
 
 
+def _prove(path: Path, proving: Proving, connection: Connection, *, as_json: bool) -> int:
+    from loadstone.cli.proving import prove
+    from loadstone.model.exit_codes import ExitCode
+
+    at = cache(connection.at)  # a password is asked for once
+    proved = prove(path, proving, lambda target: at(target.url), quiet=as_json)
+    _show(path, proved.result, proved.not_tried, as_json=as_json)
+    return ExitCode.INTERRUPTED if proved.interrupted else ExitCode.OK
+
+
 def findings_of(path: Path, result: Result) -> list[Diagnosis]:
-    """The diagnosis of a run in its folder.
+    """The diagnosis of a run in its folder, with what was proved of it.
 
     Raises:
         StoreError: a file of the run cannot be read.
@@ -48,11 +84,23 @@ def findings_of(path: Path, result: Result) -> list[Diagnosis]:
     from loadstone.diagnose.frames import RunSeconds, environment_of
     from loadstone.lab.limits import limits_of
 
-    return judge(result, Known(environment_of(path), RunSeconds(path), limits_of(path)))
+    known = Known(environment_of(path), RunSeconds(path), limits_of(path), result.proofs)
+    return judge(result, known)
 
 
-def _as_json(found: list[Diagnosis]) -> None:
+def _show(path: Path, result: Result, not_tried: Sequence[NotTried], *, as_json: bool) -> None:
+    found = findings_of(path, result)
+    if as_json:
+        _as_json(found, not_tried)
+        return
+    from loadstone.report.findings import as_text
+
+    click.echo(as_text(found, result.proofs, not_tried), nl=False)
+
+
+def _as_json(found: Sequence[Diagnosis], not_tried: Sequence[NotTried]) -> None:
     import json
 
     ladders = [one.model_dump(mode="json") for one in found]
-    click.echo(json.dumps({"version": 1, "ladders": ladders}, indent=2))
+    left = [one.model_dump(mode="json") for one in not_tried]
+    click.echo(json.dumps({"version": 1, "ladders": ladders, "not_tried": left}, indent=2))

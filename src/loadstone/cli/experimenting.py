@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -13,7 +13,7 @@ from loadstone import engine
 from loadstone.analyse.again import more_wanted
 from loadstone.analyse.steady import truncation
 from loadstone.cli.carry import begin_run, judged, say, show
-from loadstone.cli.connection import Connection
+from loadstone.cli.connection import unasked
 from loadstone.cli.errors import tell
 from loadstone.cli.gating import NO_GATES, Gates
 from loadstone.cli.loading import load, parallel_loads
@@ -21,7 +21,7 @@ from loadstone.cli.run import USERS_A_SHARD, cores
 from loadstone.cli.watching import Silence, TimeLeft
 from loadstone.lab.blocks import plan_time, schedule
 from loadstone.lab.conduct import Lab
-from loadstone.lab.experiment import Bench, Carried, Pace, carry_out
+from loadstone.lab.experiment import Bench, Carried, Look, Pace, carry_out
 from loadstone.lab.experiment_checks import Machine, check_variables, check_workloads
 from loadstone.lab.experiment_data import check_tables, tables_of
 from loadstone.lab.experiment_file import ExperimentFile, parse_experiment, read_experiment
@@ -53,12 +53,6 @@ from loadstone.store.errors import StoreError
 from loadstone.store.recorder import Recorder, read_asked
 from loadstone.store.replay import read_log, result_of
 from loadstone.target.guard import Consent
-
-_NOT_GIVEN = {
-    "host": None, "port": None, "socket": None, "user": None, "ask_password": False,
-    "database": None, "defaults_file": None, "tls": None, "tls_ca": None, "tls_cert": None,
-    "tls_key": None, "compression": None, "server_public_key": None,
-}  # fmt: skip
 
 
 class Wanted(Frozen):
@@ -159,23 +153,28 @@ def _taken_up(before: Result, done: Sequence[StepResult]) -> str:
 
 
 def _means(experiment: Experiment, wanted: Wanted) -> Means:
+    return means_of(experiment, _reach, quiet=wanted.as_json)
+
+
+def means_of(experiment: Experiment, reach: Callable[[Target], Endpoint], *, quiet: bool) -> Means:
+    """What its servers are brought up with; `reach` finds the password of a target."""
     known = engine.workloads()
 
     def fill(layout: Layout, endpoint: Endpoint) -> None:
         plan = LoadPlan(layout=layout, parallel=parallel_loads(), seed=experiment.seed)
         consent = Consent(sandbox=endpoint.credentials.source.startswith("sandbox "))
-        load(plan, endpoint, consent, quiet=wanted.as_json)
+        load(plan, endpoint, consent, quiet=quiet)
 
     def empty(endpoint: Endpoint) -> None:
         consent = Consent(sandbox=endpoint.credentials.source.startswith("sandbox "))
         cleanup(endpoint, consent)
 
     loads = Loads(tables_of(experiment, known), fill, empty)
-    return Means(known, loads, _reach, lambda line: say(line, quiet=wanted.as_json))
+    return Means(known, loads, reach, lambda line: say(line, quiet=quiet))
 
 
 def _reach(target: Target) -> Endpoint:
-    return Connection((), _NOT_GIVEN).at(target.url)
+    return unasked().at(target.url)
 
 
 def _check_variables(file: ExperimentFile, wanted: Wanted) -> None:
@@ -245,18 +244,6 @@ def _carry_out(
     plan = step_plan(experiment, first, [Target()], drive_of(experiment, servers.variants[0], 1, 1))
     observer = Silence() if quiet else TimeLeft(plan, planned)
 
-    told_already: set[str] = set()
-
-    def look(looked: Sequence[Looked], began: float) -> Sampling | None:
-        if not wanted.observing.on:
-            return None
-        sources = sources_for([observable(one) for one in looked], wanted.observing)
-        for note in sources.notes:
-            if note not in told_already:
-                told_already.add(note)
-                lab.note(note)
-        return Sampling(sources.watched, began)
-
     described: set[str] = set()
 
     def describe(variant: str, standing: Standing) -> None:
@@ -271,9 +258,27 @@ def _carry_out(
         lab = Lab((), recorder, observer, interrupts, truncation)
         for note in notes:
             lab.note(note)
+        look = looking(wanted.observing, lab.note)
         pace = Pace(cores(), USERS_A_SHARD)
         bench = Bench(experiment, servers, lab, look, pace, describe)
         return carry_out(bench, more_wanted(experiment), done), interrupts.asked
+
+
+def looking(observing: Observing, note: Callable[[str], None]) -> Look:
+    """How the counters of each step's servers and hosts are read; notes on it are told once."""
+    told: set[str] = set()
+
+    def look(looked: Sequence[Looked], began: float) -> Sampling | None:
+        if not observing.on:
+            return None
+        sources = sources_for([observable(one) for one in looked], observing)
+        for line in sources.notes:
+            if line not in told:
+                told.add(line)
+                note(line)
+        return Sampling(sources.watched, began)
+
+    return look
 
 
 def _end(carried: Carried, path: Path, wanted: Wanted, *, interrupted: bool) -> int:

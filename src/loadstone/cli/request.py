@@ -21,6 +21,7 @@ from loadstone.model.plan import (
     Warmup,
     WorkloadSpec,
 )
+from loadstone.model.proving import Proving
 from loadstone.model.search import SearchPlan
 from loadstone.model.target import Endpoint, Target
 from loadstone.observe.sources import check_places
@@ -50,6 +51,7 @@ class Request(Frozen):
     repeats: int
     drive: Drive
     observing: Observing = Observing()
+    proving: Proving | None = None
     out: Path
     storage_engine: str = "innodb"
     as_json: bool = False

@@ -11,6 +11,7 @@ import click
 from loadstone.cli.connection import Connection, connection_options
 from loadstone.cli.gating import Gates, check_gates, junit_option, threshold_option
 from loadstone.cli.observing import observing_options
+from loadstone.cli.prove_options import proving_options
 from loadstone.cli.sandbox import sandbox_options, settings_of
 from loadstone.cli.values import (
     BACKLOG,
@@ -109,6 +110,7 @@ out_option = click.option(
 @observing_options
 @threshold_option
 @junit_option
+@proving_options
 @click.option("--strict", is_flag=True, help="Exit code 5 when the generator was the limit.")
 @click.option("--json", "as_json", is_flag=True, help="result.json on stdout, nothing else.")
 @out_option
@@ -118,6 +120,8 @@ def run(workload: str, connection: Connection, **asked: Any) -> int:
 
     Without a target, a throwaway server is started, filled and removed.
     """
+    if asked["proving"] and not asked["observing"].on:
+        raise click.UsageError("--prove wants findings, and they rest on what is observed")
     if connection.files_without_target:
         option = connection.files_without_target[0]
         raise click.UsageError(f"{option} is for a server of yours: say which with --target")
@@ -125,6 +129,8 @@ def run(workload: str, connection: Connection, **asked: Any) -> int:
     gates = Gates(asked["thresholds"], asked["junit"])
     check_gates(gates.thresholds, gates.junit)
     request = _request(workload, asked)
+    if request.proving and connection.count > 1:
+        raise click.UsageError("--prove takes one --target: what is changed is changed on one")
 
     from loadstone.cli.carry import run_against, run_in_sandbox
     from loadstone.cli.request import check_request
@@ -182,6 +188,7 @@ def _request(workload: str, asked: dict[str, Any]) -> Request:
         drive=_drive(asked),
         out=asked["out"],
         observing=asked["observing"],
+        proving=asked["proving"],
         as_json=asked["as_json"],
         strict=asked["strict"],
         server=asked["server"],

@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol, TypeVar
 from loadstone.model.ceilings import Ceiling, Resource, StepCeilings
 from loadstone.model.finding import Evidence
 from loadstone.model.result import StepResult
+from loadstone.model.target import parse_target_url
 
 T = TypeVar("T")
 
@@ -29,6 +30,7 @@ HostField = Literal[
     "cpu_steal",
     "cpu_idle",
     "busiest_core",
+    "memory_available_bytes",
     "run_queue",
     "context_switches_per_s",
     "disk_read_iops",
@@ -91,6 +93,8 @@ class Case:
     """All variables of the server, by lower-case name."""
     environment: Mapping[str, Any] = field(default_factory=dict)
     """environment.json."""
+    drive: Mapping[str, Any] = field(default_factory=dict)
+    """How the load was driven, as the plan of run.json has it."""
     ceilings: Mapping[int, StepCeilings] = field(default_factory=dict)
     """By number of step."""
     seconds: Seconds | None = None
@@ -134,6 +138,11 @@ class Case:
     def is_last(self) -> bool:
         """Whether no more users were tried."""
         return self.step is self.ladder[-1]
+
+    @property
+    def is_by_tcp(self) -> bool:
+        """Whether the first target is reached over the network, be it this host's own."""
+        return any(parse_target_url(one.target)[0].socket is None for one in self.step.targets[:1])
 
     @property
     def mean_ms(self) -> float | None:

@@ -11,11 +11,12 @@ from loadstone.analyse.ceilings import ceilings
 from loadstone.analyse.ladder import KNEE_SHARE, Level, levels
 from loadstone.diagnose.case import Absent, Case, Missing, Seconds
 from loadstone.diagnose.order import causes_first
+from loadstone.diagnose.proving import with_proofs
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules import RULES
 from loadstone.diagnose.unexplained import unexplained
 from loadstone.model.ceilings import Limits, Resource
-from loadstone.model.finding import Diagnosis, Finding, Group, NotEvaluated
+from loadstone.model.finding import Diagnosis, Finding, Group, NotEvaluated, Proof
 from loadstone.model.result import Result, StepResult
 
 ORDER: tuple[Group, ...] = ("validity", "ceiling", "wait", "setting", "note")
@@ -54,11 +55,13 @@ class Known:
     environment: Mapping[str, Any] = field(default_factory=dict)
     seconds: Seconds | None = None
     limits: Limits = field(default_factory=Limits)
+    proofs: tuple[Proof, ...] = ()
+    """What the trials of its findings showed."""
 
 
 def diagnose(result: Result, known: Known) -> list[Diagnosis]:
     """One diagnosis for each variant and workload; an open loop's rates are levels too."""
-    return [diagnosis_of(case) for case in cases_of(result, known)]
+    return [diagnosis_of(case, known.proofs) for case in cases_of(result, known)]
 
 
 def cases_of(result: Result, known: Known) -> Iterator[Case]:
@@ -77,13 +80,14 @@ def cases_of(result: Result, known: Known) -> Iterator[Case]:
             ladder=ladder,
             variables=variables,
             environment=known.environment,
+            drive=(result.run.plan or {}).get("drive", {}),
             ceilings=of_step,
             seconds=known.seconds,
         )
 
 
-def diagnosis_of(case: Case) -> Diagnosis:
-    """All rules over the levels that need explaining."""
+def diagnosis_of(case: Case, proofs: Sequence[Proof] = ()) -> Diagnosis:
+    """All rules over the levels that need explaining, and what the trials of earlier days say."""
     found: list[Finding] = []
     missing: list[NotEvaluated] = []
     for rule in RULES:
@@ -91,7 +95,9 @@ def diagnosis_of(case: Case) -> Diagnosis:
         found += findings
         if needs is not None:
             missing.append(NotEvaluated(cause=rule.cause, needs=needs))
-    ordered = _without_idle_words(ranked(_noted(found)))
+    ladder = (case.step.variant, case.step.workload)
+    proved = with_proofs(_noted(found), [one for one in proofs if one.ladder == ladder])
+    ordered = _without_idle_words(ranked(proved))
     if not any(finding.group != "note" for finding in ordered) and not _says_why(ordered):
         ordered = [unexplained(case), *ordered]
     return Diagnosis(
@@ -130,6 +136,8 @@ def ranked(findings: Iterable[Finding]) -> list[Finding]:
             group = ORDER.index("ceiling") - 0.5
         if finding.cause in ANSWERS:
             group -= 0.5
+        if finding.is_refuted:
+            group = float(len(ORDER))
         return group, -finding.weight
 
     return causes_first(sorted(found, key=place))
@@ -194,7 +202,7 @@ def _is_lesser(finding: Finding, full: set[Resource], is_held: bool) -> bool:
 
 def _says_why(findings: Sequence[Finding]) -> bool:
     """Whether a note is answer enough."""
-    return any(finding.cause in ANSWERS for finding in findings)
+    return any(finding.cause in ANSWERS and not finding.is_refuted for finding in findings)
 
 
 def _middle(steps: Sequence[StepResult]) -> StepResult:

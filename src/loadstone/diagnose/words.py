@@ -17,6 +17,12 @@ def pct(share: float) -> str:
     return f"{percent:.0f} %" if percent >= 9.95 else f"{percent:.2g} %"
 
 
+def signed(share: float) -> str:
+    """A change: `+31 %`, `-0.4 %`."""
+    percent = 100 * share
+    return f"{percent:+.0f} %" if abs(percent) >= 9.95 else f"{percent:+.2g} %"
+
+
 def users(number: int) -> str:
     """`1 user`, `64 users`."""
     return f"{number:,} user{'' if number == 1 else 's'}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from loadstone.lab.blocks import PlannedStep
 from loadstone.lab.conduct import Lab, drive_step
@@ -24,6 +25,13 @@ Look = Callable[[Sequence[Looked], float], Sampling | None]
 
 Describe = Callable[[str, Standing], None]
 """Keeps what surrounds a variant's servers, given its name."""
+
+
+class Pacing(Protocol):
+    """How the load of each variant is driven."""
+
+    def drive(self, experiment: Experiment, variant: Variant, *, beside: bool) -> Drive:
+        """The load of a variant; `beside`: its server is on this machine."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +56,7 @@ class Bench:
     lab: Lab
     """Its endpoints and sampling are those of each step."""
     look: Look
-    pace: Pace
+    pace: Pacing
     describe: Describe | None = None
 
 

@@ -23,7 +23,8 @@ class ExitCode(IntEnum):
     SANDBOX = 6
     """A throwaway server or a null server could not be found, started or stopped."""
     GUARD = 7
-    """Refused, because it could have harmed data that Loadstone did not make."""
+    """Refused, because it could have harmed data that Loadstone did not make, or changed a server
+    that others use."""
     STORE = 8
     """A run folder could not be read or written."""
     HOST_TEST = 9

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -14,7 +14,7 @@ Group = Literal["validity", "ceiling", "wait", "setting", "note"]
 for, what is set unwisely, and what is worth knowing and no fault."""
 
 TrialKind = Literal["client", "dynamic", "start", "users"]
-"""An option of the load, a variable that can be set while the server runs, one of its start, or
+"""An option of the load, variables that can be set while the server runs, ones of its start, or
 another number of users."""
 
 
@@ -34,12 +34,83 @@ class Evidence(Frozen):
     to_s: float | None = _said("their end")
 
 
+class Setting(Frozen):
+    """One thing that a trial changes."""
+
+    name: str = _said("of the option or variable")
+    before: str | None = _said("what it is in the run; null: the run does not tell")
+    value: str = _said("what to set it to")
+
+
 class Trial(Frozen):
-    """What to change to prove a finding: if the finding is right, the rate changes."""
+    """What to change to prove a finding: if the finding is right, the rate rises."""
 
     kind: TrialKind = _said("client option, dynamic variable, start variable, number of users")
-    name: str = _said("of the option or variable")
-    value: str = _said("what to set it to")
+    settings: Annotated[tuple[Setting, ...], Field(min_length=1)] = _said(
+        "in the order in which they are set"
+    )
+    subject: str = _said("what is said to cost something, as the subject of a sentence")
+    costs: str | None = Field(default=None, description="what keeping it so would cost")
+    settles_s: float = Field(default=1.0, description="until the server works as it was set")
+    refutes: bool = Field(
+        default=True,
+        description="whether the finding is wrong where the change has no effect; else no more "
+        "is known than that this remedy is none",
+    )
+
+    @property
+    def change(self) -> str:
+        """`tls=disabled in place of TLSv1.3`."""
+        return ", ".join(
+            f"{one.name}={one.value}" + (f" in place of {one.before}" if one.before else "")
+            for one in self.settings
+        )
+
+
+ProofVerdict = Literal["proven", "refuted", "not enough evidence"]
+
+
+class Proof(Frozen):
+    """What came of a trial: the run's load, by turns as it was and with the change.
+
+    Proven: the change makes it faster. Refuted: it makes no difference that matters, or slower.
+    """
+
+    variant: str = _said("of the finding's ladder")
+    workload: str = _said("name of the workload")
+    cause: str = _said("that was put to the proof")
+    users: int = _said("virtual users that drove it, without the change")
+    trial: Trial = _said("what was changed")
+    verdict: ProofVerdict = _said("proven, refuted, or not enough evidence for either")
+    sentence: str = _said("for a person, with the figures")
+    change: float | None = _said("rate with the change by the rate without it, less 1")
+    change_low: float | None = _said("where that lies at the least; null: too few units to say")
+    change_high: float | None = _said("and at the most")
+    cost: float | None = _said("share of the rate that is lost without the change; below 0: won")
+    cost_low: float | None = _said("where that lies at the least")
+    cost_high: float | None = _said("and at the most")
+    confidence: float = _said("of the intervals")
+    p_value: float | None = _said("of no difference, corrected for all trials of the run")
+    tps_before: float | None = _said("mean events a second without the change")
+    tps_changed: float | None = _said("and with it")
+    units: int = _said("rounds, or pairs of blocks, that count")
+    left_out: dict[str, int] = _said("units that do not, by the reason")
+    more: int | None = _said("units still wanted where the evidence is not enough; null: unknown")
+    at: str = _said("when it was tried: UTC, ISO 8601")
+    seconds: float = _said("how long that took")
+    steps: str = _said("folder of its steps, within the run's")
+
+    @property
+    def ladder(self) -> tuple[str, str]:
+        """Variant and workload."""
+        return self.variant, self.workload
+
+
+class NotTried(Frozen):
+    """A finding whose trial was not carried out."""
+
+    cause: str = _said("that was not put to the proof")
+    why: str = _said("for a person, with what to do about it")
 
 
 class Finding(Frozen):
@@ -57,11 +128,25 @@ class Finding(Frozen):
         default=None, description="the resource of which it makes an event need more"
     )
     steps: tuple[int, ...] = Field(default=(), description="numbers of the steps that show it")
+    proof: Proof | None = Field(
+        default=None, description="what its trial showed; null: it was not tried"
+    )
 
     @property
     def weight(self) -> float:
         """Share by confidence; an unknown share counts as a tenth."""
         return (0.1 if self.share is None else self.share) * self.confidence
+
+    @property
+    def is_refuted(self) -> bool:
+        """Whether its own trial speaks against it."""
+        proof = self.proof
+        return proof is not None and proof.verdict == "refuted" and proof.trial.refutes
+
+    @property
+    def users(self) -> int | None:
+        """The concurrency that shows it most; `None`: it rests on no figure."""
+        return self.evidence[0].users if self.evidence else None
 
 
 class NotEvaluated(Frozen):

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from loadstone.model.finding import Finding
+from loadstone.model.finding import Finding, Proof
 from loadstone.model.frozen import Frozen
 from loadstone.model.hot_spots import HotSpots
 from loadstone.model.plan import Rate
@@ -308,3 +308,4 @@ class Result(Frozen):
     run: RunInfo
     steps: tuple[StepResult, ...] = ()
     findings: tuple[Finding, ...] = ()
+    proofs: tuple[Proof, ...] = ()

@@ -34,6 +34,9 @@ _SOCKET_PATH_MOST = 103  # the kernel takes 107 bytes; MySQL's lock file adds ".
 _PORT_TRIES = 5
 _WHATEVER_IS_THERE = SandboxSpec()
 
+UNKNOWN_TO_SERVER = "unknown to this server"
+"""Stands for the value of a `loose_` variable that the server left out."""
+
 
 def start_sandbox(spec: SandboxSpec = _WHATEVER_IS_THERE) -> Sandbox:
     """Start a throwaway server, and a replica of it where asked for.
@@ -189,7 +192,7 @@ def _value_of(name: str, values: dict[str, str], asked: str) -> str:
     plain = name.removeprefix("loose_")
     if plain in values:
         return values[plain]
-    return "unknown to this server" if name != plain else asked
+    return UNKNOWN_TO_SERVER if name != plain else asked
 
 
 def _write_client_file(place: Path, state: SandboxState) -> None:

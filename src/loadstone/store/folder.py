@@ -6,7 +6,7 @@ import contextlib
 import fcntl
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -16,10 +16,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from loadstone.model.finding import Proof
 from loadstone.model.result import Result
 from loadstone.store import atomic, frame, observed_frame
 from loadstone.store.errors import StoreError
 from loadstone.store.observed_frame import HOSTS, SERVERS
+from loadstone.store.proofs import merged, read_proofs, write_proofs
 from loadstone.store.replay import JOURNAL, read_log, replay, result_of
 
 RUN = "run.json"
@@ -91,6 +93,13 @@ def load(folder: Path) -> Result:
     Raises:
         StoreError: there is no run in the folder, or it is damaged.
     """
+    measured = _measured(folder)
+    proofs = read_proofs(folder)
+    return measured.model_copy(update={"proofs": proofs}) if proofs else measured
+
+
+def _measured(folder: Path) -> Result:
+    """What the journal says, as it was written down at the run's end or made anew."""
     written = folder / RESULT
     if not written.exists():
         if not (folder / JOURNAL).exists():
@@ -123,6 +132,20 @@ def read_environment(folder: Path) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise StoreError(f"cannot read {written}: it is no object")
     return document
+
+
+def keep_proofs(folder: Path, proofs: Sequence[Proof]) -> Result:
+    """Add proofs to those of a run that has ended, each in place of one of the same cause.
+
+    They stand in a file of their own, since result.json is made anew from the journal at need.
+
+    Raises:
+        StoreError: the folder cannot be read or written.
+    """
+    write_proofs(folder, merged(read_proofs(folder), proofs))
+    result = load(folder)
+    atomic.write_bytes(folder / RESULT, to_json(result))
+    return result
 
 
 def is_running(folder: Path) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from loadstone.diagnose.case import Case
 from loadstone.diagnose.cpu import FULL, busy_share, outside
 from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.trials import dynamic
 from loadstone.diagnose.words import num, pct
-from loadstone.model.finding import Finding, Trial
+from loadstone.model.finding import Finding
 
 INSIDE = 0.5
 """[P] of the users' time that they spend in the server."""
@@ -33,7 +34,7 @@ def judge(case: Case) -> Finding | None:
         share=1 - allowed / case.users,
         confidence=0.6,
         remedy="Set innodb_thread_concurrency to 0 (no limit).",
-        trial=Trial(kind="dynamic", name="innodb_thread_concurrency", value="0"),
+        trial=dynamic(case, {"innodb_thread_concurrency": "0"}, "queueing before InnoDB"),
     )
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from loadstone.diagnose.case import Case
 from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.trials import dynamic
 from loadstone.diagnose.words import num, pct, size
-from loadstone.model.finding import Finding, Trial
+from loadstone.model.finding import Finding
 
 ROTATIONS = 0.1
 """[P] DIAGNOSIS 8: one in ten seconds."""
@@ -43,7 +44,9 @@ def judge(case: Case) -> Finding | None:
         share=min(rotations * SYNCS * sync_s, 1.0),
         confidence=0.85,
         remedy="Raise max_binlog_size to 1G.",
-        trial=Trial(kind="dynamic", name="max_binlog_size", value="1073741824"),
+        trial=dynamic(
+            case, {"max_binlog_size": "1073741824"}, "beginning new files of the binary log"
+        ),
         acts_on="flushes",
     )
 
@@ -69,8 +72,10 @@ def judge_cache(case: Case) -> Finding | None:
         share=0.2 * min(disk / used, 1.0),
         confidence=0.8,
         remedy="Raise binlog_cache_size above the size of a transaction.",
-        trial=Trial(
-            kind="dynamic", name="binlog_cache_size", value=str(int(16 * (cache or 32768)))
+        trial=dynamic(
+            case,
+            {"binlog_cache_size": str(16 * int(cache or 32768))},
+            "writing transactions to a temporary file",
         ),
     )
 

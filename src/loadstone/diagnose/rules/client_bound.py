@@ -7,6 +7,7 @@ from loadstone.diagnose.cpu import busy_share, cpu_of, is_full, outside
 from loadstone.diagnose.order import DOUBTFUL
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules.neighbour import OTHERS
+from loadstone.diagnose.trials import client
 from loadstone.diagnose.words import num, pct
 from loadstone.model.finding import Evidence, Finding, Trial
 from loadstone.model.result import CLIENT_BOUND_SHARE, CLIENT_LATE_SHARE
@@ -74,9 +75,7 @@ def judge(case: Case) -> Finding | None:
             "Give the generator cores of its own (another host, or more --shards); "
             "loadstone calibrate measures what it can do."
         ),
-        trial=Trial(
-            kind="client", name="shards", value=str(2 * int(case.generator("shards") or 1))
-        ),
+        trial=_more_shards(case),
         acts_on="generator",
     )
 
@@ -86,6 +85,11 @@ def _sureness(case: Case, waits_for_a_core: bool, away: float | None) -> float:
     if waits_for_a_core and is_full(case) and (cpu_of(case).others or 0.0) >= OTHERS:
         return DOUBTFUL
     return 0.9 if away is not None else 0.7
+
+
+def _more_shards(case: Case) -> Trial:
+    shards = int(case.generator("shards") or 1)
+    return client("shards", str(2 * shards), str(shards), "so few event loops", refutes=False)
 
 
 def held_share(case: Case) -> float | None:

@@ -7,8 +7,9 @@ from loadstone.diagnose.case import Case
 from loadstone.diagnose.cpu import busy_share, is_full, state_share
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules import semi_sync
+from loadstone.diagnose.trials import RELAXED, dynamic
 from loadstone.diagnose.words import num, pct
-from loadstone.model.finding import Finding, Trial
+from loadstone.model.finding import Finding
 
 SHARE = 0.5
 """[P] DIAGNOSIS 5: of the users' time."""
@@ -60,7 +61,12 @@ def judge(case: Case) -> Finding | None:
             "A log device that syncs faster (flash with power-loss protection), more users so "
             "that a sync carries more commits; less durability only where commits may be lost."
         ),
-        trial=Trial(kind="dynamic", name="innodb_flush_log_at_trx_commit", value="2"),
+        trial=dynamic(
+            case,
+            {"innodb_flush_log_at_trx_commit": "2", "sync_binlog": "0"},
+            "waiting for the log's syncs",
+            costs=RELAXED,
+        ),
         acts_on="flushes",
     )
 

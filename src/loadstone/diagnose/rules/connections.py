@@ -5,8 +5,9 @@ from __future__ import annotations
 from loadstone.diagnose.case import Case
 from loadstone.diagnose.cpu import server_cores
 from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.trials import client, dynamic
 from loadstone.diagnose.words import num, pct
-from loadstone.model.finding import Evidence, Finding, Trial
+from loadstone.model.finding import Evidence, Finding
 
 BY_EVENT = 0.1
 """[P] connections opened by event; DIAGNOSIS 2 asks for one by transaction."""
@@ -55,9 +56,9 @@ def judge(case: Case) -> Finding | None:
             "--connect-at-once help servers that accept slowly (back_log, connect_timeout)."
         ),
         trial=(
-            Trial(kind="dynamic", name="max_connections", value=str(case.users + 100))
+            dynamic(case, {"max_connections": str(case.users + 100)}, "refusing connections")
             if full
-            else Trial(kind="client", name="connect-at-once", value="8")
+            else client("connect-at-once", "8", None, "connecting many at once")
         ),
     )
 
@@ -90,7 +91,7 @@ def judge_storm(case: Case) -> Finding | None:
         share=share,
         confidence=0.85,
         remedy="Keep connections open (a connection pool); a larger thread_cache_size.",
-        trial=Trial(kind="dynamic", name="thread_cache_size", value="256"),
+        trial=dynamic(case, {"thread_cache_size": "256"}, "making a thread for each connection"),
         acts_on="server CPU",
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from loadstone.diagnose.case import Case
 from loadstone.diagnose.cpu import FULL, Cpu, cpu_of
 from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.trials import cheaper_way
 from loadstone.diagnose.words import num, pct
 from loadstone.model.finding import Finding
 
@@ -46,6 +47,7 @@ def judge(case: Case) -> Finding | None:
             "More or faster cores, or less work for each event: fewer statements, better indexes."
             + (" Move the generator to another host." if (cpu.generator or 0.0) > 0.1 else "")
         ),
+        trial=cheaper_way(case),
         acts_on="server CPU",
     )
 

@@ -6,8 +6,9 @@ from loadstone.diagnose.case import Case
 from loadstone.diagnose.cpu import server_cores
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules.row_locks import lock_share
+from loadstone.diagnose.trials import dynamic
 from loadstone.diagnose.words import num, pct, users
-from loadstone.model.finding import Finding, Trial
+from loadstone.model.finding import Finding
 
 FALL = 0.3
 """[P] of the peak's rate that is lost; [S] dom.as 2009: 20,000/s fell to 3,000 at 50 users."""
@@ -52,7 +53,12 @@ def judge(case: Case) -> Finding | None:
             "innodb_deadlock_detect=OFF with a short innodb_lock_wait_timeout (1 s), or fewer "
             "users on the row (a thread pool, a queue before the server)."
         ),
-        trial=Trial(kind="dynamic", name="innodb_deadlock_detect", value="OFF"),
+        trial=dynamic(
+            case,
+            {"innodb_lock_wait_timeout": "1", "innodb_deadlock_detect": "OFF"},
+            "checking for deadlocks",
+            costs="deadlocks last until innodb_lock_wait_timeout=1 (s) ends a statement of theirs",
+        ),
         acts_on="server CPU",
     )
 

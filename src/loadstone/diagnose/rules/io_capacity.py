@@ -5,6 +5,7 @@ from __future__ import annotations
 from loadstone.diagnose.case import Case
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules.redo_small import greatest_age
+from loadstone.diagnose.trials import REFILLS_S, dynamic
 from loadstone.diagnose.words import num, pct
 from loadstone.model.finding import Finding, Trial
 
@@ -61,7 +62,18 @@ def judge(case: Case) -> Finding | None:
         share=1 - busy if full or log_full else 0.3,
         confidence=0.8,
         remedy="Raise innodb_io_capacity (2000 for a solid-state disk) and innodb_io_capacity_max.",
-        trial=Trial(kind="dynamic", name="innodb_io_capacity", value=str(int(10 * capacity))),
+        trial=_larger(case, 10 * int(capacity)),
+    )
+
+
+def _larger(case: Case, wanted: int) -> Trial | None:
+    """The maximum goes first: MySQL clips the capacity by it."""
+    most = max(2 * wanted, int(case.number("innodb_io_capacity_max") or 0))
+    return dynamic(
+        case,
+        {"innodb_io_capacity_max": str(most), "innodb_io_capacity": str(wanted)},
+        "flushing at so low a capacity",
+        settles_s=REFILLS_S,
     )
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from loadstone.diagnose.case import Case
 from loadstone.diagnose.cpu import FULL, IDLE, busy_share, outside, own_share
 from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.trials import more_users
 from loadstone.diagnose.unexplained import nameless_wait
 from loadstone.diagnose.words import num, pct, users
-from loadstone.model.finding import Finding, Trial
+from loadstone.model.finding import Finding
 
 FAR_MS = 0.4
 """[P] least time of a statement from which it comes from afar: one host or rack: 0.05 to 0.3."""
@@ -60,7 +61,7 @@ def judge(case: Case) -> Finding | None:
         share=None,
         confidence=0.7,
         remedy="Try more users: --concurrency auto finds the fewest that reach the peak.",
-        trial=Trial(kind="users", name="concurrency", value=str(4 * case.users)),
+        trial=more_users(case, 4),
         acts_on="concurrency",
     )
 
@@ -111,7 +112,7 @@ def _far(case: Case, mean_ms: float) -> Finding | None:
         share=share,
         confidence=0.85,
         remedy="A generator nearer to the server, fewer statements an event, or more users.",
-        trial=Trial(kind="users", name="concurrency", value=str(4 * case.users)),
+        trial=more_users(case, 4),
         acts_on="concurrency",
     )
 

@@ -9,7 +9,8 @@ from loadstone.diagnose.cpu import IDLE, is_full, outside, own_share, state_shar
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules import packet_loss
 from loadstone.diagnose.rules.client_bound import HELD, held_share
-from loadstone.diagnose.words import num, pct, users
+from loadstone.diagnose.trials import by_socket, client
+from loadstone.diagnose.words import num, pct, size, users
 from loadstone.model.ceilings import Resource
 from loadstone.model.finding import Evidence, Finding, Trial
 
@@ -181,9 +182,17 @@ def _finding(
             "A faster line or interface, the unix socket where both are on one host, compression, "
             "or rows of fewer bytes."
         ),
-        trial=Trial(kind="client", name="compression", value="zlib"),
+        trial=_narrower(case),
         acts_on="network from the server",
     )
+
+
+def _narrower(case: Case) -> Trial | None:
+    """A way around the line, else fewer bytes on it; that they do not shrink leaves it as full."""
+    around = by_socket(case, "the line")
+    if around or case.step.compressed_users:
+        return around
+    return client("compression", "zlib", "off", "sending so many bytes", refutes=False)
 
 
 def _faster(case: Case) -> Iterator[str]:
@@ -201,7 +210,16 @@ def _faster(case: Case) -> Iterator[str]:
             and own.isdigit()
             and int(speed) > int(own)
         ):
-            yield f"{other} ({int(speed):,} Mbit/s)"
+            yield f"{other} ({int(speed):,} Mbit/s{_carries(case, int(speed))})"
+
+
+def _carries(case: Case, mbit: int) -> str:
+    """How many events of as many bytes a line of that speed would carry."""
+    moved = _bytes(case)
+    if moved is None or not case.step.tps:
+        return ""
+    events = mbit * 1e6 / 8 / (moved / case.step.tps)
+    return f", which would carry {num(events)} events a second of {size(moved / case.step.tps)}"
 
 
 RULE = Rule("line-full", judge)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from loadstone.diagnose.case import Case
 from loadstone.diagnose.cpu import server_cores
 from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.trials import dynamic
 from loadstone.diagnose.words import num, pct
-from loadstone.model.finding import Finding, Trial
+from loadstone.model.finding import Finding
 
 LINE_S = 20e-6
 """[P] of one statement's line: formatting and a write, under one lock for all."""
@@ -36,7 +37,7 @@ def judge(case: Case) -> Finding | None:
         share=_cost(case, questions),
         confidence=0.9,
         remedy="SET GLOBAL general_log = OFF.",
-        trial=Trial(kind="dynamic", name="general_log", value="OFF"),
+        trial=dynamic(case, {"general_log": "OFF"}, "the general log"),
         acts_on="server CPU",
     )
 
@@ -59,7 +60,7 @@ def judge_slow(case: Case) -> Finding | None:
         share=_cost(case, slow),
         confidence=0.9,
         remedy="Raise long_query_time, or switch slow_query_log off.",
-        trial=Trial(kind="dynamic", name="slow_query_log", value="OFF"),
+        trial=dynamic(case, {"slow_query_log": "OFF"}, "the slow log"),
         acts_on="server CPU",
     )
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from loadstone.diagnose.case import Case
 from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.trials import RESIZES_S, at_start, dynamic
 from loadstone.diagnose.words import num, pct, size
 from loadstone.model.finding import Finding, Trial
 
@@ -19,6 +22,11 @@ SAMPLES = 2
 SECONDS_OF_REDO = 600.0
 """[P] a log that the load fills no faster does not hold it back, however old its checkpoint: that
 may be left from before. ([S] MySQLTuner wants an hour in a log, for recovery and peaks.)"""
+
+TRIED_MOST = 2 * 1024**3
+"""[P] bytes of log that a trial asks for on a disk whose room is not known."""
+
+_MIB = 1024**2
 
 WAITS = 0.01
 """[P] waits for room in the log buffer, by commit."""
@@ -54,11 +62,7 @@ def judge(case: Case) -> Finding | None:
         share=max(near, 0.3 if syncs else 0.0),
         confidence=0.9,
         remedy=f"Raise {name} to {size(wanted)} or more.",
-        trial=Trial(
-            kind="start" if name == "innodb_log_file_size" else "dynamic",
-            name=name,
-            value=str(int(wanted)),
-        ),
+        trial=_larger(case, name, wanted),
         acts_on="disk writes",
     )
 
@@ -80,7 +84,9 @@ def judge_log_buffer(case: Case) -> Finding | None:
         share=min(waits / commits, 1.0) / 2,
         confidence=0.7,
         remedy="Raise innodb_log_buffer_size to 64M.",
-        trial=Trial(kind="start", name="innodb_log_buffer_size", value="67108864"),
+        trial=at_start(
+            case, {"innodb_log_buffer_size": "67108864"}, "waiting for room in the log buffer"
+        ),
         acts_on="disk writes",
     )
 
@@ -109,6 +115,24 @@ def _near(case: Case, limit: float) -> float | None:
 def _variable(case: Case) -> str:
     has = case.variable("innodb_redo_log_capacity") is not None
     return "innodb_redo_log_capacity" if has else "innodb_log_file_size"
+
+
+def _larger(case: Case, name: str, wanted: float) -> Trial | None:
+    """In whole MiB, as the servers want it, and no larger than it must be to show the effect."""
+    now = case.number(name) or 0.0
+    tried = _MIB * -(-int(min(wanted, max(TRIED_MOST, 2 * now))) // _MIB)
+    subject, settings = "so small a redo log", {name: str(tried)}
+    if name == "innodb_redo_log_capacity" or _resizes(case.variable("version") or ""):
+        return dynamic(case, settings, subject, settles_s=RESIZES_S)
+    return at_start(case, settings, subject)
+
+
+def _resizes(version: str) -> bool:
+    """MariaDB takes another innodb_log_file_size while it runs, from 10.9 on (its manual)."""
+    found = re.match(r"(\d+)\.(\d+)\.", version)
+    if found is None or "mariadb" not in version.lower():
+        return False
+    return (int(found[1]), int(found[2])) >= (10, 9)
 
 
 RULE = Rule("redo-log-small", judge)

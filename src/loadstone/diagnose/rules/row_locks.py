@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from loadstone.diagnose.case import Case
 from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.trials import client
 from loadstone.diagnose.words import num, pct
-from loadstone.model.finding import Finding, Trial
+from loadstone.model.finding import Finding
 
 SHARE = 0.3
 """[P] DIAGNOSIS 10: of the users' time."""
@@ -46,7 +47,7 @@ def judge(case: Case) -> Finding | None:
             "distribution), change the hot row last in the transaction, keep transactions short; "
             "fewer users wait less and do as much."
         ),
-        trial=Trial(kind="client", name="distribution", value="uniform"),
+        trial=client("distribution", "uniform", None, "changing the same rows"),
         acts_on="row locks",
     )
 
@@ -89,7 +90,11 @@ def judge_deadlocks(case: Case) -> Finding | None:
             "Lock rows in the same order in all transactions, keep them short"
             + (", or take READ-COMMITTED, which locks no gaps." if gaps else ".")
         ),
-        trial=Trial(kind="client", name="isolation", value="read-committed") if gaps else None,
+        trial=(
+            client("isolation", "read-committed", "repeatable-read", "locking gaps")
+            if gaps
+            else None
+        ),
         acts_on="row locks",
     )
 

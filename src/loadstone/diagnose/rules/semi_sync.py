@@ -6,8 +6,9 @@ from loadstone.analyse.columns import COMMIT_STATES
 from loadstone.diagnose.case import Case
 from loadstone.diagnose.cpu import state_share
 from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.trials import dynamic
 from loadstone.diagnose.words import num, pct
-from loadstone.model.finding import Finding, Trial
+from loadstone.model.finding import Finding
 
 SHARE = 0.3
 """[P] DIAGNOSIS 15: of the users' time."""
@@ -33,7 +34,12 @@ def judge(case: Case) -> Finding | None:
         share=share,
         confidence=0.95,
         remedy="A nearer or faster replica, more users at once, or asynchronous replication.",
-        trial=Trial(kind="dynamic", name=_name(case), value="OFF"),
+        trial=dynamic(
+            case,
+            {_name(case): "OFF"},
+            "waiting for a replica",
+            costs="a commit that was acknowledged may be on the source alone, and be lost with it",
+        ),
     )
 
 

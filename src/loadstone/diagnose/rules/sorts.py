@@ -7,6 +7,7 @@ import re
 from loadstone.diagnose.case import Case
 from loadstone.diagnose.cpu import server_cores
 from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.trials import dynamic
 from loadstone.diagnose.words import num, pct, size
 from loadstone.model.finding import Finding, Trial
 
@@ -27,6 +28,9 @@ MERGES = 0.01
 
 TMP_DISK = 0.25
 """[P] of temporary tables that go to the disk."""
+
+TMP_TABLE = "67108864"
+"""[P] bytes that hold the temporary table of most queries; the smaller of two variables counts."""
 
 TMP_EVENTS = 0.05
 """[P] temporary tables on disk by event."""
@@ -71,7 +75,9 @@ def judge_cliff(case: Case) -> Finding | None:
         share=share,
         confidence=(0.3 if pieces else 0.8) if strong else 0.3,
         remedy="Set sort_buffer_size to 2M (below 32M), or preload jemalloc.",
-        trial=Trial(kind="dynamic", name="sort_buffer_size", value="2097152"),
+        trial=dynamic(
+            case, {"sort_buffer_size": "2097152"}, "mapping and unmapping the sort buffer"
+        ),
         acts_on="server CPU",
     )
 
@@ -93,13 +99,16 @@ def judge_merges(case: Case) -> Finding | None:
         share=0.3 * min(passes / case.tps, 1.0),
         confidence=0.7,
         remedy="Raise sort_buffer_size (below 32M) for these sessions, or give the order an index.",
-        trial=Trial(
-            kind="dynamic",
-            name="sort_buffer_size",
-            value=str(int(min(8 * max(buffer, 262144), MMAP_THRESHOLD - 1048576))),
-        ),
+        trial=_larger(case, buffer),
         acts_on="server CPU",
     )
+
+
+def _larger(case: Case, buffer: float) -> Trial | None:
+    wanted = int(min(8 * max(buffer, 262144), MMAP_THRESHOLD - 1048576))
+    if wanted <= buffer:
+        return None
+    return dynamic(case, {"sort_buffer_size": str(wanted)}, "sorting by temporary files")
 
 
 def judge_temporary(case: Case) -> Finding | None:
@@ -124,7 +133,11 @@ def judge_temporary(case: Case) -> Finding | None:
         share=0.3 * min(disk / case.tps, 1.0),
         confidence=0.7,
         remedy="Raise tmp_table_size and max_heap_table_size, or give the grouping an index.",
-        trial=Trial(kind="dynamic", name="tmp_table_size", value="67108864"),
+        trial=dynamic(
+            case,
+            {"tmp_table_size": TMP_TABLE, "max_heap_table_size": TMP_TABLE},
+            "temporary tables on the disk",
+        ),
         acts_on="server CPU",
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from loadstone.diagnose.case import Case
 from loadstone.diagnose.cpu import server_cores
 from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.trials import dynamic
 from loadstone.diagnose.words import num
 from loadstone.model.finding import Finding, Trial
 
@@ -44,8 +45,18 @@ def judge(case: Case) -> Finding | None:
         share=min(opened * OPEN_S / cores, 1.0) if cores else None,
         confidence=0.9,
         remedy="Raise table_open_cache (and table_definition_cache) above users × tables.",
-        trial=Trial(kind="dynamic", name="table_open_cache", value=str(int(max(4000, 8 * size)))),
+        trial=_larger(case, max(4000, 8 * int(size))),
         acts_on="server CPU",
+    )
+
+
+def _larger(case: Case, wanted: int) -> Trial | None:
+    """Definitions are kept apart, and are to be as many."""
+    definitions = max(wanted, int(case.number("table_definition_cache") or 0))
+    return dynamic(
+        case,
+        {"table_open_cache": str(wanted), "table_definition_cache": str(definitions)},
+        "so small a table cache",
     )
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from loadstone.diagnose.case import Case
-from loadstone.diagnose.cpu import FULL, busy_share, cpu_of, has_pool, is_full, server_cores
+from loadstone.diagnose.cpu import FULL, POOLS, busy_share, cpu_of, has_pool, is_full, server_cores
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules.neighbour import OTHERS
 from loadstone.diagnose.rules.row_locks import lock_share
+from loadstone.diagnose.trials import at_start, dynamic
 from loadstone.diagnose.words import num, pct, users
 from loadstone.model.finding import Finding, Trial
 
@@ -87,9 +88,17 @@ def judge(case: Case) -> Finding | None:
             "A thread pool: MariaDB thread_handling=pool-of-threads with thread_pool_size of "
             "1 to 1.5 times the cores, MySQL's thread_pool plugin; or fewer connections."
         ),
-        trial=Trial(kind="start", name="thread_handling", value="pool-of-threads"),
+        trial=_pool(case, int(cores)),
         acts_on="server CPU",
     )
+
+
+def _pool(case: Case, cores: int) -> Trial | None:
+    """Of servers that have one built in, as MariaDB; MySQL's comes with a plugin."""
+    if case.variable("thread_pool_size") is None:
+        return None
+    settings = {"thread_handling": POOLS[0], "thread_pool_size": str(cores)}
+    return at_start(case, settings, "a thread for each connection")
 
 
 def _lost(case: Case, peak: Case) -> float:
@@ -152,7 +161,11 @@ def judge_small(case: Case) -> Finding | None:
             if few
             else "Set thread_pool_size to 1 to 1.5 times the cores."
         ),
-        trial=Trial(kind="dynamic", name="thread_pool_size", value=str(int(cores))),
+        trial=dynamic(
+            case,
+            {"thread_pool_max_threads": "500"} if few else {"thread_pool_size": str(int(cores))},
+            "so small a thread pool",
+        ),
     )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from loadstone.diagnose.case import Case
 from loadstone.diagnose.cpu import cpu_of, is_full, is_shared, server_cores
 from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.trials import client
 from loadstone.diagnose.words import num, pct
-from loadstone.model.finding import Finding, Trial
+from loadstone.model.finding import Finding
 
 SERVER_S = 10e-6
 """[P] the server's CPU for a statement's two records: measured 5 (oltp_read_write) to 14 µs (point
@@ -60,7 +61,7 @@ def judge(case: Case) -> Finding | None:
             "Where the network is trusted, connect without (tls=disabled in the target's URL) or "
             "by the unix socket; measure both before saying what it costs."
         ),
-        trial=Trial(kind="client", name="tls", value="disabled"),
+        trial=client("tls", "disabled", case.step.tls, "TLS"),
         acts_on="server CPU",
     )
 

@@ -6,6 +6,7 @@ from loadstone.diagnose.case import Case
 from loadstone.diagnose.cpu import is_full
 from loadstone.diagnose.reading import STAYS, has_room, kept_share, reads_by_event, reads_share
 from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.trials import REFILLS_S, dynamic
 from loadstone.diagnose.words import num, pct, size
 from loadstone.model.finding import Finding, Trial
 
@@ -14,6 +15,12 @@ READS = 0.1
 
 MATTERS = 0.05
 """[P] share of an event's demand that is reading pages."""
+
+MOST_TIMES = 4
+"""[P] by which a trial makes the pool larger."""
+
+FREE_TAKEN = 0.5
+"""[P] of the memory that is free: the rest is the operating system's, and its cache's."""
 
 
 def judge(case: Case) -> Finding | None:
@@ -47,12 +54,24 @@ def judge(case: Case) -> Finding | None:
         share=share,
         confidence=0.9,
         remedy="Raise innodb_buffer_pool_size, as far as the memory goes.",
-        trial=Trial(
-            kind="dynamic",
-            name="innodb_buffer_pool_size",
-            value=str(int(4 * (pool or 128 * 1024 * 1024))),
-        ),
+        trial=_larger(case, pool),
         acts_on="server CPU" if is_full(case) else "disk reads",
+    )
+
+
+def _larger(case: Case, pool: float | None) -> Trial | None:
+    """As many times the pool as half of the free memory holds, at most four times."""
+    free = case.host("memory_available_bytes")
+    if not pool or free is None:
+        return None
+    times = min(MOST_TIMES, 1 + int(FREE_TAKEN * free / pool))
+    if times < 2:
+        return None
+    return dynamic(
+        case,
+        {"innodb_buffer_pool_size": str(times * int(pool))},
+        "so small a buffer pool",
+        settles_s=REFILLS_S,
     )
 
 

@@ -1,0 +1,303 @@
+"""From a run's findings to what the trials of them showed: told before, carried out, kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from loadstone import engine
+from loadstone.analyse.again import more_wanted
+from loadstone.analyse.steady import truncation
+from loadstone.cli.carry import begin_run, say
+from loadstone.cli.diagnose import findings_of
+from loadstone.cli.experimenting import looking, means_of
+from loadstone.cli.watching import Silence
+from loadstone.diagnose.frames import environment_of
+from loadstone.diagnose.proving import Tried, proofs_of
+from loadstone.lab.blocks import schedule
+from loadstone.lab.conduct import Lab
+from loadstone.lab.data import Wanted
+from loadstone.lab.experiment import Bench, carry_out
+from loadstone.lab.experiment_servers import Servers
+from loadstone.lab.preflight import Looked, look_at
+from loadstone.lab.prove import (
+    Deadline,
+    Ground,
+    Repeated,
+    Timing,
+    allotted,
+    changed_since,
+    experiment_of,
+    least_seconds,
+    throwaway_like,
+    timing,
+    why_not,
+)
+from loadstone.lab.variants import step_plan
+from loadstone.model.errors import LoadstoneError
+from loadstone.model.exit_codes import ExitCode
+from loadstone.model.experiment import Experiment
+from loadstone.model.finding import Diagnosis, Finding, NotTried, Trial
+from loadstone.model.observing import Observing
+from loadstone.model.plan import Plan
+from loadstone.model.proving import Proving
+from loadstone.model.result import Result
+from loadstone.model.target import Endpoint, Target
+from loadstone.report.numbers import duration, number_of
+from loadstone.sandbox import sandbox_at
+from loadstone.store import folder
+from loadstone.store.errors import StoreError
+from loadstone.store.proofs import STEPS
+from loadstone.store.recorder import Asked, read_asked
+
+Reach = Callable[[Target], Endpoint]
+"""A target with its password."""
+
+
+class NothingToProve(LoadstoneError):
+    """A run whose load cannot be driven again by turns."""
+
+    exit_code = ExitCode.PLAN
+
+
+class NoConsent(LoadstoneError):
+    """Nothing could be tried, and `--yes` would have allowed some of it."""
+
+    exit_code = ExitCode.GUARD
+
+
+@dataclass
+class Proved:
+    """What came of it."""
+
+    result: Result
+    """With the proofs."""
+    not_tried: list[NotTried] = field(default_factory=list)
+    interrupted: bool = False
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A finding whose trial may be carried out."""
+
+    finding: Finding
+    trial: Trial
+    of: Diagnosis
+    users: int
+
+
+def prove(run: Path, proving: Proving, reach: Reach, *, quiet: bool = False) -> Proved:
+    """Try the findings of a run, the most telling first, as far as time and consent go.
+
+    Raises:
+        NothingToProve: the run is no plain load on one target.
+        NoConsent: whatever could be tried wants `--yes`.
+        TargetError: the run's server cannot be reached, or has not its tables.
+        StoreError: the run's folder cannot be read or written.
+    """
+    asked = read_asked(run)
+    _check(run, asked)
+    proved = Proved(folder.load(run))
+    ground = _ground(asked.plan, environment_of(run), proving)
+    found = findings_of(run, proved.result)
+    chosen = _chosen(found, ground, _look(ground, reach), proved)
+    timed = _timed(chosen, proving, proved)
+    _tell(timed, proved, quiet=quiet)
+    tried: list[Tried] = []
+    for candidate, seconds in timed:
+        if not quiet:
+            say(f"  {_plan_line(candidate, ground, seconds)}")
+        done = _try(run, candidate, ground, (seconds, reach))
+        if isinstance(done, NotTried):
+            proved.not_tried.append(done)
+            continue
+        outcome, proved.interrupted = done
+        proofs = proofs_of([*tried, outcome])
+        if proved.interrupted and not proofs[-1].units:
+            proved.not_tried.append(NotTried(cause=outcome.finding.cause, why="interrupted"))
+            break
+        tried.append(outcome)
+        # Kept after each: whoever is killed later has those before. All are corrected together.
+        proved.result = folder.keep_proofs(run, proofs)
+        if proved.interrupted:
+            break
+    return proved
+
+
+def _check(run: Path, asked: Asked) -> None:
+    plan = asked.plan
+    if asked.experiment is not None:
+        said = f"{run.name} is an experiment, which has compared its variants already"
+        raise NothingToProve(said, "loadstone runs show; plain runs have findings to prove")
+    if plan.workload.script is not None or plan.workload.name not in engine.workloads():
+        said = f"the load of {run.name} was none of Loadstone's workloads"
+        raise NothingToProve(said, "loadstone run drives one that can be driven again")
+    if len(plan.targets) > 1:
+        said = f"{run.name} spread its users over {len(plan.targets)} targets"
+        raise NothingToProve(said, "run again on one of them")
+    if folder.is_running(run):
+        raise StoreError(f"{run} is still being written", "wait until it has ended")
+
+
+def _ground(plan: Plan, environment: dict[str, Any], proving: Proving) -> Ground:
+    target = plan.targets[0]
+    sandbox = sandbox_at(target)
+    is_gone = sandbox is None and environment.get("sandbox") is not None
+    return Ground(
+        plan=plan,
+        target=None if is_gone else target,
+        sandbox=throwaway_like(environment),
+        may_change=sandbox is not None or proving.yes,
+    )
+
+
+def _look(ground: Ground, reach: Reach) -> Looked | None:
+    """What the run's server says of itself now, once its tables were found; `None`: it is gone."""
+    if ground.target is None:
+        return None
+    workload = ground.plan.workload
+    wanted = Wanted(
+        workload=workload.name,
+        layout=engine.workloads()[workload.name].layout,
+        tables=workload.tables,
+        table_size=workload.table_size,
+        users=max(ground.plan.ladder),
+    )
+    return look_at(reach(ground.target), wanted, ground.plan.drive.connect.timeout_s)
+
+
+def _chosen(
+    found: Sequence[Diagnosis], ground: Ground, looked: Looked | None, proved: Proved
+) -> list[_Candidate]:
+    """Findings that can be tried here; of the others it is noted why not."""
+    chosen: list[_Candidate] = []
+    unasked: list[str] = []
+    for diagnosis in found:
+        for finding in diagnosis.findings:
+            if finding.trial is None or finding.users is None:
+                continue
+            refused = why_not(finding.trial, ground, engine.workloads())
+            why = refused.why if refused else None
+            if refused and refused.wants_yes:
+                unasked.append(f"{finding.cause} is not tried: {refused.why}")
+            if refused is None and looked and not ground.restarts(finding.trial):
+                why = changed_since(finding.trial, looked.facts.variables)
+            if why is None:
+                chosen.append(_Candidate(finding, finding.trial, diagnosis, finding.users))
+            else:
+                proved.not_tried.append(NotTried(cause=finding.cause, why=why))
+    if unasked and not chosen:
+        raise NoConsent(unasked[0], "if that is meant: --yes")
+    return chosen
+
+
+def _timed(
+    chosen: Sequence[_Candidate], proving: Proving, proved: Proved
+) -> list[tuple[_Candidate, float]]:
+    """Those for which there is time, with their part of it."""
+    parts = allotted([each.trial for each in chosen], proving.time_s)
+    found: list[tuple[_Candidate, float]] = []
+    for each, seconds in zip(chosen, parts, strict=True):
+        if seconds is not None:
+            found.append((each, seconds))
+            continue
+        needs = duration(least_seconds(each.trial))
+        why = f"no time is left for it, and it takes {needs}: a longer --prove-time"
+        proved.not_tried.append(NotTried(cause=each.finding.cause, why=why))
+    return found
+
+
+def _tell(timed: Sequence[tuple[_Candidate, float]], proved: Proved, *, quiet: bool) -> None:
+    """What will be done and how long it takes, before any of it is."""
+    if not timed:
+        say("nothing to prove: no finding has a trial that can be carried out", quiet=quiet)
+        return
+    planned_s = sum(timing(each.trial, seconds).planned_s for each, seconds in timed)
+    most_s = sum(seconds for _, seconds in timed)
+    left = f"; not tried: {len(proved.not_tried)}" if proved.not_tried else ""
+    say(
+        f"proving {number_of(len(timed), 'finding')}: about {duration(planned_s)}, "
+        f"{duration(most_s)} at the most, and what starting servers takes{left}",
+        quiet=quiet,
+    )
+
+
+def _try(
+    run: Path, candidate: _Candidate, ground: Ground, how: tuple[float, Reach]
+) -> tuple[Tried, bool] | NotTried:
+    """Carry a trial out; `how`: its seconds, and the way to the run's server.
+
+    Returns it, and whether a signal ended it.
+    """
+    seconds, reach = how
+    cause, trial = candidate.finding.cause, candidate.trial
+    spent = timing(trial, seconds)
+    experiment = experiment_of(cause, trial, candidate.users, ground, spent)
+    at, began = datetime.now(UTC), time.monotonic()
+    try:
+        with Servers(experiment, means_of(experiment, reach, quiet=True)) as servers:
+            looked, _ = servers.prepare()
+            load = Repeated(ground.plan.drive, trial)
+            bench, path, interrupts = _bench(run, (experiment, servers, looked), load, spent)
+            with interrupts:
+                carried = carry_out(bench, more_wanted(experiment))
+    except StoreError:
+        raise
+    except LoadstoneError as error:
+        return NotTried(
+            cause=cause, why=f"{error.message}; {error.hint}" if error.hint else error.message
+        )
+    if carried.error and not any(step.state == "finished" for step in carried.result.steps):
+        return NotTried(cause=cause, why=carried.error.message)
+    tried = Tried(
+        finding=candidate.finding,
+        trial=trial,
+        ladder=(candidate.of.variant, candidate.of.workload),
+        users=candidate.users,
+        experiment=experiment,
+        steps=carried.result.steps,
+        at=at.isoformat(timespec="seconds"),
+        seconds=round(time.monotonic() - began, 1),
+        folder=str(path.relative_to(run)),
+    )
+    return tried, interrupts.is_signalled
+
+
+def _plan_line(candidate: _Candidate, ground: Ground, seconds: float) -> str:
+    cause, trial, spent = candidate.finding.cause, candidate.trial, timing(candidate.trial, seconds)
+    experiment = experiment_of(cause, trial, candidate.users, ground, spent)
+    steps = number_of(len(schedule(experiment)), "step")
+    own = ", on throwaway servers of its own" if ground.restarts(trial) else ""
+    return (
+        f"{cause}: {trial.change}, {number_of(candidate.users, 'user')}, {steps} of "
+        f"{duration(spent.window_s)} after {duration(spent.warmup_s)} each{own}"
+    )
+
+
+def _bench(
+    run: Path,
+    ready: tuple[Experiment, Servers, Sequence[Looked]],
+    load: Repeated,
+    spent: Timing,
+) -> tuple[Bench, Path, Deadline]:
+    """All that a trial's steps want: they are kept as a run of their own, within the run's folder.
+
+    The time that it may take counts from here.
+    """
+    experiment, servers, looked = ready
+    workload = servers.workload(experiment.workloads[0].name)
+    drive = load.drive(experiment, experiment.variants[0], beside=True)
+    plan = step_plan(experiment, workload, [one.endpoint.target for one in looked], drive)
+    steps = tuple(planned.step for planned in schedule(experiment))
+    recorder = begin_run(plan, looked, run / STEPS, None, experiment=(experiment, steps))
+    interrupts = Deadline(time.monotonic() + spent.most_s)
+    lab = Lab((), recorder, Silence(), interrupts, truncation)
+    return (
+        Bench(experiment, servers, lab, looking(Observing(), lab.note), load),
+        recorder.folder,
+        interrupts,
+    )

@@ -1,0 +1,16 @@
+"""What is asked of the proof of findings."""
+
+from __future__ import annotations
+
+from pydantic import PositiveFloat
+
+from loadstone.model.frozen import Frozen
+
+
+class Proving(Frozen):
+    """How long trials may take together, and whether somebody agreed to what needs consent."""
+
+    time_s: PositiveFloat
+    """Starting throwaway servers and filling their tables is not counted."""
+    yes: bool = False
+    """Global variables of a server that is no sandbox may be set for a while."""
