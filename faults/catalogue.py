@@ -81,7 +81,7 @@ def few_writes(draw: Draw) -> Fault:
 
 def tiny_pool(draw: Draw) -> Fault:
     """A buffer pool that holds a part of the data in use."""
-    mib = draw.between(5, 10)
+    mib = draw.between(6, 10)
     return Fault(
         causes=("working-set",),
         size=f"{mib} MiB",
