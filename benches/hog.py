@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _TURN_S = 0.02
+_A_CORE = 2
+"""Hogs: a server that shares its core with two of them keeps a third of it."""
+
 _HOG = """
 import sys, time
 lasts_s, most, turn_s = map(float, sys.argv[1:])
@@ -24,9 +27,9 @@ while True:
 
 @contextmanager
 def growing(lasts_s: float, most: float) -> Iterator[None]:
-    """A process a core, whose share of it grows evenly from nothing to `most` within this time."""
+    """Two processes a core that want more of it, evenly, from nothing to `most` in this time."""
     words = [sys.executable, "-c", _HOG, str(lasts_s), str(most), str(_TURN_S)]
-    hogs = [subprocess.Popen(words) for _ in os.sched_getaffinity(0)]
+    hogs = [subprocess.Popen(words) for _ in range(_A_CORE * len(os.sched_getaffinity(0)))]
     try:
         yield
     finally:
