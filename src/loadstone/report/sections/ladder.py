@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from loadstone.analyse.ladder import Level, quotable, shape
 from loadstone.analyse.usl import Refused, Usl, of_ladder
@@ -62,34 +63,61 @@ def _of_ladder(making: Making, ladder: list[Level]) -> Markup:
 
 
 def _table(ladder: Sequence[Level], words: Words) -> Markup:
+    """A row a level; what no level has gets no column."""
     found = shape(ladder)
-    heads = (
-        words.users_axis, words.due_per_s, words.tps, "±", words.qps, "p50", "p95", "p99", "max",
-        words.errors_per_s, words.reconnects,
-    )  # fmt: skip
-    rows = [_row(level, is_peak=bool(found and level is found.peak)) for level in ladder]
-    return table(heads, rows, words=0)
-
-
-def _row(level: Level, *, is_peak: bool) -> list[str]:
-    step = middle_step(level.steps)
-    response, tps = step.latency.response, level.tps
-    qps = qps_mean(level)
-    half = tps.half_width if tps else None
-    # A rate that stands in no mean is shown with a star, as in the text.
-    shown = rate(tps.mean) if tps else f"{rate(step.tps)}*"
-    bound = "!" if step.generator.client_bound else ""
-    users = count(level.concurrency)
-    return [
-        cell(users, class_="peak") if is_peak else users,
-        asked(level.rate) if level.rate else NOTHING,
-        f"{shown}{bound}",
-        NOTHING if half is None else digits(half),
-        rate(qps.mean if qps else None),
-        *(rate(each) for each in (response.p50, response.p95, response.p99, response.max)),
-        rate(sum(step.errors.values()) / step.seconds) if step.seconds else NOTHING,
-        count(step.reconnects),
+    columns: list[tuple[str, Callable[[Level], str]]] = [(words.users_axis, _users)]
+    if any(level.rate for level in ladder):
+        columns.append((words.due_per_s, _due))
+    columns.append((words.tps, _tps))
+    if any(level.tps and level.tps.half_width is not None for level in ladder):
+        columns.append(("± (95 %)", _half))
+    columns += [
+        (words.qps, _qps),
+        *((f"{name}, ms", partial(_latency, name)) for name in ("p50", "p95", "p99", "max")),
+        (words.errors_per_s, _errors),
+        (words.reconnects, lambda level: count(middle_step(level.steps).reconnects)),
     ]
+    rows = []
+    for level in ladder:
+        cells = [of(level) for _, of in columns]
+        if found and level is found.peak:
+            cells[0] = cell(cells[0], class_="peak")
+        rows.append(cells)
+    return table([head for head, _ in columns], rows, words=0)
+
+
+def _users(level: Level) -> str:
+    return count(level.concurrency)
+
+
+def _due(level: Level) -> str:
+    return asked(level.rate) if level.rate else NOTHING
+
+
+def _tps(level: Level) -> str:
+    """A rate that stands in no mean has a star, as in the text."""
+    step = middle_step(level.steps)
+    shown = rate(level.tps.mean) if level.tps else f"{rate(step.tps)}*"
+    return f"{shown}!" if step.generator.client_bound else shown
+
+
+def _half(level: Level) -> str:
+    half = level.tps.half_width if level.tps else None
+    return NOTHING if half is None else digits(half)
+
+
+def _qps(level: Level) -> str:
+    qps = qps_mean(level)
+    return rate(qps.mean if qps else None)
+
+
+def _latency(name: str, level: Level) -> str:
+    return rate(getattr(middle_step(level.steps).latency.response, name))
+
+
+def _errors(level: Level) -> str:
+    step = middle_step(level.steps)
+    return rate(sum(step.errors.values()) / step.seconds) if step.seconds else NOTHING
 
 
 def marks(steps: Sequence[StepResult], words: Words) -> list[str]:

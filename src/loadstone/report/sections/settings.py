@@ -166,7 +166,7 @@ def _machine(making: Making) -> Markup:
         words.processor: cpu.get("model"),
         words.cores: _of(cpu.get("cores_allowed"), cpu.get("cores_online")),
         words.governor: cpu.get("governor"),
-        words.hypervisor: words.yes_no(cpu.get("hypervisor")),
+        words.hypervisor: words.yes_no(answer=bool(cpu.get("hypervisor"))) if cpu else None,
         words.memory: _gib(memory.get("total_kb")),
         words.huge_pages: here.get("huge_pages"),
         **{
