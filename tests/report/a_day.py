@@ -129,6 +129,7 @@ def _load(chance: np.random.Generator) -> polars.DataFrame:
             polars.DataFrame(
                 _places(number, users)
                 | {
+                    "phase": ["warmup"] * WARMUP_S + ["window"] * (STEP_S - WARMUP_S),
                     "tps": rates,
                     "p50_ms": p50,
                     "p95_ms": 3 * p50,

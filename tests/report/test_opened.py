@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -105,3 +107,18 @@ def test_the_percentile_curve_is_that_of_the_merged_histograms(path: Path) -> No
 def test_the_package_does_not_import_the_report_until_it_is_asked_for() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = loadstone.nothing  # type: ignore[attr-defined]
+
+
+def test_the_worked_example_works(
+    tmp_path: Path,
+    script: Script,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    document = Path(__file__).parents[2] / "docs" / "python.md"
+    *_, example = re.findall(r"```python\n(.*?)```", document.read_text(), re.S)
+    a_day(tmp_path / "runs")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "example.py").write_text(example)
+    runpy.run_path(str(tmp_path / "example.py"))
+    assert capsys.readouterr().out.startswith("4100 tps at 48 users\n")

@@ -78,6 +78,7 @@ def _framed(title: str, body: Markup, figures: Figures, kind: str | None = None)
         allowed.append(_library())
         parts += [
             element("p", figures.words.no_charts, class_="no-charts", hidden=True),
+            element("noscript", element("p", figures.words.no_charts)),
             _block("library", _packed_library()),
             _block("figures", _packed(_data(figures.placed))),
         ]

@@ -8,7 +8,7 @@ from loadstone.analyse.ladder import Level, Shape, shape
 from loadstone.analyse.open_loop import Held, held
 from loadstone.analyse.usl import Refused, Usl
 from loadstone.model.ceilings import StepCeilings
-from loadstone.model.finding import Diagnosis
+from loadstone.model.finding import Diagnosis, Finding
 from loadstone.model.search import Level as SearchLevel
 from loadstone.model.search import SearchOutcome
 from loadstone.report.numbers import NOTHING, asked, count, digits, share
@@ -106,20 +106,28 @@ def held_by(step: StepCeilings, words: Words) -> str:
 def answer(
     ladder: Sequence[Level], found: Diagnosis | None, lowest: StepCeilings | None, words: Words
 ) -> list[str]:
-    """The peak and where; what holds it back and how sure that is."""
+    """The peak and where; what holds it back and how sure that is; a doubt where there is one."""
     said = [_peak_of(ladder, words)]
-    if found is not None and found.findings:
-        first = found.findings[0]
-        cause = words.cause(first.cause)
-        fields = {"cause": cause, "confidence": share(first.confidence)}
-        said.append(words.held_back.format(**fields))
-        if lowest is not None and lowest.lowest is not None:
-            said[-1] = words.held_back_ceiling.format(
-                **fields,
-                resource=words.resource(lowest.lowest.resource),
-                used=share(lowest.lowest.used),
-            )
+    findings = found.findings if found else ()
+    causes = [one for one in findings if one.group != "validity"]
+    if causes:
+        said.append(_cause_sentence(causes[0], lowest, words))
+    if findings and findings[0].group == "validity":
+        said.append(words.in_doubt.format(**_cause_fields(findings[0], words)))
     return said
+
+
+def _cause_sentence(finding: Finding, lowest: StepCeilings | None, words: Words) -> str:
+    fields = _cause_fields(finding, words)
+    ceiling = lowest.lowest if lowest else None
+    if ceiling is None:
+        return words.held_back.format(**fields)
+    resource, used = words.resource(ceiling.resource), share(ceiling.used)
+    return words.held_back_ceiling.format(**fields, resource=resource, used=used)
+
+
+def _cause_fields(finding: Finding, words: Words) -> dict[str, str]:
+    return {"cause": words.cause(finding.cause), "confidence": share(finding.confidence)}
 
 
 def _peak_of(ladder: Sequence[Level], words: Words) -> str:

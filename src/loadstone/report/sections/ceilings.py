@@ -56,7 +56,10 @@ def _of_step(step: StepCeilings, words: Words) -> Markup:
         for one in step.ceilings
         if one.events_per_s is not None
     ]
-    return folded(f"{_title(step, words)}: {held_by(step, words)}", table(heads, rows, words=2))
+    return folded(
+        f"{_title(step, words)}{words.colon}{held_by(step, words)}",
+        table(heads, rows, words=2),
+    )
 
 
 def _title(step: StepCeilings, words: Words) -> str:

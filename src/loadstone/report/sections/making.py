@@ -60,7 +60,7 @@ class Making:
         parts = [first.workload] if first.variant == "default" else [first.variant, first.workload]
         if first.rate:
             parts.append(self.words.users(first.concurrency))
-        return ", ".join(parts)
+        return self.words.list_comma.join(parts)
 
     def step_name(self, step: StepResult) -> str:
         """What tells a step from the others."""
@@ -75,7 +75,7 @@ class Making:
             parts.append(words.due_rate.format(rate=step.rate))
         if step.repeat > 1:
             parts.append(words.repeat_number.format(number=step.repeat))
-        return ", ".join(parts)
+        return words.list_comma.join(parts)
 
     def middle(self, level: Level) -> StepResult:
         """The repeat whose rate is the middle one."""

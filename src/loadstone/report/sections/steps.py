@@ -72,7 +72,7 @@ def _best(making: Making) -> int | None:
 
 def _folded(making: Making, step: StepResult, inside: Iterator[Markup], *, is_open: bool) -> Markup:
     state = "" if step.state == "finished" else f" ({making.words.states[step.state]})"
-    rates = "" if step.tps is None else f": {digits(step.tps)} {making.words.tps}"
+    rates = "" if step.tps is None else f"{making.words.colon}{digits(step.tps)} {making.words.tps}"
     summary = element("summary", f"{making.step_name(step)}{rates}{state}")
     return element("details", summary, *inside, class_="step", open=is_open)
 

@@ -27,6 +27,7 @@ class Words:
     full_stop: str
     list_comma: str
     between_sentences: str
+    colon: str
     title: str
     skip: str
     switch_theme: str
@@ -92,6 +93,7 @@ class Words:
     clause_unknown: str
     held_back: str
     held_back_ceiling: str
+    in_doubt: str
     no_rate: str
     watched: str
     at_peak: str

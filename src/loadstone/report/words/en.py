@@ -10,6 +10,7 @@ ENGLISH = Words(
     full_stop=".",
     list_comma=", ",
     between_sentences=" ",
+    colon=": ",
     title="{name}: what was measured, and what it means",
     skip="Skip to the report",
     switch_theme="Dark or light",
@@ -78,6 +79,7 @@ ENGLISH = Words(
         "What holds it back: {cause} ({confidence} sure); the lowest ceiling is {resource},"
         " used to {used}."
     ),
+    in_doubt="The figures are in doubt: {cause} ({confidence} sure).",
     no_rate="No step has a rate that may be quoted.",
     watched="Watched for {duration}, without load of ours.",
     at_peak="At {users}",

@@ -10,6 +10,7 @@ CHINESE = Words(
     full_stop="。",
     list_comma="，",
     between_sentences="",
+    colon="：",
     title="{name}：测试结果与结论",
     skip="跳到正文",
     switch_theme="切换深色/浅色",
@@ -77,6 +78,7 @@ CHINESE = Words(
     held_back_ceiling=(
         "受限于：{cause}（把握 {confidence}）；最低的上限是{resource}，已用 {used}。"
     ),
+    in_doubt="数据存疑：{cause}（把握 {confidence}）。",
     no_rate="没有可以引用的吞吐数据。",
     watched="观察了 {duration}，没有施加负载。",
     at_peak="{users} 时",
