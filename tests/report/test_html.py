@@ -139,6 +139,16 @@ def test_text_of_server_and_user_is_text(day: Path, script: Script) -> None:
     assert seen.text.count("<script>alert('mine')</script></script>&\"") >= 4
 
 
+def test_of_very_many_steps_some_are_left_out_and_that_is_said(
+    tmp_path: Path, script: Script
+) -> None:
+    ladder = tuple(range(1, 43))
+    plan = a_plan(ladder=ladder, duration_s=2.0)
+    page = Seen(as_html(Run(recorded_run(tmp_path, plan))))
+    assert "2 further steps are not drawn" in page.text
+    assert len([one for one in page.named("details") if one.get("class") == "step"]) == 40
+
+
 def test_outages_and_errors_are_marked_in_the_series(day: Path, script: Script) -> None:
     figures = unpacked(as_html(Run(day)))["figures"]
     (first, *_) = [one["option"] for one in figures if one["group"] and "title" in one["option"]]

@@ -5,6 +5,7 @@ Histograms are merged, never averaged. A step of a day is read a piece at a time
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -61,8 +62,10 @@ def spans_of(load: polars.DataFrame, steps: Iterable[StepResult]) -> dict[int, S
     return found
 
 
-def latencies_of(path: Path, spans: Mapping[int, Span]) -> dict[int, StepLatencies]:
-    """By number of step; steps that recorded nothing are left out.
+def latencies_of(
+    path: Path, spans: Mapping[int, Span], columns: int = COLUMNS
+) -> dict[int, StepLatencies]:
+    """By number of step, in so many columns at most; steps that recorded nothing are left out.
 
     Raises:
         StoreError: the log cannot be read.
@@ -74,7 +77,7 @@ def latencies_of(path: Path, spans: Mapping[int, Span]) -> dict[int, StepLatenci
         second = middle_s - span.began_s if span else -1.0
         if span is None or not 0 <= second < span.length_s:
             continue  # of a step that was measured anew, or that is not shown
-        step = found.setdefault(number, _empty(span))
+        step = found.setdefault(number, _empty(span, columns))
         column = min(int(second / step.column_s), len(step.by_time) - 1)
         place = _Place(kind, column, span.window_from_s <= second < span.window_to_s)
         piece = pieces.get((number, kind))
@@ -103,10 +106,10 @@ class _Piece(NamedTuple):
     lines: list[str]
 
 
-def _empty(span: Span) -> StepLatencies:
-    column_s = max(span.length_s / COLUMNS, 1.0)
-    columns = max(1, -(-span.length_s // column_s))
-    return StepLatencies(column_s, [Counter() for _ in range(int(columns))])
+def _empty(span: Span, most: int) -> StepLatencies:
+    column_s = max(span.length_s / most, 1.0)
+    columns = max(math.ceil(span.length_s / column_s - 1e-9), 1)
+    return StepLatencies(column_s, [Counter() for _ in range(columns)])
 
 
 def _take(step: StepLatencies, piece: _Piece) -> None:

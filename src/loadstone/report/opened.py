@@ -21,7 +21,7 @@ from loadstone.model.finding import Diagnosis
 from loadstone.model.result import Result
 from loadstone.report import frames
 from loadstone.report.figures.of_run import RunFigures
-from loadstone.report.latencies import StepLatencies, latencies_of, spans_of
+from loadstone.report.latencies import COLUMNS, StepLatencies, latencies_of, spans_of
 from loadstone.store import folder
 from loadstone.store.errors import StoreError
 from loadstone.store.recorder import Asked, read_asked
@@ -104,10 +104,12 @@ class Run:
             return None
         return compare(experiment, self.result.steps, rates_by_step(self.path))
 
-    def latencies(self, numbers: Collection[int]) -> dict[int, StepLatencies]:
-        """The merged histograms of these steps by time, from latency.hlog."""
+    def latencies(
+        self, numbers: Collection[int], columns: int = COLUMNS
+    ) -> dict[int, StepLatencies]:
+        """The merged histograms of these steps in so many stretches of time, from latency.hlog."""
         steps = [step for step in self.result.steps if step.step in numbers]
-        return latencies_of(self.path / LATENCIES, spans_of(self.load, steps))
+        return latencies_of(self.path / LATENCIES, spans_of(self.load, steps), columns)
 
     @property
     def figures(self) -> RunFigures:

@@ -27,6 +27,11 @@ _MOST_COLUMNS = 600
 _FEWEST_COLUMNS = 60
 """Pairs of points of a line: a page of forty steps is not larger than one of seven."""
 
+_HEAT_IN_ALL = 630
+_MOST_HEAT = 90
+_FEWEST_HEAT = 16
+"""Columns of a heat map, likewise."""
+
 _ROWS_IN_ALL = 300
 _MOST_ROWS = 48
 _FEWEST_ROWS = 8
@@ -39,8 +44,8 @@ def steps_section(making: Making) -> Markup:
     shown = shown_steps(making)
     run = making.run
     seconds = Seconds(run.load, run.server, run.host, words)
-    latencies = run.latencies([step.step for step in shown])
     room = _Room.for_steps(len(shown))
+    latencies = run.latencies([step.step for step in shown], room.heat)
     best = _best(making)
     parts = [paragraph(words.steps_about, "about")]
     left = len(making.result.steps) - len(shown)
@@ -82,13 +87,19 @@ class _Room:
     """What a step may take of a page."""
 
     columns: int
+    heat: int
     rows: int
 
     @classmethod
     def for_steps(cls, steps: int) -> _Room:
-        columns = max(_FEWEST_COLUMNS, _COLUMNS_IN_ALL // max(steps, 1))
-        rows = max(_FEWEST_ROWS, _ROWS_IN_ALL // max(steps, 1))
-        return cls(min(_MOST_COLUMNS, columns), min(_MOST_ROWS, rows))
+        def each(fewest: int, in_all: int, most: int) -> int:
+            return min(max(fewest, in_all // max(steps, 1)), most)
+
+        return cls(
+            columns=each(_FEWEST_COLUMNS, _COLUMNS_IN_ALL, _MOST_COLUMNS),
+            heat=each(_FEWEST_HEAT, _HEAT_IN_ALL, _MOST_HEAT),
+            rows=each(_FEWEST_ROWS, _ROWS_IN_ALL, _MOST_ROWS),
+        )
 
 
 _Known = tuple[Seconds, StepLatencies | None, _Room]
@@ -138,7 +149,18 @@ def _notes(step: StepResult, words: Words) -> Iterator[Markup]:
 
 
 def _percentiles(step: StepResult, words: Words) -> Markup:
-    heads = ("ms", words.events, "min", words.mean, "p50", "p90", "p95", "p99", "p99.9", "max")
+    heads = (
+        words.latency_ms,
+        words.events,
+        "min",
+        words.mean,
+        "p50",
+        "p90",
+        "p95",
+        "p99",
+        "p99.9",
+        "max",
+    )
     named = [
         (words.response, step.latency.response),
         (words.service, step.latency.service),
