@@ -13,11 +13,11 @@ from rich.text import Text
 from loadstone.analyse.usl import of_ladder
 from loadstone.model.ceilings import StepCeilings
 from loadstone.model.result import Result
+from loadstone.report.figures.ceilings import ceilings_figure
 from loadstone.report.ladders import ladders_of
-from loadstone.report.markup import joined, paragraph
 from loadstone.report.numbers import asked, digits, number_of, share
-from loadstone.report.page import Figures, document
-from loadstone.report.sections.ceilings import ceiling_parts, not_evaluated
+from loadstone.report.page import Part, page
+from loadstone.report.parts.ceilings import not_evaluated
 from loadstone.report.sentences import held_by, law_sentence, verdict
 from loadstone.report.text import as_plain, head
 from loadstone.report.words import ENGLISH
@@ -30,10 +30,23 @@ def as_text(result: Result, found: Sequence[StepCeilings]) -> str:
 
 def as_page(result: Result, found: Sequence[StepCeilings]) -> str:
     """The picture over the ladder, then each step's table, in one HTML file."""
-    figures = Figures(ENGLISH)
-    lead = [paragraph(line, "about") for line in (*head(result), *scaling(result))]
-    body = joined([*lead, *ceiling_parts(found, figures)])
-    return document(ENGLISH.ceilings_title.format(name=result.run.name), body, figures)
+    figure = ceilings_figure(found, ENGLISH)
+    parts = [
+        Part("What each resource would allow", figure.option, figure.about),
+        *(_page_part(step) for step in found),
+    ]
+    missing = [f"{name} not evaluated: {why}" for name, why in not_evaluated(found).items()]
+    title = f"Ceilings of {result.run.name}"
+    return page(title, [*head(result), *scaling(result), *missing], parts)
+
+
+def _page_part(step: StepCeilings) -> Part:
+    rows = tuple(
+        (one.resource, digits(one.events_per_s), share(one.used), one.how or "")
+        for one in step.ceilings
+        if one.events_per_s is not None
+    )
+    return Part(_title(step), heads=("resource", "events/s", "used", "from"), rows=rows)
 
 
 def scaling(result: Result) -> Iterator[str]:

@@ -11,7 +11,7 @@ from loadstone.model.finding import Diagnosis
 from loadstone.report.ladders import ladders_of
 from loadstone.report.numbers import NOTHING, count, digits, rate, share
 from loadstone.report.opened import Run
-from loadstone.report.sections.experiment import cell_name
+from loadstone.report.parts.experiment import cell_name
 from loadstone.report.sentences import answer
 from loadstone.report.table import middle_step
 from loadstone.report.words import Lang, Words, in_language

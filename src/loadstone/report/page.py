@@ -18,10 +18,41 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
-from loadstone.report.figures.figure import Figure
+from loadstone.report.figures.figure import Figure, Option
 from loadstone.report.figures.palette import themes
-from loadstone.report.markup import Markup, element, joined, text
-from loadstone.report.words import Words
+from loadstone.report.markup import Markup, element, joined, paragraph, table, text
+from loadstone.report.words import ENGLISH, Words
+
+_PART_PX = 416
+"""How high a part's figure is."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A heading with a figure, a table or a text below it."""
+
+    title: str
+    figure: Option | None = None
+    about: str = ""
+    """What the figure shows; read aloud in its place as well."""
+    heads: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+def page(title: str, lead: Sequence[str], parts: Sequence[Part]) -> str:
+    """A document of parts one below the other, in English."""
+    figures = Figures(ENGLISH)
+    body = [paragraph(line, "about") for line in lead]
+    for part in parts:
+        inside = [element("h2", part.title)]
+        if part.about:
+            inside.append(paragraph(part.about, "about"))
+        if part.figure is not None:
+            inside.append(figures.place(Figure(part.title, part.figure, part.about, _PART_PX)))
+        if part.rows:
+            inside.append(table(part.heads, part.rows, words=len(part.heads)))
+        body.append(element("section", *inside))
+    return document(title, joined(body), figures)
 
 
 @dataclass
@@ -63,9 +94,7 @@ def document(title: str, body: Markup, figures: Figures) -> str:
 
 def embedded(figure: Figure) -> str:
     """A figure as a frame with a document of its own, for a notebook."""
-    from loadstone.report.words import in_language
-
-    figures = Figures(in_language("en"))
+    figures = Figures(ENGLISH)
     inside = _framed(figure.title, figures.place(figure), figures, kind="bare")
     style = f"width:100%;height:{figure.height_px + 16}px;border:0"
     return element("iframe", srcdoc=inside, title=figure.title, style=style)

@@ -144,7 +144,6 @@ class Words:
 
     # Ceilings
     ceilings: str
-    ceilings_title: str
     ceilings_about: str
     measured: str
     held_by: str

@@ -155,7 +155,6 @@ ENGLISH = Words(
     objective_closed=". In a closed loop the same users do {tps} tps",
     # Ceilings
     ceilings="The ceilings",
-    ceilings_title="Ceilings of {name}",
     ceilings_about=(
         "Events a second that each resource would allow at the step's own cost per event."
         " The measured rate lies under the ceilings; the lowest of them holds it back."

@@ -145,7 +145,6 @@ CHINESE = Words(
     objective_closed="。闭环时同样的并发为 {tps} TPS",
     # Ceilings
     ceilings="资源上限",
-    ceilings_title="{name} 的资源上限",
     ceilings_about=(
         "按每个事件的实际开销，各资源所能支持的每秒事件数。实测吞吐在各上限之下，最低的上限"
         "就是限制所在。"

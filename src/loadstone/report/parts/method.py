@@ -11,8 +11,8 @@ from loadstone.report.checklist import checklist
 from loadstone.report.markup import Markup, cell, element, folded, list_of, paragraph, table
 from loadstone.report.numbers import count, duration
 from loadstone.report.observed import observed_notes
-from loadstone.report.sections.ladder import marks
-from loadstone.report.sections.making import Making
+from loadstone.report.parts.ladder import marks
+from loadstone.report.parts.making import Making
 from loadstone.report.words import Words
 
 _SIGNS = {"met": ("✓", "good"), "missed": ("✗", "bad"), "not evaluated": ("–", "unknown")}

@@ -8,7 +8,7 @@ from loadstone.analyse.comparison import Comparison
 from loadstone.analyse.ladder import Level, shape
 from loadstone.report.markup import Markup, element, folded, joined, paragraph
 from loadstone.report.numbers import NOTHING, digits, duration, rate
-from loadstone.report.sections.making import Making
+from loadstone.report.parts.making import Making
 from loadstone.report.sentences import answer, search_sentences
 
 _FEW = 4

@@ -9,7 +9,7 @@ from loadstone.model.experiment import Experiment, Level
 from loadstone.report.experiment import signed
 from loadstone.report.markup import Markup, cell, element, folded, paragraph, table
 from loadstone.report.numbers import NOTHING, asked, count, rate, share
-from loadstone.report.sections.making import Making
+from loadstone.report.parts.making import Making
 from loadstone.report.table import middle_step
 from loadstone.report.words import Words
 

@@ -9,7 +9,7 @@ from loadstone.report.figures.ceilings import ceilings_figure
 from loadstone.report.markup import Markup, element, folded, list_of, paragraph, table
 from loadstone.report.numbers import asked, digits, share
 from loadstone.report.page import Figures
-from loadstone.report.sections.making import Making
+from loadstone.report.parts.making import Making
 from loadstone.report.sentences import held_by
 from loadstone.report.words import Words
 

@@ -15,7 +15,7 @@ from loadstone.report.markup import Markup, element, folded, list_of, paragraph,
 from loadstone.report.notes import step_notes
 from loadstone.report.numbers import NOTHING, count, digits, rate
 from loadstone.report.seconds import Panel, Seconds
-from loadstone.report.sections.making import Making
+from loadstone.report.parts.making import Making
 from loadstone.report.table import middle_step
 from loadstone.report.words import Words
 

@@ -12,8 +12,8 @@ from loadstone.analyse.settings import Machine, review
 from loadstone.model.observed import SHARED_HOST
 from loadstone.report.markup import Markup, cell, element, folded, paragraph, table
 from loadstone.report.numbers import NOTHING
-from loadstone.report.sections.findings import RULES_SPEAK
-from loadstone.report.sections.making import Making
+from loadstone.report.parts.findings import RULES_SPEAK
+from loadstone.report.parts.making import Making
 from loadstone.report.words import Words
 
 Variables = Mapping[str, str]

@@ -11,7 +11,7 @@ from loadstone.report.figures.evidence import evidence_figure
 from loadstone.report.findings import trial_text
 from loadstone.report.markup import Markup, element, folded, list_of, paragraph, table
 from loadstone.report.numbers import NOTHING, count, digits, share
-from loadstone.report.sections.making import Making
+from loadstone.report.parts.making import Making
 from loadstone.report.words import Words
 
 RULES_SPEAK = "en"

@@ -11,7 +11,7 @@ from loadstone.model.result import StepResult
 from loadstone.report.figures.ladder import ladder_figure, qps_mean, variants_figure
 from loadstone.report.markup import Markup, cell, element, folded, paragraph, table
 from loadstone.report.numbers import NOTHING, asked, count, digits, rate, share
-from loadstone.report.sections.making import Making
+from loadstone.report.parts.making import Making
 from loadstone.report.sentences import law_sentence, verdict
 from loadstone.report.table import middle_step
 from loadstone.report.words import Words
