@@ -108,10 +108,10 @@ class Seconds:
 
 
 class _Rows:
-    """One source's rows of one step, in the order of time."""
+    """One source's rows of one step since its load began, in the order of time."""
 
     def __init__(self, rows: polars.DataFrame) -> None:
-        self._rows = rows.sort("second") if rows.height else rows
+        self._rows = rows.filter(rows["second"] > 0).sort("second") if rows.height else rows
 
     @property
     def any(self) -> bool:

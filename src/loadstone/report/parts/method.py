@@ -9,6 +9,7 @@ from typing import Any
 
 from loadstone.report.checklist import checklist
 from loadstone.report.markup import Markup, cell, element, folded, list_of, paragraph, table
+from loadstone.report.notes import of_the_cores
 from loadstone.report.numbers import count, duration
 from loadstone.report.observed import observed_notes
 from loadstone.report.parts.ladder import marks
@@ -98,13 +99,14 @@ def _command(making: Making) -> Iterator[Markup]:
 
 
 def _notes(making: Making) -> Iterator[Markup]:
-    """What was said while it ran, in the words of the text report, and what the marks mean."""
+    """What was said while it ran, and what the marks mean."""
     words, result = making.words, making.result
-    lines = [*result.run.notes, *observed_notes(result.steps)]
-    explained = marks(result.steps, words)
-    if lines or explained:
-        yield element("h3", words.notes)
+    lines = [
+        *result.run.notes,
+        *of_the_cores(result.steps, words),
+        *observed_notes(result.steps, words),
+        *marks(result.steps, words),
+    ]
     if lines:
-        yield element("div", list_of(lines), lang="en")
-    if explained:
-        yield list_of(explained)
+        yield element("h3", words.notes)
+        yield list_of(lines)

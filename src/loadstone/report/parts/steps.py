@@ -14,8 +14,8 @@ from loadstone.report.latencies import StepLatencies
 from loadstone.report.markup import Markup, element, folded, list_of, paragraph, table
 from loadstone.report.notes import step_notes
 from loadstone.report.numbers import NOTHING, count, digits, rate
-from loadstone.report.seconds import Panel, Seconds
 from loadstone.report.parts.making import Making
+from loadstone.report.seconds import Panel, Seconds
 from loadstone.report.table import middle_step
 from loadstone.report.words import Words
 
@@ -143,9 +143,9 @@ def _thinned(thinned: Thinned, words: Words) -> str:
 
 
 def _notes(step: StepResult, words: Words) -> Iterator[Markup]:
-    """What a reader should know, errors and outages among it, in the words of the text report."""
-    if lines := list(step_notes(step)):
-        yield element("div", element("b", words.notes), list_of(lines), lang="en")
+    """What a reader should know, errors and outages among it."""
+    if lines := list(step_notes(step, words)):
+        yield element("div", element("b", words.notes), list_of(lines))
 
 
 def _percentiles(step: StepResult, words: Words) -> Markup:

@@ -52,6 +52,10 @@ class Words:
     many_cells: str
     one_variant: str
     many_variants: str
+    one_event: str
+    many_events: str
+    one_core: str
+    many_cores: str
 
     # Names of figures
     tps: str
@@ -218,6 +222,40 @@ class Words:
     states: Mapping[StepState, str]
     classes: Mapping[str, str]
 
+    # Notes of steps
+    note_cores: str
+    note_above_range: str
+    note_encrypted: str
+    note_compressed: str
+    note_client_bound: str
+    note_bound_by_cpu: str
+    note_bound_by_ceiling: str
+    note_bound_by_lateness: str
+    note_part_of_p99: str
+    note_held: str
+    note_late: str
+    note_waiting: str
+    note_skipped: str
+    note_failed: str
+    note_unknown_reason: str
+    note_stopped: str
+    note_interrupted: str
+    note_unsettled: str
+    note_settling_unknown: str
+    note_outage: str
+    note_steps_end: str
+    note_second: str
+    note_errors: str
+    note_begun_anew: str
+    note_given_up: str
+    note_errors_outside: str
+    note_first_error: str
+    note_at_statement: str
+    note_connect_failures: str
+    note_not_evaluated: str
+    note_observing: str
+    errnos: Mapping[str, str]
+
     # Experiments
     matrix: str
     matrix_about: str
@@ -307,6 +345,14 @@ class Words:
     def variants_of(self, number: int) -> str:
         """`2 variants`."""
         return _counted(number, self.one_variant, self.many_variants)
+
+    def events_of(self, number: int) -> str:
+        """`1,204 events`."""
+        return _counted(number, self.one_event, self.many_events)
+
+    def cores_of(self, number: int) -> str:
+        """`2 cores`."""
+        return _counted(number, self.one_core, self.many_cores)
 
     def resource(self, name: str) -> str:
         """A resource that has a ceiling."""

@@ -37,6 +37,10 @@ ENGLISH = Words(
     many_cells="{number} cells",
     one_variant="1 variant",
     many_variants="{number} variants",
+    one_event="1 event",
+    many_events="{number} events",
+    one_core="1 core",
+    many_cores="{number} cores",
     # Names of figures
     tps="TPS",
     qps="QPS",
@@ -319,6 +323,78 @@ ENGLISH = Words(
         "read": "read",
         "write": "write",
         "other": "other",
+    },
+    # Notes of steps
+    note_cores=(
+        "others had the generator's cores for up to {share} of the time ({step}): that is"
+        " part of the latencies"
+    ),
+    note_above_range=(
+        "{number} response times were above the range of one hour; the longest took {duration}"
+    ),
+    note_encrypted="only {number} of {users} connections are encrypted",
+    note_compressed="only {number} of {users} connections are compressed",
+    note_client_bound="client-bound: {why}",
+    note_bound_by_cpu=(
+        "the generator used {share} of {cores}; the rate is a floor, not the server's limit"
+    ),
+    note_bound_by_ceiling=(
+        "the generator was at {share} of what it could do at most on {cores} ({rate}"
+        " statements a second); the rate is a floor, not the server's limit"
+    ),
+    note_bound_by_lateness=(
+        "the generator itself began events up to {late} ms late (p99){part}; the tail of"
+        " the response times is partly its own"
+    ),
+    note_part_of_p99=", {share} of the p99 shown",
+    note_held=(
+        "answers waited up to {held} µs (p99) until the generator looked at them, which is"
+        " {share} of the p99 shown"
+    ),
+    note_late=(
+        "the client was late by more than 1 ms for {share} of events (p99 {p99} µs);"
+        " latencies from the due time include that"
+    ),
+    note_waiting="{events} still waited when the window ended: the queue grew",
+    note_skipped="{events} found the backlog full and were skipped",
+    note_failed="failed: {message}",
+    note_unknown_reason="for an unknown reason",
+    note_stopped="stopped on request after {duration} of the window",
+    note_interrupted="not finished; the figures are of the {duration} there are",
+    note_unsettled="never settled: its rate stands in no mean; try a longer --duration",
+    note_settling_unknown="whether it settled was not evaluated: {method}",
+    note_outage="outage from {begin} s to {end}, {users}: {reason}",
+    note_steps_end="the step's end",
+    note_second="{second} s",
+    note_errors="errors: {errors}",
+    note_begun_anew="; {events} begun anew",
+    note_given_up="; {events} given up",
+    note_errors_outside="errors before and after the window: {errors}",
+    note_first_error="the first error {number}: {message}",
+    note_at_statement=", at {statement}",
+    note_connect_failures="connection attempts that failed: {errors}",
+    note_not_evaluated="{name} not evaluated: {why}",
+    note_observing=(
+        "observing took {own} % of a core here, and the slowest source {answering} % of the"
+        " time to answer"
+    ),
+    errnos={
+        "110": "timed out",
+        "1020": "record has changed",
+        "1040": "too many connections",
+        "1045": "login refused",
+        "1062": "duplicate key",
+        "1146": "no such table",
+        "1205": "lock wait timeout",
+        "1213": "deadlock",
+        "1461": "too many prepared statements",
+        "2002": "cannot connect",
+        "2003": "cannot connect",
+        "2005": "unknown host",
+        "2006": "connection lost",
+        "2013": "connection lost",
+        "2026": "TLS",
+        "3024": "statement took too long",
     },
     # Experiments
     matrix="What differs: the matrix",
