@@ -46,7 +46,7 @@ def heat_figure(found: StepLatencies, words: Words, group: str) -> Figure | None
         },
         "dataZoom": zooms(1, slider=False),
         "dataset": {
-            "dimensions": ["column", "row", words.magnitude, words.events],
+            "dimensions": [words.seconds_axis, words.latency_ms, words.magnitude, words.events],
             "source": cells,
         },
         "series": [
@@ -72,7 +72,7 @@ def percentile_figure(found: StepLatencies, words: Words) -> Figure | None:
         return None
     option: Option = {
         "legend": {"top": 0},
-        "tooltip": {"trigger": "axis", "axisPointer": {"label": {"formatter": "percentile"}}},
+        "tooltip": {"trigger": "axis"},
         "grid": {"left": 84, "right": 28, "top": 40, "bottom": 52},
         "xAxis": axis(
             "log",
