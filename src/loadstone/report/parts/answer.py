@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from loadstone.analyse.comparison import Comparison
 from loadstone.analyse.ladder import Level, shape
 from loadstone.report.markup import Markup, element, folded, joined, paragraph
-from loadstone.report.numbers import NOTHING, digits, duration, rate
+from loadstone.report.numbers import digits, duration, rate
+from loadstone.report.parts.findings import RULES_SPEAK
 from loadstone.report.parts.making import Making
 from loadstone.report.sentences import answer, search_sentences
 
@@ -22,10 +23,12 @@ def answer_section(making: Making) -> Markup:
     inside: list[Markup] = []
     if found is not None:
         inside.append(_box(_of_experiment(found, making)))
+    # Of an experiment the matrix comes next; what each variant's own ladder says can wait.
+    shown = _FEW if found is None else 0
     told = [_of_ladder(making, ladder) for ladder in making.ladders]
-    inside += told[:_FEW]
-    if told[_FEW:]:
-        inside.append(folded(words.more_ladders.format(number=len(told) - _FEW), *told[_FEW:]))
+    inside += told[:shown]
+    if told[shown:]:
+        inside.append(folded(words.more_ladders.format(number=len(told) - shown), *told[shown:]))
     if making.result.run.search:
         inside.append(_box(search_sentences(making.result.run.search, words)))
     if not making.ladders:
@@ -44,13 +47,9 @@ def _of_ladder(making: Making, ladder: list[Level]) -> Markup:
     if making.is_several():
         parts.insert(0, element("h3", making.name(ladder)))
     if diagnosis is not None:
-        parts.append(element("p", diagnosis.answer, lang=_FINDINGS, class_="about"))
+        parts.append(element("p", diagnosis.answer, lang=RULES_SPEAK, class_="about"))
     parts.append(_tiles(making, level))
     return element("div", *parts)
-
-
-_FINDINGS = "en"
-"""The language in which the rules of a diagnosis speak."""
 
 
 def _box(lines: Iterator[str] | list[str]) -> Markup:
@@ -65,19 +64,15 @@ def _tiles(making: Making, level: Level) -> Markup:
     shown = [
         (rate(tps.mean if tps else step.tps), words.tps),
         (rate(step.qps), words.qps),
-        (_ms(response.p50), words.p50_ms),
-        (_ms(response.p95), words.p95_ms),
-        (_ms(response.p99), words.p99_ms),
+        (rate(response.p50), words.p50_ms),
+        (rate(response.p95), words.p95_ms),
+        (rate(response.p99), words.p99_ms),
     ]
     if half is not None:
         shown.insert(1, (f"± {digits(half)}", words.interval_95))
     tiles = (element("li", element("b", value), element("span", name)) for value, name in shown)
     caption = words.at_peak.format(users=words.users(level.concurrency))
     return element("ul", *tiles, class_="tiles", aria_label=caption)
-
-
-def _ms(value: float | None) -> str:
-    return NOTHING if value is None else digits(value)
 
 
 def _of_experiment(found: Comparison, making: Making) -> Iterator[str]:
