@@ -78,10 +78,10 @@
 
   function zoom(place, event) {
     const chart = charts.get(place);
-    const window_ = chart && chart.getOption().dataZoom;
-    if (!window_ || !window_.length) { return; }
-    let start = window_[0].start;
-    let end = window_[0].end;
+    const zooms = chart && chart.getOption().dataZoom;
+    if (!zooms || !zooms.length) { return; }
+    let start = zooms[0].start;
+    let end = zooms[0].end;
     const width = end - start;
     switch (event.key) {
       case "ArrowLeft": start -= width / 4; end -= width / 4; break;
