@@ -5,11 +5,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
+import scripted_engine
 from loadstone.report.html import as_html
 from loadstone.report.opened import Run
 from loadstone.report.page import unpacked
@@ -61,8 +63,11 @@ def run(tmp_path: Path, script: Script) -> Run:
 
 
 @pytest.fixture(scope="module")
-def day(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return a_day(tmp_path_factory.mktemp("runs"))
+def day(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The page of a day, made once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "loadstone._engine", scripted_engine)
+        return as_html(Run(a_day(tmp_path_factory.mktemp("runs"))))
 
 
 def test_the_answer_comes_first_then_what_it_stands_on(run: Run) -> None:
@@ -122,18 +127,17 @@ def unpacked_library(page: str) -> str:
     return gzip.decompress(base64.b64decode(packed)).decode()
 
 
-def test_a_day_of_seconds_fits_into_two_megabytes(day: Path, script: Script) -> None:
-    page = as_html(Run(day))
+def test_a_day_of_seconds_fits_into_two_megabytes(day: str) -> None:
+    page = day
     assert len(page.encode()) < 2_000_000
     assert f"{STEP_S:,} seconds are drawn as 600 columns" in page
     assert len(unpacked(page)["figures"]) >= 3 * len(LADDER)
 
 
-def test_text_of_server_and_user_is_text(day: Path, script: Script) -> None:
-    page = as_html(Run(day))
-    assert "<script>alert" not in page
-    assert page.count("<script") == 3
-    seen = Seen(page)
+def test_text_of_server_and_user_is_text(day: str) -> None:
+    assert "<script>alert" not in day
+    assert day.count("<script") == 3
+    seen = Seen(day)
     assert seen.open == []
     # The name, the server's version, the error and the outage, each as it was.
     assert seen.text.count("<script>alert('mine')</script></script>&\"") >= 4
@@ -149,16 +153,16 @@ def test_of_very_many_steps_some_are_left_out_and_that_is_said(
     assert len([one for one in page.named("details") if one.get("class") == "step"]) == 40
 
 
-def test_outages_and_errors_are_marked_in_the_series(day: Path, script: Script) -> None:
-    figures = unpacked(as_html(Run(day)))["figures"]
+def test_outages_and_errors_are_marked_in_the_series(day: str) -> None:
+    figures = unpacked(day)["figures"]
     (first, *_) = [one["option"] for one in figures if one["group"] and "title" in one["option"]]
     areas = first["series"][0]["markArea"]["data"]
     assert [(area[0]["xAxis"], area[1]["xAxis"]) for area in areas] == [(0, 600), (7000, 7030)]
     assert any(series["type"] == "bar" for series in first["series"])
 
 
-def test_a_figure_of_a_group_zooms_with_the_others(day: Path, script: Script) -> None:
-    figures = unpacked(as_html(Run(day)))["figures"]
+def test_a_figure_of_a_group_zooms_with_the_others(day: str) -> None:
+    figures = unpacked(day)["figures"]
     groups: dict[str, list[list[str]]] = {}
     for one in figures:
         if one["group"]:
@@ -170,8 +174,8 @@ def test_a_figure_of_a_group_zooms_with_the_others(day: Path, script: Script) ->
         assert "inside" in heat
 
 
-def test_a_disagreement_of_client_and_server_is_said(day: Path, script: Script) -> None:
-    text = Seen(as_html(Run(day))).text
+def test_a_disagreement_of_client_and_server_is_said(day: str) -> None:
+    text = Seen(day).text
     assert (
         "12 users: client and server disagree by 30 %: the client counts 2,100 TPS, "
         "the server 1,470 Com_commit/s." in text
@@ -179,8 +183,8 @@ def test_a_disagreement_of_client_and_server_is_said(day: Path, script: Script) 
     assert "QPS, the server" not in text
 
 
-def test_tables_stand_behind_the_charts(day: Path, script: Script) -> None:
-    page = Seen(as_html(Run(day)))
+def test_tables_stand_behind_the_charts(day: str) -> None:
+    page = Seen(day)
     assert len(page.named("table")) > 2 * len(LADDER)
     assert len(page.named("details")) == len(page.named("summary"))
     for place in page.named("div"):

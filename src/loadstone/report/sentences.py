@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from loadstone.analyse.ladder import Level, Shape, shape
 from loadstone.analyse.open_loop import Held, held
 from loadstone.analyse.usl import Refused, Usl
-from loadstone.model.ceilings import StepCeilings
+from loadstone.diagnose.diagnose import ANSWERS
+from loadstone.diagnose.unexplained import NOT_OBSERVED
+from loadstone.model.ceilings import Ceiling, StepCeilings
 from loadstone.model.finding import Diagnosis, Finding
 from loadstone.model.search import Level as SearchLevel
 from loadstone.model.search import SearchOutcome
@@ -109,21 +111,33 @@ def answer(
     """The peak and where; what holds it back and how sure that is; a doubt where there is one."""
     said = [_peak_of(ladder, words)]
     findings = found.findings if found else ()
-    causes = [one for one in findings if one.group != "validity"]
-    if causes:
-        said.append(_cause_sentence(causes[0], lowest, words))
+    held = _held_back(findings, lowest.lowest if lowest else None, words)
+    if held is not None:
+        said.append(held)
     if findings and findings[0].group == "validity":
         said.append(words.in_doubt.format(**_cause_fields(findings[0], words)))
     return said
 
 
-def _cause_sentence(finding: Finding, lowest: StepCeilings | None, words: Words) -> str:
-    fields = _cause_fields(finding, words)
-    ceiling = lowest.lowest if lowest else None
-    if ceiling is None:
-        return words.held_back.format(**fields)
-    resource, used = words.resource(ceiling.resource), share(ceiling.used)
-    return words.held_back_ceiling.format(**fields, resource=resource, used=used)
+def _held_back(findings: Sequence[Finding], ceiling: Ceiling | None, words: Words) -> str | None:
+    """The first finding that is a cause, and the lowest ceiling."""
+    cause = next((one for one in findings if _is_cause(one)), None)
+    known = (
+        {"resource": words.resource(ceiling.resource), "used": share(ceiling.used)}
+        if ceiling
+        else {}
+    )
+    if cause is None:
+        return words.lowest_ceiling.format(**known) if known else None
+    said = words.held_back_ceiling if known else words.held_back
+    return said.format(**_cause_fields(cause, words), **known)
+
+
+def _is_cause(finding: Finding) -> bool:
+    """Not so what makes figures doubtful, nor what is worth knowing and holds nothing back."""
+    if finding.group == "note":
+        return finding.cause in (*ANSWERS, NOT_OBSERVED, "unexplained")
+    return finding.group != "validity"
 
 
 def _cause_fields(finding: Finding, words: Words) -> dict[str, str]:

@@ -49,9 +49,10 @@ def _figure(
             "data": [{"yAxis": short(threshold)}],
         }
     option: Option = {
-        "title": {"text": name, "textStyle": {"fontSize": 11, "fontWeight": 400}, "left": 0},
+        "title": {"text": name, "textStyle": {"fontSize": 11, "fontWeight": 400}}
+        | {"left": 0, "top": 0, "padding": 0},
         "tooltip": {"trigger": "axis"},
-        "grid": {"left": 52, "right": 16, "top": 30, "bottom": 40},
+        "grid": {"left": 52, "right": 16, "top": 34, "bottom": 40},
         "xAxis": users_axis(words.users_axis, nameGap=22),
         "yAxis": axis("value", "", splitNumber=3, **_room_for(threshold, points)),
         "series": [line],

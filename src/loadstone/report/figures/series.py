@@ -87,7 +87,7 @@ def _time(at: int, panels: int, end: float, words: Words) -> Option:
         "min": 0,
         "max": end,
         "splitLine": {"show": False},
-        "axisLabel": {"show": is_last, "formatter": "clock", "hideOverlap": True},
+        "axisLabel": {"show": is_last, "formatter": "clock", "showMaxLabel": False},
         "axisTick": {"show": is_last},
         "axisPointer": {"label": {"show": is_last, "formatter": "clock"}},
     }

@@ -97,6 +97,7 @@ class Words:
     clause_unknown: str
     held_back: str
     held_back_ceiling: str
+    lowest_ceiling: str
     in_doubt: str
     no_rate: str
     watched: str

@@ -83,6 +83,7 @@ ENGLISH = Words(
         "What holds it back: {cause} ({confidence} sure); the lowest ceiling is {resource},"
         " used to {used}."
     ),
+    lowest_ceiling="The lowest ceiling is {resource}, used to {used}.",
     in_doubt="The figures are in doubt: {cause} ({confidence} sure).",
     no_rate="No step has a rate that may be quoted.",
     watched="Watched for {duration}, without load of ours.",

@@ -82,6 +82,7 @@ CHINESE = Words(
     held_back_ceiling=(
         "受限于：{cause}（把握 {confidence}）；最低的上限是{resource}，已用 {used}。"
     ),
+    lowest_ceiling="最低的上限是{resource}，已用 {used}。",
     in_doubt="数据存疑：{cause}（把握 {confidence}）。",
     no_rate="没有可以引用的吞吐数据。",
     watched="观察了 {duration}，没有施加负载。",
