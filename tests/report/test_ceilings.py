@@ -60,7 +60,7 @@ def test_the_page_stands_alone_and_takes_no_text_for_markup() -> None:
     page = as_page(result, found(result))
     assert HOSTILE not in page
     assert "&lt;/script&gt;" in page
-    assert "default-src 'none'" in page
+    assert "default-src &#x27;none&#x27;; script-src &#x27;sha256-" in page
     (drawn,) = unpacked(page)["figures"]
     assert [series["name"] for series in drawn["option"]["series"]][0] == "measured"
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from loadstone.model.finding import Evidence, Finding
 from loadstone.model.result import StepResult
 from loadstone.report.figures.figure import Figure, Option, axis, short, users_axis
-from loadstone.report.figures.palette import MARK
+from loadstone.report.figures.palette import MARK, QUIET
 from loadstone.report.words import Words
 
 _SAME = 0.05
@@ -45,7 +45,13 @@ def _figure(
             "silent": True,
             "symbol": "none",
             "lineStyle": {"color": MARK, "type": "dashed"},
-            "label": {"formatter": words.threshold, "position": "insideStartTop", "fontSize": 10},
+            "label": {
+                "formatter": words.threshold,
+                "position": "insideStartTop",
+                "fontSize": 10,
+                "color": QUIET,
+                "textBorderWidth": 0,
+            },
             "data": [{"yAxis": short(threshold)}],
         }
     option: Option = {

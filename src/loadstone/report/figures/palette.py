@@ -23,6 +23,9 @@ MARK = VERMILION
 
 DASHES: tuple[str | list[int], ...] = ("dashed", "dotted", [8, 3, 2, 3], [12, 4])
 
+QUIET = "#8c959f"
+"""Words and shades inside a picture that can be read on either ground."""
+
 CIVIDIS = ("#00224e", "#2a3f6d", "#575d6d", "#7d7c78", "#a59c74", "#d2c060", "#fee838")
 """From few to many. J. R. Nuñez, C. R. Anderton, R. S. Renslow, "Optimizing colormaps with
 consideration for color vision deficiency", PLoS ONE 13(7), 2018."""

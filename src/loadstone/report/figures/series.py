@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from loadstone.model.result import StepResult
 from loadstone.report.figures.figure import Figure, Option
-from loadstone.report.figures.palette import MARK
+from loadstone.report.figures.palette import MARK, QUIET
 from loadstone.report.figures.thinning import Thinned, thin
 from loadstone.report.figures.zoom import zooms
 from loadstone.report.seconds import Panel
@@ -128,7 +128,7 @@ def _marked(step: StepResult, words: Words, *, named: bool) -> Option:
     """What does not count (warm-up) in grey, what went wrong (outages) in colour."""
     areas: list[list[Option]] = []
     if step.window and step.window.from_s > 0:
-        grey = {"color": "#8c959f", **_SHADE}
+        grey = {"color": QUIET, **_SHADE}
         name = words.warmup if named else ""
         areas.append(_area(0.0, step.window.from_s, name, grey))
     for outage in step.outages:
@@ -136,7 +136,8 @@ def _marked(step: StepResult, words: Words, *, named: bool) -> Option:
         if end is not None:
             name = words.outage if named else ""
             areas.append(_area(outage.from_s, end, name, {"color": MARK, "opacity": 0.3}))
-    return {"silent": True, "label": {"position": "insideTop", "fontSize": 11}, "data": areas}
+    label = {"position": "insideTop", "fontSize": 11, "color": QUIET}
+    return {"silent": True, "label": label, "data": areas}
 
 
 def _area(begin: float, end: float, name: str, style: Option) -> list[Option]:
