@@ -23,25 +23,30 @@ from loadstone.model.result import (
 from loadstone.store import folder
 from scripted_engine import hlog_line
 
+Ladder = dict[int, float]
+
 STEP_S = 14_400
 WARMUP_S = 600
-LADDER = {12: 2100.0, 24: 3300.0, 36: 3900.0, 48: 4100.0, 60: 4050.0, 72: 3800.0}
+LADDER: Ladder = {12: 2100.0, 24: 3300.0, 36: 3900.0, 48: 4100.0, 60: 4050.0, 72: 3800.0}
 
 HOSTILE = "<script>alert('mine')</script></script>&\"\u2028"
 
 
-def a_day(path: Path) -> Path:
-    """The run's folder; its server and its errors are hostile."""
+def a_day(path: Path, steps: int = len(LADDER)) -> Path:
+    """The run's folder; its server and its errors are hostile. `steps`: only the first of them."""
     run = path / "day-20260101T000000Z"
     run.mkdir(parents=True)
     (run / "journal.jsonl").write_bytes(b"")
-    steps = tuple(_step(number, users) for number, users in enumerate(LADDER, 1))
-    (run / folder.RESULT).write_bytes(folder.to_json(Result(run=_info(), steps=steps)))
+    ladder = dict(list(LADDER.items())[:steps])
+    results = tuple(_step(number, users) for number, users in enumerate(ladder, 1))
+    (run / folder.RESULT).write_bytes(folder.to_json(Result(run=_info(), steps=results)))
     chance = np.random.default_rng(1)
-    _load(chance).write_parquet(run / folder.LOAD)
-    _observed(chance, "server", _server_columns).write_parquet(run / folder.SERVER)
-    _observed(chance, "server-host", _host_columns).write_parquet(run / folder.HOST)
-    _latencies(chance, run / "latency.hlog")
+    _load(chance, ladder).write_parquet(run / folder.LOAD)
+    server = _observed(chance, "server", (ladder, _server_columns))
+    server.write_parquet(run / folder.SERVER)
+    host = _observed(chance, "server-host", (ladder, _host_columns))
+    host.write_parquet(run / folder.HOST)
+    _latencies(chance, run / "latency.hlog", steps)
     return run
 
 
@@ -119,9 +124,9 @@ def _places(number: int, users: int) -> dict[str, object]:
     }
 
 
-def _load(chance: np.random.Generator) -> polars.DataFrame:
+def _load(chance: np.random.Generator, ladder: Ladder) -> polars.DataFrame:
     frames = []
-    for number, (users, tps) in enumerate(LADDER.items(), 1):
+    for number, (users, tps) in enumerate(ladder.items(), 1):
         rates = tps * chance.normal(1, 0.05, STEP_S)
         rates[7000:7030] = 0
         p50 = chance.gamma(8, users / 60, STEP_S)
@@ -170,27 +175,28 @@ def _host_columns(chance: np.random.Generator, tps: float) -> dict[str, object]:
 Columns = Callable[[np.random.Generator, float], dict[str, object]]
 
 
-def _observed(chance: np.random.Generator, role: str, columns: Columns) -> polars.DataFrame:
+def _observed(
+    chance: np.random.Generator, role: str, made: tuple[Ladder, Columns]
+) -> polars.DataFrame:
+    ladder, columns = made
     frames = [
         polars.DataFrame(
             _places(number, users)
             | {"role": [role] * STEP_S, "target": np.zeros(STEP_S, dtype=np.int64)}
             | columns(chance, tps)
         )
-        for number, (users, tps) in enumerate(LADDER.items(), 1)
+        for number, (users, tps) in enumerate(ladder.items(), 1)
     ]
     return polars.concat(frames)
 
 
-def _latencies(chance: np.random.Generator, path: Path) -> None:
-    """Some events of each second; the double's histograms are the values themselves."""
+def _latencies(chance: np.random.Generator, path: Path, steps: int) -> None:
+    """Some events of each ten seconds; the double's histograms are the values themselves."""
     with path.open("w") as log:
-        for number in range(1, len(LADDER) + 1):
+        for number in range(1, steps + 1):
             began = (number - 1) * (STEP_S + 1.0)
-            drawn = (chance.gamma(3, 4e6, (STEP_S, 4)) + 1e6).astype(np.int64)
-            for second in range(STEP_S):
-                values = drawn[second].tolist()
+            drawn = (chance.gamma(3, 4e6, (STEP_S // 10, 8)) + 1e6).astype(np.int64)
+            for at, values in enumerate(drawn.tolist()):
+                begin = began + 10.0 * at
                 for kind in ("response", "service"):
-                    begin = began + second
-                    line = hlog_line(f"step-{number}/{kind}", begin, begin + 1, values)
-                    log.write(f"{line}\n")
+                    log.write(hlog_line(f"step-{number}/{kind}", begin, begin + 10, values) + "\n")

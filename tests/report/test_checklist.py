@@ -30,7 +30,7 @@ def states(*steps: StepResult, variables: dict[str, str] | None = None) -> dict[
 
 def test_what_was_not_seen_is_not_evaluated() -> None:
     found = states(a_step())
-    unknown = (
+    unknown: tuple[Item, ...] = (
         "durable",
         "client-free",
         "ceiling-known",

@@ -7,17 +7,18 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import scripted_engine
 from loadstone.report.html import as_html
 from loadstone.report.opened import Run
 from loadstone.report.page import unpacked
 from report.a_day import a_day
-from scripted_engine import Script
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
@@ -80,7 +81,7 @@ def show(page: Path, profile: Path) -> Shown:
             CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu",
             "--disable-background-networking", "--disable-dev-shm-usage",
             f"--user-data-dir={profile}", "--enable-logging=stderr",
-            "--window-size=1200,30000", "--virtual-time-budget=8000",
+            "--window-size=1200,14000", "--virtual-time-budget=40000",
             "--dump-dom", page.as_uri(),
         ],
         capture_output=True,
@@ -93,21 +94,21 @@ def show(page: Path, profile: Path) -> Shown:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return a_day(tmp_path_factory.mktemp("runs"))
+def page(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Two steps of four hours, with all parts open."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "loadstone._engine", scripted_engine)
+        made = as_html(Run(a_day(tmp_path_factory.mktemp("runs"), steps=2)))
+    return made.replace("<details", "<details open")
 
 
-def test_charts_are_drawn_without_a_word_on_the_console(
-    folder: Path, script: Script, tmp_path: Path
-) -> None:
-    page = as_html(Run(folder))
+def test_charts_are_drawn_without_a_word_on_the_console(page: str, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
-    path.write_text(page.replace("<details", "<details open"))
+    path.write_text(page)
     shown = show(path, tmp_path / "profile")
     assert shown.console == []
     figures = len(unpacked(page)["figures"])
     assert shown.dom.count('data-drawn="yes"') == figures
-    assert "alert(&#39;mine&#39;)" not in shown.dom  # the browser writes quotes as they are
     assert "&lt;script&gt;alert('mine')" in shown.dom
 
 
@@ -117,8 +118,7 @@ def test_figures_have_content_and_zoom_together(
     page = as_html(Run(folder))
     path = tmp_path / "report.html"
     policy = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>')
-    opened = policy.sub("", page).replace("<details", "<details open")
-    path.write_text(opened.replace("</body>", f"{PROBE}</body>"))
+    path.write_text(policy.sub("", page).replace("</body>", f"{PROBE}</body>"))
     probe = show(path, tmp_path / "profile").probe
     assert len(probe["seen"]) == len(unpacked(page)["figures"])
     for number, figure in enumerate(probe["seen"]):
