@@ -84,7 +84,7 @@ def _row(level: Level) -> list[str]:
 
 def _matrix(found: Comparison, words: Words) -> Iterator[str]:
     """A line a verdict."""
-    heads = (words.cell, words.variant, words.rule, words.difference)
+    heads = (words.cell, words.variant, words.answer, words.difference)
     rows = [
         (
             _plain(cell_name(table, words)),
