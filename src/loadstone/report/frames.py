@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from loadstone.model.finding import Diagnosis
-from loadstone.model.observed import Role
 from loadstone.model.result import StepResult
-from loadstone.store import folder, frame, observed_frame
-from loadstone.store.replay import read_log
+from loadstone.store.frames import Which, of_run
 
 if TYPE_CHECKING:
     import polars
@@ -84,18 +82,17 @@ OBSERVED: dict[str, str] = {
 
 def load(path: Path) -> polars.DataFrame:
     """load.parquet, or the same made anew from the journal of a run that has none."""
-    written = path / folder.LOAD
-    return frame.read(written) if written.exists() else frame.frame(read_log(path))
+    return of_run(path, "load")
 
 
 def server(path: Path) -> polars.DataFrame:
     """server.parquet, likewise."""
-    return _observed(path, folder.SERVER, observed_frame.SERVERS)
+    return _observed(path, "server")
 
 
 def host(path: Path) -> polars.DataFrame:
     """host.parquet, likewise."""
-    return _observed(path, folder.HOST, observed_frame.HOSTS)
+    return _observed(path, "host")
 
 
 def steps(results: Sequence[StepResult]) -> polars.DataFrame:
@@ -156,9 +153,6 @@ def _typed(rows: Sequence[dict[str, Any]], columns: dict[str, str]) -> polars.Da
     return polars.DataFrame(rows, schema=schema, orient="row")
 
 
-def _observed(path: Path, name: str, roles: Collection[Role]) -> polars.DataFrame:
-    written = path / name
-    if written.exists():
-        return frame.read(written)
-    found = observed_frame.frame(read_log(path), roles)
+def _observed(path: Path, which: Which) -> polars.DataFrame:
+    found = of_run(path, which)
     return _typed([], OBSERVED) if found.is_empty() else found
