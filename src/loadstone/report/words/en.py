@@ -208,6 +208,10 @@ ENGLISH = Words(
         "note": "worth knowing, no fault",
     },
     causes={
+        "instrumentation": "performance_schema's instruments",
+        "other-clients": "other clients of the server",
+        "packet-loss": "packets are lost on the way",
+        "query-cache": "the query cache",
         "not-observed": "the server or its host was not observed",
         "unexplained": "nothing that has a name yet",
         "few-users": "too few users: nothing is used up",

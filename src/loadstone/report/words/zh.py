@@ -195,6 +195,10 @@ CHINESE = Words(
         "note": "提示，不是故障",
     },
     causes={
+        "instrumentation": "performance_schema 采集开销",
+        "other-clients": "服务器上的其他客户端",
+        "packet-loss": "网络丢包",
+        "query-cache": "查询缓存",
         "not-observed": "未观察服务器或其主机",
         "unexplained": "尚无已知原因",
         "few-users": "并发太少，没有资源用尽",
