@@ -11,6 +11,7 @@ import json
 import math
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -298,6 +299,15 @@ def merge_hlog(lines: list[str]) -> str:
             raise ValueError(f"not a line of an interval log: {line}") from error
         values.setdefault(tag.removeprefix("Tag="), []).extend(unpacked)
     return json.dumps({tag: latency(of_tag) for tag, of_tag in values.items()})
+
+
+def hlog_counts(lines: list[str]) -> str:
+    counted: dict[str, Counter[int]] = {}
+    for line in lines:
+        tag, _, _, _, histogram = line.split(",")
+        values = json.loads(base64.b64decode(histogram.removeprefix("HISTF"), validate=True))
+        counted.setdefault(tag.removeprefix("Tag="), Counter()).update(values)
+    return json.dumps({tag: sorted(counts.items()) for tag, counts in counted.items()})
 
 
 def hlog_header(start_unix_s: float) -> str:

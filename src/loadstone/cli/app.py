@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "check": ("check", "check", "Review a server's settings for a benchmark."),
     "ceilings": ("ceilings", "ceilings", "What each resource would allow at a run's steps."),
     "diagnose": ("diagnose", "diagnose", "Why a run is not faster, with evidence and remedy."),
+    "report": ("report", "report", "A run as a page to hand on, as Markdown, CSV or JSON."),
     "restore": ("restore", "restore", "Put back the settings that a killed run left."),
     "calibrate": ("calibrate", "calibrate", "What this machine's generator can do at most."),
     "probe": ("probe", "probe", "What a disk can do; ceilings reckon with it."),

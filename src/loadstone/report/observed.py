@@ -13,6 +13,7 @@ from loadstone.model.ceilings import Ceiling, StepCeilings
 from loadstone.model.result import HostFigures, ServerFigures, StepResult
 from loadstone.report.numbers import NOTHING, asked, count, digits, rate
 from loadstone.report.table import middle_step
+from loadstone.report.words import ENGLISH, Words
 
 _NO_HOST = HostFigures(seconds=0.0)
 _NO_SERVER = ServerFigures(seconds=0.0)
@@ -76,21 +77,18 @@ def ceiling_text(ceiling: Ceiling) -> str:
     return f"{digits(ceiling.events_per_s)} events/s{used}: {ceiling.how}"
 
 
-def observed_notes(steps: Sequence[StepResult]) -> Iterator[str]:
+def observed_notes(steps: Sequence[StepResult], words: Words = ENGLISH) -> Iterator[str]:
     """What was not evaluated, each once, and what the looking cost."""
     missing: dict[str, str] = {}
     for step in steps:
         missing |= step.server.not_evaluated if step.server else {}
     for name, why in missing.items():
-        yield f"{name.replace('_', ' ')} not evaluated: {why}"
+        yield words.note_not_evaluated.format(name=name.replace("_", " "), why=why)
     costs = [step.observing for step in steps if step.observing]
     if costs:
-        own = max(cost.cpu_share for cost in costs)
-        answering = max(cost.answering_share for cost in costs)
-        yield (
-            f"observing took {100 * own:.2g} % of a core here, and the slowest source "
-            f"{100 * answering:.2g} % of the time to answer"
-        )
+        own = 100 * max(cost.cpu_share for cost in costs)
+        answering = 100 * max(cost.answering_share for cost in costs)
+        yield words.note_observing.format(own=f"{own:.2g}", answering=f"{answering:.2g}")
 
 
 def _percent(*shares: float | None) -> str:

@@ -1,13 +1,30 @@
-"""One self-contained HTML page of figures and tables; it needs no network."""
+"""One self-contained HTML document of text, tables and figures; it needs no network.
+
+The library that draws and the figures' data stand in it compressed, and are unpacked by the
+reader's browser. The document may do nothing but that: its policy names the two scripts that may
+run by their hashes (W3C, "Content Security Policy Level 3"), so that even text that was taken for
+markup by mistake could not run; and there is nothing that it may fetch.
+"""
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from html import escape
+from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import sha256
 from importlib.resources import files
 from typing import Any
+
+from loadstone.report.figures.figure import Figure, Option
+from loadstone.report.figures.palette import themes
+from loadstone.report.markup import Markup, element, joined, paragraph, table, text
+from loadstone.report.words import ENGLISH, Words
+
+_PART_PX = 416
+"""How high a part's figure is."""
 
 
 @dataclass(frozen=True)
@@ -15,7 +32,7 @@ class Part:
     """A heading with a figure, a table or a text below it."""
 
     title: str
-    figure: dict[str, Any] | None = None
+    figure: Option | None = None
     about: str = ""
     """What the figure shows; read aloud in its place as well."""
     heads: tuple[str, ...] = ()
@@ -23,112 +40,143 @@ class Part:
 
 
 def page(title: str, lead: Sequence[str], parts: Sequence[Part]) -> str:
-    """The whole document; whatever is in the texts stays text."""
-    body = [f"<h1>{escape(title)}</h1>", *(f"<p>{escape(line)}</p>" for line in lead)]
-    figures: list[dict[str, Any]] = []
+    """A document of parts one below the other, in English."""
+    figures = Figures(ENGLISH)
+    body = [paragraph(line, "about") for line in lead]
     for part in parts:
-        body.append(_part(part, len(figures)))
+        inside = [element("h2", part.title)]
+        if part.about:
+            inside.append(paragraph(part.about, "about"))
         if part.figure is not None:
-            figures.append(part.figure)
-    # A script ends at the first of these marks, wherever it stands.
-    data = json.dumps(figures, ensure_ascii=True, allow_nan=False).replace("<", "\\u003c")
-    return _PAGE.format(
-        title=escape(title),
-        style=_STYLE,
-        body="\n".join(body),
-        library=_library() if figures else "",
-        data=data,
-        script=_SCRIPT,
+            inside.append(figures.place(Figure(part.title, part.figure, part.about, _PART_PX)))
+        if part.rows:
+            inside.append(table(part.heads, part.rows, words=len(part.heads)))
+        body.append(element("section", *inside))
+    return document(title, joined(body), figures)
+
+
+@dataclass
+class Figures:
+    """Those of one document, in the order in which they are placed."""
+
+    words: Words
+    placed: list[Figure] = field(default_factory=list)
+
+    def place(self, figure: Figure) -> Markup:
+        """Where the figure will be drawn."""
+        number = len(self.placed)
+        self.placed.append(figure)
+        zooms = "dataZoom" in figure.option
+        said = f"{figure.about} {self.words.zoom_keys}" if zooms else figure.about
+        return element(
+            "div",
+            class_="figure",
+            id=f"figure-{number}",
+            role="img",
+            aria_label=said,
+            tabindex="0" if zooms else None,
+            style=f"height:{figure.height_px}px",
+        )
+
+
+def document(title: str, body: Markup, figures: Figures) -> str:
+    """The whole file."""
+    words = figures.words
+    switch = element(
+        "button", words.switch_theme, type="button", id="theme", class_="quiet", hidden=True
     )
-
-
-def _part(part: Part, number: int) -> str:
-    text = [f"<section><h2>{escape(part.title)}</h2>"]
-    if part.about:
-        text.append(f"<p>{escape(part.about)}</p>")
-    if part.figure is not None:
-        said = escape(part.about or part.title, quote=True)
-        place = f'class="figure" id="figure-{number}" role="img" aria-label="{said}"'
-        text.append(f"<div {place}></div>")
-    if part.rows:
-        text.append(_table(part))
-    text.append("</section>")
-    return "\n".join(text)
-
-
-def _table(part: Part) -> str:
-    heads = "".join(f'<th scope="col">{escape(head)}</th>' for head in part.heads)
-    rows = "\n".join(
-        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in part.rows
+    bar = element(
+        "div", element("a", words.skip, href="#main", class_="skip"), switch, class_="bar"
     )
+    main = element("main", element("h1", title), body, id="main")
+    return _framed(title, joined([bar, main]), figures)
+
+
+def embedded(figure: Figure) -> str:
+    """A figure as a frame with a document of its own, for a notebook."""
+    figures = Figures(ENGLISH)
+    inside = _framed(figure.title, figures.place(figure), figures, kind="bare")
+    style = f"width:100%;height:{figure.height_px + 16}px;border:0"
+    return element("iframe", srcdoc=inside, title=figure.title, style=style)
+
+
+def _framed(title: str, body: Markup, figures: Figures, kind: str | None = None) -> str:
+    style, script = _text_of("assets/page.css"), _text_of("assets/page.js")
+    parts, allowed = [body], [script]
+    if figures.placed:
+        allowed.append(_library())
+        parts += [
+            element("p", figures.words.no_charts, class_="no-charts", hidden=True),
+            element("noscript", element("p", figures.words.no_charts)),
+            _block("library", _packed_library()),
+            _block("figures", _packed(_data(figures.placed))),
+        ]
+    parts.append(element("script", Markup(script)))
+    policy = _policy(allowed)
+    head = joined(
+        [
+            Markup('<meta charset="utf-8">'),
+            Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
+            Markup(f'<meta http-equiv="Content-Security-Policy" content="{text(policy)}">'),
+            element("title", title),
+            element("style", Markup(style)),
+        ]
+    )
+    language = figures.words.language
+    html = element("html", element("head", head), element("body", *parts, class_=kind),
+                   lang=language)  # fmt: skip
+    return f"<!doctype html>\n{html}\n"
+
+
+def _policy(scripts: Sequence[str]) -> str:
+    """Nothing is fetched; styles of elements are set by the library that draws tooltips."""
+    hashes = " ".join(f"'sha256-{_base64(sha256(one.encode()).digest())}'" for one in scripts)
     return (
-        f'<div class="scrolls" tabindex="0"><table><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; "
+        "base-uri 'none'; form-action 'none'"
     )
+
+
+def _block(name: str, packed: str) -> Markup:
+    """Data that no browser takes for a script: base64 has no `<`."""
+    return element("script", Markup(packed), type="application/gzip+base64", id=name)
+
+
+def _data(figures: Sequence[Figure]) -> bytes:
+    drawn: list[dict[str, Any]] = [
+        {"option": one.option, "group": one.group, "renderer": one.renderer} for one in figures
+    ]
+    document = {"themes": themes(), "figures": drawn}
+    return json.dumps(document, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
+
+
+def unpacked(page: str) -> dict[str, Any]:
+    """The figures' data of a document that `document` made, as the reader's browser has it."""
+    _, _, rest = page.partition('id="figures">')
+    packed, _, _ = rest.partition("<")
+    found: dict[str, Any] = json.loads(gzip.decompress(base64.b64decode(packed)))
+    return found
+
+
+def _packed(data: bytes) -> str:
+    """Compressed without a time of day: the same data gives the same text."""
+    return _base64(gzip.compress(data, compresslevel=9, mtime=0))
+
+
+@lru_cache(maxsize=1)
+def _packed_library() -> str:
+    return _packed(_library().encode())
 
 
 def _library() -> str:
-    return files("loadstone.report").joinpath("vendor/echarts.min.js").read_text()
+    return _text_of("vendor/echarts.min.js")
 
 
-_STYLE = """
-:root { color-scheme: light dark; --text: #1b1f24; --quiet: #57606a; --line: #d0d7de;
-  --back: #ffffff; }
-@media (prefers-color-scheme: dark) { :root { --text: #e6edf3; --quiet: #9aa4ae; --line: #3d444d;
-  --back: #0d1117; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 2rem 1.5rem 4rem; max-width: 72rem; background: var(--back);
-  color: var(--text); font: 16px/1.5 system-ui, sans-serif; }
-h1 { font-size: 1.6rem; margin: 0 0 .5rem; } h2 { font-size: 1.15rem; margin: 2.5rem 0 .5rem; }
-p { margin: .25rem 0; color: var(--quiet); overflow-wrap: anywhere; }
-.figure { width: 100%; height: 26rem; margin: 1rem 0; }
-.scrolls { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; font-size: .9rem;
-  font-variant-numeric: tabular-nums; }
-th, td { text-align: right; padding: .3rem .75rem; border-bottom: 1px solid var(--line); }
-th:first-child, td:first-child, th:last-child, td:last-child { text-align: left; }
-th { color: var(--quiet); font-weight: 600; }
-@media print { body { max-width: none; padding: 0; } section { break-inside: avoid; } }
-"""
+@lru_cache(maxsize=4)
+def _text_of(name: str) -> str:
+    # As bytes: a hash is of the text as it stands, whatever ends its lines.
+    return files("loadstone.report").joinpath(name).read_bytes().decode()
 
-_SCRIPT = """
-(function () {
-  var options = JSON.parse(document.getElementById("figures").textContent);
-  if (!options.length) { return; }
-  var dark = window.matchMedia("(prefers-color-scheme: dark)");
-  var charts = [];
-  function draw() {
-    charts.forEach(function (chart) { chart.dispose(); });
-    charts = options.map(function (option, number) {
-      var place = document.getElementById("figure-" + number);
-      var chart = echarts.init(place, dark.matches ? "dark" : null, { renderer: "svg" });
-      chart.setOption(Object.assign({ backgroundColor: "transparent", animation: false }, option));
-      return chart;
-    });
-  }
-  draw();
-  dark.addEventListener("change", draw);
-  window.addEventListener("resize", function () {
-    charts.forEach(function (chart) { chart.resize(); });
-  });
-})();
-"""
 
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy"
- content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-{body}
-<script>{library}</script>
-<script type="application/json" id="figures">{data}</script>
-<script>{script}</script>
-</body>
-</html>
-"""
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")

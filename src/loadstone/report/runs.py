@@ -10,8 +10,8 @@ from rich.table import Table
 
 from loadstone.analyse.ladder import shape
 from loadstone.model.result import Result
+from loadstone.report.ladders import ladders_of
 from loadstone.report.numbers import NOTHING, digits, number_of
-from loadstone.report.text import ladders
 
 _SIDE: dict[str, Literal["left", "right"]] = {"steps": "right", "best tps": "right"}
 
@@ -31,7 +31,7 @@ def runs_table(runs: Iterable[tuple[str, Result | None, str | None]]) -> Table:
 
 def best(result: Result) -> str:
     """The highest rate with the level it was reached at."""
-    for ladder in ladders(result.steps):
+    for ladder in ladders_of(result.steps):
         found = shape(ladder)
         peak = found.peak if found else ladder[0]
         if peak.tps:

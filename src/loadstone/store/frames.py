@@ -1,4 +1,4 @@
-"""A run's tables of seconds: from their files, or from the journal of one that was killed."""
+"""A run's tables, a row a second: from their files, or from the journal of a killed run."""
 
 from __future__ import annotations
 

@@ -7,42 +7,35 @@ Communications of the ACM 52(4), 2009.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
-from loadstone.model.ceilings import StepCeilings
-from loadstone.report.figures.palette import MEASURED, line_style
+from loadstone.model.ceilings import Resource, StepCeilings
+from loadstone.report.figures.figure import Figure, Option, axis, short, users_axis
+from loadstone.report.figures.palette import line_style
+from loadstone.report.words import Words
 
 FAR = 30.0
 """A ceiling that is never nearer than so many times the highest rate is left out of the picture."""
 
-Option = dict[str, Any]
 
-
-def ceilings_figure(found: Sequence[StepCeilings]) -> Option:
-    """One line a resource; both axes are logarithmic, as ladders double."""
+def ceilings_figure(found: Sequence[StepCeilings], words: Words) -> Figure:
+    """One line a resource, of the first ladder; both axes are logarithmic, as ladders double."""
     steps = _middle(found)
     highest = max((step.tps for step in steps), default=1.0)
-    measured = _series("measured", [(step.concurrency, step.tps) for step in steps])
-    measured |= {
-        "lineStyle": {"color": MEASURED, "width": 3},
-        "itemStyle": {"color": MEASURED},
-        "symbolSize": 8,
-        "z": 5,
-    }
+    measured = _series(words.measured, [(step.concurrency, step.tps) for step in steps])
+    measured |= {"lineStyle": {"width": 3}, "symbolSize": 8, "z": 5}
     lines = [
-        _series(name, points) | {"lineStyle": style, "itemStyle": {"color": style["color"]}}
+        _series(words.resource(name), points) | {"lineStyle": line_style(number)}
         for number, (name, points) in enumerate(_near(steps, highest))
-        for style in (line_style(number),)
     ]
-    return {
-        "aria": {"enabled": True},
+    option = {
         "tooltip": {"trigger": "axis", "axisPointer": {"type": "line"}},
         "legend": {"top": 0, "type": "plain"},
-        "grid": {"left": 80, "right": 24, "top": 64, "bottom": 48},
-        "xAxis": _axis("users", 2, 28),
-        "yAxis": _axis("events/s", 10, 56),
+        "grid": {"left": 84, "right": 28, "top": 72, "bottom": 52},
+        "xAxis": users_axis(words.users_axis),
+        "yAxis": axis("log", words.events_per_s, nameGap=60),
         "series": [measured, *lines],
     }
+    return Figure(words.ceilings, option, words.ceilings_about, height_px=430)
 
 
 def _middle(found: Sequence[StepCeilings]) -> list[StepCeilings]:
@@ -61,9 +54,9 @@ def _middle(found: Sequence[StepCeilings]) -> list[StepCeilings]:
 
 def _near(
     steps: Sequence[StepCeilings], highest: float
-) -> Iterable[tuple[str, list[tuple[int, float]]]]:
+) -> Iterable[tuple[Resource, list[tuple[int, float]]]]:
     """Those that come near anywhere, the lowest first."""
-    points: dict[str, list[tuple[int, float]]] = {}
+    points: dict[Resource, list[tuple[int, float]]] = {}
     for step in steps:
         for one in step.ceilings:
             if one.events_per_s is not None:
@@ -80,17 +73,6 @@ def _series(name: str, points: Sequence[tuple[int, float]]) -> Option:
     return {
         "name": name,
         "type": "line",
-        "data": [[users, float(f"{rate:.4g}")] for users, rate in points],
+        "data": [[users, short(rate)] for users, rate in points],
         "symbolSize": 5,
-    }
-
-
-def _axis(name: str, base: int, gap: int) -> Option:
-    return {
-        "type": "log",
-        "logBase": base,
-        "name": name,
-        "nameLocation": "middle",
-        "nameGap": gap,
-        "minorSplitLine": {"show": False},
     }

@@ -1,16 +1,84 @@
-"""Colours and dashes that all figures share."""
+"""Colours and dashes that all figures share, on light and on dark ground.
+
+M. Okabe and K. Ito, "Color Universal Design", 2008: eight colours that people with any kind of
+colour vision tell apart. On white their yellow and sky blue are too pale for lines and come last;
+on black blue and black are too dark and are left out. Lines differ in their dashes as well, so a
+print without colour can be read.
+"""
 
 from __future__ import annotations
 
-MEASURED = "#0072B2"
-LINES = ("#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A6FBE", "#8C6D31", "#4D4D4D")
-DASHES = ("dashed", "dotted", [8, 3, 2, 3], [12, 4])
+from typing import Any
+
+BLUE, VERMILION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+ORANGE, SKY, YELLOW = "#E69F00", "#56B4E9", "#F0E442"
+
+MEASURED = BLUE
+LINES = (VERMILION, GREEN, PURPLE, ORANGE, SKY, "#7A6FBE", "#8C6D31", "#4D4D4D")
+ON_LIGHT = (MEASURED, *LINES)
+ON_DARK = (SKY, ORANGE, GREEN, PURPLE, YELLOW, VERMILION, "#A9A1DD", "#C5A86A", "#B3B3B3")
+
+MARK = VERMILION
+"""Errors, outages and thresholds, on either ground."""
+
+DASHES: tuple[str | list[int], ...] = ("dashed", "dotted", [8, 3, 2, 3], [12, 4])
+
+QUIET = "#8c959f"
+"""Words and shades inside a picture that can be read on either ground."""
+
+CIVIDIS = ("#00224e", "#2a3f6d", "#575d6d", "#7d7c78", "#a59c74", "#d2c060", "#fee838")
+"""From few to many. J. R. Nuñez, C. R. Anderton, R. S. Renslow, "Optimizing colormaps with
+consideration for color vision deficiency", PLoS ONE 13(7), 2018."""
+
+FONT = (
+    "system-ui, -apple-system, 'Segoe UI', 'PingFang SC', 'Noto Sans CJK SC', 'Microsoft YaHei', "
+    "'WenQuanYi Micro Hei', sans-serif"
+)
 
 
-def line_style(number: int) -> dict[str, object]:
-    """The look of the line of that number, from 0: no two of the first eight look the same."""
+def line_style(number: int) -> dict[str, Any]:
+    """The dashes of the line of that number, from 0: with the theme's colours no two look alike."""
+    return {"type": DASHES[number % len(DASHES)], "width": 1.5}
+
+
+def themes() -> dict[str, dict[str, Any]]:
+    """ECharts' themes by name; figures leave colours to them."""
     return {
-        "color": LINES[number % len(LINES)],
-        "type": DASHES[number % len(DASHES)],
-        "width": 1.5,
+        "light": _theme(ON_LIGHT, "#1b1f24", "#57606a", "#d0d7de", "#ffffff"),
+        "dark": _theme(ON_DARK, "#e6edf3", "#9aa4ae", "#3d444d", "#161b22"),
+    }
+
+
+def _theme(
+    colours: tuple[str, ...], ink: str, quiet: str, line: str, ground: str
+) -> dict[str, Any]:
+    axis = {
+        "axisLine": {"lineStyle": {"color": quiet}},
+        "axisTick": {"lineStyle": {"color": quiet}},
+        "axisLabel": {"color": quiet},
+        "nameTextStyle": {"color": quiet},
+        "splitLine": {"lineStyle": {"color": line}},
+    }
+    return {
+        "color": list(colours),
+        "backgroundColor": "transparent",
+        "textStyle": {"color": ink, "fontFamily": FONT},
+        "title": {"textStyle": {"color": ink}, "subtextStyle": {"color": quiet}},
+        "legend": {
+            "textStyle": {"color": ink},
+            "pageTextStyle": {"color": quiet},
+            "inactiveColor": line,
+        },
+        "tooltip": {
+            "backgroundColor": ground,
+            "borderColor": quiet,
+            "textStyle": {"color": ink},
+            "axisPointer": {
+                "lineStyle": {"color": quiet},
+                "label": {"color": ground, "backgroundColor": quiet},
+            },
+        },
+        "dataZoom": {"textStyle": {"color": quiet}, "borderColor": line},
+        "visualMap": {"textStyle": {"color": quiet}},
+        **dict.fromkeys(("valueAxis", "logAxis", "categoryAxis", "timeAxis"), axis),
     }

@@ -1,0 +1,233 @@
+"""The checklist of fair benchmarking: what of it this run meets, misses, or cannot know.
+
+M. Raasveldt, P. Holanda, T. Gubner, H. Mühleisen, "Fair Benchmarking Considered Difficult: Common
+Pitfalls In Database Performance Testing", DBTest 2018, end with such a list: reproducible, hot or
+cold said, preprocessing alike, correct, several runs with their spread. The rest are the measuring
+rules of docs/measuring.md. "Not evaluated" is an answer; a missing figure is never a pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from loadstone.analyse.ladder import lost_share, quotable
+from loadstone.model.experiment import Experiment
+from loadstone.model.observed import SHARED_HOST
+from loadstone.model.result import HostFigures, Result, StepResult
+
+State = Literal["met", "missed", "not evaluated"]
+
+Item = Literal[
+    "reproducible",
+    "durable",
+    "client-free",
+    "ceiling-known",
+    "apart",
+    "warm",
+    "long",
+    "repeated",
+    "interleaved",
+    "correct",
+    "connected",
+    "balanced",
+    "observed",
+    "undisturbed",
+    "open-loop",
+]
+"""What is looked at; the words for each are in the catalogue of a language."""
+
+FEWEST_REPEATS = 3
+"""[P] of fewer no spread can be told that deserves the name."""
+
+SHORTEST_S = 30.0
+"""[P] a window that holds some of what a server does now and then: flushes, purges."""
+
+MOST_ERRORS = 0.01
+"""[P] of the events begun."""
+
+STEAL_SHARE = 0.02
+"""[P] of all cores: as experiments leave out units above it."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """One line of the list."""
+
+    item: Item
+    state: State
+    figure: str = ""
+    """What it was judged by, for a person of any language."""
+
+
+@dataclass(frozen=True)
+class _Known:
+    result: Result
+    environment: Mapping[str, Any]
+    experiment: Experiment | None
+
+    @property
+    def steps(self) -> Sequence[StepResult]:
+        return self.result.steps
+
+    @property
+    def variables(self) -> Mapping[str, str] | None:
+        targets = self.environment.get("targets") or [{}]
+        found = targets[0].get("variables")
+        return {str(name): str(value) for name, value in found.items()} if found else None
+
+
+def checklist(
+    result: Result, environment: Mapping[str, Any], experiment: Experiment | None
+) -> list[Checked]:
+    """All items, in the order of the list."""
+    known = _Known(result, environment, experiment)
+    if not result.steps:
+        return []
+    judges = dict(_JUDGES)
+    if experiment is None or not experiment.factors:
+        del judges["interleaved"]  # there is but one variant
+    return [_checked(item, judge(known)) for item, judge in judges.items()]
+
+
+_Judged = tuple[bool | None, str]
+"""Whether it is met (`None`: not evaluated), and by what."""
+
+
+def _checked(item: Item, judged: _Judged) -> Checked:
+    met, figure = judged
+    state: State = "not evaluated" if met is None else "met" if met else "missed"
+    return Checked(item, state, figure)
+
+
+def _reproducible(known: _Known) -> _Judged:
+    plan = known.result.run.plan
+    seed = plan["drive"]["seed"] if plan else None
+    return plan is not None and known.variables is not None, f"seed {seed}"
+
+
+def _durable(known: _Known) -> _Judged:
+    variables = known.variables
+    if variables is None:
+        return None, ""
+    wanted = {"innodb_flush_log_at_trx_commit": ("1",), "innodb_doublewrite": ("ON", "1")}
+    if variables.get("log_bin", "").upper() in ("ON", "1"):
+        wanted["sync_binlog"] = ("1",)
+    wrong = [
+        f"{name}={variables[name]}"
+        for name, good in wanted.items()
+        if name in variables and variables[name].upper() not in good
+    ]
+    without_log = variables.get("log_bin", "").upper() in ("OFF", "0")
+    wrong += ["log_bin=OFF"] if without_log else []
+    return not wrong, ", ".join(wrong)
+
+
+def _client_free(known: _Known) -> _Judged:
+    told = [step.generator.client_bound for step in known.steps]
+    if all(one is None for one in told):
+        return None, ""
+    used = max((step.generator.cpu_share or 0.0 for step in known.steps), default=0.0)
+    return not any(told), f"CPU {used:.0%}"
+
+
+def _ceiling_known(known: _Known) -> _Judged:
+    shares = [step.generator.ceiling_share for step in known.steps]
+    found = [share for share in shares if share is not None]
+    return (True, f"{max(found):.0%}") if found else (None, "loadstone calibrate")
+
+
+def _apart(known: _Known) -> _Judged:
+    hosts = [step.host for step in known.steps if step.host]
+    if not hosts:
+        return None, ""
+    return not any(host.facts.get(SHARED_HOST) == "yes" for host in hosts), ""
+
+
+def _warm(known: _Known) -> _Judged:
+    told = [step.steady for step in known.steps]
+    if any(one is False for one in told):
+        return False, f"{sum(one is False for one in told)} / {len(told)}"
+    if all(one for one in told):
+        return True, ""
+    methods = {step.window.method for step in known.steps if step.window}
+    return None, ", ".join(sorted(methods))
+
+
+def _long(known: _Known) -> _Judged:
+    shortest = min(step.seconds for step in known.steps)
+    return shortest >= SHORTEST_S, f"{shortest:.0f} s"
+
+
+def _repeated(known: _Known) -> _Judged:
+    counted: dict[tuple[str, str, int, str], int] = {}
+    for step in known.steps:
+        place = (step.variant, step.workload, step.concurrency, str(step.rate))
+        counted[place] = counted.get(place, 0) + 1
+    fewest = min(counted.values())
+    return fewest >= FEWEST_REPEATS, f"{fewest}"
+
+
+def _interleaved(known: _Known) -> _Judged:
+    """The lab makes no other order; a run that was cut off may have half a round."""
+    return known.result.run.state == "finished", "ABBA"
+
+
+def _correct(known: _Known) -> _Judged:
+    begun = sum(step.events + step.failed + step.restarts for step in known.steps)
+    if not begun:
+        return None, ""
+    share = sum(sum(step.errors.values()) for step in known.steps) / begun
+    finished = all(step.state == "finished" for step in known.steps)
+    return share <= MOST_ERRORS and finished, f"{share:.2%}"
+
+
+def _connected(known: _Known) -> _Judged:
+    worst = max(lost_share(step) for step in known.steps)
+    refused = sum(sum(step.connect_failures.values()) for step in known.steps)
+    return worst == 0 and not refused, f"{worst:.2%}, {refused}"
+
+
+def _balanced(known: _Known) -> _Judged:
+    told = [step.tally_balances for step in known.steps if step.tally_balances is not None]
+    return (all(told), f"{sum(told)} / {len(told)}") if told else (None, "")
+
+
+def _observed(known: _Known) -> _Judged:
+    seen = [step for step in known.steps if step.server is not None and step.host is not None]
+    return len(seen) == len(known.steps), f"{len(seen)} / {len(known.steps)}"
+
+
+def _undisturbed(known: _Known) -> _Judged:
+    steals = [host.cpu_steal for host in _hosts(known.steps) if host.cpu_steal is not None]
+    return (max(steals) <= STEAL_SHARE, f"steal {max(steals):.1%}") if steals else (None, "")
+
+
+def _hosts(steps: Sequence[StepResult]) -> Iterator[HostFigures]:
+    for step in steps:
+        yield from (host for host in (step.host, step.generator_host) if host)
+
+
+def _open_loop(known: _Known) -> _Judged:
+    quoted = [step for step in known.steps if quotable(step)]
+    return bool(quoted) and all(step.rate is not None for step in quoted), ""
+
+
+_JUDGES: dict[Item, Callable[[_Known], _Judged]] = {
+    "reproducible": _reproducible,
+    "durable": _durable,
+    "client-free": _client_free,
+    "ceiling-known": _ceiling_known,
+    "apart": _apart,
+    "warm": _warm,
+    "long": _long,
+    "repeated": _repeated,
+    "interleaved": _interleaved,
+    "correct": _correct,
+    "connected": _connected,
+    "balanced": _balanced,
+    "observed": _observed,
+    "undisturbed": _undisturbed,
+    "open-loop": _open_loop,
+}

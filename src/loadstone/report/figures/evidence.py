@@ -1,0 +1,142 @@
+"""A finding's small chart: the figure that it rests on, over the ladder, against its threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from loadstone.model.finding import Evidence, Finding
+from loadstone.model.result import StepResult
+from loadstone.report.figures.figure import Figure, Option, axis, short, users_axis
+from loadstone.report.figures.palette import MARK, QUIET
+from loadstone.report.words import Words
+
+_SAME = 0.05
+"""A counter that was looked up is the one that is meant where it comes so near to the finding's."""
+
+
+def evidence_figure(finding: Finding, ladder: Sequence[StepResult], words: Words) -> Figure:
+    """The first of its figures that is known at all levels; where none is, the rate itself."""
+    for evidence in finding.evidence:
+        points = _over_ladder(evidence, ladder)
+        if points:
+            unit = f" ({evidence.unit})" if evidence.unit else ""
+            name = f"{evidence.counter}{unit}"
+            return _figure(finding, ladder, (name, points, evidence.threshold), words)
+    points = [(step.concurrency, step.tps) for step in ladder if step.tps is not None]
+    return _figure(finding, ladder, (words.events_per_s, points, None), words)
+
+
+def _figure(
+    finding: Finding,
+    ladder: Sequence[StepResult],
+    drawn: tuple[str, Sequence[tuple[int, float]], float | None],
+    words: Words,
+) -> Figure:
+    name, points, threshold = drawn
+    shows = {step.concurrency for step in ladder if step.step in finding.steps}
+    line: Option = {
+        "name": name,
+        "type": "line" if len(points) > 1 else "scatter",
+        "symbolSize": 5,
+        "data": [_point(users, value, shows=users in shows) for users, value in points],
+    }
+    if threshold is not None:
+        line["markLine"] = {
+            "silent": True,
+            "symbol": "none",
+            "lineStyle": {"color": MARK, "type": "dashed"},
+            "label": {
+                "formatter": words.threshold,
+                "position": "insideStartTop",
+                "fontSize": 10,
+                "color": QUIET,
+                "textBorderWidth": 0,
+            },
+            "data": [{"yAxis": short(threshold)}],
+        }
+    option: Option = {
+        "title": {"text": name, "textStyle": {"fontSize": 11, "fontWeight": 400}}
+        | {"left": 0, "top": 0, "padding": 0},
+        "tooltip": {"trigger": "axis"},
+        "grid": {"left": 52, "right": 16, "top": 34, "bottom": 40},
+        "xAxis": users_axis(words.users_axis, nameGap=22),
+        "yAxis": axis("value", "", splitNumber=3, **_room_for(threshold, points)),
+        "series": [line],
+    }
+    return Figure(name, option, words.evidence_about.format(cause=finding.cause), height_px=190)
+
+
+def _room_for(threshold: float | None, points: Sequence[tuple[int, float]]) -> Option:
+    """An axis ends at its data: a threshold above it would not be seen."""
+    highest = max((value for _, value in points), default=0.0)
+    if threshold is None or threshold <= highest:
+        return {"min": 0} if highest >= 0 else {}
+    return {"min": 0, "max": short(1.1 * threshold)}
+
+
+def _point(users: int, value: float, *, shows: bool) -> Option | list[float | None]:
+    place = [float(users), short(value)]
+    if not shows:
+        return place
+    return {"value": place, "symbolSize": 10, "symbol": "diamond", "itemStyle": {"color": MARK}}
+
+
+def _over_ladder(evidence: Evidence, ladder: Sequence[StepResult]) -> list[tuple[int, float]]:
+    """The counter at each level, if what is found under its name is what the finding means."""
+    for look in _LOOKS:
+        found = [(step.concurrency, look(step, evidence.counter)) for step in ladder]
+        points = [(users, value) for users, value in found if value is not None]
+        at = dict(points).get(evidence.users)
+        if at is not None and abs(at - evidence.value) <= _SAME * abs(evidence.value):
+            return points
+    return []
+
+
+def _of_server(step: StepResult, counter: str) -> float | None:
+    return step.server.rates.get(counter) if step.server else None
+
+
+def _of_server_now(step: StepResult, counter: str) -> float | None:
+    return step.server.means.get(counter) if step.server else None
+
+
+def _of_host(step: StepResult, counter: str) -> float | None:
+    return step.host.rates.get(counter) if step.host else None
+
+
+def _of_host_now(step: StepResult, counter: str) -> float | None:
+    return step.host.means.get(counter) if step.host else None
+
+
+def _named(step: StepResult, counter: str) -> float | None:
+    """Figures of result.json, by the words that findings have for them."""
+    server, host = step.server, step.host
+    known: dict[str, float | None] = {
+        "latency.service.mean": step.latency.service.mean,
+        "generator.cpu_share": step.generator.cpu_share,
+        "generator.run_delay_share": step.generator.run_delay_share,
+        "reconnects": float(step.reconnects),
+    }
+    if server:
+        known |= {
+            "commits": server.commits_per_s,
+            "transactions by sync": server.transactions_per_sync,
+        }
+    if host:
+        idle, waiting = host.cpu_idle, host.cpu_iowait or 0.0
+        known |= {
+            "CPU busy": None if idle is None else 1 - idle - waiting,
+            "busiest core": host.busiest_core,
+            "disk_queue": host.disk_queue,
+            "disk_busy": host.disk_busy,
+        }
+    return known.get(counter)
+
+
+_LOOKS: tuple[Callable[[StepResult, str], float | None], ...] = (
+    _named,
+    _of_server,
+    _of_server_now,
+    _of_host,
+    _of_host_now,
+)

@@ -1,0 +1,77 @@
+"""A figure: an ECharts option object and what must be known to show it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Option = dict[str, Any]
+
+Renderer = Literal["svg", "canvas"]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One picture. The option is plain data: no function, no colour that a theme could give.
+
+    A formatter of an axis that is one of `FORMATS` stands for a function of the page's script.
+    """
+
+    title: str
+    option: Option
+    about: str
+    """What it shows; read aloud in its place as well."""
+    height_px: int = 320
+    group: str | None = None
+    """Figures of a group zoom together."""
+    renderer: Renderer = "svg"
+    """Many thousand rectangles are painted (`canvas`), all else is drawn (`svg`)."""
+
+    def _repr_html_(self) -> str:
+        """A notebook shows the figure itself; it needs no network."""
+        from loadstone.report.page import embedded
+
+        return embedded(self)
+
+
+FORMATS = ("clock", "number", "percentile", "share")
+"""Formats of numbers that the page's script knows by name: seconds as `1:05:00`, three digits that
+matter, `99.9 %` for 1 / (1 - q) = 1,000, and a share as a percentage."""
+
+
+def axis(kind: Literal["value", "log"], name: str, **changes: Any) -> Option:
+    """An axis with its name along it."""
+    return {
+        "type": kind,
+        "name": name,
+        "nameLocation": "middle",
+        "nameGap": 28,
+        "axisLabel": {"formatter": "number", "hideOverlap": True},
+        "minorSplitLine": {"show": False},
+        **changes,
+    }
+
+
+def users_axis(name: str, **changes: Any) -> Option:
+    """Virtual users: ladders double."""
+    return axis("log", name, logBase=2, **changes)
+
+
+def whiskers(ends: Iterator[tuple[float, float, float]]) -> Option:
+    """Intervals as bars with caps: of each `x`, its low and its high."""
+    bars = [[{"coord": [x, low]}, {"coord": [x, high]}] for x, low, high in ends]
+    return {
+        "symbol": ["rect", "rect"],
+        "symbolSize": [9, 1.5],
+        "silent": True,
+        "animation": False,
+        "label": {"show": False},
+        "lineStyle": {"type": "solid", "width": 1.5},
+        "data": bars,
+    }
+
+
+def short(value: float | None) -> float | None:
+    """Four digits are more than the eye sees, and keep pages small."""
+    return None if value is None else float(f"{value:.4g}")

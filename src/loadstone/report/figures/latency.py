@@ -1,0 +1,130 @@
+"""Latencies of one step: a heat map over time, and HdrHistogram's percentile curve."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+from loadstone.report.figures.figure import Figure, Option, axis, short
+from loadstone.report.figures.palette import CIVIDIS
+from loadstone.report.figures.zoom import zooms
+from loadstone.report.latencies import StepLatencies, share_at_most
+from loadstone.report.words import Words
+
+ROWS = 36
+"""Of a heat map, at most."""
+
+
+def heat_figure(found: StepLatencies, words: Words, group: str) -> Figure | None:
+    """How many events took how long, by time; `None` where none was recorded."""
+    edges = _edges(found)
+    if not edges:
+        return None
+    cells = [
+        [column, row, round(math.log10(times), 2), times]
+        for column, counts in enumerate(found.by_time)
+        for row, times in sorted(_by_row(counts, edges).items())
+    ]
+    most = max(cell[2] for cell in cells)
+    seconds = [f"{column * found.column_s:.0f}" for column in range(len(found.by_time))]
+    option: Option = {
+        "tooltip": {"trigger": "item"},
+        "grid": {"left": 84, "right": 28, "top": 16, "bottom": 84},
+        "xAxis": _category(seconds, words.seconds_axis, 26),
+        "yAxis": _category([_edge(edge) for edge in edges[:-1]], words.latency_ms, 60),
+        "visualMap": {
+            "min": 0,
+            "max": max(most, 0.3),
+            "dimension": 2,
+            "text": [words.many, words.few],
+            "orient": "horizontal",
+            "right": 28,
+            "bottom": 0,
+            "itemHeight": 90,
+            "itemWidth": 10,
+            "inRange": {"color": list(CIVIDIS)},
+        },
+        "dataZoom": zooms(1, slider=False),
+        "dataset": {
+            "dimensions": [words.seconds_axis, words.latency_ms, words.magnitude, words.events],
+            "source": cells,
+        },
+        "series": [
+            {
+                "type": "heatmap",
+                "name": words.events,
+                "encode": {"x": 0, "y": 1, "value": 2, "tooltip": [0, 1, 3]},
+                "progressive": 0,
+            }
+        ],
+    }
+    return Figure(words.heat, option, words.heat_about, 300, group=group, renderer="canvas")
+
+
+def percentile_figure(found: StepLatencies, words: Words) -> Figure | None:
+    """Response and service time against 1 / (1 - q); `None` where the window has no event."""
+    curves = {
+        name: share_at_most(found.window[kind])
+        for kind, name in (("response", words.response), ("service", words.service))
+        if found.window.get(kind)
+    }
+    if not curves:
+        return None
+    option: Option = {
+        "legend": {"top": 0},
+        "tooltip": {"trigger": "axis"},
+        "grid": {"left": 84, "right": 28, "top": 40, "bottom": 52},
+        "xAxis": axis(
+            "log",
+            words.share_of_events,
+            axisLabel={"formatter": "percentile"},
+            axisPointer={"label": {"formatter": "percentile"}},
+        ),
+        "yAxis": axis("value", words.latency_ms, nameGap=60),
+        "series": [
+            {
+                "name": name,
+                "type": "line",
+                "showSymbol": False,
+                "lineStyle": {"type": dash, "width": 2},
+                "data": [[short(at), short(ms)] for at, ms in points],
+            }
+            for (name, points), dash in zip(curves.items(), ("solid", "dashed"), strict=False)
+        ],
+    }
+    return Figure(words.percentiles, option, words.percentiles_about, 300)
+
+
+def _edges(found: StepLatencies) -> list[float]:
+    """Equal steps of the logarithm from the least to the greatest, in nanoseconds."""
+    values = [value for counts in found.by_time for value in counts if value > 0]
+    if not values:
+        return []
+    low, high = math.log10(min(values)), math.log10(max(values) * 1.001)
+    rows = min(max(round((high - low) * 12), 4), ROWS)
+    return [10 ** (low + (high - low) * row / rows) for row in range(rows + 1)]
+
+
+def _by_row(counts: Counter[int], edges: list[float]) -> Counter[int]:
+    low, width = math.log10(edges[0]), math.log10(edges[-1] / edges[0]) / (len(edges) - 1)
+    found: Counter[int] = Counter()
+    for value, times in counts.items():
+        row = int((math.log10(value) - low) / width) if value > 0 else 0
+        found[min(max(row, 0), len(edges) - 2)] += times
+    return found
+
+
+def _edge(nanoseconds: float) -> str:
+    return f"{nanoseconds / 1e6:.2g}" if nanoseconds < 1e8 else f"{nanoseconds / 1e6:.0f}"
+
+
+def _category(labels: list[str], name: str, gap: int) -> Option:
+    return {
+        "type": "category",
+        "data": labels,
+        "name": name,
+        "nameLocation": "middle",
+        "nameGap": gap,
+        "splitArea": {"show": False},
+        "axisLabel": {"hideOverlap": True},
+    }

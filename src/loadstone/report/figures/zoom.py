@@ -1,0 +1,32 @@
+"""Zooming with wheel, slider and keys; figures of a group answer together."""
+
+from __future__ import annotations
+
+from loadstone.report.figures.figure import Option
+
+
+def zooms(axes: int, *, slider: bool = True) -> list[Option]:
+    """Of so many time axes at once; connected figures know each other's zooms by their names."""
+    all_axes = list(range(axes))
+    inside = {
+        "type": "inside",
+        "id": "inside",
+        "xAxisIndex": all_axes,
+        "filterMode": "none",
+        # A page must scroll under the pointer.
+        "zoomOnMouseWheel": "ctrl",
+        "moveOnMouseWheel": False,
+    }
+    if not slider:
+        return [inside]
+    bar = {
+        "type": "slider",
+        "id": "slider",
+        "xAxisIndex": all_axes,
+        "filterMode": "none",
+        "bottom": 6,
+        "height": 22,
+        "showDetail": False,
+        "brushSelect": False,
+    }
+    return [inside, bar]

@@ -1,0 +1,57 @@
+"""A run as one HTML file: the answer first, then what it stands on.
+
+The same run, language and version of Loadstone give the same bytes.
+"""
+
+from __future__ import annotations
+
+from loadstone.report.markup import joined, paragraph
+from loadstone.report.opened import Run
+from loadstone.report.page import Figures, document
+from loadstone.report.parts.answer import answer_section, contents
+from loadstone.report.parts.ceilings import ceilings_section
+from loadstone.report.parts.experiment import matrix_section
+from loadstone.report.parts.findings import findings_section
+from loadstone.report.parts.ladder import ladder_section
+from loadstone.report.parts.making import Making
+from loadstone.report.parts.method import method_section
+from loadstone.report.parts.settings import settings_section
+from loadstone.report.parts.steps import steps_section
+from loadstone.report.words import Lang, in_language
+
+
+def as_html(run: Run, lang: Lang = "en") -> str:
+    """The whole document.
+
+    Raises:
+        StoreError: a file of the run cannot be read.
+    """
+    words = in_language(lang)
+    making = Making(run, words, Figures(words))
+    named = [("answer", words.answer)]
+    parts = [answer_section(making)]
+    if run.comparison is not None:
+        named.append(("matrix", words.matrix))
+        parts.append(matrix_section(making))
+    if making.ladders:
+        named += [("ladder", words.ladder), ("ceilings", words.ceilings)]
+        named.append(("findings", words.findings))
+        parts += [ladder_section(making), ceilings_section(making), findings_section(making)]
+    named += [("steps", words.steps_title), ("settings", words.settings), ("method", words.method)]
+    parts += [steps_section(making), settings_section(making), method_section(making)]
+    info = run.result.run
+    title = words.title.format(name=info.name)
+    lead = paragraph(" · ".join(_lead(run)), "about")
+    return document(title, joined([lead, contents(making, named), *parts]), making.figures)
+
+
+def _lead(run: Run) -> list[str]:
+    """What was driven against what, and when."""
+    result = run.result
+    said = [str(result.run.plan["workload"]["name"])] if result.run.plan else []
+    first = result.steps[0] if result.steps else None
+    for target in first.targets if first else ():
+        said.append(f"{target.target} {target.server_version or ''}".strip())
+    if result.run.started_at:
+        said.append(result.run.started_at[:19].replace("T", " ") + " UTC")
+    return said

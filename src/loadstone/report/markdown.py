@@ -1,0 +1,119 @@
+"""A run as Markdown: a summary to paste into an issue or a chat."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+
+from loadstone.analyse.comparison import Comparison
+from loadstone.analyse.ladder import Level, shape
+from loadstone.model.finding import Diagnosis
+from loadstone.report.ladders import ladders_of
+from loadstone.report.numbers import NOTHING, count, digits, rate, share
+from loadstone.report.opened import Run
+from loadstone.report.parts.experiment import cell_name
+from loadstone.report.sentences import answer
+from loadstone.report.table import middle_step
+from loadstone.report.words import Lang, Words, in_language
+
+_FINDINGS = 5
+"""So many are told; the others are in the HTML report and in `loadstone diagnose`."""
+
+
+def as_markdown(run: Run, lang: Lang = "en") -> str:
+    """The answer, the ladder, the findings and the command."""
+    words = in_language(lang)
+    return "\n".join(_lines(run, words)).rstrip() + "\n"
+
+
+def _lines(run: Run, words: Words) -> Iterator[str]:
+    info = run.result.run
+    yield f"## {_plain(info.name)}"
+    yield ""
+    first = run.result.steps[0] if run.result.steps else None
+    for target in first.targets if first else ():
+        yield f"{_plain(target.target)} {_plain(target.server_version or '')}".strip()
+        yield ""
+    if info.state != "finished":
+        yield words.not_finished[info.state]
+        yield ""
+    if run.comparison is not None:
+        yield from _matrix(run.comparison, words)
+    found = {(one.variant, one.workload): one for one in run.diagnoses}
+    for ladder in ladders_of(run.result.steps):
+        level = ladder[0]
+        yield from _ladder(run, ladder, found.get((level.variant, level.workload)), words)
+    yield f"Loadstone {info.loadstone or NOTHING}, {info.started_at or NOTHING}, `{info.id}`"
+    if run.asked is not None:
+        yield ""
+        yield from _code(shlex.join(run.asked.command_line))
+
+
+def _ladder(
+    run: Run, ladder: Sequence[Level], found: Diagnosis | None, words: Words
+) -> Iterator[str]:
+    first, shaped = ladder[0], shape(ladder)
+    best = middle_step((shaped.peak if shaped else first).steps)
+    yield f"### {_plain(first.variant)}, {_plain(first.workload)}"
+    yield ""
+    lowest = next((one for one in run.ceilings if one.step == best.step), None)
+    yield words.sentences(*answer(ladder, found, lowest, words))
+    yield ""
+    heads = (words.users_axis, words.tps, "±", words.qps, "p95 ms", "p99 ms", words.errors_per_s)
+    yield from _table(heads, (_row(level) for level in ladder))
+    for finding in found.findings[:_FINDINGS] if found else ():
+        sure = words.sure.format(confidence=share(finding.confidence))
+        yield f"- **{finding.cause}** ({sure}): {_plain(finding.sentence)}"
+    yield ""
+
+
+def _row(level: Level) -> list[str]:
+    step, tps = middle_step(level.steps), level.tps
+    half = tps.half_width if tps else None
+    response = step.latency.response
+    return [
+        count(level.concurrency),
+        rate(tps.mean) if tps else f"{rate(step.tps)}\\*",
+        NOTHING if half is None else digits(half),
+        rate(step.qps),
+        rate(response.p95),
+        rate(response.p99),
+        rate(sum(step.errors.values()) / step.seconds) if step.seconds else NOTHING,
+    ]
+
+
+def _matrix(found: Comparison, words: Words) -> Iterator[str]:
+    """A line a verdict."""
+    heads = (words.cell, words.variant, words.answer, words.difference)
+    rows = [
+        (
+            _plain(cell_name(table, words)),
+            _plain(words.against.format(b=one.contrast.b, a=one.contrast.a)),
+            words.verdict_words[one.verdict.word],
+            f"{100 * one.verdict.effect.relative:+.1f} %" if one.verdict.effect else NOTHING,
+        )
+        for table in found.cells
+        for one in table.compared
+    ]
+    yield from _table(heads, rows)
+
+
+def _table(
+    heads: Sequence[str], rows: Iterator[list[str]] | Sequence[Sequence[str]]
+) -> Iterator[str]:
+    yield f"| {' | '.join(heads)} |"
+    yield f"|{'---|' * len(heads)}"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+    yield ""
+
+
+def _code(said: str) -> Iterator[str]:
+    """Indented: a fence could be closed by what stands in it."""
+    yield from (f"    {line}" for line in said.splitlines())
+
+
+def _plain(said: str) -> str:
+    """Text of a server or a user, with what Markdown and HTML would take for markup escaped."""
+    one_line = " ".join(said.split())
+    return "".join(f"\\{mark}" if mark in r"\`*_[]<>|#&" else mark for mark in one_line)

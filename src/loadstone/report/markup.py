@@ -1,0 +1,89 @@
+"""HTML made of elements: whatever is text stays text, so nobody has to remember to escape it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+
+class Markup(str):
+    """Text that is HTML already; any other string is escaped where it is put into an element."""
+
+    __slots__ = ()
+
+
+def text(value: str) -> Markup:
+    """The value as text: its `<`, `&` and quotes mean themselves.
+
+    What no document may hold (control characters, halves of surrogate pairs) becomes U+FFFD.
+    """
+    if isinstance(value, Markup):
+        return value
+    shown = "".join(mark if _is_shown(mark) else "\ufffd" for mark in value)
+    return Markup(escape(shown, quote=True))
+
+
+def element(name: str, *inside: str, **attributes: str | bool | None) -> Markup:
+    """`element("p", "a < b", class_="note")`.
+
+    An attribute's trailing underscore goes, its others become hyphens; `None` and `False` leave the
+    attribute out, `True` gives it no value.
+    """
+    words = [name]
+    for key, value in attributes.items():
+        if value is None or value is False:
+            continue
+        attribute = key.rstrip("_").replace("_", "-")
+        words.append(attribute if value is True else f'{attribute}="{text(str(value))}"')
+    return Markup(f"<{' '.join(words)}>{''.join(map(text, inside))}</{name}>")
+
+
+def joined(parts: Iterable[Markup]) -> Markup:
+    """One after the other, a line each."""
+    return Markup("\n".join(parts))
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1) -> Markup:
+    """A table that scrolls by itself; all columns but the first `words` hold numbers."""
+    head = element(
+        "tr",
+        *(element("th", one, scope="col", class_=_kind(at, words)) for at, one in enumerate(heads)),
+    )
+    body = joined(
+        element("tr", *(element("td", one, class_=_kind(at, words)) for at, one in enumerate(row)))
+        for row in rows
+    )
+    inside = element("table", element("thead", head), element("tbody", body))
+    return element("div", inside, class_="scrolls", tabindex="0", role="region")
+
+
+def cell(*inside: str, **attributes: str | bool | None) -> Markup:
+    """What stands in a table's cell and is more than text."""
+    return element("span", *inside, **attributes)
+
+
+def folded(summary: str, *inside: str, is_open: bool = False) -> Markup:
+    """What is there for whoever wants it: opened with a click or the keyboard."""
+    return element("details", element("summary", summary), *inside, open=is_open)
+
+
+def paragraph(said: str, kind: str | None = None) -> Markup:
+    """A line of text."""
+    return element("p", said, class_=kind)
+
+
+def list_of(lines: Iterable[str]) -> Markup:
+    """A list of lines; nothing where there are none."""
+    items = [element("li", line) for line in lines]
+    return element("ul", *items) if items else Markup("")
+
+
+def _kind(at: int, words: int) -> str | None:
+    return None if at < words else "number"
+
+
+def _is_shown(mark: str) -> bool:
+    code = ord(mark)
+    if code < 0x20:
+        return mark in "\t\n"
+    return not (0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000)

@@ -1,0 +1,87 @@
+"""A report that is being made: the run, the language, and the figures that were placed so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from loadstone.analyse.ladder import Level
+from loadstone.model.ceilings import StepCeilings
+from loadstone.model.finding import Diagnosis
+from loadstone.model.result import Result, StepResult
+from loadstone.report.ladders import ladders_of
+from loadstone.report.markup import Markup, element
+from loadstone.report.opened import Run
+from loadstone.report.page import Figures
+from loadstone.report.table import middle_step
+from loadstone.report.words import Words
+
+WATCHED = "watch"
+"""The name of the workload where there was none of ours."""
+
+
+@dataclass
+class Making:
+    """What all sections share."""
+
+    run: Run
+    words: Words
+    figures: Figures
+
+    @property
+    def result(self) -> Result:
+        """The run's result."""
+        return self.run.result
+
+    @cached_property
+    def ladders(self) -> list[list[Level]]:
+        """All ladders that were driven."""
+        return [each for each in ladders_of(self.result.steps) if each[0].workload != WATCHED]
+
+    def diagnosis(self, ladder: list[Level]) -> Diagnosis | None:
+        """Why this ladder is not faster."""
+        first = ladder[0]
+        for found in self.run.diagnoses:
+            if (found.variant, found.workload) == (first.variant, first.workload):
+                return found
+        return None
+
+    def ceilings(self, step: StepResult) -> StepCeilings | None:
+        """Those of one step; `None` where it has no rate."""
+        return next((one for one in self.run.ceilings if one.step == step.step), None)
+
+    def is_several(self) -> bool:
+        """Whether more than one ladder must be told apart."""
+        return len(self.ladders) > 1
+
+    def name(self, ladder: list[Level]) -> str:
+        """Variant and workload, and the users of an open loop."""
+        first = ladder[0]
+        parts = [first.workload] if first.variant == "default" else [first.variant, first.workload]
+        if first.rate:
+            parts.append(self.words.users(first.concurrency))
+        return self.words.list_comma.join(parts)
+
+    def step_name(self, step: StepResult) -> str:
+        """What tells a step from the others."""
+        words = self.words
+        parts = [words.step_number.format(number=step.step)]
+        if step.variant != "default":
+            parts.append(step.variant)
+        if len({one.workload for one in self.result.steps}) > 1:
+            parts.append(step.workload)
+        parts.append(words.users(step.concurrency))
+        if step.rate:
+            parts.append(words.due_rate.format(rate=step.rate))
+        if step.repeat > 1:
+            parts.append(words.repeat_number.format(number=step.repeat))
+        return words.list_comma.join(parts)
+
+    def middle(self, level: Level) -> StepResult:
+        """The repeat whose rate is the middle one."""
+        return middle_step(level.steps)
+
+    def section(self, name: str, title: str, *inside: str) -> Markup:
+        """A part of the report with its heading."""
+        head = element("h2", title, id=f"{name}-title")
+        return element("section", head, *inside, id=name, aria_labelledby=f"{name}-title")

@@ -1,0 +1,153 @@
+"""The seconds of one step from load, server and host, as panels that stand below each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from loadstone.model.result import StepResult
+from loadstone.report.words import Words
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import polars
+
+    Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Lines of one unit from one source."""
+
+    title: str
+    times: Array
+    """Seconds since the load began, the interval's end."""
+    lines: Mapping[str, Array]
+    """By name; what is not a number was not seen."""
+    bars: bool = False
+    """Counts that are mostly nought."""
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """The frames of a run, and what a step's panels are called."""
+
+    load: polars.DataFrame
+    server: polars.DataFrame
+    host: polars.DataFrame
+    words: Words
+
+    def panels(self, step: StepResult) -> list[Panel]:
+        """Those that have anything to show."""
+        found = [
+            *self._of_load(step),
+            *self._of_server(step),
+            *self._of_host(step),
+        ]
+        return [panel for panel in found if panel.lines]
+
+    def _of_load(self, step: StepResult) -> Iterator[Panel]:
+        words = self.words
+        rows = _Rows(self.load.filter(self.load["step"] == step.step))
+        if not rows.any:
+            return
+        yield rows.panel(words.events_per_s, {words.tps: rows.column("tps")})
+        latencies = {name: rows.column(f"{name}_ms") for name in ("p50", "p95", "p99")}
+        yield rows.panel(words.latency_ms, latencies)
+        errors = {
+            words.errors: rows.column("errors"),
+            words.reconnects: rows.column("reconnects"),
+            words.connect_failures: rows.column("connect_failures"),
+            words.skipped: rows.column("skipped"),
+        }
+        some = {name: each for name, each in errors.items() if each is not None and each.any()}
+        yield rows.panel(words.errors_each_second, some, bars=True)
+        yield rows.panel(words.events_open, {words.in_flight: rows.column("in_flight")})
+
+    def _of_server(self, step: StepResult) -> Iterator[Panel]:
+        words = self.words
+        rows = _Rows(_first_target(self.server, step.step, "server"))
+        if not rows.any:
+            return
+        threads = {
+            words.threads_running: rows.column("threads_running.now"),
+            words.row_lock_waiting: rows.by_second("row_lock_time_s"),
+        }
+        yield rows.panel(words.connections, threads)
+        commits = {
+            words.com_commit: rows.by_second("com_commit"),
+            words.log_syncs: rows.by_second("log_syncs"),
+            words.binlog_syncs: rows.by_second("binlog_syncs"),
+        }
+        yield rows.panel(words.commits_and_syncs, commits)
+
+    def _of_host(self, step: StepResult) -> Iterator[Panel]:
+        words, host = self.words, step.host
+        rows = _Rows(_first_target(self.host, step.step, "server-host"))
+        if not rows.any or host is None:
+            return
+        cores = float(host.cores or 0) or None
+        cpu = {
+            words.cpu_user: rows.share("cpu.user_s", cores),
+            words.cpu_sys: rows.share("cpu.system_s", cores),
+            words.cpu_iowait: rows.share("cpu.iowait_s", cores),
+        }
+        yield rows.panel(words.cpu_percent, cpu)
+        disk = {
+            words.disk_writes: rows.by_second(f"disk.{host.disk}.writes"),
+            words.disk_reads: rows.by_second(f"disk.{host.disk}.reads"),
+        }
+        yield rows.panel(words.disk_per_s.format(disk=host.disk), disk)
+        network = {
+            words.net_in: rows.by_second(f"nic.{host.nic}.bytes_in", 1e-6),
+            words.net_out: rows.by_second(f"nic.{host.nic}.bytes_out", 1e-6),
+        }
+        yield rows.panel(words.net_mb_per_s.format(nic=host.nic), network)
+
+
+class _Rows:
+    """One source's rows of one step since its load began, in the order of time."""
+
+    def __init__(self, rows: polars.DataFrame) -> None:
+        self._rows = rows.filter(rows["second"] > 0).sort("second") if rows.height else rows
+
+    @property
+    def any(self) -> bool:
+        return self._rows.height > 0
+
+    def column(self, name: str) -> Array | None:
+        """As numbers; `None` where there is no such column, or nothing in it."""
+        import polars
+
+        if name not in self._rows.columns:
+            return None
+        column = self._rows[name].cast(polars.Float64)
+        if column.null_count() == column.len():
+            return None
+        found: Array = column.fill_null(float("nan")).to_numpy()
+        return found
+
+    def by_second(self, name: str, factor: float = 1.0) -> Array | None:
+        """A counter's growth by second."""
+        grown, interval = self.column(name), self.column("interval_s")
+        return None if grown is None or interval is None else factor * grown / interval
+
+    def share(self, name: str, cores: float | None) -> Array | None:
+        """CPU time as a percentage of all cores."""
+        found = self.by_second(name, 100.0)
+        return None if found is None or cores is None else found / cores
+
+    def panel(self, title: str, lines: Mapping[str, Array | None], *, bars: bool = False) -> Panel:
+        """The lines that there are."""
+        times = self.column("second")
+        assert times is not None  # each row has its time
+        known = {name: line for name, line in lines.items() if line is not None}
+        return Panel(title, times, known, bars)
+
+
+def _first_target(rows: polars.DataFrame, step: int, role: str) -> polars.DataFrame:
+    if not rows.height:
+        return rows
+    return rows.filter((rows["step"] == step) & (rows["role"] == role) & (rows["target"] == 0))

@@ -1,0 +1,45 @@
+"""The report of an experiment: the matrix and its verdicts come first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lab.test_experiment import FILE, by_server, carried_out, undisturbed
+from loadstone.report.html import as_html
+from loadstone.report.markdown import as_markdown
+from loadstone.report.opened import Run
+from loadstone.report.words import CHINESE
+from report.test_html import Seen
+from scripted_engine import Script
+
+__all__ = ["undisturbed"]
+
+
+@pytest.fixture
+def run(script: Script) -> Run:
+    """Server b does a tenth more; each step has its own noise."""
+    by_server(script, lambda port, step, second: 100 + step % 3 + (10 if port == 3302 else 0))
+    assert carried_out(FILE.replace("repeats = 4", "repeats = 8")) == 0
+    (path,) = Path("runs").iterdir()
+    return Run(path)
+
+
+def test_the_matrix_follows_the_answer_and_says_what_is_faster(run: Run) -> None:
+    page = Seen(as_html(run))
+    sections = [one["id"] for one in page.named("section")]
+    assert sections[:3] == ["answer", "matrix", "ladder"]
+    assert "1 cell with 2 variants were compared." in page.text
+    assert "server=b against server=a: faster" in page.text
+    assert "▲ faster +9" in page.text
+    assert "Variants took turns, so that a drift hits all alike" in page.text
+
+
+def test_the_matrix_is_told_in_chinese_and_in_markdown(run: Run) -> None:
+    assert f"▲ {CHINESE.verdict_words['faster']}" in as_html(run, "zh")
+    told = as_markdown(run)
+    rows = [line for line in told.splitlines() if "server=b against server=a" in line]
+    assert len(rows) == 1
+    assert rows[0].startswith("| oltp\\_point\\_select, 4 users | ")
+    assert " | faster | +9" in rows[0]
