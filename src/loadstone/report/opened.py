@@ -83,7 +83,8 @@ class Run:
     @cached_property
     def diagnoses(self) -> list[Diagnosis]:
         """Why each ladder is not faster, by the rules of today."""
-        known = Known(self.environment, RunSeconds(self.path), limits_of(self.path))
+        seconds, limits = RunSeconds(self.path), limits_of(self.path)
+        known = Known(self.environment, seconds, limits, self.result.proofs)
         return diagnose(self.result, known)
 
     @cached_property

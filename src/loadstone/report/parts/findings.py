@@ -8,7 +8,7 @@ from loadstone.analyse.ladder import Level
 from loadstone.model.finding import Diagnosis, Evidence, Finding
 from loadstone.model.result import StepResult
 from loadstone.report.figures.evidence import evidence_figure
-from loadstone.report.findings import trial_text
+from loadstone.report.findings import proof_text, trial_text
 from loadstone.report.markup import Markup, element, folded, list_of, paragraph, table
 from loadstone.report.numbers import NOTHING, count, digits, share
 from loadstone.report.parts.making import Making
@@ -61,8 +61,10 @@ def _speech(said: str) -> Markup:
 
 
 def _proof(finding: Finding, words: Words) -> Iterator[Markup]:
-    """What would prove it, as long as nobody tried."""
-    if finding.trial is not None:
+    """What its trial showed, or what would prove it as long as nobody tried."""
+    if finding.proof is not None:
+        yield element("p", element("b", words.proof), " ", _speech(proof_text(finding.proof)))
+    elif finding.trial is not None:
         yield element("p", element("b", words.to_prove), " ", _speech(trial_text(finding.trial)))
 
 

@@ -166,6 +166,7 @@ class Words:
     explains: str
     sure: str
     remedy: str
+    proof: str
     to_prove: str
     evidence: str
     evidence_about: str

@@ -191,6 +191,7 @@ ENGLISH = Words(
     explains="explains {share}",
     sure="{confidence} sure",
     remedy="Remedy:",
+    proof="Proof:",
     to_prove="To prove it:",
     evidence="Evidence",
     evidence_about=(

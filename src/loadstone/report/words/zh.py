@@ -181,6 +181,7 @@ CHINESE = Words(
     explains="可解释 {share}",
     sure="把握 {confidence}",
     remedy="建议：",
+    proof="实验验证：",
     to_prove="验证方法：",
     evidence="证据",
     evidence_about="诊断 {cause} 所依据的数据随并发的变化；菱形为出现该现象的步骤。",
