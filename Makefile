@@ -14,14 +14,14 @@ LOCKED := $(if $(CI),--locked)
 ENGINE_SOURCES := Cargo.toml $(wildcard Cargo.lock rust-toolchain.toml) pyproject.toml \
 	$(shell find crates -name target -prune -o -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.lua' \) -print)
 # Python that is checked: only folders that hold some.
-PYTHON_PATHS := $(foreach path,src tests tools benches,$(if $(shell find $(path) -name '*.py' -print -quit 2>/dev/null),$(path)))
+PYTHON_PATHS := $(foreach path,src tests tools benches faults,$(if $(shell find $(path) -name '*.py' -print -quit 2>/dev/null),$(path)))
 
 # The environment's own interpreter answers PyO3's questions, so that all cargo calls share what they built.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PYO3_BUILD_EXTENSION_MODULE := 1
 export VIRTUAL_ENV := $(CURDIR)/.venv
 
-.PHONY: help demo demo-server build test test-rust test-python test-servers lint lint-python lint-rust fmt bench trials recipes lock clean
+.PHONY: help demo demo-server build test test-rust test-python test-servers lint lint-python lint-rust fmt bench faults trials recipes lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -79,13 +79,16 @@ trials: build ## compare servers whose difference is known, hundreds of times: h
 recipes: build test-servers ## run every recipe with --quick and keep the folders: an hour, for the night
 	@tools/run-recipes $(if $(OLD),--old "$(OLD)")
 
+faults: build test-servers ## inject faults into real servers and see which the diagnosis names
+	$(BIN)/python -m faults
+
 lock: $(ENVIRONMENT) ## compile requirements/*.txt anew from pyproject.toml and requirements/*.in
 	@tools/lock
 
 clean: ## remove what was built; fetched servers in .cache and runs stay
 	rm -rf .venv target .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	rm -f src/loadstone/_engine*.so
-	find src tests benches tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	find src tests benches faults tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(ENVIRONMENT): $(wildcard requirements/*.txt)
 	@tools/setup environment

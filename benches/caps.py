@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,9 @@ from benches.processes import ProgramFailed
 
 _CGROUPS = Path("/sys/fs/cgroup")
 _PERIOD_US = 100_000
+GROUPS, NETWORKS = "loadstone-bench-", "lb"
+"""Begin of the names of what is made here; then comes the id of the process that made it."""
+
 HERE, THERE = "10.255.78.1", "10.255.78.2"
 
 
@@ -22,6 +25,8 @@ class Cap:
     """One that is in force; `proof` says by its own counters that it has bitten."""
 
     proof: Callable[[], str]
+    count: Callable[[], int] = lambda: 0
+    """Of what was held back, or went through where that is all that is counted."""
 
 
 @contextmanager
@@ -31,7 +36,11 @@ def cpu_cap(pid: int, cores: float) -> Iterator[Cap]:
         (group / "cpu.cfs_period_us").write_text(str(_PERIOD_US))
         (group / "cpu.cfs_quota_us").write_text(str(round(cores * _PERIOD_US)))
         before = _throttled(group)
-        yield Cap(lambda: f"throttled in {_throttled(group) - before} periods of 0.1 s")
+
+        def count() -> int:
+            return _throttled(group) - before
+
+        yield Cap(lambda: f"throttled in {count()} periods of 0.1 s", count)
 
 
 def _throttled(group: Path) -> int:
@@ -42,12 +51,29 @@ def _throttled(group: Path) -> int:
 @contextmanager
 def disk_cap(pid: int, folder: Path, write_iops: int) -> Iterator[Cap]:
     """The process may write so often a second to the disk under the folder."""
+    with _operations(pid, folder, "write", write_iops) as cap:
+        yield cap
+
+
+@contextmanager
+def read_cap(pid: int, folder: Path, read_iops: int) -> Iterator[Cap]:
+    """The process may read so often a second from it; what the page cache answers is no read."""
+    with _operations(pid, folder, "read", read_iops) as cap:
+        yield cap
+
+
+@contextmanager
+def _operations(pid: int, folder: Path, kind: str, iops: int) -> Iterator[Cap]:
     device = _disk_of(folder)
     with _group("blkio", pid) as group:
-        (group / "blkio.throttle.write_iops_device").write_text(f"{device} {write_iops}")
+        (group / f"blkio.throttle.{kind}_iops_device").write_text(f"{device} {iops}")
         served = group / "blkio.throttle.io_serviced"
-        before = _writes(served, device)
-        yield Cap(lambda: f"{_writes(served, device) - before:,} writes went through the cap")
+        before = _served(served, device, kind)
+
+        def count() -> int:
+            return _served(served, device, kind) - before
+
+        yield Cap(lambda: f"{count():,} {kind}s went through the cap", count)
 
 
 def _disk_of(folder: Path) -> str:
@@ -58,8 +84,8 @@ def _disk_of(folder: Path) -> str:
     return (whole / "dev").read_text().strip()
 
 
-def _writes(served: Path, device: str) -> int:
-    found = re.search(rf"^{device} Write (\d+)$", served.read_text(), re.MULTILINE)
+def _served(served: Path, device: str, kind: str) -> int:
+    found = re.search(rf"^{device} {kind.title()} (\d+)$", served.read_text(), re.MULTILINE)
     return int(found[1]) if found else 0
 
 
@@ -71,7 +97,7 @@ def _group(controller: str, pid: int) -> Iterator[Path]:
         raise ProgramFailed(f"no cgroup controller {controller} (version 1) is mounted")
     own = re.search(rf"^\d+:(?:[\w,]*,)?{controller}(?:,[\w,]*)?:(.*)$", _cgroup_of(pid), re.M)
     before = root / (own[1].lstrip("/") if own else "")
-    group = root / f"loadstone-bench-{os.getpid()}"
+    group = root / f"{GROUPS}{os.getpid()}-{pid}"
     try:
         group.mkdir()
     except OSError as error:
@@ -80,7 +106,8 @@ def _group(controller: str, pid: int) -> Iterator[Path]:
         (group / "cgroup.procs").write_text(str(pid))
         yield group
     finally:
-        (before / "cgroup.procs").write_text(str(pid))
+        with suppress(ProcessLookupError):  # it has ended
+            (before / "cgroup.procs").write_text(str(pid))
         group.rmdir()
 
 
@@ -114,16 +141,22 @@ class Network:
         shape = f"rate {mbit}mbit burst 64kb latency 200ms".split()
         _run("tc", "-n", self.name, "qdisc", "add", "dev", self.inner, "root", "tbf", *shape)
         try:
-            yield Cap(self._proof)
+            yield Cap(self._proof, self._held_back)
         finally:
             _run("tc", "-n", self.name, "qdisc", "del", "dev", self.inner, "root")
 
     def _proof(self) -> str:
+        sent, held_back = self._told()
+        return f"{sent / 1e6:,.0f} MB sent, held back {held_back:,} times"
+
+    def _held_back(self) -> int:
+        return self._told()[1]
+
+    def _told(self) -> tuple[int, int]:
+        """Bytes sent by the queue, and how often it held some back."""
         said = _run("tc", "-n", self.name, "-s", "qdisc", "show", "dev", self.inner)
         found = re.search(r"Sent (\d+) bytes.*overlimits (\d+)", said)
-        if not found:
-            return "the queue tells nothing"
-        return f"{int(found[1]) / 1e6:,.0f} MB sent, held back {int(found[2]):,} times"
+        return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
 @contextmanager
@@ -133,7 +166,7 @@ def network() -> Iterator[Network]:
     Raises:
         ProgramFailed: this machine does not let us.
     """
-    made = Network(f"lb{os.getpid()}")
+    made = Network(f"{NETWORKS}{os.getpid()}")
     _run("ip", "netns", "add", made.name)
     try:
         pair = ["type", "veth", "peer", made.inner, "netns", made.name]

@@ -20,6 +20,7 @@ from loadstone.diagnose.rules import (
     disk_cap,
     errors,
     group_commit,
+    instrumentation,
     io_capacity,
     latency_bound,
     line_full,
@@ -27,6 +28,9 @@ from loadstone.diagnose.rules import (
     long_transaction,
     missing_index,
     neighbour,
+    other_clients,
+    packet_loss,
+    query_cache,
     redo_small,
     row_locks,
     semi_sync,
@@ -39,6 +43,7 @@ from loadstone.diagnose.rules import (
     tls,
     working_set,
 )
+from loadstone.model.hot_spots import HotSpots, WaitSpot
 from loadstone.model.result import OutageLine
 
 FULL = {"cpu_user": 0.7, "cpu_sys": 0.27, "cpu_iowait": 0.01, "cpu_idle": 0.02}
@@ -47,6 +52,7 @@ IDLE = {"cpu_user": 0.1, "cpu_sys": 0.08, "cpu_iowait": 0.0, "cpu_idle": 0.82} |
     "process_cpu_user": 0.3,
     "process_cpu_sys": 0.2,
 }
+_LATCH = "wait/synch/mutex/innodb/trx_sys_mutex"
 SHARED = {"shared_with_generator": "yes"}
 
 
@@ -190,6 +196,17 @@ _OLD = Of(
 )
 _FEW = Of(Made(host=IDLE))
 _FAR_STEP = Made().as_step().latency.service.model_copy(update={"min": 1.0})
+_CACHED = Of(
+    Made(means={"state.waiting for query cache lock": 6.0}),
+    variables={"query_cache_type": "ON", "query_cache_size": "1048576"},
+)
+_LOSSY = Of(Made(host_rates={"tcp.retransmits": 40.0, "tcp.segments_out": 8000.0}))
+_TIMED = Of(
+    Made(
+        step={"hot_spots": HotSpots(waits=(WaitSpot(event=_LATCH, count=20_000_000, time_s=9.0),))}
+    ),
+    variables={"performance_schema": "ON"},
+)
 _FAR = Of(
     Made(
         **_ON_THE_WAY,
@@ -272,6 +289,13 @@ EXAMPLES = (
         needs="host's cpu_steal",
     ),
     Example(
+        other_clients.RULE,
+        a_case(Made(rates={"questions": 40_000.0})),
+        a_case(Made(rates={"questions": 20_050.0})),
+        a_case(Made(rates={"questions": None})),
+        needs="server counter questions",
+    ),
+    Example(
         cold_pool.RULE,
         _COLD.case(),
         _COLD.case(highest={"pages_data": 2200.0}),
@@ -337,6 +361,27 @@ EXAMPLES = (
             )
         ),
         needs="states of the connections",
+    ),
+    Example(
+        query_cache.RULE,
+        _CACHED.case(),
+        _CACHED.with_variables(query_cache_type="OFF"),
+        _CACHED.with_variables(query_cache_size=None),
+        needs="variable query_cache_size",
+    ),
+    Example(
+        packet_loss.RULE,
+        _LOSSY.case(),
+        _LOSSY.case(host_rates={"tcp.retransmits": 5.0}),
+        _LOSSY.case(host_rates={"tcp.retransmits": None}),
+        needs="host counter tcp.retransmits",
+    ),
+    Example(
+        instrumentation.RULE,
+        _TIMED.case(),
+        _TIMED.with_variables(performance_schema="OFF"),
+        _TIMED.case(step={"hot_spots": None}),
+        needs="performance_schema's waits",
     ),
     Example(
         row_locks.RULE,

@@ -15,7 +15,6 @@ from loadstone.model.result import HostFigures, LatencyMs, LatencyPair, ServerFi
 USERS = 16
 
 SERVER_RATES = {
-    "questions": 20_000.0,
     "com_select": 14_000.0,
     "connections": 0.0,
     "ssl_accepts": 0.0,
@@ -104,6 +103,8 @@ HOST_RATES = {
     "cpu.irq_s": 0.0,
     "cgroup.periods": 0.0,
     "cgroup.throttled_periods": 0.0,
+    "tcp.retransmits": 0.2,
+    "tcp.segments_out": 8000.0,
     "memory.swap_in_pages": 0.0,
     "memory.swap_out_pages": 0.0,
 }
@@ -127,6 +128,9 @@ VARIABLES = {
     "table_open_cache": "2000",
     "sort_buffer_size": "2097152",
     "tmp_table_size": "16777216",
+    "performance_schema": "OFF",
+    "query_cache_type": "OFF",
+    "query_cache_size": "1048576",
     "general_log": "OFF",
     "slow_query_log": "OFF",
     "long_query_time": "10.000000",
@@ -173,10 +177,11 @@ class Made:
 
     def as_step(self, number: int = 1) -> StepResult:
         """The step."""
+        qps = float(self.step.get("qps", 20 * self.tps))
         means = _with(SERVER_MEANS, self.means)
         server = ServerFigures(
             seconds=10.0,
-            rates=_with(SERVER_RATES, self.rates),
+            rates=_with(SERVER_RATES | {"questions": qps}, self.rates),
             means=means,
             highest={**means, **self.highest},
             totals=_with(SERVER_TOTALS, self.totals),
@@ -196,7 +201,7 @@ class Made:
         fastest = spread.model_copy(update={"min": 0.06})
         changes = {
             "step": number,
-            "qps": 20 * self.tps,
+            "qps": qps,
             "latency": LatencyPair(response=latency, service=latency),
             "statements": {"read": fastest},
             "encrypted_users": 0,

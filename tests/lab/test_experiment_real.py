@@ -116,6 +116,10 @@ def test_a_dynamic_factor_leaves_all_variables_as_they_were(target: Sandbox) -> 
         for name in ("full", "relaxed")
     }
     assert syncs["relaxed"] < 0.2 * syncs["full"]
+    variants = json.loads((only_run() / "environment.json").read_text())["variants"]
+    told = {name: found[0]["variables"]["sync_binlog"] for name, found in variants.items()}
+    assert told == {"durability=full": "1", "durability=relaxed": "0"}
+    assert "sync_binlog: full 1, relaxed 0" in done("compare", "last").stdout
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])

@@ -119,8 +119,9 @@ def test_hostile_texts_give_numbers_or_nothing(group: str, mounts: str, content:
 
 def test_a_mounts_line_is_taken_apart() -> None:
     line = r"36 35 98:0 /my\040root /mnt\0402 rw,noatime master:1 shared:7 - ext3 /dev/root rw,x=y"
+    options, flags = frozenset({"rw", "x=y"}), frozenset({"rw", "noatime"})
     assert mounts_of(line + "\nbroken - ext4\n") == [
-        Mount("98:0", "/my root", "/mnt 2", "ext3", "/dev/root", frozenset({"rw", "x=y"}))
+        Mount("98:0", "/my root", "/mnt 2", "ext3", "/dev/root", options, flags)
     ]
 
 

@@ -174,7 +174,13 @@ def test_the_servers_process_is_found_by_its_pid_file(
             reading = far.read()
             near = LocalHost(SERVER_HOST, sandbox.pid, sandbox.datadir, peer=THERE)
             here = near.read()
+            # What surrounds it is read there as it is read here, the libc of its process included;
+            # the speed of an interface over there is seen there alone.
+            theirs, ours = far.surroundings().known, near.surroundings().known
             near.close()
+            assert theirs.pop("nic_speed").endswith("of a virtual interface")
+            assert theirs == ours
+            assert "libc" in ours
         assert here.facts["traffic_nic"] == remote.namespace.inner
         assert reading.facts.get("data_disk") == here.facts.get("data_disk")
         # Seen from this side of the namespace, its interfaces are those over there.

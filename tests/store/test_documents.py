@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.model.result import Result, RunInfo, StepResult
+from loadstone.model.surroundings import HOST_FACTS
 from loadstone.store.frame import COLUMNS
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "result.md"
@@ -16,7 +17,10 @@ QUANTILES = {"p90_ms", "p95_ms", "p99_ms"}
 
 @pytest.mark.parametrize(
     "name",
-    sorted({*Result.model_fields, *RunInfo.model_fields, *StepResult.model_fields, *COLUMNS}),
+    sorted(
+        {*Result.model_fields, *RunInfo.model_fields, *StepResult.model_fields, *COLUMNS}
+        | HOST_FACTS.keys()
+    ),
 )
 def test_every_field_is_documented(name: str) -> None:
     named = set(re.findall(r"`(\w+)`", DOCUMENT.read_text()))

@@ -10,6 +10,7 @@ use crate::plan::{ConnectPlan, OnError, Protocol, RestartOn};
 use crate::poller::Poller;
 use crate::ramp::Ramp;
 use crate::record::Connected;
+use crate::scheduling::Manners;
 use crate::timers::Timers;
 use crossbeam_channel::Sender;
 use loadstone_measure::Nanos;
@@ -99,6 +100,7 @@ pub(crate) struct Core {
     pub(crate) again: Vec<u64>,
     /// The stop rule's last event is claimed.
     pub(crate) exhausted: bool,
+    manners: Manners,
     shard: usize,
     messages: Sender<ShardMessage>,
     /// When the load began, on the step's clock.
@@ -112,6 +114,7 @@ pub(crate) struct Parts {
     pub(crate) meter: Meter,
     pub(crate) ramp: Ramp,
     pub(crate) open: Option<OpenLoop>,
+    pub(crate) manners: Manners,
 }
 
 impl Core {
@@ -136,6 +139,7 @@ impl Core {
             woken: Nanos::ZERO,
             again: Vec::new(),
             exhausted: false,
+            manners: parts.manners,
             shard,
             messages,
             began: Nanos::ZERO,
@@ -165,6 +169,7 @@ impl Core {
     pub(crate) fn begin_load(&mut self, at: Nanos) {
         self.began = at;
         self.stage = Stage::Loading;
+        self.manners.begin();
         self.meter.begin();
         self.next_cut = at + self.meter.next_tick();
         if let Some(open) = &mut self.open {
@@ -281,6 +286,7 @@ impl Core {
             let tick = self.meter.next_tick();
             self.admit_due(self.began + tick);
             let interval = self.meter.cut(tick);
+            self.manners.suit(interval.cpu, interval.to - interval.from);
             self.send(Message::Interval(Box::new(interval)));
         }
         if self.meter.is_last() && self.meter.next_tick() <= elapsed {

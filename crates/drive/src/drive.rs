@@ -12,7 +12,7 @@ use crate::open_loop::OpenLoop;
 use crate::plan::Plan;
 use crate::ramp::Ramp;
 use crate::record::{End, EndReason, Record};
-use crate::scheduling::give_way;
+use crate::scheduling::Manners;
 use crate::scripted::{RUN, Scripted, Watchdog};
 use crate::shard::Shard;
 use crate::ticks::Ticks;
@@ -252,10 +252,13 @@ fn make_core(
     settings: Arc<Settings>,
     messages: Sender<ShardMessage>,
 ) -> std::io::Result<Core> {
+    let open = open_loop(plan, shard as u64);
+    let manners = if open.is_some() { Manners::of_open_loop() } else { Manners::of_closed_loop() };
     let parts = Parts {
         meter: make_meter(plan, shard),
         ramp: Ramp::new(settings.control.clone()),
-        open: open_loop(plan, shard as u64),
+        open,
+        manners,
     };
     Core::new(settings, parts, shard, messages)
 }
@@ -296,8 +299,6 @@ fn spawn_shard(
 ) -> std::io::Result<JoinHandle<()>> {
     std::thread::Builder::new().name(format!("shard-{index}")).spawn(move || {
         let say = Say { shard: index, messages };
-        // Where the system does not let it, the loop only costs more.
-        drop(give_way());
         let run = || make(&say)?.run().map_err(|error| os_failure(&error));
         match catch_unwind(AssertUnwindSafe(run)) {
             Ok(Ok(())) => {}

@@ -14,6 +14,9 @@ from statistics import fmean
 
 from loadstone.analyse.intervals import CONFIDENCE, Interval, spread, student_factor
 
+_FARTHEST = 700.0
+"""Of a log ratio: the exponential of more has no number."""
+
 
 @dataclass(frozen=True)
 class Pair:
@@ -158,8 +161,9 @@ def _effect(
         return Effect(math.expm1(ratio), None, None, units, 0.0, wide, method)
     error = wide / math.sqrt(units)
     reach = student_factor(degrees, confidence) * error
-    ends = math.expm1(ratio - reach), math.expm1(ratio + reach)
-    interval = Interval(*ends, confidence, f"{method} on logarithms")
+    # Two units of great spread, asked at a high confidence, reach beyond all numbers.
+    low, high = (math.expm1(min(end, _FARTHEST)) for end in (ratio - reach, ratio + reach))
+    interval = Interval(low, high, confidence, f"{method} on logarithms")
     chance = two_sided(ratio, error, degrees)
     return Effect(math.expm1(ratio), interval, chance, units, degrees, wide, method)
 

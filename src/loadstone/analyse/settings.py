@@ -11,9 +11,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import Literal
 
-Weight = Literal["unfair", "slow", "note"]
+from loadstone.analyse.meanings import (
+    LOST_ON_CRASH,
+    LOST_ON_POWER_CUT,
+    MEANINGS,
+    WEIGHTS,
+    Weight,
+)
 
 GIB, MIB = 1024**3, 1024**2
 SMALL_REDO = GIB
@@ -87,8 +92,7 @@ def review(variables: Mapping[str, str], machine: Machine) -> list[Advice]:
     """All advice, what makes figures unfair first."""
     server = Server(variables, machine)
     found = [advice for rule in RULES for advice in rule(server)]
-    order: list[Weight] = ["unfair", "slow", "note"]
-    return sorted(found, key=lambda advice: order.index(advice.weight))
+    return sorted(found, key=lambda advice: WEIGHTS.index(advice.weight))
 
 
 def fragment(found: list[Advice]) -> str:
@@ -104,41 +108,44 @@ def fragment(found: list[Advice]) -> str:
     return "\n".join(text) + "\n"
 
 
+def _costs(variable: str) -> str:
+    """What it means for speed."""
+    return MEANINGS[variable].performance
+
+
+def _lost(variable: str) -> str:
+    """What it means for what survives."""
+    meaning = MEANINGS[variable]
+    return meaning.durability or meaning.performance
+
+
 def _durability(server: Server) -> Iterator[Advice]:
     flush = server.text("innodb_flush_log_at_trx_commit")
     if flush not in (None, "1"):
-        lost = "a crash of the server" if flush == "0" else "a power cut"
+        lost = LOST_ON_CRASH if flush == "0" else LOST_ON_POWER_CUT
         yield Advice(
             "unfair",
             "innodb_flush_log_at_trx_commit",
             flush or "",
-            f"commits of up to a second are lost with {lost}; compare only with servers that "
-            "lose as much",
+            f"{lost}; compare only with servers that lose as much",
             "1",
         )
     sync = server.text("sync_binlog")
     if server.is_on("log_bin") and sync not in (None, "1"):
-        yield Advice(
-            "unfair",
-            "sync_binlog",
-            sync or "",
-            "a power cut loses transactions of the binary log, and replicas with them",
-            "1",
-        )
+        yield Advice("unfair", "sync_binlog", sync or "", _lost("sync_binlog"), "1")
     doublewrite = server.text("innodb_doublewrite")
     if doublewrite is not None and doublewrite.upper() in ("OFF", "0"):
-        why = "a page that was half written when the power went is lost; writes are halved"
+        why = f"{_lost('innodb_doublewrite')}; {_costs('innodb_doublewrite')}"
         yield Advice("unfair", "innodb_doublewrite", doublewrite, why, "ON", restart=True)
 
 
 def _binary_log(server: Server) -> Iterator[Advice]:
     if server.is_on("log_bin") is False:
-        why = "a server with replicas or backups has one: each commit is flushed twice there"
-        yield Advice("unfair", "log_bin", "OFF", why, "binlog", restart=True)
+        yield Advice("unfair", "log_bin", "OFF", _costs("log_bin"), "binlog", restart=True)
         return
     size = server.number("max_binlog_size")
     if size is not None and size < 512 * MIB:
-        why = "the log is changed for a new one often; commits wait meanwhile, and the rate swings"
+        why = _costs("max_binlog_size")
         yield Advice("slow", "max_binlog_size", _size(size), why, "1G")
 
 
@@ -150,10 +157,10 @@ def _buffer_pool(server: Server) -> Iterator[Advice]:
         why = f"the machine has {_size(memory)}: with connections and sorts it may swap"
         yield Advice("slow", "innodb_buffer_pool_size", _size(size), why, _round(0.7 * memory))
     elif memory is not None and size < 0.25 * memory:
-        why = f"the machine has {_size(memory)}; data that does not fit is read from the disk"
+        why = f"the machine has {_size(memory)}; {_costs('innodb_buffer_pool_size')}"
         yield Advice("slow", "innodb_buffer_pool_size", _size(size), why, _round(0.7 * memory))
     elif memory is None and size <= 128 * MIB:
-        why = "the default, made for a laptop: data that does not fit is read from the disk"
+        why = f"the default, made for a laptop: {_costs('innodb_buffer_pool_size')}"
         yield Advice("slow", "innodb_buffer_pool_size", _size(size), why)
 
 
@@ -163,13 +170,12 @@ def _redo_log(server: Server) -> Iterator[Advice]:
         name, one = "innodb_log_file_size", server.number("innodb_log_file_size")
         size = None if one is None else one * (server.number("innodb_log_files_in_group") or 1)
     if size is not None and size < SMALL_REDO:
-        why = "when it is full, pages are flushed in a hurry and writes wait: the rate saw-tooths"
         live = server.is_mariadb and server.release >= (10, 9)
         restart = name == "innodb_log_file_size" and not live
-        yield Advice("slow", name, _size(size), why, "4G", restart=restart)
+        yield Advice("slow", name, _size(size), _costs(name), "4G", restart=restart)
     buffer = server.number("innodb_log_buffer_size")
     if buffer is not None and buffer < 16 * MIB:
-        why = "large transactions write the log before they commit"
+        why = _costs("innodb_log_buffer_size")
         yield Advice("note", "innodb_log_buffer_size", _size(buffer), why, "64M", restart=True)
 
 
@@ -180,7 +186,7 @@ def _disk(server: Server) -> Iterator[Advice]:
         yield Advice("slow", "innodb_io_capacity", str(capacity), why, "2000")
     neighbours = server.text("innodb_flush_neighbors")
     if neighbours not in (None, "0") and server.machine.rotational is False:
-        why = "pages beside dirty ones are written too, which helps turning disks only"
+        why = _costs("innodb_flush_neighbors")
         yield Advice("slow", "innodb_flush_neighbors", neighbours or "", why, "0")
     method = server.text("innodb_flush_method")
     if method is not None and method.lower() in ("", "fsync"):
@@ -190,22 +196,19 @@ def _disk(server: Server) -> Iterator[Advice]:
 
 def _logging(server: Server) -> Iterator[Advice]:
     if server.is_on("general_log"):
-        why = "each statement is written to it, under a lock"
-        yield Advice("slow", "general_log", "ON", why, "OFF")
+        yield Advice("slow", "general_log", "ON", _costs("general_log"), "OFF")
     long_s = server.text("long_query_time")
     if server.is_on("slow_query_log") and long_s and re.fullmatch(r"0+(\.00\d*)?", long_s):
         why = "nearly each statement is written to the slow log"
         yield Advice("slow", "long_query_time", long_s, why, "1")
     if server.is_on("performance_schema"):
-        why = "costs some percent of the rate; off or on, let it be the same on both sides"
-        yield Advice("note", "performance_schema", "ON", why)
+        yield Advice("note", "performance_schema", "ON", _costs("performance_schema"))
 
 
 def _query_cache(server: Server) -> Iterator[Advice]:
     size, kind = server.number("query_cache_size"), server.text("query_cache_type")
     if size and kind not in (None, "OFF", "0"):
-        why = "one lock for all connections; each write throws entries away"
-        yield Advice("slow", "query_cache_type", kind or "", why, "OFF")
+        yield Advice("slow", "query_cache_type", kind or "", _costs("query_cache_type"), "OFF")
 
 
 def _connections(server: Server) -> Iterator[Advice]:
@@ -222,7 +225,7 @@ def _connections(server: Server) -> Iterator[Advice]:
         why = f"fewer open tables than max_connections ({most}): tables are opened anew"
         yield Advice("slow", "table_open_cache", str(cache), why, str(max(4000, 2 * most)))
     if tables is not None and tables < 400:
-        why = "with hundreds of tables their definitions are read anew"
+        why = _costs("table_definition_cache")
         yield Advice("note", "table_definition_cache", str(tables), why, "2000")
 
 
@@ -230,10 +233,7 @@ def _sorts(server: Server) -> Iterator[Advice]:
     for name in ("sort_buffer_size", "join_buffer_size", "read_rnd_buffer_size"):
         size = server.number(name)
         if size is not None and size >= MMAP_THRESHOLD:
-            why = (
-                "glibc maps and unmaps requests of 32 MiB and more each time: page faults for "
-                f"each use{_by_version(server, name)}"
-            )
+            why = f"{_costs(name)}{_by_version(server, name)}"
             yield Advice("slow", name, _size(size), why, "2M")
 
 
@@ -273,7 +273,7 @@ def _version(server: Server) -> Iterator[Advice]:
 def _locks(server: Server) -> Iterator[Advice]:
     wait = server.number("innodb_lock_wait_timeout")
     if server.is_on("innodb_deadlock_detect") is False and (wait or 0) > 5:
-        why = "without detection a deadlock lasts until the timeout of a lock wait"
+        why = _costs("innodb_lock_wait_timeout")
         yield Advice("slow", "innodb_lock_wait_timeout", str(wait), why, "1")
 
 

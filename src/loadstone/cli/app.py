@@ -15,6 +15,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "experiment": ("experiment", "experiment", "Compare variants, and say what is certain of it."),
     "recipes": ("recipes", "recipes", "Ready experiments for the field's questions."),
     "resume": ("experiment", "resume", "Go on with an experiment that was stopped or killed."),
+    "compare": ("compare", "compare", "Is B really faster than A: runs beside each other."),
     "cleanup": ("prepare", "cleanup", "Drop the tables that Loadstone made."),
     "runs": ("runs", "runs", "List, show and export what was run."),
     "watch": ("watch", "watch", "Read the counters of a server that somebody else drives."),

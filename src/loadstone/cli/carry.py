@@ -21,6 +21,7 @@ from loadstone.analyse.steady import truncation
 from loadstone.cli.connection import Connection
 from loadstone.cli.diagnose import findings_of
 from loadstone.cli.errors import tell
+from loadstone.cli.gating import NO_GATES, Gates, conclude, judge_run
 from loadstone.cli.loading import load, parallel_loads
 from loadstone.cli.request import Request, steps_for
 from loadstone.cli.watching import watching
@@ -36,9 +37,9 @@ from loadstone.lab.preflight import (
     common_data,
     look_at,
     observable,
-    server_environment,
 )
 from loadstone.lab.schedule import Steps, steps_of
+from loadstone.lab.surroundings import target_environment
 from loadstone.model.engine_plan import LoadPlan
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.experiment import Experiment
@@ -71,7 +72,9 @@ _CONNECTIONS_LEFT_FREE = 5
 """For whoever else needs the server while a climb takes all it may."""
 
 
-def run_in_sandbox(request: Request, connection: Connection | None = None) -> int:
+def run_in_sandbox(
+    request: Request, connection: Connection | None = None, gates: Gates = NO_GATES
+) -> int:
     """Start a throwaway server, fill it, run, and leave nothing of it."""
     say("starting a throwaway server", quiet=request.as_json)
     with start_sandbox(_sandbox_for(request)) as sandbox:
@@ -79,7 +82,7 @@ def run_in_sandbox(request: Request, connection: Connection | None = None) -> in
         endpoint = connection.for_sandbox(sandbox.tcp) if connection else sandbox.tcp
         _fill(request, endpoint)
         notes = [f"server: a throwaway {_described(sandbox)} on this machine, {_durable(sandbox)}"]
-        return run_against(request, [endpoint], notes)
+        return run_against(request, [endpoint], notes, gates)
 
 
 def _sandbox_for(request: Request) -> SandboxSpec:
@@ -96,6 +99,7 @@ def run_against(
     request: Request,
     endpoints: Sequence[Endpoint],
     notes: Sequence[str] = (),
+    gates: Gates = NO_GATES,
 ) -> int:
     """Look at the targets, drive the plan, show and keep what came of it."""
     wanted = Wanted(
@@ -114,12 +118,14 @@ def run_against(
     found = check(plan, looked, writes=request.writes, observed=request.observing.on)
     steps = steps_for(plan)
     sources = sources_for([observable(one) for one in looked], request.observing)
-    recorder = begin_run(plan, looked, request.out, sources.data_device)
+    recorder = begin_run(plan, looked, request.out, sources.data_device, sources=sources)
     said = [*notes, *data.notes, *found, *sources.notes]
     prepared = Prepared(recorder, said, looked, sources)
     outcome, interrupted = _drive(request, plan, steps, prepared)
     show(outcome.result, recorder.folder, as_json=request.as_json)
-    return _exit_code(request, outcome, interrupted=interrupted)
+    code = _exit_code(request, outcome, interrupted=interrupted)
+    gated = judged(gates, outcome.result, as_json=request.as_json)
+    return code or gated
 
 
 @dataclass(frozen=True)
@@ -161,6 +167,13 @@ def _drive(
         for note in prepared.notes:
             lab.note(note)
         return carry_out(plan, steps, lab), interrupts.asked
+
+
+def judged(gates: Gates, result: Result, *, as_json: bool) -> int:
+    """What the gates of a run say of it, told and written: 99 where one fails."""
+    checks = judge_run(gates, result)
+    passed = conclude(f"loadstone {result.run.name}", checks, gates.junit, quiet=as_json)
+    return ExitCode.OK if passed else ExitCode.THRESHOLD
 
 
 def show(result: Result, path: Path, *, as_json: bool) -> None:
@@ -225,10 +238,12 @@ def begin_run(
     data_device: str | None,
     experiment: tuple[Experiment, tuple[Step, ...] | None] | None = None,
     recipe: RecipeAsked | None = None,
+    sources: Sources | None = None,
 ) -> Recorder:
     """The run's folder with what was asked and what surrounds it.
 
     `experiment`: where more varies than users and rates, with its steps where they are known.
+    `sources`: what is read of the servers' hosts, where that is the same for all steps.
     """
     steps = None if plan.search else steps_of(plan)
     words = blank_arguments([os.fsencode(word) for word in sys.argv[1:]])
@@ -244,7 +259,8 @@ def begin_run(
     )
     path = folder.create(out, plan.name, time.time())
     recorder = Recorder(path, asked, [one.facts.version for one in looked])
-    recorder.environment(_environment(path, looked, data_device))
+    targets = target_environment(looked, sources)
+    recorder.environment(_environment(path, looked, data_device) | {"targets": targets})
     return recorder
 
 
@@ -256,7 +272,6 @@ def _environment(path: Path, looked: Sequence[Looked], data_device: str | None) 
     return {
         "version": 1,
         "generator": of_this_machine(places),
-        "targets": server_environment(looked),
         "sandbox": _sandbox_facts(sandbox) if sandbox else None,
         "data_device": data_device,
     }

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from loadstone.cli.gating import Gates, check_gates, junit_option, threshold_option
 from loadstone.cli.observing import observing_options
 from loadstone.cli.run import out_option
 
 if TYPE_CHECKING:
+    from loadstone.analyse.gates import Gate
     from loadstone.model.observing import Observing
 
 _strict = click.option(
@@ -23,11 +25,20 @@ _json = click.option("--json", "as_json", is_flag=True, help="result.json on std
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--dry-run", is_flag=True, help="Show the steps and the time; start nothing.")
 @observing_options
+@threshold_option
+@junit_option
 @_strict
 @_json
 @out_option
 def experiment(
-    file: Path, dry_run: bool, observing: Observing, strict: bool, as_json: bool, out: Path
+    file: Path,
+    dry_run: bool,
+    observing: Observing,
+    thresholds: tuple[Gate, ...],
+    junit: Path | None,
+    strict: bool,
+    as_json: bool,
+    out: Path,
 ) -> int:
     """Carry out what FILE says, and tell which of its differences are real.
 
@@ -35,21 +46,35 @@ def experiment(
     """
     from loadstone.cli.experimenting import Wanted, begin, checked, show_plan
 
+    check_gates(thresholds, junit)
     found = checked(file)
     if dry_run:
         show_plan(found.experiment)
         return 0
-    return begin(found, Wanted(out=out, observing=observing, strict=strict, as_json=as_json))
+    wanted = Wanted(out=out, observing=observing, strict=strict, as_json=as_json)
+    return begin(found, wanted, Gates(thresholds, junit))
 
 
 @click.command()
 @click.argument("run", default="last")
 @observing_options
+@threshold_option
+@junit_option
 @_strict
 @_json
 @out_option
-def resume(run: str, observing: Observing, strict: bool, as_json: bool, out: Path) -> int:
+def resume(
+    run: str,
+    observing: Observing,
+    thresholds: tuple[Gate, ...],
+    junit: Path | None,
+    strict: bool,
+    as_json: bool,
+    out: Path,
+) -> int:
     """Go on with an experiment that was stopped or killed, at the step where it was left."""
     from loadstone.cli.experimenting import Wanted, go_on
 
-    return go_on(run, Wanted(out=out, observing=observing, strict=strict, as_json=as_json))
+    check_gates(thresholds, junit)
+    wanted = Wanted(out=out, observing=observing, strict=strict, as_json=as_json)
+    return go_on(run, wanted, Gates(thresholds, junit))

@@ -12,9 +12,10 @@ import click
 from loadstone import engine
 from loadstone.analyse.again import more_wanted
 from loadstone.analyse.steady import truncation
-from loadstone.cli.carry import begin_run, say, show
+from loadstone.cli.carry import begin_run, judged, say, show
 from loadstone.cli.connection import Connection
 from loadstone.cli.errors import tell
+from loadstone.cli.gating import NO_GATES, Gates
 from loadstone.cli.loading import load, parallel_loads
 from loadstone.cli.run import USERS_A_SHARD, cores
 from loadstone.cli.watching import Silence, TimeLeft
@@ -26,11 +27,12 @@ from loadstone.lab.experiment_data import check_tables, tables_of
 from loadstone.lab.experiment_file import ExperimentFile, parse_experiment, read_experiment
 from loadstone.lab.experiment_hosts import Loads
 from loadstone.lab.experiment_limits import check_limits, check_plans
-from loadstone.lab.experiment_servers import Means, Servers
+from loadstone.lab.experiment_servers import Means, Servers, Standing
 from loadstone.lab.interrupts import Interrupts
 from loadstone.lab.loading import cleanup
 from loadstone.lab.preflight import Looked, check_descriptors, common_device, observable
 from loadstone.lab.server_variables import known_variables
+from loadstone.lab.surroundings import target_environment
 from loadstone.lab.variants import drive_of, place_of, step_plan
 from loadstone.model.engine_plan import Layout, LoadPlan
 from loadstone.model.exit_codes import ExitCode
@@ -108,7 +110,7 @@ def show_plan(experiment: Experiment) -> None:
     click.echo(as_plain(plan_of(experiment, steps, plan_time(experiment, steps))), nl=False)
 
 
-def begin(file: ExperimentFile, wanted: Wanted) -> int:
+def begin(file: ExperimentFile, wanted: Wanted, gates: Gates = NO_GATES) -> int:
     """Carry a file out, from its first step on."""
     experiment = file.experiment
     check_descriptors(max(experiment.ladder))
@@ -119,10 +121,12 @@ def begin(file: ExperimentFile, wanted: Wanted) -> int:
         looked, notes = servers.prepare()
         recorder = _recorder(experiment, servers, looked, wanted)
         carried, asked = _carry_out(experiment, servers, recorder, (wanted, notes, ()))
-    return _end(carried, recorder.folder, wanted, interrupted=asked)
+    code = _end(carried, recorder.folder, wanted, interrupted=asked)
+    gated = judged(gates, carried.result, as_json=wanted.as_json)
+    return code or gated
 
 
-def go_on(run: str, wanted: Wanted) -> int:
+def go_on(run: str, wanted: Wanted, gates: Gates = NO_GATES) -> int:
     """Take a run up where it was left.
 
     Raises:
@@ -143,7 +147,9 @@ def go_on(run: str, wanted: Wanted) -> int:
         recorder = Recorder(path, asked, (), before=log.begin)
         notes.append(_taken_up(before, done))
         carried, stopped = _carry_out(experiment, servers, recorder, (wanted, notes, done))
-    return _end(carried, path, wanted, interrupted=stopped)
+    code = _end(carried, path, wanted, interrupted=stopped)
+    gated = judged(gates, carried.result, as_json=wanted.as_json)
+    return code or gated
 
 
 def _taken_up(before: Result, done: Sequence[StepResult]) -> str:
@@ -251,11 +257,22 @@ def _carry_out(
                 lab.note(note)
         return Sampling(sources.watched, began)
 
+    described: set[str] = set()
+
+    def describe(variant: str, standing: Standing) -> None:
+        if variant in described:
+            return
+        described.add(variant)
+        looked = standing.looked_again()
+        sources = sources_for([observable(one) for one in looked], wanted.observing)
+        recorder.variant(variant, target_environment(looked, sources))
+
     with Interrupts() as interrupts:
         lab = Lab((), recorder, observer, interrupts, truncation)
         for note in notes:
             lab.note(note)
-        bench = Bench(experiment, servers, lab, look, Pace(cores(), USERS_A_SHARD))
+        pace = Pace(cores(), USERS_A_SHARD)
+        bench = Bench(experiment, servers, lab, look, pace, describe)
         return carry_out(bench, more_wanted(experiment), done), interrupts.asked
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from loadstone.cli.connection import Connection, connection_options
+from loadstone.cli.gating import Gates, check_gates, junit_option, threshold_option
 from loadstone.cli.observing import observing_options
 from loadstone.cli.sandbox import sandbox_options, settings_of
 from loadstone.cli.values import (
@@ -106,6 +107,8 @@ out_option = click.option(
     help="An option of the workload; --point-selects 5 says the same as point_selects=5 here.",
 )
 @observing_options
+@threshold_option
+@junit_option
 @click.option("--strict", is_flag=True, help="Exit code 5 when the generator was the limit.")
 @click.option("--json", "as_json", is_flag=True, help="result.json on stdout, nothing else.")
 @out_option
@@ -119,6 +122,8 @@ def run(workload: str, connection: Connection, **asked: Any) -> int:
         option = connection.files_without_target[0]
         raise click.UsageError(f"{option} is for a server of yours: say which with --target")
     _check_loop(asked)
+    gates = Gates(asked["thresholds"], asked["junit"])
+    check_gates(gates.thresholds, gates.junit)
     request = _request(workload, asked)
 
     from loadstone.cli.carry import run_against, run_in_sandbox
@@ -126,16 +131,19 @@ def run(workload: str, connection: Connection, **asked: Any) -> int:
 
     check_request(request, connection.count)
     if not connection.given:
-        return run_in_sandbox(request, connection)
+        return run_in_sandbox(request, connection, gates)
     if request.server or request.settings:
         raise click.UsageError("--server and --set are for a throwaway server: leave --target out")
-    return run_against(request, connection.endpoints())
+    return run_against(request, connection.endpoints(), gates=gates)
 
 
 def _check_loop(asked: dict[str, Any]) -> None:
     """An open loop and a closed one have options that make no sense in the other."""
     if asked["rates"] and asked["objective"]:
         raise click.UsageError("--slo looks for a rate itself: leave --rate out")
+    if is_search(asked) and asked["thresholds"]:
+        said = "a search tries levels that are too high on purpose: leave --threshold out"
+        raise click.UsageError(said)
     if is_search(asked) and (asked["repeats"] > 1 or len(asked["concurrency"] or ()) > 1):
         raise click.UsageError("a search repeats steps and chooses levels itself: give one level")
     if not is_open(asked):

@@ -1,4 +1,4 @@
-"""`loadstone runs list|show|export`."""
+"""`loadstone runs list|show|export|trend`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from loadstone.cli.run import out_option
+from loadstone.cli.trend import trend
 
 if TYPE_CHECKING:
     import polars
@@ -20,7 +21,10 @@ _LIST_WIDTH = 200
 
 @click.group()
 def runs() -> None:
-    """List, show and export what was run."""
+    """List, show, export and follow what was run."""
+
+
+runs.add_command(trend)
 
 
 @runs.command("list")

@@ -81,7 +81,7 @@ def _watch(
     folder.check_writable(out)
     looked = [look_at_server(endpoint) for endpoint in endpoints]
     sources = sources_for([observable(one) for one in looked], observing)
-    recorder = begin_run(plan, looked, out, sources.data_device)
+    recorder = begin_run(plan, looked, out, sources.data_device, sources=sources)
     with Interrupts() as interrupts:
         lab = Lab(tuple(endpoints), recorder, Silence(), interrupts, truncation)
         for note in sources.notes:

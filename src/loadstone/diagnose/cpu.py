@@ -21,6 +21,9 @@ FULL = 0.9
 OBSERVERS = 1.0
 """Our own connection is at work when it asks how many are."""
 
+POOLS = ("pool-of-threads", "loaded-dynamically")
+"""Values of thread_handling that are a thread pool."""
+
 
 @dataclass(frozen=True)
 class Cpu:
@@ -50,9 +53,7 @@ def cpu_of(case: Case) -> Cpu:
     generator = _generator_cores(case)
     others = None
     if server is not None:
-        interrupts = sum(case.host_rate(f"cpu.{mode}_s") or 0.0 for mode in ("irq", "softirq"))
-        own = server + (generator or 0.0) + interrupts
-        others = min(max(busy - own / cores, 0.0), 1.0)
+        others = _others(case, busy, server + (generator or 0.0)) / cores
     return Cpu(
         cores,
         busy,
@@ -68,6 +69,13 @@ def server_cores(case: Case) -> float | None:
     return None if user is None or system is None else user + system
 
 
+def _others(case: Case, busy: float, own: float) -> float:
+    """Cores at work, less those of server, generator and interrupts."""
+    cores = case.host("cores") or 0.0
+    interrupts = sum(case.host_rate(f"cpu.{mode}_s") or 0.0 for mode in ("irq", "softirq"))
+    return min(max(busy * cores - own - interrupts, 0.0), cores)
+
+
 def is_shared(case: Case) -> bool:
     """Whether the generator runs on the server's host."""
     return case.fact(SHARED_HOST) == "yes"
@@ -77,12 +85,21 @@ def outside(case: Case) -> float | None:
     """Share of the users' time that they were not at work in the server: on the way or with us.
 
     A thread that is at work, blocked on a lock or on a disk counts as running; one that waits
-    for the client's next statement does not.
+    for the client's next statement does not. With a thread pool neither does one whose statement
+    waits in the pool's queue, so that nothing can be said then.
     """
+    if has_pool(case):
+        case.reads.append("users in the thread pool's queue")
+        return None
     running = case.mean("threads_running")
     if running is None or not case.users:
         return None
     return min(max(1.0 - max(running - OBSERVERS, 0.0) / case.users, 0.0), 1.0)
+
+
+def has_pool(case: Case) -> bool:
+    """Whether connections share the threads of a pool."""
+    return case.variable("thread_handling") in POOLS or bool(case.is_on("thread_pool_enabled"))
 
 
 def busy_share(case: Case) -> float | None:
@@ -92,6 +109,18 @@ def busy_share(case: Case) -> float | None:
         return None
     away = (case.host("cpu_iowait") or 0.0) + (case.host("cpu_steal") or 0.0)
     return min(max(1.0 - idle - away, 0.0), 1.0)
+
+
+def own_share(case: Case) -> float | None:
+    """The same without any others' work: what the load itself takes of the cores."""
+    busy = busy_share(case)
+    if busy is None:
+        return None
+    cores, server = case.host("cores"), server_cores(case)
+    if not cores or server is None:
+        return busy
+    others = _others(case, busy, server + (_generator_cores(case) or 0.0)) / cores
+    return busy - others
 
 
 def state_share(case: Case, *names: str) -> float | None:

@@ -10,6 +10,7 @@ from typing import Any
 from loadstone.analyse.ceilings import ceilings
 from loadstone.analyse.ladder import KNEE_SHARE, Level, levels
 from loadstone.diagnose.case import Absent, Case, Missing, Seconds
+from loadstone.diagnose.order import causes_first
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules import RULES
 from loadstone.diagnose.unexplained import unexplained
@@ -131,7 +132,7 @@ def ranked(findings: Iterable[Finding]) -> list[Finding]:
             group -= 0.5
         return group, -finding.weight
 
-    return sorted(found, key=place)
+    return causes_first(sorted(found, key=place))
 
 
 def _is_root(finding: Finding, full: set[Resource]) -> bool:

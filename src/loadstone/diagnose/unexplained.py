@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from loadstone.diagnose.case import Case
-from loadstone.diagnose.cpu import outside
+from loadstone.diagnose.cpu import outside, state_share
 from loadstone.diagnose.words import num, pct
 from loadstone.model.finding import Evidence, Finding
 
@@ -14,6 +14,9 @@ NOT_OBSERVED = "not-observed"
 
 _AT_WORK = ("executing", "sending data", "execute", "query", "updating", "update", "init")
 """States of connections that work rather than wait."""
+
+_NAMED = ("commit", "writing to net", "sending to client")
+"""Waits that have a rule of their own, whatever it said of them."""
 
 
 def unexplained(case: Case) -> Finding:
@@ -39,6 +42,31 @@ def unexplained(case: Case) -> Finding:
             "users, and loadstone probe and calibrate for the limits of disk and generator."
         ),
     )
+
+
+def nameless_wait(case: Case) -> float:
+    """Share of the users' time in the largest wait that no rule has a name for; nought: unseen."""
+    states = case.states() or {}
+    named = [
+        min(value / case.users, 1.0)
+        for state, value in states.items()
+        if state not in _AT_WORK and not any(name in state for name in _NAMED)
+    ]
+    return max([*named, blocked_inside(case) or 0.0], default=0.0)
+
+
+def blocked_inside(case: Case) -> float | None:
+    """Share of the users whose statement is carried out and neither runs nor is ready to run.
+
+    Those that wait for a row or for the disk are counted elsewhere.
+    """
+    at_work = state_share(case, *_AT_WORK)
+    runnable = case.host("run_queue")
+    if at_work is None or runnable is None:
+        return None
+    rows, disk = case.mean("row_lock_current_waits"), case.host("disk_queue")
+    elsewhere = runnable + (rows or 0.0) + (disk or 0.0)
+    return min(max(at_work - elsewhere / case.users, 0.0), 1.0)
 
 
 def _nearest(case: Case) -> str:
@@ -90,6 +118,14 @@ def _waits(case: Case) -> Iterator[tuple[float, str, Evidence]]:
             share,
             f"{spot.event}, {num(spot.time_s)} s in all",
             case.seen(spot.event, spot.time_s, "s"),
+        )
+    blocked = blocked_inside(case)
+    if blocked:
+        yield (
+            blocked,
+            "inside statements that wait for something without a name, "
+            f"{pct(blocked)} of the users' time",
+            case.seen("users blocked in statements", blocked, "of their time"),
         )
     away = outside(case)
     if away is not None:

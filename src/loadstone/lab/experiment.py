@@ -22,6 +22,9 @@ from loadstone.store.errors import StoreError
 Look = Callable[[Sequence[Looked], float], Sampling | None]
 """Begins to read the counters of servers and hosts, given the run's begin; `None`: nobody looks."""
 
+Describe = Callable[[str, Standing], None]
+"""Keeps what surrounds a variant's servers, given its name."""
+
 
 @dataclass(frozen=True)
 class Pace:
@@ -46,6 +49,7 @@ class Bench:
     """Its endpoints and sampling are those of each step."""
     look: Look
     pace: Pace
+    describe: Describe | None = None
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,8 @@ def _measure(bench: Bench, planned: PlannedStep) -> tuple[StepResult, Plan]:
     standing = bench.servers.stand(planned)
     plan = plan_of(bench, planned, standing)
     with standing.staged():
+        if bench.describe:
+            bench.describe(planned.step.variant, standing)
         sampling = bench.look(standing.looked, bench.lab.recorder.began)
         try:
             lab = replace(

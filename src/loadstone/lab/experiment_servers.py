@@ -56,6 +56,10 @@ class Standing:
         """Without passwords."""
         return tuple(endpoint.target for endpoint in self.endpoints)
 
+    def looked_again(self) -> tuple[Looked, ...]:
+        """What the servers say of themselves now: with the variant's variables set."""
+        return tuple(described(endpoint) for endpoint in self.endpoints)
+
     def conditions(self, plan: Plan) -> Conditions:
         """For the journal."""
         return Conditions(

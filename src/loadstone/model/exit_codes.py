@@ -29,6 +29,6 @@ class ExitCode(IntEnum):
     HOST_TEST = 9
     """A test of this host could not be carried out: files, memory or threads were refused."""
     THRESHOLD = 99
-    """The run is complete, and a threshold was missed."""
+    """The run or comparison is complete, and a gate failed."""
     INTERRUPTED = 130
     """Ended by Ctrl-C or SIGTERM; what there is was saved."""

@@ -9,9 +9,17 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from loadstone.model.observed import Reading, SourceName
+from loadstone.model.surroundings import HostSurroundings
 from loadstone.observe.figures import Scale
 from loadstone.observe.host import HOST, NIC_PATTERNS, Host, Subject, address_of_peer
 from loadstone.observe.source import SourceError
+from loadstone.observe.surroundings import (
+    MITIGATIONS,
+    Seen,
+    libc_of_process,
+    paths_of,
+    surroundings,
+)
 
 _CHUNK = 65536
 _SEARCH_AGAIN_S = 2.0
@@ -70,6 +78,26 @@ class LocalHost:
             counters=figures.counters,
             gauges=figures.gauges,
             facts=figures.facts,
+        )
+
+    def surroundings(self) -> HostSurroundings:
+        """What hardly changes: see `model.surroundings`."""
+        host = self._host or self._learn()
+        device = data_device(self._datadir, self._pid)
+        with OpenFiles() as files:
+            texts = files.texts([*paths_of(self._pid, device), *glob.glob(MITIGATIONS)])
+            figures = host.figures(files.texts(host.paths))
+        libc = libc_of_process(texts.get(f"/proc/{self._pid}/maps", ""), self._pid, _bytes_of)
+        return surroundings(
+            Seen(
+                texts=texts,
+                figures=figures,
+                pid=self._pid,
+                device=device,
+                datadir=None if self._datadir is None else str(self._datadir),
+                libc=libc,
+                on_socket=self._peer is None,
+            )
         )
 
     def _search_again(self, now_s: float) -> None:
@@ -157,6 +185,13 @@ def _whole(handle: int) -> str:
         pieces.append(piece)
         at += len(piece)
     return b"".join(pieces).decode("ascii", "replace")
+
+
+def _bytes_of(path: str) -> bytes | None:
+    try:
+        return Path(path).read_bytes()
+    except OSError:
+        return None
 
 
 def data_device(datadir: str | Path | None, pid: int | None) -> str | None:

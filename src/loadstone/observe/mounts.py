@@ -23,6 +23,8 @@ class Mount:
     source: str
     options: frozenset[str]
     """Of the file system; a cgroup's has its controllers here."""
+    flags: frozenset[str] = frozenset()
+    """Of this mount of it: `noatime`."""
 
 
 def mounts_of(text: str) -> list[Mount]:
@@ -41,6 +43,7 @@ def mounts_of(text: str) -> list[Mount]:
                 kind=right[0],
                 source=_plain(right[1]),
                 options=frozenset(right[2].split(",")),
+                flags=frozenset(left[5].split(",")),
             )
         )
     return found

@@ -10,12 +10,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from loadstone.model.observed import Reading, SourceName
+from loadstone.model.surroundings import HostSurroundings
 from loadstone.observe.figures import Scale, count
 from loadstone.observe.host import HOST, NIC_PATTERNS, Host, Subject, address_of_peer
 from loadstone.observe.listening import listening_inodes
 from loadstone.observe.programs import is_server
 from loadstone.observe.remote_shell import Destination, RemoteShell
 from loadstone.observe.source import SourceError
+from loadstone.observe.surroundings import (
+    BANNER_PATTERN,
+    MITIGATIONS,
+    Seen,
+    libc_of_process,
+    paths_of,
+    surroundings,
+)
 
 _CONNECT_S = 12.0
 _ANSWER_S = 5.0
@@ -106,6 +115,41 @@ class SshHost:
             gauges=figures.gauges,
             facts=figures.facts,
         )
+
+    def surroundings(self) -> HostSurroundings:
+        """What hardly changes: see `model.surroundings`.
+
+        Raises:
+            SourceError: the host does not answer.
+        """
+        if not self._shell.is_open:
+            self._host = self._net = None
+            self._shell.open()
+        host = self._host or self._learn(_CONNECT_S)
+        device = self._data_device(host.pid)
+        texts = self._texts(paths_of(host.pid, device), [MITIGATIONS])
+        libc = libc_of_process(texts.get(f"/proc/{host.pid}/maps", ""), host.pid, self._banner)
+        return surroundings(
+            Seen(
+                texts=texts,
+                figures=host.figures(self._texts(host.paths)),
+                pid=host.pid,
+                device=device,
+                datadir=self._server.datadir,
+                libc=libc or self._libc_of_host(),
+                on_socket=self._peer is None,
+            )
+        )
+
+    def _banner(self, path: str) -> bytes:
+        """The words by which glibc's file names itself: the file itself stays over there."""
+        return self._shell.ask(
+            f"LC_ALL=C grep -aom 1 {shlex.quote(BANNER_PATTERN)} {shlex.quote(path)}", _ANSWER_S
+        ).encode()
+
+    def _libc_of_host(self) -> str | None:
+        """Where the process may not be read; that of the host is nearly always the same."""
+        return self._shell.ask("getconf GNU_LIBC_VERSION", _ANSWER_S).strip() or None
 
     def close(self) -> None:
         """End ssh."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -101,6 +103,26 @@ def load(folder: Path) -> Result:
     except ValidationError:
         # Of another version, or damaged; the journal is the truth.
         return replay(folder)
+
+
+def read_environment(folder: Path) -> dict[str, Any]:
+    """environment.json; empty where there is none.
+
+    Raises:
+        StoreError: it cannot be read, or is damaged.
+    """
+    written = folder / ENVIRONMENT
+    try:
+        document = json.loads(written.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise StoreError.from_os("read", written, error) from error
+    except (ValueError, RecursionError) as error:
+        raise StoreError(f"cannot read {written}: it is damaged") from error
+    if not isinstance(document, dict):
+        raise StoreError(f"cannot read {written}: it is no object")
+    return document
 
 
 def is_running(folder: Path) -> bool:

@@ -88,7 +88,7 @@ class Recorder:
         if before:
             self._began -= time.time() - began_unix_s
         self._load_began_s = 0.0
-        self._environment: dict[str, Any] | None = None
+        self._agreed = before is not None
         self._begin = before or RunBegin(
             unix_s=began_unix_s,
             id=path.name,
@@ -131,8 +131,14 @@ class Recorder:
 
     def environment(self, found: dict[str, Any]) -> None:
         """Write environment.json; what is agreed on with the servers is added when it is known."""
-        self._environment = found
-        write_private_json(self.folder / folder.ENVIRONMENT, found | {"agreed": None})
+        document = found | {"agreed": None, "variants": {}}
+        write_private_json(self.folder / folder.ENVIRONMENT, document)
+
+    def variant(self, name: str, targets: list[dict[str, Any]]) -> None:
+        """Keep what surrounded a variant at its first step, in the shape of `targets`."""
+        document = folder.read_environment(self.folder)
+        found = document | {"variants": {name: targets} | (document.get("variants") or {})}
+        write_private_json(self.folder / folder.ENVIRONMENT, found)
 
     def begin_step(self, step: Step, conditions: Conditions | None = None) -> None:
         """A step is about to connect."""
@@ -184,11 +190,14 @@ class Recorder:
 
     def _add_agreed(self, connected: Connected) -> None:
         """The first step's connections stand for all: every step asks for the same."""
-        if self._environment is None:
+        if self._agreed:
+            return
+        self._agreed = True
+        document = folder.read_environment(self.folder)
+        if not document:
             return
         names = {"users", "encrypted_users", "tls", "compressed_users", "compression"}
-        found = self._environment | {"agreed": connected.model_dump(include=names)}
-        self._environment = None
+        found = document | {"agreed": connected.model_dump(include=names)}
         write_private_json(self.folder / folder.ENVIRONMENT, found)
 
     def note(self, text: str, step: Step | None = None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loadstone.diagnose.case import Case
-from loadstone.diagnose.cpu import IDLE, busy_share, outside
+from loadstone.diagnose.cpu import FULL, busy_share, outside
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.words import num, pct
 from loadstone.model.finding import Finding, Trial
@@ -17,7 +17,7 @@ def judge(case: Case) -> Finding | None:
     allowed = case.needed(case.number("innodb_thread_concurrency"))
     busy = case.needed(busy_share(case))
     inside = 1 - case.needed(outside(case))
-    if not allowed or allowed >= case.users or busy > IDLE or inside < INSIDE:
+    if not allowed or allowed >= case.users or busy > FULL or inside < INSIDE:
         return None
     return Finding(
         cause="thread-concurrency-low",
@@ -28,7 +28,7 @@ def judge(case: Case) -> Finding | None:
         ),
         evidence=(
             case.seen("innodb_thread_concurrency", allowed, "threads", case.users),
-            case.seen("CPU busy", busy, "of the cores", IDLE),
+            case.seen("CPU busy", busy, "of the cores", FULL),
         ),
         share=1 - allowed / case.users,
         confidence=0.6,

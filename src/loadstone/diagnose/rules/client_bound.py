@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from loadstone.diagnose.case import Case
-from loadstone.diagnose.cpu import busy_share, outside
+from loadstone.diagnose.cpu import busy_share, cpu_of, is_full, outside
+from loadstone.diagnose.order import DOUBTFUL
 from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.rules.neighbour import OTHERS
 from loadstone.diagnose.words import num, pct
 from loadstone.model.finding import Evidence, Finding, Trial
 from loadstone.model.result import CLIENT_BOUND_SHARE, CLIENT_LATE_SHARE
@@ -19,6 +21,14 @@ HELD = 0.3
 """[P] an answer's waiting to be looked at (p99) by the p99: a loop that is stopped by a group's
 limit neither works nor waits for a core, but leaves answers lying."""
 
+HELD_US = 1000.0
+"""[P] and how long they lie at least: a loop that sleeps takes tens of microseconds to wake up,
+which is much of a fast answer's time and no sign of a limit. Groups stop for milliseconds."""
+
+LOADED = 0.5
+"""[P] of their time that loops work or wait for a core, from which lateness is theirs: what
+begins late on loops that mostly rest is late by the timer."""
+
 AWAY = 0.5
 """[P] DIAGNOSIS 12: the server has work for fewer than half of the users."""
 
@@ -32,7 +42,7 @@ def judge(case: Case) -> Finding | None:
     cpu = case.needed(case.generator("cpu_share"))
     delay = case.generator("run_delay_share") or 0.0
     ceiling = case.generator("ceiling_share")
-    late = _late(case)
+    late = _late(case) if cpu + delay >= LOADED else None
     busy, away = busy_share(case), outside(case)
     held = held_share(case) or 0.0
     starved = (cpu + delay >= CLIENT_BOUND_SHARE and delay > cpu) or held >= HELD
@@ -59,7 +69,7 @@ def judge(case: Case) -> Finding | None:
         ),
         evidence=_evidence(case, cpu, delay, away),
         share=share,
-        confidence=0.9 if away is not None else 0.7,
+        confidence=_sureness(case, delay > cpu and held < HELD, away),
         remedy=(
             "Give the generator cores of its own (another host, or more --shards); "
             "loadstone calibrate measures what it can do."
@@ -71,10 +81,19 @@ def judge(case: Case) -> Finding | None:
     )
 
 
+def _sureness(case: Case, waits_for_a_core: bool, away: float | None) -> float:
+    """Where others have the cores that it waits for, they are as good an explanation."""
+    if waits_for_a_core and is_full(case) and (cpu_of(case).others or 0.0) >= OTHERS:
+        return DOUBTFUL
+    return 0.9 if away is not None else 0.7
+
+
 def held_share(case: Case) -> float | None:
     """How long answers lie before they are looked at, by the latency, both at p99."""
     held_us, p99_ms = case.generator("held_p99_us"), case.step.latency.response.p99
-    return min(held_us / (1000 * p99_ms), 1.0) if held_us is not None and p99_ms else None
+    if held_us is None or not p99_ms:
+        return None
+    return min(held_us / (1000 * p99_ms), 1.0) if held_us >= HELD_US else 0.0
 
 
 def _late(case: Case) -> float | None:

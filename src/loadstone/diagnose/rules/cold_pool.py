@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loadstone.diagnose.case import Case, Series
-from loadstone.diagnose.reading import STAYS, kept_share, reads_share
+from loadstone.diagnose.reading import STAYS, has_room, kept_share, reads_share
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.words import num, pct
 from loadstone.model.finding import Finding, Trial
@@ -14,12 +14,16 @@ FALLS = 0.6
 MATTERS = 0.05
 """[P] share of an event's demand that is reading pages."""
 
+ALL = 0.8
+"""[P] part of the pages read that stay, from which a pool with room for more is being filled,
+whether or not the window shows its end."""
+
 FEWEST = 4
 """Seconds from which begin and end of a window are more than chance."""
 
 
 def judge(case: Case) -> Finding | None:
-    """Pages read by event fall within the window, and those read stay."""
+    """Pages read by event fall within the window, or all stay in a pool that has room for more."""
     kept = case.needed(kept_share(case))
     if case.needed(case.rate("buffer_pool_reads")) <= 0 or kept < STAYS:
         return None
@@ -27,13 +31,15 @@ def judge(case: Case) -> Finding | None:
     events = case.needed(case.series("load", "tps"))
     share = reads_share(case)
     thirds = _by_event(reads, events)
-    if thirds is None or share is None or share < MATTERS or thirds[1] > FALLS * thirds[0]:
+    if thirds is None or share is None or share < MATTERS:
+        return None
+    if thirds[1] > FALLS * thirds[0] and not (kept >= ALL and has_room(case)):
         return None
     return Finding(
         cause="cold-buffer-pool",
         group="validity",
         sentence=(
-            f"The buffer pool was cold: pages read by event fell from {num(thirds[0])} to "
+            f"The buffer pool was cold: pages read by event went from {num(thirds[0])} to "
             f"{num(thirds[1])} within the window, and {pct(kept)} of those read stay in "
             f"it; reading is {pct(share)} of an event's work."
         ),

@@ -17,6 +17,10 @@ ONE = 0.95
 REST = 0.75
 """[P] while all cores together are below this."""
 
+ENOUGH_USERS = 2.0
+"""[P] users by core from which one full core is a limit: fewer cannot fill more cores than they
+are, and server and generator that take turns are often put on the same one."""
+
 OWN = 0.3
 """[P] the server's least part of the cores for which the host can be said to be full of it."""
 
@@ -50,6 +54,8 @@ def judge_one_core(case: Case) -> Finding | None:
     """One core is full while others rest: a single hot thread, or interrupts on one core."""
     cpu, busiest = cpu_of(case), case.needed(case.host("busiest_core"))
     if busiest < ONE or cpu.busy > REST or cpu.cores < 2:
+        return None
+    if case.users < ENOUGH_USERS * cpu.cores:
         return None
     if cpu.others is not None and cpu.others * cpu.cores >= 0.8:
         return None  # that core may be theirs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loadstone.diagnose.case import Case, HostField
-from loadstone.diagnose.cpu import IDLE, busy_share, is_full, outside
+from loadstone.diagnose.cpu import IDLE, outside, own_share
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.words import num, pct
 from loadstone.model.ceilings import Resource
@@ -20,6 +20,9 @@ AWAY = 0.5
 
 FLAT = 0.1
 """[P] operations a second that differ by less are the same."""
+
+RISES = 1.1
+"""[P] growth of the rate from which as many operations are larger groups, and no limit."""
 
 SLOWER = 1.5
 """[P] growth of an operation's time from which a level of the same operations queues."""
@@ -50,7 +53,8 @@ def judge(case: Case) -> Finding | None:
 def _group_limit(case: Case) -> Finding | None:
     """The disk is counted whole: the server must have a part in it, and wait rather than work."""
     disk = case.step.host.disk if case.step.host else None
-    if is_full(case) or (outside(case) or 0.0) > AWAY:
+    own = own_share(case)
+    if (own is not None and own > IDLE) or (outside(case) or 0.0) > AWAY:
         return None
     for limit_name, figure, unit in _LIMITS:
         limit = case.host_mean(f"cgroup.disk.{disk}.{limit_name}")
@@ -61,7 +65,7 @@ def _group_limit(case: Case) -> Finding | None:
             continue
         sentence = (
             f"The server's control group allows {num(limit)} {unit} of {disk}; with what others "
-            f"do the disk does {num(used)}, and the cores are free."
+            f"do the disk does {num(used)}, and the server's own work leaves cores free."
         )
         weight = (min(used / limit, 1.0), 0.85)
         return _finding(case, sentence, (used, limit, unit), weight, is_told=True)
@@ -94,7 +98,7 @@ def _queueing(case: Case) -> Finding | None:
     """Utilization law without the limit: always busy, always a queue, slow answers, idle cores."""
     busy = case.needed(case.host("disk_busy"))
     queue = case.needed(case.host("disk_queue"))
-    cores = busy_share(case)
+    cores = own_share(case)
     if busy < BUSY or queue < QUEUE or (cores is not None and cores > IDLE):
         return None
     await_ms = max(case.host("disk_write_await_ms") or 0.0, case.host("disk_read_await_ms") or 0.0)
@@ -118,7 +122,7 @@ def _is_flat(case: Case, await_ms: float) -> bool:
         if step.concurrency >= case.users:
             break
         host = step.host
-        if host is None or not now:
+        if host is None or not now or case.tps >= RISES * (step.tps or 0.0):
             continue
         before = (host.disk_write_iops or 0.0) + (host.disk_read_iops or 0.0)
         slow = max(host.disk_write_await_ms or 0.0, host.disk_read_await_ms or 0.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from loadstone.diagnose.case import Case
 from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.rules.redo_small import greatest_age
 from loadstone.diagnose.words import num, pct
 from loadstone.model.finding import Finding, Trial
 
@@ -12,6 +13,12 @@ LOW = 200.0
 
 DISK_FREE = 0.5
 """[P] DIAGNOSIS 9: the disk could do more."""
+
+LOW_MAX = 2 * LOW
+"""[P] an innodb_io_capacity_max up to which it is the log's flushing, too, that is held back."""
+
+LOG_NEAR = 0.8
+"""[S] PMM: part of the log's greatest age that is near it."""
 
 NEAR = 0.9
 """[P] of innodb_max_dirty_pages_pct."""
@@ -23,7 +30,8 @@ AROUND = 0.3
 def judge(case: Case) -> Finding | None:
     """Dirty pages stand at their limit while flushing keeps to the capacity and the disk rests.
 
-    The other sign is that users find no free page (buffer_pool_wait_free).
+    The other signs are that users find no free page (buffer_pool_wait_free), and that the redo log
+    fills because its pages are flushed no faster than innodb_io_capacity_max.
     """
     capacity = case.needed(case.number("innodb_io_capacity"))
     flushed = case.needed(case.rate("pages_flushed"))
@@ -33,7 +41,8 @@ def judge(case: Case) -> Finding | None:
     busy = case.needed(case.host("disk_busy"))
     at_capacity = abs(flushed - capacity) <= AROUND * capacity
     full = total > 0 and dirty >= NEAR * most * total
-    if busy > DISK_FREE or not at_capacity or not (full or waited > 0):
+    log_full = _fills_the_log(case, flushed)
+    if busy > DISK_FREE or not (at_capacity and (full or waited > 0) or log_full):
         return None
     return Finding(
         cause="io-capacity-low",
@@ -49,11 +58,23 @@ def judge(case: Case) -> Finding | None:
             case.seen("buffer_pool_wait_free", waited, "/s", 0.0),
             case.seen("disk_busy", busy, "of the time", DISK_FREE),
         ),
-        share=1 - busy if full else 0.3,
+        share=1 - busy if full or log_full else 0.3,
         confidence=0.8,
         remedy="Raise innodb_io_capacity (2000 for a solid-state disk) and innodb_io_capacity_max.",
         trial=Trial(kind="dynamic", name="innodb_io_capacity", value=str(int(10 * capacity))),
     )
+
+
+def _fills_the_log(case: Case, flushed: float) -> bool:
+    """Whether the log gets full although the disk could take its pages.
+
+    Synchronous flushing, which comes then, goes beyond the capacity.
+    """
+    most = case.number("innodb_io_capacity_max")
+    age, limit = case.highest("checkpoint_age_bytes"), greatest_age(case)
+    if most is None or most > LOW_MAX or not age or not limit:
+        return False
+    return age >= LOG_NEAR * limit and flushed >= (1 - AROUND) * most
 
 
 RULE = Rule("io-capacity-low", judge)

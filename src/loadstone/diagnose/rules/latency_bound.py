@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from loadstone.diagnose.case import Case
-from loadstone.diagnose.cpu import FULL, IDLE, busy_share, outside
+from loadstone.diagnose.cpu import FULL, IDLE, busy_share, outside, own_share
 from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.unexplained import nameless_wait
 from loadstone.diagnose.words import num, pct, users
 from loadstone.model.finding import Finding, Trial
 
@@ -20,6 +21,9 @@ RISES = 1.1
 MET = 0.98
 """[P] part of the events due that were done; the rest are on their way at the window's end."""
 
+NAMELESS = 0.5
+"""[P] share of the users' time in a wait without a name, which then is the answer."""
+
 TRAVELS = 0.4
 """[P] share of an event's time that is the statements' least times."""
 
@@ -34,11 +38,12 @@ def judge(case: Case) -> Finding | None:
     mean_ms = case.needed(case.mean_ms)
     if busy >= FULL or not case.is_last:
         return None
-    far = _far(case, mean_ms) if busy <= IDLE else None
+    own = own_share(case)
+    far = _far(case, mean_ms) if own is not None and own <= IDLE else None
     if far is not None:
         return far
     before = max((step.tps or 0.0 for step in case.ladder[:-1]), default=0.0)
-    if case.tps < RISES * before:
+    if case.tps < RISES * before or nameless_wait(case) >= NAMELESS:
         return None
     still = "the rate still rises with users" if before else "only one level was tried"
     return Finding(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from loadstone.diagnose.case import Case
-from loadstone.diagnose.cpu import IDLE, busy_share, cpu_of, outside, state_share
+from loadstone.diagnose.cpu import IDLE, is_full, outside, own_share, state_share
 from loadstone.diagnose.rule import Rule
-from loadstone.diagnose.rules.client_bound import held_share
+from loadstone.diagnose.rules import packet_loss
+from loadstone.diagnose.rules.client_bound import HELD, held_share
 from loadstone.diagnose.words import num, pct, users
 from loadstone.model.ceilings import Resource
 from loadstone.model.finding import Evidence, Finding, Trial
@@ -28,13 +29,21 @@ BLOCKED = 0.25
 """[P] share of the users for which the server is stuck in a send."""
 
 QUEUED = 5.0
-"""[P] times its least time from which a statement's mean is spent in a queue."""
+"""[P] times its least time from which a statement's median is spent in a queue: a full line holds
+up every answer, while lost packets and pauses hold up some of them for long."""
 
 SLOW_MS = 1.0
-"""[P] mean time of a statement below which it is no queue's."""
+"""[P] median time of a statement below which it is no queue's."""
 
 MOSTLY = 0.7
 """[P] share of the users' time on the way, where one level alone must tell."""
+
+WAITING_LOOPS = 0.3
+"""[P] of their time that our own loops work or wait for a core, from which on a full host answers
+are held up by that as well."""
+
+DOUBTFUL = 0.4
+"""How sure the name is then."""
 
 LEAST_BYTES = 100_000.0
 """[P] below this a second no line of today is full."""
@@ -48,7 +57,7 @@ def judge(case: Case) -> Finding | None:
 
     Cores that others use do not make it busy.
     """
-    busy = case.needed(busy_share(case)) - (cpu_of(case).others or 0.0)
+    busy = case.needed(own_share(case))
     if busy > IDLE:
         return None
     if _client_is_busy(case):
@@ -81,11 +90,17 @@ def _plateau(case: Case, busy: float) -> Finding | None:
     if waiting < AWAY:
         return None
     evidence = [case.seen("bytes on the line", bytes_now, "B/s"), _away(case, waiting)]
-    flat, queued = _flat_since(case, bytes_now), _queued(case, waiting, busy)
-    if flat is None and (blocked or 0.0) < BLOCKED and queued is None:
+    # On a host that others fill the rate stays, and threads stand in a send, for want of cores.
+    full = is_full(case)
+    flat = None if full else _flat_since(case, bytes_now)
+    is_stuck = (blocked or 0.0) >= BLOCKED and not full
+    queued = _queued(case, waiting, busy)
+    if flat is None and (packet_loss.wait_share(case) or 0.0) >= packet_loss.SHARE:
+        return None
+    if flat is None and not is_stuck and queued is None:
         return None
     if queued is not None:
-        evidence.append(case.seen("a statement's mean time by its least", queued, "", QUEUED))
+        evidence.append(case.seen("a statement's median time by its least", queued, "", QUEUED))
     if blocked:
         evidence.append(case.seen("state.writing to net", blocked, "of the users", BLOCKED))
     since = f", the same as with {users(flat)}" if flat is not None else ""
@@ -93,7 +108,9 @@ def _plateau(case: Case, busy: float) -> Finding | None:
         f"The network is full: {num(bytes_now * 8 / 1e6)} Mbit/s{since}, while the server's cores "
         f"are at {pct(busy)} and users spend {pct(waiting)} of their time on the way."
     )
-    sure = 0.6 + (0.2 if flat is not None else 0.0) + (0.15 if (blocked or 0) >= BLOCKED else 0.0)
+    sure = 0.6 + (0.2 if flat is not None else 0.0) + (0.15 if is_stuck else 0.0)
+    if full and _loops(case) >= WAITING_LOOPS:
+        sure = DOUBTFUL  # answers wait for cores as well, which others have
     return _finding(case, sentence, tuple(evidence), (waiting, sure))
 
 
@@ -115,12 +132,12 @@ def _queued(case: Case, waiting: float, busy: float) -> float | None:
     Neither the server has work for these users nor the generator.
     """
     reads = case.step.statements.get("read")
-    if reads is None or not reads.min or not reads.mean or waiting < MOSTLY:
+    if reads is None or not reads.min or not reads.p50 or waiting < MOSTLY:
         return None
-    times = reads.mean / reads.min
-    client = max(case.generator("cpu_share") or 0.0, held_share(case) or 0.0)
+    times = reads.p50 / reads.min
+    client = max(_loops(case), held_share(case) or 0.0)
     alone = client < 0.5 and busy < 0.5
-    return times if alone and times >= QUEUED and reads.mean >= SLOW_MS else None
+    return times if alone and times >= QUEUED and reads.p50 >= SLOW_MS else None
 
 
 def _bytes(case: Case) -> float | None:
@@ -134,8 +151,14 @@ def _bytes(case: Case) -> float | None:
 
 
 def _client_is_busy(case: Case) -> bool:
+    """Working, waiting for a core, or stopped: then the server is stuck in sending to it."""
+    return _loops(case) >= USED or (held_share(case) or 0.0) >= HELD
+
+
+def _loops(case: Case) -> float:
+    """Share of their time that our event loops work or wait for a core."""
     share, delay = case.generator("cpu_share"), case.generator("run_delay_share")
-    return (share or 0.0) + (delay or 0.0) >= USED
+    return (share or 0.0) + (delay or 0.0)
 
 
 def _away(case: Case, waiting: float) -> Evidence:

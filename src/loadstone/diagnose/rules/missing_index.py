@@ -15,6 +15,12 @@ WASTE = 10.0
 BY_EVENT = 500.0
 """[P] rows that an event reads in scans: smaller tables are as well read whole."""
 
+LONG = 5_000.0
+"""[P] rows of an index that an event walks through: more than any range of the usual loads."""
+
+LONG_WASTE = 100.0
+"""[P] of them for one that is given back or changed: sums and counts walk tens for one."""
+
 FEWEST = 50_000.0
 """[P] a second: asking for counters scans some thousand rows a second itself."""
 
@@ -28,14 +34,19 @@ ROW_S = 0.15e-6
 def judge(case: Case) -> Finding | None:
     """Rows read in scans against rows sent and changed; temporary tables are scanned as well."""
     scanned = case.needed(case.rate("handler_read_rnd_next"))
+    walked = case.rate("handler_read_next") or 0.0
     changed = sum(case.rate(f"rows_{what}") or 0.0 for what in ("inserted", "updated", "deleted"))
     sent = case.rate("rows_sent")
     if sent is None:  # MySQL does not count them: at least one by SELECT that finds its row
         sent = case.needed(case.rate("com_select"))
     useful = max(sent + changed, 1.0)
     few = max(FEWEST, BY_EVENT * case.tps, WASTE * useful)
+    is_walk = walked >= max(FEWEST, LONG * case.tps, LONG_WASTE * useful)
+    if is_walk and walked > scanned:
+        few, scanned = max(FEWEST, LONG * case.tps, LONG_WASTE * useful), walked
     if scanned < few or _rows_share(case, scanned) < MOST:
         return None
+    how = "through an index that tells too little" if scanned == walked else "in table scans"
     cores = server_cores(case)
     cpu = min(scanned * ROW_S / cores, 1.0) if cores else None
     worst = _worst(case)
@@ -43,25 +54,34 @@ def judge(case: Case) -> Finding | None:
         cause="missing-index",
         group="setting",
         sentence=(
-            f"An index is missing: {num(scanned)} rows a second are read in table scans for "
+            f"An index is missing or not used: {num(scanned)} rows a second are read {how} for "
             f"{num(useful)} that are given back or changed, {num(scanned / useful)} for one"
             + (f". Most by: {worst.statement}" if worst else ".")
         ),
         evidence=(
-            case.seen("handler_read_rnd_next", scanned, "/s", few),
+            case.seen(
+                "handler_read_next" if scanned == walked else "handler_read_rnd_next",
+                scanned,
+                "/s",
+                few,
+            ),
             case.seen("select_scan", case.rate("select_scan") or 0.0, "/s"),
         ),
         share=max(cpu or 0.0, _rows_share(case, scanned)),
         confidence=0.9,
-        remedy="An index on the columns of the WHERE clause; EXPLAIN shows type ALL now.",
+        remedy=(
+            "An index on the columns of the WHERE clause; EXPLAIN shows what is read now. Where "
+            "there is one: ANALYZE TABLE, and no hint that forces another."
+        ),
         acts_on="server CPU",
     )
 
 
 def _rows_share(case: Case, scanned: float) -> float:
-    """Of all rows that are read, those of scans."""
-    others = sum(case.rate(f"handler_read_{how}") or 0.0 for how in ("key", "next"))
-    return scanned / (scanned + others)
+    """Of all rows that are read, those that are read so."""
+    how = ("key", "next", "rnd_next")
+    everything = sum(case.rate(f"handler_read_{one}") or 0.0 for one in how)
+    return min(scanned / everything, 1.0) if everything else 0.0
 
 
 def _worst(case: Case) -> StatementSpot | None:

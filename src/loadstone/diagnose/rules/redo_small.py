@@ -26,7 +26,7 @@ WAITS = 0.01
 
 def judge(case: Case) -> Finding | None:
     """The checkpoint's age stands near its greatest: commits wait for pages to be flushed."""
-    limit = case.needed(_greatest_age(case))
+    limit = case.needed(greatest_age(case))
     age = case.needed(case.mean("checkpoint_age_bytes"))
     written = case.needed(case.rate("log_written_bytes"))
     syncs = case.rate("flush_sync_waits") or 0.0
@@ -85,7 +85,8 @@ def judge_log_buffer(case: Case) -> Finding | None:
     )
 
 
-def _greatest_age(case: Case) -> float | None:
+def greatest_age(case: Case) -> float | None:
+    """The age of the checkpoint at which the server flushes synchronously, in bytes."""
     told = case.mean("checkpoint_age_max_bytes")
     if told:
         return told

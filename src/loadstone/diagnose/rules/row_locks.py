@@ -14,6 +14,10 @@ DEADLOCKS = 0.01
 """[P] DIAGNOSIS 10: by event."""
 
 
+LOST = 0.05
+"""[P] of the events that are begun anew; below it nobody would see the difference."""
+
+
 def judge(case: Case) -> Finding | None:
     """By Little's law, seconds waited by second are the users that wait."""
     waits = case.needed(case.rate("row_lock_waits"))
@@ -72,7 +76,7 @@ def judge_deadlocks(case: Case) -> Finding | None:
     by_event = deadlocks / case.tps
     return Finding(
         cause="deadlocks",
-        group="wait",
+        group="wait" if by_event >= LOST else "note",
         sentence=(
             f"{num(deadlocks)} deadlocks a second, {pct(by_event)} of the events: their "
             "transactions were rolled back and begun anew"

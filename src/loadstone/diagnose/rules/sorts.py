@@ -44,11 +44,12 @@ def judge_cliff(case: Case) -> Finding | None:
     each = faults / sorts
     kernel, total = case.host("process_cpu_sys"), server_cores(case)
     in_kernel = kernel / total if kernel is not None and total else None
-    if each < FAULTS_A_SORT and (in_kernel is None or in_kernel < 2 * SYS_SHARE):
-        return None
+    if each < FAULTS_A_SORT:
+        return None  # the buffer is not mapped anew, whatever its size
     pieces = _takes_pieces(case.variable("version") or "")
-    strong = each >= FAULTS_A_SORT and (in_kernel or 0.0) >= SYS_SHARE
-    share = max(in_kernel or 0.0, min(faults * FAULT_S / total, 1.0) if total else 0.0)
+    strong = (in_kernel or 0.0) >= SYS_SHARE
+    estimate = min(faults * FAULT_S / total, 1.0) if total else 0.0
+    share = max(in_kernel or 0.0, estimate) if strong else estimate
     return Finding(
         cause="sort-buffer-cliff",
         group="setting",

@@ -18,7 +18,6 @@ LOCKED = (
     ("backup lock", "the backup lock: a backup, or BACKUP STAGE"),
     ("backup stage", "the backup lock: a backup, or BACKUP STAGE"),
     ("table flush", "FLUSH TABLES: somebody still uses the old table"),
-    ("query cache", "the query cache's one lock"),
 )
 
 

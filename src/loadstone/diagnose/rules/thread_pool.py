@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loadstone.diagnose.case import Case
-from loadstone.diagnose.cpu import IDLE, busy_share, cpu_of, is_full, outside, server_cores
+from loadstone.diagnose.cpu import FULL, busy_share, cpu_of, has_pool, is_full, server_cores
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules.neighbour import OTHERS
 from loadstone.diagnose.rules.row_locks import lock_share
@@ -36,7 +36,14 @@ SWITCH_S = 5e-6
 LOCKS = 0.3
 """[P] where so many wait for rows, the rate falls for that reason."""
 
-POOLS = ("pool-of-threads", "loaded-dynamically")
+QUEUED = 0.2
+"""[P] of the users whose statement waits in the pool's queue, where it tells."""
+
+BUSY_GROUP = 0.7
+"""[P] of a core that each group uses: a group runs one statement at a time."""
+
+ALL_THREADS = 0.9
+"""[P] of thread_pool_max_threads that the pool has."""
 
 
 def judge(case: Case) -> Finding | None:
@@ -44,7 +51,7 @@ def judge(case: Case) -> Finding | None:
     handling = case.needed(case.variable("thread_handling"))
     running = case.needed(case.mean("threads_running"))
     cores = case.needed(case.host("cores"))
-    if handling in POOLS or case.is_on("thread_pool_enabled"):
+    if has_pool(case):
         return None
     if running < RUNNING * cores or (lock_share(case) or 0.0) >= LOCKS or not case.tps:
         return None
@@ -105,35 +112,56 @@ def _dearer(case: Case, peak: Case) -> float:
 
 
 def judge_small(case: Case) -> Finding | None:
-    """A pool with fewer groups than cores: statements queue while cores are free."""
-    handling = case.needed(case.variable("thread_handling"))
-    if handling not in POOLS and not case.is_on("thread_pool_enabled"):
+    """A pool with fewer groups than cores, or too few threads: statements queue beside free cores.
+
+    Who waits in the pool's queue counts neither as running nor as being in any state.
+    """
+    case.needed(case.variable("thread_handling"))
+    if not has_pool(case):
         return None
     groups = case.needed(case.number("thread_pool_size"))
     cores, busy = case.needed(case.host("cores")), case.needed(busy_share(case))
     used = case.needed(server_cores(case))
     queued = case.mean("pool_queued") or 0.0
-    away = outside(case)
-    small = groups < cores and used >= 0.7 * groups
-    if busy > IDLE or not (small or queued >= 0.2 * case.users):
+    few = _few_threads(case)
+    small = groups < cores and used >= BUSY_GROUP * groups
+    if busy > FULL or not (small or few or queued >= QUEUED * case.users):
         return None
+    limit = (
+        f"may have {num(few)} threads (thread_pool_max_threads) for {case.users:,} users"
+        if few
+        else f"has {num(groups)} groups for {num(cores)} cores"
+    )
     return Finding(
         cause="thread-pool-small",
         group="setting",
         sentence=(
-            f"The thread pool has {num(groups)} groups for {num(cores)} cores: the server uses "
-            f"{num(used)} cores while {pct(1 - busy)} of all are idle."
+            f"The thread pool {limit}: the server uses {num(used)} cores while {pct(1 - busy)} of "
+            "all are idle."
         ),
         evidence=(
             case.seen("thread_pool_size", groups, "groups", cores),
-            case.seen("CPU busy", busy, "of the cores", IDLE),
+            case.seen("pool_threads", case.mean("pool_threads") or 0.0, "threads", few),
+            case.seen("CPU busy", busy, "of the cores", FULL),
             case.seen("pool_queued", queued, "statements"),
         ),
-        share=min(max(1 - busy, away or 0.0), 1.0),
+        share=1 - few / case.users if few else max(1 - groups / cores, 1 - busy),
         confidence=0.75,
-        remedy="Set thread_pool_size to 1 to 1.5 times the cores.",
+        remedy=(
+            "Set thread_pool_max_threads to 500 or more."
+            if few
+            else "Set thread_pool_size to 1 to 1.5 times the cores."
+        ),
         trial=Trial(kind="dynamic", name="thread_pool_size", value=str(int(cores))),
     )
+
+
+def _few_threads(case: Case) -> float | None:
+    """The greatest number of its threads, where that is reached and below the users."""
+    most, threads = case.number("thread_pool_max_threads"), case.mean("pool_threads")
+    if most is None or threads is None or most >= case.users or threads < ALL_THREADS * most:
+        return None
+    return most
 
 
 RULE = Rule("no-thread-pool", judge)

@@ -1,0 +1,1 @@
+"""Faults injected into real servers, and what the diagnosis then names first."""

@@ -1,0 +1,136 @@
+"""What a case is: a cause at a size that was drawn, how it gets there, the load that meets it."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from faults.scene import Scene
+
+Server = Literal["mariadb", "mysql"]
+Kind = Literal["fault", "pair", "healthy"]
+Data = Literal["small", "large", "replicated"]
+"""Four tables of 25,000 rows; one that takes seconds to read; the former on two servers."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """What `loadstone run` is given."""
+
+    workload: str
+    ladder: tuple[int, ...]
+    words: tuple[str, ...] = ("--distribution", "uniform")
+    tls: bool = False
+    warmup_s: float = 2.0
+    times: float = 1.0
+    """The length of a step, by that of the others."""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What an injection did, by another measure than the diagnosis has."""
+
+    words: str
+    bites: bool
+
+
+Proof = Callable[[], Effect]
+"""Asked once the load is over and the server still there."""
+
+Inject = Callable[["Scene"], AbstractContextManager[Proof]]
+"""In force from before the load's begin, or from its begin, to its end."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A cause at its size, ready to be injected."""
+
+    causes: tuple[str, ...]
+    """Names of the diagnosis that are right, the usual one first; none: nothing is wrong."""
+    size: str
+    load: Load
+    inject: Inject
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """What the server is started with."""
+    data: Data = "small"
+    each_way_ms: float = 0.0
+    """How long what is sent to the server, and what comes back, is on its way."""
+    behind_a_line: bool = False
+    """Whether the server is in a network namespace of its own."""
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Sizes at random; the same case and seed give the same sizes, whatever else is run."""
+
+    chance: random.Random
+    server: Server
+
+    @classmethod
+    def of(cls, seed: int, case: str, server: Server) -> Draw:
+        """For one case."""
+        return cls(random.Random(f"{seed} {case} {server}"), server)
+
+    def between(self, least: int, most: int) -> int:
+        """A whole number, both ends included, small ones as likely as large ones."""
+        return min(round(least * math.pow(most / least, self.chance.random())), most)
+
+    def part(self, least: float, most: float) -> float:
+        """A number between them."""
+        return self.chance.uniform(least, most)
+
+    def of_these(self, *words: str) -> str:
+        """One of them."""
+        return self.chance.choice(words)
+
+    def ladder(self, few: int, least: int, most: int) -> tuple[int, ...]:
+        """One level of so many users, or one of `few` before it."""
+        users = self.between(least, most)
+        return (users,) if self.chance.random() < 0.5 else (few, users)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A name, and how its fault is made for a server."""
+
+    name: str
+    make: Callable[[Draw], Fault]
+    servers: tuple[Server, ...] = ("mariadb", "mysql")
+    kind: Kind = "fault"
+
+
+def together(first: Fault, second: Fault) -> Fault:
+    """Both at once, with the first one's load: naming either first is right."""
+    return Fault(
+        causes=(*first.causes, *second.causes),
+        size=f"{first.size}; {second.size}",
+        load=first.load,
+        inject=_both((first.inject, second.inject)),
+        settings={**first.settings, **second.settings},
+        data=first.data,
+        each_way_ms=first.each_way_ms + second.each_way_ms,
+        behind_a_line=first.behind_a_line or second.behind_a_line,
+    )
+
+
+def _both(injections: Sequence[Inject]) -> Inject:
+    @contextmanager
+    def inject(scene: Scene) -> Iterator[Proof]:
+        with ExitStack() as stack:
+            proofs = [stack.enter_context(one(scene)) for one in injections]
+
+            def proof() -> Effect:
+                effects = [one() for one in proofs]
+                words = "; ".join(one.words for one in effects)
+                return Effect(words, all(one.bites for one in effects))
+
+            yield proof
+
+    return inject

@@ -1,0 +1,100 @@
+"""One case carried out: the server, the fault, `loadstone run`, `loadstone diagnose`."""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benches.place import LOADSTONE
+from benches.processes import run
+from faults.case import Case, Draw, Effect, Fault, Load, Server
+from faults.ground import Ground, Standing
+from faults.scene import Scene, Used, Watch
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How much time there is, and where runs are kept."""
+
+    seed: int
+    seconds: float
+    """Of a level."""
+    runs: Path
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What came of one case."""
+
+    case: Case
+    server: Server
+    fault: Fault
+    effect: Effect
+    used: Used | None
+    tps: tuple[float | None, ...]
+    """Of each level."""
+    findings: tuple[dict[str, Any], ...]
+    run: str
+    """The folder of the run."""
+    took_s: float
+
+
+def carry_out(ground: Ground, case: Case, server: Server, asked: Asked) -> Carried:
+    """Draw, start, inject, drive, diagnose; nothing of it is left but the run's folder.
+
+    Raises:
+        SandboxError, ProgramFailed: it cannot be done here.
+    """
+    begun = time.monotonic()
+    fault = case.make(Draw.of(asked.seed, case.name, server))
+    with ExitStack() as stack:
+        standing = stack.enter_context(ground.standing(server, fault))
+        watch = Watch(standing.sandbox.pid)
+        scene = Scene(standing.sandbox, server, watch, standing.port, standing.network)
+        proof = stack.enter_context(fault.inject(scene))
+        result = _drive(standing, fault.load, watch, asked, case.name)
+        effect = proof()
+    name = result["run"]["id"]
+    return Carried(
+        case=case,
+        server=server,
+        fault=fault,
+        effect=effect,
+        used=watch.used(),
+        tps=tuple(step["tps"] for step in result["steps"]),
+        findings=_diagnosed(name, asked.runs),
+        run=name,
+        took_s=time.monotonic() - begun,
+    )
+
+
+def _drive(standing: Standing, load: Load, watch: Watch, asked: Asked, name: str) -> dict[str, Any]:
+    options = {
+        "--target": standing.url(tls=load.tls),
+        "--concurrency": ",".join(map(str, load.ladder)),
+        "--duration": f"{load.times * asked.seconds:g}s",
+        "--warmup": f"{load.warmup_s:g}s",
+        "--out": str(asked.runs),
+        "--name": name,
+    }
+    words = [word for option in options.items() for word in option]
+    try:
+        ran = run(
+            [LOADSTONE, "run", load.workload, *words, *load.words, "--json"],
+            environment=standing.environment,
+            look=watch.look,
+        )
+    finally:
+        watch.end()
+    return dict(json.loads(ran.stdout))
+
+
+def _diagnosed(name: str, runs: Path) -> tuple[dict[str, Any], ...]:
+    """The findings of the run's one ladder, the most telling first."""
+    ran = run([LOADSTONE, "diagnose", name, "--json", "--out", str(runs)])
+    (ladder,) = json.loads(ran.stdout)["ladders"]
+    return tuple(ladder["findings"])

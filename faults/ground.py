@@ -1,0 +1,146 @@
+"""The servers of the bench: data made once, and put back for each case."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from benches.caps import THERE, Network, network
+from benches.place import LOADSTONE
+from benches.processes import run
+from faults.case import Data, Fault, Server
+from faults.long_way import long_way
+from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
+from loadstone.sandbox.kept_data import keep_data, put_data_back
+
+TABLES, ROWS = 4, 25_000
+LARGE_ROWS = 800_000
+"""So many pages that reading them all takes seconds."""
+
+_WARM_AGAIN = {"innodb_buffer_pool_dump_pct": "100"}
+"""A start brings back all pages that the pool had, where a case does not say otherwise."""
+
+_HERE = "127.0.0.1"
+_USERS_MOST = 2000
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A server that is up for one case."""
+
+    sandbox: Sandbox
+    server: Server
+    host: str
+    port: int
+    network: Network | None = None
+
+    def url(self, *, tls: bool) -> str:
+        """As `--target` takes it; the password is in `environment`."""
+        state, mode = self.sandbox.state, "required" if tls else "disabled"
+        place = f"{self.host}:{self.port}/{state.database}"
+        return f"mysql://{state.accounts[0].user}@{place}?tls={mode}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Never a password on the command line."""
+        return {"LOADSTONE_PASSWORD": self.sandbox.tcp.credentials.reveal()}
+
+
+class Ground:
+    """All of them; at the end of the block none is left."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[Server, Data], Sandbox] = {}
+        self._password = secrets.token_hex(12)
+        self._closing = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._closing.close()
+
+    @contextmanager
+    def standing(self, server: Server, fault: Fault) -> Iterator[Standing]:
+        """A server as the fault wants it, with data that nobody has touched.
+
+        Raises:
+            SandboxError: it does not start, with its own words for why.
+            ProgramFailed: the machine lets us make no network, or no tables.
+        """
+        if fault.data == "replicated":
+            with self._replicated(server, fault.settings) as standing:
+                yield standing
+            return
+        sandbox = self._sandbox(server, fault.data)
+        with ExitStack() as stack:
+            there = stack.enter_context(network()) if fault.behind_a_line else None
+            stack.callback(sandbox.kill)
+            self._start(sandbox, fault.settings, there)
+            port = sandbox.port
+            if fault.each_way_ms:
+                port = stack.enter_context(long_way(port, fault.each_way_ms))
+            yield Standing(sandbox, server, THERE if there else _HERE, port, there)
+
+    def _start(self, sandbox: Sandbox, settings: Mapping[str, str], there: Network | None) -> None:
+        """On its kept data, with these settings beside its own."""
+        put_data_back(sandbox)
+        usual = sandbox.state
+        options = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
+        prefix = there.command() if there else []
+        if there:
+            options.append("--bind-address=0.0.0.0")
+        command = (*prefix, *usual.command, *options)
+        sandbox.state = usual.model_copy(update={"command": command})
+        try:
+            sandbox.start_again()
+        finally:
+            sandbox.state = sandbox.state.model_copy(update={"command": usual.command})
+
+    def _sandbox(self, server: Server, data: Data) -> Sandbox:
+        """One that does not run, with tables that were made and kept."""
+        found = self._kept.get((server, data))
+        if found is None:
+            found = self._closing.enter_context(start_sandbox(self._spec(server)))
+            tables = (TABLES, ROWS) if data == "small" else (1, LARGE_ROWS)
+            _load(Standing(found, server, _HERE, found.port), *tables)
+            found.halt()
+            keep_data(found)
+            self._kept[server, data] = found
+        return found
+
+    @contextmanager
+    def _replicated(self, server: Server, settings: Mapping[str, str]) -> Iterator[Standing]:
+        """Two servers of their own: what a replica has applied cannot be put back."""
+        spec = self._spec(server).model_copy(
+            update={"replica": True, "semi_sync": True, "settings": {**_WARM_AGAIN, **settings}}
+        )
+        with start_sandbox(spec) as sandbox:
+            standing = Standing(sandbox, server, _HERE, sandbox.port)
+            _load(standing, TABLES, ROWS)
+            yield standing
+
+    def _spec(self, server: Server) -> SandboxSpec:
+        return SandboxSpec(
+            server=server,
+            password=self._password,
+            max_connections=_USERS_MOST,
+            settings=_WARM_AGAIN,
+        )
+
+
+def _load(standing: Standing, tables: int, rows: int) -> None:
+    words = ["--tables", str(tables), "--table-size", str(rows), "--distribution", "uniform"]
+    run(
+        [LOADSTONE, "prepare", "--target", standing.url(tls=False), *words],
+        environment=standing.environment,
+    )

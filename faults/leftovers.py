@@ -1,0 +1,43 @@
+"""What a bench that was killed (SIGKILL) could not put away: control groups and namespaces."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+from benches.caps import GROUPS, NETWORKS
+
+_CONTROLLERS = Path("/sys/fs/cgroup")
+_NAMESPACES = Path("/run/netns")
+
+
+def remove() -> list[str]:
+    """Those whose maker is gone; returns their names. What cannot be removed is left."""
+    removed = []
+    for group in _CONTROLLERS.glob(f"*/{GROUPS}*"):
+        maker = group.name.removeprefix(GROUPS).partition("-")[0]
+        if _is_gone(maker) and _emptied(group):
+            removed.append(str(group))
+    for namespace in _NAMESPACES.glob(f"{NETWORKS}*"):
+        if _is_gone(namespace.name.removeprefix(NETWORKS)):
+            command = ["ip", "netns", "delete", namespace.name]
+            if subprocess.run(command, capture_output=True, check=False).returncode == 0:
+                removed.append(namespace.name)
+    return removed
+
+
+def _is_gone(maker: str) -> bool:
+    return maker.isdigit() and not Path("/proc", maker).exists()
+
+
+def _emptied(group: Path) -> bool:
+    """Whoever is still in it goes to the group above."""
+    with suppress(OSError):
+        for pid in (group / "cgroup.procs").read_text().split():
+            with suppress(ProcessLookupError):
+                (group.parent / "cgroup.procs").write_text(pid)
+        os.rmdir(group)
+        return True
+    return False

@@ -1,0 +1,158 @@
+"""Where a fault is injected: the server, the load's process, and what both were seen to use."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+from benches.caps import Network
+from benches.processes import ProgramFailed
+from faults.case import Server
+from loadstone.sandbox import Sandbox
+from loadstone.target.connect import Connection, connect
+
+_EVENT_LOOP = "shard-0"
+"""The thread that is there as long as load is driven."""
+
+_BETWEEN_STEPS_S = 1.5
+"""For so long a ladder's next step lets wait for its event loops."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Seconds of CPU that all have used so far."""
+
+    at_s: float
+    busy_s: float
+    interrupts_s: float
+    """Part of the busy ones that belongs to no process."""
+    stolen_s: float
+    server_s: float
+    generator_s: float
+
+
+@dataclass(frozen=True)
+class Used:
+    """Shares of this machine's cores while the load was on, by /proc and not by Loadstone."""
+
+    busy: float
+    others: float
+    """Of whom neither server nor generator are."""
+    stolen: float
+
+
+@dataclass
+class Watch:
+    """Follows the load's process from outside."""
+
+    server_pid: int
+    on: threading.Event = field(default_factory=threading.Event)
+    over: threading.Event = field(default_factory=threading.Event)
+    generator_pid: int | None = None
+    first: Moment | None = None
+    last: Moment | None = None
+    _seen_s: float = 0.0
+
+    def look(self, pid: int) -> None:
+        """Called some times a second with the process of `loadstone run`."""
+        self.generator_pid = pid
+        now_s = time.monotonic()
+        if _drives(pid):
+            self._seen_s = now_s
+            self.last = _moment(self.server_pid, pid) or self.last
+            self.first = self.first or self.last
+            self.on.set()
+        elif self.on.is_set() and now_s - self._seen_s > _BETWEEN_STEPS_S:
+            self.over.set()
+
+    def end(self) -> None:
+        """The load is over, or never came: nobody waits for it any longer."""
+        self.over.set()
+        self.on.set()
+
+    def used(self) -> Used | None:
+        """What was used between the first look at the load and the last."""
+        if self.first is None or self.last is None or self.last.at_s <= self.first.at_s:
+            return None
+        cores_s = (self.last.at_s - self.first.at_s) * (psutil.cpu_count() or 1)
+        busy_s = self.last.busy_s - self.first.busy_s
+        own_s = self.last.server_s + self.last.generator_s
+        own_s -= self.first.server_s + self.first.generator_s
+        own_s += self.last.interrupts_s - self.first.interrupts_s
+        stolen_s = self.last.stolen_s - self.first.stolen_s
+        return Used(busy_s / cores_s, max(busy_s - own_s, 0.0) / cores_s, stolen_s / cores_s)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What an injection may use."""
+
+    sandbox: Sandbox
+    server: Server
+    watch: Watch
+    port: int
+    """Which the load connects to."""
+    network: Network | None = None
+    """The server's, where it has one of its own."""
+
+    def connect(self) -> Connection:
+        """A session of ours, by the unix socket."""
+        return self.sandbox.connect()
+
+    def connect_as_the_load(self) -> Connection:
+        """A session over the same way as the load's, where that is on this host."""
+        return connect(
+            self.sandbox.tcp.model_copy(
+                update={"target": self.sandbox.tcp.target.model_copy(update={"port": self.port})}
+            )
+        )
+
+    def status(self, name: str) -> float:
+        """A global status counter or value.
+
+        Raises:
+            ProgramFailed: the server has none of that name.
+        """
+        with self.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("SHOW GLOBAL STATUS LIKE %s", (name,))
+            row = cursor.fetchone()
+        if row is None:
+            raise ProgramFailed(f"the server has no status {name}")
+        return float(row[1])
+
+    def execute(self, statements: Iterable[str]) -> None:
+        """Carry them out, one after the other."""
+        with self.connect() as connection, connection.cursor() as cursor:
+            cursor.execute(f"USE {self.sandbox.state.database}")
+            for statement in statements:
+                cursor.execute(statement)
+
+
+def _drives(pid: int) -> bool:
+    try:
+        comms = Path(f"/proc/{pid}/task").glob("*/comm")
+        return any(comm.read_text().strip() == _EVENT_LOOP for comm in comms)
+    except OSError:
+        return False  # it is just ending
+
+
+def _moment(server_pid: int, generator_pid: int) -> Moment | None:
+    times = psutil.cpu_times()
+    interrupts_s = times.irq + times.softirq
+    try:
+        server, generator = (psutil.Process(pid).cpu_times() for pid in (server_pid, generator_pid))
+    except psutil.Error:
+        return None  # one of them is just ending
+    return Moment(
+        at_s=time.monotonic(),
+        busy_s=times.user + times.nice + times.system + interrupts_s,
+        interrupts_s=interrupts_s,
+        stolen_s=times.steal,
+        server_s=server.user + server.system,
+        generator_s=generator.user + generator.system,
+    )

@@ -1,0 +1,156 @@
+"""Which cause came first, case by case and all together. Pure: cases in, words out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from benches.tables import table
+from faults.drive import Carried
+
+RIGHT_WANTED = 0.9
+"""Part of the cases with a fault in which its cause comes first."""
+
+DISTURBED = 0.2
+"""Share of the cores that others used, by /proc: then a neighbour is a cause, injected or not."""
+
+STOLEN = 0.05
+"""The same of what the hypervisor gave away."""
+
+FULL = 0.85
+"""Share of the cores in use, by /proc, from which they are what a healthy server ends at."""
+
+Outcome = Literal["right", "wrong", "void"]
+
+
+def first_named(carried: Carried) -> str:
+    """The cause of the first finding."""
+    return str(carried.findings[0]["cause"]) if carried.findings else "nothing"
+
+
+def outcome(carried: Carried) -> Outcome:
+    """`void` where the fault did not take effect: then there was nothing to be found."""
+    if not carried.effect.bites:
+        return "void"
+    if not carried.fault.causes:
+        return "wrong" if false_findings(carried) else "right"
+    return (
+        "right" if first_named(carried) in (*carried.fault.causes, *_others(carried)) else "wrong"
+    )
+
+
+def false_findings(carried: Carried) -> list[str]:
+    """What stands above note level in a healthy run, and is not what /proc says as well."""
+    true = list(_others(carried))
+    if carried.used and carried.used.busy >= FULL:
+        true.append("cpu-bound")
+    above = [one["cause"] for one in carried.findings if one["group"] != "note"]
+    return [cause for cause in above if cause not in true]
+
+
+def right_share(all_carried: Sequence[Carried]) -> float | None:
+    """Of the faults that took effect, those that were named first; `None`: there were none."""
+    judged = [outcome(one) for one in all_carried if one.fault.causes]
+    counted = [one for one in judged if one != "void"]
+    return counted.count("right") / len(counted) if counted else None
+
+
+def by_others(all_carried: Sequence[Carried]) -> int:
+    """How many of the right ones are so because others were named that were really there."""
+    right = [one for one in all_carried if one.fault.causes and outcome(one) == "right"]
+    return sum(first_named(one) not in one.fault.causes for one in right)
+
+
+def is_good(all_carried: Sequence[Carried]) -> bool:
+    """Whether enough were right, and no healthy server was accused."""
+    share = right_share(all_carried)
+    accused = any(outcome(one) == "wrong" for one in all_carried if not one.fault.causes)
+    return not accused and (share is None or share >= RIGHT_WANTED)
+
+
+def confusion(all_carried: Sequence[Carried]) -> dict[str, dict[str, int]]:
+    """By injected cause, how often each cause was named first; faults without effect left out."""
+    found: dict[str, Counter[str]] = {}
+    for one in all_carried:
+        if outcome(one) != "void":
+            injected = " + ".join(one.fault.causes[:1]) or "nothing wrong"
+            if one.case.kind == "pair":
+                injected = one.case.name
+            found.setdefault(injected, Counter())[_column(one)] += 1
+    return {injected: dict(named) for injected, named in found.items()}
+
+
+def matrix(all_carried: Sequence[Carried]) -> str:
+    """The confusion matrix; a column for each cause that was named where it was not injected."""
+    counts = confusion(all_carried)
+    strays = sorted({named for row in counts.values() for named in row} - {_RIGHT})
+    rows = [
+        [injected, str(row.get(_RIGHT, 0)), *(str(row.get(name, "")) for name in strays)]
+        for injected, row in counts.items()
+    ]
+    return table(["injected", "named first", *strays], rows)
+
+
+def line(carried: Carried) -> str:
+    """One case, for the terminal."""
+    judged = outcome(carried)
+    mark = {"right": "ok   ", "wrong": "WRONG", "void": "void "}[judged]
+    rates = " ".join("-" if rate is None else f"{rate:,.0f}" for rate in carried.tps)
+    said = [f"{mark} {carried.case.name} ({carried.server}): {carried.fault.size}; tps {rates}"]
+    said.append(f"      named {_named(carried)}")
+    if carried.effect.words:
+        said.append(f"      proof: {carried.effect.words}")
+    used = carried.used
+    if used:
+        words = f"      cores {used.busy:.0%} busy, others {used.others:.0%}"
+        said.append(f"{words}; {carried.took_s:.0f} s; {carried.run}")
+    return "\n".join(said)
+
+
+def as_record(carried: Carried) -> dict[str, Any]:
+    """All that is kept of one case."""
+    return {
+        "case": carried.case.name,
+        "kind": carried.case.kind,
+        "server": carried.server,
+        "causes": carried.fault.causes,
+        "size": carried.fault.size,
+        "workload": carried.fault.load.workload,
+        "ladder": carried.fault.load.ladder,
+        "settings": dict(carried.fault.settings),
+        "proof": carried.effect.words,
+        "took_effect": carried.effect.bites,
+        "used": vars(carried.used) if carried.used else None,
+        "tps": carried.tps,
+        "outcome": outcome(carried),
+        "named_first": first_named(carried),
+        "findings": carried.findings,
+        "run": carried.run,
+        "took_s": round(carried.took_s, 1),
+    }
+
+
+_RIGHT = "right"
+
+
+def _column(carried: Carried) -> str:
+    if outcome(carried) == "right":
+        return _RIGHT
+    return first_named(carried) if carried.fault.causes else false_findings(carried)[0]
+
+
+def _others(carried: Carried) -> tuple[str, ...]:
+    """Causes that nobody injected and that /proc shows as well."""
+    used = carried.used
+    if used is None:
+        return ()
+    found = ["noisy-neighbour"] if used.others >= DISTURBED else []
+    return (*found, *(["steal"] if used.stolen >= STOLEN else []))
+
+
+def _named(carried: Carried) -> str:
+    shown = [
+        f"{one['cause']}{'' if one['group'] != 'note' else ' (note)'}" for one in carried.findings
+    ]
+    return ", ".join(shown[:5]) or "nothing"

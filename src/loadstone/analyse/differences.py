@@ -1,0 +1,331 @@
+"""What differs between sides, with what makes the comparison unfair on top.
+
+A setting counts as different where sides have different values; what only says where or who a
+server is (paths, ports, identities) is no setting, and what the server itself derives from another
+setting is told beside that one. A fact that is not known of a side is "not evaluated": it is
+neither equal nor different.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from loadstone.analyse.meanings import MEANINGS, PLACES, WEIGHTS, Meaning, Weight
+from loadstone.analyse.surroundings import Surroundings
+from loadstone.model.surroundings import HOST_FACTS, MITIGATIONS_APART
+
+Group = Literal["work", "setting", "server", "host", "generator"]
+"""What is driven, how the server is set, which server it is, where it runs, and who drives it."""
+
+_GROUPS: tuple[Group, ...] = ("work", "setting", "server", "host", "generator")
+
+Values = tuple[str | None, ...]
+"""One a side; `None`: not evaluated there."""
+
+NO_SUCH = "(none)"
+"""Stands for a setting that a server does not have."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One line of the list."""
+
+    group: Group
+    name: str
+    label: str
+    """The name in words; a setting's is its name."""
+    values: Values
+    weight: Weight
+    meaning: Meaning | None = None
+    """Of settings that the table knows."""
+    followers: tuple[tuple[str, Values], ...] = ()
+    """Settings that the server derives from this one, and that differ as well."""
+
+
+@dataclass(frozen=True)
+class Differences:
+    """All that is known to differ, and all that is not known."""
+
+    sides: tuple[str, ...]
+    rows: tuple[Difference, ...]
+    """The unfair first, then what changes speed, then the rest."""
+    not_evaluated: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+    """What could not be compared: its label, and by side why."""
+    on_one_side: Mapping[str, Values]
+    """Settings that some servers do not have at all and no table knows, by name."""
+
+    @property
+    def durability(self) -> tuple[Difference, ...]:
+        """What makes the sides promise different things."""
+        return tuple(row for row in self.rows if row.weight == "unfair" and row.meaning is not None)
+
+    @property
+    def other_work(self) -> tuple[Difference, ...]:
+        """What the sides were not driven alike in."""
+        return tuple(row for row in self.rows if row.weight == "unfair" and row.group == "work")
+
+
+def differences(sides: Mapping[str, Sequence[Surroundings]]) -> Differences:
+    """Of some sides, each of which may be several parts of runs."""
+    parts = list(sides.values())
+    settings, lone = _settings(parts)
+    rows = [*_work(parts), *settings, *_server(parts), *_host(parts), *_generator(parts)]
+    rows.sort(key=lambda row: (WEIGHTS.index(row.weight), _GROUPS.index(row.group)))
+    return Differences(tuple(sides), tuple(rows), tuple(_unknown(sides)), lone)
+
+
+def _work(sides: Sequence[Sequence[Surroundings]]) -> Iterator[Difference]:
+    names = _names(part.work for side in sides for part in side)
+    for name in names:
+        values = _values([[part.work.get(name) for part in side] for side in sides])
+        if _differ(values) or (None in values and any(values)):
+            weight: Weight = "unfair" if name in _OTHER_WORK else "slow"
+            yield Difference("work", name, name, values, weight)
+
+
+_OTHER_WORK = {"workload", "tables", "rows", "options", "distribution", "arrivals", "isolation"}
+"""Where these differ, the sides do not do the same work."""
+
+
+def _settings(
+    sides: Sequence[Sequence[Surroundings]],
+) -> tuple[list[Difference], Mapping[str, Values]]:
+    found: dict[str, Values] = {}
+    lone: dict[str, Values] = {}
+    for name in _names(part.variables for side in sides for part in side):
+        if _IDENTITY.fullmatch(name) or name in VERSIONS:
+            continue
+        values = _values([[_plain(part, name) for part in side] for side in sides])
+        if name not in MEANINGS and _only_places(values):
+            continue
+        if not _differ(values):
+            continue
+        into = lone if NO_SUCH in values and name not in _SHOWN_THOUGH_MISSING else found
+        into[name] = _without_common(values) if name in _LISTS else values
+    followers: dict[str, list[tuple[str, Values]]] = {}
+    for name in found:
+        if leader := next((one for one in leaders(name) if one in found), None):
+            followers.setdefault(leader, []).append((name, found[name]))
+    told = {name for those in followers.values() for name, _ in those}
+    rows = [
+        _setting(name, values, tuple(followers.get(name, ())), sides)
+        for name, values in found.items()
+        if name not in told
+    ]
+    return rows, lone
+
+
+def _setting(
+    name: str,
+    values: Values,
+    followers: tuple[tuple[str, Values], ...],
+    sides: Sequence[Sequence[Surroundings]],
+) -> Difference:
+    meaning = MEANINGS.get(name)
+    weight: Weight = meaning.weight if meaning else "note"
+    switch = _PART_OF.get(name)
+    if switch and not _is_on_somewhere(switch, sides):
+        weight = "note"
+    return Difference("setting", name, name, values, weight, meaning, followers)
+
+
+_PART_OF: Mapping[str, str] = {
+    "sync_binlog": "log_bin",
+    "binlog_checksum": "log_bin",
+    "rpl_semi_sync_source_timeout": "rpl_semi_sync_source_enabled",
+    "rpl_semi_sync_source_wait_for_replica_count": "rpl_semi_sync_source_enabled",
+    "rpl_semi_sync_source_wait_point": "rpl_semi_sync_source_enabled",
+}
+"""Settings of something that does nothing unless it is switched on."""
+
+_SHOWN_THOUGH_MISSING = {
+    "innodb_log_file_size",
+    "innodb_redo_log_capacity",
+    "performance_schema",
+    "rpl_semi_sync_source_enabled",
+    "thread_handling",
+    "thread_pool_enabled",
+}
+"""Settings whose absence says how the server works. Any other belongs to what one maker has built
+and another has not; all of those are counted."""
+
+
+def _is_on_somewhere(name: str, sides: Sequence[Sequence[Surroundings]]) -> bool:
+    return any(_canonical(part.variables.get(name, "")) == "1" for side in sides for part in side)
+
+
+def leaders(name: str) -> tuple[str, ...]:
+    """The settings by which a server chooses this one, when nobody says otherwise."""
+    if name.startswith("performance_schema_"):
+        return ("performance_schema", "max_connections", "table_open_cache")
+    return _LEADERS.get(name, ())
+
+
+_LEADERS: Mapping[str, tuple[str, ...]] = {
+    "back_log": ("max_connections",),
+    "host_cache_size": ("max_connections",),
+    "innodb_buffer_pool_chunk_size": ("innodb_buffer_pool_size",),
+    "innodb_buffer_pool_instances": ("innodb_buffer_pool_size",),
+    "innodb_io_capacity_max": ("innodb_io_capacity",),
+    "innodb_log_file_size": ("innodb_redo_log_capacity",),
+    "innodb_log_file_buffering": ("innodb_flush_log_at_trx_commit",),
+    "innodb_log_files_in_group": ("innodb_redo_log_capacity",),
+    "innodb_open_files": ("table_open_cache",),
+    "innodb_page_cleaners": ("innodb_buffer_pool_instances",),
+    "max_relay_log_size": ("max_binlog_size",),
+    "open_files_limit": ("max_connections", "table_open_cache"),
+    "table_definition_cache": ("table_open_cache",),
+    "table_open_cache_instances": ("table_open_cache",),
+    "thread_cache_size": ("max_connections",),
+}
+
+_IDENTITY = re.compile(
+    r"(?:server_(?:uuid|uid|id)|hostname|report_\w+|(?:extra_|admin_|mysqlx_)?port"
+    r"|(?:mysqlx_)?socket|(?:admin_|mysqlx_)?(?:bind_)?address|pid_file|init_file|timestamp"
+    r"|(?:last_)?insert_id|identity|rand_seed\d|pseudo_\w+|error_count|warning_count"
+    r"|gtid_(?:binlog_pos|binlog_state|current_pos|slave_pos|executed|purged|owned)|last_gtid"
+    r"|in_transaction|external_user|proxy_user|wsrep_\w*(?:address|node|position|provider)\w*"
+    r"|innodb_version|(?:general|slow_query)_log_file|log_error|(?:log_bin|relay_log)_(?:basename|index)"
+    r"|(?:admin_)?ssl_(?:ca|cert|key|crl)\w*|version_server_\w+|core_file)"
+)
+"""Who and where a server is, and what its own past left in it."""
+
+VERSIONS: Mapping[str, str] = {
+    "version": "server version",
+    "version_comment": "server's maker",
+    "version_compile_machine": "server built for machine",
+    "version_compile_os": "server built for system",
+    "version_source_revision": "server's source revision",
+    "version_ssl_library": "server's TLS library",
+    "version_malloc_library": "server's malloc library",
+    "version_compile_zlib": "server's zlib",
+}
+"""The build of a server, by the variables that tell it."""
+
+_LISTS = {"optimizer_switch", "sql_mode"}
+"""Long lists, of which only what differs is told."""
+
+
+def _plain(part: Surroundings, name: str) -> str | None:
+    """A value without the places and names that are that server's own."""
+    value = part.variables.get(name)
+    if value is None:
+        return NO_SUCH if part.variables else None
+    for own, word in part.own_places:
+        value = value.replace(own, word)
+    if name in PLACES:
+        return "<datadir>" if value.rstrip("/") in ("", ".", "<datadir>") else value.rstrip("/")
+    return value
+
+
+def _only_places(values: Values) -> bool:
+    """Whether all that are known are paths: where files lie shows in the host's disks."""
+    known = [value for value in values if value and value != NO_SUCH]
+    return bool(known) and all(
+        value.startswith(("/", "./", "<")) and not value.startswith("</") for value in known
+    )
+
+
+def _without_common(values: Values, apart: str = ",") -> Values:
+    members = [None if value is None else value.split(apart) for value in values]
+    known = [set(those) for those in members if those not in (None, [NO_SUCH])]
+    common = set.intersection(*known) if known else set()
+    return tuple(
+        None if those is None else apart.join(each for each in those if each not in common)
+        for those in members
+    )
+
+
+def _server(sides: Sequence[Sequence[Surroundings]]) -> Iterator[Difference]:
+    for name, label in VERSIONS.items():
+        values = _values([[_version(part, name) for part in side] for side in sides])
+        if _differ(values):
+            yield Difference("server", name, label, values, "slow")
+
+
+def _version(part: Surroundings, name: str) -> str | None:
+    """MariaDB adds `-log` where a log is on: that is a setting of its own."""
+    value = part.variables.get(name)
+    return value.removesuffix("-log") if value else None
+
+
+def _host(sides: Sequence[Sequence[Surroundings]]) -> Iterator[Difference]:
+    for name, label in HOST_FACTS.items():
+        values = _values([[part.host.known.get(name) for part in side] for side in sides])
+        if name == "libc":
+            values = _same_libc(values)
+        if name == "mitigations":
+            values = _without_common(values, MITIGATIONS_APART)
+        if _differ(values):
+            yield Difference("host", name, label, values, "slow")
+
+
+def _same_libc(values: Values) -> Values:
+    """Where a process could not be read only the version is known: it may be the same build."""
+    known = [value for value in values if value]
+    short = {value for value in known if "(" not in value}
+    return tuple(
+        value.partition(" (")[0] if value and value.partition(" (")[0] in short else value
+        for value in values
+    )
+
+
+def _generator(sides: Sequence[Sequence[Surroundings]]) -> Iterator[Difference]:
+    for name in _names(part.generator for side in sides for part in side):
+        values = _values([[part.generator.get(name) for part in side] for side in sides])
+        if _differ(values):
+            yield Difference("generator", name, f"load generator's {name}", values, "note")
+
+
+def _unknown(
+    sides: Mapping[str, Sequence[Surroundings]],
+) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
+    for name, label in HOST_FACTS.items():
+        reasons = tuple(
+            (side, part.host.not_evaluated.get(name, "the run does not say"))
+            for side, parts in sides.items()
+            for part in parts[:1]
+            if name not in part.host.known
+        )
+        if reasons:
+            yield label, reasons
+    without = tuple(
+        (side, "the run has none of them")
+        for side, parts in sides.items()
+        if not any(part.variables for part in parts)
+    )
+    if without:
+        yield "settings", without
+
+
+def _names(mappings: Iterable[Mapping[str, str]]) -> list[str]:
+    return sorted({name for mapping in mappings for name in mapping})
+
+
+def _values(sides: Sequence[Sequence[str | None]]) -> Values:
+    """A side's value; where its parts have several, all of them."""
+    found: list[str | None] = []
+    for values in sides:
+        known = sorted({value for value in values if value is not None})
+        found.append(" | ".join(known) if known else None)
+    return tuple(found)
+
+
+def _differ(values: Values) -> bool:
+    """Whether those that are known are not all the same."""
+    return len({_canonical(value) for value in values if value is not None}) > 1
+
+
+def _canonical(value: str) -> str:
+    """One way to write what servers write in several: `ON` and `1`, `10` and `10.000000`.
+
+    What a server does not have is off there.
+    """
+    word = value.strip().lower().replace(NO_SUCH, "off")
+    word = {"on": "1", "yes": "1", "true": "1", "off": "0", "no": "0", "false": "0"}.get(word, word)
+    if re.fullmatch(r"-?\d+\.\d+", word):
+        word = word.rstrip("0").rstrip(".")
+    return word

@@ -1,0 +1,246 @@
+"""Limits that a run must keep (`p99<20ms`), and changes that must not be (`tps<-5%`): for CI.
+
+How they are decided where the evidence is thin is part of what they promise, see docs/gates.md:
+
+- A threshold is asked of the figure that is quoted: the mean of a level's repeats, for latencies
+  the middle repeat's. It needs no interval, as it says nothing of a difference.
+- A change is asked of the interval: it fails a build where all of the interval lies beyond the
+  limit, at 95 % over all cells together (Bonferroni). What the interval leaves open is told, and
+  passes: a gate that fails on noise is switched off. Where each side has a single step there is
+  no interval, and the figure itself decides.
+- What cannot be judged at all (a step that failed or never settled, a figure that is not there, a
+  level that the other side does not have) fails: a gate that sees nothing must not be a pass.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from statistics import fmean, median_high, median_low
+from typing import Literal
+
+from loadstone.analyse.intervals import Interval
+from loadstone.analyse.ladder import Level, levels
+from loadstone.analyse.metrics import METRICS, Kind, Metric
+from loadstone.model.errors import LoadstoneError
+from loadstone.model.exit_codes import ExitCode
+from loadstone.model.plan import Rate
+from loadstone.model.result import StepResult
+
+State = Literal["held", "broken", "not decided", "no evidence"]
+
+FAILING: frozenset[State] = frozenset({"broken", "no evidence"})
+"""What ends with exit code 99."""
+
+Relation = Literal["<", "<=", ">", ">="]
+
+_FORM = re.compile(r"\s*([a-z0-9_.]+)\s*(<=|>=|<|>)\s*([+-]?\d+(?:\.\d+)?)\s*([a-z%µ/]*)\s*")
+_COMPARE: dict[str, Callable[[float, float], bool]] = {
+    "<": lambda value, limit: value < limit,
+    "<=": lambda value, limit: value <= limit,
+    ">": lambda value, limit: value > limit,
+    ">=": lambda value, limit: value >= limit,
+}
+_UNITS: dict[Kind, dict[str, float]] = {
+    "time": {"us": 0.001, "µs": 0.001, "ms": 1.0, "s": 1000.0},
+    "rate": {"": 1.0, "k": 1e3, "m": 1e6, "/s": 1.0, "k/s": 1e3, "m/s": 1e6},
+    "share": {"%": 0.01},
+    "count": {"": 1.0, "k": 1e3, "m": 1e6},
+    "bytes": {"": 1.0, "b": 1.0, "k": 1024.0, "m": 1024.0**2, "g": 1024.0**3},
+}
+_EXAMPLES: dict[Kind, str] = {
+    "time": "20ms", "rate": "1000", "share": "1%", "count": "2", "bytes": "64K",
+}  # fmt: skip
+
+
+class GateError(LoadstoneError):
+    """A limit that cannot be understood: a usage error, before anything is started."""
+
+    exit_code = ExitCode.USAGE
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A metric and a limit for it, or for its change."""
+
+    text: str
+    """As it was written."""
+    metric: Metric
+    relation: Relation
+    limit: float
+    """In the metric's own unit; of a change a share: -0.05."""
+
+    def is_so(self, value: float) -> bool:
+        """Whether the value stands to the limit as the gate says."""
+        return _COMPARE[self.relation](value, self.limit)
+
+
+@dataclass(frozen=True)
+class Check:
+    """What became of a gate in one place."""
+
+    gate: str
+    metric: Metric
+    where: str
+    """The level, for a person."""
+    state: State
+    value: float | None = None
+    """The figure, or the change as a share."""
+    interval: Interval | None = None
+    why: str | None = None
+    """What the state does not say by itself."""
+    is_change: bool = False
+
+    @property
+    def fails(self) -> bool:
+        """Whether it ends with exit code 99."""
+        return self.state in FAILING
+
+
+def threshold(text: str) -> Gate:
+    """`p99<20ms`, `tps>=1000`, `errors<0.1%`: what must be.
+
+    Raises:
+        GateError: there is no such figure, or the unit is not its own.
+    """
+    metric, relation, number, unit = _parts(text, "p99<20ms")
+    units = _UNITS[metric.kind]
+    if unit not in units:
+        known = ", ".join(name for name in units if name)
+        wrong = f"'{unit}' is no unit of {metric.name}" if unit else f"{metric.name} needs a unit"
+        raise GateError(f"'{text}': {wrong}", f"write {_EXAMPLES[metric.kind]}; units: {known}")
+    if number.startswith("-"):
+        raise GateError(f"'{text}': {metric.name} is never below nought", _where_changes_go(text))
+    return Gate(text.strip(), metric, relation, float(number) * units[unit])
+
+
+def _where_changes_go(text: str) -> str:
+    return f"a change is given with --fail-on, as '{text.strip()}' in percent"
+
+
+def change(text: str) -> Gate:
+    """`tps<-5%`, `p99>+10%`: what must not be, against the first side.
+
+    Raises:
+        GateError: there is no such figure, or it is not a percentage.
+    """
+    metric, relation, number, unit = _parts(text, "tps<-5%")
+    if unit != "%":
+        raise GateError(f"'{text}': a change is given in percent", f"write {metric.name}<-5%")
+    return Gate(text.strip(), metric, relation, float(number) / 100)
+
+
+def _parts(text: str, example: str) -> tuple[Metric, Relation, str, str]:
+    found = _FORM.fullmatch(text.lower())
+    if found is None:
+        raise GateError(f"'{text}' is not a limit", f"write '{example}'")
+    name = found[1].replace(".", "")
+    if name not in METRICS:
+        close = get_close_matches(name, list(METRICS), n=1)
+        near = f"did you mean {close[0]}?" if close else "tps, p99, errors and so on: docs/gates.md"
+        raise GateError(f"'{text}': there is no figure '{found[1]}'", near)
+    relation: Relation = found[2]  # type: ignore[assignment]  # the pattern has no other
+    return METRICS[name], relation, found[3], found[4]
+
+
+def judge_thresholds(
+    gates: Sequence[Gate], steps: Sequence[StepResult], missing: Sequence[str] = ()
+) -> list[Check]:
+    """Each gate at each level.
+
+    `missing`: levels that were planned and never came to their turn, for a person.
+    """
+    found = levels(steps)
+    checks = []
+    for gate in gates:
+        checks += [_judge(gate, level) for level in found]
+        checks += [
+            Check(gate.text, gate.metric, place, "no evidence", why="it was not carried out")
+            for place in missing
+        ]
+        if not found and not missing:
+            said = "the run has no step"
+            checks.append(Check(gate.text, gate.metric, "the run", "no evidence", why=said))
+    return checks
+
+
+def _judge(gate: Gate, level: Level) -> Check:
+    place = place_of(level.workload, level.concurrency, level.rate, level.variant)
+    fit = [step for step in level.steps if unfit(step) is None]
+    if not fit:
+        why = unfit(level.steps[0])
+        return Check(gate.text, gate.metric, place, "no evidence", why=why)
+    value = quoted(gate.metric, fit)
+    if value is None:
+        why = f"the run has no {gate.metric.name}"
+        return Check(gate.text, gate.metric, place, "no evidence", why=why)
+    held = gate.is_so(value)
+    bound = any(step.generator.client_bound for step in fit)
+    why = "the generator was the limit, so the server may be better" if bound and not held else None
+    return Check(gate.text, gate.metric, place, "held" if held else "broken", value, why=why)
+
+
+def quoted(metric: Metric, steps: Iterable[StepResult]) -> float | None:
+    """The figure of some repeats: their mean; of latencies the middle one, which are not averaged.
+
+    Of an even number of latencies it is the worse of the two in the middle.
+    """
+    values = [value for step in steps if (value := metric.of(step)) is not None]
+    if not values:
+        return None
+    if metric.kind == "time":
+        return (median_low if metric.higher_is_better else median_high)(values)
+    return fmean(values)
+
+
+def unfit(step: StepResult) -> str | None:
+    """Why nothing may be said of a step; `None`: it was carried out to its end and is level."""
+    if step.state != "finished":
+        return f"step {step.step} {step.state}"
+    if step.steady is False:
+        return f"step {step.step} never settled"
+    return None
+
+
+def place_of(workload: str, users: int, rate: Rate | None, context: str) -> str:
+    """`oltp_read_write, 64 users`, with the variant where there are several."""
+    said = f"{workload}, {users} {'user' if users == 1 else 'users'}"
+    due = f", {rate} events/s due" if rate else ""
+    return f"{said}{due}" + (f", {context}" if context not in ("", "default") else "")
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of one metric in one place, as far as it is known."""
+
+    where: str
+    relative: float | None
+    """`None`: it cannot be said at all."""
+    interval: Interval | None
+    """`None`: a side has a single step, or there is no change to speak of."""
+    why: str | None = None
+
+
+def judge_changes(gate: Gate, changes: Iterable[Change]) -> Iterator[Check]:
+    """The gate in each place; `relation` and `limit` say what must not be."""
+    for each in changes:
+        state, why = _state(gate, each)
+        yield Check(
+            gate.text, gate.metric, each.where, state, each.relative, each.interval, why, True
+        )
+
+
+def _state(gate: Gate, each: Change) -> tuple[State, str | None]:
+    if each.relative is None:
+        return "no evidence", each.why
+    if each.interval is None:
+        state: State = "broken" if gate.is_so(each.relative) else "held"
+        return state, each.why or "a single step a side: no interval can be had"
+    ends = [gate.is_so(end) for end in (each.interval.low, each.interval.high)]
+    if all(ends):
+        return "broken", each.why
+    if any(ends):
+        return "not decided", "the interval has the limit in it: more repeats would tell"
+    return "held", each.why

@@ -1,0 +1,382 @@
+"""Sides beside each other: every workload, number of users and rate that any of them has.
+
+A side is a run, a level of a factor, or a target. Where the steps of a side differ in more than
+that (other factors, other runs), each combination is a context of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean, median
+
+from loadstone.analyse.contests import (
+    Contest,
+    Part,
+    Run,
+    are_beside,
+    contest,
+    own_verdicts,
+    parts_of,
+)
+from loadstone.analyse.effects import Effect, Variation, variation
+from loadstone.analyse.gates import Change, Check, Gate, judge_changes, place_of, quoted, unfit
+from loadstone.analyse.intervals import CONFIDENCE, Estimate, t_mean
+from loadstone.analyse.metrics import TPS, Metric
+from loadstone.analyse.units import Cell
+from loadstone.analyse.verdict import Verdict, verdicts
+from loadstone.model.errors import LoadstoneError
+from loadstone.model.exit_codes import ExitCode
+from loadstone.model.experiment import Rules
+from loadstone.model.plan import Rate
+from loadstone.model.result import StepResult
+from loadstone.model.target import TargetUrlError, parse_target_url
+
+DIP_SHARE = 0.5
+"""A second with less than this share of its step's median rate is a dip."""
+
+
+class ComparisonError(LoadstoneError):
+    """The runs cannot be compared as asked."""
+
+    exit_code = ExitCode.USAGE
+
+
+@dataclass(frozen=True)
+class Side:
+    """What is compared with another: its name and, by context, the parts of runs that it is."""
+
+    name: str
+    parts: Mapping[str, tuple[Part, ...]]
+
+    @property
+    def all_parts(self) -> tuple[Part, ...]:
+        """Of all contexts."""
+        return tuple(part for parts in self.parts.values() for part in parts)
+
+
+@dataclass(frozen=True)
+class Swings:
+    """How even a side's seconds are."""
+
+    variation: Variation
+    dips: float | None
+    """Share of the seconds that were below half of their step's median rate."""
+    lowest: float | None
+    """The lowest second by its step's median rate."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One side in one place."""
+
+    side: str
+    steps: tuple[StepResult, ...]
+    tps: Estimate | None
+    """Of the units that count; `None`: there is none."""
+    swings: Swings
+
+    def figure(self, metric: Metric) -> float | None:
+        """As it is quoted, of the steps that settled, if any did."""
+        return quoted(metric, [step for step in self.steps if unfit(step) is None] or self.steps)
+
+
+@dataclass(frozen=True)
+class Against:
+    """A side against the first one in the same place."""
+
+    side: str
+    contest: Contest
+    verdict: Verdict
+
+    def effect(self, metric: Metric, confidence: float = CONFIDENCE) -> Effect | None:
+        """By how much any of its figures differs."""
+        return self.contest.effect(metric, confidence)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A workload, users and rate in one context."""
+
+    context: str
+    cell: Cell
+
+    def __str__(self) -> str:
+        workload, users, rate = self.cell
+        return place_of(workload, users, rate, self.context)
+
+
+@dataclass(frozen=True)
+class MatrixCell:
+    """All sides in one place."""
+
+    place: Place
+    standings: tuple[Standing, ...]
+    against: tuple[Against, ...]
+
+    def of(self, side: str) -> Standing | None:
+        """The side of that name, where it was measured here."""
+        return next((each for each in self.standings if each.side == side), None)
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """All places."""
+
+    sides: tuple[Side, ...]
+    """The first is what the others are compared with."""
+    cells: tuple[MatrixCell, ...]
+    comparisons: int
+    """How many words were corrected for each other; of experiments each has corrected its own."""
+    interleaved: bool
+    """Whether all that is compared was measured side by side, in one experiment."""
+
+    @property
+    def single(self) -> bool:
+        """Whether a side has too few units somewhere for an interval."""
+        return any(
+            each.verdict.effect is not None and each.verdict.effect.interval is None
+            for cell in self.cells
+            for each in cell.against
+        )
+
+
+def matrix(runs: Sequence[Run], by: str | None = None) -> Matrix:
+    """All runs, by what was asked: `target`, a factor, or else by run.
+
+    One run alone with one factor is compared by that.
+
+    Raises:
+        ComparisonError: there are not two sides, or no such factor.
+    """
+    sides = split(runs, by)
+    inside = by is not None or len(runs) == 1
+    known = {id(run): own_verdicts(run) for run in runs} if inside else {}
+    places = _places(sides)
+    found = [
+        (
+            place,
+            side,
+            contest(sides[0].parts[place.context], side.parts[place.context], place.cell),
+            _known(known, sides[0], side, place),
+        )
+        for place in places
+        for side in sides[1:]
+        if _has(sides[0], place) and _has(side, place)
+    ]
+    fresh = iter(_words([each for each in found if each[3] is None], runs))
+    against: dict[Place, list[Against]] = defaultdict(list)
+    for place, side, both, said in found:
+        against[place].append(Against(side.name, both, said or next(fresh)))
+    cells = tuple(
+        MatrixCell(place, tuple(_standings(sides, place)), tuple(against.get(place, ())))
+        for place in places
+    )
+    interleaved = bool(found) and all(each.beside for _, _, each, _ in found)
+    return Matrix(tuple(sides), cells, len(found), interleaved)
+
+
+_Found = tuple[Place, Side, Contest, Verdict | None]
+
+
+def _words(found: Sequence[_Found], runs: Sequence[Run]) -> Sequence[Verdict]:
+    rules = runs[0].rules if runs else Rules()
+    return verdicts([both.rates(TPS) for _, _, both, _ in found], rules)
+
+
+def split(runs: Sequence[Run], by: str | None) -> list[Side]:
+    """The sides, in the order of runs, levels or targets.
+
+    Raises:
+        ComparisonError: there are not two, or no such factor.
+    """
+    if by is None and len(runs) == 1:
+        by = _only_factor(runs[0])
+    found: dict[str, dict[str, list[Part]]] = {}
+    for run in runs:
+        for part in parts_of(run):
+            side, context = _side(part, by, alone=len(runs) == 1)
+            found.setdefault(side, {}).setdefault(context, []).append(part)
+    if len(found) < 2:
+        raise _one_side(by, list(found))
+    return [
+        Side(name, {context: tuple(parts) for context, parts in contexts.items()})
+        for name, contexts in found.items()
+    ]
+
+
+def _only_factor(run: Run) -> str:
+    factors = run.experiment.factors if run.experiment else ()
+    if len(factors) == 1:
+        return factors[0].name
+    if factors:
+        names = ", ".join(factor.name for factor in factors)
+        raise ComparisonError(f"{run.label} has several factors", f"say which with --by: {names}")
+    raise ComparisonError(
+        f"{run.label} has nothing to compare: one run without factors",
+        "name two runs, or one of an experiment",
+    )
+
+
+def _one_side(by: str | None, names: Sequence[str]) -> ComparisonError:
+    if not names:
+        return ComparisonError("the runs have no step to compare", "loadstone runs list")
+    what = {None: "run", "target": "target"}.get(by, f"level of {by}")
+    return ComparisonError(f"there is only one {what}: {names[0]}", "it takes two to compare")
+
+
+def _side(part: Part, by: str | None, *, alone: bool) -> tuple[str, str]:
+    """The side that a part is on, and the context that it is in there."""
+    run = part.run
+    variant = run.variant(part.variant)
+    if by is None:
+        return run.label, "" if part.variant == "default" else part.variant
+    if by == "target":
+        others = [pair for pair in variant.levels if not (pair[1].target or pair[1].sandbox)]
+        return _targets(part), ",".join(f"{name}={level.name}" for name, level in others)
+    levels = dict(variant.levels)
+    if by not in levels:
+        known = ", ".join(levels) or "none"
+        said = f"{run.label} has no factor '{by}'"
+        raise ComparisonError(said, f"its factors: {known}; also: --by target")
+    others = [(name, level) for name, level in variant.levels if name != by]
+    context = ",".join(f"{name}={level.name}" for name, level in others)
+    return levels[by].name, context if alone else ", ".join(filter(None, (run.label, context)))
+
+
+def _targets(part: Part) -> str:
+    """Where its first step was driven: `db1:3306`, whatever schema and TLS were asked for."""
+    for step in part.run.result.steps:
+        if step.variant == part.variant and step.targets:
+            return " and ".join(_server(share.target) for share in step.targets)
+    return "unknown target"
+
+
+def _server(url: str) -> str:
+    try:
+        return parse_target_url(url)[0].place
+    except TargetUrlError:  # written by another version: it is still a name
+        return url
+
+
+def _places(sides: Sequence[Side]) -> list[Place]:
+    """All places that any side has, contexts and workloads as they come, users rising."""
+    seen: dict[Place, None] = {}
+    for side in sides:
+        for context, parts in side.parts.items():
+            for part in parts:
+                seen |= dict.fromkeys(Place(context, cell) for cell in part.cells)
+    contexts = list(dict.fromkeys(place.context for place in seen))
+    workloads = list(dict.fromkeys(place.cell[0] for place in seen))
+
+    def order(place: Place) -> tuple[int, int, int, float]:
+        workload, users, rate = place.cell
+        return contexts.index(place.context), workloads.index(workload), users, _highest(rate)
+
+    return sorted(seen, key=order)
+
+
+def _highest(rate: Rate | None) -> float:
+    return rate.highest if rate else 0.0
+
+
+def _has(side: Side, place: Place) -> bool:
+    return any(place.cell in part.cells for part in side.parts.get(place.context, ()))
+
+
+def _known(
+    said: Mapping[int, Mapping[tuple[str, str, Cell], Verdict]], a: Side, b: Side, place: Place
+) -> Verdict | None:
+    """The word of the experiment that both sides are of."""
+    of_a, of_b = a.parts[place.context], b.parts[place.context]
+    if not are_beside(of_a, of_b):
+        return None
+    mine = said.get(id(of_a[0].run), {})
+    return mine.get((of_a[0].variant, of_b[0].variant, place.cell))
+
+
+def _standings(sides: Sequence[Side], place: Place) -> Iterator[Standing]:
+    for side in sides:
+        parts = side.parts.get(place.context, ())
+        measured = [(part.run, unit) for part in parts for unit in part.units(place.cell)]
+        if not measured:
+            continue
+        units = [unit for _, unit in measured]
+        rates = [unit.unit(TPS) for unit in units]
+        good = [unit.rate for unit in rates if unit.rate and not unit.spoiled]
+        seconds = [
+            run.seconds.get(step.step, ())
+            for run, unit in measured
+            for step in unit.steps
+            if unfit(step) is None
+        ]
+        steps = tuple(step for unit in units for step in unit.steps)
+        yield Standing(side.name, steps, t_mean(good) if good else None, swings(seconds))
+
+
+def swings(steps: Sequence[Sequence[float]]) -> Swings:
+    """How even the seconds of some steps are; each step's events a second."""
+    shares = [
+        rate / middle
+        for step in steps
+        if len(step) > 1 and (middle := median(step)) > 0
+        for rate in step
+    ]
+    dips = fmean(share < DIP_SHARE for share in shares) if shares else None
+    return Swings(variation(steps), dips, min(shares, default=None))
+
+
+def judge(found: Matrix, gates: Iterable[Gate], level: float = 0.05) -> list[Check]:
+    """Changes that must not be, in each place, of each side against the first.
+
+    `level` is shared out over all places and sides: the chance that any interval misses.
+    """
+    gates = list(gates)
+    asked = max(found.comparisons * len(gates), 1)
+    return [
+        check
+        for gate in gates
+        for check in judge_changes(gate, _changes(found, gate.metric, 1 - level / asked))
+    ]
+
+
+def _changes(found: Matrix, metric: Metric, confidence: float) -> Iterator[Change]:
+    many = len(found.sides) > 2
+    for cell in found.cells:
+        for side in found.sides[1:]:
+            where = f"{cell.place}, {side.name}" if many else str(cell.place)
+            yield _change(cell, side.name, metric, Change(where, None, None), confidence)
+
+
+def _change(
+    cell: MatrixCell, side: str, metric: Metric, unknown: Change, confidence: float
+) -> Change:
+    against = next((each for each in cell.against if each.side == side), None)
+    if against is None:
+        has = {standing.side for standing in cell.standings}
+        lacking = side if side not in has else "the first side"
+        return replace(unknown, why=f"{lacking} was not measured here")
+    effect = against.effect(metric, confidence)
+    if effect is not None:
+        return replace(unknown, relative=effect.relative, interval=effect.interval)
+    return _of_nothing(against, metric, unknown)
+
+
+def _of_nothing(against: Against, metric: Metric, unknown: Change) -> Change:
+    """Where there is no ratio: to or from nought, or nothing is known."""
+    reasons = sorted(set(against.verdict.left_out) - {"nothing done"})
+    if reasons:
+        return replace(unknown, why=", ".join(reasons))
+    a, b = (
+        [group.value(metric) for group in side] for side in (against.contest.a, against.contest.b)
+    )
+    if not a or not b or None in (*a, *b):
+        return replace(unknown, why=f"a side has no {metric.name}")
+    if any(a) and not any(b):
+        return replace(unknown, relative=-1.0, why="nought now")
+    if not any(a):
+        relative = math.inf if any(b) else 0.0
+        return replace(unknown, relative=relative, why="nought on the first side")
+    return replace(unknown, why=f"{metric.name} is nought in some steps and not in others")

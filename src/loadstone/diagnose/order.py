@@ -1,0 +1,97 @@
+"""Which finding stands before which: causes before what they are felt by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from loadstone.model.finding import Finding
+
+EXPLAINS: dict[str, tuple[str, ...]] = {
+    # A change that has to look for its rows locks each one that it reads.
+    "missing-index": ("row-locks", "deadlocks"),
+    # The old file, the new one and their index are synced while all commits wait.
+    "binlog-rotation": ("commit-flush",),
+    "binlog-cache-small": ("commit-flush",),
+    # The log is full of changes whose pages nobody flushed in time.
+    "io-capacity-low": ("redo-log-small",),
+    # Who holds the table holds the rows that were locked before as well.
+    "table-locks": ("row-locks",),
+    # An acknowledgement is waited for within the commit.
+    "semi-sync-wait": ("commit-flush",),
+}
+"""By cause, the causes that it shows as."""
+
+LEAST = 0.1
+"""[P] share from which it does."""
+
+HELD = 0.5
+"""[P] share of the users' time, or use of a limit, from which it is not the cores that are missed,
+whoever else uses them."""
+
+SURE = 0.6
+"""[P] and the name must be as sure as this."""
+
+DOUBTFUL = 0.5
+"""Of a generator that waits for cores that others have: they stand before it."""
+
+_GENERATOR = "client-bound"
+_NEIGHBOURS = "noisy-neighbour"
+_BY_WEIGHT = ("cold-buffer-pool", _NEIGHBOURS)
+_OF_FULL_CORES = ("cpu-bound", "one-hot-core")
+
+
+def causes_first(findings: Sequence[Finding]) -> list[Finding]:
+    """The same, with each cause before the first finding that it explains.
+
+    Neighbours take cores, a cold pool takes reads: they spoil the figures, and yet stand behind
+    what holds the users whoever has the cores, and behind what explains more than they do.
+    """
+    ordered = list(findings)
+    for cause in [one for one in ordered if (one.share or 0.0) >= LEAST and one.group != "note"]:
+        _move_before(ordered, cause, EXPLAINS.get(cause.cause, ()))
+    for name in _BY_WEIGHT:
+        ordered = _behind_the_stronger(ordered, name)
+    return ordered
+
+
+def _move_before(ordered: list[Finding], cause: Finding, symptoms: Sequence[str]) -> None:
+    first = next((at for at, one in enumerate(ordered) if one.cause in symptoms), None)
+    if first is not None and first < ordered.index(cause):
+        ordered.remove(cause)
+        ordered.insert(first, cause)
+
+
+def _behind_the_stronger(ordered: list[Finding], name: str) -> list[Finding]:
+    near = next((one for one in ordered if one.cause == name), None)
+    if near is None or near.group == "note":
+        return ordered
+    if name == _NEIGHBOURS:
+        ordered = _before_the_generator(ordered, near)
+    begin = ordered.index(near)
+    stronger = [one for one in ordered[begin + 1 :] if _is_stronger(one, near)]
+    weaker = [one for one in ordered[begin + 1 :] if one not in stronger]
+    return [*ordered[:begin], *stronger, near, *weaker]
+
+
+def _before_the_generator(ordered: list[Finding], near: Finding) -> list[Finding]:
+    generator = next((one for one in ordered if one.cause == _GENERATOR), None)
+    if generator is None or generator.confidence > DOUBTFUL:
+        return ordered
+    others = [one for one in ordered if one is not near]
+    at = others.index(generator)
+    return [*others[:at], near, *others[at:]]
+
+
+def _is_stronger(finding: Finding, near: Finding) -> bool:
+    if finding.group == "note" or finding.cause in _OF_FULL_CORES:
+        return False
+    if finding.cause == _GENERATOR and finding.confidence <= DOUBTFUL:
+        return False
+    return finding.weight > near.weight or _holds(finding)
+
+
+def _holds(finding: Finding) -> bool:
+    """Whether the users' time goes there, whoever has the cores."""
+    is_held = (finding.share or 0.0) >= HELD and finding.confidence >= SURE
+    about_time = finding.group in ("validity", "ceiling", "wait")
+    return is_held and about_time and finding.acts_on != "server CPU"

@@ -1,0 +1,55 @@
+"""Packets are lost on the way: a user whose answer is lost waits for a timer."""
+
+from __future__ import annotations
+
+from loadstone.diagnose.case import Case
+from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.words import num, pct
+from loadstone.model.finding import Finding
+
+TIMER_S = 0.2
+"""[S] Linux's least retransmission timeout (TCP_RTO_MIN): with one statement on its way there are
+no later packets whose acknowledgement would tell of the loss sooner."""
+
+SHARE = 0.3
+"""[P] of the users' time that they wait for it."""
+
+OFTEN = 0.001
+"""[P] segments sent again by those sent: below it a network is healthy."""
+
+
+def judge(case: Case) -> Finding | None:
+    """By Little's law: losses by second times the timer are the users that wait for it."""
+    share = case.needed(wait_share(case))
+    again = case.host_rate("tcp.retransmits") or 0.0
+    part = again / (case.host_rate("tcp.segments_out") or 1.0)
+    if share < SHARE or part < OFTEN:
+        return None
+    return Finding(
+        cause="packet-loss",
+        group="wait",
+        sentence=(
+            f"The network loses packets: the server's host sends {num(again)} segments a second "
+            f"again ({pct(part)} of all), and each time a user waits {num(TIMER_S)} s or more, "
+            f"which is {pct(share)} of the users' time."
+        ),
+        evidence=(
+            case.seen("tcp.retransmits", again, "/s"),
+            case.seen("segments sent again", part, "of all", OFTEN),
+        ),
+        share=share,
+        confidence=0.8,
+        remedy=(
+            "Look for errors and drops of the interfaces on the way (ip -s link, ethtool -S), for "
+            "a full queue, and for a duplex mismatch."
+        ),
+    )
+
+
+def wait_share(case: Case) -> float | None:
+    """Share of the users that wait for a lost packet to be sent again."""
+    again = case.host_rate("tcp.retransmits")
+    return None if again is None or not case.users else min(again * TIMER_S / case.users, 1.0)
+
+
+RULE = Rule("packet-loss", judge)

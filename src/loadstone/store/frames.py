@@ -1,0 +1,32 @@
+"""A run's tables, a row a second: from their files, or from the journal of a run that was killed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from loadstone.store import frame, observed_frame
+from loadstone.store.folder import HOST, LOAD, SERVER
+from loadstone.store.observed_frame import HOSTS, SERVERS
+from loadstone.store.replay import read_log
+
+if TYPE_CHECKING:
+    import polars
+
+Which = Literal["load", "server", "host"]
+FILES: dict[Which, str] = {"load": LOAD, "server": SERVER, "host": HOST}
+
+
+def of_run(folder: Path, which: Which) -> polars.DataFrame:
+    """One of the run's tables; an empty one where nothing was seen.
+
+    Raises:
+        StoreError: there is no run in the folder, or it is damaged.
+    """
+    written = folder / FILES[which]
+    if written.exists():
+        return frame.read(written)
+    log = read_log(folder)
+    if which == "load":
+        return frame.frame(log)
+    return observed_frame.frame(log, SERVERS if which == "server" else HOSTS)

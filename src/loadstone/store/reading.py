@@ -1,0 +1,42 @@
+"""A run's folder as whoever compares it reads it: copied from anywhere, of any state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from loadstone.model.experiment import Experiment
+from loadstone.model.result import Result
+from loadstone.store import folder
+from loadstone.store.errors import StoreError
+from loadstone.store.recorder import read_asked
+from loadstone.store.seconds import rates_by_step
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a folder holds."""
+
+    path: Path
+    result: Result
+    experiment: Experiment | None
+    environment: dict[str, Any]
+    seconds: dict[int, list[float]]
+
+
+def read_run(path: Path, *, seconds: bool = True) -> Kept:
+    """All of it; what is not there, or is damaged beside the journal, is not known.
+
+    `seconds`: whether the events of each second are wanted, which takes the whole journal.
+
+    Raises:
+        StoreError: there is no run in the folder.
+    """
+    result = folder.load(path)
+    try:
+        experiment = read_asked(path).experiment
+    except StoreError:  # of an older version, or not copied: the steps can be compared all the same
+        experiment = None
+    rates = rates_by_step(path) if seconds else {}
+    return Kept(path, result, experiment, folder.read_environment(path), rates)

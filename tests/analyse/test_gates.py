@@ -1,0 +1,155 @@
+"""Gates: what is understood, what is refused, and how each state is come to."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyse.made import a_step
+from analyse.runs import repeats
+from loadstone.analyse.gates import (
+    Change,
+    Check,
+    GateError,
+    change,
+    judge_changes,
+    judge_thresholds,
+    threshold,
+)
+from loadstone.analyse.intervals import Interval
+from loadstone.model.exit_codes import ExitCode
+from loadstone.model.result import GeneratorCost
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        ("p99<20ms", 20.0),
+        ("p99.9 <= 1.5s", 1500.0),
+        ("max<500us", 0.5),
+        ("tps>1.5k", 1500.0),
+        ("tps>=900/s", 900.0),
+        ("errors<0.1%", 0.001),
+        ("write_p95<30ms", 30.0),
+        ("network_bytes<64K", 65536.0),
+    ],
+)
+def test_a_threshold_is_read_in_its_own_unit(text: str, limit: float) -> None:
+    assert threshold(text).limit == pytest.approx(limit)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("p9<20ms", "no figure 'p9'"),
+        ("tsp>100", "no figure 'tsp'"),
+        ("p99<20", "needs a unit"),
+        ("p99<20mb", "'mb' is no unit of p99"),
+        ("tps>100ms", "'ms' is no unit of tps"),
+        ("errors<1", "needs a unit"),
+        ("p99=20ms", "is not a limit"),
+        ("p99<", "is not a limit"),
+        ("", "is not a limit"),
+        ("tps<-5%", "no unit of tps"),
+        ("p99<-5ms", "never below nought"),
+        ("p99<nanms", "is not a limit"),
+    ],
+)
+def test_what_is_misspelt_is_an_error_of_usage(text: str, said: str) -> None:
+    with pytest.raises(GateError) as refused:
+        threshold(text)
+    assert said in refused.value.message
+    assert refused.value.exit_code == ExitCode.USAGE
+    assert refused.value.hint
+
+
+@pytest.mark.parametrize("text", ["tsp<-5%", "tps<-5", "tps<-5ms", "tps-5%", "p99>5 %%"])
+def test_so_is_a_change_that_is_misspelt(text: str) -> None:
+    with pytest.raises(GateError):
+        change(text)
+
+
+def test_a_change_is_a_share() -> None:
+    assert change("tps<-5%").limit == pytest.approx(-0.05)
+    assert change("p99 > +10%").limit == pytest.approx(0.1)
+
+
+def state_of(checks: list[Check]) -> list[str]:
+    return [check.state for check in checks]
+
+
+def test_a_threshold_is_asked_at_each_level() -> None:
+    steps = [a_step(users=1, p99_ms=5.0), a_step(users=64, p99_ms=31.2)]
+    checks = judge_thresholds([threshold("p99<20ms")], steps)
+    assert state_of(checks) == ["held", "broken"]
+    assert checks[1].where == "oltp_read_write, 64 users"
+    assert checks[1].value == 31.2
+
+
+def test_repeats_are_judged_by_what_is_quoted() -> None:
+    spread = repeats(90, 100, 113)
+    assert state_of(judge_thresholds([threshold("tps>100")], spread)) == ["held"]
+    slow = [a_step(p99_ms=value, repeat=at) for at, value in enumerate((10.0, 19.0, 400.0), 1)]
+    assert state_of(judge_thresholds([threshold("p99<20ms")], slow)) == ["held"]
+    even = [a_step(p99_ms=value, repeat=at) for at, value in enumerate((10.0, 30.0), 1)]
+    assert judge_thresholds([threshold("p99<20ms")], even)[0].value == 30.0
+
+
+def test_what_cannot_be_judged_is_no_pass() -> None:
+    gate = threshold("p99<20ms")
+    unsteady = [a_step(steady=False)]
+    failed = [a_step(state="failed")]
+    without = [a_step(latency=a_step().latency.model_copy(update={"response": none_of()}))]
+    for steps in (unsteady, failed, without, []):
+        (check,) = judge_thresholds([gate], steps)
+        assert check.state == "no evidence"
+        assert check.fails
+        assert check.why
+    left = judge_thresholds([gate], [a_step()], missing=["2 more steps"])
+    assert state_of(left) == ["held", "no evidence"]
+
+
+def none_of() -> object:
+    response = a_step().latency.response
+    return response.model_copy(update={"p99": None})
+
+
+def test_a_repeat_that_settled_stands_for_one_that_did_not() -> None:
+    steps = [a_step(p99_ms=10.0), a_step(p99_ms=90.0, steady=False, repeat=2)]
+    assert state_of(judge_thresholds([threshold("p99<20ms")], steps)) == ["held"]
+
+
+def test_a_generator_at_its_limit_is_told_where_a_threshold_breaks() -> None:
+    cost = GeneratorCost.model_validate(
+        dict.fromkeys(GeneratorCost.model_fields) | {"client_bound": True}
+    )
+    (held,) = judge_thresholds([threshold("tps>10")], [a_step(generator=cost)])
+    (broken,) = judge_thresholds([threshold("tps>1000")], [a_step(generator=cost)])
+    assert (held.state, held.why) == ("held", None)
+    assert broken.state == "broken"
+    assert "generator" in (broken.why or "")
+
+
+def interval(low: float, high: float) -> Interval:
+    return Interval(low, high, 0.95, "t")
+
+
+@pytest.mark.parametrize(
+    ("change_seen", "state"),
+    [
+        (Change("here", -0.10, interval(-0.12, -0.08)), "broken"),
+        (Change("here", -0.06, interval(-0.09, -0.03)), "not decided"),
+        (Change("here", -0.01, interval(-0.03, 0.01)), "held"),
+        (Change("here", 0.20, interval(0.10, 0.30)), "held"),
+        (Change("here", -0.06, None), "broken"),
+        (Change("here", -0.04, None), "held"),
+        (Change("here", None, None, "client-bound"), "no evidence"),
+    ],
+)
+def test_a_change_fails_where_all_of_its_interval_is_beyond_the_limit(
+    change_seen: Change, state: str
+) -> None:
+    (check,) = judge_changes(change("tps<-5%"), [change_seen])
+    assert check.state == state
+    assert check.fails is (state in ("broken", "no evidence"))
+    if state in ("not decided", "no evidence") or change_seen.interval is None:
+        assert check.why

@@ -1,0 +1,86 @@
+"""Many runs over time: known changes are found with what changed there, and noise is none."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from analyse.runs import a_run, environment, repeats
+from loadstone.analyse.contests import Run
+from loadstone.analyse.gates import change
+from loadstone.analyse.history import Series, histories, judge_history
+from loadstone.analyse.metrics import METRICS, TPS
+
+SEEDS = range(60)
+
+
+def history(seed: int, *levels: tuple[int, float], noise: float = 0.01) -> list[Run]:
+    chance = random.Random(seed)
+    rates = [level * (1 + chance.gauss(0, noise)) for count, level in levels for _ in range(count)]
+    turn = levels[0][0]
+    around = [environment({"sync_binlog": "1" if day < turn else "0"}) for day in range(len(rates))]
+    return [
+        a_run(f"run-{day}", repeats(rate), named=("nightly", day), around=around[day])
+        for day, rate in enumerate(rates)
+    ]
+
+
+def test_two_changes_are_found_with_what_changed_there() -> None:
+    runs = history(7, (15, 1000.0), (12, 900.0), (15, 980.0))
+    random.Random(1).shuffle(runs)
+    (series,) = histories(runs, [TPS])
+    assert [turn.point.at for turn in series.turns] == pytest.approx([15, 27], abs=1)
+    assert [point.run for point in series.points][:2] == ["run-0", "run-1"]
+    if series.turns[0].point.at == 15:
+        assert series.turns[0].differs == ("sync_binlog",)
+    assert series.turns[1].differs == ()
+    assert [len(level) for level in series.levels()] == pytest.approx([15, 12, 15], abs=1)
+
+
+def test_histories_without_a_change_raise_hardly_an_alarm() -> None:
+    alarms = [seed for seed in SEEDS if histories(history(seed, (30, 1000.0)), [TPS])[0].turns]
+    assert len(alarms) <= 3, f"false alarms with seeds {alarms}"
+
+
+def test_each_name_level_and_figure_has_a_series_of_its_own() -> None:
+    runs = [
+        a_run(f"{name}-{day}", [*repeats(100, users=1), *repeats(700, users=8, first=2)],
+              named=(name, day))
+        for name in ("nightly", "weekly")
+        for day in range(3)
+    ]  # fmt: skip
+    found = histories(runs, [TPS, METRICS["p99"]])
+    assert [(each.name, each.where, each.metric.name) for each in found][:3] == [
+        ("nightly", "oltp_read_write, 1 user", "tps"),
+        ("nightly", "oltp_read_write, 1 user", "p99"),
+        ("nightly", "oltp_read_write, 8 users", "tps"),
+    ]
+    assert len(found) == 8
+
+
+def test_a_run_without_a_step_to_quote_is_left_out_and_counted() -> None:
+    runs = history(1, (9, 1000.0))
+    runs[4] = a_run("run-4", repeats(10, steady=False), named=("nightly", 4))
+    (series,) = histories(runs, [TPS])
+    assert (len(series.points), series.left_out) == (8, 1)
+
+
+def states(runs: list[Run], text: str) -> list[str]:
+    gate = change(text)
+    found: list[Series] = histories(runs, [gate.metric])
+    return [check.state for check in judge_history(found, {gate.metric.name: [gate]})]
+
+
+def test_a_gate_asks_the_newest_level_by_the_one_before() -> None:
+    worse = history(3, (15, 1000.0), (10, 900.0))
+    mended = history(3, (15, 1000.0), (10, 900.0), (10, 1000.0))
+    assert states(worse, "tps<-5%") == ["broken"]
+    assert states(mended, "tps<-5%") == ["held"]
+    assert states(worse, "tps<-20%") == ["held"]
+    assert states(history(5, (20, 1000.0)), "tps<-5%") == ["held"]
+
+
+def test_a_history_that_begins_is_left_open_and_one_without_the_figure_fails() -> None:
+    assert states(history(1, (5, 1000.0)), "tps<-5%") == ["not decided"]
+    assert states(history(1, (9, 1000.0)), "write_p99>5%") == ["no evidence"]

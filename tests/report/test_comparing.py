@@ -1,0 +1,103 @@
+"""What a comparison says, and that names stay text in each of its forms."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from analyse.runs import a_run, environment, repeats
+from loadstone.analyse.contests import Run
+from loadstone.analyse.differences import Differences, differences
+from loadstone.analyse.matrix import Matrix, matrix
+from loadstone.analyse.surroundings import surroundings_of
+from loadstone.report.comparing import sections
+from loadstone.report.comparison_document import comparison_document
+from loadstone.report.comparison_page import as_page
+from loadstone.report.sections import as_markdown, as_text
+from loadstone.report.trend import figure
+
+EVEN, UNEVEN = [100.0, 101.0, 99.0, 100.0], [100.0, 20.0, 130.0, 110.0]
+
+
+def compared(*runs: Run) -> tuple[Matrix, Differences]:
+    found = matrix(runs)
+    around = {side.name: [surroundings_of(part) for part in side.all_parts] for side in found.sides}
+    return found, differences(around)
+
+
+def two(relaxed: dict[str, str]) -> tuple[Run, Run]:
+    a = a_run("full", repeats(100, 101, 99))
+    b = a_run("relaxed", repeats(150, 151, 149), around=environment(relaxed))
+    return (
+        replace(a, seconds=dict.fromkeys((1, 2, 3), EVEN)),
+        replace(b, seconds=dict.fromkeys((1, 2, 3), UNEVEN)),
+    )
+
+
+def test_the_warning_stands_before_any_figure() -> None:
+    relaxed = {"innodb_flush_log_at_trx_commit": "2", "innodb_buffer_pool_size": "10"}
+    text = as_text(sections(*compared(*two(relaxed))))
+    lines = text.splitlines()
+    warned = next(at for at, line in enumerate(lines) if line.startswith("WARNING"))
+    unfair = next(at for at, line in enumerate(lines) if line.startswith("unfair"))
+    matrix_at = lines.index("oltp_read_write")
+    assert warned < unfair < matrix_at
+    flat = " ".join(text.split())
+    assert "innodb_flush_log_at_trx_commit: full 1, relaxed 2 speed: with 1 each" in flat
+    assert "2 loses up to a second of commits with a power cut" in flat
+    assert "innodb_buffer_pool_size: full 134217728, relaxed 10" in flat
+
+
+def test_equal_surroundings_are_said_to_be_equal() -> None:
+    text = as_text(sections(*compared(*two({}))))
+    assert "Nothing that was looked at differs." in text
+    assert "WARNING" not in text
+
+
+def test_who_swings_is_named() -> None:
+    text = " ".join(as_text(sections(*compared(*two({})))).split())
+    assert "relaxed swings: its seconds vary by" in text
+    assert "full swings" not in text
+
+
+def test_a_ratio_is_told_with_its_interval_and_word() -> None:
+    (row,) = (
+        line
+        for line in as_text(sections(*compared(*two({})))).splitlines()
+        if "relaxed" in line and "faster" in line
+    )
+    assert "1.5" in row
+    assert "% to +" in row
+
+
+def test_sides_with_long_names_have_letters() -> None:
+    a, b = two({})
+    long = [replace(run, label=f"{run.label}-20260101T000000Z") for run in (a, b)]
+    text = as_text(sections(*compared(*long)))
+    assert "A full-20260101T000000Z" in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_hostile_names_stay_text() -> None:
+    name = "<script>alert(1)</script>|`x`\n# head"
+    a, b = two({"version": name, "sync_binlog": name})
+    found, differing = compared(replace(a, label=name), b)
+    page = as_page(name, found, differing)
+    assert "<script>alert" not in page
+    markdown = as_markdown(name, sections(found, differing))
+    assert "<script>" not in markdown.replace("\\<script\\>", "")
+    assert "\n# head" not in markdown
+    table = [line for line in markdown.splitlines() if line.startswith("| unfair")]
+    assert table[0].replace("\\|", "").count("|") == 7
+    steering, others = compared(a, replace(b, label="\x1b[2J\x07"))
+    assert "\x1b" not in as_text(sections(steering, others))
+    json.loads(json.dumps(comparison_document(found, differing, []), allow_nan=False))
+
+
+def test_a_figure_shows_levels_and_where_they_change() -> None:
+    drawn = list(figure([10.0] * 5 + [20.0] * 5, [5]))
+    assert len(drawn) == 8
+    assert drawn[0].strip() == "20      •••••"
+    assert drawn[-1].strip() == "10 •••••│"
+    assert len(list(figure([1.0] * 1000, []))) == 8
+    assert max(map(len, figure([float(at) for at in range(1000)], [500]))) <= 100

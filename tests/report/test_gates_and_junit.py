@@ -1,0 +1,69 @@
+"""Gates as lines and as JUnit XML, with whatever names people give."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loadstone.analyse.gates import Check, State
+from loadstone.analyse.intervals import Interval
+from loadstone.analyse.metrics import CLASSES, METRICS
+from loadstone.report.gates import lines, sentence
+from loadstone.report.junit import as_junit
+
+HOSTILE = '<x a="1">&amp;]]>\x00\x1b[31m\ud800\ufffe"\'é\n'
+
+
+def a_check(state: State, where: str = "oltp_read_write, 64 users") -> Check:
+    return Check("p99<20ms", METRICS["p99"], where, state, 31.2)
+
+
+def test_each_state_has_its_place_in_the_document() -> None:
+    states: list[State] = ["held", "broken", "not decided", "no evidence"]
+    root = ElementTree.fromstring(as_junit("loadstone", [a_check(state) for state in states]))
+    (suite,) = root
+    assert suite.attrib["tests"] == "4"
+    assert suite.attrib["failures"] == "2"
+    assert suite.attrib["skipped"] == "1"
+    assert [case[0].tag for case in suite] == ["system-out", "failure", "skipped", "failure"]
+    assert "31.2 ms" in suite[1][0].attrib["message"]
+
+
+@pytest.mark.parametrize("text", [HOSTILE, "]]>", "<!--", "&#0;", "\x0b"])
+def test_hostile_names_stay_text(text: str) -> None:
+    root = ElementTree.fromstring(as_junit(text, [a_check("broken", text)]))
+    (case,) = root[0]
+    assert case.attrib["name"].replace("\n", "").startswith(text[:1].replace("\x0b", "\\u000b"))
+
+
+@given(st.text(), st.text())
+def test_any_text_parses(name: str, where: str) -> None:
+    root = ElementTree.fromstring(as_junit(name, [a_check("broken", where)]))
+    assert root[0].attrib["tests"] == "1"
+
+
+def test_what_held_is_a_line_a_gate_and_what_failed_is_for_stderr() -> None:
+    checks = [a_check("held"), a_check("held", "elsewhere"), a_check("broken", "third")]
+    assert list(lines(checks)) == ["gate  p99<20ms held at 2 of 3 levels"]
+    assert sentence(checks[2]) == "p99<20ms broken: p99 31.2 ms at third"
+
+
+def test_a_change_is_told_with_its_interval() -> None:
+    interval = Interval(-0.12, -0.08, 0.9875, "Welch's t")
+    check = Check("tps<-5%", METRICS["tps"], "here", "broken", -0.1, interval, None, True)
+    assert sentence(check) == "tps<-5% broken: tps -10.0 % (98.8 %: -12.0 % to -8.0 %) at here"
+
+
+def test_what_could_not_be_judged_says_why() -> None:
+    check = Check("tps<-5%", METRICS["tps"], "here", "no evidence", why="client-bound")
+    assert sentence(check) == "tps<-5% no evidence: here (client-bound)"
+
+
+@pytest.mark.parametrize("name", [name for name in METRICS if not name.startswith(CLASSES)])
+def test_every_figure_is_documented(name: str) -> None:
+    document = (Path(__file__).parents[2] / "docs" / "gates.md").read_text()
+    assert f"`{name}`" in document
