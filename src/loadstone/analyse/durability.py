@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from loadstone.analyse.meanings import MEANINGS, by_newest_name
 from loadstone.lab.variants import place_of
 from loadstone.model.experiment import Experiment
 
@@ -17,20 +18,13 @@ Variables = Mapping[str, str]
 _ONES = ("ON", "YES", "TRUE")
 _NOUGHTS = ("OFF", "NO", "FALSE")
 
-_MEANINGS = {
-    "log_bin": "without a binary log a commit is written once, and nothing can be replicated",
-    "innodb_flush_log_at_trx_commit": (
-        "1 has each commit on the disk; with 2 a power cut loses about a second of commits, with 0 "
-        "a crash of the server does as well"
-    ),
-    "sync_binlog": (
-        "1 has each commit's binary log on the disk; with 0, or with N after every N groups, a "
-        "power cut loses what came since, and replicas part from their primary"
-    ),
-    "innodb_doublewrite": "without it a page that was half written when the power went is lost",
-    "rpl_semi_sync_master_enabled": "with it a commit waits until a replica has it",
-    "rpl_semi_sync_source_enabled": "with it a commit waits until a replica has it",
-}
+_DECIDING = (
+    "log_bin",
+    "innodb_flush_log_at_trx_commit",
+    "sync_binlog",
+    "innodb_doublewrite",
+    "rpl_semi_sync_source_enabled",
+)
 """What decides whether a commit lasts, the weightiest first."""
 
 _LASTING = {"innodb_flush_log_at_trx_commit": "1", "sync_binlog": "1"}
@@ -51,7 +45,7 @@ def variables_of_variants(
         at = keys.setdefault(place.key, len(keys))
         said = targets[at].get("variables", {}) if at < len(targets) else {}
         given = place.sandbox.settings if place.sandbox else {}
-        found[variant.name] = {**said, **given, **variant.dynamic}
+        found[variant.name] = by_newest_name({**said, **given, **variant.dynamic})
     return found
 
 
@@ -59,14 +53,14 @@ def warnings(variants: Mapping[str, Variables]) -> list[str]:
     """Where durability differs, and where all may lose commits alike."""
     differing: list[str] = []
     relaxed: list[str] = []
-    for name, meaning in _MEANINGS.items():
+    for name in _DECIDING:
         by_value: dict[str, list[str]] = {}
         for variant, variables in variants.items():
             if name in variables:
                 by_value.setdefault(_value(variables[name]), []).append(variant)
         if len(by_value) > 1:
             said = ", ".join(f"{value} ({', '.join(who)})" for value, who in by_value.items())
-            differing.append(f"durability differs, {name}: {said}: {meaning}")
+            differing.append(f"durability differs, {name}: {said}: {MEANINGS[name].durability}")
         elif name in _LASTING and by_value and _LASTING[name] not in by_value:
             relaxed.append(f"{name} = {next(iter(by_value))}")
     if relaxed:

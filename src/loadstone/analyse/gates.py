@@ -34,8 +34,6 @@ State = Literal["held", "broken", "not decided", "no evidence"]
 FAILING: frozenset[State] = frozenset({"broken", "no evidence"})
 """What ends with exit code 99."""
 
-Relation = Literal["<", "<=", ">", ">="]
-
 _FORM = re.compile(r"\s*([a-z0-9_.]+)\s*(<=|>=|<|>)\s*([+-]?\d+(?:\.\d+)?)\s*([a-z%µ/]*)\s*")
 _COMPARE: dict[str, Callable[[float, float], bool]] = {
     "<": lambda value, limit: value < limit,
@@ -68,7 +66,8 @@ class Gate:
     text: str
     """As it was written."""
     metric: Metric
-    relation: Relation
+    relation: str
+    """`<`, `<=`, `>` or `>=`."""
     limit: float
     """In the metric's own unit; of a change a share: -0.05."""
 
@@ -132,7 +131,7 @@ def change(text: str) -> Gate:
     return Gate(text.strip(), metric, relation, float(number) / 100)
 
 
-def _parts(text: str, example: str) -> tuple[Metric, Relation, str, str]:
+def _parts(text: str, example: str) -> tuple[Metric, str, str, str]:
     found = _FORM.fullmatch(text.lower())
     if found is None:
         raise GateError(f"'{text}' is not a limit", f"write '{example}'")
@@ -141,8 +140,7 @@ def _parts(text: str, example: str) -> tuple[Metric, Relation, str, str]:
         close = get_close_matches(name, list(METRICS), n=1)
         near = f"did you mean {close[0]}?" if close else "tps, p99, errors and so on: docs/gates.md"
         raise GateError(f"'{text}': there is no figure '{found[1]}'", near)
-    relation: Relation = found[2]  # type: ignore[assignment]  # the pattern has no other
-    return METRICS[name], relation, found[3], found[4]
+    return METRICS[name], found[2], found[3], found[4]
 
 
 def judge_thresholds(

@@ -228,3 +228,24 @@ MEANINGS: Mapping[str, Meaning] = {
 
 PLACES = frozenset(name for name, meaning in MEANINGS.items() if meaning is _ELSEWHERE)
 """Folders that matter by which disk they are on."""
+
+_RENAMED = {
+    "encrypt_binlog": "binlog_encryption",
+    "log_slave_updates": "log_replica_updates",
+    "rpl_semi_sync_master_enabled": "rpl_semi_sync_source_enabled",
+    "rpl_semi_sync_master_timeout": "rpl_semi_sync_source_timeout",
+    "rpl_semi_sync_master_wait_point": "rpl_semi_sync_source_wait_point",
+    "slave_parallel_workers": "replica_parallel_workers",
+    "tx_isolation": "transaction_isolation",
+    "tx_read_only": "transaction_read_only",
+}
+"""Settings that have another name on other servers, and the one by which they are compared."""
+
+
+def by_newest_name(variables: Mapping[str, str]) -> dict[str, str]:
+    """A server that has both names tells one setting twice."""
+    found = {name: value for name, value in variables.items() if name not in _RENAMED}
+    for old, new in _RENAMED.items():
+        if old in variables:
+            found.setdefault(new, variables[old])
+    return found

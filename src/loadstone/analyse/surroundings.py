@@ -13,22 +13,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from loadstone.analyse.contests import Part
+from loadstone.analyse.meanings import by_newest_name
 from loadstone.model.experiment import Level
 from loadstone.model.result import StepResult
 from loadstone.model.surroundings import HostSurroundings
 
 _OWN = ("datadir", "basedir", "hostname")
-_RENAMED = {
-    "encrypt_binlog": "binlog_encryption",
-    "log_slave_updates": "log_replica_updates",
-    "rpl_semi_sync_master_enabled": "rpl_semi_sync_source_enabled",
-    "rpl_semi_sync_master_timeout": "rpl_semi_sync_source_timeout",
-    "rpl_semi_sync_master_wait_point": "rpl_semi_sync_source_wait_point",
-    "slave_parallel_workers": "replica_parallel_workers",
-    "tx_isolation": "transaction_isolation",
-    "tx_read_only": "transaction_read_only",
-}
-"""Settings that have another name on other servers, and the one by which they are compared."""
 
 _SHORTEST_PLACE = 3
 """A place of fewer letters (`/`, a host called `a`) would be found in every value."""
@@ -66,7 +56,7 @@ def surroundings_of(part: Part) -> Surroundings:
     variables = target.get("variables")
     return Surroundings(
         work={name: text for name, text in _work(part, steps) if text},
-        variables=_by_newest_name(_texts(variables)),
+        variables=by_newest_name(_texts(variables)),
         host=_host(target.get("host")),
         generator=dict(_generator(_mapping(document.get("generator")), part)),
     )
@@ -189,15 +179,6 @@ def _text(value: object) -> str | None:
     if value is None or value == "":
         return None
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _by_newest_name(variables: Mapping[str, str]) -> dict[str, str]:
-    """A server that has both names tells one setting twice."""
-    found = {name: value for name, value in variables.items() if name not in _RENAMED}
-    for old, new in _RENAMED.items():
-        if old in variables:
-            found.setdefault(new, variables[old])
-    return found
 
 
 def _texts(value: object) -> dict[str, str]:
