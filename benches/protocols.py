@@ -21,9 +21,9 @@ from benches.workload import Step
 USERS = (64, 512)
 OF_FLOOR = Ratio("of the floor's", FLOOR, cost, at_most([ENGINE], dict.fromkeys(USERS, 1.3)))
 _WARM_A_SECOND = 20
-"""Users for a second of warm-up. At some 1,000 events a second each has had 50 by its end, and has met
-nearly all its statements (nine for each of ten tables), which are prepared when they are first met.
-The floor's users keep to one table and have prepared before. A preparation is no query, but costs as much.
+"""Users for a second of warm-up. At some 1,000 events a second each has had 50 by its end, and has
+met nearly all its statements (nine for each of ten tables), which it prepares when it meets them.
+The floor's users keep to one table and have prepared before; a preparation counts as no query.
 """
 
 
