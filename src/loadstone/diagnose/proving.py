@@ -215,7 +215,7 @@ def _rates(tried: Tried, good: Rates) -> str:
 def _measured(effect: Effect, tried: Tried) -> str:
     units = _units(effect.units, tried)
     if tried.trial.kind == "again":
-        units += " after the run's own, not by turns"
+        units = f"{_units(len(tried.steps), tried)} after the run's own, not by turns"
     if effect.interval is None:
         return f"{signed(effect.relative)}, {units}"
     low, high = signed(effect.interval.low), signed(effect.interval.high)

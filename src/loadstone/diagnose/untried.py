@@ -18,8 +18,6 @@ NOTHING_TO_CHANGE = (
 _HOST = "not by --prove, which changes nothing of a host"
 _OTHERS = "not by --prove, which ends nobody else's work"
 _LIMIT = "not by --prove: who set the limit had a reason"
-_NO_CAUSE = "there is no cause to try"
-
 WHY: Mapping[str, str] = {
     # What is wrong lies outside the server's variables.
     "errors": "not by --prove: mend what the errors say, and run again",
@@ -41,11 +39,6 @@ WHY: Mapping[str, str] = {
         "not by --prove, which changes no table: make the index by hand, run again, and set both "
         "runs side by side with loadstone compare"
     ),
-    # What is no fault.
-    "group-commit": "it explains, and there is nothing to mend",
-    "rate-met": "nothing held it back: a higher --rate shows what would",
-    "unexplained": _NO_CAUSE,
-    NOT_OBSERVED: _NO_CAUSE,
     # Those that have a trial, where it is of no use.
     "cpu-bound": (
         "not by --prove: statements are prepared already, and the way is the shortest there is; "
@@ -63,9 +56,12 @@ WHY: Mapping[str, str] = {
 }
 """By cause. A cause that is not here has a trial, or `NOTHING_TO_CHANGE`."""
 
+NO_CLAIM = frozenset({"group-commit", "rate-met", "unexplained", NOT_OBSERVED})
+"""What accuses nothing: it explains, or says that nothing was found."""
+
 
 def with_reason(finding: Finding) -> Finding:
     """The finding, with why there is no trial of it where there is none."""
-    if finding.trial is not None:
+    if finding.trial is not None or finding.cause in NO_CLAIM:
         return finding
     return finding.model_copy(update={"untried": WHY.get(finding.cause, NOTHING_TO_CHANGE)})
