@@ -21,7 +21,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PYO3_BUILD_EXTENSION_MODULE := 1
 export VIRTUAL_ENV := $(CURDIR)/.venv
 
-.PHONY: help demo demo-server build test test-rust test-python test-servers lint lint-python lint-rust fmt bench faults trials recipes lock clean
+.PHONY: help demo demo-server build test test-rust test-python test-servers lint lint-python lint-rust fmt bench faults trials proofs recipes lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -75,6 +75,9 @@ bench: build ## measure the program itself, beside sysbench
 trials: build ## compare servers whose difference is known, hundreds of times: half an hour
 	@tools/setup packages mariadb-server-core
 	$(BIN)/python -m benches trials
+
+proofs: build test-servers ## find three field causes on real servers and measure what each costs: 15 minutes
+	$(BIN)/python -m benches proofs
 
 recipes: build test-servers ## run every recipe with --quick and keep the folders: an hour, for the night
 	@tools/run-recipes $(if $(OLD),--old "$(OLD)")

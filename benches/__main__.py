@@ -20,6 +20,7 @@ from benches import (
     measuring,
     observing,
     prepare,
+    proofs,
     protocols,
     recording,
     scripted,
@@ -48,7 +49,7 @@ BENCHES: dict[str, Bench] = {
     "start-up": start_up.measure,
     "prepare": prepare.measure,
 }
-APART: dict[str, BenchApart] = {"trials": trials.measure}
+APART: dict[str, BenchApart] = {"trials": trials.measure, "proofs": proofs.measure}
 """Measured only where they are named: they take long, and bring servers of their own."""
 _RESULTS = ROOT / "bench-results"
 

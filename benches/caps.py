@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from benches.processes import ProgramFailed
+from loadstone.model.experiment import NetworkLimit
+from loadstone.sandbox import SandboxError
+from loadstone.sandbox.network import (
+    Namespace,
+    limit_line,
+    make_namespace,
+    passed,
+    remove_namespace,
+)
 
 _CGROUPS = Path("/sys/fs/cgroup")
 _PERIOD_US = 100_000
-GROUPS, NETWORKS = "loadstone-bench-", "lb"
-"""Begin of the names of what is made here; then comes the id of the process that made it."""
+GROUPS = "loadstone-bench-"
+"""Begin of the names of groups that are made here; then comes the id of the process that did."""
 
 HERE, THERE = "10.255.78.1", "10.255.78.2"
+"""Both ends of a bench's line."""
 
 
 @dataclass(frozen=True)
@@ -117,46 +126,31 @@ def _cgroup_of(pid: int) -> str:
 
 @dataclass(frozen=True)
 class Network:
-    """A network namespace joined to this one by a pair of interfaces."""
+    """A network namespace, and the line that leads there."""
 
-    name: str
-
-    @property
-    def inner(self) -> str:
-        """Its end of the pair."""
-        return f"{self.name}i"
-
-    @property
-    def outer(self) -> str:
-        """Our end."""
-        return f"{self.name}o"
+    namespace: Namespace
 
     def command(self, *words: str) -> list[str]:
         """The words as a command in there."""
-        return ["ip", "netns", "exec", self.name, *words]
+        return [*self.namespace.launcher, *words]
 
     @contextmanager
     def line(self, mbit: int) -> Iterator[Cap]:
-        """What leaves it goes at that rate."""
-        shape = f"rate {mbit}mbit burst 64kb latency 200ms".split()
-        _run("tc", "-n", self.name, "qdisc", "add", "dev", self.inner, "root", "tbf", *shape)
+        """What leaves either end goes at that rate.
+
+        Raises:
+            ProgramFailed: the kernel has no such queue.
+        """
+        with _as_a_bench_says():
+            limit_line(self.namespace, NetworkLimit(bits_per_s=mbit * 1_000_000))
         try:
-            yield Cap(self._proof, self._held_back)
+            yield Cap(self._proof, lambda: passed(self.namespace).held_back)
         finally:
-            _run("tc", "-n", self.name, "qdisc", "del", "dev", self.inner, "root")
+            limit_line(self.namespace, None)
 
     def _proof(self) -> str:
-        sent, held_back = self._told()
-        return f"{sent / 1e6:,.0f} MB sent, held back {held_back:,} times"
-
-    def _held_back(self) -> int:
-        return self._told()[1]
-
-    def _told(self) -> tuple[int, int]:
-        """Bytes sent by the queue, and how often it held some back."""
-        said = _run("tc", "-n", self.name, "-s", "qdisc", "show", "dev", self.inner)
-        found = re.search(r"Sent (\d+) bytes.*overlimits (\d+)", said)
-        return (int(found[1]), int(found[2])) if found else (0, 0)
+        seen = passed(self.namespace)
+        return f"{seen.bytes_sent / 1e6:,.0f} MB sent, held back {seen.held_back:,} times"
 
 
 @contextmanager
@@ -166,25 +160,17 @@ def network() -> Iterator[Network]:
     Raises:
         ProgramFailed: this machine does not let us.
     """
-    made = Network(f"{NETWORKS}{os.getpid()}")
-    _run("ip", "netns", "add", made.name)
+    with _as_a_bench_says():
+        made = make_namespace((HERE, THERE))
     try:
-        pair = ["type", "veth", "peer", made.inner, "netns", made.name]
-        _run("ip", "link", "add", made.outer, *pair)
-        _run("ip", "address", "add", f"{HERE}/30", "dev", made.outer)
-        _run("ip", "link", "set", made.outer, "up")
-        _run("ip", "-n", made.name, "address", "add", f"{THERE}/30", "dev", made.inner)
-        _run("ip", "-n", made.name, "link", "set", made.inner, "up")
-        _run("ip", "-n", made.name, "link", "set", "lo", "up")
-        yield made
+        yield Network(made)
     finally:
-        _run("ip", "netns", "delete", made.name)
+        remove_namespace(made)
 
 
-def _run(*words: str) -> str:
+@contextmanager
+def _as_a_bench_says() -> Iterator[None]:
     try:
-        done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=20)
-    except (OSError, subprocess.SubprocessError) as error:
-        said = getattr(error, "stderr", None) or str(error)
-        raise ProgramFailed(f"{' '.join(words[:3])}: {said.strip()}") from error
-    return done.stdout
+        yield
+    except SandboxError as error:
+        raise ProgramFailed(error.message) from error

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from contextlib import suppress
 from pathlib import Path
 
-from benches.caps import GROUPS, NETWORKS
+from benches.caps import GROUPS
+from loadstone.sandbox.network import clear_stale
 
 _CONTROLLERS = Path("/sys/fs/cgroup")
-_NAMESPACES = Path("/run/netns")
 
 
 def remove() -> list[str]:
@@ -20,12 +19,7 @@ def remove() -> list[str]:
         maker = group.name.removeprefix(GROUPS).partition("-")[0]
         if _is_gone(maker) and _emptied(group):
             removed.append(str(group))
-    for namespace in _NAMESPACES.glob(f"{NETWORKS}*"):
-        if _is_gone(namespace.name.removeprefix(NETWORKS)):
-            command = ["ip", "netns", "delete", namespace.name]
-            if subprocess.run(command, capture_output=True, check=False).returncode == 0:
-                removed.append(namespace.name)
-    return removed
+    return removed + clear_stale()
 
 
 def _is_gone(maker: str) -> bool:

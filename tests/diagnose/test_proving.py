@@ -9,7 +9,8 @@ import pytest
 from analyse.made import a_step
 from diagnose.healthy import Made, a_case
 from loadstone.diagnose.diagnose import diagnosis_of
-from loadstone.diagnose.proving import Tried, cost_of, proofs_of
+from loadstone.diagnose.proving import Tried, cost_of, parts_of, proofs_of
+from loadstone.diagnose.trials import warm
 from loadstone.lab.blocks import schedule
 from loadstone.lab.prove import Ground, Timing, experiment_of
 from loadstone.model.experiment import SandboxChoice
@@ -59,7 +60,12 @@ Machine = Callable[[Step], float]
 
 
 def tried(
-    machine: Machine, trial: Trial = TLS, *, units: int = 6, client_bound: bool | None = False
+    machine: Machine,
+    trial: Trial = TLS,
+    *,
+    units: int = 6,
+    client_bound: bool | None = False,
+    before: tuple[float, ...] = (),
 ) -> Tried:
     """A trial whose steps do what the machine says, with a little noise."""
     plan = a_plan(ladder=(8,))
@@ -85,6 +91,7 @@ def tried(
         at="2026-01-02T03:04:05+00:00",
         seconds=50.0,
         folder="proofs/tls-x",
+        before=before,
     )
 
 
@@ -158,6 +165,25 @@ def test_blocks_are_the_units_where_a_restart_is_needed() -> None:
     proof = one(tried(faster_by(0.3), POOL, units=4))
     assert (proof.verdict, proof.units) == ("proven", 4)
     assert "4 pairs of blocks" in proof.sentence
+
+
+def test_what_cannot_be_had_back_is_compared_with_the_run_itself() -> None:
+    cold = (690.0, 705.0, 715.0, 690.0)
+    proof = one(tried(lambda step: 1000.0, warm(), units=4, before=cold))
+    assert (proof.verdict, proof.units) == ("proven", 4)
+    assert proof.cost == pytest.approx(0.3, abs=0.02)
+    assert proof.sentence.startswith("The cold buffer pool costs 30 % ± ")
+    assert "4 windows after the run's own, not by turns" in proof.sentence
+    assert one(tried(lambda step: 700.0, warm(), units=4, before=cold)).verdict == "refuted"
+    nothing = one(tried(lambda step: 700.0, warm(), units=4))
+    assert (nothing.verdict, nothing.tps_before) == ("not enough evidence", None)
+
+
+def test_a_window_is_taken_apart_evenly() -> None:
+    assert parts_of([1.0, 3.0, 5.0, 7.0], 2) == (2.0, 6.0)
+    assert parts_of([1.0, 2.0, 3.0, 4.0, 5.0], 2) == (1.5, 4.0)
+    assert parts_of([1.0, 2.0], 4) == (1.0, 2.0)
+    assert parts_of([], 4) == ()
 
 
 def test_what_it_costs_to_keep_is_said_with_the_gain() -> None:

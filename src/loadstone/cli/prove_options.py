@@ -22,6 +22,9 @@ _OPTIONS = (
         "--prove-time", type=DURATION, help="For all trials together, at the most. [default: 3m]"
     ),
     click.option(
+        "--prove-only", multiple=True, metavar="CAUSE", help="Try these alone; more than once."
+    ),
+    click.option(
         "--yes",
         is_flag=True,
         help="With --prove: also set global variables of a server that is no sandbox, for a while.",
@@ -34,16 +37,21 @@ def proving_options(command: _Command) -> _Command:
 
     @wraps(command)
     def with_proving(
-        *arguments: Any, prove: bool, prove_time: float | None, yes: bool, **options: Any
+        *arguments: Any,
+        prove: bool,
+        prove_time: float | None,
+        prove_only: tuple[str, ...],
+        yes: bool,
+        **options: Any,
     ) -> Any:
-        if not prove and (prove_time is not None or yes):
-            option = "--yes" if yes else "--prove-time"
+        asked = {"--yes": yes, "--prove-time": prove_time is not None, "--prove-only": prove_only}
+        for option in (name for name, given in asked.items() if given and not prove):
             raise click.UsageError(f"{option} is for trials of findings: ask for them with --prove")
         proving = None
         if prove:
             from loadstone.model.proving import Proving
 
-            proving = Proving(time_s=prove_time or DEFAULT_S, yes=yes)
+            proving = Proving(time_s=prove_time or DEFAULT_S, only=prove_only, yes=yes)
         return command(*arguments, proving=proving, **options)
 
     decorated: Any = with_proving

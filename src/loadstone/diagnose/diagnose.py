@@ -15,6 +15,7 @@ from loadstone.diagnose.proving import with_proofs
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules import RULES
 from loadstone.diagnose.unexplained import unexplained
+from loadstone.diagnose.untried import with_reason
 from loadstone.model.ceilings import Limits, Resource
 from loadstone.model.finding import Diagnosis, Finding, Group, NotEvaluated, Proof
 from loadstone.model.result import Result, StepResult
@@ -104,8 +105,9 @@ def diagnosis_of(case: Case, proofs: Sequence[Proof] = ()) -> Diagnosis:
         variant=case.step.variant,
         workload=case.step.workload,
         answer=ordered[0].sentence,
-        findings=tuple(ordered),
+        findings=tuple(with_reason(finding) for finding in ordered),
         not_evaluated=tuple(missing),
+        not_judged=tuple(share.target for share in case.step.targets[1:]),
     )
 
 

@@ -56,6 +56,9 @@ def _lines(found: Diagnosis, *, titled: bool) -> Iterator[str]:
     for number, finding in enumerate(found.findings, 1):
         yield from _finding(number, finding)
     yield from _not_evaluated(found)
+    if found.not_judged:
+        others = ", ".join(found.not_judged)
+        yield f"judged by the first of {len(found.not_judged) + 1} targets alone; not: {others}"
 
 
 def _finding(number: int, finding: Finding) -> Iterator[str]:
@@ -71,6 +74,8 @@ def _finding(number: int, finding: Finding) -> Iterator[str]:
         yield f"{_INDENT}{proof_text(finding.proof)}"
     elif finding.trial:
         yield f"{_INDENT}to prove: {trial_text(finding.trial)}"
+    elif finding.untried:
+        yield f"{_INDENT}to prove: {finding.untried}"
     yield ""
 
 
@@ -91,6 +96,8 @@ def trial_text(trial: Trial) -> str:
             return f"start the server with {each}, and run again"
         case "users":
             return f"run again with --concurrency {first.value}"
+        case "again":
+            return "run again: what the load reads is in the buffer pool by now"
 
 
 def proof_text(proof: Proof) -> str:

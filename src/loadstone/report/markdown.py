@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from loadstone.analyse.comparison import Comparison
 from loadstone.analyse.ladder import Level, shape
 from loadstone.model.finding import Diagnosis
+from loadstone.report.findings import proof_text
 from loadstone.report.ladders import ladders_of
 from loadstone.report.numbers import NOTHING, count, digits, rate, share
 from loadstone.report.opened import Run
@@ -64,6 +65,8 @@ def _ladder(
     for finding in found.findings[:_FINDINGS] if found else ():
         sure = words.sure.format(confidence=share(finding.confidence))
         yield f"- **{finding.cause}** ({sure}): {_plain(finding.sentence)}"
+        if finding.proof is not None:
+            yield f"  - {words.proof} {_plain(proof_text(finding.proof))}"
     yield ""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from loadstone.diagnose.case import Case
 from loadstone.diagnose.cpu import state_share
 from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.trials import dynamic
 from loadstone.diagnose.words import num, pct
 from loadstone.model.finding import Finding
 
@@ -31,6 +32,8 @@ def judge(case: Case) -> Finding | None:
         share=share,
         confidence=0.9,
         remedy="SET GLOBAL query_cache_type = OFF and query_cache_size = 0.",
+        # With the type off new sessions do not ask it, whatever its size.
+        trial=dynamic(case, {"query_cache_type": "OFF"}, "the query cache"),
         acts_on="server CPU",
     )
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from loadstone.diagnose.case import Case
 from loadstone.diagnose.cpu import server_cores
 from loadstone.diagnose.rule import Rule
-from loadstone.diagnose.trials import dynamic
+from loadstone.diagnose.trials import dynamic, mysql_release
 from loadstone.diagnose.words import num, pct, size
 from loadstone.model.finding import Finding, Trial
 
@@ -144,10 +142,7 @@ def judge_temporary(case: Case) -> Finding | None:
 
 def _takes_pieces(version: str) -> bool:
     """MySQL from 8.0.12 on ([M]) takes the sort buffer as it is needed."""
-    found = re.match(r"(\d+)\.(\d+)\.(\d+)", version)
-    if "mariadb" in version.lower() or not found:
-        return False
-    return tuple(int(part) for part in found.groups()) >= (8, 0, 12)
+    return mysql_release(version) >= (8, 0, 12)
 
 
 CLIFF_RULE = Rule("sort-buffer-cliff", judge_cliff)

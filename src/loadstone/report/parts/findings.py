@@ -66,6 +66,8 @@ def _proof(finding: Finding, words: Words) -> Iterator[Markup]:
         yield element("p", element("b", words.proof), " ", _speech(proof_text(finding.proof)))
     elif finding.trial is not None:
         yield element("p", element("b", words.to_prove), " ", _speech(trial_text(finding.trial)))
+    elif finding.untried is not None:
+        yield element("p", element("b", words.to_prove), " ", _speech(finding.untried))
 
 
 def _evidence(evidence: tuple[Evidence, ...], words: Words) -> Markup:
