@@ -88,9 +88,7 @@ def _read(names: Sequence[str], out: Path) -> list[Run]:
     labels = [path.name for path in resolved]
     if len(set(labels)) < len(labels):  # copied from several machines under one name
         labels = [str(path) for path in paths]
-    return [
-        as_run(label, kept) for label, kept in zip(labels, map(read_run, paths), strict=True)
-    ]
+    return [as_run(label, kept) for label, kept in zip(labels, map(read_run, paths), strict=True)]
 
 
 def _compare(runs: Sequence[Run], asked: Asked) -> int:

@@ -10,6 +10,4 @@ class Frozen(BaseModel):
 
     # A command uses a few of many types: building the validators of all would slow its start.
     # What is not a number (or has no end) comes from a damaged file: no limit would refuse it later.
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", defer_build=True, allow_inf_nan=False
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, allow_inf_nan=False)
