@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import re
 import shlex
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import pytest
 
 from engine.servers import counters, wait_until_nobody
 from loadstone.sandbox import Sandbox
+from loadstone.store.folder import read_environment
 from loadstone.store.replay import replay
 from sysbench.conftest import Program
 
