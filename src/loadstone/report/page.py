@@ -37,6 +37,8 @@ class Part:
     """What the figure shows; read aloud in its place as well."""
     heads: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
+    words: frozenset[int] | None = None
+    """The columns of the table that hold words, by their place; `None`: all of them."""
 
 
 def page(title: str, lead: Sequence[str], parts: Sequence[Part]) -> str:
@@ -50,7 +52,8 @@ def page(title: str, lead: Sequence[str], parts: Sequence[Part]) -> str:
         if part.figure is not None:
             inside.append(figures.place(Figure(part.title, part.figure, part.about, _PART_PX)))
         if part.rows:
-            inside.append(table(part.heads, part.rows, words=len(part.heads)))
+            words = len(part.heads) if part.words is None else part.words
+            inside.append(table(part.heads, part.rows, words=words))
         body.append(element("section", *inside))
     return document(title, joined(body), figures)
 
