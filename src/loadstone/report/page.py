@@ -39,6 +39,8 @@ class Part:
     rows: tuple[tuple[str, ...], ...] = ()
     words: frozenset[int] | None = None
     """The columns of the table that hold words, by their place; `None`: all of them."""
+    warnings: tuple[str, ...] = ()
+    """What must be read before anything else here."""
 
 
 def page(title: str, lead: Sequence[str], parts: Sequence[Part]) -> str:
@@ -47,6 +49,9 @@ def page(title: str, lead: Sequence[str], parts: Sequence[Part]) -> str:
     body = [paragraph(line, "about") for line in lead]
     for part in parts:
         inside = [element("h2", part.title)]
+        if part.warnings:
+            told = (paragraph(line, "bad") for line in part.warnings)
+            inside.append(element("div", *told, class_="answer", role="note"))
         if part.about:
             inside.append(paragraph(part.about, "about"))
         if part.figure is not None:
