@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from analyse.made import a_step
 from analyse.runs import repeats
@@ -77,6 +82,13 @@ def test_a_change_that_can_never_be_is_no_gate(text: str) -> None:
     with pytest.raises(GateError, match="nothing falls by more than all of it"):
         change(text)
     assert change("tps<=-100%").limit == -1
+
+
+@given(st.text() | st.from_regex(r"(tps|p99|errors)[<>]=?-?[0-9.e]+[a-z%]*", fullmatch=True))
+def test_any_text_is_a_gate_or_refused_in_one_line(text: str) -> None:
+    for read in (threshold, change):
+        with contextlib.suppress(GateError):
+            assert math.isfinite(read(text).limit)
 
 
 def test_a_change_is_a_share() -> None:
