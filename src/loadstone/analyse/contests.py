@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from loadstone.analyse.comparison import compare, good_pairs, observed, spoiled
 from loadstone.analyse.effects import Effect, paired, unpaired
@@ -22,7 +22,9 @@ from loadstone.lab.blocks import passes
 from loadstone.lab.experiment_order import cell_of, numbered
 from loadstone.model.experiment import Experiment, Rules, Variant
 from loadstone.model.result import Result, StepResult
-from loadstone.store.reading import Kept
+
+if TYPE_CHECKING:
+    from loadstone.store.reading import Kept
 
 
 @dataclass(frozen=True)
