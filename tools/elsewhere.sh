@@ -70,6 +70,7 @@ Dir::Etc::sourceparts "/dev/null";
 Dir::Etc::preferences "/dev/null";
 Dir::Etc::preferencesparts "/dev/null";
 APT::Install-Recommends "false";
+APT::Update::Error-Mode "any";
 APT::Sandbox::User "root";
 Acquire::Languages "none";
 Acquire::Retries "3";
