@@ -79,8 +79,8 @@ trials: build ## compare servers whose difference is known, hundreds of times: h
 proofs: build test-servers ## find three field causes on real servers and measure what each costs: 15 minutes
 	$(BIN)/python -m benches proofs
 
-recipes: build test-servers ## run every recipe with --quick and keep the folders: an hour, for the night
-	@tools/run-recipes $(if $(OLD),--old "$(OLD)")
+recipes: build test-servers ## run every recipe with --quick (or NAMES="tls os-upgrade") and keep the folders: an hour
+	@tools/run-recipes $(if $(OLD),--old "$(OLD)") $(NAMES)
 
 faults: build test-servers ## inject faults into real servers and see which the diagnosis names
 	$(BIN)/python -m faults

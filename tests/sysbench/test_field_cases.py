@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import re
 import shlex
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import pytest
 
 from engine.servers import counters, wait_until_nobody
 from loadstone.sandbox import Sandbox
+from loadstone.store.folder import read_environment
 from loadstone.store.replay import replay
 from sysbench.conftest import Program
 
@@ -220,3 +222,8 @@ def test_the_folder_of_a_run_is_kept_where_that_is_asked(
     assert step.state == "finished"
     assert step.events <= Figures(done.stdout).number("total number of events")
     assert server.tcp.credentials.reveal() not in (kept / "run.json").read_text()
+    (target,) = read_environment(kept)["targets"]
+    assert target["variables"]["innodb_flush_log_at_trx_commit"] == "1"
+    # Two such runs can be compared by their hosts, as those of `loadstone run`.
+    assert target["host"]["known"]["kernel"] == platform.release()
+    assert target["host"]["known"]["libc"].startswith("glibc ")

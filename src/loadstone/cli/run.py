@@ -147,9 +147,6 @@ def _check_loop(asked: dict[str, Any]) -> None:
     """An open loop and a closed one have options that make no sense in the other."""
     if asked["rates"] and asked["objective"]:
         raise click.UsageError("--slo looks for a rate itself: leave --rate out")
-    if is_search(asked) and asked["thresholds"]:
-        said = "a search tries levels that are too high on purpose: leave --threshold out"
-        raise click.UsageError(said)
     if is_search(asked) and (asked["repeats"] > 1 or len(asked["concurrency"] or ()) > 1):
         raise click.UsageError("a search repeats steps and chooses levels itself: give one level")
     if not is_open(asked):

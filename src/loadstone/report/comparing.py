@@ -86,17 +86,21 @@ def _who(sides: Sequence[Side], names: Names) -> Iterator[str]:
         yield f"{names[side.name]}{called}{of}" + (f": {target}" if target else "")
 
 
-def _differing(found: Differences, names: Names) -> Section:
-    lines = []
+def _unfair(found: Differences) -> Iterator[str]:
+    """What makes a comparison of the rates misleading."""
     if found.durability:
         settings = ", ".join(row.name for row in found.durability)
-        lines.append(
+        yield (
             f"WARNING: the sides do not promise the same ({settings}): what is faster may only "
             "be less durable."
         )
     if found.other_work:
         work = ", ".join(row.label for row in found.other_work)
-        lines.append(f"WARNING: the sides did not do the same work ({work}).")
+        yield f"WARNING: the sides did not do the same work ({work})."
+
+
+def _differing(found: Differences, names: Names) -> Section:
+    lines = []
     if not found.rows:
         lines.append("Nothing that was looked at differs.")
     if found.on_one_side:
@@ -125,7 +129,15 @@ def _differing(found: Differences, names: Names) -> Section:
             "note",
         )
     words = frozenset(range(len(heads)))
-    return Section("What differs", tuple(lines), heads, rows, words, in_text=tuple(text))
+    return Section(
+        "What differs",
+        tuple(lines),
+        heads,
+        rows,
+        words,
+        in_text=tuple(text),
+        warnings=tuple(_unfair(found)),
+    )
 
 
 def _is_unexplained(row: Difference) -> bool:

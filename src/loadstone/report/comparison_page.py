@@ -26,7 +26,7 @@ def as_page(title: str, found: Matrix, differing: Differences) -> str:
 def _parts(section: Section) -> Iterator[Part]:
     about = " ".join(section.lines)
     heads = tuple(" ".join(head.split()) for head in section.heads)
-    yield Part(section.title, None, about, heads, section.rows)
+    yield Part(section.title, None, about, heads, section.rows, section.words, section.warnings)
 
 
 def _pictures(found: Matrix) -> Iterator[Part]:

@@ -10,11 +10,14 @@ from pathlib import Path
 
 from loadstone import __version__, engine
 from loadstone.lab.data import Data
-from loadstone.lab.preflight import Looked, server_environment
+from loadstone.lab.preflight import Looked, observable
 from loadstone.lab.schedule import steps_of
+from loadstone.lab.surroundings import target_environment
+from loadstone.model.observing import Observing
 from loadstone.model.plan import Plan, Step
 from loadstone.model.records import End
 from loadstone.model.target import Endpoint
+from loadstone.observe.sources import Sources, sources_for
 from loadstone.store import folder
 from loadstone.store.environment import of_this_machine
 from loadstone.store.recorder import Asked, Recorder
@@ -43,7 +46,7 @@ class Keeper:
             {
                 "version": 1,
                 "generator": of_this_machine({"runs": path}),
-                "targets": server_environment(looked),
+                "targets": target_environment(looked, _hosts_of(looked)),
                 "sandbox": None,
             }
         )
@@ -68,6 +71,11 @@ def keeper_of(out: Path | None, plan: Plan, endpoints: Sequence[Endpoint]) -> Ke
         StoreError: the folder cannot be written.
     """
     return Keeper(out, plan, endpoints) if out else None
+
+
+def _hosts_of(looked: Sequence[Looked]) -> Sources:
+    """Where the servers' hosts tell what they are; nothing is read while the load goes on."""
+    return sources_for([observable(one) for one in looked], Observing())
 
 
 def _look_at(endpoint: Endpoint, plan: Plan) -> Looked:
