@@ -45,6 +45,9 @@ SMALL = 0.03
 ANSWERS = ("few-users", "rate-met")
 """Notes that say why it is not faster where nothing else does."""
 
+WAITS_NOTED = ("commit-flush", "semi-sync-wait")
+"""Notes that say more than that, where most of the users' time is spent so."""
+
 _WATCHED = "watch"
 
 
@@ -136,11 +139,17 @@ def ranked(findings: Iterable[Finding]) -> list[Finding]:
             group = ORDER.index("ceiling") - 0.5
         if finding.cause in ANSWERS:
             group -= 0.5
+        if finding.group == "note" and _is_where_the_users_are(finding):
+            group -= 0.75
         if finding.is_refuted:
             group = float(len(ORDER))
         return group, -finding.weight
 
     return causes_first(sorted(found, key=place))
+
+
+def _is_where_the_users_are(finding: Finding) -> bool:
+    return finding.cause in WAITS_NOTED and (finding.share or 0.0) >= MOST
 
 
 def _is_root(finding: Finding, full: set[Resource]) -> bool:

@@ -11,9 +11,14 @@ from loadstone.model.finding import Finding
 SHARE = 0.3
 """[P] DIAGNOSIS 10: of the users' time."""
 
+HELD_S = 5.0
+"""[P] age of the oldest transaction from which it is whoever holds the rows."""
+
+TIMES_MEDIAN = 20.0
+"""[P] and that by the median of an event: who waits has an old transaction as well."""
+
 DEADLOCKS = 0.01
 """[P] DIAGNOSIS 10: by event."""
-
 
 LOST = 0.05
 """[P] of the events that are begun anew; below it nobody would see the difference."""
@@ -39,16 +44,28 @@ def judge(case: Case) -> Finding | None:
         evidence=(
             case.seen("row_lock_time_s", share, "of the users' time", SHARE),
             case.seen("row_lock_waits", waits, "/s"),
+            case.seen("oldest_transaction_s", case.highest("oldest_transaction_s") or 0.0, "s"),
         ),
         share=share,
         confidence=0.95,
-        remedy=(
-            "Spread the changes over more rows (a counter in several rows, other key "
-            "distribution), change the hot row last in the transaction, keep transactions short; "
-            "fewer users wait less and do as much."
-        ),
+        remedy=_remedy(case),
         trial=client("distribution", "uniform", None, "changing the same rows"),
         acts_on="row locks",
+    )
+
+
+def _remedy(case: Case) -> str:
+    """Whoever keeps them, where a transaction is far older than any of the load takes."""
+    oldest = case.highest("oldest_transaction_s") or 0.0
+    if oldest >= max(HELD_S, TIMES_MEDIAN * (case.step.latency.service.p50 or 0.0) / 1000):
+        return (
+            f"End the transaction that has been open for {num(oldest)} s "
+            "(information_schema.INNODB_TRX, sys.innodb_lock_waits); commit sooner."
+        )
+    return (
+        "Spread the changes over more rows (a counter in several rows, other key "
+        "distribution), change the hot row last in the transaction, keep transactions short; "
+        "fewer users wait less and do as much."
     )
 
 
