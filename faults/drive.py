@@ -54,7 +54,9 @@ def carry_out(ground: Ground, case: Case, server: Server, asked: Asked) -> Carri
     with ExitStack() as stack:
         standing = stack.enter_context(ground.standing(server, fault))
         watch = Watch(standing.sandbox.pid)
-        scene = Scene(standing.sandbox, server, watch, standing.port, standing.network)
+        scene = Scene(
+            standing.sandbox, server, watch, standing.port, standing.network, standing.memory
+        )
         proof = stack.enter_context(fault.inject(scene))
         result = _drive(standing, fault.load, watch, asked, case.name)
         effect = proof()
