@@ -120,11 +120,12 @@ def _finding(sentence: str, evidence: tuple[Evidence, ...], share: float | None)
 
 
 def _ours(case: Case) -> float:
-    """Statements a second that went to the server whose counters these are."""
+    """Statements a second that went to the server whose counters these are, failed ones too."""
     step = case.step
     if len(step.targets) > 1 and step.seconds:
-        return step.targets[0].queries / step.seconds
-    return step.qps or 0.0
+        return (step.targets[0].queries + step.targets[0].errors) / step.seconds
+    failed = sum(step.errors.values()) / step.seconds if step.seconds else 0.0
+    return (step.qps or 0.0) + failed
 
 
 RULE = Rule("other-clients", judge)

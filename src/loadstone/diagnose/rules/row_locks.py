@@ -20,6 +20,8 @@ TIMES_MEDIAN = 20.0
 DEADLOCKS = 0.01
 """[P] DIAGNOSIS 10: by event."""
 
+_LOCK_GAPS = ("REPEATABLE-READ", "SERIALIZABLE")
+
 LOST = 0.05
 """[P] of the events that are begun anew; below it nobody would see the difference."""
 
@@ -89,8 +91,8 @@ def judge_deadlocks(case: Case) -> Finding | None:
         )
     if not case.tps or deadlocks < DEADLOCKS * case.tps:
         return None
-    level = case.variable("transaction_isolation") or case.variable("tx_isolation")
-    gaps = level == "REPEATABLE-READ"
+    level = case.variable("transaction_isolation") or case.variable("tx_isolation") or ""
+    gaps = level in _LOCK_GAPS
     by_event = deadlocks / case.tps
     return Finding(
         cause="deadlocks",
@@ -98,7 +100,7 @@ def judge_deadlocks(case: Case) -> Finding | None:
         sentence=(
             f"{num(deadlocks)} deadlocks a second, {pct(by_event)} of the events: their "
             "transactions were rolled back and begun anew"
-            + (" (REPEATABLE-READ also locks the gaps between rows)." if gaps else ".")
+            + (f" ({level} also locks the gaps between rows)." if gaps else ".")
         ),
         evidence=(case.seen("deadlocks", by_event, "by event", DEADLOCKS),),
         share=min(by_event, 1.0),
@@ -108,9 +110,7 @@ def judge_deadlocks(case: Case) -> Finding | None:
             + (", or take READ-COMMITTED, which locks no gaps." if gaps else ".")
         ),
         trial=(
-            client("isolation", "read-committed", "repeatable-read", "locking gaps")
-            if gaps
-            else None
+            client("isolation", "read-committed", level.lower(), "locking gaps") if gaps else None
         ),
         acts_on="row locks",
     )
