@@ -50,6 +50,8 @@ def judge(case: Case) -> Finding | None:
         few, scanned = max(FEWEST, LONG * case.tps, LONG_WASTE * useful), walked
     if scanned < few or _rows_share(case, scanned) < MOST:
         return None
+    if _is_of_others(case):
+        return None
     how = "through an index that tells too little" if scanned == walked else "in table scans"
     cores = server_cores(case)
     cpu = min(scanned * ROW_S / cores, 1.0) if cores else None
