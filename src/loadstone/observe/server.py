@@ -24,8 +24,8 @@ from loadstone.target.errors import TargetError
 
 _TIMEOUTS = Timeouts(connect_s=3, statement_s=5)
 _STATES_KEPT = 16
-_AT_LENGTH = ("Query", "Execute")
-"""Commands of clients that carry a statement out; replicas and the server's threads have others."""
+_AT_LENGTH = ("Query", "Execute", "Connect")
+"""Commands of clients, and of the server's own events, that carry a statement out."""
 
 _RESTS = ("wait", "user sleep", "user lock")
 """In the states of statements that do nothing: for want of a lock or of events, or in SLEEP."""
