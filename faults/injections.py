@@ -446,7 +446,8 @@ def beside_the_load(scene: Scene, work: Callable[[], None]) -> Iterator[Callable
 def ended(command: Sequence[str], out: IO[str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
     """A process that does not outlive the block, nor us; with a file, it speaks to that."""
     words = ["setpriv", "--pdeathsig", "KILL", *command]
-    process = subprocess.Popen(words, stdout=out, stderr=out and subprocess.DEVNULL)
+    aside = subprocess.DEVNULL if out else None
+    process = subprocess.Popen(words, stdout=out, stderr=aside)
     try:
         yield process
     finally:
