@@ -13,18 +13,6 @@ SHARE = 0.01
 """[P] of the events: DIAGNOSIS 10 takes the same for retries."""
 
 _OF_LOCKS = ("1213", "1205", "1020")
-_REMEDIES = {
-    "1290": "The server is read-only (read_only, super_read_only): is it the primary?",
-    "1836": "The server is read-only: is it the primary?",
-    "1792": "The session's transactions are read-only: is it the primary?",
-    "1461": "Raise max_prepared_stmt_count above tables × statements × users.",
-    "1114": "A table or the disk is full: look at the free space of data and temporary folder.",
-    "1021": "The disk is full.",
-    "3024": "max_execution_time ends the statements: raise it, or make them faster.",
-    "1969": "max_statement_time ends the statements: raise it, or make them faster.",
-    "1226": "The account has used up what it may do an hour (MAX_QUERIES_PER_HOUR and the like).",
-}
-"""By number (both manuals), what to do about it."""
 
 
 def judge(case: Case) -> Finding | None:
@@ -52,9 +40,24 @@ def judge(case: Case) -> Finding | None:
         ),
         share=part,
         confidence=0.95,
-        remedy=_REMEDIES.get(errno)
-        or f"Look at error {errno} first: a rate with {num(total)} errors is not the server's.",
+        remedy=_advice(errno, total),
     )
+
+
+def _advice(errno: str, total: float) -> str:
+    """What to do about it, by its number (both manuals)."""
+    match errno:
+        case "1290" | "1836" | "1792":
+            return "The server or the session is read-only (read_only): is it the primary?"
+        case "1461":
+            return "Raise max_prepared_stmt_count above tables × statements × users."
+        case "1021" | "1114":
+            return "Look at the free space of the server's data and temporary folders."
+        case "1969" | "3024":
+            return "Raise max_execution_time (MariaDB: max_statement_time), or set it to 0."
+        case "1226":
+            return "Raise the account's limits (MAX_QUERIES_PER_HOUR and the like)."
+    return f"Look at error {errno} first: a rate with {num(total)} errors is not the server's."
 
 
 def _attempts(case: Case) -> float:
