@@ -87,7 +87,7 @@ def judge_flushed(case: Case) -> Finding | None:
         evidence=(
             case.seen("com_flush", flushes, "/s", FLUSHES),
             case.seen("opened_tables", opened, "/s", REOPENED * closings),
-            case.seen("state.waiting for table flush", waiting, "of the users"),
+            case.seen("users waiting for FLUSH", waiting, "of the users"),
         ),
         share=max(cost, waiting),
         confidence=0.85,
