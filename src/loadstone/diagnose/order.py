@@ -17,10 +17,6 @@ EXPLAINS: dict[str, tuple[str, ...]] = {
     "cpu-throttled": ("cpu-bound", "one-hot-core"),
     # The group stands in its commit while it waits for company.
     "commit-delay": ("commit-flush",),
-    # Whoever else uses the disk makes its queue.
-    "disk-neighbour": ("disk-cap", "commit-flush", "working-set"),
-    # Events that wait for a row until the server gives them up.
-    "row-locks": ("errors",),
     # The log is full of changes whose pages nobody flushed in time.
     "io-capacity-low": ("redo-log-small",),
     # Who holds the table holds the rows that were locked before as well.
