@@ -224,8 +224,8 @@ class Network:
             _run("tc", "qdisc", "del", "dev", self.outer, "ingress")
 
     def _dropped(self) -> int:
-        said = _run("tc", "-s", "qdisc", "show", "dev", self.outer, "ingress")
-        found = re.search(r"dropped (\d+)", said)
+        said = _run("tc", "-s", "qdisc", "show", "dev", self.outer)
+        found = re.search(r"qdisc ingress.*?dropped (\d+)", said, re.DOTALL)
         return int(found[1]) if found else 0
 
     def _proof(self) -> str:
