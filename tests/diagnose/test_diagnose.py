@@ -603,6 +603,12 @@ def test_users_in_their_commit_are_told_of_before_it_is_said_that_they_are_few()
     assert above_notes(found) == []
 
 
+def test_a_rate_that_was_missed_for_the_sake_of_commits_is_not_unexplained() -> None:
+    step = {"rate": Rate(rate=1000.0), "due": 20_000}
+    found = diagnosis_of(a_case(Made(means={"state.commit": 12.0}, step=step)))
+    assert [one.cause for one in found.findings] == ["commit-flush"]
+
+
 def test_a_disk_that_flushes_slowly_is_the_wait_with_one_level_too() -> None:
     slow: dict[str, float | None] = {"disk.vda.flushes": 100.0, "disk.vda.flush_s": 0.8}
     found = diagnosis_of(a_case(Made(means={"state.commit": 12.0}, host_rates=slow)))

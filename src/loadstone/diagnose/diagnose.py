@@ -211,7 +211,10 @@ def _is_lesser(finding: Finding, full: set[Resource], is_held: bool) -> bool:
 
 def _says_why(findings: Sequence[Finding]) -> bool:
     """Whether a note is answer enough."""
-    return any(finding.cause in ANSWERS and not finding.is_refuted for finding in findings)
+    return any(
+        not finding.is_refuted and (finding.cause in ANSWERS or _is_where_the_users_are(finding))
+        for finding in findings
+    )
 
 
 def _middle(steps: Sequence[StepResult]) -> StepResult:
