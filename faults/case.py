@@ -22,15 +22,21 @@ Data = Literal["small", "large", "replicated"]
 
 @dataclass(frozen=True)
 class Load:
-    """What `loadstone run` is given."""
+    """What `loadstone run` is given; `loadstone sysbench` where the workload is a script."""
 
     workload: str
+    """A name, or the path of a script in Lua, which has one level of users and its own options."""
     ladder: tuple[int, ...]
     words: tuple[str, ...] = ("--distribution", "uniform")
     tls: bool = False
     warmup_s: float = 2.0
     times: float = 1.0
     """The length of a step, by that of the others."""
+
+    @property
+    def is_script(self) -> bool:
+        """Whether it is driven by `loadstone sysbench`."""
+        return self.workload.endswith(".lua")
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from faults import company, injections, settings
+from faults import company, injections, scripted, settings
 from faults.case import Case, Draw, Fault, Kind, Load, Server, together
 from faults.ground import RELAXED, TABLES
 from faults.injections import Holding
@@ -397,6 +397,7 @@ CASES: tuple[Case, ...] = (
     Case("old-snapshot", old_snapshot, _BOTH),
     *company.CASES,
     *settings.CASES,
+    *scripted.CASES,
 )
 
 PAIRS: tuple[Case, ...] = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from faults import injections, others
 from faults.case import Case, Draw, Fault, Load, both
 from faults.ground import RELAXED, TABLES
+from faults.scripted import RECONNECTS
 
 _FOR_METADATA = (
     "SELECT COUNT(*) FROM information_schema.processlist WHERE STATE LIKE '%metadata lock%'"
@@ -44,7 +45,7 @@ def storm(draw: Draw) -> Fault:
         causes=("connection-storm", "other-clients"),
         size=f"{threads} others",
         load=Load("oltp_read_only", draw.ladder(2, 4, 16)),
-        inject=others.clients(str(others.RECONNECTS), threads, 200),
+        inject=others.clients(RECONNECTS, threads, 200),
         settings={"thread_cache_size": "0"},
     )
 

@@ -371,6 +371,24 @@ def without_keys(tables: int) -> Inject:
     return inject
 
 
+def skewed(values: int) -> Inject:
+    """The column k of the first table has so many values, and its index is told so."""
+
+    @contextmanager
+    def inject(scene: Scene) -> Iterator[Proof]:
+        scene.execute((f"UPDATE sbtest1 SET k = id % {values}", "ANALYZE TABLE sbtest1"))
+        names = ("Handler_read_next", "Handler_read_rnd_next")
+        before, begun = sum(map(scene.status, names)), time.monotonic()
+
+        def proof() -> Effect:
+            rate = (sum(map(scene.status, names)) - before) / (time.monotonic() - begun)
+            return Effect(f"rows walked through: {rate:,.0f} a second", rate >= 50_000)
+
+        yield proof
+
+    return inject
+
+
 def growing_log(least_bytes: float) -> Inject:
     """The general or slow log is on: its file grows."""
 

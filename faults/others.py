@@ -25,9 +25,6 @@ from faults.ground import ROWS, TABLES
 from faults.injections import beside_the_load, cpu_s, ended, proof_of
 from faults.scene import Scene
 
-RECONNECTS = Path(__file__).with_name("scripts") / "reconnects.lua"
-"""A test for `clients` whose events are connections."""
-
 _BETWEEN_LOOKS_S = 0.5
 _KILLED = (1317, 2006, 2013, 3024)
 _PART_OF_A_CORE = 0.6
