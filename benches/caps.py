@@ -28,6 +28,12 @@ GROUPS = "loadstone-bench-"
 HERE, THERE = "10.255.78.1", "10.255.78.2"
 """Both ends of a bench's line."""
 
+_RANDOM = 0xFFFFF000 + 56
+"""SKF_AD_OFF + SKF_AD_RANDOM of linux/filter.h: a load from there gives 32 random bits."""
+
+_PASS, _DROP = 0, 2
+"""TC_ACT_OK and TC_ACT_SHOT of linux/pkt_cls.h."""
+
 
 @dataclass(frozen=True)
 class Cap:
@@ -98,6 +104,61 @@ def _served(served: Path, device: str, kind: str) -> int:
     return int(found[1]) if found else 0
 
 
+@dataclass(frozen=True)
+class MemoryGroup:
+    """A group whose processes may be left with less memory; pages go where they are made."""
+
+    folder: Path
+
+    def limit(self, most_bytes: int) -> None:
+        """They may have no more; what is above it goes to swap."""
+        (self.folder / "memory.swappiness").write_text("100")
+        (self.folder / "memory.limit_in_bytes").write_text(str(most_bytes))
+
+
+@contextmanager
+def memory_group() -> Iterator[MemoryGroup]:
+    """One without a limit, for a server that is to be started in it.
+
+    Raises:
+        ProgramFailed: this machine does not let us.
+    """
+    root = _CGROUPS / "memory"
+    if not (root / "memory.limit_in_bytes").exists():
+        raise ProgramFailed("no cgroup controller memory (version 1) is mounted")
+    folder = root / f"{GROUPS}{os.getpid()}-memory"
+    try:
+        folder.mkdir()
+    except OSError as error:
+        raise ProgramFailed(f"cannot make a cgroup: {error.strerror}") from error
+    try:
+        yield MemoryGroup(folder)
+    finally:
+        folder.rmdir()
+
+
+@contextmanager
+def swap(folder: Path, mib: int) -> Iterator[None]:
+    """A file to swap to, for as long as the block lasts; this machine may have none.
+
+    Raises:
+        ProgramFailed: this machine does not let us.
+    """
+    path = folder / f"{GROUPS}{os.getpid()}-swap"
+    with path.open("wb") as file:
+        os.fchmod(file.fileno(), 0o600)
+        os.posix_fallocate(file.fileno(), 0, mib << 20)
+    try:
+        _run("mkswap", str(path))
+        _run("swapon", str(path))
+        try:
+            yield
+        finally:
+            _run("swapoff", str(path))
+    finally:
+        path.unlink()
+
+
 @contextmanager
 def _group(controller: str, pid: int) -> Iterator[Path]:
     """A group of its own for one process, which goes back where it was."""
@@ -147,6 +208,28 @@ class Network:
             yield Cap(self._proof, lambda: passed(self.namespace).held_back)
         finally:
             limit_line(self.namespace, None)
+
+    @contextmanager
+    def loss(self, share: float) -> Iterator[Cap]:
+        """Of the packets that leave it so many are thrown away, by chance.
+
+        The kernel's own means (netem) is not in every kernel; a filter of four instructions is:
+        load a random number, go on from `share` of its range, drop, pass (tc-bpf(8)).
+        """
+        least = round(share * 2**32)
+        filtered = f"4,32 0 0 {_RANDOM},53 1 0 {least},6 0 0 {_DROP},6 0 0 {_PASS}"
+        _run("tc", "qdisc", "add", "dev", self.outer, "ingress")
+        try:
+            words = ["ingress", "bpf", "bytecode", filtered, "direct-action"]
+            _run("tc", "filter", "add", "dev", self.outer, *words)
+            yield Cap(lambda: f"{self._dropped():,} packets dropped", self._dropped)
+        finally:
+            _run("tc", "qdisc", "del", "dev", self.outer, "ingress")
+
+    def _dropped(self) -> int:
+        said = _run("tc", "-s", "qdisc", "show", "dev", self.outer)
+        found = re.search(r"qdisc ingress.*?dropped (\d+)", said, re.DOTALL)
+        return int(found[1]) if found else 0
 
     def _proof(self) -> str:
         seen = passed(self.namespace)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from benches.caps import Network
+from benches.caps import MemoryGroup, Network
 from benches.processes import ProgramFailed
 from faults.case import Server
 from loadstone.sandbox import Sandbox
@@ -99,6 +99,8 @@ class Scene:
     """Which the load connects to."""
     network: Network | None = None
     """The server's, where it has one of its own."""
+    memory: MemoryGroup | None = None
+    """Likewise."""
 
     def connect(self) -> Connection:
         """A session of ours, by the unix socket."""

@@ -46,6 +46,9 @@ SMALL = 0.03
 ANSWERS = ("few-users", "rate-met")
 """Notes that say why it is not faster where nothing else does."""
 
+WAITS_NOTED = ("commit-flush", "semi-sync-wait")
+"""Notes that say more than that, where most of the users' time is spent so."""
+
 _WATCHED = "watch"
 
 
@@ -138,11 +141,17 @@ def ranked(findings: Iterable[Finding]) -> list[Finding]:
             group = ORDER.index("ceiling") - 0.5
         if finding.cause in ANSWERS:
             group -= 0.5
+        if finding.group == "note" and _is_where_the_users_are(finding):
+            group -= 0.75
         if finding.is_refuted:
             group = float(len(ORDER))
         return group, -finding.weight
 
     return causes_first(sorted(found, key=place))
+
+
+def _is_where_the_users_are(finding: Finding) -> bool:
+    return finding.cause in WAITS_NOTED and (finding.share or 0.0) >= MOST
 
 
 def _is_root(finding: Finding, full: set[Resource]) -> bool:
@@ -204,7 +213,10 @@ def _is_lesser(finding: Finding, full: set[Resource], is_held: bool) -> bool:
 
 def _says_why(findings: Sequence[Finding]) -> bool:
     """Whether a note is answer enough."""
-    return any(finding.cause in ANSWERS and not finding.is_refuted for finding in findings)
+    return any(
+        not finding.is_refuted and (finding.cause in ANSWERS or _is_where_the_users_are(finding))
+        for finding in findings
+    )
 
 
 def _middle(steps: Sequence[StepResult]) -> StepResult:

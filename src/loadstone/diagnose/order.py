@@ -12,6 +12,11 @@ EXPLAINS: dict[str, tuple[str, ...]] = {
     # The old file, the new one and their index are synced while all commits wait.
     "binlog-rotation": ("commit-flush",),
     "binlog-cache-small": ("commit-flush",),
+    # What a person limits is the cause, and the cores that are full by it are not.
+    "cpu-pinned": ("cpu-bound", "one-hot-core"),
+    "cpu-throttled": ("cpu-bound", "one-hot-core"),
+    # The group stands in its commit while it waits for company.
+    "commit-delay": ("commit-flush",),
     # The log is full of changes whose pages nobody flushed in time.
     "io-capacity-low": ("redo-log-small",),
     # Who holds the table holds the rows that were locked before as well.
