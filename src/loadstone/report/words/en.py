@@ -41,6 +41,8 @@ ENGLISH = Words(
     many_events="{number} events",
     one_core="1 core",
     many_cores="{number} cores",
+    one_cause="1 cause",
+    many_causes="{number} causes",
     # Names of figures
     tps="TPS",
     qps="QPS",
@@ -201,6 +203,18 @@ ENGLISH = Words(
     counter="counter",
     threshold="threshold",
     for_want_of="for want of {needs}: {causes}",
+    trial_as_prepared="run again without --text",
+    trial_by_socket="run again over the unix socket",
+    trial_with_option="run again with --{option} {value}",
+    trial_set_global="SET GLOBAL {settings}, and run again",
+    trial_at_start="start the server with {settings}, and run again",
+    trial_with_users="run again with --concurrency {users}",
+    proof_told="{verdict}: {sentence} ({day})",
+    proof_verdicts={
+        "proven": "proven",
+        "refuted": "refuted",
+        "not enough evidence": "not enough evidence",
+    },
     groups={
         "validity": "whether the figures may be quoted",
         "ceiling": "used up",
@@ -240,6 +254,7 @@ ENGLISH = Words(
         "working-set": "the working set does not fit the buffer pool",
         "redo-log-small": "the redo log is too small",
         "log-buffer-small": "the log buffer is too small",
+        "purge-lag": "purge that does not keep up",
         "long-transaction": "a long transaction",
         "missing-index": "a missing index",
         "deadlock-checks": "deadlock checks on a hot row",
@@ -261,6 +276,23 @@ ENGLISH = Words(
         "far-away": "client and server are far apart",
         "group-commit": "group commit: fewer, larger flushes",
     },
+    # A diagnosis in the terminal
+    line_remedy="remedy: {remedy}",
+    line_to_prove="to prove: {trial}",
+    line_proof="proof {cause}: {proof}",
+    line_not_tried="not tried  {cause}: {why}",
+    line_not_evaluated="not evaluated, for want of {needs}: {causes}",
+    line_more_not_evaluated="not evaluated: {causes} more (--json lists them)",
+    line_why="why   {answer}",
+    line_threshold=" (threshold {value})",
+    line_seconds=", {begin} to {end} s",
+    group_names={
+        "validity": "validity",
+        "ceiling": "ceiling",
+        "wait": "wait",
+        "setting": "setting",
+        "note": "note",
+    },
     # Steps
     steps_title="Step by step",
     steps_head="steps",
@@ -278,6 +310,7 @@ ENGLISH = Words(
     ),
     seconds_axis="seconds since the load began",
     seconds_head="seconds",
+    seconds_between="{begin}..{end} s",
     all_seconds="All {seconds} seconds are drawn.",
     thinned=(
         "{seconds} seconds are drawn as {columns} columns, each with the lowest and the"
