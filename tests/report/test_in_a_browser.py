@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -82,7 +82,7 @@ def page(browser: Browser) -> Iterator[Page]:
 
 
 def test_charts_are_drawn_and_zoom_together_and_nothing_complains(
-    report: Path, page: Page, record_property: pytest.RecordProperty
+    report: Path, page: Page, record_property: Callable[[str, object], None]
 ) -> None:
     page.goto(report.as_uri())
     page.locator(".figure[data-drawn]").first.wait_for()
