@@ -69,8 +69,8 @@ PROVING = {
 
 PLAIN = re.compile(r"(?<![\w.=/'-])[a-z]{3,}(?![\w.=/'*-])", re.ASCII)
 NAMES = {
-    "age", "and", "binlog", "cgroup", "checkpoint", "ethtool", "general", "glibc", "handler",
-    "irqbalance", "jemalloc", "link", "loadstone", "log", "mmap", "opening", "perf", "probe",
+    "age", "and", "binlog", "cgroup", "checkpoint", "commits", "ethtool", "general", "glibc", "handler",
+    "irqbalance", "jemalloc", "link", "loadstone", "log", "mmap", "nic", "opening", "perf", "probe",
     "purge", "socket", "stage", "steal", "synch", "systemd", "tables", "taskset", "cpuset", "top",
     "undo", "unix", "calibrate", "auto", "docker", "disabled",
 }  # fmt: skip
@@ -120,10 +120,9 @@ def advice() -> Iterator[str]:
         for which in ("_costs", "_lost")
     }
     # Three buffers are reviewed alike, and the redo log has two names that mean the same.
-    buffers = MEANINGS["sort_buffer_size"].performance
-    redo = MEANINGS["innodb_redo_log_capacity"].performance
-    found = source("loadstone.analyse.settings", meant | {"_costs(name)": [buffers, redo]})
-    yield from found.spoken([Sink("Advice", 3)])
+    meant |= {"_costs(name)": [MEANINGS["sort_buffer_size"].performance]}
+    yield from source("loadstone.analyse.settings", meant).spoken([Sink("Advice", 3)])
+    yield MEANINGS["innodb_redo_log_capacity"].performance
 
 
 def in_chinese(said: str) -> str:

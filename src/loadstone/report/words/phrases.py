@@ -19,6 +19,9 @@ from typing import Protocol
 
 _HOLE = re.compile(r"\{(\w+)\}")
 
+_FIGURES = {"number": r"[\d,]+"}
+"""What fits a hole of that name; any other takes whatever stands there, and as little as it can."""
+
 
 class Filling(Protocol):
     """What may stand in a hole that is not just a figure or a name."""
@@ -67,7 +70,7 @@ class Phrase:
             found.append(re.escape(text))
             if name:
                 filling = self.fillings.get(name)
-                inside = filling.pattern if filling else ".*?"
+                inside = filling.pattern if filling else _FIGURES.get(name, ".*?")
                 found.append(f"(?P<{name}>{inside})" if named else f"(?:{inside})")
         return "".join(found)
 

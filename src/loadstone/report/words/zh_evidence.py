@@ -52,7 +52,8 @@ _RESOURCES = one_of(RESOURCES).phrases
 _UNITS = one_of(
     {
         "/s": "/秒",
-        "B/s": "B/秒",
+        "B": "字节",
+        "B/s": "字节/秒",
         "s": "秒",
         "ms": "毫秒",
         "pages": "页",
