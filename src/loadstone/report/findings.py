@@ -69,7 +69,9 @@ def _finding(number: int, finding: Finding, words: Words) -> Iterator[str]:
     if finding.share is not None:
         facts.append(words.explains.format(share=share(finding.share)))
     facts.append(words.sure.format(confidence=share(finding.confidence)))
-    yield f"{number:>2}  {_name(finding, words)} ({words.list_comma.join(facts)})"
+    named = _name(finding, words)
+    head = words.line_finding.format(name=named, facts=words.list_comma.join(facts))
+    yield f"{number:>2}  {head}"
     yield f"{_INDENT}{told(finding.sentence, words)}"
     yield from (f"{_INDENT}- {_evidence(one, words)}" for one in finding.evidence)
     yield _INDENT + words.line_remedy.format(remedy=told(finding.remedy, words))
@@ -117,7 +119,10 @@ def proof_text(proof: Proof, words: Words = ENGLISH) -> str:
 
 def evidence_value(one: Evidence, words: Words) -> str:
     """What was measured, with its unit."""
-    return f"{digits(one.value)} {told(one.unit, words)}".strip()
+    value = digits(one.value)
+    if not one.unit:
+        return value
+    return words.value_with_unit.format(value=value, unit=told(one.unit, words))
 
 
 def _evidence(one: Evidence, words: Words) -> str:

@@ -26,8 +26,9 @@ def evidence_figure(finding: Finding, ladder: Sequence[StepResult], words: Words
 
 
 def _title(evidence: Evidence, words: Words) -> str:
-    counter = told(evidence.counter, words)
-    return f"{counter} ({told(evidence.unit, words)})" if evidence.unit else counter
+    counter, unit = told(evidence.counter, words), told(evidence.unit, words)
+    # Some languages have brackets about a share's unit already.
+    return f"{counter} ({unit.strip('（）')})" if unit else counter
 
 
 def _figure(

@@ -173,6 +173,7 @@ class Words:
     evidence: str
     evidence_about: str
     counter: str
+    value_with_unit: str
     threshold: str
     for_want_of: str
     trial_as_prepared: str
@@ -187,6 +188,7 @@ class Words:
     causes: Mapping[str, str]
 
     # A diagnosis in the terminal
+    line_finding: str
     line_remedy: str
     line_to_prove: str
     line_proof: str

@@ -201,6 +201,7 @@ ENGLISH = Words(
         " steps that show it."
     ),
     counter="counter",
+    value_with_unit="{value} {unit}",
     threshold="threshold",
     for_want_of="for want of {needs}: {causes}",
     trial_as_prepared="run again without --text",
@@ -277,6 +278,7 @@ ENGLISH = Words(
         "group-commit": "group commit: fewer, larger flushes",
     },
     # A diagnosis in the terminal
+    line_finding="{name} ({facts})",
     line_remedy="remedy: {remedy}",
     line_to_prove="to prove: {trial}",
     line_proof="proof {cause}: {proof}",

@@ -188,6 +188,7 @@ CHINESE = Words(
     evidence="证据",
     evidence_about="诊断 {cause} 所依据的数据随并发的变化；菱形为出现该现象的步骤。",
     counter="计数器",
+    value_with_unit="{value}{unit}",
     threshold="阈值",
     for_want_of="缺少{needs}：{causes}",
     trial_as_prepared="去掉 --text 重新测试",
@@ -264,6 +265,7 @@ CHINESE = Words(
         "group-commit": "组提交：刷盘次数更少、每次更大",
     },
     # A diagnosis in the terminal
+    line_finding="{name}（{facts}）",
     line_remedy="建议：{remedy}",
     line_to_prove="验证方法：{trial}",
     line_proof="实验验证 {cause}：{proof}",
@@ -271,7 +273,7 @@ CHINESE = Words(
     line_not_evaluated="未评估，缺少{needs}：{causes}",
     line_more_not_evaluated="未评估：另有 {causes}（--json 可列出）",
     line_why="原因  {answer}",
-    line_threshold="（阈值 {value}）",
+    line_threshold="，阈值 {value}",
     line_seconds="，第 {begin} 至 {end} 秒",
     group_names={
         "validity": "可信度",

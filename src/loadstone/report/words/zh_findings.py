@@ -302,7 +302,9 @@ _LOGS: tuple[Phrase, ...] = (
         "Semi-synchronous replication fell back to asynchronous: {part} of the transactions were "
         "committed without a replica's acknowledgement{after}",
         "半同步复制已退化为异步：{part} 的事务未经从库确认就已提交{after}",
-        after=one_of({", after waiting {timeout} s for it.": "，此前等待了 {timeout} 秒。", **END}),
+        after=one_of(
+            {", after waiting {timeout} s for it.": "（等待 {timeout} 秒后超时）。", **END}
+        ),
     ),
 )
 
@@ -422,7 +424,7 @@ _THREADS: tuple[Phrase, ...] = (
                     users=USERS,
                     peak=USERS,
                 ),
-                phrase("{users} have a thread each", "{users}各占用一个线程", users=USERS),
+                phrase("{users} have a thread each", "{users}", users=USERS),
             )
         ),
     ),
