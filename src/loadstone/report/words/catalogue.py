@@ -67,6 +67,7 @@ class Words:
     p99: str
     p95_ms: str
     p99_ms: str
+    max_ms: str
     mean: str
     events: str
     events_per_s: str

@@ -51,6 +51,7 @@ ENGLISH = Words(
     p99="p99",
     p95_ms="p95, ms",
     p99_ms="p99, ms",
+    max_ms="max, ms",
     mean="mean",
     events="events",
     events_per_s="events/s",

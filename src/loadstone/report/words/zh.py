@@ -51,6 +51,7 @@ CHINESE = Words(
     p99="p99",
     p95_ms="p95（毫秒）",
     p99_ms="p99（毫秒）",
+    max_ms="最大（毫秒）",
     mean="平均",
     events="事件数",
     events_per_s="事件/秒",
