@@ -59,22 +59,23 @@ def diagnose(
     path = folder.find(out, run)
     if proving is not None:
         connection = unasked(ask_password=ask_password, defaults_file=defaults_file)
-        return _prove(path, proving, connection, None if as_json else lang)
+        return _prove(path, proving, connection, as_json=as_json, lang=lang)
     if ask_password or defaults_file:
         raise click.UsageError("a password is for --prove: without it no server is asked")
     result = folder.load(path)
-    _show(path, result, (), None if as_json else lang)
+    _show(path, result, (), as_json=as_json, lang=lang)
     return 0
 
 
-def _prove(path: Path, proving: Proving, connection: Connection, lang: Lang | None) -> int:
-    """`lang`: of the text; `None`: a document is wanted."""
+def _prove(
+    path: Path, proving: Proving, connection: Connection, *, as_json: bool, lang: Lang
+) -> int:
     from loadstone.cli.proving import prove
     from loadstone.model.exit_codes import ExitCode
 
     at = cache(connection.at)  # a password is asked for once
-    proved = prove(path, proving, lambda target: at(target.url), quiet=lang is None)
-    _show(path, proved.result, proved.not_tried, lang)
+    proved = prove(path, proving, lambda target: at(target.url), quiet=as_json)
+    _show(path, proved.result, proved.not_tried, as_json=as_json, lang=lang)
     return ExitCode.INTERRUPTED if proved.interrupted else ExitCode.OK
 
 
@@ -93,9 +94,11 @@ def findings_of(path: Path, result: Result) -> list[Diagnosis]:
     return judge(result, known)
 
 
-def _show(path: Path, result: Result, not_tried: Sequence[NotTried], lang: Lang | None) -> None:
+def _show(
+    path: Path, result: Result, not_tried: Sequence[NotTried], *, as_json: bool, lang: Lang
+) -> None:
     found = findings_of(path, result)
-    if lang is None:
+    if as_json:
         _as_json(found, not_tried)
         return
     from loadstone.report.findings import as_text
