@@ -259,7 +259,7 @@ CHINESE = Words(
         "sort-buffer-small": "sort_buffer_size 过小",
         "temporary-tables-on-disk": "磁盘临时表",
         "general-log": "开启了 general log",
-        "slow-log": "慢查询日志几乎记录所有语句",
+        "slow-log": "慢日志几乎记录所有语句",
         "tls": "加密（TLS）",
         "latency-bound": "客户端与服务器之间的链路",
         "far-away": "客户端与服务器相距较远",
