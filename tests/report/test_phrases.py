@@ -16,10 +16,8 @@ from loadstone.diagnose.rules.table_locks import LOCKED
 from loadstone.model.observed import SHARED_HOST
 from loadstone.report.words import CHINESE, ENGLISH, told, translated
 from loadstone.report.words.phrases import Each, Phrase, Phrasebook
-from loadstone.report.words.zh_findings import FINDINGS
 from loadstone.report.words.zh_phrases import PHRASES
 from loadstone.report.words.zh_proofs import COSTS, SUBJECTS
-from loadstone.report.words.zh_remedies import REMEDIES
 from report.spoken import Sink, Source, source
 
 RULES = [f"{rules.__name__}.{module.name}" for module in pkgutil.iter_modules(rules.__path__)] + [
@@ -42,6 +40,7 @@ KNOWN = {
             "eth2 (25,000 Mbit/s)",
         ],
     },
+    "packet_loss": {"whose": ["the server's host", "the generator's host"]},
     "cpu_bound": {"', '.join(known)": ["the server 45 %, the generator 30 %, others 5 %"]},
     "unexplained": {
         "most.resource": ["server CPU"],
@@ -159,12 +158,6 @@ def test_each_figure_of_evidence_has_a_name_and_a_unit() -> None:
         for unit in source(name).spoken([Sink("seen", 2)]):
             if unit and not unit.isdigit():
                 check(unit)
-
-
-def test_no_phrase_outlives_its_sentence() -> None:
-    said = [*sentences()]
-    for one in (*FINDINGS, *REMEDIES):
-        assert any(one.told(each) for each in said), one.english
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=[one.cause for one in EXAMPLES])

@@ -33,6 +33,24 @@ _GENERATOR: tuple[Phrase, ...] = (
         "服务器上还有其他客户端：每秒收到的 {all} 条语句中有 {others} 条（{part}）不属于本次负载"
         "，这些数据不可用于比较。",
     ),
+    phrase(
+        "Others use the server: a statement has been at work for {seconds} s, longer than any of "
+        "this load takes: do not compare these figures.",
+        "服务器上还有其他客户端：有一条语句已执行 {seconds} 秒，比本次负载的任何语句都长，这些数据"
+        "不可用于比较。",
+    ),
+    phrase(
+        "Others use the server: of {all} MB a second that it sends, {others} ({part}) do not come "
+        "to this load: do not compare these figures.",
+        "服务器上还有其他客户端：每秒发出的 {all} MB 中有 {others} MB（{part}）不是发给本次负载的，"
+        "这些数据不可用于比较。",
+    ),
+    phrase(
+        "The server carries out more than it is sent: beside {sent} statements a second there are "
+        "{inside} ({part} of all) inside triggers, routines or events.",
+        "服务器执行的语句多于收到的：每秒收到 {sent} 条，另有 {inside} 条（占全部的 {part}）在触发器"
+        "、存储过程或事件中执行。",
+    ),
 )
 
 _CONNECTIONS: tuple[Phrase, ...] = (
@@ -114,6 +132,12 @@ _CPU: tuple[Phrase, ...] = (
         "随邻居的负载变化。",
     ),
     phrase(
+        "The server has too little memory{within}: it waits for {faults} page faults a second that "
+        "read a disk.",
+        "服务器内存不足{within}：每秒有 {faults} 次缺页要读磁盘。",
+        within=one_of({"": "", " within its control group's {size}": "（cgroup 限制为 {size}）"}),
+    ),
+    phrase(
         "The server's host swaps: {back} pages/s come back, {out} go{own}: the figures are those "
         "of a machine with too little memory.",
         "服务器主机在使用交换区：每秒换入 {back} 页、换出 {out} 页{own}：这些数据反映的是内存"
@@ -171,11 +195,11 @@ _NETWORK: tuple[Phrase, ...] = (
         advice=_ADVICE,
     ),
     phrase(
-        "The network loses packets: the server's host sends {again} segments a second again "
-        "({part} of all), and each time a user waits {timer} s or more, which is {share} of the "
-        "users' time.",
-        "网络丢包：服务器主机每秒重传 {again} 个报文段（占全部的 {part}），每次重传至少让一个用户"
-        "等待 {timer} 秒，合计占用户时间的 {share}。",
+        "The network loses packets: {whose} sends {again} segments a second again ({part} of all), "
+        "and each time a user waits {timer} s or more, which is {share} of the users' time.",
+        "网络丢包：{whose}每秒重传 {again} 个报文段（占全部的 {part}），每次重传至少让一个用户等待 "
+        "{timer} 秒，合计占用户时间的 {share}。",
+        whose=one_of({"the server's host": "服务器主机", "the generator's host": "负载发生器主机"}),
     ),
     phrase(
         "The server is far away: no statement takes less than {least} ms, and an event of "
@@ -222,6 +246,12 @@ _DISK: tuple[Phrase, ...] = (
         flat=one_of({", no more than with fewer users.": "，并不比更少并发时多。", **END}),
     ),
     phrase(
+        "Others use the server's disk: of {moved} MB a second on {disk} the server moves {own}, "
+        "and the disk is busy {busy} of the time: do not compare these figures.",
+        "其他程序占用服务器的磁盘：{disk} 每秒 {moved} MB 中服务器只占 {own} MB，而磁盘有 {busy} "
+        "的时间在忙：这些数据不可用于比较。",
+    ),
+    phrase(
         "innodb_io_capacity={capacity} holds flushing back: {flushed} pages are flushed a second, "
         "{dirty} of the pool is dirty, and the disk is busy {busy} of the time.",
         "innodb_io_capacity={capacity} 限制了刷脏页：每秒只刷 {flushed} 页，脏页占缓冲池的 {dirty}"
@@ -237,11 +267,18 @@ _LOGS: tuple[Phrase, ...] = (
         "{commits} 次。",
     ),
     phrase(
+        "Commits wait on purpose: {name}={value} makes each group wait up to {most} ms for more "
+        "commits, and a commit takes {each} ms; that is {part} of the users' time.",
+        "提交被有意延迟：{name}={value} 让每组提交最多等待 {most} 毫秒以凑齐更多提交，一次提交需要 "
+        "{each} 毫秒，占用户时间的 {part}。",
+    ),
+    phrase(
         "Group commit: from {first} to {best} the rate goes from {before} to {after} tps while "
         "syncs of the log {moved} from {syncs} to {now} a second{binlog}: one sync carries "
-        "{carried} transactions instead of {alone}{bytes}{disk}.",
+        "{carried} transactions instead of {alone}{bytes}{disk}{beyond}.",
         "组提交：从 {first}到 {best}，吞吐从 {before} 升至 {after} TPS，而日志刷盘从每秒 {syncs} 次"
-        "{moved} {now} 次{binlog}：每次刷盘携带 {carried} 个事务（此前 {alone} 个）{bytes}{disk}。",
+        "{moved} {now} 次{binlog}：每次刷盘携带 {carried} 个事务（此前 {alone} 个）{bytes}{disk}"
+        "{beyond}。",
         first=USERS,
         best=USERS,
         moved=one_of({"fall": "降至", "grow only": "仅增至"}),
@@ -256,6 +293,24 @@ _LOGS: tuple[Phrase, ...] = (
                     "；磁盘写分别为每秒 {a} 次和 {b} 次"
                 ),
             }
+        ),
+        beyond=Phrasebook(
+            (
+                phrase("", ""),
+                phrase(
+                    "; with {users} it is {rate} tps with {carried} transactions a sync{writes}: "
+                    "beyond the peak users bring no more",
+                    "；{users}时为 {rate} TPS、每次刷盘 {carried} 个事务{writes}：过了峰值，增加"
+                    "并发不再有收益",
+                    users=USERS,
+                    writes=one_of(
+                        {
+                            "": "",
+                            " and {writes} writes of the disk a second": "、磁盘写每秒 {writes} 次",
+                        }
+                    ),
+                ),
+            )
         ),
     ),
     phrase(
@@ -287,6 +342,11 @@ _LOGS: tuple[Phrase, ...] = (
         "after the other.",
         "general log 已开启：每秒有 {statements} 条语句依次写入{where}。",
         where=one_of({"a table": "表中", "its file": "文件"}),
+    ),
+    phrase(
+        "The audit log is on: {statements} statements a second are written down, one after the "
+        "other.",
+        "审计日志已开启：每秒有 {statements} 条语句被依次记录。",
     ),
     phrase(
         "{part} of the statements are written to the slow log (long_query_time={limit}): {slow} a "
@@ -330,6 +390,17 @@ _POOL: tuple[Phrase, ...] = (
         "使用的表。",
     ),
     phrase(
+        "All tables are closed {closings} times a second (FLUSH TABLES, or flush_time), and "
+        "{opened} a second are opened anew.",
+        "所有表每秒被关闭 {closings} 次（FLUSH TABLES 或 flush_time），每秒要重新打开 {opened} 张。",
+    ),
+    phrase(
+        "The query cache (query_cache_type={kind}) takes in {stored} answers a second and gives "
+        "{answered}: about {cost} of the server's CPU for nothing, under one lock for all.",
+        "查询缓存（query_cache_type={kind}）每秒存入 {stored} 个结果，只命中 {answered} 个：约 {cost} "
+        "的服务器 CPU 白白消耗，而且共用一把全局锁。",
+    ),
+    phrase(
         "{at} of {users} users ({share}) stand at any moment at the query cache "
         "(query_cache_type={kind}), which has one lock for all and throws out a table's answers "
         "with each change.",
@@ -353,9 +424,7 @@ _LOCKS: tuple[Phrase, ...] = (
         "每秒 {deadlocks} 次死锁，占事件的 {share}：相应事务被回滚并重新执行{gaps}",
         gaps=one_of(
             {
-                " (REPEATABLE-READ also locks the gaps between rows).": (
-                    "（REPEATABLE-READ 还会加间隙锁）。"
-                ),
+                " ({level} also locks the gaps between rows).": "（{level} 还会加间隙锁）。",
                 **END,
             }
         ),
@@ -392,6 +461,12 @@ _LOCKS: tuple[Phrase, ...] = (
                 ),
             }
         ),
+    ),
+    phrase(
+        "Changes are held back on purpose: innodb_max_purge_lag={lag}, and the history has "
+        "{history} entries, so that each changed row waits {delay} ms, {share} of the users' time.",
+        "修改被有意延迟：innodb_max_purge_lag={lag}，undo 历史链表有 {history} 条，每修改一行要等待 "
+        "{delay} 毫秒，占用户时间的 {share}。",
     ),
     phrase(
         "Old row versions pile up: {who}; the history has {history} entries{grows}, through which "

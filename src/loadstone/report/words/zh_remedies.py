@@ -19,6 +19,21 @@ _PLAIN = one_of(
         "Look at error {errno} first: a rate with {total} errors is not the server's.": (
             "先解决错误 {errno}：带有 {total} 个错误的吞吐不能代表服务器。"
         ),
+        "The server or the session is read-only (read_only): is it the primary?": (
+            "服务器或会话是只读的（read_only）：它是主库吗？"
+        ),
+        "Raise max_prepared_stmt_count above tables × statements × users.": (
+            "将 max_prepared_stmt_count 调到大于 表数 × 语句数 × 并发。"
+        ),
+        "Look at the free space of the server's data and temporary folders.": (
+            "检查服务器数据目录与临时目录的剩余空间。"
+        ),
+        "Raise max_execution_time (MariaDB: max_statement_time), or set it to 0.": (
+            "调大 max_execution_time（MariaDB 为 max_statement_time），或设为 0。"
+        ),
+        "Raise the account's limits (MAX_QUERIES_PER_HOUR and the like).": (
+            "放宽该账号的限制（MAX_QUERIES_PER_HOUR 等）。"
+        ),
         # Connections
         "Raise max_connections above the number of users.": "将 max_connections 调到大于并发数。",
         "Look at the error numbers; a longer --connect-timeout and a smaller --connect-at-once "
@@ -31,6 +46,9 @@ _PLAIN = one_of(
         ),
         "See the server's error log: a restart, a kill, a timeout, or the network.": (
             "查看服务器错误日志：重启、KILL、超时或网络问题。"
+        ),
+        "Raise max_user_connections, or the account's own limit, above the number of users.": (
+            "将 max_user_connections 或该账号自身的限制调到大于并发数。"
         ),
         # Cores
         "Spread the interrupts (irqbalance, receive packet steering), let the server use all cores "
@@ -71,6 +89,16 @@ _PLAIN = one_of(
             "再下结论。"
         ),
         # Disk and logs
+        "Find them (iotop, pidstat -d), or give the server a disk of its own.": (
+            "找出这些程序（iotop、pidstat -d），或给服务器独占的磁盘。"
+        ),
+        "Set it to 0: it spares syncs where there are many users on a disk with few syncs, and only "
+        "costs time elsewhere.": (
+            "设为 0：只有在并发很多而磁盘刷盘能力很低时才能省下刷盘，否则只会增加等待。"
+        ),
+        "Audit logins and changes of rights only, where the rules of the house allow it.": (
+            "在制度允许的情况下，只审计登录和权限变更。"
+        ),
         "A disk or a volume class with more operations or bandwidth; fewer operations: a larger "
         "buffer pool and redo log, larger commit groups.": (
             "换用 IOPS 或带宽更高的磁盘（云盘规格）；或减少磁盘操作：加大缓冲池与重做日志，扩大"
@@ -119,7 +147,18 @@ _PLAIN = one_of(
         "SET GLOBAL query_cache_type = OFF and query_cache_size = 0.": (
             "执行 SET GLOBAL query_cache_type = OFF，并设 query_cache_size = 0。"
         ),
+        "Find who sends FLUSH (backups and monitors do); set flush_time to 0.": (
+            "找出谁在执行 FLUSH（通常是备份或监控）；将 flush_time 设为 0。"
+        ),
         # Locks
+        "End the transaction that has been open for {seconds} s (information_schema.INNODB_TRX, "
+        "sys.innodb_lock_waits); commit sooner.": (
+            "结束那个已打开 {seconds} 秒的事务（见 information_schema.INNODB_TRX、"
+            "sys.innodb_lock_waits）；尽早提交。"
+        ),
+        "Set innodb_max_purge_lag to 0; look for what holds purge back.": (
+            "将 innodb_max_purge_lag 设为 0；查找拖慢 purge 的原因。"
+        ),
         "Spread the changes over more rows (a counter in several rows, other key distribution), "
         "change the hot row last in the transaction, keep transactions short; fewer users wait "
         "less and do as much.": (
@@ -158,6 +197,10 @@ _PLAIN = one_of(
             "将 innodb_thread_concurrency 设为 0（不限制）。"
         ),
         # Statements
+        "SHOW TRIGGERS, and SHOW EVENTS, on the tables of the load: do without them, or make their "
+        "statements cheaper.": (
+            "用 SHOW TRIGGERS 和 SHOW EVENTS 查看负载所用的表：去掉它们，或降低其中语句的开销。"
+        ),
         "An index on the columns of the WHERE clause; EXPLAIN shows what is read now. Where there "
         "is one: ANALYZE TABLE, and no hint that forces another.": (
             "在 WHERE 条件的列上建索引；用 EXPLAIN 查看当前的读取方式。已有索引时执行 ANALYZE "
