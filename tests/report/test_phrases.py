@@ -68,8 +68,8 @@ PROVING = {
 
 PLAIN = re.compile(r"(?<![\w.=/'-])[a-z]{3,}(?![\w.=/'*-])", re.ASCII)
 NAMES = {
-    "age", "and", "binlog", "cgroup", "checkpoint", "commits", "ethtool", "general", "glibc", "handler",
-    "irqbalance", "jemalloc", "link", "loadstone", "log", "mmap", "nic", "opening", "perf", "probe",
+    "age", "and", "binlog", "cgroup", "checkpoint", "commits", "ethtool", "fio", "general",
+    "glibc", "handler", "iotop", "irqbalance", "pidstat", "jemalloc", "link", "loadstone", "log", "mmap", "nic", "opening", "perf", "probe",
     "purge", "socket", "stage", "steal", "synch", "systemd", "tables", "taskset", "cpuset", "top",
     "undo", "unix", "calibrate", "auto", "docker", "disabled",
 }  # fmt: skip

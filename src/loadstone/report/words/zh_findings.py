@@ -48,8 +48,8 @@ _GENERATOR: tuple[Phrase, ...] = (
     phrase(
         "The server carries out more than it is sent: beside {sent} statements a second there are "
         "{inside} ({part} of all) inside triggers, routines or events.",
-        "服务器执行的语句多于收到的：每秒收到 {sent} 条，另有 {inside} 条（占全部的 {part}）在触发器"
-        "、存储过程或事件中执行。",
+        "服务器执行的语句多于收到的：每秒收到 {sent} 条，另有 {inside} 条（占全部的 {part}）在"
+        "触发器、存储过程或事件中执行。",
     ),
 )
 
@@ -392,13 +392,14 @@ _POOL: tuple[Phrase, ...] = (
     phrase(
         "All tables are closed {closings} times a second (FLUSH TABLES, or flush_time), and "
         "{opened} a second are opened anew.",
-        "所有表每秒被关闭 {closings} 次（FLUSH TABLES 或 flush_time），每秒要重新打开 {opened} 张。",
+        "所有表每秒被关闭 {closings} 次（FLUSH TABLES 或 flush_time），每秒要重新打开 "
+        "{opened} 张。",
     ),
     phrase(
         "The query cache (query_cache_type={kind}) takes in {stored} answers a second and gives "
         "{answered}: about {cost} of the server's CPU for nothing, under one lock for all.",
-        "查询缓存（query_cache_type={kind}）每秒存入 {stored} 个结果，只命中 {answered} 个：约 {cost} "
-        "的服务器 CPU 白白消耗，而且共用一把全局锁。",
+        "查询缓存（query_cache_type={kind}）每秒存入 {stored} 个结果，只命中 {answered} 个：约 "
+        "{cost} 的服务器 CPU 白白消耗，而且共用一把全局锁。",
     ),
     phrase(
         "{at} of {users} users ({share}) stand at any moment at the query cache "
@@ -465,8 +466,8 @@ _LOCKS: tuple[Phrase, ...] = (
     phrase(
         "Changes are held back on purpose: innodb_max_purge_lag={lag}, and the history has "
         "{history} entries, so that each changed row waits {delay} ms, {share} of the users' time.",
-        "修改被有意延迟：innodb_max_purge_lag={lag}，undo 历史链表有 {history} 条，每修改一行要等待 "
-        "{delay} 毫秒，占用户时间的 {share}。",
+        "修改被有意延迟：innodb_max_purge_lag={lag}，undo 历史链表有 {history} 条，每修改一行要"
+        "等待 {delay} 毫秒，占用户时间的 {share}。",
     ),
     phrase(
         "Old row versions pile up: {who}; the history has {history} entries{grows}, through which "

@@ -67,7 +67,9 @@ _UNITS = one_of(
         "1 window": "1 个窗口",
         "{number} windows": "{number} 个窗口",
         "1 window after the run's own, not by turns": "测试之后另测 1 个窗口，未交替",
-        "{number} windows after the run's own, not by turns": "测试之后另测 {number} 个窗口，未交替",
+        "{number} windows after the run's own, not by turns": (
+            "测试之后另测 {number} 个窗口，未交替"
+        ),
     }
 )
 _MEASURED = Phrasebook(
@@ -220,10 +222,12 @@ _BY_HAND = one_of(
         "(taskset), and run again": (
             "不能用 --prove（限制是有人有意设的）：手工（taskset）给进程更多的核后重新测试"
         ),
-        "not by --prove, which changes nothing of a host: spread interrupts over its cores by hand, "
-        "and run again": "不能用 --prove（它不改动主机）：手工把中断分散到各核后重新测试",
+        "not by --prove, which changes nothing of a host: spread interrupts over its cores by "
+        "hand, and run again": "不能用 --prove（它不改动主机）：手工把中断分散到各核后重新测试",
         "not by --prove, which changes nothing of a host: run again on a faster volume; fio tells "
-        "what one gives": "不能用 --prove（它不改动主机）：换更快的卷重新测试；可用 fio 测出卷的能力",
+        "what one gives": (
+            "不能用 --prove（它不改动主机）：换更快的卷重新测试；可用 fio 测出卷的能力"
+        ),
         "not by --prove, which changes nothing of a host: mend the way, and run again": (
             "不能用 --prove（它不改动主机）：修好网络后重新测试"
         ),
@@ -237,7 +241,7 @@ _BY_HAND = one_of(
         ),
         "not by --prove, which changes no table: make the index by hand, run again, and set both "
         "runs side by side with loadstone compare": (
-            "不能用 --prove（它不改动表）：手工建索引后重新测试，再用 loadstone compare 对比两次测试"
+            "不能用 --prove（它不改动表）：手工建索引后重新测试，再用 loadstone compare 对比"
         ),
         "not by --prove: statements are prepared already, and the way is the shortest there is; "
         "cheaper statements or more cores are left": (

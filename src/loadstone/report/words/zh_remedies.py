@@ -92,8 +92,8 @@ _PLAIN = one_of(
         "Find them (iotop, pidstat -d), or give the server a disk of its own.": (
             "找出这些程序（iotop、pidstat -d），或给服务器独占的磁盘。"
         ),
-        "Set it to 0: it spares syncs where there are many users on a disk with few syncs, and only "
-        "costs time elsewhere.": (
+        "Set it to 0: it spares syncs where there are many users on a disk with few syncs, and "
+        "only costs time elsewhere.": (
             "设为 0：只有在并发很多而磁盘刷盘能力很低时才能省下刷盘，否则只会增加等待。"
         ),
         "Audit logins and changes of rights only, where the rules of the house allow it.": (
