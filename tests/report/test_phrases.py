@@ -67,12 +67,13 @@ PROVING = {
 }
 
 PLAIN = re.compile(r"(?<![\w.=/'-])[a-z]{3,}(?![\w.=/'*-])", re.ASCII)
-NAMES = {
-    "age", "and", "binlog", "cgroup", "checkpoint", "commits", "ethtool", "fio", "general",
-    "glibc", "handler", "iotop", "irqbalance", "pidstat", "jemalloc", "link", "loadstone", "log", "mmap", "nic", "opening", "perf", "probe",
-    "purge", "socket", "stage", "steal", "synch", "systemd", "tables", "taskset", "cpuset", "top",
-    "undo", "unix", "calibrate", "auto", "docker", "disabled",
-}  # fmt: skip
+NAMES = frozenset(
+    """
+    age and auto binlog calibrate cgroup checkpoint commits cpuset disabled docker ethtool fio
+    general glibc handler iotop irqbalance jemalloc link loadstone log mmap nic opening perf
+    pidstat probe purge socket stage steal synch systemd tables taskset top undo unix
+    """.split()
+)
 """Names of programs, of things of the servers', and of what they print; `and` is SQL."""
 
 
