@@ -45,7 +45,9 @@ class Sink:
 
 @dataclass
 class Source:
-    """The code of one module; `known` tells by an expression's text what may come of it."""
+    """The code of one module; `known` tells by an expression's text what may come of it,
+    and by `name()` what comes of a function.
+    """
 
     module: ModuleType
     known: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -113,6 +115,8 @@ class Source:
         """By a function of this module that makes a part of a sentence, or one for figures."""
         if name == "users":
             return ["64 users"]
+        if f"{name}()" in self.known:
+            return list(self.known[f"{name}()"])
         found = self.functions.get(name)
         returns = ast.unparse(found.returns) if found and found.returns else ""
         is_text = returns in ("str", "str | None") and name not in FIGURES
