@@ -14,6 +14,7 @@ from loadstone.analyse.meanings import MEANINGS
 from loadstone.diagnose import rules
 from loadstone.diagnose.rules.table_locks import LOCKED
 from loadstone.model.observed import SHARED_HOST
+from loadstone.report.parts.speech import speech
 from loadstone.report.words import CHINESE, ENGLISH, told, translated
 from loadstone.report.words.phrases import Each, Phrase, Phrasebook
 from loadstone.report.words.zh_phrases import PHRASES
@@ -205,6 +206,13 @@ def test_what_nobody_translated_stays_as_it_was_said() -> None:
     assert translated("Access denied for user 'a'@'b'", CHINESE) is None
     assert told("Access denied for user 'a'@'b'", CHINESE) == "Access denied for user 'a'@'b'"
     assert told("commits of others", ENGLISH) == "commits of others"
+
+
+def test_what_a_server_said_stays_text_and_is_no_template() -> None:
+    said = "5 % of the attempts fail, mostly with error 1064: <script>{part}</script>"
+    shown = speech(said, CHINESE, "p")
+    assert shown.startswith("<p>5 % 的尝试失败")
+    assert shown.endswith("错误 1064：&lt;script&gt;{part}&lt;/script&gt;</p>")
 
 
 def test_a_part_that_is_not_known_leaves_the_whole_as_it_is() -> None:
