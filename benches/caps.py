@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -218,16 +219,16 @@ class Network:
         """
         least = round(share * 2**32)
         filtered = f"4,32 0 0 {_RANDOM},53 1 0 {least},6 0 0 {_DROP},6 0 0 {_PASS}"
-        _run("tc", "qdisc", "add", "dev", self.outer, "ingress")
+        _run("tc", "qdisc", "add", "dev", self.namespace.outer, "ingress")
         try:
             words = ["ingress", "bpf", "bytecode", filtered, "direct-action"]
-            _run("tc", "filter", "add", "dev", self.outer, *words)
+            _run("tc", "filter", "add", "dev", self.namespace.outer, *words)
             yield Cap(lambda: f"{self._dropped():,} packets dropped", self._dropped)
         finally:
-            _run("tc", "qdisc", "del", "dev", self.outer, "ingress")
+            _run("tc", "qdisc", "del", "dev", self.namespace.outer, "ingress")
 
     def _dropped(self) -> int:
-        said = _run("tc", "-s", "qdisc", "show", "dev", self.outer)
+        said = _run("tc", "-s", "qdisc", "show", "dev", self.namespace.outer)
         found = re.search(r"qdisc ingress.*?dropped (\d+)", said, re.DOTALL)
         return int(found[1]) if found else 0
 
@@ -257,3 +258,13 @@ def _as_a_bench_says() -> Iterator[None]:
         yield
     except SandboxError as error:
         raise ProgramFailed(error.message) from error
+
+
+def _run(*words: str) -> str:
+    """A command of the system's; what it printed."""
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=20)
+    except (OSError, subprocess.SubprocessError) as error:
+        said = getattr(error, "stderr", None) or str(error)
+        raise ProgramFailed(f"{' '.join(words[:3])}: {said.strip()}") from error
+    return done.stdout

@@ -15,7 +15,7 @@ from loadstone.report.opened import Run
 from loadstone.report.parts.experiment import cell_name
 from loadstone.report.sentences import answer
 from loadstone.report.table import middle_step
-from loadstone.report.words import Lang, Words, in_language
+from loadstone.report.words import Lang, Words, in_language, told
 
 _FINDINGS = 5
 """So many are told; the others are in the HTML report and in `loadstone diagnose`."""
@@ -64,9 +64,9 @@ def _ladder(
     yield from _table(heads, (_row(level) for level in ladder))
     for finding in found.findings[:_FINDINGS] if found else ():
         sure = words.sure.format(confidence=share(finding.confidence))
-        yield f"- **{finding.cause}** ({sure}): {_plain(finding.sentence)}"
+        yield f"- **{finding.cause}** ({sure}): {_plain(told(finding.sentence, words))}"
         if finding.proof is not None:
-            yield f"  - {words.proof} {_plain(proof_text(finding.proof))}"
+            yield f"  - {words.proof} {_plain(proof_text(finding.proof, words))}"
     yield ""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from loadstone.model.result import CLIENT_BOUND_SHARE, StepResult
 from loadstone.report.numbers import asked, count, digits, duration, rate, share
-from loadstone.report.words import ENGLISH, Words
+from loadstone.report.words import ENGLISH, Words, told
 
 _LATE_SHARE = 0.001
 _HELD_SHARE = 0.1
@@ -33,7 +33,7 @@ def of_the_cores(steps: Iterable[StepResult], words: Words = ENGLISH) -> Iterato
 
 def step_notes(step: StepResult, words: Words = ENGLISH) -> Iterator[str]:
     """What the client spoiled comes first, then what went wrong, then what is only unusual."""
-    yield from step.notes
+    yield from (told(note, words) for note in step.notes)
     yield from _of_the_client(step, words)
     yield from _of_its_end(step, words)
     yield from _of_errors(step, words)
