@@ -163,7 +163,7 @@ def test_a_pool_that_may_not_grow_so_far_is_larger_from_a_start() -> None:
     reading = {"disk_read_iops": 2500.0, "disk_read_await_ms": 0.3, "memory_available_bytes": 4e9}
     made = Made(rates={"buffer_pool_reads": 2500.0}, host=reading, means={"pages_free": 1000.0})
     for most, kind in (("", "dynamic"), (str(8192 * MIB), "dynamic"), (str(128 * MIB), "start")):
-        more = {"innodb_buffer_pool_size_max": most} if most else {}
+        more: dict[str, str | None] = {"innodb_buffer_pool_size_max": most} if most else {}
         finding = pool.RULE.judge(a_case(made, variables=more))
         assert finding is not None and finding.trial is not None
         assert finding.trial.kind == kind

@@ -229,5 +229,5 @@ def test_the_shared_host_is_a_fact_that_is_asked_for_by_name() -> None:
 def test_the_walk_follows_branches_names_and_small_functions() -> None:
     found = Source(rules.group_commit).spoken([Sink("Finding", keyword="sentence")])
     wordings = list(found)
-    assert len(wordings) == 2 * 2 * 2 * 2
-    assert sum("KB of log instead of" in said for said in wordings) == 8
+    assert len(wordings) == 2 * 2 * 2 * 2 * 3
+    assert sum("KB of log instead of" in said for said in wordings) == 24

@@ -25,7 +25,9 @@ WHY: Mapping[str, str] = {
     "semi-sync-fallback": "not by --prove: bring the replica back, and run again",
     "swapping": f"{_HOST}: give it memory or take some from the pool, and run again",
     "noisy-neighbour": f"{_OTHERS}: run again once it has ended, or on a host of its own",
+    "disk-neighbour": f"{_OTHERS}: run again once it has ended, or on a host of its own",
     "other-clients": f"{_OTHERS}: run again without them",
+    "tables-flushed": f"{_OTHERS}: run again without them",
     "steal": f"{_HOST}: run again on one without overcommitted cores",
     "cpu-throttled": f"{_LIMIT}: raise it by hand, and run again",
     "cpu-pinned": f"{_LIMIT}: give the process more cores by hand (taskset), and run again",
@@ -37,6 +39,10 @@ WHY: Mapping[str, str] = {
     "purge-lag": "not by --prove: what has piled up takes longer to go than a trial may last",
     "missing-index": (
         "not by --prove, which changes no table: make the index by hand, run again, and set both "
+        "runs side by side with loadstone compare"
+    ),
+    "stored-programs": (
+        "not by --prove, which changes no table: take them away by hand, run again, and set both "
         "runs side by side with loadstone compare"
     ),
     # Those that have a trial, where it is of no use.

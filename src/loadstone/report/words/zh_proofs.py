@@ -18,6 +18,7 @@ SUBJECTS = {
     "locking gaps": "间隙锁",
     "making a thread for each connection": "为每个连接新建线程",
     "mapping and unmapping the sort buffer": "反复映射排序缓冲区",
+    "performance_schema": "performance_schema",
     "queueing before InnoDB": "在 InnoDB 外排队",
     "refusing connections": "拒绝连接",
     "sending so many bytes": "传输过多的字节",
@@ -66,19 +67,25 @@ _UNITS = one_of(
         "{number} rounds": "{number} 轮",
         "1 window": "1 个窗口",
         "{number} windows": "{number} 个窗口",
-        "1 window after the run's own, not by turns": "测试之后另测 1 个窗口，未交替",
-        "{number} windows after the run's own, not by turns": (
-            "测试之后另测 {number} 个窗口，未交替"
-        ),
     }
+)
+_TRIED = Phrasebook(
+    (
+        phrase(
+            "{units} after the run's own, not by turns",
+            "测试之后另测 {units}，未交替",
+            units=_UNITS,
+        ),
+        *_UNITS.phrases,
+    )
 )
 _MEASURED = Phrasebook(
     (
-        phrase("{effect}, {units}", "{effect}，{units}", units=_UNITS),
+        phrase("{effect}, {units}", "{effect}，{units}", units=_TRIED),
         phrase(
             "{effect}; {sure}: {low} to {high}, {units}",
             "{effect}；{sure} 区间 {low} 至 {high}，{units}",
-            units=_UNITS,
+            units=_TRIED,
         ),
     )
 )
@@ -242,6 +249,10 @@ _BY_HAND = one_of(
         "not by --prove, which changes no table: make the index by hand, run again, and set both "
         "runs side by side with loadstone compare": (
             "不能用 --prove（它不改动表）：手工建索引后重新测试，再用 loadstone compare 对比"
+        ),
+        "not by --prove, which changes no table: take them away by hand, run again, and set both "
+        "runs side by side with loadstone compare": (
+            "不能用 --prove（它不改动表）：手工去掉它们后重新测试，再用 loadstone compare 对比"
         ),
         "not by --prove: statements are prepared already, and the way is the shortest there is; "
         "cheaper statements or more cores are left": (
