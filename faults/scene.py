@@ -19,8 +19,9 @@ from loadstone.target.connect import Connection, connect
 _EVENT_LOOP = "shard-0"
 """The thread that is there as long as load is driven."""
 
-_BETWEEN_STEPS_S = 1.5
-"""For so long a ladder's next step lets wait for its event loops."""
+_BETWEEN_STEPS_S = 6.0
+"""For so long a ladder's next step lets wait for its event loops: the last one's connections are
+waited for, up to 3 s where an injection has one of its own."""
 
 
 @dataclass(frozen=True)

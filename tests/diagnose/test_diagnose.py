@@ -596,6 +596,20 @@ def test_what_a_person_limits_is_named_before_the_cores_that_it_fills() -> None:
     assert causes(a_case(pinned))[:2] == ["cpu-pinned", "cpu-bound"]
 
 
+def test_a_core_that_is_shared_with_interrupts_is_used_up_as_well() -> None:
+    """A run on two cores, the server on the first: 0.84 of it, and 0.14 for interrupts."""
+    rates = {"cpu.0.idle_s": 0.013, "cpu.0.iowait_s": 0.0, "cpu.1.idle_s": 0.35}
+    pinned = Made(
+        users=10,
+        host={"cores": 2, "cpu_idle": 0.18, "process_cpu_user": 0.56, "process_cpu_sys": 0.28},
+        host_rates=rates,
+        host_means={"process.cpus_allowed": 1.0},
+    )
+    assert causes(a_case(pinned))[0] == "cpu-pinned"
+    resting = pinned.but(host_rates={"cpu.0.idle_s": 0.15})
+    assert "cpu-pinned" not in causes(a_case(resting))
+
+
 def test_users_in_their_commit_are_told_of_before_it_is_said_that_they_are_few() -> None:
     waiting = Made(users=2, means={"state.commit": 1.6}, host=IDLE)
     found = diagnosis_of(a_case(waiting))
