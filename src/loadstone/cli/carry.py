@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -191,6 +191,7 @@ def _drive(
         watched = prepared.sources.watched
         sampling = Sampling(watched, recorder.began) if watched else None
         lab = Lab(endpoints, recorder, observer, interrupts, truncation, sampling)
+        lab = replace(lab, may_change=plan.search is None)
         for note in prepared.notes:
             lab.note(note)
         return carry_out(plan, steps, lab), interrupts.asked

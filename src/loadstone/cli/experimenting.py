@@ -255,7 +255,7 @@ def _carry_out(
         recorder.variant(variant, target_environment(looked, sources))
 
     with Interrupts() as interrupts:
-        lab = Lab((), recorder, observer, interrupts, truncation)
+        lab = Lab((), recorder, observer, interrupts, truncation, may_change=False)
         for note in notes:
             lab.note(note)
         look = looking(wanted.observing, lab.note)
