@@ -27,9 +27,9 @@ DURABILITY = (
 _OF_ONE_SERVER = (
     "basedir binlog_gtid_pos datadir general_log_file gtid hostname identity insert_id log_error "
     "lc_messages_dir pid_file port pseudo rand_seed report_ server_id server_uid server_uuid "
-    "slow_query_log_file socket ssl_ timestamp tmpdir log_bin_basename log_bin_index character_sets_dir "
-    "plugin_dir slave_load_tmpdir replica_load_tmpdir relay_log secure_file_priv last_insert_id "
-    "warning_count error_count innodb_version"
+    "slow_query_log_file socket ssl_ timestamp tmpdir log_bin_basename log_bin_index "
+    "plugin_dir slave_load_tmpdir replica_load_tmpdir relay_log last_insert_id "
+    "warning_count error_count innodb_version character_sets_dir secure_file_priv"
 ).split()
 """Beginnings of variables that are another value at each server, and change no rate."""
 

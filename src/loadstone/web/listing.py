@@ -61,7 +61,8 @@ class RunList:
     def running(self) -> list[Path]:
         """The folders of those that go on at this moment."""
         newest = folder.journals(self.runs)[-MOST:]
-        return [one.parent for one in newest if folder.is_running(one.parent)]
+        open_ends = [one.parent for one in newest if not (one.parent / folder.RESULT).exists()]
+        return [run for run in open_ends if folder.is_running(run)]
 
     def find(self, name: str) -> Path:
         """The folder of a run, by its exact name.
