@@ -45,7 +45,7 @@ def beside_options(command: Callable[..., Any]) -> Callable[..., Any]:
     live = click.option("--live", is_flag=True, help="Show the run in a page while it goes on.")
     scraped = click.option(
         "--metrics",
-        type=AddressValue("", METRICS_PORT),
+        type=AddressValue("0.0.0.0", METRICS_PORT),
         help="OpenMetrics for a Prometheus while it goes on, as :9109; all may read them there.",
     )
     return live(scraped(command))

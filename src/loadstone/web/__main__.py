@@ -19,7 +19,7 @@ NICENESS = 10
 """Whoever drives the load on this machine goes first."""
 
 STAY_S = 2.0
-"""So long nobody has looked when the page of a run that is over goes: a browser may be coming back."""
+"""How long nobody has looked when the page goes after its run: a browser may be coming back."""
 
 _LOOK_EVERY_S = 0.25
 

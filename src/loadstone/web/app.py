@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
@@ -28,6 +28,7 @@ from loadstone.web.listing import UnknownRun
 from loadstone.web.live_run import row
 from loadstone.web.metrics import Metrics
 from loadstone.web.pages import PAGE, pages
+from loadstone.web.reports import REPORT_POLICY, Lang, report_of
 
 LARGEST_BODY = 4096
 """Bytes of a request: a wish has some fifty."""
@@ -59,6 +60,7 @@ class _Site:
                 Route("/api/runs/{run}", self._run),
                 Route("/api/runs/{run}/{wish}", self._wish, methods=["POST"]),
                 Route("/api/compare", self._compare),
+                Route("/runs/{run}/report", self._report),
                 Route("/metrics", self._scrape),
             ],
             lifespan=self._lifespan,
@@ -120,6 +122,12 @@ class _Site:
             raise HTTPException(409, "the run is over")
         await asyncio.to_thread(wishes.ask, run, wish)
         return JSONResponse({"asked": wish.model_dump()}, 202)
+
+    async def _report(self, request: Request) -> Response:
+        run = self._hub.list.find(request.path_params["run"])
+        lang: Lang = "zh" if request.query_params.get("lang") == "zh" else "en"
+        made = await asyncio.to_thread(report_of, run, lang)
+        return HTMLResponse(made, headers={"content-security-policy": REPORT_POLICY})
 
     async def _scrape(self, request: Request) -> Response:
         return await self._metrics.response(request)

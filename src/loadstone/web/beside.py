@@ -25,7 +25,7 @@ LEAVING_S = 1.0
 """How long a run waits at its end for a child that nobody needs any more."""
 
 _LEFT: list[subprocess.Popen[bytes]] = []
-"""Pages that somebody looks at after their run: kept here, as Python complains of forgotten ones."""
+"""Pages that somebody looks at after their run: kept, as Python complains of forgotten children."""
 
 
 class Task(Frozen):
@@ -87,7 +87,7 @@ def metrics(runs: Path, wanted: Address) -> Iterator[Scraped]:
 
 @contextmanager
 def _child(kind: Kind, bound: socket.socket, address: Address, runs: Path) -> Iterator[IO[bytes]]:
-    """A child with this socket, and the way to it; it is told of the end, and not waited for long."""
+    """A child with this socket, and the way to it; it is told of the end, not waited for long."""
     place = (address.host, address.port)
     with bound:
         child = _start(Task(kind=kind, descriptor=bound.fileno(), address=place, runs=runs))

@@ -21,6 +21,7 @@ from loadstone.model.errors import LoadstoneError
 from loadstone.model.result import StepResult
 from loadstone.store import folder
 from loadstone.store.errors import StoreError
+from loadstone.store.recorder import read_asked
 from loadstone.store.replay import JOURNAL, step_result
 from loadstone.store.steplog import StepLog
 from loadstone.store.tail import Tail
@@ -65,7 +66,7 @@ class Feed:
         self._judge = judge
         self._bell = bell
         self._tail = Tail(run / JOURNAL)
-        self._live = LiveRun(run, self._row_of)
+        self._live = LiveRun(run, self._row_of, _may_change(run))
         self._guarded = Lock()
         """Held by the thread that reads, or that makes a picture of what was read."""
         self._events: deque[_Numbered] = deque(maxlen=KEPT_EVENTS)
@@ -189,6 +190,15 @@ def _encoded(number: int, events: list[Event]) -> bytes:
     return b"".join(
         [*(encode(one.name, one.data) for one in before), encode(last.name, last.data, number)]
     )
+
+
+def _may_change(run: Path) -> bool:
+    """Levels that a search chooses, or that are compared, are not for hands."""
+    try:
+        asked = read_asked(run)
+    except StoreError:  # of another version: the run itself refuses what it does not want
+        return True
+    return asked.plan.search is None and asked.experiment is None
 
 
 def _written_rows(run: Path) -> dict[int, StepResult]:

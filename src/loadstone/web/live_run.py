@@ -63,6 +63,8 @@ class LiveRun:
 
     folder: Path
     row_of: RowOf
+    may_change: bool = True
+    """Whether rate and users of a running step may be changed by hand."""
     rows: list[StepResult] = field(default_factory=list)
     notes: deque[str] = field(default_factory=lambda: deque(maxlen=KEPT_NOTES))
     points: dict[str, deque[Point]] = field(default_factory=dict)
@@ -147,6 +149,7 @@ class LiveRun:
             "repeat": step.repeat,
             "connected": log.connected is not None,
             "users_now": _last_of(log, "users", step.concurrency),
+            "may_change": self.may_change,
             "rate_now": _last_of(log, "rate", step.rate.rate if step.rate else None),
         }
 
