@@ -12,6 +12,7 @@ from typing import Any
 from loadstone.model.observed import Observation, SourceName
 from loadstone.model.records import Connected, Outage, Sample
 from loadstone.model.result import StepResult, Window
+from loadstone.report.figures.figure import short
 from loadstone.report.figures.live import TIMELINES, Point, ladder, timeline
 from loadstone.report.notes import step_notes
 from loadstone.store.figures import SourceSums, host_figures
@@ -254,8 +255,8 @@ def _second(sample: Sample) -> Data:
     return {
         "phase": sample.phase,
         "at_s": sample.to_s,
-        "tps": _short(sample.counts.events / sample.seconds),
-        "qps": _short(sample.counts.queries / sample.seconds),
+        "tps": short(sample.counts.events / sample.seconds),
+        "qps": short(sample.counts.queries / sample.seconds),
         "p50": _ms(response.p50),
         "p95": _ms(response.p95),
         "p99": _ms(response.p99),
@@ -309,13 +310,8 @@ def _last_of(log: StepLog, what: str, asked: float | None) -> float | None:
 
 
 def _ms(nanoseconds: int | None) -> float | None:
-    return None if nanoseconds is None else _short(nanoseconds / 1e6)
+    return None if nanoseconds is None else short(nanoseconds / 1e6)
 
 
 def _scaled(value: float | None, factor: float) -> float | None:
-    return None if value is None else _short(value * factor)
-
-
-def _short(value: float) -> float:
-    """Four digits are more than the eye sees."""
-    return float(f"{value:.4g}")
+    return None if value is None else short(value * factor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -10,10 +11,14 @@ from importlib.resources import files
 from starlette.requests import Request
 from starlette.responses import Response
 
+from loadstone.report.figures.palette import themes
+from loadstone.report.words import LANGUAGES
+
 _TYPES = {
     "html": "text/html; charset=utf-8",
     "css": "text/css; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
+    "json": "application/json",
     "svg": "image/svg+xml",
 }
 PAGE = "index.html"
@@ -29,6 +34,8 @@ _OURS = (
     "icon.svg",
 )
 ECHARTS = "echarts.min.js"
+SHARED = "shared.json"
+"""What the page has in common with the report: the figures' colours, the names of causes."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +58,20 @@ class Page:
 
 def pages() -> Mapping[str, Page]:
     """All files by name."""
-    found = {name: _page("loadstone.web", f"static/{name}") for name in _OURS}
-    return found | {ECHARTS: _page("loadstone.report", f"vendor/{ECHARTS}")}
+    found = {name: _read("loadstone.web", f"static/{name}") for name in _OURS}
+    found[ECHARTS] = _read("loadstone.report", f"vendor/{ECHARTS}")
+    return found | {SHARED: _page(SHARED, _shared())}
 
 
-def _page(package: str, path: str) -> Page:
-    content = files(package).joinpath(path).read_bytes()
-    kind = path.rpartition(".")[2]
+def _read(package: str, path: str) -> Page:
+    return _page(path, files(package).joinpath(path).read_bytes())
+
+
+def _shared() -> bytes:
+    causes = {lang: dict(words.causes) for lang, words in LANGUAGES.items()}
+    return json.dumps({"themes": themes(), "causes": causes}, ensure_ascii=False).encode()
+
+
+def _page(name: str, content: bytes) -> Page:
+    kind = name.rpartition(".")[2]
     return Page(content, _TYPES[kind], f'"{sha256(content).hexdigest()[:32]}"')

@@ -1,20 +1,18 @@
 """Figures that grow while somebody looks: an option object once, then points for its series.
 
 Each series has an `id`, by which points are added to it; times are seconds since the run's begin.
-Colours are left to the page's theme, which gives the colour-blind others than the light one; lines
-differ in their dashes as well. Texts are in English: the page has them in other languages.
+Texts are in English: the page has them in other languages too, and changes them while it is open.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from loadstone.analyse.ladder import levels
 from loadstone.model.result import StepResult
+from loadstone.report.figures.figure import Option, axis, short, users_axis
 
-Option = dict[str, Any]
 Point = tuple[float, float | None]
 
 _DASHES: tuple[str | list[int], ...] = ("solid", "dashed", "dotted", [8, 3, 2, 3])
@@ -108,12 +106,8 @@ def timeline(name: str, points: Mapping[str, Sequence[Point]]) -> Option:
     made = TIMELINES[name]
     return {
         **_frame(),
-        "xAxis": {"type": "value", "name": "s", "min": "dataMin", "max": "dataMax", **_quiet()},
-        "yAxis": [
-            {"type": "value", "name": axis, "min": 0, **_quiet(right=bool(at))}
-            | ({"max": made.highest} if made.highest and not at else {})
-            for at, axis in enumerate(made.axes)
-        ],
+        "xAxis": axis("value", "s", min="dataMin", max="dataMax", nameGap=22),
+        "yAxis": [_height(name, at, made.highest) for at, name in enumerate(made.axes)],
         "series": [
             _line(line, number, points.get(line.id, ()), stacked=made.stacked)
             for number, line in enumerate(made.lines)
@@ -147,13 +141,8 @@ def ladders(runs: Mapping[str, Sequence[StepResult]]) -> Option:
     ]
     return {
         **_frame(),
-        "xAxis": {
-            "type": "value" if open_loop else "log",
-            "name": "events/s asked for" if open_loop else "users",
-            **({} if open_loop else {"logBase": 2}),
-            **_quiet(),
-        },
-        "yAxis": [{"type": "value", "name": "events/s", "min": 0, **_quiet()}],
+        "xAxis": axis("value", "events/s asked for") if open_loop else users_axis("users"),
+        "yAxis": [_height("events/s", 0)],
         "series": series,
     }
 
@@ -165,7 +154,7 @@ def _ladders(steps: Iterable[StepResult]) -> list[tuple[str, list[tuple[float, f
         points = found.setdefault(f"{level.variant}, {level.workload}", [])
         if level.tps:
             at = level.rate.highest if level.rate else level.concurrency
-            points.append((float(at), float(f"{level.tps.mean:.4g}")))
+            points.append((float(at), short(level.tps.mean) or 0.0))
     return [(name, sorted(points)) for name, points in found.items()]
 
 
@@ -176,17 +165,14 @@ def _frame() -> Option:
         # Drawn, not made of elements: what stands in it is never taken for markup.
         "tooltip": {"trigger": "axis", "renderMode": "richText", "confine": True},
         "legend": {"top": 0, "type": "scroll"},
-        "grid": {"left": 64, "right": 64, "top": 56, "bottom": 32},
+        "grid": {"left": 72, "right": 72, "top": 40, "bottom": 48},
     }
 
 
-def _quiet(*, right: bool = False) -> Option:
-    return {
-        "minorSplitLine": {"show": False},
-        "axisLabel": {"hideOverlap": True},
-        "nameTextStyle": {"align": "right" if right else "left"},
-        "splitLine": {"show": not right},
-    }
+def _height(name: str, at: int, highest: float | None = None) -> Option:
+    """A vertical axis, the second one on the right; only the first one's lines are drawn."""
+    found = axis("value", name, min=0, nameGap=52, splitLine={"show": not at})
+    return found | ({"max": highest} if highest and not at else {})
 
 
 def _line(line: Line, number: int, points: Sequence[Point], *, stacked: bool) -> Option:

@@ -2,7 +2,7 @@
 /* global echarts */
 
 import { byId } from "./elements.js";
-import { t } from "./words.js";
+import { number, t } from "./words.js";
 import { chartTheme, onTheme } from "./theme.js";
 
 const KEPT = 900;
@@ -64,7 +64,8 @@ export class Charts {
 }
 
 function translated(option, about) {
-  const axis = (one) => ({ ...one, name: t(one.name) });
+  // The report's figures name their format: a function cannot be sent.
+  const axis = (one) => ({ ...one, name: t(one.name), axisLabel: { ...one.axisLabel, formatter: number } });
   return {
     ...option,
     aria: { enabled: true, label: { description: t(about) } },

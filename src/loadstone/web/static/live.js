@@ -3,7 +3,7 @@
 import { Charts } from "./charts.js";
 import { showComparison } from "./compare.js";
 import { byId, element, show, table } from "./elements.js";
-import { applyTheme, chooseTheme, chosenTheme } from "./theme.js";
+import { applyTheme, causeName, chooseTheme, chosenTheme } from "./theme.js";
 import { applyWords, chooseLanguage, chosenLanguage, duration, number, percent, t } from "./words.js";
 
 const GONE_MS = 2000;
@@ -296,7 +296,7 @@ function findingsOf(ladder, isNamed) {
     isNamed ? element("h4", {}, `${ladder.variant}, ${ladder.workload}`) : null,
     ladder.findings.map(finding),
     ladder.not_evaluated.length ? element("p", { class: "quiet" },
-      t("not evaluated: {causes}", { causes: ladder.not_evaluated.map((one) => one.cause).join(", ") })) : null);
+      t("not evaluated: {causes}", { causes: ladder.not_evaluated.map((one) => causeName(one.cause, chosenLanguage())).join(", ") })) : null);
 }
 
 function finding(found) {
@@ -308,7 +308,8 @@ function finding(found) {
     one.threshold === null ? null : t("(threshold {value})", { value: number(one.threshold) }),
     ` ${t("{users} users", { users: number(one.users) })}`));
   return element("article", { class: `finding ${found.group}` },
-    element("h4", {}, found.cause, " ", element("span", { class: "quiet" }, `(${facts})`)),
+    element("h4", {}, causeName(found.cause, chosenLanguage()), " ",
+      element("code", { class: "quiet" }, found.cause), " ", element("span", { class: "quiet" }, `(${facts})`)),
     element("p", { lang: "en" }, found.sentence),
     element("p", { lang: "en" }, element("b", {}, t("Remedy:")), " ", found.remedy),
     evidence.length ? element("details", {}, element("summary", {}, t("Evidence")), element("ul", {}, evidence)) : null);

@@ -1,14 +1,6 @@
-// Colours of figures on light and on dark ground. M. Okabe and K. Ito, "Color Universal Design",
-// 2008: told apart by people with any kind of colour vision. Lines differ in their dashes as well.
+// Light and dark: the page's own colours are in live.css, those of figures come with the report's.
 
-const LIGHT = {
-  colours: ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A6FBE", "#8C6D31"],
-  ink: "#1b1f24", quiet: "#57606a", line: "#d0d7de", ground: "#ffffff",
-};
-const DARK = {
-  colours: ["#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#A9A1DD", "#C5A86A"],
-  ink: "#e6edf3", quiet: "#9aa4ae", line: "#3d444d", ground: "#161b22",
-};
+const { themes, causes } = await (await fetch("/static/shared.json")).json();
 
 const system = window.matchMedia("(prefers-color-scheme: dark)");
 const heard = [];
@@ -39,25 +31,12 @@ system.addEventListener("change", () => heard.forEach((tell) => tell()));
 export function chartTheme() {
   const theme = chosenTheme();
   const isDark = theme === "dark" || (theme === "auto" && system.matches);
-  const { colours, ink, quiet, line, ground } = isDark ? DARK : LIGHT;
-  const axis = {
-    axisLine: { lineStyle: { color: quiet } },
-    axisTick: { lineStyle: { color: quiet } },
-    axisLabel: { color: quiet },
-    nameTextStyle: { color: quiet },
-    splitLine: { lineStyle: { color: line } },
-  };
-  return {
-    color: colours,
-    backgroundColor: "transparent",
-    textStyle: { color: ink, fontFamily: getComputedStyle(document.body).fontFamily },
-    legend: { textStyle: { color: ink }, pageTextStyle: { color: quiet }, pageIconColor: ink,
-      pageIconInactiveColor: line },
-    tooltip: { backgroundColor: ground, borderColor: quiet, textStyle: { color: ink },
-      axisPointer: { lineStyle: { color: quiet } } },
-    valueAxis: axis,
-    logAxis: axis,
-  };
+  return themes[isDark ? "dark" : "light"];
+}
+
+// A cause's name in a language; one that a newer rule has is shown as it is called.
+export function causeName(cause, language) {
+  return causes[language]?.[cause] ?? cause;
 }
 
 // What a browser keeps may be forbidden: then the choice lasts as long as the page.
