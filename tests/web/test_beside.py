@@ -16,7 +16,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 import pytest
 
@@ -29,6 +29,7 @@ from loadstone import engine
 from loadstone.model.null_server import NullServerSettings
 
 PATIENCE_S = 30.0
+Found = TypeVar("Found")
 
 
 @pytest.fixture
@@ -59,7 +60,7 @@ class Run:
             return found
 
 
-def until[Found](look: Callable[[], Found | None]) -> Found:
+def until(look: Callable[[], Found | None]) -> Found:
     """What it finds, at last."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:

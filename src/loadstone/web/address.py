@@ -52,9 +52,11 @@ def parsed(text: str, host: str, port: int) -> Address:
         ValueError: it is none of these.
     """
     if text.startswith("["):
-        name, _, rest = text[1:].partition("]")
+        name, bracket, rest = text[1:].partition("]")
         number = rest.removeprefix(":")
         ipaddress.IPv6Address(name)
+        if not bracket:
+            raise ValueError(f"{text} has no end")
     elif text.count(":") > 1:
         name, number = str(ipaddress.IPv6Address(text)), ""
     elif text.isdigit():
