@@ -1,4 +1,4 @@
-"""Rate and number of users changed while a step runs, against a server that answers when told to."""
+"""Rate and users changed while a step runs, against a server that answers when told to."""
 
 from __future__ import annotations
 

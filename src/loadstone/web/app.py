@@ -151,7 +151,7 @@ async def _body(request: Request) -> Any:
             raise HTTPException(413, "the request is too large")
     try:
         return json.loads(body or b"{}")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise HTTPException(400, "the request is no JSON") from error
 
 

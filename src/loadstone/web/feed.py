@@ -85,28 +85,35 @@ class Feed:
 
     async def follow(self) -> None:
         """Read what is written, until nobody has looked for a while."""
-        while self.viewers or time.monotonic() < self._viewed_at + FORGET_AFTER_S:
-            if self.viewers:
-                self._viewed_at = time.monotonic()
-            try:
+        try:
+            while self.viewers or time.monotonic() < self._viewed_at + FORGET_AFTER_S:
+                if self.viewers:
+                    self._viewed_at = time.monotonic()
                 found, caught_up = await asyncio.to_thread(self._advance)
-            except LoadstoneError as error:
-                self._set_extra("problem", error.message)
-                break
-            self._keep(found)
-            if caught_up:
-                self._look_at_what_is_not_written()
-                self.ready.set()
-                await asyncio.sleep(LOOK_EVERY_S)
-        self.ready.set()
+                self._keep(found)
+                if caught_up:
+                    self._look_at_what_is_not_written()
+                    self.ready.set()
+                    await asyncio.sleep(LOOK_EVERY_S)
+        except LoadstoneError as error:
+            self._set_extra("problem", error.message)
+        finally:
+            self.ready.set()
+
+    def begin(self, last: int | None) -> Told:
+        """For one who says that it had an event of this number last; anybody may say anything."""
+        is_ours = last is not None and last <= self._tail.at_byte
+        return Told(last if is_ours else None)
 
     def news(self, told: Told) -> tuple[list[bytes], Told] | None:
         """What came since, for one who was told so much; `None`: only a snapshot helps."""
         number = told.number
-        if number is None or number < self._from or number > self._newest:
+        if number is None or number < self._from:
             return None
-        news = [event.data for event in self._events if event.number > number]
-        return [*news, *self._extra_events(told)], Told(self._newest, self._version)
+        news = [event for event in self._events if event.number > number]
+        newest = news[-1].number if news else number
+        events = [*(event.data for event in news), *self._extra_events(told)]
+        return events, Told(newest, self._version)
 
     async def snapshot(self) -> tuple[list[bytes], Told]:
         """Everything, for one who has nothing, or was away for too long."""
@@ -114,10 +121,6 @@ class Feed:
         version = self._version
         events = [encode("snapshot", picture, number), *self._extra_events(Told())]
         return events, Told(number, version)
-
-    @property
-    def _newest(self) -> int:
-        return self._events[-1].number if self._events else self._from
 
     def _extra_events(self, told: Told) -> Iterator[bytes]:
         if told.extras != self._version:
@@ -173,11 +176,12 @@ class Feed:
             self._bell.ring()
 
     def _row_of(self, step: StepLog) -> StepResult:
-        """As result.json has it, where the run has ended; else made from the journal."""
+        """As result.json has it, where the run had ended before we came; else from the journal."""
         if self._written is None:
             self._written = _written_rows(self._run)
         known = self._written.get(step.step.number)
-        if known is not None:
+        # What ends while we look is not in that file: a run may have been taken up again.
+        if known is not None and not self.ready.is_set():
             return known
         begin = self._live.begin
         assert begin is not None, "a step ends in a run that has begun"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from pathlib import Path
 
 from loadstone.web.feed import Feed, Judge, Told
@@ -53,18 +54,19 @@ class Hub:
             feed.viewers += 1
         try:
             yield opening()
-            async for event in self._events(feed, last):
-                yield event
+            async with aclosing(self._events(feed, last)) as events:
+                async for event in events:
+                    yield event
         finally:
             self.viewers -= 1
             if feed:
                 feed.viewers -= 1
 
-    async def _events(self, feed: Feed | None, last: int | None) -> AsyncIterator[bytes]:
+    async def _events(self, feed: Feed | None, last: int | None) -> AsyncGenerator[bytes]:
         await self._listed.wait()
         if feed:
             await feed.ready.wait()
-        listed, told = -1, Told(last)
+        listed, told = -1, feed.begin(last) if feed else Told()
         while not self._closing:
             # What is rung while we send is not missed.
             rung = self._bell.next_ring()
