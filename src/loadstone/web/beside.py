@@ -24,6 +24,9 @@ Kind = Literal["page", "metrics"]
 LEAVING_S = 1.0
 """How long a run waits at its end for a child that nobody needs any more."""
 
+LOG = "live.log"
+"""In the state folder: what the last child complained of."""
+
 _LEFT: list[subprocess.Popen[bytes]] = []
 """Pages that somebody looks at after their run: kept, as Python complains of forgotten children."""
 
@@ -105,16 +108,30 @@ def _child(kind: Kind, bound: socket.socket, address: Address, runs: Path) -> It
 
 
 def _start(task: Task) -> subprocess.Popen[bytes]:
-    child = subprocess.Popen(
-        [sys.executable, "-m", "loadstone.web"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        pass_fds=[task.descriptor],
-        # Ctrl-C in the terminal is for the run: the child hears of its end by itself.
-        start_new_session=True,
-    )
+    with _log() as log:
+        child = subprocess.Popen(
+            [sys.executable, "-m", "loadstone.web"],
+            stdin=subprocess.PIPE,
+            # Not the run's: whoever waits for the end of its output would wait for the page's.
+            stdout=log,
+            stderr=log,
+            pass_fds=[task.descriptor],
+            # Ctrl-C in the terminal is for the run: the child hears of its end by itself.
+            start_new_session=True,
+        )
     assert child.stdin is not None
     with suppress(OSError):  # a child that cannot start costs the run nothing but the page
         child.stdin.write(task.model_dump_json().encode() + b"\n")
         child.stdin.flush()
     return child
+
+
+def _log() -> IO[bytes]:
+    """Where a child says what is wrong with it: beside what is kept of other faults."""
+    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state", "loadstone")
+    try:
+        state.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(state / LOG, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    except OSError:
+        return open(os.devnull, "wb")
+    return os.fdopen(descriptor, "wb")

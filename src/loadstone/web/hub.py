@@ -62,7 +62,7 @@ class Hub:
             if feed:
                 feed.viewers -= 1
 
-    async def _events(self, feed: Feed | None, last: int | None) -> AsyncGenerator[bytes]:
+    async def _events(self, feed: Feed | None, last: int | None) -> AsyncGenerator[bytes, None]:
         await self._listed.wait()
         if feed:
             await feed.ready.wait()
