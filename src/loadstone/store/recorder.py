@@ -103,11 +103,11 @@ class Recorder:
         )
         self._step_from = 0
         self._lines = ObservationLines(0)
-        wishes.take(path)  # those of whoever watched the run before it was killed
         if before:
             self._take_up()
         else:
             self._set_out(asked, began_unix_s)
+        wishes.take(path)  # those of whoever watched the run before it was killed
 
     def _set_out(self, asked: Asked, began_unix_s: float) -> None:
         write_private_json(self.folder / folder.RUN, asked.model_dump(mode="json"))
