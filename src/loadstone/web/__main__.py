@@ -50,7 +50,7 @@ class _UntilUnwatched:
     async def over(self, hub: Hub) -> None:
         """The run has ended, and nobody has looked for a while."""
         await _hear(self._words, [])
-        quiet_s = 0.0
+        quiet_s = 0.0 if hub.was_viewed else STAY_S
         while quiet_s < STAY_S:
             await asyncio.sleep(_LOOK_EVERY_S)
             quiet_s = 0.0 if hub.viewers else quiet_s + _LOOK_EVERY_S

@@ -22,6 +22,7 @@ class Hub:
     def __init__(self, runs: Path, judge: Judge) -> None:
         self.list = RunList(runs)
         self.viewers = 0
+        self.was_viewed = False
         self._judge = judge
         self._bell = Bell()
         self._feeds: dict[str, tuple[Feed, asyncio.Task[None]]] = {}
@@ -50,6 +51,7 @@ class Hub:
         """What one viewer is told, from the event after `last` on, until it goes."""
         feed = self._feed(run) if run else None
         self.viewers += 1
+        self.was_viewed = True
         if feed:
             feed.viewers += 1
         try:

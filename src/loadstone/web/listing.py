@@ -15,6 +15,7 @@ from loadstone.store.journal import RunBegin
 from loadstone.store.replay import JOURNAL
 from loadstone.store.steps import utc
 from loadstone.store.tail import Tail
+from loadstone.web.live_run import workload_of
 
 MOST = 500
 """Lines: the newest. `loadstone runs list` shows all."""
@@ -117,7 +118,7 @@ def _of_result(name: str, result: Result) -> Line:
         "name": name,
         "state": result.run.state,
         "started_at": result.run.started_at,
-        "workload": plan["workload"]["name"] if plan else None,
+        "workload": workload_of(plan) if plan else None,
         "steps_planned": result.run.steps_planned,
         "steps_finished": result.run.steps_finished,
         **_best(result),
@@ -143,6 +144,6 @@ def _begin(run: Path) -> Line:
         return {"started_at": None, "workload": None, "steps_planned": None}
     return {
         "started_at": utc(entry.unix_s),
-        "workload": entry.plan["workload"]["name"],
+        "workload": workload_of(entry.plan),
         "steps_planned": entry.steps_planned,
     }

@@ -126,7 +126,7 @@ class LiveRun:
         return {
             "name": self.folder.name,
             "title": begin.name if begin else self.folder.name,
-            "workload": begin.plan["workload"]["name"] if begin else None,
+            "workload": workload_of(begin.plan) if begin else None,
             "targets": list(begin.targets) if begin else [],
             "server_versions": list(begin.server_versions) if begin else [],
             "unix_s": begin.unix_s if begin else None,
@@ -223,6 +223,12 @@ class LiveRun:
 
 
 _DRAWN = frozenset(line.id for figure in TIMELINES.values() for line in figure.lines)
+
+
+def workload_of(plan: Data) -> str | None:
+    """Its name, in plans of any version."""
+    named = plan.get("workload")
+    return named.get("name") if isinstance(named, dict) else None
 
 
 def row(step: StepResult) -> Data:

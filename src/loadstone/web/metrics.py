@@ -20,6 +20,7 @@ from loadstone.store.errors import StoreError
 from loadstone.store.journal import Changed, EngineEntry, Entry, RunBegin, StepBegin, StepEnd
 from loadstone.store.replay import JOURNAL
 from loadstone.store.tail import Tail
+from loadstone.web.live_run import workload_of
 
 MEDIA_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
@@ -55,7 +56,7 @@ class RunCounts:
         """Take in the journal's next line."""
         match entry:
             case RunBegin():
-                self.workload = str(entry.plan["workload"]["name"])
+                self.workload = workload_of(entry.plan) or ""
                 self.loadstone, self.steps_planned = entry.loadstone, entry.steps_planned
                 self.target = entry.targets[0] if entry.targets else ""
             case StepBegin(step=step):

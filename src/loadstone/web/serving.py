@@ -6,6 +6,7 @@ import asyncio
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import uvicorn
@@ -23,6 +24,8 @@ GRACE_S = 2
 Until = Callable[[Hub], Awaitable[None]]
 """Returns when the server is to end; the hub knows whether anybody looks."""
 
+_Ends = Callable[[], Awaitable[None]]
+
 
 def serve_page(
     runs: Path, listening: tuple[socket.socket, Address], keys: Keys, until: Until | None = None
@@ -35,7 +38,7 @@ def serve_page(
     bound, address = listening
     hub = Hub(runs, findings)
     app = page_app(hub, keys, own_names(address.host))
-    ends = (lambda: until(hub)) if until else None
+    ends = partial(until, hub) if until else None
     with marked(runs, address):
         asyncio.run(_serve(app, bound, ends, hub.close))
 
@@ -43,9 +46,6 @@ def serve_page(
 def serve(app: ASGIApp, bound: socket.socket, until: _Ends) -> None:
     """Any application; ends as `serve_page` does."""
     asyncio.run(_serve(app, bound, until, lambda: None))
-
-
-_Ends = Callable[[], Awaitable[None]]
 
 
 async def _serve(
