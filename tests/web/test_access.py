@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import scripted_engine
 from loadstone.model.wish import SetRate, SetUsers, StopRun
 from loadstone.store import wishes
 from loadstone.web.access import Keys, TokenTooShort, is_loopback
@@ -18,24 +19,26 @@ from web.served import Served, served
 TOKEN = "a-secret-of-many-characters"
 
 
-@pytest.fixture
-def running(tmp_path: Path, script: Script) -> Iterator[Path]:
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The folder of a run that goes on, as far as its lock says."""
-    recorder = recorder_for(tmp_path, a_plan())
-    yield recorder.folder
-    recorder.close()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "loadstone._engine", scripted_engine)
+        recorder = recorder_for(tmp_path_factory.mktemp("access") / "runs", a_plan())
+        yield recorder.folder
+        recorder.close()
 
 
-@pytest.fixture
-def page(tmp_path: Path, running: Path) -> Iterator[Served]:
-    with served(tmp_path) as found:
+@pytest.fixture(scope="module")
+def page(running: Path) -> Iterator[Served]:
+    with served(running.parent) as found:
         yield found
 
 
-@pytest.fixture
-def locked(tmp_path: Path, running: Path) -> Iterator[Served]:
+@pytest.fixture(scope="module")
+def locked(running: Path) -> Iterator[Served]:
     """One that asks for a token."""
-    with served(tmp_path, TOKEN) as found:
+    with served(running.parent, TOKEN) as found:
         yield found
 
 
@@ -104,10 +107,10 @@ def test_the_first_link_gives_a_cookie_that_is_not_the_token(locked: Served) -> 
     assert locked.get(f"/api/runs?token={TOKEN}").status == 401
 
 
-def test_a_cookie_with_a_token_outlives_the_server(tmp_path: Path, running: Path) -> None:
-    with served(tmp_path, TOKEN) as first:
+def test_a_cookie_with_a_token_outlives_the_server(running: Path) -> None:
+    with served(running.parent, TOKEN) as first:
         cookie, port = first.cookie, first.address.port
-    with served(tmp_path, TOKEN, port) as second:
+    with served(running.parent, TOKEN, port) as second:
         assert second.get("/api/runs", Cookie=cookie).status == 200
 
 
@@ -192,15 +195,16 @@ def test_a_run_that_is_over_is_not_asked(tmp_path: Path, script: Script) -> None
     "name",
     ["..", "%2e%2e", "..%2f..", "%2fetc", ".", ".hidden", "no-such", "a%00b", "x" * 400, "%ff%fe"],
 )
-def test_a_runs_name_is_no_path(page: Served, tmp_path: Path, name: str) -> None:
+def test_a_runs_name_is_no_path(page: Served, running: Path, name: str) -> None:
     # Above the folder of runs lies something that looks like one.
-    (tmp_path.parent / "journal.jsonl").write_text("secret\n")
+    above = running.parent.parent / "journal.jsonl"
+    above.write_text("secret\n")
     for path in (f"/api/runs/{name}", f"/runs/{name}/report", f"/api/events?run={name}"):
         answer = page.get(path)
         assert answer.status in (404, 405), path
         assert b"secret" not in answer.body
     assert page.post(f"/api/runs/{name}/stop", {}).status == 404
-    os.unlink(tmp_path.parent / "journal.jsonl")
+    above.unlink()
 
 
 @pytest.mark.parametrize("path", ["/static/../access.py", "/static/%2e%2e/access.py", "/static/"])
