@@ -87,7 +87,7 @@ def begun(recorder: Recorder, users: int = 8) -> None:
     while samples < 2:
         record = job.next(0.0)
         assert record is not None
-        recorder.record(step, record)  # type: ignore[arg-type]
+        recorder.record(step, record)
         samples += isinstance(record, Sample)
 
 

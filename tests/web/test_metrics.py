@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse
+from prometheus_client import Metric
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from house.repository import ROOT
 from loadstone.store.replay import JOURNAL
@@ -18,6 +19,10 @@ from scripted_engine import Script
 from web.served import served
 
 DASHBOARD = ROOT / "docs/grafana/loadstone.json"
+
+
+def parse(text: str) -> list[Metric]:
+    return list(text_string_to_metric_families(text))  # type: ignore[no-untyped-call]
 
 
 def counts_of(run: Path) -> RunCounts:

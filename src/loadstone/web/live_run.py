@@ -46,7 +46,7 @@ class Event:
     """Something that viewers are told."""
 
     name: str
-    data: Data
+    data: Data | None
 
 
 RowOf = Callable[[StepLog], StepResult]
@@ -178,7 +178,7 @@ class LiveRun:
     def _take_record(self, entry: EngineEntry) -> Iterator[Event]:
         match entry.record:
             case Connected():
-                yield Event("step", self.step() or {})
+                yield Event("step", self.step())
             case Sample() as sample if sample.phase != "drain" and sample.seconds > 0:
                 self.last = sample
                 began = self._log.steps[-1].load_began_s

@@ -106,7 +106,7 @@ def timeline(name: str, points: Mapping[str, Sequence[Point]]) -> Option:
     made = TIMELINES[name]
     return {
         **_frame(),
-        "xAxis": axis("value", "s", min="dataMin", max="dataMax", nameGap=22),
+        "xAxis": _seconds(),
         "yAxis": [_height(name, at, made.highest) for at, name in enumerate(made.axes)],
         "series": [
             _line(line, number, points.get(line.id, ()), stacked=made.stacked)
@@ -148,10 +148,11 @@ def ladders(runs: Mapping[str, Sequence[StepResult]]) -> Option:
 
 
 def _ladders(steps: Iterable[StepResult]) -> list[tuple[str, list[tuple[float, float]]]]:
-    """Means of levels whose rate may be quoted; a run of one ladder needs no name for it."""
+    """Means of levels whose rate may be quoted, by what they are the levels of."""
     found: dict[str, list[tuple[float, float]]] = {}
     for level in levels(steps):
-        points = found.setdefault(f"{level.variant}, {level.workload}", [])
+        variant = "" if level.variant == "default" else f"{level.variant}, "
+        points = found.setdefault(f"{variant}{level.workload}", [])
         if level.tps:
             at = level.rate.highest if level.rate else level.concurrency
             points.append((float(at), short(level.tps.mean) or 0.0))
@@ -164,9 +165,22 @@ def _frame() -> Option:
         "aria": {"enabled": True},
         # Drawn, not made of elements: what stands in it is never taken for markup.
         "tooltip": {"trigger": "axis", "renderMode": "richText", "confine": True},
-        "legend": {"top": 0, "type": "scroll"},
+        "legend": {
+            "top": 0,
+            "type": "scroll",
+            "itemWidth": 20,
+            "itemGap": 8,
+            "textStyle": {"fontSize": 11},
+        },
         "grid": {"left": 72, "right": 72, "top": 40, "bottom": 48},
     }
+
+
+def _seconds() -> Option:
+    found = axis("value", "s", min="dataMin", max="dataMax", nameGap=22)
+    # The ends move each second: numbers there would only flicker.
+    found["axisLabel"] |= {"showMinLabel": False, "showMaxLabel": False}
+    return found
 
 
 def _height(name: str, at: int, highest: float | None = None) -> Option:

@@ -40,6 +40,14 @@ export class Charts {
     }
   }
 
+  // All points of one series at once; nothing where the figure has no such series.
+  put(id, series, data) {
+    const shown = this.drawn.get(id);
+    if (shown?.option.series.some((one) => one.id === series)) {
+      shown.chart.setOption({ series: [{ id: series, data }] });
+    }
+  }
+
   refresh() {
     for (const shown of this.drawn.values()) {
       if (!shown.changed) continue;

@@ -153,7 +153,7 @@ function takeSecond(data) {
   charts.add(data.points);
   if (state.step && data.second.phase === "window") {
     const at = state.step.rate ? state.step.rate_now : state.step.users_now;
-    charts.drawn.get("ladder")?.chart.setOption({ series: [{ id: "now", data: [[at, data.second.tps]] }] });
+    charts.put("ladder", "now", [[at, data.second.tps]]);
   }
   charts.refresh();
   showNumbers();
@@ -173,7 +173,8 @@ function showLadder() {
   const now = {
     id: "now", name: "this second", type: "scatter", symbol: "diamond", symbolSize: 12, data: [],
   };
-  const option = { ...state.ladder, series: [...state.ladder.series, now] };
+  const isDriven = runState() === "running" || state.step !== null;
+  const option = { ...state.ladder, series: [...state.ladder.series, ...(isDriven ? [now] : [])] };
   charts.draw("ladder", option, "Events a second at each level that was measured, and in this second.");
 }
 
