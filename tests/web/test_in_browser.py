@@ -119,6 +119,7 @@ def test_a_run_that_begins_is_shown_within_two_seconds_and_told_each_second(
         assert time.monotonic() - began < PATIENCE_MS / 1000
         expect(page.locator("#step")).to_contain_text("8 users")
         expect(page.locator("#state")).to_have_text("running")
+        expect(page.locator("#about")).not_to_contain_text("null")
         recorder.close()
         expect(page.locator("#state")).to_have_text("interrupted")
 

@@ -8,11 +8,14 @@ export function element(name, attributes = {}, ...children) {
     else if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
     else made.setAttribute(key, value === true ? "" : String(value));
   }
-  for (const child of children.flat()) {
-    if (child === null || child === undefined || child === false) continue;
-    made.append(child instanceof Node ? child : document.createTextNode(String(child)));
-  }
+  made.append(...shownOf(children));
   return made;
+}
+
+// Strings become text nodes; what is not there is left out.
+function shownOf(children) {
+  return children.flat().filter((child) => child !== null && child !== undefined && child !== false)
+    .map((child) => (child instanceof Node ? child : document.createTextNode(String(child))));
 }
 
 export function byId(id) {
@@ -20,7 +23,7 @@ export function byId(id) {
 }
 
 export function show(shown, ...children) {
-  shown.replaceChildren(...children.flat());
+  shown.replaceChildren(...shownOf(children));
 }
 
 // Columns: [heading, number?, value of a row]. A value may be an element.
