@@ -12,10 +12,14 @@ from typing import get_args
 
 import pytest
 
+from loadstone.analyse.differences import Group as OfDifferences
+from loadstone.analyse.meanings import Weight
+from loadstone.analyse.verdict import Word
 from loadstone.model.finding import Group
 from loadstone.model.result import RunState, StepState
 from loadstone.report.figures.live import TIMELINES, ladder
 from loadstone.web.pages import PAGE, pages
+from loadstone.web.shared import NAMES, shared
 
 STATIC = files("loadstone.web").joinpath("static")
 SCRIPTS = sorted(
@@ -70,15 +74,15 @@ def texts_of_the_page() -> set[str]:
     return said | {option["xAxis"]["name"], option["yAxis"][0]["name"], "this second"}
 
 
-def words(language: str) -> dict[str, str]:
-    """The catalogue as the browser has it."""
+@pytest.fixture(scope="module")
+def chinese() -> dict[str, str]:
+    """The page's own texts as the browser has them."""
     if NODE is None:
         pytest.skip("not evaluated: there is no node to read the page's scripts")
-    source = text("words.js").replace('import { keep, stored } from "./theme.js";', "")
-    program = f"{source}\nconsole.log(JSON.stringify(WORDS[{language!r}]));"
+    source = re.sub(r"^import .*$", "", text("words.js"), flags=re.MULTILINE)
     said = subprocess.run(
         [NODE, "--input-type=module", "-"],
-        input=program,
+        input=f"{source}\nconsole.log(JSON.stringify(WORDS.zh));",
         capture_output=True,
         text=True,
         check=True,
@@ -87,16 +91,29 @@ def words(language: str) -> dict[str, str]:
     return found
 
 
-def test_each_text_is_there_in_chinese_with_the_same_places_to_fill() -> None:
-    chinese = words("zh")
+def test_each_text_is_in_chinese_once_with_the_same_places_to_fill(
+    chinese: dict[str, str],
+) -> None:
+    of_the_report = shared()["texts"]["zh"]
     wanted = texts_of_the_page()
     assert len(wanted) > 80
-    assert wanted - chinese.keys() == set()
+    assert wanted - chinese.keys() - of_the_report.keys() == set()
+    assert chinese.keys() & of_the_report.keys() == set()
+    # Nor is anything kept that nobody says.
+    assert of_the_report.keys() - wanted == set()
     for english, translated in chinese.items():
         places = re.findall(r"\{\w+\}", english)
         assert sorted(places) == sorted(re.findall(r"\{\w+\}", translated)), english
 
 
-def test_states_and_groups_have_words() -> None:
-    names = {*get_args(Group), *get_args(RunState), *get_args(StepState)}
-    assert names - words("zh").keys() == set()
+def test_what_is_shown_by_its_name_has_one_in_each_language(chinese: dict[str, str]) -> None:
+    # Of a run that goes on, or cannot be read, there is no report to have a word for it.
+    states = {*get_args(RunState), *get_args(StepState)}
+    for lang, names in shared()["names"].items():
+        assert set(get_args(Group)) == names["groups"].keys(), lang
+        assert set(get_args(Word)) == names["verdict_words"].keys(), lang
+        assert set(get_args(Weight)) == names["weights"].keys(), lang
+        assert states - names["states"].keys() <= chinese.keys(), lang
+    assert set(get_args(OfDifferences)) <= chinese.keys()
+    asked = {name for script in SCRIPTS for name in re.findall(r'named\("(\w+)"', text(script))}
+    assert asked == set(NAMES)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from loadstone.model.experiment import Rules
 from loadstone.model.result import LevelChange
 from loadstone.store.recorder import Recorder, write_private_json
 from recorded import a_plan, record_step, recorded_run, recorder_for, steps_of
@@ -190,16 +191,26 @@ def test_two_runs_are_compared_with_what_differs_on_top(tmp_path: Path, script: 
         variables = durable | changes | {"socket": run.name}
         write_private_json(run / "environment.json", {"targets": [{"variables": variables}]})
     with served(tmp_path) as page:
-        found = page.get(f"/api/compare?a={one.name}&b={other.name}").json
+        pair = f"a={one.name}&b={other.name}"
+        found = page.get(f"/api/compare?{pair}").json
+        whole = page.get(f"/compare?{pair}")
         assert page.get(f"/api/compare?a={one.name}").status == 404
-    first = found["differs"][0]
-    assert first == {
-        "what": "@@innodb_flush_log_at_trx_commit",
-        "a": "1",
-        "b": "0",
-        "unfair": True,
-    }
-    assert "@@socket" not in [line["what"] for line in found["differs"]]
-    both, *alone = found["rows"]
-    assert (both["users"], both["change"], both["word"]) == (4, 1.0, "faster")
-    assert [(row["users"], row["word"]) for row in alone] == [(1, None), (8, None)]
+        alone = page.get(f"/api/compare?a={one.name}&b={one.name}")
+    assert (alone.status, alone.json) == (422, {"error": f"there is only one run: {one.name}"})
+    assert [side["name"] for side in found["sides"]] == [one.name, other.name]
+    first = found["differences"][0]
+    assert (first["name"], first["weight"]) == ("innodb_flush_log_at_trx_commit", "unfair")
+    assert first["values"] == {one.name: "1", other.name: "0"}
+    assert "socket" not in [line["name"] for line in found["differences"]]
+    levels = {level["concurrency"]: level for level in found["levels"]}
+    assert sorted(levels) == [1, 4, 8]
+    (against,) = levels[4]["against_first"]
+    assert against["changes"]["tps"]["relative"] == pytest.approx(1.0)
+    # A step of each side is no evidence, however far they are apart.
+    assert (against["word"], against["margin"]) == ("not enough evidence", Rules().margin)
+    assert (levels[1]["against_first"], levels[8]["against_first"]) == ([], [])
+    assert len(found["ladder"]["series"]) == 2
+    # To hand on: a document with an origin of its own, as the report has.
+    assert whole.status == 200
+    assert "sandbox" in whole.headers["content-security-policy"]
+    assert "innodb_flush_log_at_trx_commit" in whole.text

@@ -18,6 +18,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from loadstone import __version__
+from loadstone.analyse.matrix import ComparisonError
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.wish import AnyWish, SetRate, SetUsers, StopRun
 from loadstone.store import folder, wishes
@@ -28,7 +29,7 @@ from loadstone.web.listing import UnknownRun
 from loadstone.web.live_run import row
 from loadstone.web.metrics import Metrics
 from loadstone.web.pages import PAGE, pages
-from loadstone.web.reports import REPORT_POLICY, Lang, report_of
+from loadstone.web.reports import DOCUMENT_POLICY, Lang, report_of
 
 LARGEST_BODY = 4096
 """Bytes of a request: a wish has some fifty."""
@@ -61,12 +62,14 @@ class _Site:
                 Route("/api/runs/{run}/{wish}", self._wish, methods=["POST"]),
                 Route("/api/compare", self._compare),
                 Route("/runs/{run}/report", self._report),
+                Route("/compare", self._comparison),
                 Route("/metrics", self._scrape),
             ],
             lifespan=self._lifespan,
             exception_handlers={
                 HTTPException: _as_json,
                 UnknownRun: _unknown,
+                ComparisonError: _not_comparable,
                 LoadstoneError: _failed,
             },
         )
@@ -108,9 +111,20 @@ class _Site:
         return JSONResponse({"run": info, "rows": [row(step) for step in result.steps]})
 
     async def _compare(self, request: Request) -> Response:
-        names = [request.query_params.get(side, "") for side in ("a", "b")]
-        one, other = (self._hub.list.find(name) for name in names)
-        return JSONResponse(await asyncio.to_thread(comparing.compared, one, other))
+        return JSONResponse(await asyncio.to_thread(comparing.compared, *self._pair(request)))
+
+    async def _comparison(self, request: Request) -> Response:
+        made = await asyncio.to_thread(comparing.comparison_of, *self._pair(request))
+        return _document(made)
+
+    def _pair(self, request: Request) -> tuple[Path, Path]:
+        """The runs `a` and `b` of a query.
+
+        Raises:
+            UnknownRun: there is none of such a name.
+        """
+        a, b = (self._hub.list.find(request.query_params.get(side, "")) for side in ("a", "b"))
+        return a, b
 
     async def _wish(self, request: Request) -> Response:
         run = self._hub.list.find(request.path_params["run"])
@@ -126,8 +140,7 @@ class _Site:
     async def _report(self, request: Request) -> Response:
         run = self._hub.list.find(request.path_params["run"])
         lang: Lang = "zh" if request.query_params.get("lang") == "zh" else "en"
-        made = await asyncio.to_thread(report_of, run, lang)
-        return HTMLResponse(made, headers={"content-security-policy": REPORT_POLICY})
+        return _document(await asyncio.to_thread(report_of, run, lang))
 
     async def _scrape(self, request: Request) -> Response:
         return await self._metrics.response(request)
@@ -141,6 +154,11 @@ def metrics_app(runs: Callable[[], Iterable[Path]]) -> ASGIApp:
         return await metrics.response(request)
 
     return Starlette(routes=[Route("/metrics", scrape)])
+
+
+def _document(made: str) -> Response:
+    """A page of the report's making, which brings scripts of its own."""
+    return HTMLResponse(made, headers={"content-security-policy": DOCUMENT_POLICY})
 
 
 async def _body(request: Request) -> Any:
@@ -178,6 +196,11 @@ async def _as_json(request: Request, error: Exception) -> Response:
 
 async def _unknown(request: Request, error: Exception) -> Response:
     return JSONResponse({"error": "there is no run of that name"}, 404)
+
+
+async def _not_comparable(request: Request, error: Exception) -> Response:
+    assert isinstance(error, ComparisonError)
+    return JSONResponse({"error": error.message}, 422)
 
 
 async def _failed(request: Request, error: Exception) -> Response:

@@ -11,8 +11,7 @@ from importlib.resources import files
 from starlette.requests import Request
 from starlette.responses import Response
 
-from loadstone.report.figures.palette import themes
-from loadstone.report.words import LANGUAGES
+from loadstone.web.shared import shared
 
 _TYPES = {
     "html": "text/html; charset=utf-8",
@@ -29,13 +28,14 @@ _OURS = (
     "charts.js",
     "compare.js",
     "elements.js",
+    "shared.js",
     "words.js",
     "theme.js",
     "icon.svg",
 )
 ECHARTS = "echarts.min.js"
 SHARED = "shared.json"
-"""What the page has in common with the report: the figures' colours, the names of causes."""
+"""What the page has in common with the report."""
 
 
 @dataclass(frozen=True)
@@ -60,16 +60,11 @@ def pages() -> Mapping[str, Page]:
     """All files by name."""
     found = {name: _read("loadstone.web", f"static/{name}") for name in _OURS}
     found[ECHARTS] = _read("loadstone.report", f"vendor/{ECHARTS}")
-    return found | {SHARED: _page(SHARED, _shared())}
+    return found | {SHARED: _page(SHARED, json.dumps(shared(), ensure_ascii=False).encode())}
 
 
 def _read(package: str, path: str) -> Page:
     return _page(path, files(package).joinpath(path).read_bytes())
-
-
-def _shared() -> bytes:
-    causes = {lang: dict(words.causes) for lang, words in LANGUAGES.items()}
-    return json.dumps({"themes": themes(), "causes": causes}, ensure_ascii=False).encode()
 
 
 def _page(name: str, content: bytes) -> Page:

@@ -1,4 +1,4 @@
-"""The report of a run, as the page opens it."""
+"""The report of a run, and what any document of the report's making may do when it is served."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from loadstone.report.html import as_html
 from loadstone.report.opened import Run
 from loadstone.report.words import Lang
 
-REPORT_POLICY = "sandbox allow-scripts allow-popups; frame-ancestors 'none'"
-"""The document has a policy of its own, which lets its two scripts run by their hashes. Here it is
-given an origin of its own too: whatever it does, it cannot ask this server for anything."""
+DOCUMENT_POLICY = "sandbox allow-scripts allow-popups; frame-ancestors 'none'"
+"""It has a policy of its own, which lets its two scripts run by their hashes. Here it is given an
+origin of its own too: whatever it does, it cannot ask this server for anything."""
 
 
 def report_of(run: Path, lang: Lang) -> str:
@@ -22,4 +22,4 @@ def report_of(run: Path, lang: Lang) -> str:
     return as_html(Run(run), lang)
 
 
-__all__ = ["REPORT_POLICY", "Lang", "report_of"]
+__all__ = ["DOCUMENT_POLICY", "Lang", "report_of"]

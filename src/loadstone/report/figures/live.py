@@ -74,7 +74,7 @@ TIMELINES: dict[str, Timeline] = {
         (
             Line("cpu_user", "user"),
             Line("cpu_sys", "system"),
-            Line("cpu_iowait", "waiting for a disk"),
+            Line("cpu_iowait", "waiting for disk"),
             Line("cpu_steal", "taken by the hypervisor"),
         ),
         stacked=True,

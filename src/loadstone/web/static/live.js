@@ -3,8 +3,10 @@
 import { Charts } from "./charts.js";
 import { showComparison } from "./compare.js";
 import { byId, element, show, table } from "./elements.js";
-import { applyTheme, causeName, chooseTheme, chosenTheme } from "./theme.js";
-import { applyWords, chooseLanguage, chosenLanguage, duration, number, percent, t } from "./words.js";
+import { applyTheme, chooseTheme, chosenTheme } from "./theme.js";
+import {
+  applyWords, chooseLanguage, chosenLanguage, duration, named, number, percent, t, users,
+} from "./words.js";
 
 const GONE_MS = 2000;
 const SURE_MS = 5000;
@@ -100,8 +102,8 @@ function showRuns() {
   show(list, runs.map((run) => {
     const key = `run=${encodeURIComponent(run.name)}`;
     const said = [
-      t(run.state), run.workload,
-      run.best_tps ? t("{tps} at {users} users", { tps: number(run.best_tps), users: number(run.best_users) }) : null,
+      stateName(run.state), run.workload,
+      run.best_tps ? t("{tps} at {users}", { tps: number(run.best_tps), users: users(run.best_users) }) : null,
       run.problem,
     ].filter(Boolean).join(", ");
     const box = element("input", {
@@ -190,11 +192,17 @@ function showHead() {
   document.title = `${state.run.name} · Loadstone`;
   const now = runState();
   byId("state").className = `state ${now}`;
-  byId("state").textContent = now ? t(now) : "";
+  byId("state").textContent = now ? stateName(now) : "";
   const servers = state.run.targets.map((target, at) =>
     [target, state.run.server_versions[at]].filter(Boolean).join(" "));
   const about = [state.run.workload, ...servers, state.run.loadstone && `Loadstone ${state.run.loadstone}`];
   show(byId("about"), about.filter(Boolean).join(" · "), " ", now && now !== "running" ? reportLink() : null);
+}
+
+// "running" and "damaged" are no states of a result: the report has no words for them.
+function stateName(state) {
+  const name = named("states", state);
+  return name === state ? t(state) : name;
 }
 
 function reportLink() {
@@ -218,9 +226,9 @@ function showStep() {
     : t("step {number}", { number: step.number });
   const variant = step.variant === "default" ? null : step.variant;
   const due = step.rate ? t("{rate} events/s due", { rate: number(step.rate_now) }) : null;
-  const users = step.users_now === step.users ? t("{users} users", { users: number(step.users) })
-    : t("{now} of {users} users at work", { now: number(step.users_now), users: number(step.users) });
-  byId("step").textContent = [place, variant, step.workload, users, due,
+  const atWork = step.users_now === step.users ? users(step.users)
+    : t("{now} of {users} at work", { now: number(step.users_now), users: users(step.users) });
+  byId("step").textContent = [place, variant, step.workload, atWork, due,
     step.connected ? null : t("connecting")].filter(Boolean).join(", ");
   byId("users").max = step.users;
   fill(byId("users"), step.users_now);
@@ -244,7 +252,7 @@ function showNumbers() {
     [t("active / all connections"), active],
     [t("waiting"), isLive && state.step?.rate ? number(second.waiting) : null],
     [t("errors"), isLive ? number(second.errors) : null],
-    [t(second.phase ?? ""), isLive ? duration(second.at_s) : null],
+    [second.phase === "warmup" ? t("warm-up") : t("window"), isLive ? duration(second.at_s) : null],
   ];
   show(byId("numbers"), shownNumbers.filter(([, value]) => value !== null).map(([name, value]) =>
     element("div", {}, element("dt", {}, name), element("dd", {}, value))));
@@ -264,7 +272,7 @@ function showRows() {
     [t("p99, ms"), true, (row) => number(row.p99_ms)],
     [t("errors"), true, (row) => number(row.errors)],
     [t("state"), false, (row) => [
-      t(row.state),
+      stateName(row.state),
       row.steady === false ? t("not steady") : null,
       row.client_bound ? t("client-bound") : null,
       row.changed ? t("changed by hand") : null,
@@ -297,19 +305,19 @@ function findingsOf(ladder, isNamed) {
     isNamed ? element("h4", {}, `${ladder.variant}, ${ladder.workload}`) : null,
     ladder.findings.map(finding),
     ladder.not_evaluated.length ? element("p", { class: "quiet" },
-      t("not evaluated: {causes}", { causes: ladder.not_evaluated.map((one) => causeName(one.cause, chosenLanguage())).join(", ") })) : null);
+      t("not evaluated: {causes}", { causes: ladder.not_evaluated.map((one) => named("causes", one.cause)).join(", ") })) : null);
 }
 
 function finding(found) {
-  const facts = [t(found.group),
+  const facts = [named("groups", found.group),
     found.share === null ? null : t("explains {share}", { share: percent(found.share) }),
-    t("{share} sure", { share: percent(found.confidence) })].filter(Boolean).join(", ");
+    t("{confidence} sure", { confidence: percent(found.confidence) })].filter(Boolean).join(", ");
   const evidence = found.evidence.map((one) => element("li", {},
     element("code", {}, one.counter), ` ${number(one.value)} ${one.unit} `,
-    one.threshold === null ? null : t("(threshold {value})", { value: number(one.threshold) }),
-    ` ${t("{users} users", { users: number(one.users) })}`));
+    one.threshold === null ? null : `(${t("threshold")} ${number(one.threshold)})`,
+    ` ${users(one.users)}`));
   return element("article", { class: `finding ${found.group}` },
-    element("h4", {}, causeName(found.cause, chosenLanguage()), " ",
+    element("h4", {}, named("causes", found.cause), " ",
       element("code", { class: "quiet" }, found.cause), " ", element("span", { class: "quiet" }, `(${facts})`)),
     element("p", { lang: "en" }, found.sentence),
     element("p", { lang: "en" }, element("b", {}, t("Remedy:")), " ", found.remedy),
@@ -342,8 +350,8 @@ function reason(text) {
 function onControls() {
   byId("set-users").addEventListener("submit", (event) => {
     event.preventDefault();
-    const users = byId("users");
-    if (users.reportValidity()) ask("users", { step: state.step.number, users: Number(users.value) });
+    const asked = byId("users");
+    if (asked.reportValidity()) ask("users", { step: state.step.number, users: Number(asked.value) });
   });
   byId("set-rate").addEventListener("submit", (event) => {
     event.preventDefault();

@@ -1,6 +1,6 @@
 // Light and dark: the page's own colours are in live.css, those of figures come with the report's.
 
-const { themes, causes } = await (await fetch("/static/shared.json")).json();
+import { themes } from "./shared.js";
 
 const system = window.matchMedia("(prefers-color-scheme: dark)");
 const heard = [];
@@ -32,11 +32,6 @@ export function chartTheme() {
   const theme = chosenTheme();
   const isDark = theme === "dark" || (theme === "auto" && system.matches);
   return themes[isDark ? "dark" : "light"];
-}
-
-// A cause's name in a language; one that a newer rule has is shown as it is called.
-export function causeName(cause, language) {
-  return causes[language]?.[cause] ?? cause;
 }
 
 // What a browser keeps may be forbidden: then the choice lasts as long as the page.
