@@ -331,7 +331,7 @@ async function ask(wish, body) {
   try {
     const response = await fetch(`/api/runs/${encodeURIComponent(shown)}/${wish}`,
       { method: "POST", headers: HEAD, body: JSON.stringify(body) });
-    const said = response.ok ? t("Asked for; the run does it within a second.")
+    const said = response.ok ? t("Asked for; the run does it within a second, or as its next step begins.")
       : (await response.text()).trim();
     answer.textContent = response.ok ? said : t("Refused: {why}", { why: reason(said) });
   } catch {

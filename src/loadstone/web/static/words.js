@@ -41,7 +41,8 @@ const CHINESE = {
   "damaged": "已损坏",
   "They come when a step has ended.": "每个步骤结束后给出。",
   "not evaluated: {causes}": "未评估：{causes}",
-  "Asked for; the run does it within a second.": "已提交，测试将在一秒内执行。",
+  "Asked for; the run does it within a second, or as its next step begins.":
+    "已提交，测试将在一秒内或下一步骤开始时执行。",
   "Refused: {why}": "被拒绝：{why}",
   "this second": "当前秒",
   "Events a second at each level that was measured, and in this second.":
