@@ -1,4 +1,4 @@
-"""`run --live` and `run --metrics`: children beside a real run against a null server."""
+"""`--live` and `--metrics`: children beside real runs against a null server."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, TypeVar
 
@@ -32,6 +33,26 @@ from loadstone.model.null_server import NullServerSettings
 PATIENCE_S = 30.0
 Found = TypeVar("Found")
 
+EXPERIMENT = """\
+duration = "60s"
+warmup = "1s"
+ladder = [4]
+repeats = 2
+
+[target]
+url = "mysql://u@127.0.0.1:{port}/sbtest?tls=disabled"
+
+[[workload]]
+name = "oltp_point_select"
+tables = 1
+table_size = 100
+
+[factor.statements.prepared]
+
+[factor.statements.text]
+client = {{ prepared = false }}
+"""
+
 
 @pytest.fixture
 def port() -> Iterator[int]:
@@ -43,7 +64,7 @@ def port() -> Iterator[int]:
 
 @dataclass
 class Run:
-    """A `loadstone run` of its own process."""
+    """A run of its own process."""
 
     process: subprocess.Popen[str]
     runs: Path
@@ -79,16 +100,13 @@ def free_port() -> int:
 
 
 @pytest.fixture
-def start(tmp_path: Path, port: int) -> Iterator[Callable[..., Run]]:
-    """Starts a run with its live page."""
+def start_any(tmp_path: Path) -> Iterator[Callable[..., Run]]:
+    """Starts a command with its live page."""
     started: list[subprocess.Popen[str]] = []
 
-    def run(*more: str) -> Run:
-        words = [sys.executable, "-m", "loadstone.cli", "run", "oltp_point_select"]
-        words += ["--target", f"mysql://u@127.0.0.1:{port}/sbtest", "--live"]
-        words += ["--out", str(tmp_path), "--warmup", "1s", *more]
+    def run(*words: str) -> Run:
         process = subprocess.Popen(
-            words,
+            [sys.executable, "-m", "loadstone.cli", *words, "--live", "--out", str(tmp_path)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -101,6 +119,13 @@ def start(tmp_path: Path, port: int) -> Iterator[Callable[..., Run]]:
     for process in started:
         process.kill()
         process.communicate()
+
+
+@pytest.fixture
+def start(start_any: Callable[..., Run], port: int) -> Callable[..., Run]:
+    """Starts a run with its live page."""
+    target = f"mysql://u@127.0.0.1:{port}/sbtest"
+    return partial(start_any, "run", "oltp_point_select", "--target", target, "--warmup", "1s")
 
 
 def _url(stderr: IO[str] | None) -> str:
@@ -156,6 +181,25 @@ def test_a_real_run_is_changed_and_stopped_from_its_page(start: Callable[..., Ru
     # Nobody looks: the page goes with its run.
     until(lambda: None if is_open(run.live) else True)
     assert not (run.runs / MARK).exists()
+
+
+def test_an_experiment_has_its_page_and_keeps_its_levels(
+    start_any: Callable[..., Run], port: int, tmp_path: Path
+) -> None:
+    file = tmp_path / "statements.toml"
+    file.write_text(EXPERIMENT.format(port=port))
+    run = start_any("experiment", str(file))
+    name = run.line()["name"]
+    journal = run.runs / name / "journal.jsonl"
+    until(lambda: '"phase":"window"' in journal.read_text() or None)
+    ask(run.live, name, "users", {"step": 1, "users": 2})
+    until(lambda: "not changed" in journal.read_text() or None)
+    ask(run.live, name, "stop", {})
+    run.process.wait(PATIENCE_S)
+    assert run.process.returncode == ExitCode.INTERRUPTED
+    (step,) = json.loads((run.runs / name / "result.json").read_text())["steps"]
+    assert step["changes"] == []
+    assert any("levels of a search or an experiment" in note for note in step["notes"])
 
 
 def test_the_metrics_are_there_while_the_run_goes_on(start: Callable[..., Run]) -> None:

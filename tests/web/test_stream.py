@@ -150,10 +150,15 @@ def test_a_change_by_hand_is_told_of(tmp_path: Path, script: Script) -> None:
     with served(tmp_path) as page:
         stream = page.stream(recorder.folder.name)
         snapshot = stream.until("snapshot").data
+        recorder.changed(step, LevelChange(at_s=5.0, what="users", value=5))
+        told = stream.until("step").data
+        note = stream.until("note").data
         stream.close()
     recorder.close()
     assert (snapshot["step"]["users"], snapshot["step"]["users_now"]) == (8, 2)
     assert snapshot["notes"] == ["users set to 2 by hand at 3 s"]
+    assert (told["number"], told["users_now"]) == (1, 5)
+    assert note["text"] == "users set to 5 by hand at 5 s"
 
 
 def test_a_journal_that_is_none_is_said_and_ends_nothing(tmp_path: Path, script: Script) -> None:

@@ -96,7 +96,10 @@ class LiveRun:
                 yield from self._take_observed(entry)
             case StepEnd():
                 yield from self._end_step()
-            case Changed() | Note() | SourceEntry():
+            case Changed():
+                yield Event("step", self.step())
+                yield self._note(_sentence(entry))
+            case Note() | SourceEntry():
                 yield self._note(_sentence(entry))
 
     @property

@@ -76,7 +76,7 @@ function connect(run) {
   on("runs", takeRuns);
   on("snapshot", takeSnapshot);
   on("run", (data) => { state.run = data; showHead(); });
-  on("step", (data) => { state.step = data; state.second = {}; showStep(); });
+  on("step", takeStep);
   on("second", takeSecond);
   on("seen", (data) => { charts.add(data.points); charts.refresh(); });
   on("row", takeRow);
@@ -148,6 +148,13 @@ function showAll() {
   showRows();
   showNotes();
   showExtras();
+}
+
+// Told of when it begins, when all are connected, and when somebody changed it.
+function takeStep(data) {
+  if (data?.number !== state.step?.number) state.second = {};
+  state.step = data;
+  showStep();
 }
 
 function takeSecond(data) {
