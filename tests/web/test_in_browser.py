@@ -13,6 +13,7 @@ import pytest
 
 from loadstone import engine
 from loadstone.model.engine_plan import step_document
+from loadstone.model.plan import WorkloadSpec
 from loadstone.model.records import Sample
 from loadstone.model.target import Credentials, Endpoint
 from loadstone.model.wish import SetUsers, StopRun
@@ -172,8 +173,9 @@ def test_names_and_errors_of_others_stay_text(page: Page, tmp_path: Path, script
     script.outages = [
         {"kind": "outage", "from_s": 1.0, "to_s": 2.0, "users": 1, "reason": f"2013 {HOSTILE}"}
     ]
-    recorder = recorder_for(tmp_path, a_plan())
-    plan = a_plan()
+    # Every object of JavaScript has something of that name.
+    plan = a_plan(workload=WorkloadSpec(name="constructor", tables=1, table_size=100))
+    recorder = recorder_for(tmp_path, plan, version=HOSTILE)
     record_step(recorder, plan, steps_of(plan)[0])
     recorder.note(HOSTILE)
     recorder.end_run("finished")
@@ -183,6 +185,8 @@ def test_names_and_errors_of_others_stay_text(page: Page, tmp_path: Path, script
         page.goto(server.url)
         expect(page.locator("#run-name")).to_have_text(hostile.name)
         expect(page.locator("#notes")).to_contain_text(HOSTILE)
+        expect(page.locator("#about")).to_contain_text(HOSTILE)
+        assert pixels(page, "ladder") > 10
         assert page.locator("main img, main b:has-text('bold'), nav b").count() == 0
         assert "owned" not in page.title().replace(hostile.name, "")
 
@@ -232,6 +236,27 @@ def test_the_report_opens_behind_its_link(page: Page, tmp_path: Path, script: Sc
         assert page.locator("html").get_attribute("lang") == "zh-CN"
         # It has an origin of its own: it cannot ask this server for anything.
         assert page.evaluate("window.origin") == "null"
+
+
+def test_with_a_wrong_token_a_browser_is_given_nothing(
+    browser: Browser, tmp_path: Path, script: Script
+) -> None:
+    run = recorded_run(tmp_path)
+    context = browser.new_context()
+    page = context.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    with served(tmp_path, "a-secret-of-many-characters") as server:
+        url = f"{server.url}?token=another-secret-of-many-characters"
+        answer = page.goto(url)
+        assert answer is not None
+        assert answer.status == 401
+        assert run.name not in page.content()
+        assert page.locator("script, link, h1").count() == 0
+        # No cookie, and nothing that asked for more.
+        assert context.cookies() == []
+        assert [one for one in asked if not one.endswith("/favicon.ico")] == [url]
+    context.close()
 
 
 def test_the_token_leaves_the_address_once_it_was_given(
