@@ -28,6 +28,7 @@ from benches import (
     timers,
     tls,
     trials,
+    viewers,
 )
 from benches.place import ROOT, Asked, Place, conditions, open_place
 from benches.processes import ProgramFailed
@@ -45,6 +46,7 @@ BENCHES: dict[str, Bench] = {
     "recording": recording.measure,
     "timers": timers.measure,
     "observing": observing.measure,
+    "viewers": viewers.measure,
     "ceilings": ceilings.measure,
     "start-up": start_up.measure,
     "prepare": prepare.measure,

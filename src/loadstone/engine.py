@@ -107,7 +107,32 @@ class Job(Generic[Record]):
         self._native.stop()
 
 
-StepJob = Job[AnyStepRecord]
+class StepJob(Job[AnyStepRecord]):
+    """A step under way, whose load can be changed."""
+
+    def __init__(self, native: _engine.Drive) -> None:
+        super().__init__(native, STEP_RECORD)
+        self._drive = native
+
+    def set_rate(self, rate: float) -> None:
+        """From now on so many events a second are due.
+
+        Raises:
+            PlanRefused: the loop is closed, or nobody could drive such a rate.
+        """
+        with _starting():
+            self._drive.set_rate(rate)
+
+    def set_users(self, users: int) -> None:
+        """From now on so many users begin events; the others rest, with their connections.
+
+        Raises:
+            PlanRefused: more than the step has, or too few.
+        """
+        with _starting():
+            self._drive.set_concurrency(users)
+
+
 LoadJob = Job[LoadProgress | LoadEnd]
 HostTestJob = Job[HostBegun | HostSample | HostEnd]
 
@@ -120,7 +145,7 @@ def start(plan: str) -> StepJob:
         EngineError: the system refused threads or descriptors.
     """
     with _starting():
-        return Job(_native().start(plan), STEP_RECORD)
+        return StepJob(_native().start(plan))
 
 
 def load(plan: str) -> LoadJob:

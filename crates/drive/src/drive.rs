@@ -5,7 +5,7 @@ use crate::control::Control;
 use crate::coordinator::{Coordinator, Message, ShardMessage};
 use crate::core::{Core, Parts, Settings};
 use crate::endpoint::Endpoint;
-use crate::error::{Failure, FailureKind};
+use crate::error::{Failure, FailureKind, PlanError};
 use crate::member::Member;
 use crate::meter::Meter;
 use crate::open_loop::OpenLoop;
@@ -21,6 +21,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use loadstone_measure::{Nanos, Tally};
 use loadstone_script::{Command, ScriptError, Vm};
 use loadstone_workload::Workload;
+use loadstone_workload::arrival::{Arrival, Gaps};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -32,6 +33,24 @@ use std::time::Duration;
 pub struct Drive {
     control: Arc<Control>,
     records: Receiver<Record>,
+    limits: Limits,
+}
+
+/// What may be changed while the step runs.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    is_open: bool,
+    /// Each shard has its share of an open loop's events, and so needs a user.
+    fewest_users: u32,
+    most_users: u32,
+}
+
+impl Limits {
+    fn of(plan: &Plan) -> Self {
+        let is_open = !matches!(plan.arrival, Arrival::Closed { .. });
+        let fewest_users = if is_open { plan.shards.min(plan.concurrency) } else { 1 };
+        Self { is_open, fewest_users, most_users: plan.concurrency }
+    }
 }
 
 /// What waiting for a record brought.
@@ -53,17 +72,48 @@ impl Drive {
     pub fn start(plan: Plan) -> std::io::Result<Self> {
         let control =
             Arc::new(Control::new(plan.shards, plan.stop.events(), plan.connect.at_once)?);
+        let limits = Limits::of(&plan);
         let (sender, records) = unbounded();
         let shared = control.clone();
         std::thread::Builder::new()
             .name("coordinator".to_owned())
             .spawn(move || run_step(&plan, shared, sender))?;
-        Ok(Self { control, records })
+        Ok(Self { control, records, limits })
     }
 
     /// The next record, or what there is to say instead after `timeout`.
     pub fn next(&self, timeout: Duration) -> Heard {
         hear(&self.records, timeout)
+    }
+
+    /// From now on so many events a second are due in place of the plan's rate. Before the load begins
+    /// it holds from its begin on.
+    ///
+    /// # Errors
+    /// The loop is closed, or nobody could drive such a rate.
+    pub fn set_rate(&self, rate: f64) -> Result<(), PlanError> {
+        if !self.limits.is_open {
+            return Err(PlanError::new("rate: a closed loop has none"));
+        }
+        let arrival = Arrival::Open { rate, ramp: None, gaps: Gaps::default(), max_backlog: 1 };
+        arrival.check().map_err(|error| PlanError::new(error.to_string()))?;
+        self.control.set_rate(rate);
+        Ok(())
+    }
+
+    /// From now on only the first `users` virtual users begin events; the others finish theirs and
+    /// rest, with their connections, until they may again.
+    ///
+    /// # Errors
+    /// More users than the step has, or too few.
+    pub fn set_concurrency(&self, users: u32) -> Result<(), PlanError> {
+        let Limits { fewest_users, most_users, .. } = self.limits;
+        if !(fewest_users..=most_users).contains(&users) {
+            let allowed = format!("concurrency: {fewest_users} to {most_users} in this step");
+            return Err(PlanError::new(allowed));
+        }
+        self.control.set_active(users);
+        Ok(())
     }
 
     /// Asks for a clean end; the records go on until the last one.

@@ -1,6 +1,6 @@
 //! What is under way, as Python holds it.
 
-use crate::to_json;
+use crate::{errors, to_json};
 use loadstone_drive::Heard;
 use loadstone_hosttests as hosttests;
 use pyo3::prelude::*;
@@ -51,6 +51,16 @@ impl Drive {
     /// The next record as JSON, or `None` when the time is up or there are no more.
     fn next(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<String>> {
         next_record(py, timeout_s, |timeout| self.inner.next(timeout).into())
+    }
+
+    /// From now on so many events a second are due. Raises `PlanError` in a closed loop.
+    fn set_rate(&self, rate: f64) -> PyResult<()> {
+        self.inner.set_rate(rate).map_err(errors::plan)
+    }
+
+    /// From now on only so many users begin events. Raises `PlanError` where the step has not so many.
+    fn set_concurrency(&self, users: u32) -> PyResult<()> {
+        self.inner.set_concurrency(users).map_err(errors::plan)
     }
 
     /// Asks for a clean end.

@@ -18,6 +18,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "compare": ("compare", "compare", "Is B really faster than A: runs beside each other."),
     "cleanup": ("prepare", "cleanup", "Drop the tables that Loadstone made."),
     "runs": ("runs", "runs", "List, show and export what was run."),
+    "serve": ("serve", "serve", "The live page: watch runs, stop and change them, compare them."),
     "watch": ("watch", "watch", "Read the counters of a server that somebody else drives."),
     "check": ("check", "check", "Review a server's settings for a benchmark."),
     "ceilings": ("ceilings", "ceilings", "What each resource would allow at a run's steps."),

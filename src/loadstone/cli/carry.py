@@ -6,8 +6,8 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +68,9 @@ from loadstone.target.hide import blank_arguments
 SANDBOX_TABLES = 10
 SANDBOX_TABLE_SIZE = 10_000
 
+Begun = Callable[[Path], None]
+"""Told of the run's folder as soon as there is one."""
+
 _USERS_UNASKED = 4000
 _CONNECTIONS_BESIDE_USERS = 50
 _CONNECTIONS_LEFT_FREE = 5
@@ -75,7 +78,10 @@ _CONNECTIONS_LEFT_FREE = 5
 
 
 def run_in_sandbox(
-    request: Request, connection: Connection | None = None, gates: Gates = NO_GATES
+    request: Request,
+    connection: Connection | None = None,
+    gates: Gates = NO_GATES,
+    begun: Begun | None = None,
 ) -> int:
     """Start a throwaway server, fill it, run, and leave nothing of it."""
     say("starting a throwaway server", quiet=request.as_json)
@@ -84,7 +90,7 @@ def run_in_sandbox(
         endpoint = connection.for_sandbox(sandbox.tcp) if connection else sandbox.tcp
         _fill(request, endpoint)
         notes = [f"server: a throwaway {_described(sandbox)} on this machine, {_durable(sandbox)}"]
-        return run_against(request, [endpoint], notes, gates)
+        return run_against(request, [endpoint], notes, gates, begun)
 
 
 def _sandbox_for(request: Request) -> SandboxSpec:
@@ -102,6 +108,7 @@ def run_against(
     endpoints: Sequence[Endpoint],
     notes: Sequence[str] = (),
     gates: Gates = NO_GATES,
+    begun: Begun | None = None,
 ) -> int:
     """Look at the targets, drive the plan, show and keep what came of it."""
     wanted = Wanted(
@@ -121,6 +128,8 @@ def run_against(
     steps = steps_for(plan)
     sources = sources_for([observable(one) for one in looked], request.observing)
     recorder = begin_run(plan, looked, request.out, sources.data_device, sources=sources)
+    if begun:
+        begun(recorder.folder)
     said = [*notes, *data.notes, *found, *sources.notes]
     prepared = Prepared(recorder, said, looked, sources)
     outcome, interrupted = _drive(request, plan, steps, prepared)
@@ -191,6 +200,7 @@ def _drive(
         watched = prepared.sources.watched
         sampling = Sampling(watched, recorder.began) if watched else None
         lab = Lab(endpoints, recorder, observer, interrupts, truncation, sampling)
+        lab = replace(lab, may_change=plan.search is None)
         for note in prepared.notes:
             lab.note(note)
         return carry_out(plan, steps, lab), interrupts.asked

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from loadstone.cli.beside import beside_options, shown_beside
 from loadstone.cli.gating import Gates, check_gates, junit_option, threshold_option
 from loadstone.cli.observing import observing_options
 from loadstone.cli.run import out_option
@@ -14,6 +15,7 @@ from loadstone.cli.run import out_option
 if TYPE_CHECKING:
     from loadstone.analyse.gates import Gate
     from loadstone.model.observing import Observing
+    from loadstone.web.address import Address
 
 _strict = click.option(
     "--strict", is_flag=True, help="Exit code 5 when the generator was the limit."
@@ -27,6 +29,7 @@ _json = click.option("--json", "as_json", is_flag=True, help="result.json on std
 @observing_options
 @threshold_option
 @junit_option
+@beside_options
 @_strict
 @_json
 @out_option
@@ -36,6 +39,8 @@ def experiment(
     observing: Observing,
     thresholds: tuple[Gate, ...],
     junit: Path | None,
+    live: bool,
+    metrics: Address | None,
     strict: bool,
     as_json: bool,
     out: Path,
@@ -52,7 +57,8 @@ def experiment(
         show_plan(found.experiment)
         return 0
     wanted = Wanted(out=out, observing=observing, strict=strict, as_json=as_json)
-    return begin(found, wanted, Gates(thresholds, junit))
+    with shown_beside(live, metrics, out) as begun:
+        return begin(found, wanted, Gates(thresholds, junit), begun)
 
 
 @click.command()
@@ -60,6 +66,7 @@ def experiment(
 @observing_options
 @threshold_option
 @junit_option
+@beside_options
 @_strict
 @_json
 @out_option
@@ -68,6 +75,8 @@ def resume(
     observing: Observing,
     thresholds: tuple[Gate, ...],
     junit: Path | None,
+    live: bool,
+    metrics: Address | None,
     strict: bool,
     as_json: bool,
     out: Path,
@@ -77,4 +86,5 @@ def resume(
 
     check_gates(thresholds, junit)
     wanted = Wanted(out=out, observing=observing, strict=strict, as_json=as_json)
-    return go_on(run, wanted, Gates(thresholds, junit))
+    with shown_beside(live, metrics, out) as begun:
+        return go_on(run, wanted, Gates(thresholds, junit), begun)

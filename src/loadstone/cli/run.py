@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from loadstone.cli.beside import beside_options, shown_beside
 from loadstone.cli.connection import Connection, connection_options
 from loadstone.cli.gating import Gates, check_gates, junit_option, threshold_option
 from loadstone.cli.observing import observing_options
@@ -111,6 +112,7 @@ out_option = click.option(
 @threshold_option
 @junit_option
 @proving_options
+@beside_options
 @click.option("--strict", is_flag=True, help="Exit code 5 when the generator was the limit.")
 @click.option("--json", "as_json", is_flag=True, help="result.json on stdout, nothing else.")
 @out_option
@@ -136,11 +138,12 @@ def run(workload: str, connection: Connection, **asked: Any) -> int:
     from loadstone.cli.request import check_request
 
     check_request(request, connection.count)
-    if not connection.given:
-        return run_in_sandbox(request, connection, gates)
-    if request.server or request.settings:
+    if connection.given and (request.server or request.settings):
         raise click.UsageError("--server and --set are for a throwaway server: leave --target out")
-    return run_against(request, connection.endpoints(), gates=gates)
+    with shown_beside(asked["live"], asked["metrics"], request.out) as begun:
+        if not connection.given:
+            return run_in_sandbox(request, connection, gates, begun)
+        return run_against(request, connection.endpoints(), gates=gates, begun=begun)
 
 
 def _check_loop(asked: dict[str, Any]) -> None:

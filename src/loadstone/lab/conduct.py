@@ -14,6 +14,7 @@ from loadstone.lab.interrupts import Interrupts
 from loadstone.lab.looking import Looking
 from loadstone.lab.observer import Observer
 from loadstone.lab.schedule import Steps
+from loadstone.lab.steering import Steering, Wishes
 from loadstone.model.engine_plan import step_document
 from loadstone.model.observed import Observation, SourceName
 from loadstone.model.plan import Plan, Step, WarmupAuto
@@ -25,7 +26,7 @@ from loadstone.model.records import (
     Sample,
     StepRecord,
 )
-from loadstone.model.result import Result, StepResult, StepState
+from loadstone.model.result import LevelChange, Result, StepResult, StepState
 from loadstone.model.target import Endpoint
 from loadstone.observe.sampler import Sampling, Seen
 from loadstone.store.journal import Conditions, Settled
@@ -70,6 +71,9 @@ class Lab:
 
     conditions: Conditions | None = None
     """Of the steps, where they are other than the run's."""
+
+    may_change: bool = True
+    """Whether whoever watches may change rate and users of a running step."""
 
     def look(self, step: Step) -> Looking | None:
         """What is looked at beside a step."""
@@ -129,6 +133,8 @@ def drive_step(plan: Plan, step: Step, lab: Lab) -> StepResult:
     if watched.looking:
         watched.looking.begin()
     job = engine.start(step_document(plan, step, lab.endpoints))
+    wishes = Wishes(lab.recorder.folder)
+    watched.steering = Steering(step, job, wishes, lab.interrupts, lab.may_change)
     follow(job, watched.take, lab.interrupts, watched.keep_what_was_seen)
     watched.end_looking()
     settled = None
@@ -149,13 +155,35 @@ class _Watched:
     cut_off: Outage | None = None
     seconds: list[tuple[float, float, float]] = field(default_factory=list)
     looking: Looking | None = None
+    steering: Steering | None = None
+    is_changed: bool = False
+    """The load is not the one that was asked for any more."""
     load_began_s: float = 0.0
     pool_reads: list[tuple[float, float]] = field(default_factory=list)
     """Pages a second that the first server read, by the middle of the time since the load began."""
 
     def keep_what_was_seen(self) -> None:
-        """What the samplers have told meanwhile."""
+        """What the samplers have told meanwhile, and whoever watches."""
         self._take_seen(self.looking.keep() if self.looking else ())
+        if self.steering and self.end is None:
+            self.steering.look(self._load_s, self._keep_change, self._say)
+
+    @property
+    def _load_s(self) -> float:
+        """Seconds since the load's begin; 0 before it."""
+        if not self.load_began_s:
+            return 0.0
+        return round(time.monotonic() - self.lab.recorder.began - self.load_began_s, 3)
+
+    def _keep_change(self, change: LevelChange) -> None:
+        self.is_changed = True
+        self.lab.recorder.changed(self.step, change)
+        self.lab.observer.on_note(
+            f"{change.what} set to {change.value:,g} by hand at {change.at_s:.0f} s"
+        )
+
+    def _say(self, text: str) -> None:
+        self.lab.note(text, self.step)
 
     def end_looking(self) -> None:
         """What they tell once all load is over."""
@@ -191,7 +219,7 @@ class _Watched:
         return False
 
     def _take_sample(self, sample: Sample) -> None:
-        if sample.phase == "window" and sample.seconds > 0:
+        if sample.phase == "window" and sample.seconds > 0 and not self.is_changed:
             rate = sample.counts.events / sample.seconds
             self.seconds.append((sample.from_s, sample.to_s, rate))
         self.lab.observer.on_sample(self.step, sample)

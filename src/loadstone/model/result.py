@@ -199,6 +199,14 @@ class OutageLine(Frozen):
     reason: str = _said("errno and text of the first loss")
 
 
+class LevelChange(Frozen):
+    """Somebody changed a step's load by hand while it ran."""
+
+    at_s: float = _said("when, seconds since the load's begin")
+    what: Literal["users", "rate"] = _said("the virtual users at work, or the events a second due")
+    value: float = _said("how many from then on")
+
+
 class ErrorExample(Frozen):
     """The first error of a number in a step."""
 
@@ -282,6 +290,10 @@ class StepResult(Frozen):
         "where the first target's server spent the whole step; null: not evaluated"
     )
     observing: ObservingCost | None = _said("what looking cost; null: nothing was looked at")
+    changes: tuple[LevelChange, ...] = Field(
+        default=(),
+        description="what somebody changed by hand while it ran; the window ends before the first",
+    )
     notes: tuple[str, ...] = _said("what a reader should know before quoting the numbers")
 
 

@@ -17,6 +17,7 @@ from loadstone.model.result import (
     HostFigures,
     LatencyMs,
     LatencyPair,
+    LevelChange,
     ObservedTarget,
     OutageLine,
     ServerFigures,
@@ -77,6 +78,7 @@ def summarise(log: StepLog, run: RunBegin, quantiles: Quantiles) -> StepResult:
         generator=_generator(log, run, sums, merged),
         **_observed(log, run, sums, window),
         hot_spots=log.hot_spots,
+        changes=tuple(log.changes),
         notes=_notes(log, sums, merged),
     )
 
@@ -225,13 +227,25 @@ def _shares(run: RunBegin, sums: Sums) -> tuple[TargetShare, ...]:
     )
 
 
+def _change_note(change: LevelChange) -> str:
+    what = "users" if change.what == "users" else "events/s due"
+    return (
+        f"changed by hand at {change.at_s:.0f} s: {change.value:,g} {what} from then on; "
+        "the figures are of the seconds before"
+    )
+
+
 def _source_note(state: SourceState) -> str:
     what = "was lost" if state.lost else "answers again"
     return f"{state.source} {what} at {state.at_s:.0f} s of the run: {state.why}"
 
 
 def _notes(log: StepLog, sums: Sums, merged: Mapping[str, LatencyNs]) -> tuple[str, ...]:
-    notes = [*log.notes, *map(_source_note, log.source_states)]
+    notes = [
+        *map(_change_note, log.changes),
+        *log.notes,
+        *map(_source_note, log.source_states),
+    ]
     if log.unbalanced:
         notes.append(f"error: the counters of the generator do not add up ({log.unbalanced})")
     recorded, kept = sums.response.count, merged.get("response", LatencyNs()).count

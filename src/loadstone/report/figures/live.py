@@ -1,0 +1,202 @@
+"""Figures that grow while somebody looks: an option object once, then points for its series.
+
+Each series has an `id`, by which points are added to it; times are seconds since the run's begin.
+Texts are in English: the page has them in other languages too, and changes them while it is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from loadstone.analyse.ladder import levels
+from loadstone.model.result import StepResult
+from loadstone.report.figures.figure import Option, axis, short, users_axis
+
+Point = tuple[float, float | None]
+
+_DASHES: tuple[str | list[int], ...] = ("solid", "dashed", "dotted", [8, 3, 2, 3])
+
+
+@dataclass(frozen=True)
+class Line:
+    """One series."""
+
+    id: str
+    name: str
+    axis: int = 0
+    """Which of the figure's vertical axes it goes by."""
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """A figure over the run's seconds."""
+
+    title: str
+    about: str
+    """What it shows; read aloud in its place as well."""
+    axes: tuple[str, ...]
+    """Names with units, left and right."""
+    lines: tuple[Line, ...]
+    stacked: bool = False
+    highest: float | None = None
+    """Of the left axis, where that is known."""
+
+
+TIMELINES: dict[str, Timeline] = {
+    "rates": Timeline(
+        "Rates",
+        "Events and statements that were answered each second.",
+        ("events/s", "statements/s"),
+        (Line("tps", "events/s (TPS)"), Line("qps", "statements/s (QPS)", axis=1)),
+    ),
+    "latency": Timeline(
+        "Response time",
+        "What users waited: percentiles of each second's events.",
+        ("ms",),
+        (Line("p50", "p50"), Line("p95", "p95"), Line("p99", "p99")),
+    ),
+    "connections": Timeline(
+        "Connections",
+        "Active connections beside all connections, as the generator and the server count them.",
+        ("connections",),
+        (
+            Line("users", "all (generator)"),
+            Line("in_flight", "active (generator)"),
+            Line("threads_connected", "all (server)"),
+            Line("threads_running", "active (server)"),
+        ),
+    ),
+    "cpu": Timeline(
+        "CPU of the server's host",
+        "Shares of all cores.",
+        ("%",),
+        (
+            Line("cpu_user", "user"),
+            Line("cpu_sys", "system"),
+            Line("cpu_iowait", "waiting for disk"),
+            Line("cpu_steal", "taken by the hypervisor"),
+        ),
+        stacked=True,
+        highest=100.0,
+    ),
+    "disk": Timeline(
+        "Disk",
+        "Operations on the disk that holds the server's data.",
+        ("operations/s", "MB/s"),
+        (
+            Line("disk_reads", "reads/s"),
+            Line("disk_writes", "writes/s"),
+            Line("disk_flushes", "flushes/s"),
+            Line("disk_written", "MB/s written", axis=1),
+        ),
+    ),
+    "network": Timeline(
+        "Network",
+        "What the interface carries that has the target's traffic.",
+        ("Mbit/s",),
+        (Line("net_in", "received"), Line("net_out", "sent")),
+    ),
+}
+"""By the name that points say."""
+
+
+def timeline(name: str, points: Mapping[str, Sequence[Point]]) -> Option:
+    """The figure of that name with the points so far, by a series' id."""
+    made = TIMELINES[name]
+    return {
+        **_frame(),
+        "xAxis": _seconds(),
+        "yAxis": [_height(name, at, made.highest) for at, name in enumerate(made.axes)],
+        "series": [
+            _line(line, number, points.get(line.id, ()), stacked=made.stacked)
+            for number, line in enumerate(made.lines)
+        ],
+    }
+
+
+def ladder(steps: Sequence[StepResult]) -> Option:
+    """Rate against users, a series for each variant and workload, or against the rate asked for."""
+    return ladders({"": steps})
+
+
+def ladders(runs: Mapping[str, Sequence[StepResult]]) -> Option:
+    """The same of several runs, by the names that they have in the figure."""
+    open_loop = any(step.rate for steps in runs.values() for step in steps)
+    lines = [
+        (", ".join(filter(None, (run, name))), points)
+        for run, steps in runs.items()
+        for name, points in _ladders(steps)
+    ]
+    series = [
+        {
+            "id": f"ladder-{number}",
+            "name": name,
+            "type": "line",
+            "data": [[x, y] for x, y in points],
+            "symbolSize": 8,
+            "lineStyle": {"width": 2, "type": _DASHES[number % len(_DASHES)]},
+        }
+        for number, (name, points) in enumerate(lines)
+    ]
+    return {
+        **_frame(),
+        "xAxis": axis("value", "events/s asked for") if open_loop else users_axis("users"),
+        "yAxis": [_height("events/s", 0)],
+        "series": series,
+    }
+
+
+def _ladders(steps: Iterable[StepResult]) -> list[tuple[str, list[tuple[float, float]]]]:
+    """Means of levels whose rate may be quoted, by what they are the levels of."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for level in levels(steps):
+        variant = "" if level.variant == "default" else f"{level.variant}, "
+        points = found.setdefault(f"{variant}{level.workload}", [])
+        if level.tps:
+            at = level.rate.highest if level.rate else level.concurrency
+            points.append((float(at), short(level.tps.mean) or 0.0))
+    return [(name, sorted(points)) for name, points in found.items()]
+
+
+def _frame() -> Option:
+    return {
+        "animation": False,
+        "aria": {"enabled": True},
+        # Drawn, not made of elements: what stands in it is never taken for markup.
+        "tooltip": {"trigger": "axis", "renderMode": "richText", "confine": True},
+        "legend": {
+            "top": 0,
+            "type": "scroll",
+            "itemWidth": 20,
+            "itemGap": 8,
+            "textStyle": {"fontSize": 11},
+        },
+        "grid": {"left": 72, "right": 72, "top": 40, "bottom": 48},
+    }
+
+
+def _seconds() -> Option:
+    found = axis("value", "s", min="dataMin", max="dataMax", nameGap=22)
+    # The ends move each second: numbers there would only flicker.
+    found["axisLabel"] |= {"showMinLabel": False, "showMaxLabel": False}
+    return found
+
+
+def _height(name: str, at: int, highest: float | None = None) -> Option:
+    """A vertical axis, the second one on the right; only the first one's lines are drawn."""
+    found = axis("value", name, min=0, nameGap=52, splitLine={"show": not at})
+    return found | ({"max": highest} if highest and not at else {})
+
+
+def _line(line: Line, number: int, points: Sequence[Point], *, stacked: bool) -> Option:
+    return {
+        "id": line.id,
+        "name": line.name,
+        "type": "line",
+        "yAxisIndex": line.axis,
+        "showSymbol": False,
+        "lineStyle": {"width": 1.5, "type": _DASHES[number % len(_DASHES)]},
+        "data": [list(point) for point in points],
+        **({"stack": "all", "areaStyle": {"opacity": 0.35}} if stacked else {}),
+    }
