@@ -356,7 +356,7 @@ impl User {
         let empty = event.statements == 0;
         core.meter.event_succeeded(self.endpoint.index, now - event.due, now - event.began);
         core.meter.of_user(self.index, now - event.due);
-        if let Some(kind) = self.machine.kind() {
+        for kind in self.machine.kinds() {
             core.meter.of_kind(kind, now - event.due);
         }
         core.busy -= 1;

@@ -79,10 +79,10 @@ pub trait Machine: Send {
         false
     }
 
-    /// Which kind of event the one was that has just ended, where the workload has several: their
-    /// latencies are told apart.
-    fn kind(&self) -> Option<&'static str> {
-        None
+    /// Which kinds of event the one belongs to that has just ended, where the workload has several: their
+    /// latencies are told apart. The first is the one that it belongs to whatever became of it.
+    fn kinds(&self) -> &'static [&'static str] {
+        &[]
     }
 
     /// How long the user waits of its own accord before its next event is due, in a closed loop. Asked

@@ -11,6 +11,7 @@ import click
 from loadstone.cli.connection import Connection, connection_options
 from loadstone.cli.observing import observing_options
 from loadstone.cli.sandbox import sandbox_options, settings_of
+from loadstone.cli.tpcc_options import check_sizes, tpcc_options
 from loadstone.cli.values import (
     BACKLOG,
     CONNECT_TIME,
@@ -73,6 +74,7 @@ out_option = click.option(
 @click.option("--repeats", type=click.IntRange(1, 1000), default=1, show_default=True)
 @click.option("--tables", type=TABLES, help="[default: as many as there are]")
 @click.option("--table-size", type=SIZE, help="[default: as large as they are]")
+@tpcc_options
 @click.option("--prepared/--text", default=True, help="Prepared statements, or the text protocol.")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True)
 @click.option(
@@ -127,6 +129,10 @@ def run(workload: str, connection: Connection, **asked: Any) -> int:
     check_request(request, connection.count)
     if not connection.given:
         return run_in_sandbox(request, connection)
+    if request.foreign_keys or request.partitions:
+        raise click.UsageError(
+            "--foreign-keys and --partition are how tables are made: give them to prepare"
+        )
     if request.server or request.settings:
         raise click.UsageError("--server and --set are for a throwaway server: leave --target out")
     return run_against(request, connection.endpoints())
@@ -160,7 +166,9 @@ def _request(workload: str, asked: dict[str, Any]) -> Request:
     from loadstone.cli.request import Request
 
     known = workload_named(workload)
-    same = ("tables", "table_size", "repeats", "warmup", "distribution", "storage_engine")
+    check_sizes(known.layout, asked)
+    same = ("tables", "table_size", "warehouses", "foreign_keys", "partitions")
+    same += ("repeats", "warmup", "distribution", "storage_engine")
     return Request(
         name=asked["name"] or workload,
         workload=workload,

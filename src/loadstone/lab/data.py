@@ -9,15 +9,18 @@ from typing import Literal
 
 from loadstone.model.frozen import Frozen
 from loadstone.model.target import Target
+from loadstone.target import tpcc_tables
 from loadstone.target.connect import Connection
 from loadstone.target.errors import TargetError
 from loadstone.target.guard import ListedTable, SchemaState, read_schema
 from loadstone.target.introspect import TableFacts, count_rows, indexed_on
 
-Layout = Literal["sbtest", "bulk", "hot"]
+Layout = Literal["sbtest", "bulk", "hot", "tpcc"]
+Numbered = Literal["sbtest", "bulk", "hot"]
+"""Those whose tables have numbers."""
 
-_NAMES: dict[Layout, str] = {"sbtest": "sbtest", "bulk": "sbtest", "hot": "hot_row"}
-_COLUMNS: dict[Layout, tuple[str, ...]] = {
+_NAMES: dict[Numbered, str] = {"sbtest": "sbtest", "bulk": "sbtest", "hot": "hot_row"}
+_COLUMNS: dict[Numbered, tuple[str, ...]] = {
     "sbtest": ("id", "k", "c", "pad"),
     "bulk": ("id", "k"),
     "hot": ("product", "stock", "sold"),
@@ -32,6 +35,7 @@ class Wanted(Frozen):
     layout: Layout
     tables: int | None = None
     table_size: int | None = None
+    warehouses: int | None = None
     users: int = 1
 
 
@@ -40,11 +44,16 @@ class Data(Frozen):
 
     tables: int
     table_size: int
+    warehouses: int = 0
+    """Of `tpcc`."""
+
     notes: tuple[str, ...] = ()
 
 
 def table_name(layout: Layout, number: int) -> str:
     """The name that workloads of this layout use."""
+    if layout == "tpcc":
+        return tpcc_tables.NAMES[number - 1]
     return f"{_NAMES[layout]}{number}"
 
 
@@ -64,6 +73,8 @@ def find_data(connection: Connection, target: Target, wanted: Wanted) -> Data:
             _prepare_command(target, wanted),
         )
     connection.select_db(schema)
+    if wanted.layout == "tpcc":
+        return _find_warehouses(connection, target, wanted, state)
     there = numbered_tables(state.tables, wanted.layout)
     needed = wanted.tables or (wanted.users if wanted.layout == "bulk" else 1)
     if len(there) < needed:
@@ -78,7 +89,37 @@ def find_data(connection: Connection, target: Target, wanted: Wanted) -> Data:
     return Data(tables=tables, table_size=size, notes=notes)
 
 
-def numbered_tables(tables: Sequence[TableFacts], layout: Layout) -> list[TableFacts]:
+def _find_warehouses(
+    connection: Connection, target: Target, wanted: Wanted, state: SchemaState
+) -> Data:
+    used = [table for table in state.tables if table.layout == "tpcc"]
+    if missing := sorted(set(tpcc_tables.NAMES) - {table.name for table in used}):
+        raise TargetError(
+            "missing_table",
+            f"schema {target.database} at {target.place} has no table {missing[0]} that "
+            f"{wanted.workload} can use",
+            _prepare_command(target, wanted),
+        )
+    refuse_unfinished(target, wanted, state, used)
+    there = count_rows(connection, target, "tpcc_warehouse", _COUNT_LIMIT_S).rows
+    if there < (wanted.warehouses or 1):
+        raise TargetError(
+            "missing_table",
+            f"schema {target.database} at {target.place} has {there} of the "
+            f"{wanted.warehouses or 1} warehouses",
+            f"loadstone cleanup --target {shlex.quote(target.url)}, then "
+            f"{_prepare_command(target, wanted)}",
+        )
+    warehouses = wanted.warehouses or there
+    notes: tuple[str, ...] = ("TPC-C-like: not audited, and not comparable with audited results",)
+    if warehouses != there:
+        notes += (f"--warehouses {warehouses}, and schema {target.database} has {there}",)
+    return Data(
+        tables=len(used), table_size=tpcc_tables.ITEMS, warehouses=warehouses, notes=notes
+    )
+
+
+def numbered_tables(tables: Sequence[TableFacts], layout: Numbered) -> list[TableFacts]:
     """Those of the layout, from number 1 up to the first gap."""
     by_number: dict[int, TableFacts] = {}
     for table in tables:
@@ -188,6 +229,8 @@ def _same_prepare_command(
     )
     rows = unfinished.rows or None  # bulk tables are made empty
     of_then = wanted.model_copy(update={"tables": tables, "table_size": rows})
+    if unfinished.layout == "tpcc":
+        of_then = wanted.model_copy(update={"warehouses": rows})
     seed = f" --seed {unfinished.seed}" if unfinished.seed else ""
     return _prepare_command(target, of_then) + seed
 
@@ -203,4 +246,6 @@ def _prepare_command(target: Target, wanted: Wanted, tables: int | None = None) 
         words += ["--tables", str(count)]
     if wanted.table_size:
         words += ["--table-size", str(wanted.table_size)]
+    if wanted.warehouses:
+        words += ["--warehouses", str(wanted.warehouses)]
     return shlex.join(words)

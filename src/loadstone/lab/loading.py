@@ -17,7 +17,7 @@ from loadstone.lab.observer import LoadObserver
 from loadstone.model.engine_plan import Layout, LoadPlan, load_document
 from loadstone.model.records import LoadEnd, LoadProgress
 from loadstone.model.target import Endpoint
-from loadstone.target import guard
+from loadstone.target import guard, tpcc_tables
 from loadstone.target.connect import connect
 from loadstone.target.errors import GuardError, TargetError
 from loadstone.target.guard import CleanupDecision, Consent, ListedTable, SchemaState
@@ -110,9 +110,11 @@ def cleanup(endpoint: Endpoint, consent: Consent) -> CleanupDecision:
     return decision
 
 
-def layout_for(kind: LayoutKind, tables: int, table_size: int) -> Layout:
-    """The tables of a workload's layout; a bulk table is made empty."""
-    return Layout(kind=kind, tables=tables, table_size=table_size)
+def layout_for(kind: LayoutKind, tables: int, table_size: int, warehouses: int = 0) -> Layout:
+    """The tables of a workload's layout; a bulk table is made empty, `tpcc` has its own."""
+    if kind == "tpcc":
+        tables, table_size = len(tpcc_tables.NAMES), tpcc_tables.ITEMS
+    return Layout(kind=kind, tables=tables, table_size=table_size, warehouses=warehouses)
 
 
 def _load(plan: LoadPlan, loader: Loader) -> LoadEnd:
@@ -131,14 +133,36 @@ def _load(plan: LoadPlan, loader: Loader) -> LoadEnd:
     (end,) = ends
     if end.error:
         raise as_error(end.error, [loader.endpoint.target])
-    expected = 0 if plan.layout.kind == "bulk" else plan.layout.tables * plan.layout.table_size
-    if end.rows != expected:
+    expected = _expected_rows(plan.layout)
+    if expected is not None and end.rows != expected:
         raise TargetError(
             "statement_failed",
             f"{end.rows} rows were counted where {expected} were loaded",
             "does something else write to these tables?",
         )
     return end
+
+
+def _expected_rows(layout: Layout) -> int | None:
+    """`None` where only the engine knows: an order of TPC-C has a random number of lines."""
+    match layout.kind:
+        case "bulk":
+            return 0
+        case "tpcc":
+            return None
+        case _:
+            return layout.tables * layout.table_size
+
+
+def _listed_rows(layout: Layout) -> int:
+    """What the list of tables has as their size: of TPC-C the warehouses."""
+    match layout.kind:
+        case "bulk":
+            return 0
+        case "tpcc":
+            return layout.warehouses
+        case _:
+            return layout.table_size
 
 
 def _note_made(loader: Loader, names: list[str]) -> None:
@@ -151,7 +175,7 @@ def _note_made(loader: Loader, names: list[str]) -> None:
 
 
 def _lines(plan: LoadPlan, names: list[str]) -> list[ListedTable]:
-    rows = 0 if plan.layout.kind == "bulk" else plan.layout.table_size
+    rows = _listed_rows(plan.layout)
     return [
         ListedTable(name=name, layout=plan.layout.kind, rows=rows, seed=plan.seed, state="loading")
         for name in names
@@ -163,7 +187,13 @@ def _refuse_another_load(state: SchemaState, continues: tuple[str, ...], plan: L
     for line in state.listed:
         if line.name not in continues or plan.layout.kind == "bulk":
             continue
-        if line.layout != plan.layout.kind or line.rows > plan.layout.table_size:
+        wanted = _listed_rows(plan.layout)
+        if plan.layout.kind == "tpcc" and line.state == "ready":
+            # Runs have changed them: a part of their rows would be put back, and not the rest.
+            what = f"{line.rows} warehouses, and is complete"
+        elif plan.layout.kind == "tpcc" and line.rows != wanted:
+            what = f"{line.rows} warehouses"
+        elif line.layout != plan.layout.kind or line.rows > wanted:
             what = f"{line.rows} rows of the layout {line.layout}"
         elif line.seed != plan.seed:
             what = f"rows of seed {line.seed}"

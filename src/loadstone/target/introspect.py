@@ -9,19 +9,21 @@ import pymysql
 
 from loadstone.model.frozen import Frozen
 from loadstone.model.target import Target
+from loadstone.target import tpcc_tables
 from loadstone.target.connect import Connection, statement_errors
 
 Flavour = Literal["mariadb", "mysql", "percona", "aurora", "tidb", "other"]
-Layout = Literal["sbtest", "bulk", "hot"]
+Layout = Literal["sbtest", "bulk", "hot", "tpcc"]
+Numbered = Literal["sbtest", "bulk", "hot"]
 
 _NAME = re.compile(r"(sbtest|hot_row)([1-9][0-9]*)")
 # As crates/workload makes them; `sbtest` is sysbench's. A display width (int(11)) says nothing.
-KNOWN_LAYOUTS: dict[Layout, tuple[tuple[str, str], ...]] = {
+KNOWN_LAYOUTS: dict[Numbered, tuple[tuple[str, str], ...]] = {
     "sbtest": (("id", "int"), ("k", "int"), ("c", "char(120)"), ("pad", "char(60)")),
     "bulk": (("id", "int"), ("k", "int")),
     "hot": (("product", "int"), ("stock", "bigint"), ("sold", "bigint")),
 }
-_NAMED: dict[Layout, str] = {"sbtest": "sbtest", "bulk": "sbtest", "hot": "hot_row"}
+_NAMED: dict[Numbered, str] = {"sbtest": "sbtest", "bulk": "sbtest", "hot": "hot_row"}
 # MariaDB's errno, MySQL's, and the one that MySQL gives when threads count in parallel.
 _TIME_IS_UP = (1969, 3024, 1317)
 
@@ -90,7 +92,13 @@ class TableFacts(Frozen):
 
     @property
     def layout(self) -> Layout | None:
-        """Which of the known layouts it has exactly, in name and columns; `None`: none."""
+        """Which of the known layouts it has exactly, in name and columns; `None`: none.
+
+        Of `tpcc` the names of the columns decide: nobody else's tables have those names.
+        """
+        if not self.is_view and self.name in tpcc_tables.TABLES:
+            names = tuple(name for name, _ in self.columns)
+            return "tpcc" if names == tpcc_tables.TABLES[self.name] else None
         found = _NAME.fullmatch(self.name)
         if self.is_view or found is None:
             return None

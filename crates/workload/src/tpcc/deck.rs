@@ -13,13 +13,15 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub(super) fn name(self) -> &'static str {
+    /// What its latencies are counted under; orders that were rolled back as they should also apart.
+    pub(super) fn names(self, rolled_back: bool) -> &'static [&'static str] {
         match self {
-            Self::NewOrder => "new_order",
-            Self::Payment => "payment",
-            Self::OrderStatus => "order_status",
-            Self::Delivery => "delivery",
-            Self::StockLevel => "stock_level",
+            Self::NewOrder if rolled_back => &["new_order", "new_order_rolled_back"],
+            Self::NewOrder => &["new_order"],
+            Self::Payment => &["payment"],
+            Self::OrderStatus => &["order_status"],
+            Self::Delivery => &["delivery"],
+            Self::StockLevel => &["stock_level"],
         }
     }
 }

@@ -217,11 +217,8 @@ impl Machine for TpccMachine {
         true
     }
 
-    fn kind(&self) -> Option<&'static str> {
-        match self.done? {
-            (Kind::NewOrder, true) => Some("new_order_rolled_back"),
-            (kind, _) => Some(kind.name()),
-        }
+    fn kinds(&self) -> &'static [&'static str] {
+        self.done.map_or(&[], |(kind, rolled_back)| kind.names(rolled_back))
     }
 
     fn pause(&mut self) -> Nanos {
