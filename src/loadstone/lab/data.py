@@ -114,9 +114,7 @@ def _find_warehouses(
     notes: tuple[str, ...] = ("TPC-C-like: not audited, and not comparable with audited results",)
     if warehouses != there:
         notes += (f"--warehouses {warehouses}, and schema {target.database} has {there}",)
-    return Data(
-        tables=len(used), table_size=tpcc_tables.ITEMS, warehouses=warehouses, notes=notes
-    )
+    return Data(tables=len(used), table_size=tpcc_tables.ITEMS, warehouses=warehouses, notes=notes)
 
 
 def numbered_tables(tables: Sequence[TableFacts], layout: Numbered) -> list[TableFacts]:

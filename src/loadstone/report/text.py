@@ -97,9 +97,7 @@ def head(result: Result) -> Iterator[str]:
 def _size(workload: dict[str, Any]) -> str:
     if warehouses := workload.get("warehouses"):
         return number_of(warehouses, "warehouse")
-    return (
-        f"{number_of(workload['tables'], 'table')} × {number_of(workload['table_size'], 'row')}"
-    )
+    return f"{number_of(workload['tables'], 'table')} × {number_of(workload['table_size'], 'row')}"
 
 
 def watched(result: Result) -> bool:

@@ -28,7 +28,7 @@ def fastest(ladder: Sequence[Level]) -> StepResult | None:
 
 
 def tpmc_sentence(step: StepResult) -> str:
-    """`TPC-C-like, not audited: 1,234 New-Orders a minute (tpmC) at 16 users.`"""
+    """As `TPC-C-like, not audited: 1,234 New-Orders a minute (tpmC) at 16 users.`."""
     return (
         f"TPC-C-like, not audited: {digits(step.tpmc or 0.0)} New-Orders a minute (tpmC) at "
         f"{number_of(step.concurrency, 'user')}."
