@@ -194,6 +194,7 @@ class Servers:
             layout=self._means.known[workload.name].layout,
             tables=fitted.tables,
             table_size=fitted.table_size,
+            warehouses=fitted.warehouses or None,
             users=max(self._experiment.ladder),
         )
 
