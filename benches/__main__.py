@@ -25,6 +25,7 @@ from benches import (
     start_up,
     timers,
     tls,
+    tpcc,
 )
 from benches.place import ROOT, Asked, Place, conditions, open_place
 from benches.processes import ProgramFailed
@@ -45,6 +46,7 @@ BENCHES: dict[str, Bench] = {
     "ceilings": ceilings.measure,
     "start-up": start_up.measure,
     "prepare": prepare.measure,
+    "tpcc": tpcc.measure,
 }
 _RESULTS = ROOT / "bench-results"
 
