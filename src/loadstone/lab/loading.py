@@ -189,10 +189,9 @@ def _refuse_another_load(state: SchemaState, continues: tuple[str, ...], plan: L
             continue
         wanted = _listed_rows(plan.layout)
         if plan.layout.kind == "tpcc" and line.state == "ready":
-            # Runs have changed them: a part of their rows would be put back, and not the rest.
-            what = f"{line.rows} warehouses, and is complete"
-        elif plan.layout.kind == "tpcc" and line.rows != wanted:
-            what = f"{line.rows} warehouses"
+            raise _complete(line)
+        if plan.layout.kind == "tpcc" and line.rows != wanted:
+            what = f"rows of another number of warehouses, {line.rows}"
         elif line.layout != plan.layout.kind or line.rows > wanted:
             what = f"{line.rows} rows of the layout {line.layout}"
         elif line.seed != plan.seed:
@@ -204,3 +203,12 @@ def _refuse_another_load(state: SchemaState, continues: tuple[str, ...], plan: L
             f"table {line.name} was made with {what}, which is not what is asked for now",
             "loadstone cleanup drops it; or ask for the same as before",
         )
+
+
+def _complete(line: ListedTable) -> GuardError:
+    """Of tables that runs have changed a part of the rows would be put back, and not the rest."""
+    return GuardError(
+        "table_in_the_way",
+        f"table {line.name} is complete (warehouses: {line.rows}), and runs may have changed it",
+        "`loadstone run tpcc` uses it as it is; `loadstone cleanup` drops it",
+    )
