@@ -54,7 +54,9 @@ fn meaning(capabilities: Capabilities, expect: Expect, pieces: &[&[u8]]) -> Mean
                     rest = &rest[consumed..];
                     if reply.is_some() {
                         values.push(format!("{:?}", reader.results()));
-                        values.extend(reader.results().iter().map(|one| format!("{:?}", one.values())));
+                        values.extend(
+                            reader.results().iter().map(|one| format!("{:?}", one.values())),
+                        );
                     }
                     replies.extend(reply);
                 }

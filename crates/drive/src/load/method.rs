@@ -62,9 +62,7 @@ impl Rows {
         let name = self.layout.table_name(range.table);
         let text = format!(
             "{name}: {loaded} of the {} rows {} to {} were taken by the server",
-            range.rows,
-            range.first,
-            range.last
+            range.rows, range.first, range.last
         );
         Err(Halt::Failed(Failure::new(FailureKind::StatementFailed, None, text)))
     }

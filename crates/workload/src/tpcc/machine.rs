@@ -152,9 +152,7 @@ impl TpccMachine {
             Kind::OrderStatus => {
                 AnyTransaction::OrderStatus(OrderStatus::new(inputs.order_status(warehouse)))
             }
-            Kind::Delivery => {
-                AnyTransaction::Delivery(Delivery::new(warehouse, inputs.carrier()))
-            }
+            Kind::Delivery => AnyTransaction::Delivery(Delivery::new(warehouse, inputs.carrier())),
             Kind::StockLevel => {
                 let district = self.home.district;
                 let transaction = StockLevel::new(warehouse, district, inputs.threshold());
@@ -255,8 +253,7 @@ mod tests {
 
     #[test]
     fn the_users_of_a_warehouse_ask_for_districts_of_their_own() {
-        let districts: Vec<i64> =
-            (0..20).map(|user| Home::new(2, user, 20).district).collect();
+        let districts: Vec<i64> = (0..20).map(|user| Home::new(2, user, 20).district).collect();
         let of_first: Vec<i64> = districts.into_iter().step_by(2).collect();
         assert_eq!(of_first, (1..=10).collect::<Vec<_>>());
     }

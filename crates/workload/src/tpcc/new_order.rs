@@ -108,9 +108,7 @@ impl Transaction for NewOrder {
     ) -> Option<Next> {
         let NewOrderInput { warehouse, district, customer, .. } = self.input;
         Some(match self.awaits {
-            Awaits::Begin => {
-                self.send(Awaits::Warehouse, Sql::WarehouseTax, &[warehouse], params)
-            }
+            Awaits::Begin => self.send(Awaits::Warehouse, Sql::WarehouseTax, &[warehouse], params),
             Awaits::Warehouse => {
                 answer.rows::<1>().next()?;
                 let numbers = [warehouse, district, customer];

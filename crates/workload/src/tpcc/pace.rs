@@ -60,7 +60,8 @@ mod tests {
     #[test]
     fn think_times_have_their_mean_and_their_end() {
         let mut pace = Pace::new(1, 0);
-        for (kind, mean) in [(Kind::NewOrder, 12.0), (Kind::OrderStatus, 10.0), (Kind::Delivery, 5.0)]
+        for (kind, mean) in
+            [(Kind::NewOrder, 12.0), (Kind::OrderStatus, 10.0), (Kind::Delivery, 5.0)]
         {
             let drawn: Vec<f64> = (0..20_000)
                 .map(|_| pace.between(Some(kind), Kind::Payment).seconds() - 3.0)

@@ -51,7 +51,8 @@ mod tests {
 
     #[test]
     fn each_element_comes_once() {
-        for (size, key) in [(3_000, 1), (3_000, 0xdead_beef_0123_4567), (1, 9), (2, 9), (4_096, 3)] {
+        for (size, key) in [(3_000, 1), (3_000, 0xdead_beef_0123_4567), (1, 9), (2, 9), (4_096, 3)]
+        {
             let permutation = Permutation::new(size, key);
             let mut all: Vec<u64> = (0..size).map(|place| permutation.at(place)).collect();
             all.sort_unstable();
@@ -61,7 +62,8 @@ mod tests {
 
     #[test]
     fn keys_give_orders_of_their_own() {
-        let order = |key| (0..3_000).map(|at| Permutation::new(3_000, key).at(at)).collect::<Vec<_>>();
+        let order =
+            |key| (0..3_000).map(|at| Permutation::new(3_000, key).at(at)).collect::<Vec<_>>();
         let (one, other) = (order(1), order(2));
         let same = one.iter().zip(&other).filter(|(one, other)| one == other).count();
         let in_place = (0..3_000).zip(&one).filter(|(place, at)| place == *at).count();

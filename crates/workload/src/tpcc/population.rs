@@ -86,7 +86,11 @@ impl Population {
         let carrier = random.within(1, 10);
         row.begin().int(place.number).int(place.district).int(place.warehouse);
         row.int(self.customer_of(place)).text(date);
-        if place.number < FIRST_NEW_ORDER { row.int(carrier) } else { row.null() };
+        if place.number < FIRST_NEW_ORDER {
+            row.int(carrier)
+        } else {
+            row.null()
+        };
         row.int(lines).int(1).end();
     }
 
@@ -103,7 +107,11 @@ impl Population {
         for number in 1..=self.lines_of(id) {
             row.begin().int(place.number).int(place.district).int(place.warehouse);
             row.int(number).int(random.within(1, ITEMS)).int(place.warehouse);
-            if is_delivered { row.text(date) } else { row.null() };
+            if is_delivered {
+                row.text(date)
+            } else {
+                row.null()
+            };
             let amount = if is_delivered { 0 } else { random.within(1, 999_999) };
             row.int(5).number(|out| push_amount(amount as i64, out));
             row.text(|out| push_alphanumeric((24, 24), random, out)).end();
@@ -275,7 +283,10 @@ mod tests {
         let customers = rows(Rows::Customer, 30_001..=33_000);
         let names: BTreeSet<&str> = customers[..1_000].iter().map(|row| row[5].as_str()).collect();
         assert_eq!(names.len(), 1_000);
-        assert_eq!((customers[0][5].as_str(), customers[371][5].as_str()), ("BARBARBAR", "PRICALLYOUGHT"));
+        assert_eq!(
+            (customers[0][5].as_str(), customers[371][5].as_str()),
+            ("BARBARBAR", "PRICALLYOUGHT")
+        );
         assert!(customers.iter().all(|row| names.contains(row[5].as_str()) && row[2] == "2"));
         let bad = customers.iter().filter(|row| row[13] == "BC").count();
         // A tenth of 3,000; the deviation is 16.

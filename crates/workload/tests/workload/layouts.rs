@@ -106,10 +106,7 @@ fn tpcc_tables_are_nine_and_follow_the_warehouses() {
     let rows = layout.rows(42).unwrap();
     let counts: Vec<u64> = (1..=9).map(|table| rows.rows(table, 1, layout.ids(table))).collect();
     // Clause 1.2.1; of order lines about ten for an order.
-    assert_eq!(
-        counts[..8],
-        [3, 30, 100_000, 300_000, 90_000, 90_000, 90_000, 27_000]
-    );
+    assert_eq!(counts[..8], [3, 30, 100_000, 300_000, 90_000, 90_000, 90_000, 27_000]);
     assert!((890_000..910_000).contains(&counts[8]), "{}", counts[8]);
     assert!(layout.create_table_sql(9).starts_with("CREATE TABLE tpcc_order_line (ol_o_id "));
 }

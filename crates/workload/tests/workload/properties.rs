@@ -26,7 +26,10 @@ fn any_distribution() -> impl Strategy<Value = &'static str> {
 
 /// Not the bulk insert, whose statements are half a megabyte, and not `tpcc`, which reads rows.
 fn any_plan() -> impl Strategy<Value = (String, i64)> {
-    let names = names().into_iter().filter(|name| !["bulk_insert", "tpcc"].contains(name)).collect::<Vec<_>>();
+    let names = names()
+        .into_iter()
+        .filter(|name| !["bulk_insert", "tpcc"].contains(name))
+        .collect::<Vec<_>>();
     let size = prop_oneof![1i64..5, 1i64..100_000, Just(i64::from(i32::MAX))];
     (prop::sample::select(names), 1u32..20, size, any_distribution()).prop_map(
         |(name, tables, size, distribution)| {

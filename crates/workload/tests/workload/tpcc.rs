@@ -292,10 +292,7 @@ fn the_other_three_do_what_their_clauses_say() {
         assert_eq!(sent[sent.len() - 2].ints[2], 2_999);
     }
     for sent in &all["stock_level"] {
-        assert_eq!(
-            words(sent),
-            ["BEGIN", "SELECT d_next_o_id", "SELECT COUNT(DISTINCT", "COMMIT"]
-        );
+        assert_eq!(words(sent), ["BEGIN", "SELECT d_next_o_id", "SELECT COUNT(DISTINCT", "COMMIT"]);
         let [_, _, from, to, threshold] = sent[2].ints[..] else { panic!("{:?}", sent[2]) };
         assert_eq!((from, to), (2_981, 3_001));
         assert!((10..=20).contains(&threshold));
