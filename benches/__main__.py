@@ -26,6 +26,7 @@ from benches import (
     start_up,
     timers,
     tls,
+    tpcc,
     trials,
 )
 from benches.place import ROOT, Asked, Place, conditions, open_place
@@ -47,6 +48,7 @@ BENCHES: dict[str, Bench] = {
     "ceilings": ceilings.measure,
     "start-up": start_up.measure,
     "prepare": prepare.measure,
+    "tpcc": tpcc.measure,
 }
 APART: dict[str, BenchApart] = {"trials": trials.measure}
 """Measured only where they are named: they take long, and bring servers of their own."""
