@@ -60,7 +60,8 @@ def measure(place: Place) -> Report:
         [LOADSTONE, "prepare", "tpcc", *target, "--warehouses", str(warehouses)],
         environment=loadstone.environment(place),
     )
-    levels = [(users, _SECONDS_QUICK if quick else _SECONDS, False) for users in _LEVELS]
+    chosen = place.asked.users or _LEVELS
+    levels = [(users, _SECONDS_QUICK if quick else _SECONDS, False) for users in chosen]
     steps = [(*level, protocol) for level in levels for protocol in ("prepared", "text")]
     killed_s = _KILLED_S_QUICK if quick else _KILLED_S
     steps.append((_KILLED_USERS, killed_s, True, "prepared"))
