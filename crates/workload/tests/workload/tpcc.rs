@@ -13,7 +13,7 @@ type Rows = Vec<Vec<String>>;
 fn answered(sent: &Sent) -> Option<Rows> {
     let row = |values: &[&str]| Some(vec![values.iter().map(ToString::to_string).collect()]);
     let ids = &sent.ints;
-    match sent.prepared.split(" FROM ").next().unwrap() {
+    match sent.prepared.split(" FROM ").next().expect("a text") {
         "SELECT w_tax" => row(&["0.1000"]),
         "SELECT c_discount, c_last, c_credit" => row(&["0.0500", "BARBARBAR", "GC"]),
         "SELECT d_tax, d_next_o_id" => row(&["0.2000", "3001"]),
@@ -58,7 +58,7 @@ fn answered(sent: &Sent) -> Option<Rows> {
 fn result(rows: &Rows, columns: u16) -> ResultSet {
     let mut bytes = Vec::new();
     for value in rows.iter().flatten() {
-        let length = u16::try_from(value.len()).unwrap();
+        let length = u16::try_from(value.len()).expect("a short text");
         match u8::try_from(length) {
             Ok(short @ ..=250) => bytes.push(short),
             _ => {
@@ -72,7 +72,7 @@ fn result(rows: &Rows, columns: u16) -> ResultSet {
 }
 
 fn columns(sent: &Sent) -> u16 {
-    let listed = sent.prepared.split(" FROM ").next().unwrap();
+    let listed = sent.prepared.split(" FROM ").next().expect("a text");
     listed.matches(", ").count() as u16 + 1
 }
 
@@ -102,7 +102,7 @@ fn attempt(
         if sent.len() == limit {
             return (sent, Ended::CutOff);
         }
-        let last = sent.last().unwrap();
+        let last = sent.last().expect("one was sent");
         let rows = answer(last).map(|rows| result(&rows, columns(last)));
         let completion = Completion {
             rows: rows.as_ref().map_or(0, |rows| rows.rows),
