@@ -27,6 +27,7 @@ from benches import (
     start_up,
     timers,
     tls,
+    tpcc,
     trials,
     viewers,
 )
@@ -50,6 +51,7 @@ BENCHES: dict[str, Bench] = {
     "ceilings": ceilings.measure,
     "start-up": start_up.measure,
     "prepare": prepare.measure,
+    "tpcc": tpcc.measure,
 }
 APART: dict[str, BenchApart] = {"trials": trials.measure, "proofs": proofs.measure}
 """Measured only where they are named: they take long, and bring servers of their own."""

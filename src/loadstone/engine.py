@@ -67,7 +67,7 @@ class WorkloadInfo(Frozen):
     summary: str
     options: dict[str, OptionValue | None]
     writes: bool
-    layout: Literal["sbtest", "bulk", "hot"]
+    layout: Literal["sbtest", "bulk", "hot", "tpcc"]
 
 
 class _Native(Protocol):

@@ -157,6 +157,9 @@ def test_other_work_is_unfair() -> None:
     assert [(row.group, row.name, row.weight) for row in seen.rows] == [("work", "rows", "unfair")]
     assert seen.other_work == seen.rows
     assert seen.durability == ()
+    other.result.run.plan["workload"] |= {"table_size": 1000, "warehouses": 2}
+    seen = found(a=run_with(), b=other)
+    assert [row.name for row in seen.other_work] == ["warehouses"]
 
 
 def test_all_that_is_said_of_settings_is_a_phrase() -> None:

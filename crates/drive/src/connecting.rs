@@ -14,6 +14,9 @@ use loadstone_measure::Nanos;
 /// others, and the field's clients would simply block. Asking again is not a failed attempt.
 const QUEUE_FULL_PAUSE: Nanos = Nanos::from_millis(2);
 
+/// What the rows of one answer may take, in bytes, where the workload reads them.
+const MOST_ROW_BYTES: usize = 16 << 20;
+
 impl User {
     /// The ramp lets this user connect.
     pub(crate) fn open(&mut self, core: &mut Core) {
@@ -190,7 +193,11 @@ impl User {
         } else {
             core.meter.user_back(core.since_begin(now), &self.endpoint);
         }
-        self.link = Link::Open(opened.connection);
+        let mut connection = opened.connection;
+        if self.machine.reads_rows() {
+            connection.reader.keep_values(MOST_ROW_BYTES);
+        }
+        self.link = Link::Open(connection);
         self.reconnected(core, now);
     }
 }

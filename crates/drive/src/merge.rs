@@ -150,6 +150,9 @@ impl Latencies<Latency> {
         for (errno, latency) in other.errors {
             self.errors.entry(errno).or_default().merge(&latency);
         }
+        for (kind, latency) in other.kinds {
+            self.kinds.entry(kind).or_default().merge(&latency);
+        }
     }
 
     fn hlog_lines(&self, tag: &str, from: Nanos, span: Nanos) -> Vec<String> {
@@ -169,6 +172,9 @@ impl Latencies<Latency> {
         write("held", &self.held);
         for (errno, latency) in &self.errors {
             write(&format!("error-{errno}"), latency);
+        }
+        for (kind, latency) in &self.kinds {
+            write(&format!("kind-{kind}"), latency);
         }
         lines
     }

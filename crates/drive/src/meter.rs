@@ -48,6 +48,8 @@ pub(crate) struct Latencies<T> {
     pub(crate) dispatch: T,
     pub(crate) held: T,
     pub(crate) errors: BTreeMap<u16, T>,
+    /// Response times by kind of event, where a workload has several.
+    pub(crate) kinds: BTreeMap<&'static str, T>,
 }
 
 /// Users connected on this shard changed to so many.
@@ -243,6 +245,11 @@ impl Meter {
         }
     }
 
+    /// An event of this kind has succeeded.
+    pub(crate) fn of_kind(&mut self, kind: &'static str, response: Nanos) {
+        self.latencies.kinds.entry(kind).or_default().record(response);
+    }
+
     /// An answer that had come was looked at so much later: others were before it.
     pub(crate) fn held(&mut self, span: Nanos) {
         self.latencies.held.record(span);
@@ -385,6 +392,7 @@ impl Meter {
                 .into_iter()
                 .map(|(errno, mut recorder)| (errno, recorder.take()))
                 .collect(),
+            kinds: now.kinds.iter_mut().map(|(kind, recorder)| (*kind, recorder.take())).collect(),
         }
     }
 
@@ -441,6 +449,21 @@ mod tests {
         let expected = Share { events: 2, busy: Nanos(8), least: Nanos(3), greatest: Nanos(5) };
         assert_eq!(users[1], expected);
         assert_eq!(meter.cut(Nanos(2)).users[1], Share::default());
+    }
+
+    #[test]
+    fn kinds_of_events_are_told_apart_and_begin_anew_with_each_interval() {
+        let mut meter = meter();
+        for (kind, response) in [("payment", 5), ("new_order", 7), ("payment", 9)] {
+            meter.of_kind(kind, Nanos(response));
+        }
+        let counts = |meter: &mut Meter, at| {
+            let kinds = meter.cut(Nanos(at)).latencies.kinds;
+            kinds.into_iter().map(|(kind, all)| (kind, all.summary().count)).collect::<Vec<_>>()
+        };
+        assert_eq!(counts(&mut meter, 1), [("new_order", 1), ("payment", 2)]);
+        meter.of_kind("payment", Nanos(3));
+        assert_eq!(counts(&mut meter, 2), [("new_order", 0), ("payment", 1)]);
     }
 
     #[test]

@@ -17,7 +17,8 @@ impl User {
         if core.open.is_some() {
             self.schedule(core, now);
         } else {
-            self.becomes_due(core, at, now);
+            let pause = self.machine.pause();
+            self.becomes_due_after(core, pause, at, now);
         }
         self.watch(core);
     }
@@ -31,11 +32,16 @@ impl User {
         if core.open.is_some() {
             return self.take_waiting(core, now);
         }
-        let think = core.settings.think;
-        if think > Nanos::ZERO {
-            self.think(core, now + think);
+        let pause = core.settings.think + self.machine.pause();
+        self.becomes_due_after(core, pause, now, now);
+    }
+
+    /// Closed loop: the user's next event, a while after `from`.
+    fn becomes_due_after(&mut self, core: &mut Core, pause: Nanos, from: Nanos, now: Nanos) {
+        if pause > Nanos::ZERO {
+            self.think(core, from + pause);
         } else {
-            self.becomes_due(core, now, now);
+            self.becomes_due(core, from, now);
         }
     }
 

@@ -17,14 +17,14 @@ use loadstone_wire::{
     Completion, Expect, Prepared, Reply, ServerError, begin_query, end, write_execute,
     write_prepare, write_query,
 };
-use loadstone_workload::{Machine, Params, StatementRef, Step};
+use loadstone_workload::{Answer, Machine, Params, StatementRef, Step};
 use std::sync::Arc;
 
 pub(crate) struct User {
     /// Its place in the shard, and its token at the poller.
     pub(crate) index: u32,
     pub(crate) endpoint: Arc<Endpoint>,
-    machine: Box<dyn Machine>,
+    pub(crate) machine: Box<dyn Machine>,
     pub(crate) link: Link,
     pub(crate) activity: Activity,
     /// Attempts in a row that gave no connection, or one that saw no event through.
@@ -217,7 +217,9 @@ impl User {
         let Activity::Busy(event) = &self.activity else { return };
         let latency = now - event.sent;
         core.meter.statement(class_of(completion), self.endpoint.index, latency);
-        let step = self.machine.step(Some(completion), &mut core.params);
+        let Link::Open(connection) = &self.link else { return };
+        let answer = Answer { completion, result: connection.reader.results().first() };
+        let step = self.machine.step(Some(answer), &mut core.params);
         self.carry_out(core, step, now);
     }
 
@@ -225,6 +227,7 @@ impl User {
         match step {
             Step::Send(statement) => self.send_statement(core, statement, now),
             Step::Done => self.event_done(core, now),
+            Step::Fail(why) => self.statement_failed(core, &missing_row(why), now),
         }
     }
 
@@ -353,6 +356,9 @@ impl User {
         let empty = event.statements == 0;
         core.meter.event_succeeded(self.endpoint.index, now - event.due, now - event.began);
         core.meter.of_user(self.index, now - event.due);
+        for kind in self.machine.kinds() {
+            core.meter.of_kind(kind, now - event.due);
+        }
         core.busy -= 1;
         self.proven = true;
         if empty {
@@ -394,6 +400,14 @@ impl User {
         core.busy -= 1;
         self.schedule(core, now);
     }
+}
+
+/// CR_NO_DATA: what the field's clients say when a row is read that did not come.
+const NO_DATA: u16 = 2051;
+
+/// The server has answered, but not with what the workload's data must have.
+fn missing_row(why: &str) -> ServerError {
+    ServerError { errno: NO_DATA, sql_state: *b"HY000", message: why.to_owned() }
 }
 
 /// The field's rule: what was answered decides, not what was sent.

@@ -37,4 +37,6 @@ pub use error::{ServerError, WireError};
 pub use frame::{MAX_PACKET_PAYLOAD, MAX_WHOLE_PACKET};
 pub use literal::escape_text;
 pub use login::{CompressionWish, Login, LoginOptions, LoginProgress, Session, TlsWish};
-pub use reply::{Completion, Expect, Prepared, Reply, ReplyReader, ResultSet, Row};
+pub use reply::{
+    ColumnType, Completion, Expect, Prepared, Reply, ReplyReader, ResultSet, Row, Value, Values,
+};

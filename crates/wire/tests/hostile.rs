@@ -16,11 +16,13 @@ const GREETING_MARIADB_10_11_19: &[u8] = b"d\0\0\0\x0a5.5.5-10.11.19-MariaDB-0+d
     K#jmd0]h\0\xfe\xf7\x08\x02\0\xff\x81\x15\0\0\0\0\0\0\x1d\0\0\0ow)c:5=o:pHW\0\
     mysql_native_password\0";
 
-/// What a stream meant: its replies, the rows kept, and the error that ended it.
+/// What a stream meant: its replies, the rows and values kept, and the error that ended it.
 #[derive(Debug)]
 struct Meaning {
     replies: Vec<Reply>,
     rows: Vec<Row>,
+    /// As text, since a floating-point number need not be equal to itself.
+    values: Vec<String>,
     error: Option<WireError>,
 }
 
@@ -29,7 +31,10 @@ impl PartialEq for Meaning {
     /// pieces.
     fn eq(&self, other: &Self) -> bool {
         let kind = |meaning: &Self| meaning.error.as_ref().map(discriminant);
-        self.replies == other.replies && self.rows == other.rows && kind(self) == kind(other)
+        self.replies == other.replies
+            && self.rows == other.rows
+            && self.values == other.values
+            && kind(self) == kind(other)
     }
 }
 
@@ -37,8 +42,9 @@ fn meaning(capabilities: Capabilities, expect: Expect, pieces: &[&[u8]]) -> Mean
     let mut reader = ReplyReader::new(capabilities);
     reader.allow_local_infile(true);
     reader.keep_rows(1 << 12);
+    reader.keep_values(1 << 12);
     reader.expect(expect);
-    let (mut replies, mut error) = (Vec::new(), None);
+    let (mut replies, mut values, mut error) = (Vec::new(), Vec::new(), None);
     'stream: for piece in pieces {
         let mut rest = *piece;
         while !rest.is_empty() {
@@ -46,6 +52,12 @@ fn meaning(capabilities: Capabilities, expect: Expect, pieces: &[&[u8]]) -> Mean
                 Ok((consumed, reply)) => {
                     assert!(consumed == rest.len() || reply.is_some());
                     rest = &rest[consumed..];
+                    if reply.is_some() {
+                        values.push(format!("{:?}", reader.results()));
+                        values.extend(
+                            reader.results().iter().map(|one| format!("{:?}", one.values())),
+                        );
+                    }
                     replies.extend(reply);
                 }
                 Err(failed) => {
@@ -59,7 +71,7 @@ fn meaning(capabilities: Capabilities, expect: Expect, pieces: &[&[u8]]) -> Mean
         }
     }
     let rows = if error.is_some() { Vec::new() } else { reader.take_rows() };
-    Meaning { replies, rows, error }
+    Meaning { replies, rows, values, error }
 }
 
 fn cut<'a>(bytes: &'a [u8], cuts: &[prop::sample::Index]) -> Vec<&'a [u8]> {

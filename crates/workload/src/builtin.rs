@@ -57,7 +57,7 @@ pub(crate) struct Builtin {
     pub(crate) options: &'static [Known],
     writes: bool,
     pub(crate) layout: LayoutKind,
-    /// Writes an event down; nothing for bulk insert, whose events are not a sequence.
+    /// Writes an event down; the statements alone for bulk insert and tpcc, whose events are no sequences.
     pub(crate) recipe: fn(&Options, &mut Recipe),
 }
 
@@ -230,6 +230,14 @@ pub(crate) const BUILTIN: &[Builtin] = &[
                 recipe.commit(options);
             }
         },
+    },
+    Builtin {
+        name: "tpcc",
+        summary: "TPC-C-like, not audited: one of the five transactions of an order-entry system",
+        options: &[switch("keying_and_think_time", false)],
+        writes: true,
+        layout: LayoutKind::Tpcc,
+        recipe: |_, recipe| recipe.templates = crate::tpcc::templates(),
     },
 ];
 

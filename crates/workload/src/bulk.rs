@@ -1,7 +1,5 @@
-use loadstone_wire::Completion;
-
 use crate::digits::push_decimal;
-use crate::{Machine, Params, StatementRef, Step};
+use crate::{Answer, Machine, Params, StatementRef, Step};
 
 /// The longest statement that sysbench 1.0.20 sends: 524,287 bytes; it ends one where the next row would
 /// make it 512 KiB.
@@ -59,8 +57,8 @@ impl BulkMachine {
 }
 
 impl Machine for BulkMachine {
-    fn step(&mut self, reply: Option<&Completion>, params: &mut Params) -> Step {
-        if reply.is_some() {
+    fn step(&mut self, answer: Option<Answer<'_>>, params: &mut Params) -> Step {
+        if answer.is_some() {
             return Step::Done;
         }
         let statement = StatementRef { kind: 0, table: self.table };

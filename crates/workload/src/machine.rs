@@ -1,4 +1,5 @@
-use loadstone_wire::Completion;
+use loadstone_measure::Nanos;
+use loadstone_wire::{Completion, ResultSet, Value, Values};
 
 use crate::{Params, StatementRef};
 
@@ -9,6 +10,50 @@ pub enum Step {
     Send(StatementRef),
     /// The event is over.
     Done,
+    /// The answer is not one that the event can go on with; says what is missing. As after any error,
+    /// [`Machine::abandon`] comes next.
+    Fail(&'static str),
+}
+
+/// What the server answered to a statement.
+#[derive(Copy, Clone, Debug)]
+pub struct Answer<'a> {
+    /// What it did.
+    pub completion: &'a Completion,
+    /// The first of its results with rows; only for machines that read them.
+    pub result: Option<&'a ResultSet>,
+}
+
+impl<'a> Answer<'a> {
+    /// An answer of which nobody reads rows.
+    #[must_use]
+    pub fn of(completion: &'a Completion) -> Self {
+        Self { completion, result: None }
+    }
+
+    /// The rows of `N` columns each; none where the result has another number of them.
+    #[must_use]
+    pub fn rows<const N: usize>(&self) -> Rows<'a, N> {
+        let fits = |result: &&ResultSet| usize::from(result.columns) == N;
+        Rows(self.result.filter(fits).map(ResultSet::values))
+    }
+}
+
+/// See [`Answer::rows`]. Ends before a row that cannot be read.
+#[derive(Clone, Debug)]
+pub struct Rows<'a, const N: usize>(Option<Values<'a>>);
+
+impl<'a, const N: usize> Iterator for Rows<'a, N> {
+    type Item = [Value<'a>; N];
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let values = self.0.as_mut()?;
+        let mut row = [Value::Null; N];
+        for place in &mut row {
+            *place = values.next()?.ok()?;
+        }
+        Some(row)
+    }
 }
 
 /// A workload for one virtual user: it is given answers and says what to send. It knows no socket and
@@ -18,13 +63,31 @@ pub enum Step {
 pub trait Machine: Send {
     /// `None` begins an event; `Some` is the answer to the statement last sent. `params` are cleared and
     /// filled.
-    fn step(&mut self, reply: Option<&Completion>, params: &mut Params) -> Step;
+    fn step(&mut self, answer: Option<Answer<'_>>, params: &mut Params) -> Step;
 
     /// The server refused a statement or the connection is gone: forget the rest of this event. What an
-    /// event begun again draws is new, as the field's tools have it.
+    /// event begun again draws is the machine's business: new keys, as the field's tools have it, unless
+    /// it says otherwise.
     fn abandon(&mut self);
 
     /// Whether the event has a transaction open: from its BEGIN being handed out until the answer to its
     /// COMMIT. Ask before [`Machine::abandon`].
     fn in_transaction(&self) -> bool;
+
+    /// Whether the machine looks at rows: only then are they kept for it.
+    fn reads_rows(&self) -> bool {
+        false
+    }
+
+    /// Which kinds of event the one belongs to that has just ended, where the workload has several: their
+    /// latencies are told apart. The first is the one that it belongs to whatever became of it.
+    fn kinds(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// How long the user waits of its own accord before its next event is due, in a closed loop. Asked
+    /// once before each event.
+    fn pause(&mut self) -> Nanos {
+        Nanos::ZERO
+    }
 }

@@ -23,6 +23,12 @@ pub enum Purpose {
     Arrivals = 5,
     /// Ids of new rows, shared by all users.
     InsertIds = 6,
+    /// What is drawn once for a whole step, shared by all users.
+    Constants = 7,
+    /// Which of several kinds of events a user carries out.
+    Kinds = 8,
+    /// How long a user waits between events.
+    Pauses = 9,
 }
 
 /// One stream of random numbers.
@@ -49,6 +55,12 @@ impl Random {
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
+    }
+
+    /// A number of `least..=greatest`.
+    #[inline]
+    pub fn within(&mut self, least: u64, greatest: u64) -> u64 {
+        least + self.below(greatest - least + 1)
     }
 
     /// A number of `[0, 1)`, in steps of 2^-53.

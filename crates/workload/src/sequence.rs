@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use loadstone_wire::Completion;
-
 use crate::digits::{C_GROUPS, PAD_GROUPS, push_groups};
 use crate::distribution::Sampler;
 use crate::random::{Purpose, Random};
 use crate::unique::UniqueIds;
-use crate::{Machine, Params, StatementRef, Step};
+use crate::{Answer, Machine, Params, StatementRef, Step};
 
 /// What an event is, shared by all users.
 #[derive(Debug)]
@@ -163,8 +161,8 @@ impl Position {
 }
 
 impl Machine for SequenceMachine {
-    fn step(&mut self, reply: Option<&Completion>, params: &mut Params) -> Step {
-        match reply {
+    fn step(&mut self, answer: Option<Answer<'_>>, params: &mut Params) -> Step {
+        match answer {
             None => self.abandon(),
             Some(_) => self.advance(),
         }

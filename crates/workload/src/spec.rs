@@ -96,6 +96,9 @@ pub struct WorkloadSpec {
     /// How keys are spread.
     #[serde(default)]
     pub distribution: Distribution,
+    /// How many warehouses there are; only `tpcc` has some.
+    #[serde(default)]
+    pub warehouses: u32,
 }
 
 fn one_table() -> u32 {

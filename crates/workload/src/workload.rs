@@ -4,6 +4,7 @@ use crate::builtin::{BUILTIN, Builtin, Recipe};
 use crate::bulk::{Bulk, BulkMachine};
 use crate::options::Options;
 use crate::sequence::{Group, Sequence, SequenceMachine, Table};
+use crate::tpcc::{Tpcc, TpccMachine};
 use crate::{Catalogue, Distribution, LayoutKind, Machine, SpecError, WorkloadSpec};
 
 /// A workload that can be carried out: makes the machines of its users.
@@ -19,6 +20,7 @@ pub struct Workload {
 enum Shape {
     Sequence(Arc<Sequence>),
     Bulk(Bulk),
+    Tpcc(Tpcc),
 }
 
 impl Workload {
@@ -43,6 +45,7 @@ impl Workload {
                 let hot = hot_rows(builtin, spec, options.count("hot_rows"))?;
                 sequence(builtin, &hot, recipe.groups, Distribution::Uniform {})?
             }
+            LayoutKind::Tpcc => tpcc(spec, &options)?,
         };
         let catalogue = Arc::new(Catalogue::new(recipe.templates));
         Ok(Self { name: builtin.name, layout: builtin.layout, catalogue, shape })
@@ -75,6 +78,7 @@ impl Workload {
                 Box::new(SequenceMachine::new(Arc::clone(shared), seed, user, users))
             }
             Shape::Bulk(shared) => Box::new(BulkMachine::new(*shared, user, users)),
+            Shape::Tpcc(shared) => Box::new(TpccMachine::new(*shared, seed, user, users)),
         }
     }
 }
@@ -109,6 +113,14 @@ fn sequence(
     }
     let keys = distribution.sampler(spec.table_size)?;
     Ok(Shape::Sequence(Arc::new(Sequence { groups, tables: spec.tables, keys })))
+}
+
+fn tpcc(spec: &WorkloadSpec, options: &Options) -> Result<Shape, SpecError> {
+    if spec.warehouses == 0 {
+        return Err(SpecError::OutOfRange { what: "warehouses", allowed: "1 and above for tpcc" });
+    }
+    let paced = options.bool("keying_and_think_time");
+    Ok(Shape::Tpcc(Tpcc { warehouses: spec.warehouses, paced }))
 }
 
 /// The hot rows are the first ones of their table.

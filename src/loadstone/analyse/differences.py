@@ -86,7 +86,16 @@ def _work(sides: Sequence[Sequence[Surroundings]]) -> Iterator[Difference]:
             yield Difference("work", name, name, values, weight)
 
 
-_OTHER_WORK = {"workload", "tables", "rows", "options", "distribution", "arrivals", "isolation"}
+_OTHER_WORK = {
+    "workload",
+    "tables",
+    "rows",
+    "warehouses",
+    "options",
+    "distribution",
+    "arrivals",
+    "isolation",
+}
 """Where these differ, the sides do not do the same work."""
 
 

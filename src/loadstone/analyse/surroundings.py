@@ -78,6 +78,7 @@ def _work(part: Part, steps: Sequence[StepResult]) -> Iterator[tuple[str, str | 
     yield "workload", _listed(each.get("name") for each in workloads)
     yield "tables", _listed(each.get("tables") for each in workloads)
     yield "rows", _listed(each.get("table_size") for each in workloads)
+    yield "warehouses", _listed(each.get("warehouses") or None for each in workloads)
     yield "options", _listed(_pairs(each.get("options")) for each in workloads)
     yield "distribution", _listed(_pairs(each.get("distribution")) for each in workloads)
     drive = _mapping(plan.get("drive"))

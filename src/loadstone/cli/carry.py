@@ -67,6 +67,7 @@ from loadstone.target.hide import blank_arguments
 
 SANDBOX_TABLES = 10
 SANDBOX_TABLE_SIZE = 10_000
+SANDBOX_WAREHOUSES = 1
 
 Begun = Callable[[Path], None]
 """Told of the run's folder as soon as there is one."""
@@ -116,13 +117,14 @@ def run_against(
         layout=request.layout,
         tables=request.tables,
         table_size=request.table_size,
+        warehouses=request.warehouses,
         users=request.most_users,
         beside=needed_beside(request.layout, request.options),
     )
     timeout_s = request.drive.connect.timeout_s
     looked = [look_at(endpoint, wanted, timeout_s) for endpoint in endpoints]
     data = common_data(looked)
-    plan = request.plan([one.target for one in endpoints], data.tables, data.table_size)
+    plan = request.plan([one.target for one in endpoints], data)
     plan = plan.model_copy(update={"search": _capped(plan.search, looked)})
     found = check(plan, looked, writes=request.writes, observed=request.observing.on)
     steps = steps_for(plan)
@@ -259,13 +261,26 @@ def _fill(request: Request, endpoint: Endpoint) -> None:
     if request.layout == "hot":
         default_tables = 1
     tables = request.tables or default_tables
-    layout = layout_for(request.layout, tables, request.table_size or SANDBOX_TABLE_SIZE)
+    size = request.table_size or SANDBOX_TABLE_SIZE
+    layout = layout_for(request.layout, tables, size, _warehouses(request))
+    making = {
+        "storage_engine": request.storage_engine,
+        "foreign_keys": request.foreign_keys,
+        "partitions": request.partitions,
+    }
     plan = LoadPlan(
-        layout=layout.model_copy(update={"storage_engine": request.storage_engine}),
+        layout=layout.model_copy(update=making),
         parallel=parallel_loads(),
         seed=request.drive.seed,
     )
     load(plan, endpoint, Consent(sandbox=True), quiet=request.as_json)
+
+
+def _warehouses(request: Request) -> int:
+    """How many a throwaway server gets; none unless the workload has some."""
+    if request.layout != "tpcc":
+        return 0
+    return request.warehouses or SANDBOX_WAREHOUSES
 
 
 def begin_run(

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from loadstone.cli.connection import Connection, connection_options
+from loadstone.cli.tpcc_options import check_sizes, tpcc_options
 from loadstone.cli.values import SIZE, TABLES, DistributionSpec
 from loadstone.cli.workload_options import workload_named
 
+if TYPE_CHECKING:
+    from loadstone.model.engine_plan import Layout
+
+_TABLES = 10
+_TABLE_SIZE = 10_000
 _NO_TARGET = "say which server: --target mysql://user@host:3306/schema"
 
 
 @click.command()
 @click.argument("workload", default="oltp_read_write")
 @connection_options
-@click.option("--tables", type=TABLES, default=10, show_default=True)
-@click.option("--table-size", type=SIZE, default="10k", show_default=True, help="Rows of a table.")
+@click.option("--tables", type=TABLES, help="[default: 10]")
+@click.option("--table-size", type=SIZE, help="Rows of a table. [default: 10k]")
+@tpcc_options
 @click.option("--parallel", type=click.IntRange(1, 1024), help="Connections. [default: two a core]")
 @click.option(
     "--method",
@@ -30,16 +39,18 @@ _NO_TARGET = "say which server: --target mysql://user@host:3306/schema"
 @click.option("--secondary-index/--no-secondary-index", default=True, help="The index on k.")
 @click.option("--auto-increment/--no-auto-increment", default=True, help="Of the ids.")
 @click.option("--yes", is_flag=True, help="Also on another machine, or beside foreign tables.")
-def prepare(workload: str, connection: Connection, yes: bool, **asked: object) -> None:
+def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> None:
     """Make and fill the tables of WORKLOAD (by default those of all oltp_ workloads).
 
     A load that was stopped is taken up where it was left by the same command.
     """
     kind = workload_named(workload).layout
+    check_sizes(kind, asked)
     if not connection.given:
         raise click.UsageError(_NO_TARGET)
 
     from loadstone.cli.loading import load, parallel_loads
+    from loadstone.lab.loading import layout_for
     from loadstone.model.engine_plan import Layout, LoadPlan
     from loadstone.report.numbers import count, digits, duration, number_of
     from loadstone.sandbox import sandbox_at
@@ -47,7 +58,9 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: object) -
 
     of_plan = {"method": asked.pop("method"), "seed": asked.pop("seed")}
     parallel = asked.pop("parallel") or parallel_loads()
-    layout = Layout.model_validate(asked | {"kind": kind})
+    tables, size = asked.pop("tables") or _TABLES, asked.pop("table_size") or _TABLE_SIZE
+    made = layout_for(kind, tables, size, asked.pop("warehouses") or int(kind == "tpcc"))
+    layout = Layout.model_validate(made.model_dump() | asked)
     plan = LoadPlan.model_validate(of_plan | {"layout": layout, "parallel": parallel})
     endpoint = connection.endpoint()
     consent = Consent(yes=yes, sandbox=sandbox_at(endpoint.target) is not None)
@@ -55,9 +68,17 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: object) -
     speed = f", {digits(end.rows_loaded / end.seconds)} rows/s" if end.seconds else ""
     click.echo(
         f"ready in {endpoint.target.database} at {endpoint.target.place}: "
-        f"{number_of(layout.tables, 'table')}, {number_of(end.rows, 'row')}; "
+        f"{_described(layout)}, {number_of(end.rows, 'row')}; "
         f"{count(end.rows_loaded)} loaded in {duration(end.seconds)} by {end.method}{speed}"
     )
+
+
+def _described(layout: Layout) -> str:
+    from loadstone.report.numbers import number_of
+
+    if layout.warehouses:
+        return number_of(layout.warehouses, "warehouse")
+    return number_of(layout.tables, "table")
 
 
 @click.command()

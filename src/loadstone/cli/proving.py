@@ -186,6 +186,7 @@ def _look(ground: Ground, reach: Reach) -> Looked | None:
         layout=engine.workloads()[workload.name].layout,
         tables=workload.tables,
         table_size=workload.table_size,
+        warehouses=workload.warehouses or None,
         users=max(ground.plan.ladder),
     )
     return look_at(reach(ground.target), wanted, ground.plan.drive.connect.timeout_s)

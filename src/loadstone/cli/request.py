@@ -7,6 +7,7 @@ from pathlib import Path
 
 from loadstone import engine
 from loadstone.analyse import search
+from loadstone.lab.data import Data
 from loadstone.lab.preflight import check_descriptors
 from loadstone.lab.schedule import InOrder, Searching, Steps, steps_of
 from loadstone.model.engine_plan import step_document
@@ -43,6 +44,9 @@ class Request(Frozen):
     distribution: Distribution
     tables: int | None
     table_size: int | None
+    warehouses: int | None = None
+    foreign_keys: bool = False
+    partitions: int = 0
     ladder: tuple[int, ...]
     rates: tuple[Rate, ...] = ()
     search: SearchPlan | None = None
@@ -65,15 +69,16 @@ class Request(Frozen):
         climbs = self.search.most_users if self.search and self.search.peak else 0
         return max(*self.ladder, climbs)
 
-    def plan(self, targets: Sequence[Target], tables: int, table_size: int) -> Plan:
+    def plan(self, targets: Sequence[Target], data: Data) -> Plan:
         """The plan on tables that are there."""
         return Plan(
             name=self.name,
             targets=tuple(targets),
             workload=WorkloadSpec(
                 name=self.workload,
-                tables=tables,
-                table_size=table_size,
+                tables=data.tables,
+                table_size=data.table_size,
+                warehouses=data.warehouses,
                 options=self.options,
                 distribution=self.distribution,
             ),
@@ -102,9 +107,12 @@ def check_request(request: Request, targets: int = 1) -> None:
         SourceError: a place to read counters from is none.
     """
     check_places(request.observing, targets)
-    plan = request.plan(
-        [Target()], request.tables or request.most_users, request.table_size or _ANY_SIZE
+    data = Data(
+        tables=request.tables or request.most_users,
+        table_size=request.table_size or _ANY_SIZE,
+        warehouses=request.warehouses or int(request.layout == "tpcc"),
     )
+    plan = request.plan([Target()], data)
     first = steps_for(plan).following([])
     assert first is not None, "every plan has a step"
     engine.check_plan(step_document(plan, first, [Endpoint(target=Target())]))

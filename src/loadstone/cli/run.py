@@ -14,6 +14,7 @@ from loadstone.cli.gating import Gates, check_gates, junit_option, threshold_opt
 from loadstone.cli.observing import observing_options
 from loadstone.cli.prove_options import proving_options
 from loadstone.cli.sandbox import sandbox_options, settings_of
+from loadstone.cli.tpcc_options import check_sizes, tpcc_options
 from loadstone.cli.values import (
     BACKLOG,
     CONNECT_TIME,
@@ -76,6 +77,7 @@ out_option = click.option(
 @click.option("--repeats", type=click.IntRange(1, 1000), default=1, show_default=True)
 @click.option("--tables", type=TABLES, help="[default: as many as there are]")
 @click.option("--table-size", type=SIZE, help="[default: as large as they are]")
+@tpcc_options
 @click.option("--prepared/--text", default=True, help="Prepared statements, or the text protocol.")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True)
 @click.option(
@@ -138,6 +140,10 @@ def run(workload: str, connection: Connection, **asked: Any) -> int:
     from loadstone.cli.request import check_request
 
     check_request(request, connection.count)
+    if connection.given and (request.foreign_keys or request.partitions):
+        raise click.UsageError(
+            "--foreign-keys and --partition are how tables are made: give them to prepare"
+        )
     if connection.given and (request.server or request.settings):
         raise click.UsageError("--server and --set are for a throwaway server: leave --target out")
     with shown_beside(asked["live"], asked["metrics"], request.out) as begun:
@@ -174,7 +180,9 @@ def _request(workload: str, asked: dict[str, Any]) -> Request:
     from loadstone.cli.request import Request
 
     known = workload_named(workload)
-    same = ("tables", "table_size", "repeats", "warmup", "distribution", "storage_engine")
+    check_sizes(known.layout, asked)
+    same = ("tables", "table_size", "warehouses", "foreign_keys", "partitions")
+    same += ("repeats", "warmup", "distribution", "storage_engine")
     return Request(
         name=asked["name"] or workload,
         workload=workload,

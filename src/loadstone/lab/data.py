@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from loadstone.model.frozen import Frozen
 from loadstone.model.plan import OptionValue
 from loadstone.model.target import Target
+from loadstone.target import tpcc_tables
 from loadstone.target.connect import Connection
 from loadstone.target.errors import TargetError
 from loadstone.target.guard import ListedTable, SchemaState, read_schema
@@ -16,12 +17,13 @@ from loadstone.target.introspect import (
     KNOWN_LAYOUTS,
     TABLE_NAMES,
     Layout,
+    Numbered,
     TableFacts,
     count_rows,
     indexed_on,
 )
 
-BESIDE: dict[Layout, tuple[Layout, ...]] = {"hot": ("products", "orders")}
+BESIDE: dict[Layout, tuple[Numbered, ...]] = {"hot": ("products", "orders")}
 """Tables that are made along with those of a layout, as many as of it."""
 
 _COUNT_LIMIT_S = 3.0
@@ -34,8 +36,9 @@ class Wanted(Frozen):
     layout: Layout
     tables: int | None = None
     table_size: int | None = None
+    warehouses: int | None = None
     users: int = 1
-    beside: tuple[Layout, ...] = ()
+    beside: tuple[Numbered, ...] = ()
     """Layouts whose tables it needs as well, under the same numbers."""
 
 
@@ -44,15 +47,20 @@ class Data(Frozen):
 
     tables: int
     table_size: int
+    warehouses: int = 0
+    """Of `tpcc`."""
+
     notes: tuple[str, ...] = ()
 
 
 def table_name(layout: Layout, number: int) -> str:
     """The name that workloads of this layout use."""
+    if layout == "tpcc":
+        return tpcc_tables.NAMES[number - 1]
     return f"{TABLE_NAMES[layout]}{number}"
 
 
-def needed_beside(layout: Layout, options: Mapping[str, OptionValue]) -> tuple[Layout, ...]:
+def needed_beside(layout: Layout, options: Mapping[str, OptionValue]) -> tuple[Numbered, ...]:
     """A sale reads a product's page and adds an order; its update alone needs neither."""
     return BESIDE.get(layout, ()) if options.get("sale", True) else ()
 
@@ -73,6 +81,8 @@ def find_data(connection: Connection, target: Target, wanted: Wanted) -> Data:
             _prepare_command(target, wanted),
         )
     connection.select_db(schema)
+    if wanted.layout == "tpcc":
+        return _find_warehouses(connection, target, wanted, state)
     there = numbered_tables(state.tables, wanted.layout)
     needed = wanted.tables or (wanted.users if wanted.layout == "bulk" else 1)
     if len(there) < needed:
@@ -90,7 +100,35 @@ def find_data(connection: Connection, target: Target, wanted: Wanted) -> Data:
     return Data(tables=tables, table_size=size, notes=notes)
 
 
-def numbered_tables(tables: Sequence[TableFacts], layout: Layout) -> list[TableFacts]:
+def _find_warehouses(
+    connection: Connection, target: Target, wanted: Wanted, state: SchemaState
+) -> Data:
+    used = [table for table in state.tables if table.layout == "tpcc"]
+    if missing := sorted(set(tpcc_tables.NAMES) - {table.name for table in used}):
+        raise TargetError(
+            "missing_table",
+            f"schema {target.database} at {target.place} has no table {missing[0]} that "
+            f"{wanted.workload} can use",
+            _prepare_command(target, wanted),
+        )
+    refuse_unfinished(target, wanted, state, used)
+    there = count_rows(connection, target, "tpcc_warehouse", _COUNT_LIMIT_S).rows
+    if there < (wanted.warehouses or 1):
+        raise TargetError(
+            "missing_table",
+            f"schema {target.database} at {target.place} has {there} of the "
+            f"{wanted.warehouses or 1} warehouses",
+            f"loadstone cleanup --target {shlex.quote(target.url)}, then "
+            f"{_prepare_command(target, wanted)}",
+        )
+    warehouses = wanted.warehouses or there
+    notes: tuple[str, ...] = ("TPC-C-like: not audited, and not comparable with audited results",)
+    if warehouses != there:
+        notes += (f"--warehouses {warehouses}, and schema {target.database} has {there}",)
+    return Data(tables=len(used), table_size=tpcc_tables.ITEMS, warehouses=warehouses, notes=notes)
+
+
+def numbered_tables(tables: Sequence[TableFacts], layout: Numbered) -> list[TableFacts]:
     """Those of the layout, from number 1 up to the first gap."""
     columns = tuple(name for name, _ in KNOWN_LAYOUTS[layout])
     by_number: dict[int, TableFacts] = {}
@@ -201,6 +239,8 @@ def _same_prepare_command(
     )
     rows = unfinished.rows or None  # bulk tables are made empty
     of_then = wanted.model_copy(update={"tables": tables, "table_size": rows})
+    if unfinished.layout == "tpcc":
+        of_then = wanted.model_copy(update={"warehouses": rows})
     seed = f" --seed {unfinished.seed}" if unfinished.seed else ""
     return _prepare_command(target, of_then) + seed
 
@@ -216,4 +256,6 @@ def _prepare_command(target: Target, wanted: Wanted, tables: int | None = None) 
         words += ["--tables", str(count)]
     if wanted.table_size:
         words += ["--table-size", str(wanted.table_size)]
+    if wanted.warehouses:
+        words += ["--warehouses", str(wanted.warehouses)]
     return shlex.join(words)

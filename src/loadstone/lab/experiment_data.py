@@ -52,7 +52,9 @@ def tables_of(experiment: Experiment, known: Mapping[str, WorkloadInfo]) -> Tabl
     of: dict[str, int] = {}
     for workload in experiment.workloads:
         fitted = with_tables(workload, experiment, known)
-        layout = layout_for(known[workload.name].layout, fitted.tables, fitted.table_size)
+        layout = layout_for(
+            known[workload.name].layout, fitted.tables, fitted.table_size, fitted.warehouses
+        )
         if layout not in layouts:
             layouts.append(layout)
         of[workload.name] = layouts.index(layout)

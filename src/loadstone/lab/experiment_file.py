@@ -157,6 +157,7 @@ def _workload(section: Section) -> WorkloadSpec:
         name=section.take("name", values.text, ""),
         tables=section.take("tables", values.count, DEFAULT_TABLES),
         table_size=section.take("table_size", values.count, DEFAULT_TABLE_SIZE),
+        warehouses=section.take("warehouses", values.count, 0),
         options=section.take("options", _options, {}),
         distribution=section.take("distribution", values.distribution, Special()),
     )

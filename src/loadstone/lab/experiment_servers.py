@@ -202,6 +202,7 @@ class Servers:
             layout=layout,
             tables=fitted.tables,
             table_size=fitted.table_size,
+            warehouses=fitted.warehouses or None,
             users=max(self._experiment.ladder),
             beside=needed_beside(layout, fitted.options),
         )

@@ -16,7 +16,7 @@ from loadstone.lab.observer import LoadObserver
 from loadstone.model.engine_plan import Layout, LoadPlan, load_document
 from loadstone.model.records import LoadEnd, LoadProgress
 from loadstone.model.target import Endpoint
-from loadstone.target import guard
+from loadstone.target import guard, tpcc_tables
 from loadstone.target.connect import connect
 from loadstone.target.errors import GuardError, TargetError
 from loadstone.target.guard import CleanupDecision, Consent, ListedTable, SchemaState
@@ -127,9 +127,11 @@ def cleanup(endpoint: Endpoint, consent: Consent) -> CleanupDecision:
     return decision
 
 
-def layout_for(kind: LayoutKind, tables: int, table_size: int) -> Layout:
-    """The tables of a workload's layout; a bulk table is made empty."""
-    return Layout(kind=kind, tables=tables, table_size=table_size)
+def layout_for(kind: LayoutKind, tables: int, table_size: int, warehouses: int = 0) -> Layout:
+    """The tables of a workload's layout; a bulk table is made empty, `tpcc` has its own."""
+    if kind == "tpcc":
+        tables, table_size = len(tpcc_tables.NAMES), tpcc_tables.ITEMS
+    return Layout(kind=kind, tables=tables, table_size=table_size, warehouses=warehouses)
 
 
 def _load(plan: LoadPlan, loader: Loader) -> LoadEnd:
@@ -148,14 +150,26 @@ def _load(plan: LoadPlan, loader: Loader) -> LoadEnd:
     (end,) = ends
     if end.error:
         raise as_error(end.error, [loader.endpoint.target])
-    expected = plan.layout.tables * _rows_of(plan.layout)
-    if end.rows != expected:
+    expected = _expected_rows(plan.layout)
+    if expected is not None and end.rows != expected:
         raise TargetError(
             "statement_failed",
             f"{end.rows} rows were counted where {expected} were loaded",
             "does something else write to these tables?",
         )
     return end
+
+
+def _expected_rows(layout: Layout) -> int | None:
+    """`None` where only the engine knows: an order of TPC-C has a random number of lines."""
+    return None if layout.kind == "tpcc" else layout.tables * _listed_rows(layout)
+
+
+def _listed_rows(layout: Layout) -> int:
+    """What the list of tables has as their size: of TPC-C the warehouses."""
+    if layout.kind == "tpcc":
+        return layout.warehouses
+    return 0 if layout.kind in _BEGIN_EMPTY else layout.table_size
 
 
 def _note_made(loader: Loader, names: list[str]) -> None:
@@ -167,13 +181,8 @@ def _note_made(loader: Loader, names: list[str]) -> None:
         guard.mark_made(connection, loader.endpoint.target, loader.schema, names)
 
 
-def _rows_of(layout: Layout) -> int:
-    """What a table of it is loaded with."""
-    return 0 if layout.kind in _BEGIN_EMPTY else layout.table_size
-
-
 def _lines(plan: LoadPlan, names: list[str]) -> list[ListedTable]:
-    rows = _rows_of(plan.layout)
+    rows = _listed_rows(plan.layout)
     return [
         ListedTable(name=name, layout=plan.layout.kind, rows=rows, seed=plan.seed, state="loading")
         for name in names
@@ -185,7 +194,12 @@ def _refuse_another_load(state: SchemaState, continues: tuple[str, ...], plan: L
     for line in state.listed:
         if line.name not in continues or plan.layout.kind == "bulk":
             continue
-        if line.layout != plan.layout.kind or line.rows > plan.layout.table_size:
+        wanted = _listed_rows(plan.layout)
+        if plan.layout.kind == "tpcc" and line.state == "ready":
+            raise _complete(line)
+        if plan.layout.kind == "tpcc" and line.rows != wanted:
+            what = f"rows of another number of warehouses, {line.rows}"
+        elif line.layout != plan.layout.kind or line.rows > wanted:
             what = f"{line.rows} rows of the layout {line.layout}"
         elif line.seed != plan.seed:
             what = f"rows of seed {line.seed}"
@@ -196,3 +210,12 @@ def _refuse_another_load(state: SchemaState, continues: tuple[str, ...], plan: L
             f"table {line.name} was made with {what}, which is not what is asked for now",
             "loadstone cleanup drops it; or ask for the same as before",
         )
+
+
+def _complete(line: ListedTable) -> GuardError:
+    """Of tables that runs have changed a part of the rows would be put back, and not the rest."""
+    return GuardError(
+        "table_in_the_way",
+        f"table {line.name} is complete (warehouses: {line.rows}), and runs may have changed it",
+        "`loadstone run tpcc` uses it as it is; `loadstone cleanup` drops it",
+    )

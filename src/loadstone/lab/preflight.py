@@ -21,6 +21,8 @@ from loadstone.target.introspect import ServerFacts, describe_server
 
 _DESCRIPTORS_BESIDE_USERS = 64
 _STATEMENTS_A_TABLE = {"oltp_read_write": 9, "oltp_read_only": 5, "oltp_write_only": 4}
+# Of each connection: 34, and one for each of the ten districts.
+_STATEMENTS_OF_TPCC = 44
 _SECRET_WORDS = ("password", "passphrase", "secret", "_auth", "token", "credential")
 
 
@@ -61,12 +63,13 @@ def look_at_server(endpoint: Endpoint) -> Looked:
 def common_data(looked: Sequence[Looked]) -> Data:
     """What users spread over several targets can all use."""
     notes = [note for one in looked for note in one.data.notes]
-    sizes = {(one.data.tables, one.data.table_size) for one in looked}
+    sizes = {(one.data.tables, one.data.table_size, one.data.warehouses) for one in looked}
     if len(sizes) > 1:
         notes.append("the targets differ in tables or rows; the smallest numbers of all are used")
     return Data(
         tables=min(one.data.tables for one in looked),
         table_size=min(one.data.table_size for one in looked),
+        warehouses=min(one.data.warehouses for one in looked),
         notes=tuple(notes),
     )
 
@@ -189,6 +192,8 @@ def prepared_statements_note(plan: Plan, looked: Looked, users: int) -> list[str
         return []
     statements = _STATEMENTS_A_TABLE.get(plan.workload.name, 1)
     tables = plan.workload.tables
+    if plan.workload.warehouses:
+        statements, tables = _STATEMENTS_OF_TPCC, 1
     most = statements * tables * users
     if most <= int(limit):
         return []

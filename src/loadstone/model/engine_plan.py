@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from pydantic import PositiveInt
+from pydantic import NonNegativeInt, PositiveInt
 
 from loadstone.model.frozen import Frozen
 from loadstone.model.plan import (
@@ -32,7 +32,15 @@ class Layout(Frozen):
     secondary_index: bool = True
     auto_increment: bool = True
     distribution: Distribution = Special()
-    kind: Literal["sbtest", "bulk", "hot", "products", "orders"] = "sbtest"
+    kind: Literal["sbtest", "bulk", "hot", "products", "orders", "tpcc"] = "sbtest"
+    warehouses: NonNegativeInt = 0
+    """Of `tpcc`."""
+
+    foreign_keys: bool = False
+    """Whether the tables of `tpcc` refer to each other."""
+
+    partitions: NonNegativeInt = 0
+    """By warehouse, of the tables of `tpcc`; 0: none."""
 
 
 class LoadPlan(Frozen):

@@ -29,6 +29,8 @@ class ExitCode(IntEnum):
     """A run folder could not be read or written."""
     HOST_TEST = 9
     """A test of this host could not be carried out: files, memory or threads were refused."""
+    INCONSISTENT = 10
+    """The data of a workload do not fulfil the conditions that they must."""
     THRESHOLD = 99
     """The run or comparison is complete, and a gate failed."""
     INTERRUPTED = 130

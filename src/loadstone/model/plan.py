@@ -85,6 +85,9 @@ class WorkloadSpec(Frozen):
     table_size: PositiveInt
     options: dict[str, OptionValue] = {}
     distribution: Distribution = Special()
+    warehouses: NonNegativeInt = 0
+    """How many `tpcc` has; 0 for all others."""
+
     script: ScriptSpec | None = None
     """What drives the users in place of a workload of ours; it knows its own tables."""
 

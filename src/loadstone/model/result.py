@@ -270,6 +270,13 @@ class StepResult(Frozen):
     bytes_out: int = _said("bytes to the server, likewise")
     latency: LatencyPair = _said("of good events")
     statements: dict[str, LatencyMs] = _said("latency by class: read, write, other; ms")
+    kinds: dict[str, LatencyMs] = _may_be_empty(
+        "response times by kind of event, where a workload has several: of tpcc its transactions, "
+        "and those New-Orders apart that were rolled back as they should; ms"
+    )
+    tpmc: float | None = _may(
+        "of tpcc, New-Orders a minute, those rolled back included; TPC-C-like, not audited"
+    )
     error_latency: dict[str, LatencyMs] = _said("latency of failed attempts by errno; ms")
     users: int = _said("virtual users connected at the window's end")
     encrypted_users: int | None = _said("connections that are encrypted, asked of the server")

@@ -22,6 +22,7 @@ from loadstone.report.observed import observed_notes, observed_table
 from loadstone.report.sale import sale_notes, sale_table
 from loadstone.report.sentences import search_sentences, verdict
 from loadstone.report.table import add_level, empty_table
+from loadstone.report.tpcc import fastest, kinds_table, tpmc_sentence
 from loadstone.report.words import ENGLISH
 
 WIDTH = 100
@@ -55,6 +56,9 @@ def as_renderable(result: Result) -> RenderableType:
             parts.append(Padding(seen, (int(watched(result)), 0, 1, 0)))
         if sale := sale_table(ladder):
             parts.append(Padding(sale, (0, 0, 1, 0)))
+        if orders := fastest(ladder):
+            parts.append(Text(tpmc_sentence(orders)))
+            parts.append(Padding(kinds_table(orders), (0, 0, 1, 0)))
         if not result.run.search and (said := verdict(ladder, ENGLISH)):
             parts.append(Text(said, style="bold"))
     if hottest := hottest_step(result.steps):
@@ -80,14 +84,19 @@ def head(result: Result) -> Iterator[str]:
         yield from _watched(result)
         return
     yield (
-        f"{workload['name']}, {number_of(workload['tables'], 'table')} × "
-        f"{number_of(workload['table_size'], 'row')}, {plan['drive']['protocol']} statements, "
+        f"{workload['name']}, {_size(workload)}, {plan['drive']['protocol']} statements, "
         f"{_timing(plan)}, seed {plan['drive']['seed']}"
     )
     first = result.steps[0] if result.steps else None
     for part in first.targets if first else ():
         server = f" ({part.server_version})" if part.server_version else ""
         yield f"{part.target}{server}, {_encryption(first)}"
+
+
+def _size(workload: dict[str, Any]) -> str:
+    if warehouses := workload.get("warehouses"):
+        return number_of(warehouses, "warehouse")
+    return f"{number_of(workload['tables'], 'table')} × {number_of(workload['table_size'], 'row')}"
 
 
 def watched(result: Result) -> bool:

@@ -63,6 +63,8 @@ def summarise(log: StepLog, run: RunBegin, quantiles: Quantiles) -> StepResult:
         connect_failures=_connect_failures(log, sums),
         latency=_latency(sums, merged),
         statements=_of_classes(merged),
+        kinds=_of_kinds(merged),
+        tpmc=_tpmc(log, merged, seconds),
         error_latency=_of_errors(merged),
         waiting=sums.last.tally.waiting if sums.last else 0,
         users=sums.last.users if sums.last else 0,
@@ -162,6 +164,22 @@ def _latency(sums: Sums, merged: Mapping[str, LatencyNs]) -> LatencyPair:
 def _of_classes(merged: Mapping[str, LatencyNs]) -> dict[str, LatencyMs]:
     classes = ("read", "write", "other")
     return {name: LatencyMs.from_ns(merged[name]) for name in classes if name in merged}
+
+
+def _of_kinds(merged: Mapping[str, LatencyNs]) -> dict[str, LatencyMs]:
+    return {
+        name.removeprefix("kind-"): LatencyMs.from_ns(latency)
+        for name, latency in sorted(merged.items())
+        if name.startswith("kind-")
+    }
+
+
+def _tpmc(log: StepLog, merged: Mapping[str, LatencyNs], seconds: float) -> float | None:
+    """New-Orders a minute; `None` for any workload but TPC-C."""
+    if log.step.workload != "tpcc" or not seconds:
+        return None
+    orders = merged.get("kind-new_order", LatencyNs())
+    return orders.count * 60.0 / seconds
 
 
 def _of_errors(merged: Mapping[str, LatencyNs]) -> dict[str, LatencyMs]:

@@ -30,6 +30,7 @@ from loadstone.model.target import Target
 from loadstone.target.connect import Connection, statement_errors
 from loadstone.target.errors import GuardError
 from loadstone.target.introspect import TableFacts, quoted, schema_exists, tables_of
+from loadstone.target.tpcc_tables import in_order_of_dropping
 
 LIST_TABLE = "loadstone_tables"
 
@@ -267,7 +268,7 @@ def drop_tables(
     with statement_errors(target), connection.cursor() as cursor:
         listed = any(table.name == LIST_TABLE for table in tables_of(connection, target, schema))
         place = f"{quoted(schema)}.{LIST_TABLE}"
-        for name in decision.drops:
+        for name in in_order_of_dropping(decision.drops):
             cursor.execute(f"DROP TABLE IF EXISTS {quoted(schema)}.{quoted(name)}")
         if not listed:
             return

@@ -9,21 +9,25 @@ import pymysql
 
 from loadstone.model.frozen import Frozen
 from loadstone.model.target import Target
+from loadstone.target import tpcc_tables
 from loadstone.target.connect import Connection, statement_errors
 
 Flavour = Literal["mariadb", "mysql", "percona", "aurora", "tidb", "other"]
-Layout = Literal["sbtest", "bulk", "hot", "products", "orders"]
+Numbered = Literal["sbtest", "bulk", "hot", "products", "orders"]
+"""Layouts whose tables have numbers."""
+
+Layout = Literal["sbtest", "bulk", "hot", "products", "orders", "tpcc"]
 
 _NAME = re.compile(r"(sbtest|hot_row|hot_product|hot_order)([1-9][0-9]*)")
 # As crates/workload makes them; `sbtest` is sysbench's. A display width (int(11)) says nothing.
-KNOWN_LAYOUTS: dict[Layout, tuple[tuple[str, str], ...]] = {
+KNOWN_LAYOUTS: dict[Numbered, tuple[tuple[str, str], ...]] = {
     "sbtest": (("id", "int"), ("k", "int"), ("c", "char(120)"), ("pad", "char(60)")),
     "bulk": (("id", "int"), ("k", "int")),
     "hot": (("product", "int"), ("stock", "bigint"), ("sold", "bigint")),
     "products": (("product", "int"), ("price", "int"), ("name", "char(60)")),
     "orders": (("id", "bigint"), ("product", "int"), ("buyer", "int"), ("pieces", "int")),
 }
-TABLE_NAMES: dict[Layout, str] = {
+TABLE_NAMES: dict[Numbered, str] = {
     "sbtest": "sbtest",
     "bulk": "sbtest",
     "hot": "hot_row",
@@ -99,7 +103,13 @@ class TableFacts(Frozen):
 
     @property
     def layout(self) -> Layout | None:
-        """Which of the known layouts it has exactly, in name and columns; `None`: none."""
+        """Which of the known layouts it has exactly, in name and columns; `None`: none.
+
+        Of `tpcc` the names of the columns decide: nobody else's tables have those names.
+        """
+        if not self.is_view and self.name in tpcc_tables.TABLES:
+            names = tuple(name for name, _ in self.columns)
+            return "tpcc" if names == tpcc_tables.TABLES[self.name] else None
         found = _NAME.fullmatch(self.name)
         if self.is_view or found is None:
             return None

@@ -30,6 +30,8 @@ pub(super) struct Job {
     pub(super) control: Arc<Control>,
     endpoint: Arc<Endpoint>,
     rows: Rows,
+    /// How many rows each table is to have, in their order.
+    rows_wanted: Vec<u64>,
     method: Method,
     clock: Clock,
     cpu_ns: AtomicU64,
@@ -93,7 +95,9 @@ impl Job {
         let source = plan.layout.rows(plan.seed).map_err(|error| {
             Halt::Failed(Failure::new(FailureKind::Plan, None, error.to_string()))
         })?;
+        let rows_of = |table| source.rows(table, 1, plan.layout.ids(table));
         Ok(Self {
+            rows_wanted: (1..=plan.layout.tables).map(rows_of).collect(),
             rows: Rows { layout: plan.layout.clone(), source },
             plan,
             control: control.clone(),
@@ -145,16 +149,24 @@ impl Job {
         self.begin(LoadPhase::Indexes);
         self.with_tables(&tables, |client, table| tables::index(client, layout, table))?;
         self.begin(LoadPhase::Verify);
-        self.with_tables(&tables, |client, table| tables::verify(client, layout, table))
+        self.with_tables(&tables, |client, table| {
+            tables::verify(client, layout, table, self.rows_of(table))
+        })
+    }
+
+    /// How many rows a table is to have.
+    fn rows_of(&self, table: u32) -> u64 {
+        self.rows_wanted.get(table as usize - 1).copied().unwrap_or_default()
     }
 
     fn prepare_tables(&self, tables: &[u32]) -> Result<Vec<Range>, Halt> {
         let layout = &self.plan.layout;
         let missing: Mutex<Vec<Vec<Range>>> = Mutex::new(Vec::new());
         self.with_tables(tables, |client, table| {
-            let ranges = tables::prepare(client, layout, table)?;
-            let rows: u64 = ranges.iter().map(|range| range.rows()).sum();
-            self.rows_there.fetch_add(layout.rows_per_table() - rows, Ordering::Relaxed);
+            let all = Range::of_table(layout, &self.rows.source, table);
+            let ranges = tables::prepare(client, layout, all, table)?;
+            let rows: u64 = ranges.iter().map(|range| range.rows).sum();
+            self.rows_there.fetch_add(self.rows_of(table) - rows, Ordering::Relaxed);
             if let Ok(mut missing) = missing.lock() {
                 missing.push(ranges);
             }
@@ -177,8 +189,8 @@ impl Job {
             if first_try || !range.clear_unless_full(client, layout)? {
                 self.rows.load(client, range, self.method)?;
             }
-            self.rows_there.fetch_add(range.rows(), Ordering::Relaxed);
-            self.rows_loaded.fetch_add(range.rows(), Ordering::Relaxed);
+            self.rows_there.fetch_add(range.rows, Ordering::Relaxed);
+            self.rows_loaded.fetch_add(range.rows, Ordering::Relaxed);
             Ok(())
         })
     }
@@ -216,11 +228,10 @@ impl Job {
     }
 
     fn progress(&self) -> Progress {
-        let layout = &self.plan.layout;
         Progress {
             seconds: self.clock.now().seconds(),
             rows: self.rows_there.load(Ordering::Relaxed),
-            rows_total: layout.rows_per_table() * u64::from(layout.tables),
+            rows_total: self.rows_wanted.iter().sum(),
             phase: self.phase.lock().map_or(LoadPhase::Tables, |phase| *phase),
             tables_done: self.tables_done.load(Ordering::Relaxed),
             method: self.method,

@@ -47,7 +47,7 @@ impl Rows {
         method: Method,
     ) -> Result<(), Halt> {
         match self.try_load(client, range, method) {
-            Ok(loaded) if loaded == range.rows() => return Ok(()),
+            Ok(loaded) if loaded == range.rows => return Ok(()),
             Ok(_) => {}
             Err(halt) if halt.errno() == Some(ROW_EXISTS) => {
                 client.query("ROLLBACK")?;
@@ -56,15 +56,13 @@ impl Rows {
         }
         range.clear(client, &self.layout)?;
         let loaded = self.try_load(client, range, method)?;
-        if loaded == range.rows() {
+        if loaded == range.rows {
             return Ok(());
         }
         let name = self.layout.table_name(range.table);
         let text = format!(
             "{name}: {loaded} of the {} rows {} to {} were taken by the server",
-            range.rows(),
-            range.first,
-            range.last
+            range.rows, range.first, range.last
         );
         Err(Halt::Failed(Failure::new(FailureKind::StatementFailed, None, text)))
     }
@@ -81,7 +79,7 @@ impl Rows {
         let sql = format!(
             "LOAD DATA LOCAL INFILE 'loadstone' INTO TABLE {} CHARACTER SET binary ({})",
             self.layout.table_name(range.table),
-            self.layout.columns()
+            self.layout.columns(range.table)
         );
         let mut next = range.first;
         let completion = client.load_local(&sql, |piece| {
@@ -96,7 +94,7 @@ impl Rows {
     fn load_by_insert(&self, client: &mut Client, range: Range) -> Result<u64, Halt> {
         client.query("BEGIN")?;
         let name = self.layout.table_name(range.table);
-        let head = format!("INSERT INTO {name} ({}) VALUES ", self.layout.columns());
+        let head = format!("INSERT INTO {name} ({}) VALUES ", self.layout.columns(range.table));
         let mut loaded = 0;
         let mut next = range.first;
         let mut sql = Vec::new();
@@ -110,7 +108,7 @@ impl Rows {
                 self.source.write_row_sql(range.table, next, &mut sql);
                 next += 1;
             }
-            // Rows are made of digits, so the statement is text.
+            // Rows are made of letters and digits, so the statement is text.
             loaded += client.query(&String::from_utf8_lossy(&sql))?.affected_rows;
         }
         client.query("COMMIT")?;

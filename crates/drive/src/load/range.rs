@@ -2,33 +2,26 @@
 
 use crate::client::{Client, Halt};
 use loadstone_workload::LoadLayout;
+use loadstone_workload::layout::RowSource;
 
-/// Rows a range: some 5 MB of text, less than a second of work, and one transaction for the server.
-pub(super) const ROWS: u64 = 25_000;
-
-/// The rows `first` to `last` of a table.
+/// The ids `first` to `last` of a table, and how many rows have them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Range {
     pub(super) table: u32,
     pub(super) first: u64,
     pub(super) last: u64,
+    pub(super) rows: u64,
 }
 
 impl Range {
-    pub(super) fn rows(self) -> u64 {
-        self.last - self.first + 1
-    }
-
     /// All ranges of a table.
-    pub(super) fn of_table(layout: &LoadLayout, table: u32) -> Vec<Self> {
-        let rows = layout.rows_per_table();
-        let count = rows.div_ceil(ROWS);
-        let range = |number: u64| Self {
-            table,
-            first: number * ROWS + 1,
-            last: ((number + 1) * ROWS).min(rows),
+    pub(super) fn of_table(layout: &LoadLayout, source: &RowSource, table: u32) -> Vec<Self> {
+        let (ids, each) = (layout.ids(table), layout.ids_a_range(table));
+        let range = |number: u64| {
+            let (first, last) = (number * each + 1, ((number + 1) * each).min(ids));
+            Self { table, first, last, rows: source.rows(table, first, last) }
         };
-        (0..count).map(range).collect()
+        (0..ids.div_ceil(each)).map(range).collect()
     }
 
     /// Makes the range empty.
@@ -46,14 +39,14 @@ impl Range {
         let (name, inside) = (layout.table_name(self.table), self.condition(layout));
         let there = client.number(&format!("SELECT COUNT(*) FROM {name} WHERE {inside}"))?;
         match there {
-            Some(rows) if rows == self.rows() => Ok(true),
+            Some(rows) if rows == self.rows => Ok(true),
             Some(0) => Ok(false),
             _ => self.clear(client, layout).map(|()| false),
         }
     }
 
     fn condition(self, layout: &LoadLayout) -> String {
-        format!("{} BETWEEN {} AND {}", layout.id_column(), self.first, self.last)
+        layout.condition(self.table, self.first, self.last)
     }
 }
 
@@ -74,13 +67,17 @@ mod tests {
         serde_json::from_str(&text).expect("a layout")
     }
 
+    fn ranges(layout: &LoadLayout, table: u32) -> Vec<Range> {
+        Range::of_table(layout, &layout.rows(1).expect("a source"), table)
+    }
+
     #[test]
     fn ranges_cover_each_row_once() {
-        for size in [1, ROWS - 1, ROWS, ROWS + 1, 3 * ROWS] {
-            let ranges = Range::of_table(&layout(size), 1);
+        const IDS: u64 = 25_000;
+        for size in [1, IDS - 1, IDS, IDS + 1, 3 * IDS] {
             let mut next = 1;
-            for range in &ranges {
-                assert_eq!(range.first, next);
+            for range in ranges(&layout(size), 1) {
+                assert_eq!((range.first, range.rows), (next, range.last - range.first + 1));
                 next = range.last + 1;
             }
             assert_eq!(next, size + 1);
@@ -88,8 +85,17 @@ mod tests {
     }
 
     #[test]
+    fn the_ranges_of_order_lines_know_how_many_there_are() {
+        let plan = r#"{"tables": 9, "table_size": 1, "kind": "tpcc", "warehouses": 2}"#;
+        let layout: LoadLayout = serde_json::from_str(plan).expect("a layout");
+        let ranges = ranges(&layout, 9);
+        assert_eq!(ranges.len(), 20);
+        assert!(ranges.iter().all(|range| (29_000..31_000).contains(&range.rows)));
+    }
+
+    #[test]
     fn tables_take_turns() {
-        let all = vec![Range::of_table(&layout(2 * ROWS), 1), Range::of_table(&layout(ROWS), 2)];
+        let all = vec![ranges(&layout(50_000), 1), ranges(&layout(25_000), 2)];
         let tables: Vec<u32> = interleave(all).iter().map(|range| range.table).collect();
         assert_eq!(tables, [1, 2, 1]);
     }

@@ -14,9 +14,9 @@ const INDEX_EXISTS: u16 = 1061;
 pub(super) fn prepare(
     client: &mut Client,
     layout: &LoadLayout,
+    ranges: Vec<Range>,
     table: u32,
 ) -> Result<Vec<Range>, Halt> {
-    let ranges = Range::of_table(layout, table);
     match client.query(&layout.create_table_sql(table)) {
         Ok(_) => return Ok(ranges),
         Err(halt) if halt.errno() == Some(TABLE_EXISTS) => {}
@@ -37,31 +37,37 @@ pub(super) fn prepare(
 
 /// A larger table is somebody's work: it is neither cut down nor added to.
 fn refuse_rows_beyond(client: &mut Client, layout: &LoadLayout, table: u32) -> Result<(), Halt> {
-    let (name, id) = (layout.table_name(table), layout.id_column());
-    let wanted = layout.rows_per_table();
+    let name = layout.table_name(table);
+    let (id, wanted) = layout.greatest(table);
     match client.number(&format!("SELECT MAX({id}) FROM {name}"))? {
         Some(last) if last > wanted => {
-            let text = format!("{name} has rows up to {last} where {wanted} were asked for");
+            let text = format!("{name} has rows up to {id} {last} where {wanted} were asked for");
             Err(Halt::Failed(Failure::new(FailureKind::StatementFailed, None, text)))
         }
         _ => Ok(()),
     }
 }
 
-/// Makes the secondary index, where the layout has one and it is not there yet.
+/// Makes the secondary indexes, where the layout has some and they are not there yet.
 pub(super) fn index(client: &mut Client, layout: &LoadLayout, table: u32) -> Result<(), Halt> {
-    let Some(sql) = layout.create_index_sql(table) else { return Ok(()) };
-    match client.query(&sql) {
-        Err(halt) if halt.errno() == Some(INDEX_EXISTS) => Ok(()),
-        other => other.map(drop),
+    for sql in layout.create_indexes_sql(table) {
+        match client.query(&sql) {
+            Err(halt) if halt.errno() == Some(INDEX_EXISTS) => {}
+            other => other.map(drop)?,
+        }
     }
+    Ok(())
 }
 
 /// Counts the rows.
-pub(super) fn verify(client: &mut Client, layout: &LoadLayout, table: u32) -> Result<(), Halt> {
+pub(super) fn verify(
+    client: &mut Client,
+    layout: &LoadLayout,
+    table: u32,
+    wanted: u64,
+) -> Result<(), Halt> {
     let name = layout.table_name(table);
     let there = client.number(&format!("SELECT COUNT(*) FROM {name}"))?;
-    let wanted = layout.rows_per_table();
     if there == Some(wanted) || layout.may_have_more() {
         return Ok(());
     }

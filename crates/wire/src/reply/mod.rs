@@ -11,11 +11,13 @@ mod result_head;
 mod rows;
 #[cfg(test)]
 mod tests;
+mod values;
 
 pub(crate) use err::parse_error;
 pub(crate) use ok::OkPacket;
 pub use reader::ReplyReader;
 pub use rows::{ResultSet, Row};
+pub use values::{ColumnType, Value, Values};
 
 use crate::ServerError;
 

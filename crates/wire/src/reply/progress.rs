@@ -48,6 +48,15 @@ enum Phase {
     PreparedColumnsEnd,
 }
 
+/// What a packet is a part of whose content is of no interest to the reply itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// A column's definition.
+    Definition,
+    TextRow,
+    BinaryRow,
+}
+
 /// The reply that is coming in. It sees headers and whole packets; which bytes they came in is the
 /// reader's business.
 #[derive(Debug)]
@@ -101,16 +110,26 @@ impl Progress {
         self.sequence
     }
 
-    /// Whether the packet that just began is a part of a text row.
+    /// What the skipped packet that is about to begin is a part of.
     #[inline]
-    pub(super) fn is_in_text_row(&self) -> bool {
-        self.expect == Expect::Query && matches!(self.phase, Phase::Rows | Phase::RowGoesOn)
+    pub(super) fn part(&self) -> Part {
+        match (self.phase, self.expect) {
+            (Phase::Rows | Phase::RowGoesOn, Expect::Execute) => Part::BinaryRow,
+            (Phase::Rows | Phase::RowGoesOn, _) => Part::TextRow,
+            _ => Part::Definition,
+        }
     }
 
     /// Whether what comes next, unless it ends the result, is a row.
     #[inline]
     pub(super) fn is_between_rows(&self) -> bool {
         self.phase == Phase::Rows
+    }
+
+    /// Whether what is answered is an execution: its rows are binary.
+    #[inline]
+    pub(super) fn is_execution(&self) -> bool {
+        self.expect == Expect::Execute
     }
 
     /// How many columns the result has of which nothing but their number has come.

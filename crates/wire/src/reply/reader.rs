@@ -5,7 +5,7 @@
 //! they come in pieces. Only a packet that has to be understood and did not come whole is copied,
 //! into `pending`.
 
-use super::progress::Progress;
+use super::progress::{Part, Progress};
 use super::rows::{KeptResults, KeptRows};
 use super::{Expect, Reply, ResultSet, Row};
 use crate::frame::{HEADER, Header};
@@ -20,8 +20,8 @@ const KEPT_CAPACITY: usize = 64;
 #[derive(Debug)]
 pub struct ReplyReader {
     progress: Progress,
-    /// The packet being skipped is a row to be kept.
-    keeping: bool,
+    /// What of the packet being skipped is to be kept, if anything.
+    keeping: Option<Part>,
     /// Bytes of the current packet that are still to be skipped.
     skip_left: u32,
     /// The beginning of a packet that did not come whole, with its header. Empty in the ordinary
@@ -37,7 +37,7 @@ impl ReplyReader {
     pub fn new(capabilities: Capabilities) -> Self {
         Self {
             progress: Progress::new(capabilities),
-            keeping: false,
+            keeping: None,
             skip_left: 0,
             pending: Vec::new(),
             kept: None,
@@ -74,9 +74,15 @@ impl ReplyReader {
     }
 
     /// From now on keep the results of each reply as they come, until the next command is expected.
-    /// More than `limit_bytes` of rows is an error.
+    /// More than `limit_bytes` of rows is an error. Binary rows are only counted.
     pub fn keep_results(&mut self, limit_bytes: usize) {
         self.results = Some(Box::new(KeptResults::new(limit_bytes)));
+    }
+
+    /// The same, and binary rows are kept too, with the types of their columns: for who reads the
+    /// [`values`](ResultSet::values).
+    pub fn keep_values(&mut self, limit_bytes: usize) {
+        self.results = Some(Box::new(KeptResults::new(limit_bytes).with_binary_rows()));
     }
 
     /// The results with rows of the reply that came last. Empty unless they are kept.
@@ -195,16 +201,27 @@ impl ReplyReader {
     /// A packet begins whose content is of no interest.
     #[inline]
     fn begin_skipped(&mut self, header: Header, first: u8) -> Result<(), WireError> {
-        let is_text_row = self.progress.is_in_text_row();
-        if let Some(results) = &mut self.results
-            && self.progress.is_between_rows()
-        {
-            results.count_row();
-        }
+        self.keeping = match (&self.kept, &self.results) {
+            (None, None) => None,
+            _ => self.begin_kept(),
+        };
         self.progress.begin_skipped(header, first)?;
         self.skip_left = header.length;
-        self.keeping = is_text_row && (self.kept.is_some() || self.results.is_some());
         Ok(())
+    }
+
+    /// Somebody reads results: what is wanted of the packet that begins.
+    #[cold]
+    fn begin_kept(&mut self) -> Option<Part> {
+        let part = self.progress.part();
+        let mut wanted = part == Part::TextRow;
+        if let Some(results) = &mut self.results {
+            if self.progress.is_between_rows() {
+                results.count_row();
+            }
+            wanted |= results.has_binary_rows() && self.progress.is_execution();
+        }
+        wanted.then_some(part)
     }
 
     #[inline]
@@ -228,22 +245,29 @@ impl ReplyReader {
         let length = (self.skip_left as usize).min(bytes.len());
         let (skipped, rest) = bytes.split_at(length);
         self.skip_left -= length as u32;
-        if self.keeping {
-            self.keep(skipped)?;
+        if let Some(part) = self.keeping {
+            self.keep(part, skipped)?;
         }
         Ok(rest)
     }
 
     #[cold]
-    fn keep(&mut self, part: &[u8]) -> Result<(), WireError> {
-        let is_whole = self.skip_left == 0 && !self.progress.row_goes_on();
-        self.keeping &= self.skip_left > 0;
-        if let Some(results) = &mut self.results {
-            results.append(part)?;
+    fn keep(&mut self, part: Part, bytes: &[u8]) -> Result<(), WireError> {
+        let packet_ends = self.skip_left == 0;
+        if packet_ends {
+            self.keeping = None;
         }
-        if let Some(kept) = &mut self.kept {
-            kept.append(part)?;
-            if is_whole {
+        if let Some(results) = &mut self.results {
+            match part {
+                Part::Definition => results.append_definition(bytes, packet_ends)?,
+                Part::TextRow | Part::BinaryRow => results.append(bytes)?,
+            }
+        }
+        if let Some(kept) = &mut self.kept
+            && part == Part::TextRow
+        {
+            kept.append(bytes)?;
+            if packet_ends && !self.progress.row_goes_on() {
                 kept.finish_row()?;
             }
         }

@@ -1,5 +1,7 @@
-//! Rows that somebody wants to read: administration, tests and scripts, never the native load.
+//! Rows that somebody wants to read: administration, tests, scripts, and workloads whose next
+//! statement depends on an answer.
 
+use super::values::{ColumnType, Values};
 use crate::WireError;
 use crate::cursor::Cursor;
 
@@ -68,8 +70,17 @@ pub struct ResultSet {
     /// How many rows there are.
     pub rows: u64,
     /// The rows of a text result, one behind the other, each value a length-encoded string or 0xfb
-    /// for NULL. Binary rows are only counted.
+    /// for NULL; or binary rows as they came, where those are kept.
     pub bytes: Vec<u8>,
+    /// Of the columns, where the rows are binary and kept; else empty.
+    pub types: Vec<ColumnType>,
+}
+
+impl ResultSet {
+    /// The values of all rows, row by row. There are none where binary rows were only counted.
+    pub fn values(&self) -> Values<'_> {
+        Values::new(self)
+    }
 }
 
 /// The results of the reply that is coming in, within a limit.
@@ -80,6 +91,9 @@ pub(super) struct KeptResults {
     /// The first `count` are of this reply; the others are memory for results to come.
     results: Vec<ResultSet>,
     count: usize,
+    binary_rows: bool,
+    /// The definition that is coming in.
+    definition: Vec<u8>,
 }
 
 /// What is kept of one result's memory for the next reply, in bytes.
@@ -87,12 +101,29 @@ const KEPT_CAPACITY: usize = 16 * 1024;
 
 impl KeptResults {
     pub(super) fn new(limit: usize) -> Self {
-        Self { limit, used: 0, results: Vec::new(), count: 0 }
+        Self {
+            limit,
+            used: 0,
+            results: Vec::new(),
+            count: 0,
+            binary_rows: false,
+            definition: Vec::new(),
+        }
+    }
+
+    /// Binary rows are kept as well.
+    pub(super) fn with_binary_rows(self) -> Self {
+        Self { binary_rows: true, ..self }
+    }
+
+    pub(super) fn has_binary_rows(&self) -> bool {
+        self.binary_rows
     }
 
     /// Another reply comes.
     pub(super) fn clear(&mut self) {
         (self.used, self.count) = (0, 0);
+        self.definition.clear();
         self.results.truncate(1);
         self.results.retain(|result| result.bytes.capacity() <= KEPT_CAPACITY);
     }
@@ -102,11 +133,31 @@ impl KeptResults {
         match self.results.get_mut(self.count) {
             Some(result) => {
                 result.bytes.clear();
+                result.types.clear();
                 (result.columns, result.rows) = (columns, 0);
             }
             None => self.results.push(ResultSet { columns, ..ResultSet::default() }),
         }
         self.count += 1;
+    }
+
+    /// A part of a column's definition; `is_last` part of it.
+    pub(super) fn append_definition(
+        &mut self,
+        part: &[u8],
+        is_last: bool,
+    ) -> Result<(), WireError> {
+        self.spend(part.len())?;
+        self.definition.extend_from_slice(part);
+        if is_last {
+            let parsed = ColumnType::parse(&self.definition);
+            self.definition.clear();
+            let column = parsed?;
+            if let Some(result) = self.last() {
+                result.types.push(column);
+            }
+        }
+        Ok(())
     }
 
     /// A row begins.
@@ -118,16 +169,21 @@ impl KeptResults {
 
     /// A part of the row that is coming in.
     pub(super) fn append(&mut self, part: &[u8]) -> Result<(), WireError> {
-        self.used = self.used.saturating_add(part.len());
+        self.spend(part.len())?;
+        if let Some(result) = self.last() {
+            result.bytes.extend_from_slice(part);
+        }
+        Ok(())
+    }
+
+    fn spend(&mut self, bytes: usize) -> Result<(), WireError> {
+        self.used = self.used.saturating_add(bytes);
         if self.used > self.limit {
             return Err(WireError::TooLarge {
                 what: "the kept result",
                 length: self.used as u64,
                 limit: self.limit as u64,
             });
-        }
-        if let Some(result) = self.last() {
-            result.bytes.extend_from_slice(part);
         }
         Ok(())
     }

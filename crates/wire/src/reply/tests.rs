@@ -349,7 +349,12 @@ fn what_the_protocol_does_not_allow_is_an_error() {
 
 #[test]
 fn results_are_kept_as_they_came_and_forgotten_with_the_next_command() {
-    let kept = |columns, rows, bytes: &[u8]| ResultSet { columns, rows, bytes: bytes.to_vec() };
+    let kept = |columns, rows, bytes: &[u8]| ResultSet {
+        columns,
+        rows,
+        bytes: bytes.to_vec(),
+        types: Vec::new(),
+    };
     let cases: [(Expect, &[u8], Vec<ResultSet>); 5] = [
         (Expect::Query, CALL, vec![kept(1, 1, b"\x011"), kept(1, 3, b"\x011\x012\x013")]),
         (Expect::Query, UPDATE, vec![]),
@@ -365,5 +370,55 @@ fn results_are_kept_as_they_came_and_forgotten_with_the_next_command() {
             read_in_pieces(&mut reader, bytes, pieces).unwrap();
             assert_eq!(reader.results(), expected, "in pieces of {pieces}");
         }
+    }
+}
+
+/// By the documentation, an execution's answer: two rows of INT, BIGINT, VARCHAR, NULL and DECIMAL.
+const BINARY: &[u8] = b"\x01\0\0\x01\x05\
+    \x17\0\0\x02\x03def\0\0\0\x011\0\x0c?\0\x01\0\0\0\x03\x81\0\0\0\0\
+    \x18\0\0\x03\x03def\0\0\0\x02-2\0\x0c?\0\x02\0\0\0\x08\x81\0\0\0\0\
+    \x1b\0\0\x04\x03def\0\0\0\x05three\0\x0c-\0\x14\0\0\0\xfd\x01\0'\0\0\
+    \x1a\0\0\x05\x03def\0\0\0\x04NULL\0\x0c?\0\0\0\0\0\x06\x80\0\0\0\0\
+    \x1a\0\0\x06\x03def\0\0\0\x044.50\0\x0c?\0\x05\0\0\0\xf6\x81\0\x02\0\0\
+    \x19\0\0\x07\0\x20\x01\0\0\0\xfe\xff\xff\xff\xff\xff\xff\xff\x05three\x044.50\
+    \x19\0\0\x08\0\x20\x02\0\0\0\xfd\xff\xff\xff\xff\xff\xff\xff\x05three\x044.51\
+    \x07\0\0\x09\xfe\0\0\x02\0\0\0";
+
+#[test]
+fn values_of_binary_rows_are_read_where_they_are_kept() {
+    let row = |first, second, last: &'static [u8]| {
+        let text = Value::Bytes(b"three");
+        [Value::Int(first), Value::Int(second), text, Value::Null, Value::Bytes(last)]
+    };
+    let expected = [row(1, -2, b"4.50"), row(2, -3, b"4.51")].concat();
+    for pieces in [1, 7, usize::MAX] {
+        let mut reader = ReplyReader::new(WITHOUT_EOF);
+        reader.keep_values(1 << 20);
+        for _ in 0..2 {
+            reader.expect(Expect::Execute);
+            read_in_pieces(&mut reader, BINARY, pieces).unwrap();
+            let [result] = reader.results() else { panic!("one result") };
+            let values: Vec<_> = result.values().map(Result::unwrap).collect();
+            assert_eq!(values, expected, "in pieces of {pieces}");
+        }
+        reader.expect(Expect::Query);
+        read_in_pieces(&mut reader, SELECT_NULL, pieces).unwrap();
+        let values: Vec<_> = reader.results()[0].values().map(Result::unwrap).collect();
+        assert_eq!(values, [Value::Null, Value::Bytes(b"1")]);
+    }
+}
+
+#[test]
+fn a_binary_row_that_is_cut_off_has_no_values_beyond_its_end() {
+    let mut reader = ReplyReader::new(WITHOUT_EOF);
+    reader.keep_values(1 << 20);
+    reader.expect(Expect::Execute);
+    reader.feed(BINARY).unwrap();
+    let whole = reader.results()[0].clone();
+    for length in 0..whole.bytes.len() {
+        let cut = ResultSet { bytes: whole.bytes[..length].to_vec(), ..whole.clone() };
+        let values: Vec<_> = cut.values().collect();
+        assert!(values.len() <= 10);
+        assert!(values.iter().rev().skip(1).all(Result::is_ok), "{values:?}");
     }
 }

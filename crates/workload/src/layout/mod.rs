@@ -4,13 +4,21 @@
 //! other's tables. Rows depend on the seed, the table and the id alone: the same data whatever was loaded
 //! by whom, in parallel or again.
 
+mod row_writer;
 mod rows;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use row_writer::RowWriter;
+#[cfg(test)]
+pub(crate) use row_writer::{SQL, TSV};
 pub use rows::RowSource;
 
+use crate::tpcc::schema::{Making, TABLES, Table};
 use crate::{Distribution, SpecError};
+
+/// Ids that one statement loads: some 5 MB of text, less than a second of work, and one transaction for the server.
+const IDS_A_RANGE: u64 = 25_000;
 
 /// Which tables.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +34,8 @@ pub enum LayoutKind {
     Products,
     /// `hot_orderN`, empty at first: each sale of `hot_rowN` adds a row.
     Orders,
+    /// The nine tables of TPC-C, their names behind `tpcc_`.
+    Tpcc,
 }
 
 /// The tables to load: the part `layout` of a load's plan.
@@ -51,7 +61,22 @@ pub struct LoadLayout {
     /// Which tables.
     #[serde(default = "sbtest")]
     pub kind: LayoutKind,
+    /// How many warehouses the tables of `tpcc` hold.
+    #[serde(default)]
+    pub warehouses: u32,
+    /// Whether those refer to each other by foreign keys.
+    #[serde(default)]
+    pub foreign_keys: bool,
+    /// How many partitions by warehouse they have; none where zero.
+    #[serde(default)]
+    pub partitions: u32,
 }
+
+/// The most partitions that a table may have.
+const MOST_PARTITIONS: u32 = 8192;
+
+/// Ids of order lines are numbers of 64 bits; so many warehouses are more than any server holds.
+const MOST_WAREHOUSES: u32 = 1_000_000;
 
 fn innodb() -> String {
     "innodb".to_owned()
@@ -86,7 +111,27 @@ impl LoadLayout {
             let allowed = "letters, digits and underscores";
             return Err(SpecError::OutOfRange { what: "layout.storage_engine", allowed });
         }
+        if self.kind == LayoutKind::Tpcc {
+            self.check_tpcc()?;
+        }
         self.distribution.sampler(self.table_size).map(|_| ())
+    }
+
+    fn check_tpcc(&self) -> Result<(), SpecError> {
+        let refuse = |what, allowed| Err(SpecError::OutOfRange { what, allowed });
+        if self.tables as usize != TABLES.len() {
+            return refuse("layout.tables", "9 for tpcc");
+        }
+        if !(1..=MOST_WAREHOUSES).contains(&self.warehouses) {
+            return refuse("layout.warehouses", "1 to 1000000");
+        }
+        if self.partitions > MOST_PARTITIONS {
+            return refuse("layout.partitions", "0 to 8192");
+        }
+        if self.partitions > 0 && self.foreign_keys {
+            return refuse("layout.partitions", "0 with foreign keys: servers have not both");
+        }
+        Ok(())
     }
 
     /// The name of the table `table`, from one.
@@ -97,6 +142,7 @@ impl LoadLayout {
             LayoutKind::Hot => format!("hot_row{table}"),
             LayoutKind::Products => format!("hot_product{table}"),
             LayoutKind::Orders => format!("hot_order{table}"),
+            LayoutKind::Tpcc => Table::numbered(table).name.to_owned(),
         }
     }
 
@@ -117,6 +163,7 @@ impl LoadLayout {
                  k INTEGER DEFAULT '0' NOT NULL, \
                  PRIMARY KEY (id)"
                 .to_owned(),
+            LayoutKind::Tpcc => return Table::numbered(table).create_sql(self.making()),
             LayoutKind::Hot => "product INTEGER NOT NULL, \
                  stock BIGINT NOT NULL, \
                  sold BIGINT DEFAULT '0' NOT NULL, \
@@ -137,40 +184,80 @@ impl LoadLayout {
         format!("CREATE TABLE {name} ({columns}) ENGINE = {}", self.storage_engine)
     }
 
-    /// Makes the table's secondary index, where it has one.
+    fn making(&self) -> Making<'_> {
+        let Self { storage_engine, foreign_keys, partitions, .. } = self;
+        Making { storage_engine, foreign_keys: *foreign_keys, partitions: *partitions }
+    }
+
+    /// Makes the table's secondary indexes, where it has some.
     #[must_use]
-    pub fn create_index_sql(&self, table: u32) -> Option<String> {
-        (self.kind == LayoutKind::Sbtest && self.secondary_index)
-            .then(|| format!("CREATE INDEX k_{table} ON {}(k)", self.table_name(table)))
+    pub fn create_indexes_sql(&self, table: u32) -> Vec<String> {
+        match self.kind {
+            LayoutKind::Sbtest if self.secondary_index => {
+                vec![format!("CREATE INDEX k_{table} ON {}(k)", self.table_name(table))]
+            }
+            LayoutKind::Tpcc => Table::numbered(table).create_indexes_sql(),
+            _ => Vec::new(),
+        }
     }
 
     /// The columns of a row as [`RowSource`] writes them.
     #[must_use]
-    pub fn columns(&self) -> &'static str {
+    pub fn columns(&self, table: u32) -> &'static str {
         match self.kind {
             LayoutKind::Sbtest => "id, k, c, pad",
             LayoutKind::Bulk => "id, k",
             LayoutKind::Hot => "product, stock, sold",
             LayoutKind::Products => "product, price, name",
             LayoutKind::Orders => "product, buyer, pieces",
+            LayoutKind::Tpcc => Table::numbered(table).columns,
         }
     }
 
-    /// The column that holds the row's id: 1 to [`LoadLayout::rows_per_table`].
+    /// How many ids a loaded table has, from one on. Each stands for a row, but of the order lines of `tpcc` all
+    /// that belong to an order have its id: [`RowSource::rows`] counts them.
     #[must_use]
-    pub fn id_column(&self) -> &'static str {
-        match self.kind {
-            LayoutKind::Sbtest | LayoutKind::Bulk | LayoutKind::Orders => "id",
-            LayoutKind::Hot | LayoutKind::Products => "product",
-        }
-    }
-
-    /// How many rows a loaded table has.
-    #[must_use]
-    pub fn rows_per_table(&self) -> u64 {
+    pub fn ids(&self, table: u32) -> u64 {
         match self.kind {
             LayoutKind::Sbtest | LayoutKind::Hot | LayoutKind::Products => self.table_size,
             LayoutKind::Bulk | LayoutKind::Orders => 0,
+            LayoutKind::Tpcc => Table::numbered(table).ids(u64::from(self.warehouses)),
+        }
+    }
+
+    /// How many of them one statement loads.
+    #[must_use]
+    pub fn ids_a_range(&self, table: u32) -> u64 {
+        match self.kind {
+            LayoutKind::Tpcc => Table::numbered(table).ids_a_range(),
+            _ => IDS_A_RANGE,
+        }
+    }
+
+    /// The condition of SQL that holds for the rows with the ids of a range, and for no others.
+    #[must_use]
+    pub fn condition(&self, table: u32, first: u64, last: u64) -> String {
+        match self.id_column() {
+            Some(column) => format!("{column} BETWEEN {first} AND {last}"),
+            None => Table::numbered(table).condition(first, last),
+        }
+    }
+
+    /// A column, and the greatest value that it has where a table has no more rows than were asked for.
+    #[must_use]
+    pub fn greatest(&self, table: u32) -> (String, u64) {
+        match self.id_column() {
+            Some(column) => (column.to_owned(), self.ids(table)),
+            None => Table::numbered(table).greatest(u64::from(self.warehouses)),
+        }
+    }
+
+    /// The column that holds the id, where one does.
+    fn id_column(&self) -> Option<&'static str> {
+        match self.kind {
+            LayoutKind::Sbtest | LayoutKind::Bulk | LayoutKind::Orders => Some("id"),
+            LayoutKind::Hot | LayoutKind::Products => Some("product"),
+            LayoutKind::Tpcc => None,
         }
     }
 

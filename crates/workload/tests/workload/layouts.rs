@@ -16,16 +16,16 @@ fn sbtest_tables_are_sysbenchs() {
          k INTEGER DEFAULT '0' NOT NULL, c CHAR(120) DEFAULT '' NOT NULL, \
          pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id)) ENGINE = innodb"
     );
-    assert_eq!(table.create_index_sql(7).unwrap(), "CREATE INDEX k_7 ON sbtest7(k)");
-    assert_eq!((table.columns(), table.id_column()), ("id, k, c, pad", "id"));
-    assert_eq!(table.rows_per_table(), 1000);
+    assert_eq!(table.create_indexes_sql(7), ["CREATE INDEX k_7 ON sbtest7(k)"]);
+    assert_eq!((table.columns(7), table.ids(7)), ("id, k, c, pad", 1000));
+    assert_eq!(table.condition(7, 1, 9), "id BETWEEN 1 AND 9");
 }
 
 #[test]
 fn options_change_the_tables() {
     let plain = layout(r#", "auto_increment": false, "secondary_index": false"#);
     assert!(plain.create_table_sql(1).contains("id INTEGER NOT NULL, "));
-    assert_eq!(plain.create_index_sql(1), None);
+    assert!(plain.create_indexes_sql(1).is_empty());
     assert!(
         layout(r#", "storage_engine": "rocksdb""#)
             .create_table_sql(1)
@@ -41,14 +41,15 @@ fn bulk_tables_begin_empty() {
         "CREATE TABLE sbtest1 (id INTEGER NOT NULL, k INTEGER DEFAULT '0' NOT NULL, \
          PRIMARY KEY (id)) ENGINE = innodb"
     );
-    assert_eq!((bulk.rows_per_table(), bulk.create_index_sql(1)), (0, None));
+    assert_eq!((bulk.ids(1), bulk.create_indexes_sql(1).len()), (0, 0));
 }
 
 #[test]
 fn hot_rows_have_plenty_in_stock() {
     let hot = layout(r#", "kind": "hot""#);
     assert_eq!(hot.table_name(2), "hot_row2");
-    assert_eq!((hot.columns(), hot.id_column()), ("product, stock, sold", "product"));
+    assert_eq!(hot.columns(2), "product, stock, sold");
+    assert_eq!(hot.greatest(2), ("product".to_owned(), 1000));
     let mut row = Vec::new();
     hot.rows(1).unwrap().write_row_sql(1, 9, &mut row);
     assert_eq!(row, b"(9,1000000000000,0)");
@@ -57,8 +58,9 @@ fn hot_rows_have_plenty_in_stock() {
 #[test]
 fn a_sale_has_a_page_to_read_and_orders_to_add_to() {
     let products = layout(r#", "kind": "products""#);
-    assert_eq!((products.table_name(2), products.rows_per_table()), ("hot_product2".into(), 1000));
-    assert_eq!((products.columns(), products.id_column()), ("product, price, name", "product"));
+    assert_eq!((products.table_name(2), products.ids(2)), ("hot_product2".into(), 1000));
+    assert_eq!(products.columns(2), "product, price, name");
+    assert_eq!(products.greatest(2), ("product".into(), 1000));
     let mut row = Vec::new();
     products.rows(42).unwrap().write_row_tsv(1, 9, &mut row);
     let row = String::from_utf8(row).unwrap();
@@ -68,7 +70,7 @@ fn a_sale_has_a_page_to_read_and_orders_to_add_to() {
     assert!((1..=100_000).contains(&price.parse::<i64>().unwrap()));
 
     let orders = layout(r#", "kind": "orders""#);
-    assert_eq!((orders.table_name(1), orders.rows_per_table()), ("hot_order1".into(), 0));
+    assert_eq!((orders.table_name(1), orders.ids(1)), ("hot_order1".into(), 0));
     assert!(orders.create_table_sql(1).contains("id BIGINT NOT NULL AUTO_INCREMENT, product"));
     assert!(orders.may_have_more() && !products.may_have_more());
 }
@@ -112,4 +114,19 @@ fn rows_do_not_depend_on_their_neighbours() {
     rows.write_row_tsv(1, 1, &mut other_table);
     layout("").rows(43).unwrap().write_row_tsv(2, 1, &mut other_seed);
     assert!(!all.starts_with(&other_table) && !all.starts_with(&other_seed));
+}
+
+#[test]
+fn tpcc_tables_are_nine_and_follow_the_warehouses() {
+    let plan = r#"{"tables": 9, "table_size": 1, "kind": "tpcc", "warehouses": 3}"#;
+    let layout: LoadLayout = serde_json::from_str(plan).unwrap();
+    layout.check().unwrap();
+    let names: Vec<String> = (1..=9).map(|table| layout.table_name(table)).collect();
+    assert_eq!((names[0].as_str(), names[8].as_str()), ("tpcc_warehouse", "tpcc_order_line"));
+    let rows = layout.rows(42).unwrap();
+    let counts: Vec<u64> = (1..=9).map(|table| rows.rows(table, 1, layout.ids(table))).collect();
+    // Clause 1.2.1; of order lines about ten for an order.
+    assert_eq!(counts[..8], [3, 30, 100_000, 300_000, 90_000, 90_000, 90_000, 27_000]);
+    assert!((890_000..910_000).contains(&counts[8]), "{}", counts[8]);
+    assert!(layout.create_table_sql(9).starts_with("CREATE TABLE tpcc_order_line (ol_o_id "));
 }

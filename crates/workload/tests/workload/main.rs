@@ -5,4 +5,5 @@ mod layouts;
 mod plans;
 mod properties;
 mod sequences;
+mod tpcc;
 mod transcript;

@@ -88,6 +88,11 @@ const BAD_PLANS: &[(&str, &[&str])] = &[
     ),
     (r#"{"name": "oltp_delete", "distribution": {"kind": "normal"}}"#, &["normal", "uniform"]),
     (r#"{"name": "oltp_delete", "table": 1}"#, &["unknown field `table`"]),
+    (r#"{"name": "tpcc"}"#, &["warehouses must be 1 and above for tpcc"]),
+    (
+        r#"{"name": "tpcc", "warehouses": 1, "options": {"keying_and_think_time": 1}}"#,
+        &["keying_and_think_time is true or false, not 1"],
+    ),
 ];
 
 #[test]
@@ -179,6 +184,13 @@ fn impossible_layouts_are_refused() {
         (
             r#"{"tables": 1, "table_size": 1, "distribution": {"kind": "pareto", "h": 0}}"#,
             "distribution.h",
+        ),
+        (r#"{"tables": 8, "table_size": 1, "kind": "tpcc", "warehouses": 1}"#, "layout.tables"),
+        (r#"{"tables": 9, "table_size": 1, "kind": "tpcc"}"#, "layout.warehouses"),
+        (
+            r#"{"tables": 9, "table_size": 1, "kind": "tpcc", "warehouses": 1, "partitions": 2,
+                "foreign_keys": true}"#,
+            "layout.partitions must be 0 with foreign keys",
         ),
     ] {
         let error = serde_json::from_str::<LoadLayout>(plan).unwrap().check().unwrap_err();

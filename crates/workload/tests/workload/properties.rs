@@ -1,7 +1,7 @@
 //! What holds for every workload, seed and place in an event.
 
 use crate::transcript::{event, event_until, workload};
-use loadstone_workload::{LayoutKind, Params, builtin};
+use loadstone_workload::{Answer, LayoutKind, Params, builtin};
 use proptest::prelude::*;
 
 fn names() -> Vec<&'static str> {
@@ -24,9 +24,12 @@ fn any_distribution() -> impl Strategy<Value = &'static str> {
     ])
 }
 
-/// Not the bulk insert, whose statements are half a megabyte.
+/// Not the bulk insert, whose statements are half a megabyte, and not `tpcc`, which reads rows.
 fn any_plan() -> impl Strategy<Value = (String, i64)> {
-    let names = names().into_iter().filter(|name| *name != "bulk_insert").collect::<Vec<_>>();
+    let names = names()
+        .into_iter()
+        .filter(|name| !["bulk_insert", "tpcc"].contains(name))
+        .collect::<Vec<_>>();
     let size = prop_oneof![1i64..5, 1i64..100_000, Just(i64::from(i32::MAX))];
     (prop::sample::select(names), 1u32..20, size, any_distribution()).prop_map(
         |(name, tables, size, distribution)| {
@@ -118,7 +121,8 @@ fn parameters_keep_their_memory_between_events() {
     for _ in 0..1_000 {
         machine.step(None, &mut params);
         assert_eq!(params.len(), 4);
-        machine.step(Some(&loadstone_wire::Completion::default()), &mut params);
+        let completion = loadstone_wire::Completion::default();
+        machine.step(Some(Answer::of(&completion)), &mut params);
     }
 }
 
@@ -144,6 +148,7 @@ fn descriptions_have_the_options_with_their_defaults() {
     assert_eq!(find("bulk_insert")["layout"], "bulk");
     assert_eq!(find("hot_row")["layout"], "hot");
     assert_eq!(find("oltp_read_only")["writes"], false);
-    assert_eq!(described.as_array().unwrap().len(), 12);
+    assert_eq!(find("tpcc")["layout"], "tpcc");
+    assert_eq!(described.as_array().unwrap().len(), 13);
     assert!(builtin().iter().any(|one| one.layout == LayoutKind::Hot));
 }

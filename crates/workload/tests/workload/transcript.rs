@@ -1,7 +1,7 @@
 //! The one seam of these tests: answers in, statements out.
 
 use loadstone_wire::{Completion, Param};
-use loadstone_workload::{Machine, Params, StatementRef, Step, Workload, WorkloadSpec};
+use loadstone_workload::{Answer, Machine, Params, StatementRef, Step, Workload, WorkloadSpec};
 
 /// A statement as it was handed out.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,18 +29,20 @@ pub(crate) fn event_until(
     limit: usize,
 ) -> Vec<Sent> {
     let (mut params, mut sent) = (Params::new(), Vec::new());
-    let mut reply = None;
+    let completion = Completion::default();
+    let mut answer = None;
     while sent.len() < limit {
-        match machine.step(reply.as_ref(), &mut params) {
+        match machine.step(answer, &mut params) {
             Step::Done => break,
             Step::Send(statement) => sent.push(taken_down(workload, statement, &params)),
+            Step::Fail(why) => panic!("{why}"),
         }
-        reply = Some(Completion::default());
+        answer = Some(Answer::of(&completion));
     }
     sent
 }
 
-fn taken_down(workload: &Workload, statement: StatementRef, params: &Params) -> Sent {
+pub(crate) fn taken_down(workload: &Workload, statement: StatementRef, params: &Params) -> Sent {
     let catalogue = workload.catalogue();
     let (mut prepared, mut text) = (Vec::new(), Vec::new());
     catalogue.write_prepared(statement, &mut prepared);

@@ -1,0 +1,92 @@
+//! Last names, and the random strings of clause 4.3.2.
+
+use crate::random::Random;
+
+/// Clause 4.3.2.3: a last name is three of these, one for each digit of its number.
+const SYLLABLES: [&str; 10] =
+    ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"];
+
+/// Clause 4.3.2.2: letters of both cases and digits.
+const ALPHANUMERIC: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/// Append the last name of a number below 1000.
+pub(super) fn push_last_name(number: u64, out: &mut Vec<u8>) {
+    for place in [100, 10, 1] {
+        let syllable = SYLLABLES[(number / place % 10) as usize];
+        out.extend_from_slice(syllable.as_bytes());
+    }
+}
+
+/// Append a random a-string of so many characters (clause 4.3.2.2).
+pub(super) fn push_alphanumeric((least, most): (u64, u64), random: &mut Random, out: &mut Vec<u8>) {
+    push_of(ALPHANUMERIC, random.within(least, most), random, out);
+}
+
+/// Append a random n-string of so many digits (clause 4.3.2.2).
+pub(super) fn push_digits(length: u64, random: &mut Random, out: &mut Vec<u8>) {
+    push_of(&ALPHANUMERIC[..10], length, random, out);
+}
+
+/// Append so many capital letters, which a state has (clause 4.3.3.1).
+pub(super) fn push_letters(length: u64, random: &mut Random, out: &mut Vec<u8>) {
+    push_of(&ALPHANUMERIC[10..36], length, random, out);
+}
+
+/// Several characters of each 64 random bits: half of what a load costs is spent in here.
+fn push_of(alphabet: &[u8], length: u64, random: &mut Random, out: &mut Vec<u8>) {
+    let base = alphabet.len() as u128;
+    let mut left = length;
+    while left > 0 {
+        let mut fraction = random.bits();
+        for _ in 0..left.min(8) {
+            let product = u128::from(fraction) * base;
+            out.push(alphabet[(product >> 64) as usize]);
+            fraction = product as u64;
+        }
+        left = left.saturating_sub(8);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Purpose;
+
+    #[test]
+    fn last_names_are_those_of_the_specification() {
+        let name = |number| {
+            let mut out = Vec::new();
+            push_last_name(number, &mut out);
+            String::from_utf8(out).unwrap()
+        };
+        // The example of clause 4.3.2.3, the first and the last.
+        assert_eq!(name(371), "PRICALLYOUGHT");
+        assert_eq!(name(40), "BARPRESBAR");
+        assert_eq!((name(0), name(999)), ("BARBARBAR".to_owned(), "EINGEINGEING".to_owned()));
+        let all: std::collections::HashSet<_> = (0..1000).map(name).collect();
+        assert_eq!(all.len(), 1000);
+        assert!(all.iter().all(|name| name.len() <= 16));
+    }
+
+    #[test]
+    fn strings_have_their_lengths_and_all_their_characters() {
+        let mut random = Random::new(1, Purpose::Rows, &[]);
+        let (mut lengths, mut seen) = (std::collections::BTreeSet::new(), [0_u32; 256]);
+        for _ in 0..5_000 {
+            let mut out = Vec::new();
+            push_alphanumeric((10, 20), &mut random, &mut out);
+            lengths.insert(out.len());
+            out.iter().for_each(|byte| seen[usize::from(*byte)] += 1);
+        }
+        assert_eq!(lengths, (10..=20).collect());
+        let used: Vec<u32> = seen.into_iter().filter(|count| *count > 0).collect();
+        assert_eq!(used.len(), 62);
+        let mean = 75_000 / 62;
+        assert!(used.iter().all(|count| count.abs_diff(mean) < mean / 5), "{used:?}");
+        let mut out = Vec::new();
+        push_digits(16, &mut random, &mut out);
+        push_letters(2, &mut random, &mut out);
+        assert!(out[..16].iter().all(u8::is_ascii_digit));
+        assert!(out[16..].iter().all(u8::is_ascii_uppercase) && out.len() == 18);
+    }
+}

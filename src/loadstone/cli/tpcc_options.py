@@ -1,0 +1,64 @@
+"""The options that say how large TPC-C's tables are and how they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import click
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+_MOST_WAREHOUSES = 1_000_000
+_MOST_PARTITIONS = 8192
+
+_OPTIONS = (
+    click.option(
+        "--warehouses",
+        type=click.IntRange(1, _MOST_WAREHOUSES),
+        help="Of tpcc. [default: as many as there are; new tables have 1]",
+    ),
+    click.option("--foreign-keys", is_flag=True, help="Of tpcc's tables, between each other."),
+    click.option(
+        "--partition",
+        "partitions",
+        type=click.IntRange(0, _MOST_PARTITIONS),
+        default=0,
+        help="Of tpcc's tables, so many partitions by warehouse.",
+    ),
+)
+
+
+_SIZES = {"tables": "--tables", "table_size": "--table-size"}
+_OF_TPCC = {
+    "warehouses": "--warehouses",
+    "foreign_keys": "--foreign-keys",
+    "partitions": "--partition",
+}
+_OWN_TABLES = "tpcc has tables of its own: say how many --warehouses"
+_OTHER_TABLES = "only the tables of tpcc have that: others take --tables and --table-size"
+
+
+def tpcc_options(command: _Command) -> _Command:
+    """Give a command all of them."""
+    decorated: Any = command
+    for option in reversed(_OPTIONS):
+        decorated = option(decorated)
+    return decorated  # type: ignore[no-any-return]
+
+
+def check_sizes(layout: str, asked: Mapping[str, Any]) -> None:
+    """Whether the sizes that were given are those that the workload has.
+
+    Raises:
+        UsageError: TPC-C has warehouses, all others have tables; or servers have not both of what
+            was asked for.
+    """
+    unfit, why = (_SIZES, _OWN_TABLES) if layout == "tpcc" else (_OF_TPCC, _OTHER_TABLES)
+    for name, option in unfit.items():
+        if asked[name]:
+            raise click.UsageError(f"{option}: {why}")
+    if asked["foreign_keys"] and asked["partitions"]:
+        raise click.UsageError(
+            "--foreign-keys and --partition: servers have no foreign keys on partitioned tables"
+        )

@@ -1,0 +1,62 @@
+"""What may be asked of tpcc on the command line, without a server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import pytest
+
+from loadstone.cli.tpcc import ConditionList
+from loadstone.cli.tpcc_options import check_sizes
+
+NOTHING = {
+    "tables": None,
+    "table_size": None,
+    "warehouses": None,
+    "foreign_keys": False,
+    "partitions": 0,
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("1-4", (1, 2, 3, 4)),
+        ("all", tuple(range(1, 13))),
+        ("2, 5-7", (2, 5, 6, 7)),
+        ("3,3,1", (1, 3)),
+    ],
+)
+def test_conditions_are_numbers_and_ranges(text: str, numbers: tuple[int, ...]) -> None:
+    assert ConditionList().convert(text, None, None) == numbers
+
+
+@pytest.mark.parametrize("text", ["", "0", "13", "4-2", "1-", "-3", "x", "1;2", "1-4-5"])
+def test_other_conditions_are_refused(text: str) -> None:
+    with pytest.raises(click.BadParameter, match=r"1-4|1 to 12"):
+        ConditionList().convert(text, None, None)
+
+
+@pytest.mark.parametrize(
+    ("layout", "asked", "words"),
+    [
+        ("tpcc", {"tables": 2}, "--tables: tpcc has tables of its own: say how many --warehouses"),
+        ("tpcc", {"table_size": 10}, "--table-size: tpcc has tables of its own"),
+        ("sbtest", {"warehouses": 2}, "--warehouses: only the tables of tpcc"),
+        ("hot", {"foreign_keys": True}, "--foreign-keys: only the tables of tpcc"),
+        ("bulk", {"partitions": 4}, "--partition: only the tables of tpcc"),
+        ("tpcc", {"foreign_keys": True, "partitions": 4}, "no foreign keys on partitioned"),
+    ],
+)
+def test_sizes_that_a_workload_has_not_are_refused(
+    layout: str, asked: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(click.UsageError, match=words):
+        check_sizes(layout, NOTHING | asked)
+
+
+def test_sizes_that_it_has_are_taken() -> None:
+    check_sizes("tpcc", NOTHING | {"warehouses": 3, "foreign_keys": True})
+    check_sizes("tpcc", NOTHING | {"partitions": 8})
+    check_sizes("sbtest", NOTHING | {"tables": 3, "table_size": 10})

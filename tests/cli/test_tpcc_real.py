@@ -1,0 +1,186 @@
+"""TPC-C's tables and transactions on real servers: loaded, driven, killed, checked."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("loadstone._engine", reason="the engine is not built")
+
+from loadstone.lab.tpcc_conditions import CONDITIONS, verdicts
+from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
+
+pytestmark = [pytest.mark.server, pytest.mark.slow]
+
+# Durability is not what these tests are about, and the disk is shared.
+QUICK = {"sync_binlog": "0", "innodb_flush_log_at_trx_commit": "0"}
+ALL = [condition.number for condition in CONDITIONS]
+MAKING = {"mariadb": ("--foreign-keys",), "mysql": ("--partition", "4")}
+"""Each way of making the tables is tried on one of the servers."""
+
+SHARES = {"new_order": 45, "payment": 43, "order_status": 4, "delivery": 4, "stock_level": 4}
+
+
+@dataclass(frozen=True)
+class Shop:
+    """A server with one warehouse."""
+
+    sandbox: Sandbox
+    home: Path
+
+    @property
+    def making(self) -> tuple[str, ...]:
+        return MAKING[self.sandbox.flavour]
+
+    def command(self, *words: str) -> tuple[list[str], dict[str, str]]:
+        kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+        kept |= {"HOME": str(self.home), "COLUMNS": "100"}
+        kept["LOADSTONE_PASSWORD"] = self.sandbox.tcp.credentials.reveal()
+        target = ("--target", self.sandbox.tcp.target.url)
+        return [sys.executable, "-m", "loadstone.cli", *words, *target], kept
+
+    def loadstone(self, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+        command, environment = self.command(*words)
+        done = subprocess.run(
+            command, capture_output=True, text=True, cwd=self.home, env=environment, timeout=110
+        )
+        assert done.returncode == code, done.stderr + done.stdout
+        assert "Traceback" not in done.stderr
+        return done
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        with self.sandbox.connect() as connection, connection.cursor() as cursor:
+            cursor.execute(sql)
+            return list(cursor.fetchall())
+
+    def broken(self) -> list[int]:
+        """The conditions that do not hold."""
+        return [each.condition for each in verdicts(self.sandbox.tcp, ALL) if not each.holds]
+
+
+@pytest.fixture(scope="module", params=["mariadb", pytest.param("mysql", marks=pytest.mark.mysql)])
+def shop(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Shop]:
+    try:
+        find_server(request.param)
+    except SandboxError as error:
+        pytest.skip(f"{error.message}: {error.hint}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        with start_sandbox(SandboxSpec(server=request.param, settings=QUICK)) as sandbox:
+            yield Shop(sandbox, tmp_path_factory.mktemp("home"))
+
+
+def test_without_tables_the_command_that_makes_them_is_told(shop: Shop) -> None:
+    said = shop.loadstone("tpcc", "check", code=3).stderr
+    assert "has no table tpcc_warehouse of tpcc" in said
+    assert "hint:  loadstone prepare tpcc --target mysql://" in said
+
+
+def test_loaded_tables_fulfil_all_conditions(shop: Shop) -> None:
+    said = shop.loadstone("prepare", "tpcc", "--warehouses", "1", *shop.making).stdout
+    assert ": 1 warehouse, " in said
+    assert shop.broken() == []
+    counts = {
+        name: shop.rows(f"SELECT COUNT(*) FROM tpcc_{name}")[0][0]
+        for name in ("warehouse", "district", "customer", "history", "orders", "new_order")
+    }
+    assert counts == {
+        "warehouse": 1,
+        "district": 10,
+        "customer": 30_000,
+        "history": 30_000,
+        "orders": 30_000,
+        "new_order": 9_000,
+    }
+    (made,) = shop.rows("SHOW CREATE TABLE tpcc_order_line")
+    assert ("FOREIGN KEY" in made[1]) == ("--foreign-keys" in shop.making)
+    assert ("PARTITION BY HASH" in made[1].upper()) == ("--partition" in shop.making)
+
+
+def test_what_an_unfinished_load_lacks_is_loaded_and_a_finished_one_left_alone(shop: Shop) -> None:
+    lines = "tpcc_order_line WHERE ol_w_id = 1 AND ol_d_id = 3"
+    before = shop.rows(f"SELECT COUNT(*), SUM(ol_i_id) FROM {lines}")
+    shop.rows(f"DELETE FROM {lines} AND ol_o_id > 2000")
+    said = shop.loadstone("prepare", "tpcc", *shop.making, code=7).stderr
+    assert " is complete (warehouses: 1), and runs may have changed it" in said
+    shop.rows("UPDATE loadstone_tables SET state = 'loading'")
+    said = shop.loadstone("prepare", "tpcc", *shop.making).stdout
+    assert f"; {before[0][0]:,} loaded in " in said
+    assert shop.rows(f"SELECT COUNT(*), SUM(ol_i_id) FROM {lines}") == before
+    assert shop.broken() == []
+
+
+@pytest.mark.parametrize("protocol", ["--text", "--prepared"])
+def test_a_run_has_the_mix_and_leaves_the_tables_consistent(shop: Shop, protocol: str) -> None:
+    words = ("--concurrency", "4", "--duration", "4s", "--warmup", "1s", "--json", protocol)
+    result = json.loads(shop.loadstone("run", "tpcc", *words).stdout)
+    (step,) = result["steps"]
+    assert (step["state"], step["failed"], step["tally_balances"]) == ("finished", 0, True)
+    assert set(step["errors"]) <= {"1213", "1205", "1020"}
+    counts = {kind: found["count"] for kind, found in step["kinds"].items()}
+    counts.pop("new_order_rolled_back", None)
+    assert sum(counts.values()) == step["events"]
+    # Each user's deck is exact; decks that have only begun are what may differ.
+    for kind, share in SHARES.items():
+        assert abs(100 * counts[kind] / step["events"] - share) < 6, (kind, counts)
+    assert step["tpmc"] == pytest.approx(60 * counts["new_order"] / step["seconds"])
+    assert any(note.startswith("TPC-C-like: not audited") for note in result["run"]["notes"])
+    assert shop.broken() == []
+
+
+def test_the_conditions_hold_after_deadlocks_of_64_users_and_a_killed_server(shop: Shop) -> None:
+    words = ("--concurrency", "64", "--duration", "9s", "--warmup", "0s", "--json")
+    command, environment = shop.command("run", "tpcc", *words)
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, cwd=shop.home, env=environment
+    ) as run:
+        time.sleep(4)
+        shop.sandbox.kill()
+        shop.sandbox.start_again()
+        stdout, _ = run.communicate(timeout=60)
+    (step,) = json.loads(stdout)["steps"]
+    assert step["state"] == "finished"
+    assert step["reconnects"] > 0 and len(step["outages"]) == 1
+    assert step["events"] > 0
+    # So many users of one warehouse meet in its rows.
+    assert step["errors"]["1213"] > 0 and step["restarts"] > 0
+    assert shop.broken() == []
+
+
+def test_a_condition_that_does_not_hold_is_named_with_its_places(shop: Shop) -> None:
+    (order,) = shop.rows(
+        "SELECT MIN(no_o_id) + 5 FROM tpcc_new_order WHERE no_w_id = 1 AND no_d_id = 7"
+    )
+    shop.rows(
+        f"DELETE FROM tpcc_new_order WHERE no_w_id = 1 AND no_d_id = 7 AND no_o_id = {order[0]}"
+    )
+    shop.rows("UPDATE tpcc_warehouse SET w_ytd = w_ytd + 0.01")
+    assert shop.broken() == [1, 3, 5, 8, 11]
+    done = shop.loadstone("tpcc", "check", code=10)
+    assert " 1  BROKEN  W_YTD = sum(D_YTD)" in done.stdout and " 2  holds " in done.stdout
+    assert "no_d_id 7, " in done.stdout
+    assert "error: conditions 1 and 3 do not hold in sbtest at 127.0.0.1" in done.stderr
+    found = json.loads(
+        shop.loadstone("tpcc", "check", "--json", "--conditions", "2-3", code=10).stdout
+    )
+    assert (found["holds"], [each["holds"] for each in found["conditions"]]) == (
+        False,
+        [True, False],
+    )
+
+
+def test_cleanup_drops_them_whatever_refers_to_what(shop: Shop) -> None:
+    said = shop.loadstone("cleanup").stdout
+    assert said.count("tpcc_") == 9
+    assert shop.rows("SHOW TABLES") == []
