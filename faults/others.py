@@ -87,7 +87,7 @@ def statement(text: str) -> Inject:
         def ask() -> None:
             with scene.connect() as connection, connection.cursor() as cursor:
                 cursor.execute(f"USE {scene.sandbox.state.database}")
-                number = connection.thread_id()
+                number = connection.thread_id()  # type: ignore[no-untyped-call]
                 killer = threading.Thread(target=_kill_at_the_end, args=(scene, number))
                 killer.start()
                 begun = time.monotonic()

@@ -598,7 +598,11 @@ def test_what_a_person_limits_is_named_before_the_cores_that_it_fills() -> None:
 
 def test_a_core_that_is_shared_with_interrupts_is_used_up_as_well() -> None:
     """A run on two cores, the server on the first: 0.84 of it, and 0.14 for interrupts."""
-    rates = {"cpu.0.idle_s": 0.013, "cpu.0.iowait_s": 0.0, "cpu.1.idle_s": 0.35}
+    rates: dict[str, float | None] = {
+        "cpu.0.idle_s": 0.013,
+        "cpu.0.iowait_s": 0.0,
+        "cpu.1.idle_s": 0.35,
+    }
     pinned = Made(
         users=10,
         host={"cores": 2, "cpu_idle": 0.18, "process_cpu_user": 0.56, "process_cpu_sys": 0.28},

@@ -307,12 +307,12 @@ def test_a_statement_at_work_is_timed_and_one_that_sleeps_is_not(server: Sandbox
     texts = ("SELECT SLEEP(60)", "SELECT BENCHMARK(2000000000, MD5('a'))")
     with contextlib.ExitStack() as stack:
         sessions = [stack.enter_context(server.connect()) for _ in texts]
-        numbers = [session.thread_id() for session in sessions]
-        for session, text in zip(sessions, texts, strict=True):
+        numbers = [session.thread_id() for session in sessions]  # type: ignore[no-untyped-call]
+        for session, number, text in zip(sessions, numbers, texts, strict=True):
             asking = threading.Thread(target=_ask_until_killed, args=(session, text))
             asking.start()
             stack.callback(asking.join)
-            stack.callback(_kill, server, session.thread_id())
+            stack.callback(_kill, server, number)
             time.sleep(1.5)
         source = ServerSource(SourceName(role="server"), server.tcp)
         before = _times(server, numbers)
