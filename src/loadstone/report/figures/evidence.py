@@ -28,7 +28,7 @@ def evidence_figure(finding: Finding, ladder: Sequence[StepResult], words: Words
 def _title(evidence: Evidence, words: Words) -> str:
     counter, unit = told(evidence.counter, words), told(evidence.unit, words)
     # Some languages have brackets about a share's unit already.
-    return f"{counter} ({unit.strip('（）')})" if unit else counter
+    return f"{counter} ({unit.strip(' （）')})" if unit else counter
 
 
 def _figure(
