@@ -11,7 +11,7 @@ import pytest
 
 from diagnose.examples import EXAMPLES, Example
 from loadstone.analyse.meanings import MEANINGS
-from loadstone.diagnose import rules
+from loadstone.diagnose import rules, untried
 from loadstone.diagnose.rules.table_locks import LOCKED
 from loadstone.model.observed import SHARED_HOST
 from loadstone.report.parts.speech import speech
@@ -69,9 +69,9 @@ PROVING = {
 PLAIN = re.compile(r"(?<![\w.=/'-])[a-z]{3,}(?![\w.=/'*-])", re.ASCII)
 NAMES = frozenset(
     """
-    age and auto binlog calibrate cgroup checkpoint commits cpuset disabled docker ethtool fio
-    general glibc handler iotop irqbalance jemalloc link loadstone log mmap nic opening perf
-    pidstat probe purge socket stage steal synch systemd tables taskset top undo unix
+    age and auto binlog calibrate cgroup checkpoint commits compare cpuset disabled docker ethtool
+    fio general glibc handler iotop irqbalance jemalloc link loadstone log mmap nic opening perf
+    pidstat probe purge run socket stage steal synch systemd tables taskset top undo unix
     """.split()
 )
 """Names of programs, of things of the servers', and of what they print; `and` is SQL."""
@@ -103,6 +103,14 @@ def subjects() -> Iterator[str]:
     )  # fmt: skip
     for name in [*RULES, "loadstone.diagnose.trials"]:
         yield from (said for said in source(name).spoken(sinks) if not said.isdigit())
+
+
+def not_tried() -> Iterator[str]:
+    """Why a trial is not carried out, and why a finding has none."""
+    proving = source("loadstone.lab.prove")
+    yield from (said for said in proving.spoken([Sink("Refused", 0)]) if not said.isdigit())
+    yield from proving.returned("changed_since")
+    yield from (untried.NOTHING_TO_CHANGE, *untried.WHY.values())
 
 
 def needs() -> Iterator[str]:
@@ -141,7 +149,15 @@ def check(said: str) -> None:
 
 @pytest.mark.parametrize(
     ("spoken", "fewest"),
-    [(sentences, 100), (ceilings, 30), (proofs, 20), (subjects, 25), (needs, 15), (advice, 15)],
+    [
+        (sentences, 100),
+        (ceilings, 30),
+        (proofs, 20),
+        (subjects, 25),
+        (not_tried, 20),
+        (needs, 15),
+        (advice, 15),
+    ],
 )
 def test_every_wording_has_chinese(spoken: Callable[[], Iterator[str]], fewest: int) -> None:
     found = list(spoken())

@@ -41,7 +41,7 @@ def _finding(making: Making, finding: Finding, steps: list[StepResult]) -> Marku
     facts = [words.groups[finding.group], words.sure.format(confidence=share(finding.confidence))]
     if finding.share is not None:
         facts.insert(1, words.explains.format(share=share(finding.share)))
-    told = element(
+    shown = element(
         "div",
         paragraph(words.list_comma.join(facts), "note"),
         speech(finding.sentence, words, "p"),
@@ -50,7 +50,7 @@ def _finding(making: Making, finding: Finding, steps: list[StepResult]) -> Marku
         _evidence(finding.evidence, words),
     )
     title = element("h3", words.cause(finding.cause), " ", element("code", finding.cause))
-    return element("article", title, told, making.figures.place(figure), class_="finding")
+    return element("article", title, shown, making.figures.place(figure), class_="finding")
 
 
 def _proof(finding: Finding, words: Words) -> Iterator[Markup]:

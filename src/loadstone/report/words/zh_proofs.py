@@ -176,8 +176,12 @@ _NOT_TRIED = one_of(
         "it changes what is measured: run again with --{option}": (
             "这会改变被测内容：请用 --{option} 重新测试"
         ),
-        "it takes a restart, and only throwaway servers without a replica are restarted": (
-            "需要重启，而只有没有从库的临时服务器才会被重启"
+        "it takes a restart, and only throwaway servers without a replica are restarted: {command} "
+        "tries it on one": (
+            "需要重启，而只有没有从库的临时服务器才会被重启：可用 {command} 在临时服务器上试验"
+        ),
+        "commits made meanwhile might be lost: {command} tries it on one": (
+            "期间的提交可能丢失：可用 {command} 在临时服务器上试验"
         ),
         "the run's server is gone": "测试时的服务器已不存在",
         "the run's server is gone, and another one has another buffer pool": (
