@@ -93,7 +93,7 @@ def _matrix(found: Comparison, words: Words) -> Iterator[str]:
             _plain(cell_name(table, words)),
             _plain(words.against.format(b=one.contrast.b, a=one.contrast.a)),
             words.verdict_words[one.verdict.word],
-            f"{100 * one.verdict.effect.relative:+.1f} %" if one.verdict.effect else NOTHING,
+            f"{100 * one.verdict.effect.relative:+z.1f} %" if one.verdict.effect else NOTHING,
         )
         for table in found.cells
         for one in table.compared

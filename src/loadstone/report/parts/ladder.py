@@ -174,7 +174,7 @@ def _commits(step: StepResult) -> float | None:
 def _apart(client: float | None, server: float | None) -> str:
     if not client or server is None:
         return NOTHING
-    return f"{100 * (server / client - 1):+.1f} %"
+    return f"{100 * (server / client - 1):+z.1f} %"
 
 
 def _disagreements(step: StepResult, words: Words) -> list[str]:
