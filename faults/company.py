@@ -77,20 +77,6 @@ def ddl(draw: Draw) -> Fault:
     )
 
 
-def flushed_tables(draw: Draw) -> Fault:
-    """FLUSH TABLES of another session, many times a second."""
-    pause_s = round(draw.part(0.02, 0.06), 3)
-    return Fault(
-        causes=("tables-flushed", "table-locks"),
-        size=f"each {pause_s} s",
-        load=Load("oltp_point_select", draw.ladder(4, 16, 32)),
-        inject=both(
-            others.repeated(("FLUSH TABLES",), pause_s),
-            injections.counted("Opened_tables", 200, "tables opened"),
-        ),
-    )
-
-
 def lossy_way(draw: Draw) -> Fault:
     """Some of the server's packets never come."""
     share = round(draw.part(0.01, 0.05), 3)
@@ -116,7 +102,7 @@ def disk_hog(draw: Draw) -> Fault:
 
 def short_of_memory(draw: Draw) -> Fault:
     """A part of the server's memory is in swap."""
-    part = round(draw.part(0.35, 0.6), 2)
+    part = round(draw.part(0.12, 0.25), 2)
     return Fault(
         causes=("swapping",),
         size=f"{part:.0%} of its memory left",
@@ -142,7 +128,6 @@ CASES: tuple[Case, ...] = (
     Case("storm", storm),
     Case("held-rows", held_rows),
     Case("ddl", ddl),
-    Case("flush-tables", flushed_tables, ("mariadb",)),
     Case("lossy-way", lossy_way, ("mariadb",)),
     Case("disk-hog", disk_hog, ("mariadb",)),
     Case("short-of-memory", short_of_memory, ("mariadb",)),

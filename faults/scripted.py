@@ -10,17 +10,7 @@ from faults.ground import RELAXED
 
 SCRIPTS = Path(__file__).with_name("scripts")
 RECONNECTS = str(SCRIPTS / "reconnects.lua")
-
-
-def reconnects(draw: Draw) -> Fault:
-    """The load opens a connection for each statement."""
-    users = draw.between(4, 24)
-    return Fault(
-        causes=("connection-storm",),
-        size=f"{users} users",
-        load=Load(RECONNECTS, (users,), ()),
-        inject=injections.counted("Connections", 100, "connections"),
-    )
+"""Each event is a connection of its own."""
 
 
 def deadlocks(draw: Draw) -> Fault:
@@ -47,7 +37,6 @@ def skewed_index(draw: Draw) -> Fault:
 
 
 CASES: tuple[Case, ...] = (
-    Case("reconnects", reconnects),
     Case("deadlocks", deadlocks),
     Case("skewed-index", skewed_index),
 )

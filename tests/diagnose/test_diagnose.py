@@ -569,6 +569,26 @@ def test_a_report_beside_the_load_is_no_missing_index() -> None:
     assert causes(a_case(ours))[0] == "missing-index"
 
 
+def test_long_ranges_on_a_server_that_counts_no_rows_sent_are_no_missing_index() -> None:
+    """A run on MySQL 9.7: ranges of 1,384 rows, which come to the client."""
+    ranges = Made(
+        tps=30.0,
+        rates={
+            **NO_WRITES,
+            **NO_SORTS,
+            "com_select": 420.0,
+            "rows_sent": None,
+            "handler_read_next": 165_000.0,
+            "handler_read_key": 420.0,
+            "bytes_sent": 15e6,
+        },
+        step={"bytes_in": 150_000_000},
+    )
+    assert "missing-index" not in causes(a_case(ranges))
+    few = ranges.but(rates={"bytes_sent": 10_000.0}, step={"bytes_in": 100_000})
+    assert "missing-index" in causes(a_case(few))
+
+
 def test_a_statement_is_somebody_else_s_only_where_none_of_ours_may_last_so_long() -> None:
     slow = Made().as_step().latency.service.model_copy(update={"mean": 900.0, "max": 4000.0})
     step = {"latency": LatencyPair(response=slow, service=slow)}

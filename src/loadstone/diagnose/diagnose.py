@@ -36,6 +36,9 @@ SURE = 0.8
 FIRM = 0.85
 """[P] use of a ceiling that leaves little for others to explain."""
 
+NAMED = 0.6
+"""[P] and whose name is as sure as this."""
+
 LESSER = 0.5
 """[P] share below which waits beside a firm ceiling are notes: users that wait for a core are
 seen in the midst of whatever they were at."""
@@ -194,13 +197,18 @@ def _merged(group: Sequence[tuple[int, Finding]]) -> Finding:
 
 def _noted(findings: Sequence[Finding]) -> Iterator[Finding]:
     """Lesser findings become notes where a resource explains nearly all, or nothing would show."""
-    firm = [one for one in findings if one.group == "ceiling" and (one.share or 0) >= FIRM]
+    firm = [one for one in findings if one.group == "ceiling" and _is_firm(one)]
     full = {one.acts_on for one in firm if one.acts_on}
     for finding in findings:
         if finding.group in ("wait", "setting") and _is_lesser(finding, full, bool(firm)):
             yield finding.model_copy(update={"group": "note"})
         else:
             yield finding
+
+
+def _is_firm(ceiling: Finding) -> bool:
+    """A ceiling whose name is in doubt makes no notes of others."""
+    return (ceiling.share or 0.0) >= FIRM and ceiling.confidence >= NAMED
 
 
 def _is_lesser(finding: Finding, full: set[Resource], is_held: bool) -> bool:

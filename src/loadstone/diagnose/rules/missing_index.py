@@ -28,6 +28,9 @@ FEWEST = 50_000.0
 MOST = 0.5
 """[P] of all rows that are read."""
 
+ROW_BYTES = 8.0
+"""[P] that a row takes on its way at the least: four for its packet, two for a short column."""
+
 OURS = 0.05
 """[P] scans by event, below which they are those of a statement that is none of the load's."""
 
@@ -41,8 +44,8 @@ def judge(case: Case) -> Finding | None:
     walked = case.rate("handler_read_next") or 0.0
     changed = sum(case.rate(f"rows_{what}") or 0.0 for what in ("inserted", "updated", "deleted"))
     sent = case.rate("rows_sent")
-    if sent is None:  # MySQL does not count them: at least one by SELECT that finds its row
-        sent = case.needed(case.rate("com_select"))
+    if sent is None:  # MySQL does not count them
+        sent = max(case.needed(case.rate("com_select")), _most_rows_sent(case))
     useful = max(sent + changed, 1.0)
     few = max(FEWEST, BY_EVENT * case.tps, WASTE * useful)
     is_walk = walked >= max(FEWEST, LONG * case.tps, LONG_WASTE * useful)
@@ -81,6 +84,14 @@ def judge(case: Case) -> Finding | None:
         ),
         acts_on="server CPU",
     )
+
+
+def _most_rows_sent(case: Case) -> float:
+    """How many rows a second the bytes may hold: long ranges give back what they read."""
+    sent = case.rate("bytes_sent")
+    if sent is None and case.step.seconds:
+        sent = case.step.bytes_in / case.step.seconds
+    return (sent or 0.0) / ROW_BYTES
 
 
 def _is_of_others(case: Case) -> bool:
