@@ -70,8 +70,9 @@ def texts_of_the_page() -> set[str]:
         said |= set(re.findall(r'charts\.draw\([^;]*?"([A-Z][^"]+\.)"\)', text(script)))
     for figure in TIMELINES.values():
         said |= {figure.title, figure.about, *figure.axes, *(line.name for line in figure.lines)}
-    option = ladder([])
-    return said | {option["xAxis"]["name"], option["yAxis"][0]["name"], "this second"}
+    options = [ladder([], by_rate=by_rate) for by_rate in (False, True)]
+    said |= {option["xAxis"]["name"] for option in options}
+    return said | {options[0]["yAxis"][0]["name"], "this second"}
 
 
 @pytest.fixture(scope="module")

@@ -66,6 +66,8 @@ class LiveRun:
     row_of: RowOf
     may_change: bool = True
     """Whether rate and users of a running step may be changed by hand."""
+    by_rate: bool = False
+    """Whether its levels differ by the rate asked for."""
     rows: list[StepResult] = field(default_factory=list)
     notes: deque[str] = field(default_factory=lambda: deque(maxlen=KEPT_NOTES))
     points: dict[str, deque[Point]] = field(default_factory=dict)
@@ -135,6 +137,7 @@ class LiveRun:
             "unix_s": begin.unix_s if begin else None,
             "loadstone": begin.loadstone if begin else None,
             "steps_planned": begin.steps_planned if begin else None,
+            "by_rate": self.by_rate,
             "ended": end.state if end else None,
         }
 
@@ -165,9 +168,12 @@ class LiveRun:
             "second": self.second,
             "rows": [row(one) for one in self.rows],
             "notes": list(self.notes),
-            "ladder": ladder(self.rows),
+            "ladder": self._ladder(),
             "timelines": {name: self._timeline(name) for name in TIMELINES},
         }
+
+    def _ladder(self) -> Data:
+        return ladder(self.rows, by_rate=self.by_rate)
 
     def _timeline(self, name: str) -> Data:
         made = TIMELINES[name]
@@ -209,7 +215,7 @@ class LiveRun:
         self.rows = [each for each in self.rows if each.step != ended.step.number]
         self.rows.append(self.row_of(ended))
         self.second, self.last = {}, None
-        yield Event("row", {"row": row(self.rows[-1]), "ladder": ladder(self.rows)})
+        yield Event("row", {"row": row(self.rows[-1]), "ladder": self._ladder()})
 
     def _add(self, at: float, figures: Data) -> Data:
         """Put the figures that are drawn into their series; returns what was put there."""

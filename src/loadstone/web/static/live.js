@@ -161,7 +161,7 @@ function takeSecond(data) {
   state.second = data.second;
   charts.add(data.points);
   if (state.step && data.second.phase === "window") {
-    const at = state.step.rate ? state.step.rate_now : state.step.users_now;
+    const at = state.run?.by_rate ? state.step.rate_now : state.step.users_now;
     charts.put("ladder", "now", [[at, data.second.tps]]);
   }
   charts.refresh();
