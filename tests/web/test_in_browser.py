@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -200,6 +201,11 @@ def test_language_and_colours_are_switched_and_kept(
         page.locator("#theme").select_option("dark")
         expect(page.locator("#state")).to_have_text("完成")
         expect(page.locator("#ladder-title")).to_have_text("并发阶梯")
+        # Also what rules say, which the run's folder keeps in English.
+        expect(page.locator("#findings article p").first).to_contain_text(
+            re.compile("[\u4e00-\u9fff]")
+        )
+        assert page.locator("#findings article p[lang=en]").count() == 0
         page.reload()
         expect(page.locator("#state")).to_have_text("完成")
         assert page.locator("html").get_attribute("lang") == "zh-CN"

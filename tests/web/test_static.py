@@ -15,7 +15,7 @@ import pytest
 from loadstone.analyse.differences import Group as OfDifferences
 from loadstone.analyse.meanings import Weight
 from loadstone.analyse.verdict import Word
-from loadstone.model.finding import Group
+from loadstone.model.finding import Group, ProofVerdict
 from loadstone.model.result import RunState, StepState
 from loadstone.report.figures.live import TIMELINES, ladder
 from loadstone.web.pages import PAGE, pages
@@ -112,6 +112,7 @@ def test_what_is_shown_by_its_name_has_one_in_each_language(chinese: dict[str, s
     states = {*get_args(RunState), *get_args(StepState)}
     for lang, names in shared()["names"].items():
         assert set(get_args(Group)) == names["groups"].keys(), lang
+        assert set(get_args(ProofVerdict)) == names["proof_verdicts"].keys(), lang
         assert set(get_args(Word)) == names["verdict_words"].keys(), lang
         assert set(get_args(Weight)) == names["weights"].keys(), lang
         assert states - names["states"].keys() <= chinese.keys(), lang

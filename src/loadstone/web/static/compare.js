@@ -1,7 +1,7 @@
 // Two runs beside each other: what differs first, then each level (docs/comparing.md has the document).
 
 import { byId, element, show, table } from "./elements.js";
-import { named, number, percent, t, users } from "./words.js";
+import { hear, named, number, percent, speech, t, users } from "./words.js";
 
 // Runs have long names: letters stand for them in tables.
 const NAMES = ["A", "B"];
@@ -23,6 +23,7 @@ export async function showComparison([a, b], charts) {
     return;
   }
   if (mine !== asked) return;
+  hear(found.told);
   const levels = element("table");
   show(place,
     element("h2", {}, t("{b} against {a}", { a, b })),
@@ -52,8 +53,8 @@ function differences({ differences: differs, not_evaluated: unknown }, sides) {
       element("span", { class: "line" }, t(one.group)), element("br"), element("code", {}, one.name)]],
     ...sides.map((side, at) => [NAMES[at], false, (one) =>
       element("span", { class: "value" }, one.values[side] ?? "-")]),
-    [t("what it means"), false, (one) => element("span", { lang: "en" },
-      [one.performance, one.durability].filter(Boolean).join("; "))],
+    [t("what it means"), false, (one) =>
+      [one.performance, one.durability].filter(Boolean).map((said) => speech("div", said))],
   ], differs);
   const missing = Object.keys(unknown);
   return element("div", {},
