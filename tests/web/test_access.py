@@ -161,6 +161,7 @@ def test_a_script_may_ask_with_the_token_and_without_a_browser(
 ) -> None:
     headers = {"Origin": "", "Cookie": "", "Authorization": f"Bearer {TOKEN}"}
     assert locked.post(f"/api/runs/{running.name}/stop", {}, **headers).status == 202
+    assert wishes.take(running) == [StopRun()]
 
 
 @pytest.mark.parametrize(

@@ -202,10 +202,12 @@ def test_an_experiment_has_its_page_and_keeps_its_levels(
     assert any("levels of a search or an experiment" in note for note in step["notes"])
 
 
-def test_the_metrics_are_there_while_the_run_goes_on(start: Callable[..., Run]) -> None:
+def test_metrics_go_with_a_run_and_its_page_when_nobody_looks_any_more(
+    start: Callable[..., Run],
+) -> None:
     place = f"127.0.0.1:{free_port()}"
     run = start("--concurrency", "2", "--duration", "60s", "--metrics", place)
-    url = f"http://{place}/metrics"
+    name, url = run.line()["name"], f"http://{place}/metrics"
 
     def scraped() -> str | None:
         try:
@@ -215,19 +217,12 @@ def test_the_metrics_are_there_while_the_run_goes_on(start: Callable[..., Run]) 
             return None
         return text if re.search(r"loadstone_events_total\S* [1-9]", text) else None
 
-    assert f'run="{run.line()["name"]}"' in until(scraped)
-    run.process.send_signal(signal.SIGINT)
-    run.process.wait(PATIENCE_S)
-    assert run.process.returncode == ExitCode.INTERRUPTED
-    until(lambda: None if is_open(url) else True)
-
-
-def test_a_page_that_somebody_looks_at_outlives_its_run(start: Callable[..., Run]) -> None:
-    run = start("--concurrency", "1", "--duration", "60s")
-    name = run.line()["name"]
+    assert f'run="{name}"' in until(scraped)
     with urllib.request.urlopen(f"{run.live}api/events?run={name}", timeout=PATIENCE_S) as stream:
         run.process.send_signal(signal.SIGINT)
         run.process.wait(PATIENCE_S)
+        assert run.process.returncode == ExitCode.INTERRUPTED
+        until(lambda: None if is_open(url) else True)
         time.sleep(STAY_S + 1)
         assert is_open(run.live)
         assert stream.status == 200

@@ -15,7 +15,7 @@ import pytest
 from loadstone.analyse.differences import Group as OfDifferences
 from loadstone.analyse.meanings import Weight
 from loadstone.analyse.verdict import Word
-from loadstone.model.finding import Group
+from loadstone.model.finding import Group, ProofVerdict
 from loadstone.model.result import RunState, StepState
 from loadstone.report.figures.live import TIMELINES, ladder
 from loadstone.web.pages import PAGE, pages
@@ -70,8 +70,9 @@ def texts_of_the_page() -> set[str]:
         said |= set(re.findall(r'charts\.draw\([^;]*?"([A-Z][^"]+\.)"\)', text(script)))
     for figure in TIMELINES.values():
         said |= {figure.title, figure.about, *figure.axes, *(line.name for line in figure.lines)}
-    option = ladder([])
-    return said | {option["xAxis"]["name"], option["yAxis"][0]["name"], "this second"}
+    options = [ladder([], by_rate=by_rate) for by_rate in (False, True)]
+    said |= {option["xAxis"]["name"] for option in options}
+    return said | {options[0]["yAxis"][0]["name"], "this second"}
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +112,7 @@ def test_what_is_shown_by_its_name_has_one_in_each_language(chinese: dict[str, s
     states = {*get_args(RunState), *get_args(StepState)}
     for lang, names in shared()["names"].items():
         assert set(get_args(Group)) == names["groups"].keys(), lang
+        assert set(get_args(ProofVerdict)) == names["proof_verdicts"].keys(), lang
         assert set(get_args(Word)) == names["verdict_words"].keys(), lang
         assert set(get_args(Weight)) == names["weights"].keys(), lang
         assert states - names["states"].keys() <= chinese.keys(), lang

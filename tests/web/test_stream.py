@@ -73,7 +73,9 @@ def test_the_findings_come_when_a_step_has_ended(tmp_path: Path, script: Script)
         stream.close()
         recorder.close()
     assert found[0]["workload"] == "oltp_read_write"
-    assert found[0]["findings"][0]["cause"]
+    first = found[0]["findings"][0]
+    assert first["cause"]
+    assert first["sentence"] in found[0]["told"]
 
 
 def test_one_who_comes_back_is_told_the_rest_and_nothing_twice(
@@ -159,6 +161,7 @@ def test_a_change_by_hand_is_told_of(tmp_path: Path, script: Script) -> None:
     assert snapshot["notes"] == ["users set to 2 by hand at 3 s"]
     assert (told["number"], told["users_now"]) == (1, 5)
     assert note["text"] == "users set to 5 by hand at 5 s"
+    assert note["told"] == {note["text"]: {"zh": "5 秒时手动将并发改为 5"}}
 
 
 def test_a_journal_that_is_none_is_said_and_ends_nothing(tmp_path: Path, script: Script) -> None:

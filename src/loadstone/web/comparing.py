@@ -14,10 +14,13 @@ from loadstone.report.comparison_document import comparison_document
 from loadstone.report.comparison_page import as_page
 from loadstone.report.figures.live import ladders
 from loadstone.store.reading import read_run
+from loadstone.web.telling import told
 
 
 def compared(a: Path, b: Path) -> Mapping[str, Any]:
     """The second run against the first: the document of docs/comparing.md, and their `ladder`.
+
+    `told` has in other languages what settings mean.
 
     Raises:
         StoreError: one of them cannot be read.
@@ -26,7 +29,9 @@ def compared(a: Path, b: Path) -> Mapping[str, Any]:
     runs = _read(a, b)
     found, differing = _compared(runs)
     figure = ladders({run.label: run.result.steps for run in runs})
-    return comparison_document(found, differing, []) | {"ladder": figure}
+    meanings = [row.meaning for row in differing.rows if row.meaning]
+    said = [text for each in meanings for text in (each.performance, each.durability) if text]
+    return comparison_document(found, differing, []) | {"ladder": figure, "told": told(said)}
 
 
 def comparison_of(a: Path, b: Path) -> str:

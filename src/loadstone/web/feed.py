@@ -19,6 +19,7 @@ from typing import Any
 
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.result import StepResult
+from loadstone.report.figures.live import goes_by_rate
 from loadstone.store import folder
 from loadstone.store.errors import StoreError
 from loadstone.store.recorder import read_asked
@@ -66,7 +67,7 @@ class Feed:
         self._judge = judge
         self._bell = bell
         self._tail = Tail(run / JOURNAL)
-        self._live = LiveRun(run, self._row_of, _may_change(run))
+        self._live = LiveRun(run, self._row_of, *_of_asked(run))
         self._guarded = Lock()
         """Held by the thread that reads, or that makes a picture of what was read."""
         self._events: deque[_Numbered] = deque(maxlen=KEPT_EVENTS)
@@ -196,13 +197,21 @@ def _encoded(number: int, events: list[Event]) -> bytes:
     )
 
 
-def _may_change(run: Path) -> bool:
-    """Levels that a search chooses, or that are compared, are not for hands."""
+def _of_asked(run: Path) -> tuple[bool, bool]:
+    """Whether a step may be changed by hand, and whether levels differ by the rate asked for.
+
+    Levels that a search chooses, or that are compared, are not for hands.
+    """
     try:
         asked = read_asked(run)
     except StoreError:  # of another version: the run itself refuses what it does not want
-        return True
-    return asked.plan.search is None and asked.experiment is None
+        return True, False
+    search = asked.plan.search
+    levels = asked.experiment or asked.plan
+    by_rate = goes_by_rate(levels.ladder, levels.rates)
+    if search is not None:
+        by_rate = search.objective is not None
+    return search is None and asked.experiment is None, by_rate
 
 
 def _written_rows(run: Path) -> dict[int, StepResult]:

@@ -8,11 +8,13 @@ from typing import Any
 from loadstone.diagnose.diagnose import Known, diagnose
 from loadstone.diagnose.frames import RunSeconds, environment_of
 from loadstone.lab.limits import limits_of
+from loadstone.model.finding import Diagnosis
 from loadstone.store import folder
+from loadstone.web.telling import Told, told
 
 
 def findings(run: Path) -> list[dict[str, Any]]:
-    """A diagnosis for each ladder, as docs/diagnosis.md has them in JSON.
+    """A diagnosis for each ladder, as docs/diagnosis.md has them in JSON, and its other languages.
 
     A step that is under way is left out: what it shows after a second says little.
 
@@ -23,5 +25,13 @@ def findings(run: Path) -> list[dict[str, Any]]:
     if result.run.state == "running":
         ended = tuple(step for step in result.steps if step.state != "interrupted")
         result = result.model_copy(update={"steps": ended})
-    known = Known(environment_of(run), RunSeconds(run), limits_of(run))
-    return [one.model_dump(mode="json") for one in diagnose(result, known)]
+    known = Known(environment_of(run), RunSeconds(run), limits_of(run), result.proofs)
+    return [one.model_dump(mode="json") | {"told": _told(one)} for one in diagnose(result, known)]
+
+
+def _told(found: Diagnosis) -> Told:
+    """Every sentence, and every name and unit of a figure."""
+    said = [text for one in found.findings for text in (one.sentence, one.remedy)]
+    said += [one.proof.sentence for one in found.findings if one.proof]
+    evidence = [each for one in found.findings for each in one.evidence]
+    return told([*said, *(text for each in evidence for text in (each.counter, each.unit))])

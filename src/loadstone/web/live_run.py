@@ -32,11 +32,14 @@ from loadstone.store.journal import (
 from loadstone.store.observing import fits, observation_of
 from loadstone.store.replay import JOURNAL, RunLog
 from loadstone.store.steplog import StepLog
+from loadstone.web.telling import told, told_of_steps
 
 KEPT_S = 900
 """Seconds of each series that a viewer has: the report has all."""
 
 KEPT_NOTES = 200
+MOST_NOTES = 20
+"""Of a step."""
 
 Data = dict[str, Any]
 
@@ -66,6 +69,8 @@ class LiveRun:
     row_of: RowOf
     may_change: bool = True
     """Whether rate and users of a running step may be changed by hand."""
+    by_rate: bool = False
+    """Whether its levels differ by the rate asked for."""
     rows: list[StepResult] = field(default_factory=list)
     notes: deque[str] = field(default_factory=lambda: deque(maxlen=KEPT_NOTES))
     points: dict[str, deque[Point]] = field(default_factory=dict)
@@ -135,6 +140,7 @@ class LiveRun:
             "unix_s": begin.unix_s if begin else None,
             "loadstone": begin.loadstone if begin else None,
             "steps_planned": begin.steps_planned if begin else None,
+            "by_rate": self.by_rate,
             "ended": end.state if end else None,
         }
 
@@ -165,9 +171,13 @@ class LiveRun:
             "second": self.second,
             "rows": [row(one) for one in self.rows],
             "notes": list(self.notes),
-            "ladder": ladder(self.rows),
+            "told": told(self.notes) | told_of_steps(self.rows),
+            "ladder": self._ladder(),
             "timelines": {name: self._timeline(name) for name in TIMELINES},
         }
+
+    def _ladder(self) -> Data:
+        return ladder(self.rows, by_rate=self.by_rate)
 
     def _timeline(self, name: str) -> Data:
         made = TIMELINES[name]
@@ -209,7 +219,8 @@ class LiveRun:
         self.rows = [each for each in self.rows if each.step != ended.step.number]
         self.rows.append(self.row_of(ended))
         self.second, self.last = {}, None
-        yield Event("row", {"row": row(self.rows[-1]), "ladder": ladder(self.rows)})
+        telling = told_of_steps(self.rows[-1:])
+        yield Event("row", {"row": row(self.rows[-1]), "told": telling, "ladder": self._ladder()})
 
     def _add(self, at: float, figures: Data) -> Data:
         """Put the figures that are drawn into their series; returns what was put there."""
@@ -222,7 +233,7 @@ class LiveRun:
 
     def _note(self, text: str) -> Event:
         self.notes.append(text)
-        return Event("note", {"text": text})
+        return Event("note", {"text": text, "told": told([text])})
 
 
 _DRAWN = frozenset(line.id for figure in TIMELINES.values() for line in figure.lines)
@@ -255,7 +266,7 @@ def row(step: StepResult) -> Data:
         "errors": sum(step.errors.values()),
         "client_bound": step.generator.client_bound,
         "changed": bool(step.changes),
-        "notes": list(islice(step_notes(step), 20)),
+        "notes": list(islice(step_notes(step), MOST_NOTES)),
     }
 
 

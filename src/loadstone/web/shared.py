@@ -32,6 +32,7 @@ TEXTS = (
     "p95_ms",
     "p99",
     "p99_ms",
+    "proof",
     "qps",
     "remedy",
     "seconds",
@@ -50,7 +51,7 @@ TEXTS = (
 )
 """Texts of the report's catalogue that the page uses as they are."""
 
-NAMES = ("causes", "groups", "states", "verdict_words", "weights")
+NAMES = ("causes", "groups", "proof_verdicts", "states", "verdict_words", "weights")
 """Tables of the catalogue: what something is called that has a name of its own in the data."""
 
 

@@ -6,10 +6,11 @@ Texts are in English: the page has them in other languages too, and changes them
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from loadstone.analyse.ladder import levels
+from loadstone.model.plan import Rate
 from loadstone.model.result import StepResult
 from loadstone.report.figures.figure import Option, axis, short, users_axis
 
@@ -41,6 +42,8 @@ class Timeline:
     stacked: bool = False
     highest: float | None = None
     """Of the left axis, where that is known."""
+    whole: bool = False
+    """Whether only whole numbers make sense."""
 
 
 TIMELINES: dict[str, Timeline] = {
@@ -66,6 +69,7 @@ TIMELINES: dict[str, Timeline] = {
             Line("threads_connected", "all (server)"),
             Line("threads_running", "active (server)"),
         ),
+        whole=True,
     ),
     "cpu": Timeline(
         "CPU of the server's host",
@@ -107,7 +111,10 @@ def timeline(name: str, points: Mapping[str, Sequence[Point]]) -> Option:
     return {
         **_frame(),
         "xAxis": _seconds(),
-        "yAxis": [_height(name, at, made.highest) for at, name in enumerate(made.axes)],
+        "yAxis": [
+            _height(name, at, made.highest) | ({"minInterval": 1} if made.whole else {})
+            for at, name in enumerate(made.axes)
+        ],
         "series": [
             _line(line, number, points.get(line.id, ()), stacked=made.stacked)
             for number, line in enumerate(made.lines)
@@ -115,18 +122,30 @@ def timeline(name: str, points: Mapping[str, Sequence[Point]]) -> Option:
     }
 
 
-def ladder(steps: Sequence[StepResult]) -> Option:
+def ladder(steps: Sequence[StepResult], *, by_rate: bool) -> Option:
     """Rate against users, a series for each variant and workload, or against the rate asked for."""
-    return ladders({"": steps})
+    return _drawn({"": steps}, by_rate=by_rate)
 
 
 def ladders(runs: Mapping[str, Sequence[StepResult]]) -> Option:
     """The same of several runs, by the names that they have in the figure."""
-    open_loop = any(step.rate for steps in runs.values() for step in steps)
+    steps = [step for each in runs.values() for step in each]
+    rates = [step.rate for step in steps if step.rate]
+    all_open = len(rates) == len(steps)
+    by_rate = all_open and goes_by_rate({step.concurrency for step in steps}, set(rates))
+    return _drawn(runs, by_rate=by_rate)
+
+
+def goes_by_rate(users: Collection[int], rates: Collection[Rate]) -> bool:
+    """Whether levels differ by the rate asked for, rather than by their users."""
+    return len(rates) > 1 or (len(rates) == 1 and len(users) == 1)
+
+
+def _drawn(runs: Mapping[str, Sequence[StepResult]], *, by_rate: bool) -> Option:
     lines = [
         (", ".join(filter(None, (run, name))), points)
         for run, steps in runs.items()
-        for name, points in _ladders(steps)
+        for name, points in _ladders(steps, by_rate=by_rate)
     ]
     series = [
         {
@@ -141,20 +160,22 @@ def ladders(runs: Mapping[str, Sequence[StepResult]]) -> Option:
     ]
     return {
         **_frame(),
-        "xAxis": axis("value", "events/s asked for") if open_loop else users_axis("users"),
+        "xAxis": axis("value", "events/s asked for") if by_rate else users_axis("users"),
         "yAxis": [_height("events/s", 0)],
         "series": series,
     }
 
 
-def _ladders(steps: Iterable[StepResult]) -> list[tuple[str, list[tuple[float, float]]]]:
+def _ladders(
+    steps: Iterable[StepResult], *, by_rate: bool
+) -> list[tuple[str, list[tuple[float, float]]]]:
     """Means of levels whose rate may be quoted, by what they are the levels of."""
     found: dict[str, list[tuple[float, float]]] = {}
     for level in levels(steps):
         variant = "" if level.variant == "default" else f"{level.variant}, "
         points = found.setdefault(f"{variant}{level.workload}", [])
         if level.tps:
-            at = level.rate.highest if level.rate else level.concurrency
+            at = level.rate.highest if by_rate and level.rate else level.concurrency
             points.append((float(at), short(level.tps.mean) or 0.0))
     return [(name, sorted(points)) for name, points in found.items()]
 
@@ -186,6 +207,8 @@ def _seconds() -> Option:
 def _height(name: str, at: int, highest: float | None = None) -> Option:
     """A vertical axis, the second one on the right; only the first one's lines are drawn."""
     found = axis("value", name, min=0, nameGap=52, splitLine={"show": not at})
+    if at:  # Two figures in a fixed ratio, as TPS and QPS, would hide one behind the other.
+        found["boundaryGap"] = [0, "40%"]
     return found | ({"max": highest} if highest and not at else {})
 
 

@@ -119,6 +119,41 @@ _RUNS: tuple[Phrase, ...] = (
     ),
 )
 
+_STEERED: tuple[Phrase, ...] = (
+    phrase(
+        "{what} set to {value} by hand at {at} s",
+        "{at} 秒时手动将{what}改为 {value}",
+        what=one_of({"users": "并发", "rate": "到达率"}),
+    ),
+    phrase(
+        "changed by hand at {at} s: {value} {what} from then on; the figures are of the seconds "
+        "before",
+        "{at} 秒时手动修改：此后{what}为 {value}；数据只取修改之前的各秒",
+        what=one_of({"users": "并发", "events/s due": "到达率（事件/秒）"}),
+    ),
+    phrase("stopped from the live page at {at} s", "在 {at} 秒时从实时页面停止"),
+    phrase(
+        "not changed at {at} s: {why}",
+        "{at} 秒时的修改未执行：{why}",
+        why=one_of(
+            {
+                "the levels of a search or an experiment are its own": (
+                    "搜索或实验的并发与到达率由其自身决定"
+                ),
+                "that was meant for step {step}": "该修改是针对步骤 {step} 的",
+                "concurrency: {fewest} to {most} in this step": (
+                    "本步骤的并发只能为 {fewest} 至 {most}"
+                ),
+                "rate: a closed loop has none": "闭环没有到达率",
+            }
+        ),
+    ),
+    phrase("{users} users were without connection: {reason}", "{users} 个并发失去连接：{reason}"),
+    phrase("{source} was lost: {why}", "失去 {source}：{why}"),
+    phrase("{source} answers again: {why}", "{source} 恢复应答：{why}"),
+)
+"""What somebody did on the live page, and what that page tells of a second."""
+
 _PARTS = one_of(
     {
         "file summary": "文件统计",
@@ -129,5 +164,5 @@ _PARTS = one_of(
     }
 ).phrases
 
-NOTES: tuple[Phrase, ...] = (*_DATA, *_SOURCES, *_RUNS, *_PARTS)
+NOTES: tuple[Phrase, ...] = (*_DATA, *_SOURCES, *_RUNS, *_STEERED, *_PARTS)
 """Notes of runs and steps, and why something was not evaluated."""

@@ -1,7 +1,10 @@
 // Two runs beside each other: what differs first, then each level (docs/comparing.md has the document).
 
 import { byId, element, show, table } from "./elements.js";
-import { named, number, percent, t, users } from "./words.js";
+import { hear, named, number, percent, speech, t, users } from "./words.js";
+
+// Runs have long names: letters stand for them in tables.
+const NAMES = ["A", "B"];
 
 let asked = 0;
 
@@ -20,9 +23,11 @@ export async function showComparison([a, b], charts) {
     return;
   }
   if (mine !== asked) return;
+  hear(found.told);
   const levels = element("table");
   show(place,
     element("h2", {}, t("{b} against {a}", { a, b })),
+    element("p", { class: "quiet" }, `A ${a}`, element("br"), `B ${b}`),
     element("p", {}, element("a", { href: `/compare?${query}`, target: "_blank", rel: "noopener" },
       t("Open the whole comparison"))),
     found.interleaved ? null : element("p", { class: "quiet" },
@@ -43,11 +48,13 @@ function differences({ differences: differs, not_evaluated: unknown }, sides) {
   const shown = element("table");
   table(shown, [
     [t("weight"), false, (one) => element(one.weight === "unfair" ? "strong" : "span",
-      { class: one.weight === "unfair" ? "bad" : "quiet" }, named("weights", one.weight))],
-    [t("what"), false, (one) => [t(one.group), element("br"), element("code", {}, one.name)]],
-    ...sides.map((side) => [side, false, (one) => one.values[side] ?? "-"]),
-    [t("what it means"), false, (one) => element("span", { lang: "en" },
-      [one.performance, one.durability].filter(Boolean).join("; "))],
+      { class: one.weight === "unfair" ? "line bad" : "line quiet" }, named("weights", one.weight))],
+    [t("what"), false, (one) => [
+      element("span", { class: "line" }, t(one.group)), element("br"), element("code", {}, one.name)]],
+    ...sides.map((side, at) => [NAMES[at], false, (one) =>
+      element("span", { class: "value" }, one.values[side] ?? "-")]),
+    [t("what it means"), false, (one) =>
+      [one.performance, one.durability].filter(Boolean).map((said) => speech("div", said))],
   ], differs);
   const missing = Object.keys(unknown);
   return element("div", {},
@@ -75,12 +82,12 @@ function columns(a, b) {
     [t("level"), false, (level) => [level.context, level.workload, users(level.concurrency),
       level.rate ? t("{rate} events/s due", { rate: due(level.rate) }) : null]
       .filter(Boolean).join(", ")],
-    [t("TPS of {run}", { run: a }), true, (level) => rate(level, a)],
-    [t("TPS of {run}", { run: b }), true, (level) => rate(level, b)],
+    [t("TPS of {run}", { run: NAMES[0] }), true, (level) => rate(level, a)],
+    [t("TPS of {run}", { run: NAMES[1] }), true, (level) => rate(level, b)],
     [t("change"), true, (level) => change(level) === null ? "-"
       : `${change(level) > 0 ? "+" : ""}${percent(change(level))}`],
-    [t("p99 of {run}, ms", { run: a }), true, (level) => number(of(level, a)?.figures.p99)],
-    [t("p99 of {run}, ms", { run: b }), true, (level) => number(of(level, b)?.figures.p99)],
+    [t("p99 of {run}, ms", { run: NAMES[0] }), true, (level) => number(of(level, a)?.figures.p99)],
+    [t("p99 of {run}, ms", { run: NAMES[1] }), true, (level) => number(of(level, b)?.figures.p99)],
     [t("may be said"), false, (level) => against(level) ? said(against(level)) : "-"],
   ];
 }

@@ -5,7 +5,7 @@ import { showComparison } from "./compare.js";
 import { byId, element, show, table } from "./elements.js";
 import { applyTheme, chooseTheme, chosenTheme } from "./theme.js";
 import {
-  applyWords, chooseLanguage, chosenLanguage, duration, named, number, percent, t, users,
+  applyWords, chooseLanguage, chosenLanguage, duration, hear, named, number, percent, speech, t, users,
 } from "./words.js";
 
 const GONE_MS = 2000;
@@ -80,8 +80,8 @@ function connect(run) {
   on("second", takeSecond);
   on("seen", (data) => { charts.add(data.points); charts.refresh(); });
   on("row", takeRow);
-  on("note", (data) => { state.notes.push(data.text); showNotes(); });
-  on("extras", (data) => { state.extras = data; showExtras(); });
+  on("note", (data) => { hear(data.told); state.notes.push(data.text); showNotes(); });
+  on("extras", takeExtras);
 }
 
 function say(text) {
@@ -129,7 +129,14 @@ function pick(name, isPicked) {
 
 // One run
 
+function takeExtras(data) {
+  for (const { told } of data.findings ?? []) hear(told);
+  state.extras = data;
+  showExtras();
+}
+
 function takeSnapshot(data) {
+  hear(data.told);
   state = { ...state, ...data, extras: state.extras };
   const grid = byId("timelines");
   charts.clear();
@@ -161,7 +168,7 @@ function takeSecond(data) {
   state.second = data.second;
   charts.add(data.points);
   if (state.step && data.second.phase === "window") {
-    const at = state.step.rate ? state.step.rate_now : state.step.users_now;
+    const at = state.run?.by_rate ? state.step.rate_now : state.step.users_now;
     charts.put("ladder", "now", [[at, data.second.tps]]);
   }
   charts.refresh();
@@ -169,6 +176,7 @@ function takeSecond(data) {
 }
 
 function takeRow(data) {
+  hear(data.told);
   state.rows = [...state.rows.filter((row) => row.step !== data.row.step), data.row];
   state.ladder = data.ladder;
   state.step = null;
@@ -289,10 +297,10 @@ function showRows() {
 }
 
 function showNotes() {
-  const ofSteps = state.rows.flatMap((row) =>
-    row.notes.map((note) => `${t("step {number}", { number: row.step })}: ${note}`));
-  const lines = [...new Set([...state.notes, ...ofSteps])];
-  show(byId("notes"), lines.map((line) => element("li", {}, line)));
+  const ofSteps = state.rows.flatMap((row) => row.notes.map((note) =>
+    element("li", {}, `${t("step {number}", { number: row.step })}: `, speech("span", note))));
+  const ofRun = [...new Set(state.notes)].map((note) => speech("li", note));
+  show(byId("notes"), ofRun, ofSteps);
 }
 
 function showExtras() {
@@ -320,14 +328,16 @@ function finding(found) {
     found.share === null ? null : t("explains {share}", { share: percent(found.share) }),
     t("{confidence} sure", { confidence: percent(found.confidence) })].filter(Boolean).join(", ");
   const evidence = found.evidence.map((one) => element("li", {},
-    element("code", {}, one.counter), ` ${number(one.value)} ${one.unit} `,
+    speech("code", one.counter), ` ${number(one.value)} `, speech("span", one.unit), " ",
     one.threshold === null ? null : `(${t("threshold")} ${number(one.threshold)})`,
     ` ${users(one.users)}`));
   return element("article", { class: `finding ${found.group}` },
     element("h4", {}, named("causes", found.cause), " ",
       element("code", { class: "quiet" }, found.cause), " ", element("span", { class: "quiet" }, `(${facts})`)),
-    element("p", { lang: "en" }, found.sentence),
-    element("p", { lang: "en" }, element("b", {}, t("Remedy:")), " ", found.remedy),
+    speech("p", found.sentence),
+    element("p", {}, element("b", {}, t("Remedy:")), " ", speech("span", found.remedy)),
+    found.proof ? element("p", {}, element("b", {}, t("Proof:")), " ",
+      named("proof_verdicts", found.proof.verdict), ": ", speech("span", found.proof.sentence)) : null,
     evidence.length ? element("details", {}, element("summary", {}, t("Evidence")), element("ul", {}, evidence)) : null);
 }
 

@@ -1,6 +1,7 @@
 // The page's words. English stands in the code; another language has a line here for each text that
 // the report does not have as well. What a server, a user or a rule says is shown as it was said.
 
+import { element } from "./elements.js";
 import { names, texts } from "./shared.js";
 import { keep, stored } from "./theme.js";
 
@@ -114,6 +115,19 @@ export function chosenLanguage() {
 
 export function chooseLanguage(language) {
   keep("loadstone-language", language);
+}
+
+// What the program says in English beside a run, by language, as the server tells it.
+const heard = new Map();
+
+export function hear(told) {
+  for (const [english, others] of Object.entries(told ?? {})) heard.set(english, others);
+}
+
+// A sentence of the program's; what nobody translated is marked as English.
+export function speech(tag, english) {
+  const other = own(heard.get(english) ?? {}, chosenLanguage());
+  return element(tag, { lang: other === undefined ? "en" : null }, other ?? english);
 }
 
 // A text in the chosen language; `{name}` is filled from `values`.
