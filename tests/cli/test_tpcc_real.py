@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
 import os
 import subprocess
 import sys
@@ -12,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pymysql
 import pytest
 
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
@@ -26,6 +29,9 @@ QUICK = {"sync_binlog": "0", "innodb_flush_log_at_trx_commit": "0"}
 ALL = [condition.number for condition in CONDITIONS]
 MAKING = {"mariadb": ("--foreign-keys",), "mysql": ("--partition", "4")}
 """Each way of making the tables is tried on one of the servers."""
+
+PROTOCOL = {"mariadb": "--prepared", "mysql": "--text"}
+"""And so is each way of sending statements; the run with 64 users is prepared."""
 
 SHARES = {"new_order": 45, "payment": 43, "order_status": 4, "delivery": 4, "stock_level": 4}
 
@@ -61,6 +67,21 @@ class Shop:
         with self.sandbox.connect() as connection, connection.cursor() as cursor:
             cursor.execute(sql)
             return list(cursor.fetchall())
+
+    def orders(self) -> int:
+        """All that were ever given a number."""
+        return int(self.rows("SELECT SUM(d_next_o_id) FROM tpcc_district")[0][0])
+
+    def provoke_deadlocks(self) -> None:
+        """Lock the stock, and then the districts: New-Orders lock them the other way round."""
+        with self.sandbox.connect() as connection, connection.cursor() as cursor:
+            connection.begin()
+            cursor.execute("SELECT SUM(s_ytd) FROM tpcc_stock FOR UPDATE")
+            time.sleep(0.5)
+            # Whoever has done less is the victim, and that may be this one.
+            with contextlib.suppress(pymysql.MySQLError):
+                cursor.execute("SELECT SUM(d_ytd) FROM tpcc_district FOR UPDATE")
+            connection.rollback()
 
     def broken(self) -> list[int]:
         """The conditions that do not hold."""
@@ -121,8 +142,8 @@ def test_what_an_unfinished_load_lacks_is_loaded_and_a_finished_one_left_alone(s
     assert shop.broken() == []
 
 
-@pytest.mark.parametrize("protocol", ["--text", "--prepared"])
-def test_a_run_has_the_mix_and_leaves_the_tables_consistent(shop: Shop, protocol: str) -> None:
+def test_a_run_has_the_mix_and_leaves_the_tables_consistent(shop: Shop) -> None:
+    protocol = PROTOCOL[shop.sandbox.flavour]
     words = ("--concurrency", "4", "--duration", "4s", "--warmup", "1s", "--json", protocol)
     result = json.loads(shop.loadstone("run", "tpcc", *words).stdout)
     (step,) = result["steps"]
@@ -131,21 +152,25 @@ def test_a_run_has_the_mix_and_leaves_the_tables_consistent(shop: Shop, protocol
     counts = {kind: found["count"] for kind, found in step["kinds"].items()}
     counts.pop("new_order_rolled_back", None)
     assert sum(counts.values()) == step["events"]
-    # Each user's deck is exact; decks that have only begun are what may differ.
+    # Each user's deck is exact; decks that have only begun differ as draws do, four deviations.
     for kind, share in SHARES.items():
-        assert abs(100 * counts[kind] / step["events"] - share) < 6, (kind, counts)
+        allowed = 0.5 + 4 * math.sqrt(share * (100 - share) / step["events"])
+        assert abs(100 * counts[kind] / step["events"] - share) < allowed, (kind, counts)
     assert step["tpmc"] == pytest.approx(60 * counts["new_order"] / step["seconds"])
     assert any(note.startswith("TPC-C-like: not audited") for note in result["run"]["notes"])
     assert shop.broken() == []
 
 
 def test_the_conditions_hold_after_deadlocks_of_64_users_and_a_killed_server(shop: Shop) -> None:
-    words = ("--concurrency", "64", "--duration", "9s", "--warmup", "0s", "--json")
+    words = ("--concurrency", "64", "--duration", "12s", "--warmup", "0s", "--json")
     command, environment = shop.command("run", "tpcc", *words)
+    before = shop.orders()
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, cwd=shop.home, env=environment
     ) as run:
-        time.sleep(4)
+        while shop.orders() < before + 50 and run.poll() is None:
+            time.sleep(0.1)
+        shop.provoke_deadlocks()
         shop.sandbox.kill()
         shop.sandbox.start_again()
         stdout, _ = run.communicate(timeout=60)
@@ -153,7 +178,6 @@ def test_the_conditions_hold_after_deadlocks_of_64_users_and_a_killed_server(sho
     assert step["state"] == "finished"
     assert step["reconnects"] > 0 and len(step["outages"]) == 1
     assert step["events"] > 0
-    # So many users of one warehouse meet in its rows.
     assert step["errors"]["1213"] > 0 and step["restarts"] > 0
     assert shop.broken() == []
 
