@@ -102,8 +102,7 @@ MENDED: dict[str, Callable[[Path], None]] = {
     "environment gone": without("environment.json"),
     "run.json of another version": text_in("run.json", r'"version": *1', '"version": 9, "x": 1'),
     "run.json gone": without("run.json"),
-    "latencies gone": without("latency.hlog", "result.json"),
-    "latencies no text": written("latency.hlog", b"\x00\xff" * 500),
+    "latencies that are no text": written("latency.hlog", b"\x00\xff" * 500),
     "journal's last line cut off": cut("journal.jsonl", 0.999),
 }
 """There is enough to compare, or the journal tells it anew."""
@@ -111,6 +110,7 @@ MENDED: dict[str, Callable[[Path], None]] = {
 REFUSED: dict[str, Callable[[Path], None]] = {
     "empty": emptied,
     "nothing in the journal": nothing_done,
+    "only the journal": without("latency.hlog", "result.json"),
     "journal of another version": written("journal.jsonl", b'{"kind":"unheard"}\n'),
     "journal that is no text": written("journal.jsonl", b"\xff\xfe\n"),
     "no step": in_result(lambda document: document.update(steps=[])),

@@ -184,12 +184,7 @@ def _together(expected: Expectation, told: Sequence[tuple[bool | None, str]]) ->
     if not told:
         return NOT_SHOWN, [_NOTHING]
     known = [is_so for is_so, _ in told if is_so is not None]
-    if not known:
-        head = NOT_EVALUATED
-    elif not any(known):
-        head = NOT_SHOWN
-    else:
-        head = "shown" if all(known) else f"shown in {sum(known)} of {len(known)}"
+    head = _shown(known) if known else NOT_EVALUATED
     assert expected.column is not None, "a test sees to it"
     return f"{head}: {named(expected.column)}", [line for _, line in told]
 
@@ -262,7 +257,7 @@ def _cost(row: Row) -> str:
 
 
 def _swings(expected: Expectation, found: Found) -> Said:
-    """How much the seconds of a level's steps vary, beside those of the factor's first."""
+    """How much the seconds within steps of a level vary, beside those of the factor's first."""
     told: list[tuple[bool, str]] = []
     for cell in found.cells:
         rows = {row.variant: row for row in cell.rows}
@@ -270,10 +265,10 @@ def _swings(expected: Expectation, found: Found) -> Said:
             if not _is_of(expected, each):
                 continue
             a, b = rows[each.contrast.a], rows[each.contrast.b]
-            even, uneven = a.variation.within, b.variation.within
-            if even is None or uneven is None:
+            if min(len(a.within), len(b.within)) < LEAST_REPEATS:
                 continue
-            is_so = uneven >= SWINGS and uneven >= SWINGS_MORE * even
+            even, uneven = median(a.within), median(b.within)
+            is_so = uneven >= max(SWINGS, SWINGS_MORE * even) and min(b.within) > max(a.within)
             told.append(
                 (
                     is_so,
@@ -281,10 +276,13 @@ def _swings(expected: Expectation, found: Found) -> Said:
                     f"{a.variant}, by {share(uneven)} with {b.variant}",
                 )
             )
-    shown = sum(is_so for is_so, _ in told)
     if not told:
         return NOT_EVALUATED, [_NO_STEP]
-    lines = [line for _, line in told]
-    if not shown:
-        return NOT_SHOWN, lines
-    return ("shown" if shown == len(told) else f"shown in {shown} of {len(told)}"), lines
+    return _shown([is_so for is_so, _ in told]), [line for _, line in told]
+
+
+def _shown(known: Sequence[bool]) -> str:
+    """Of some comparisons."""
+    if not any(known):
+        return NOT_SHOWN
+    return "shown" if all(known) else f"shown in {sum(known)} of {len(known)}"
