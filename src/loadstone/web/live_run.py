@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -57,7 +58,8 @@ RowOf = Callable[[StepLog], StepResult]
 
 _SERVER = SourceName(role="server")
 _HOST = SourceName(role="server-host")
-_ALWAYS = Window(from_s=float("-inf"), to_s=float("inf"), method="one")
+_EVER_S = sys.float_info.max
+_ALWAYS = Window(from_s=-_EVER_S, to_s=_EVER_S, method="one")
 _MEGA = 1e6
 
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 
 from loadstone.model.result import StepResult
 from loadstone.report.notes import step_notes
-from loadstone.report.words import LANGUAGES, translated
+from loadstone.report.words import LANGUAGES, Lang, translated
 
-Told = dict[str, dict[str, str]]
+Told = dict[str, dict[Lang, str]]
 """By an English sentence, and then by language; what nobody translated is left out."""
 
 
