@@ -697,6 +697,16 @@ def test_statements_that_the_generator_sends_again_are_lost_packets_too() -> Non
     assert "the generator's host sends 60 segments a second again" in found.answer
 
 
+def test_packets_that_others_lose_are_not_this_load_s() -> None:
+    """A run whose host sent 13 segments a second again while no statement took 40 ms."""
+    quick = Made().as_step().latency.service.model_copy(update={"mean": 4.0, "max": 37.0})
+    step = {"latency": LatencyPair(response=quick, service=quick)}
+    rates: dict[str, float | None] = {"tcp.retransmits": 40.0, "tcp.segments_out": 5000.0}
+    assert "packet-loss" not in causes(a_case(Made(host_rates=rates, step=step)))
+    late = {"latency": LatencyPair(response=quick.model_copy(update={"max": 412.0}), service=quick)}
+    assert "packet-loss" in causes(a_case(Made(host_rates=rates, step=late)))
+
+
 def test_a_storm_of_logins_beside_many_events_is_named_by_its_cost() -> None:
     made = Made(tps=30_000.0, rates={"connections": 2500.0, "threads_created": 2500.0})
     assert "connection-storm" in causes(a_case(made))

@@ -9,9 +9,9 @@ from loadstone.diagnose.rules.commit_flush import commit_share
 from loadstone.diagnose.words import num, pct
 from loadstone.model.finding import Finding
 
-BUSY = 0.6
-"""[P] of the time that the disk has something to do: below it the server often finds it free. Three
-writers around the page cache had a disk of many queues busy 78 to 86 % of the time."""
+BUSY = 0.4
+"""[P] of the time that the disk has something to do, from which the server often finds others in
+its way. Writers around the page cache had a disk of many queues busy 53 to 86 % of the time."""
 
 TIMES = 4.0
 """[P] others' bytes by the server's own: a file system's journal, which is no process's, writes

@@ -49,7 +49,12 @@ def judge(case: Case) -> Finding | None:
 def wait_share(case: Case) -> float | None:
     """Share of the users that wait for a lost packet to be sent again."""
     found = _again(case)
-    return None if found is None or not case.users else min(found[0] * TIMER_S / case.users, 1.0)
+    if found is None or not case.users:
+        return None
+    longest_ms = case.step.latency.response.max
+    if longest_ms is not None and longest_ms < 1000 * TIMER_S:
+        return 0.0  # the host's segments, and none of this load's: nobody waited so long
+    return min(found[0] * TIMER_S / case.users, 1.0)
 
 
 def _again(case: Case) -> tuple[float, float, str] | None:
