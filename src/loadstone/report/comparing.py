@@ -59,7 +59,7 @@ def sections(found: Matrix, differing: Differences) -> list[Section]:
         _differing(differing, names),
         *_unknown(differing, names),
     ]
-    for title, cells in _tables(found):
+    for title, cells in tables_of(found):
         made.append(_matrix(title, cells, names))
         made += _if_any(f"{title}: what an event costs", cells, names, COSTS)
         made += _if_any(f"{title}: by class of statement", cells, names, _classes())
@@ -210,7 +210,7 @@ def _unknown(found: Differences, names: Names) -> Iterator[Section]:
         yield Section("", tuple(lines))
 
 
-def _tables(found: Matrix) -> Iterator[tuple[str, list[MatrixCell]]]:
+def tables_of(found: Matrix) -> Iterator[tuple[str, list[MatrixCell]]]:
     """By context and workload."""
     tables: dict[str, list[MatrixCell]] = {}
     for cell in found.cells:

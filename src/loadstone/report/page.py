@@ -59,7 +59,7 @@ def page(title: str, lead: Sequence[str], parts: Sequence[Part]) -> str:
         if part.rows:
             words = len(part.heads) if part.words is None else part.words
             inside.append(table(part.heads, part.rows, words=words))
-        body.append(element("section", *inside))
+        body.append(element("section", *inside, class_="part"))
     return document(title, joined(body), figures)
 
 
