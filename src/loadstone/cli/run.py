@@ -181,7 +181,7 @@ def _request(workload: str, asked: dict[str, Any]) -> Request:
 
     known = workload_named(workload)
     check_sizes(known.layout, asked)
-    same = ("tables", "table_size", "warehouses", "foreign_keys", "partitions")
+    same: tuple[str, ...] = ("tables", "table_size", "warehouses", "foreign_keys", "partitions")
     same += ("repeats", "warmup", "distribution", "storage_engine")
     return Request(
         name=asked["name"] or workload,
