@@ -21,7 +21,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PYO3_BUILD_EXTENSION_MODULE := 1
 export VIRTUAL_ENV := $(CURDIR)/.venv
 
-.PHONY: help demo demo-server build test test-rust test-python test-servers lint lint-python lint-rust fmt bench faults trials proofs recipes lock clean
+.PHONY: help demo demo-server build test test-rust test-python test-cluster test-servers lint lint-python lint-rust fmt bench faults trials proofs recipes lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -42,6 +42,10 @@ test-rust: $(ENVIRONMENT) ## run the engine's tests
 
 test-python: build test-servers ## run the tests of the program, against real servers
 	$(BIN)/pytest
+
+test-cluster: build ## run the tests of many machines, on real Ray: installs it into .venv
+	@tools/setup cluster
+	$(BIN)/pytest -m ray tests/cluster
 
 # First of all, so that a missing package is named before anything takes minutes.
 test-servers:

@@ -16,6 +16,7 @@ from typing import Any
 from benches import (
     ceilings,
     client_cpu,
+    cluster,
     connections,
     measuring,
     observing,
@@ -53,8 +54,12 @@ BENCHES: dict[str, Bench] = {
     "prepare": prepare.measure,
     "tpcc": tpcc.measure,
 }
-APART: dict[str, BenchApart] = {"trials": trials.measure, "proofs": proofs.measure}
-"""Measured only where they are named: they take long, and bring servers of their own."""
+APART: dict[str, BenchApart] = {
+    "trials": trials.measure,
+    "proofs": proofs.measure,
+    "cluster": cluster.measure,
+}
+"""Measured only where they are named: they take long, or bring servers of their own."""
 _RESULTS = ROOT / "bench-results"
 
 

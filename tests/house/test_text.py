@@ -9,7 +9,7 @@ from house.repository import Repository
 from loadstone.model.exit_codes import ExitCode
 
 PUBLIC_TARGETS = (
-    ["help", "demo", "build", "test", "test-rust", "test-python", "lint", "fmt"]
+    ["help", "demo", "build", "test", "test-rust", "test-python", "test-cluster", "lint", "fmt"]
     + ["bench", "trials", "proofs", "recipes", "faults", "lock", "clean"]
 )  # fmt: skip
 

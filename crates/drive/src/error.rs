@@ -73,6 +73,8 @@ pub enum FailureKind {
     PublicKeyNeeded,
     /// An authentication method or server version that is not built.
     NotSupported,
+    /// Whoever started the step gave no sign of life.
+    Abandoned,
     /// The plan or a file that it names is wrong.
     Plan,
     /// A bug of ours.

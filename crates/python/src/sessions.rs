@@ -3,6 +3,7 @@
 use crate::{errors, to_json};
 use loadstone_drive::Heard;
 use loadstone_hosttests as hosttests;
+use loadstone_measure::Nanos;
 use pyo3::prelude::*;
 use serde::Serialize;
 use std::time::{Duration, Instant};
@@ -66,6 +67,16 @@ impl Drive {
     /// Asks for a clean end.
     fn stop(&self) {
         self.inner.stop();
+    }
+
+    /// The load of a step that is told when begins at this instant of CLOCK_MONOTONIC.
+    fn begin_at(&self, monotonic_ns: u64) {
+        self.inner.begin_at(Nanos(monotonic_ns));
+    }
+
+    /// A sign of life, for a step with a lease.
+    fn renew(&self) {
+        self.inner.renew();
     }
 }
 

@@ -28,6 +28,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "restore": ("restore", "restore", "Put back the settings that a killed run left."),
     "calibrate": ("calibrate", "calibrate", "What this machine's generator can do at most."),
     "probe": ("probe", "probe", "What a disk can do; ceilings reckon with it."),
+    "cluster": ("cluster", "cluster", "The machines that drive one load together."),
     "host-test": ("host_test", "host_test", "What this host can do without a database."),
     "sandbox": ("sandbox", "sandbox", "Start and stop throwaway servers."),
     "sysbench": ("sysbench", "sysbench", "Be sysbench: its command lines, its output."),

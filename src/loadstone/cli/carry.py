@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from loadstone import __version__, engine
 from loadstone.analyse.comparison import compare
 from loadstone.analyse.durability import variables_of_variants, warnings
 from loadstone.analyse.steady import truncation
+from loadstone.cli.clustering import Ways, starting
 from loadstone.cli.connection import Connection
 from loadstone.cli.diagnose import findings_of
 from loadstone.cli.errors import tell
@@ -112,6 +114,19 @@ def run_against(
     begun: Begun | None = None,
 ) -> int:
     """Look at the targets, drive the plan, show and keep what came of it."""
+    told = functools.partial(say, quiet=request.as_json)
+    with starting(request.cluster, endpoints, told) as ways:
+        return _run_against(request, endpoints, notes, gates, begun, ways)
+
+
+def _run_against(
+    request: Request,
+    endpoints: Sequence[Endpoint],
+    notes: Sequence[str],
+    gates: Gates,
+    begun: Begun | None,
+    ways: Ways,
+) -> int:
     wanted = Wanted(
         workload=request.workload,
         layout=request.layout,
@@ -133,7 +148,7 @@ def run_against(
     if begun:
         begun(recorder.folder)
     said = [*notes, *data.notes, *found, *sources.notes]
-    prepared = Prepared(recorder, said, looked, sources)
+    prepared = Prepared(recorder, said, looked, sources, ways)
     outcome, interrupted = _drive(request, plan, steps, prepared)
     proving = request.proving if outcome.result.run.state == "finished" else None
     if proving is None or not request.as_json:
@@ -174,6 +189,7 @@ class Prepared:
     notes: Sequence[str]
     looked: Sequence[Looked]
     sources: Sources
+    ways: Ways
 
 
 def _capped(wanted: SearchPlan | None, looked: Sequence[Looked]) -> SearchPlan | None:
@@ -201,8 +217,18 @@ def _drive(
         endpoints = tuple(one.endpoint for one in prepared.looked)
         watched = prepared.sources.watched
         sampling = Sampling(watched, recorder.began) if watched else None
-        lab = Lab(endpoints, recorder, observer, interrupts, truncation, sampling)
-        lab = replace(lab, may_change=plan.search is None)
+        ways = prepared.ways
+        lab = Lab(
+            endpoints,
+            recorder,
+            observer,
+            interrupts,
+            truncation,
+            sampling,
+            start=ways.start,
+            drives_again=ways.drives_again,
+            may_change=plan.search is None,
+        )
         for note in prepared.notes:
             lab.note(note)
         return carry_out(plan, steps, lab), interrupts.asked
@@ -307,7 +333,8 @@ def begin_run(
         steps=experiment[1] if experiment else steps,
         experiment=experiment[0] if experiment else None,
         recipe=recipe,
-        ceilings=generator_ceilings(plan),
+        # Those of this machine say nothing of the machines of a cluster.
+        ceilings=None if plan.cluster else generator_ceilings(plan),
     )
     path = folder.create(out, plan.name, time.time())
     recorder = Recorder(path, asked, [one.facts.version for one in looked])

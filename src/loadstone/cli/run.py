@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from loadstone.cli.beside import beside_options, shown_beside
+from loadstone.cli.clustering import cluster_asked, cluster_options
 from loadstone.cli.connection import Connection, connection_options
 from loadstone.cli.gating import Gates, check_gates, junit_option, threshold_option
 from loadstone.cli.observing import observing_options
@@ -34,6 +35,7 @@ from loadstone.cli.workload_options import WorkloadCommand, options_of, workload
 
 if TYPE_CHECKING:
     from loadstone.cli.request import Request
+    from loadstone.model.cluster import ClusterAsked
     from loadstone.model.plan import Arrival, Drive
     from loadstone.model.search import SearchPlan
 
@@ -110,6 +112,7 @@ out_option = click.option(
     metavar="NAME=VALUE",
     help="An option of the workload; --point-selects 5 says the same as point_selects=5 here.",
 )
+@cluster_options
 @observing_options
 @threshold_option
 @junit_option
@@ -130,6 +133,7 @@ def run(workload: str, connection: Connection, **asked: Any) -> int:
         option = connection.files_without_target[0]
         raise click.UsageError(f"{option} is for a server of yours: say which with --target")
     _check_loop(asked)
+    _check_cluster(connection, asked)
     gates = Gates(asked["thresholds"], asked["junit"])
     check_gates(gates.thresholds, gates.junit)
     request = _request(workload, asked)
@@ -150,6 +154,17 @@ def run(workload: str, connection: Connection, **asked: Any) -> int:
         if not connection.given:
             return run_in_sandbox(request, connection, gates, begun)
         return run_against(request, connection.endpoints(), gates=gates, begun=begun)
+
+
+def _check_cluster(connection: Connection, asked: dict[str, Any]) -> None:
+    """Other machines do not reach a server that only this one has."""
+    if asked["cluster"] is None:
+        return
+    if not connection.given:
+        said = "a throwaway server cannot be reached from other machines: say which with --target"
+        raise click.UsageError(f"--cluster: {said}")
+    if asked["proving"]:
+        raise click.UsageError("--prove drives from this machine: leave --cluster out")
 
 
 def _check_loop(asked: dict[str, Any]) -> None:
@@ -180,6 +195,7 @@ def _request(workload: str, asked: dict[str, Any]) -> Request:
     from loadstone.cli.request import Request
 
     known = workload_named(workload)
+    cluster = cluster_asked(asked)
     check_sizes(known.layout, asked)
     sizes = ("tables", "table_size", "warehouses", "foreign_keys", "partitions")
     same = (*sizes, "repeats", "warmup", "distribution", "storage_engine")
@@ -193,7 +209,8 @@ def _request(workload: str, asked: dict[str, Any]) -> Request:
         rates=asked["rates"] or (),
         search=_search(asked),
         duration_s=asked["duration"],
-        drive=_drive(asked),
+        drive=_drive(asked, cluster),
+        cluster=cluster,
         out=asked["out"],
         observing=asked["observing"],
         proving=asked["proving"],
@@ -205,9 +222,11 @@ def _request(workload: str, asked: dict[str, Any]) -> Request:
     )
 
 
-def _drive(asked: dict[str, Any]) -> Drive:
+def _drive(asked: dict[str, Any], cluster: ClusterAsked | None) -> Drive:
     from loadstone.model.plan import ConnectPolicy, Drive, Session
 
+    # On other machines the processors that were set aside decide, not those of this one.
+    shards = asked["shards"] or (cluster.cpus_per_generator if cluster else None)
     return Drive(
         protocol="prepared" if asked["prepared"] else "text",
         arrival=_arrival(asked),
@@ -223,9 +242,9 @@ def _drive(asked: dict[str, Any]) -> Drive:
         ),
         on_error=asked["on_error"],
         seed=asked["seed"],
-        shards=asked["shards"] or cores(),
-        users_a_shard=1 if asked["shards"] else USERS_A_SHARD,
-        shards_asked=asked["shards"] is not None,
+        shards=shards or cores(),
+        users_a_shard=1 if shards else USERS_A_SHARD,
+        shards_asked=shards is not None,
     )
 
 

@@ -16,12 +16,14 @@ from loadstone.lab.observer import Observer
 from loadstone.lab.schedule import Steps
 from loadstone.lab.steering import Steering, Wishes
 from loadstone.model.engine_plan import step_document
+from loadstone.model.errors import LoadstoneError
 from loadstone.model.observed import Observation, SourceName
 from loadstone.model.plan import Plan, Step, WarmupAuto
 from loadstone.model.records import (
     Connected,
     End,
     EngineFailure,
+    GeneratorState,
     Outage,
     Sample,
     StepRecord,
@@ -31,7 +33,6 @@ from loadstone.model.target import Endpoint
 from loadstone.observe.sampler import Sampling, Seen
 from loadstone.store.journal import Conditions, Settled
 from loadstone.store.recorder import Recorder
-from loadstone.target.errors import TargetError
 
 _FIRST_SERVER = SourceName(role="server")
 
@@ -57,6 +58,17 @@ Settle = Callable[[Sequence[float], Sequence[float] | None], Truncated]
 into the first server's buffer pool in the same seconds; handed in by whoever knows rules."""
 
 
+Start = Callable[[str], engine.Steerable]
+"""Begins a step, from its document for the engine."""
+
+MOST_REPEATS = 3
+"""So often one step is driven again after it was lost to something that is not the server's."""
+
+
+def _never(step: StepResult) -> bool:
+    return False
+
+
 @dataclass(frozen=True)
 class Lab:
     """What a run is carried out with."""
@@ -75,6 +87,12 @@ class Lab:
     may_change: bool = True
     """Whether whoever watches may change rate and users of a running step."""
 
+    start: Start = engine.start
+    """The engine of this machine, or several of others."""
+
+    drives_again: Callable[[StepResult], bool] = _never
+    """Whether a step that has failed is driven once more, rather than ending the run."""
+
     def look(self, step: Step) -> Looking | None:
         """What is looked at beside a step."""
         if self.sampling is None:
@@ -92,7 +110,7 @@ class Outcome:
     """A run that is over: its result, and the error that ended it before its time."""
 
     result: Result
-    error: TargetError | None = None
+    error: LoadstoneError | None = None
 
 
 def carry_out(plan: Plan, steps: Steps, lab: Lab) -> Outcome:
@@ -102,13 +120,21 @@ def carry_out(plan: Plan, steps: Steps, lab: Lab) -> Outcome:
         StoreError: the run cannot be written any more; what was written is kept.
     """
     state: StepState = "finished"
-    error: TargetError | None = None
+    error: LoadstoneError | None = None
     done: list[StepResult] = []
+    again = 0
+    repeated = 0
     try:
         step = steps.following(done)
         while step:
-            ended = drive_step(plan, step, lab)
+            # Steps are numbered as they are carried out: each that is driven again is one more.
+            ended = drive_step(plan, _numbered(step, step.number + repeated), lab)
             state = ended.state
+            if again < MOST_REPEATS and lab.drives_again(ended) and not lab.interrupts.asked:
+                again, repeated = again + 1, repeated + 1
+                lab.note(f"step {ended.step} is driven again as step {ended.step + 1}")
+                continue
+            again = 0
             if ended.error:
                 error = as_error(ended.error, plan.targets)
             if state != "finished":
@@ -125,6 +151,10 @@ def carry_out(plan: Plan, steps: Steps, lab: Lab) -> Outcome:
         lab.recorder.close()
 
 
+def _numbered(step: Step, number: int) -> Step:
+    return step if step.number == number else step.model_copy(update={"number": number})
+
+
 def drive_step(plan: Plan, step: Step, lab: Lab) -> StepResult:
     """One step, from its first connection to its row in the result."""
     watched = _Watched(step, lab, looking=lab.look(step))
@@ -132,7 +162,7 @@ def drive_step(plan: Plan, step: Step, lab: Lab) -> StepResult:
     lab.recorder.begin_step(step, lab.conditions)
     if watched.looking:
         watched.looking.begin()
-    job = engine.start(step_document(plan, step, lab.endpoints))
+    job = lab.start(step_document(plan, step, lab.endpoints))
     wishes = Wishes(lab.recorder.folder)
     watched.steering = Steering(step, job, wishes, lab.interrupts, lab.may_change)
     follow(job, watched.take, lab.interrupts, watched.keep_what_was_seen)
@@ -143,6 +173,14 @@ def drive_step(plan: Plan, step: Step, lab: Lab) -> StepResult:
     result = lab.recorder.end_step(step, watched.state, watched.error, settled)
     lab.observer.on_step_end(step, result)
     return result
+
+
+def _lost(generator: GeneratorState) -> str:
+    users = f"{generator.users} virtual user{'' if generator.users == 1 else 's'}"
+    return (
+        f"generator {generator.number} on {generator.node} was lost {generator.at_s:g} s after the "
+        f"load's begin, and {users} with it: {generator.reason}"
+    )
 
 
 @dataclass
@@ -213,6 +251,8 @@ class _Watched:
                 self._take_sample(record)
             case Outage() if record.to_s is None and record.users >= self.step.concurrency:
                 self.cut_off = record
+            case GeneratorState() if record.state == "lost":
+                self.lab.note(_lost(record), self.step)
             case End():
                 self.end = record
                 return True

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import get_args
 
+from loadstone.model.cluster import GENERATOR_LOST
+from loadstone.model.errors import LoadstoneError
+from loadstone.model.exit_codes import ExitCode
 from loadstone.model.records import EngineFailure
 from loadstone.model.target import Target
 from loadstone.target.errors import TargetError, TargetErrorKind
@@ -20,6 +23,7 @@ _HINTS = {
     "tls_failed": "give the right --tls-ca, or take --tls required to skip the check",
     "compression_refused": "take --compression off, or let the server offer it",
     "descriptors": "raise the limit: ulimit -n 65536",
+    GENERATOR_LOST: "--on-node-loss continue goes on with the others, repeat drives the step again",
     "public_key_needed": "take --tls required, or give the server's key with --server-public-key",
 }
 _ERRNO_HINTS = {
@@ -31,8 +35,16 @@ _ERRNO_HINTS = {
 }
 
 
-def as_error(failure: EngineFailure, targets: Sequence[Target]) -> TargetError:
+class GeneratorLost(LoadstoneError):
+    """A step could not go on without one of its generators."""
+
+    exit_code = ExitCode.CLUSTER
+
+
+def as_error(failure: EngineFailure, targets: Sequence[Target]) -> LoadstoneError:
     """What failed, where, and what to do."""
+    if failure.kind == GENERATOR_LOST:
+        return GeneratorLost(failure.message, _HINTS[GENERATOR_LOST])
     place = ""
     if failure.target is not None and failure.target < len(targets):
         where = targets[failure.target].place

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadstone.engine import PlanRefused, StepJob
+from loadstone.engine import PlanRefused, Steerable
 from loadstone.lab.interrupts import Interrupts
 from loadstone.model.plan import Step
 from loadstone.model.result import LevelChange
@@ -45,7 +45,7 @@ class Steering:
     """A step that somebody may steer."""
 
     step: Step
-    job: StepJob
+    job: Steerable
     wishes: Wishes
     interrupts: Interrupts
     may_change: bool

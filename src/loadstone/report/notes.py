@@ -71,6 +71,9 @@ def _bound_by(step: StepResult, words: Words) -> str:
         return words.note_bound_by_ceiling.format(
             share=share(used.ceiling_share), cores=cores, rate=rate(used.ceiling_qps)
         )
+    saturated = next((each for each in step.generators if each.saturated), None)
+    if saturated:
+        return words.note_bound_by_generator.format(number=saturated.number, node=saturated.node)
     own, seen = (used.dispatch_p99_us or 0.0) / 1000, step.latency.response.p99
     part = words.note_part_of_p99.format(share=share(own / seen)) if seen else ""
     return words.note_bound_by_lateness.format(late=rate(own), part=part)

@@ -16,6 +16,7 @@ from loadstone.model.records import (
     Connected,
     End,
     FirstError,
+    GeneratorState,
     Outage,
     Sample,
     StepRecord,
@@ -47,6 +48,8 @@ class StepLog:
     connected: Connected | None = None
     outages: list[Outage] = field(default_factory=list)
     first_errors: list[FirstError] = field(default_factory=list)
+    generators: list[GeneratorState] = field(default_factory=list)
+    """In the order in which they joined and were lost."""
     notes: list[str] = field(default_factory=list)
     source_states: list[SourceState] = field(default_factory=list)
     hot_spots: HotSpots | None = None
@@ -110,6 +113,8 @@ class StepLog:
                 self.outages.append(record)
             case FirstError():
                 self.first_errors.append(record)
+            case GeneratorState():
+                self.generators.append(record)
             case End():
                 self._add_tally(record.tally)
 

@@ -26,6 +26,7 @@ from loadstone.model.result import (
     Window,
 )
 from loadstone.store.figures import host_figures, observing_cost, server_figures, sums_of
+from loadstone.store.generators import generator_shares
 from loadstone.store.journal import RunBegin
 from loadstone.store.steplog import StepLog
 from loadstone.store.sums import Sums, add_up
@@ -78,6 +79,7 @@ def summarise(log: StepLog, run: RunBegin, quantiles: Quantiles) -> StepResult:
         outages=tuple(OutageLine(**outage.model_dump(exclude={"kind"})) for outage in log.outages),
         targets=_shares(run, sums),
         generator=_generator(log, run, sums, merged),
+        generators=generator_shares(log.generators, sums.generators, sums.seconds),
         **_observed(log, run, sums, window),
         hot_spots=log.hot_spots,
         changes=tuple(log.changes),
@@ -214,7 +216,8 @@ def _generator(
         ceiling_qps=ceiling,
         **shares,
         client_bound=any((share or 0.0) > CLIENT_BOUND_SHARE for share in shares.values())
-        or _is_late(dispatch_us, _p99_us(merged.get("response"))),
+        or _is_late(dispatch_us, _p99_us(merged.get("response")))
+        or any(each.is_saturated for each in sums.generators.values()),
     )
 
 

@@ -261,6 +261,7 @@ class Words:
     note_bound_by_cpu: str
     note_bound_by_ceiling: str
     note_bound_by_lateness: str
+    note_bound_by_generator: str
     note_part_of_p99: str
     note_held: str
     note_late: str

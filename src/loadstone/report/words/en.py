@@ -392,6 +392,9 @@ ENGLISH = Words(
         "the generator was at {share} of what it could do at most on {cores} ({rate}"
         " statements a second); the rate is a floor, not the server's limit"
     ),
+    note_bound_by_generator=(
+        "generator {number} on {node} was saturated; the rate is a floor, not the server's limit"
+    ),
     note_bound_by_lateness=(
         "the generator itself began events up to {late} ms late (p99){part}; the tail of"
         " the response times is partly its own"

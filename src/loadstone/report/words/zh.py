@@ -362,6 +362,9 @@ CHINESE = Words(
         "负载发生器已达到它在 {cores}上最大能力的 {share}（每秒 {rate} 条语句）；该吞吐只是"
         "下限，不是服务器的极限"
     ),
+    note_bound_by_generator=(
+        "{node} 上的负载发生器 {number} 已饱和；该吞吐只是下限，不是服务器的极限"
+    ),
     note_bound_by_lateness=(
         "负载发生器自身发起事件最多晚 {late} 毫秒（p99）{part}；响应时间的尾部有一部分由它造成"
     ),
