@@ -77,6 +77,8 @@ pub enum FailureKind {
     Abandoned,
     /// The plan or a file that it names is wrong.
     Plan,
+    /// A table that this load did not make stands under a name that it wants.
+    TableInTheWay,
     /// A bug of ours.
     Internal,
 }

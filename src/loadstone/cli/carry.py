@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ from loadstone.lab.preflight import (
     Looked,
     check,
     common_data,
+    confirm_all,
     look_at,
     observable,
 )
@@ -127,15 +129,7 @@ def _run_against(
     begun: Begun | None,
     ways: Ways,
 ) -> int:
-    wanted = Wanted(
-        workload=request.workload,
-        layout=request.layout,
-        tables=request.tables,
-        table_size=request.table_size,
-        warehouses=request.warehouses,
-        users=request.most_users,
-        beside=needed_beside(request.layout, request.options),
-    )
+    wanted = _wanted_of(request)
     timeout_s = request.drive.connect.timeout_s
     looked = [look_at(endpoint, wanted, timeout_s) for endpoint in endpoints]
     data = common_data(looked)
@@ -158,6 +152,21 @@ def _run_against(
     if proving is None:
         return code or gated
     return _prove(request, proving, recorder.folder, endpoints[0]) or code or gated
+
+
+def _wanted_of(request: Request) -> Wanted:
+    """The tables that the workload needs."""
+    return Wanted(
+        workload=request.workload,
+        layout=request.layout,
+        tables=request.tables,
+        table_size=request.table_size,
+        warehouses=request.warehouses,
+        users=request.most_users,
+        beside=needed_beside(request.layout, request.options),
+        writes=request.writes,
+        consent=Consent(yes=request.yes),
+    )
 
 
 def _prove(request: Request, proving: Proving, path: Path, endpoint: Endpoint) -> int:
@@ -212,6 +221,7 @@ def _drive(
     prepared: Prepared,
 ) -> tuple[Outcome, bool]:
     recorder = prepared.recorder
+    confirm = partial(confirm_all, prepared.looked)
     quiet = request.as_json and not sys.stderr.isatty()
     with Interrupts() as interrupts, watching(plan, steps.planned, quiet=quiet) as observer:
         endpoints = tuple(one.endpoint for one in prepared.looked)
@@ -228,6 +238,7 @@ def _drive(
             start=ways.start,
             drives_again=ways.drives_again,
             may_change=plan.search is None,
+            confirm=confirm,
         )
         for note in prepared.notes:
             lab.note(note)

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 _strict = click.option(
     "--strict", is_flag=True, help="Exit code 5 when the generator was the limit."
 )
+yes_option = click.option(
+    "--yes",
+    is_flag=True,
+    help="Make tables and write also on another machine, or beside foreign tables.",
+)
 _json = click.option("--json", "as_json", is_flag=True, help="result.json on stdout, nothing else.")
 
 
@@ -31,6 +36,7 @@ _json = click.option("--json", "as_json", is_flag=True, help="result.json on std
 @junit_option
 @beside_options
 @_strict
+@yes_option
 @_json
 @out_option
 def experiment(
@@ -42,6 +48,7 @@ def experiment(
     live: bool,
     metrics: Address | None,
     strict: bool,
+    yes: bool,
     as_json: bool,
     out: Path,
 ) -> int:
@@ -56,7 +63,7 @@ def experiment(
     if dry_run:
         show_plan(found.experiment)
         return 0
-    wanted = Wanted(out=out, observing=observing, strict=strict, as_json=as_json)
+    wanted = Wanted(out=out, observing=observing, strict=strict, as_json=as_json, yes=yes)
     with shown_beside(live, metrics, out) as begun:
         return begin(found, wanted, Gates(thresholds, junit), begun)
 
@@ -68,6 +75,7 @@ def experiment(
 @junit_option
 @beside_options
 @_strict
+@yes_option
 @_json
 @out_option
 def resume(
@@ -78,6 +86,7 @@ def resume(
     live: bool,
     metrics: Address | None,
     strict: bool,
+    yes: bool,
     as_json: bool,
     out: Path,
 ) -> int:
@@ -85,6 +94,6 @@ def resume(
     from loadstone.cli.experimenting import Wanted, go_on
 
     check_gates(thresholds, junit)
-    wanted = Wanted(out=out, observing=observing, strict=strict, as_json=as_json)
+    wanted = Wanted(out=out, observing=observing, strict=strict, as_json=as_json, yes=yes)
     with shown_beside(live, metrics, out) as begun:
         return go_on(run, wanted, Gates(thresholds, junit), begun)

@@ -64,6 +64,8 @@ class Wanted(Frozen):
     as_json: bool
     recipe: RecipeAsked | None = None
     """Where the file is a recipe's."""
+    yes: bool = False
+    """Tables may be made and written to on another machine, and beside foreign tables."""
 
 
 def checked(path: Path) -> ExperimentFile:
@@ -159,24 +161,31 @@ def _taken_up(before: Result, done: Sequence[StepResult]) -> str:
 
 
 def _means(experiment: Experiment, wanted: Wanted) -> Means:
-    return means_of(experiment, _reach, quiet=wanted.as_json)
+    return means_of(experiment, _reach, quiet=wanted.as_json, yes=wanted.yes)
 
 
-def means_of(experiment: Experiment, reach: Callable[[Target], Endpoint], *, quiet: bool) -> Means:
+def means_of(
+    experiment: Experiment,
+    reach: Callable[[Target], Endpoint],
+    *,
+    quiet: bool,
+    yes: bool = False,
+) -> Means:
     """What its servers are brought up with; `reach` finds the password of a target."""
     known = engine.workloads()
 
+    def consent(endpoint: Endpoint) -> Consent:
+        return Consent(yes=yes, sandbox=endpoint.credentials.source.startswith("sandbox "))
+
     def fill(layout: Layout, endpoint: Endpoint) -> None:
         plan = LoadPlan(layout=layout, parallel=parallel_loads(), seed=experiment.seed)
-        consent = Consent(sandbox=endpoint.credentials.source.startswith("sandbox "))
-        load(plan, endpoint, consent, quiet=quiet)
+        load(plan, endpoint, consent(endpoint), quiet=quiet)
 
     def empty(endpoint: Endpoint) -> None:
-        consent = Consent(sandbox=endpoint.credentials.source.startswith("sandbox "))
-        cleanup(endpoint, consent)
+        cleanup(endpoint, consent(endpoint))
 
     loads = Loads(tables_of(experiment, known), fill, empty)
-    return Means(known, loads, reach, lambda line: say(line, quiet=quiet))
+    return Means(known, loads, reach, lambda line: say(line, quiet=quiet), Consent(yes=yes))
 
 
 def _reach(target: Target) -> Endpoint:

@@ -53,6 +53,7 @@ from loadstone.store import folder
 from loadstone.store.errors import StoreError
 from loadstone.store.proofs import STEPS
 from loadstone.store.recorder import Asked, read_asked
+from loadstone.target.guard import Consent
 
 Reach = Callable[[Target], Endpoint]
 """A target with its password."""
@@ -104,7 +105,8 @@ def prove(run: Path, proving: Proving, reach: Reach, *, quiet: bool = False) -> 
     proved = Proved(folder.load(run))
     ground = _ground(asked.plan, environment_of(run), proving)
     found = _asked_for(run, findings_of(run, proved.result), proving.only)
-    chosen = _chosen(found, ground, _look(ground, reach), proved)
+    looked = _look(ground, reach, Consent(yes=proving.yes))
+    chosen = _chosen(found, ground, looked, proved)
     timed = _timed(chosen, proving, proved)
     _tell(timed, proved, quiet=quiet)
     tried: list[Tried] = []
@@ -176,18 +178,21 @@ def _asked_for(
     ]
 
 
-def _look(ground: Ground, reach: Reach) -> Looked | None:
+def _look(ground: Ground, reach: Reach, consent: Consent) -> Looked | None:
     """What the run's server says of itself now, once its tables were found; `None`: it is gone."""
     if ground.target is None:
         return None
     workload = ground.plan.workload
+    known = engine.workloads()[workload.name]
     wanted = Wanted(
         workload=workload.name,
-        layout=engine.workloads()[workload.name].layout,
+        layout=known.layout,
         tables=workload.tables,
         table_size=workload.table_size,
         warehouses=workload.warehouses or None,
         users=max(ground.plan.ladder),
+        writes=known.writes,
+        consent=consent,
     )
     return look_at(reach(ground.target), wanted, ground.plan.drive.connect.timeout_s)
 
@@ -266,7 +271,8 @@ def _try(
     experiment = experiment_of(cause, trial, candidate.users, ground, spent)
     at, began = datetime.now(UTC), time.monotonic()
     try:
-        with Servers(experiment, means_of(experiment, reach, quiet=True)) as servers:
+        means = means_of(experiment, reach, quiet=True, yes=ground.may_change)
+        with Servers(experiment, means) as servers:
             looked, _ = servers.prepare()
             load = Repeated(ground.plan.drive, trial)
             bench, path, interrupts = _bench(run, (experiment, servers, looked), load, spent)

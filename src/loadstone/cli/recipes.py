@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from loadstone.cli.beside import beside_options, shown_beside
+from loadstone.cli.experiment import yes_option
 from loadstone.cli.observing import observing_options
 from loadstone.cli.run import out_option
 
@@ -62,6 +63,7 @@ def show(name: str, quick: bool, given: tuple[str, ...]) -> None:
 @observing_options
 @beside_options
 @click.option("--strict", is_flag=True, help="Exit code 5 when the generator was the limit.")
+@yes_option
 @click.option("--json", "as_json", is_flag=True, help="result.json on stdout, nothing else.")
 @out_option
 def run(
@@ -73,6 +75,7 @@ def run(
     live: bool,
     metrics: Address | None,
     strict: bool,
+    yes: bool,
     as_json: bool,
     out: Path,
 ) -> int:
@@ -94,6 +97,8 @@ def run(
     if dry_run:
         show_plan(file.experiment)
         return 0
-    wanted = Wanted(out=out, observing=observing, strict=strict, as_json=as_json, recipe=asked)
+    wanted = Wanted(
+        out=out, observing=observing, strict=strict, as_json=as_json, recipe=asked, yes=yes
+    )
     with shown_beside(live, metrics, out) as begun:
         return begin(file, wanted, begun=begun)

@@ -58,6 +58,8 @@ class Request(Frozen):
     observing: Observing = Observing()
     proving: Proving | None = None
     cluster: ClusterAsked | None = None
+    yes: bool = False
+    """Also beside tables that are neither Loadstone's nor in sysbench's layout."""
     out: Path
     storage_engine: str = "innodb"
     as_json: bool = False

@@ -13,7 +13,7 @@ from loadstone.cli.clustering import cluster_asked, cluster_options
 from loadstone.cli.connection import Connection, connection_options
 from loadstone.cli.gating import Gates, check_gates, junit_option, threshold_option
 from loadstone.cli.observing import observing_options
-from loadstone.cli.prove_options import proving_options
+from loadstone.cli.prove_options import proving_options_of_a_run
 from loadstone.cli.sandbox import sandbox_options, settings_of
 from loadstone.cli.tpcc_options import check_sizes, tpcc_options
 from loadstone.cli.values import (
@@ -116,7 +116,7 @@ out_option = click.option(
 @observing_options
 @threshold_option
 @junit_option
-@proving_options
+@proving_options_of_a_run
 @beside_options
 @click.option("--strict", is_flag=True, help="Exit code 5 when the generator was the limit.")
 @click.option("--json", "as_json", is_flag=True, help="result.json on stdout, nothing else.")
@@ -214,6 +214,7 @@ def _request(workload: str, asked: dict[str, Any]) -> Request:
         out=asked["out"],
         observing=asked["observing"],
         proving=asked["proving"],
+        yes=asked["yes"],
         as_json=asked["as_json"],
         strict=asked["strict"],
         server=asked["server"],

@@ -86,6 +86,9 @@ class Lab:
 
     may_change: bool = True
     """Whether whoever watches may change rate and users of a running step."""
+    confirm: Callable[[], None] | None = None
+    """Looks once more, right before each step, at what was found when the run began; raises
+    `TargetError` where that has changed. `None`: nothing that matters can change."""
 
     start: Start = engine.start
     """The engine of this machine, or several of others."""
@@ -127,6 +130,9 @@ def carry_out(plan: Plan, steps: Steps, lab: Lab) -> Outcome:
     try:
         step = steps.following(done)
         while step:
+            if refused := _refusal(lab):
+                state, error = "failed", refused
+                break
             # Steps are numbered as they are carried out: each that is driven again is one more.
             ended = drive_step(plan, _numbered(step, step.number + repeated), lab)
             state = ended.state
@@ -153,6 +159,18 @@ def carry_out(plan: Plan, steps: Steps, lab: Lab) -> Outcome:
 
 def _numbered(step: Step, number: int) -> Step:
     return step if step.number == number else step.model_copy(update={"number": number})
+
+
+def _refusal(lab: Lab) -> TargetError | None:
+    """Why the next step must not be driven."""
+    if lab.confirm is None:
+        return None
+    try:
+        lab.confirm()
+    except TargetError as error:
+        lab.note(f"ended early: {error.message}")
+        return error
+    return None
 
 
 def drive_step(plan: Plan, step: Step, lab: Lab) -> StepResult:

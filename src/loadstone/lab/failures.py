@@ -10,7 +10,7 @@ from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.records import EngineFailure
 from loadstone.model.target import Target
-from loadstone.target.errors import TargetError, TargetErrorKind
+from loadstone.target.errors import GuardError, TargetError, TargetErrorKind
 
 _HINTS = {
     "unknown_host": "check the name in --target, or take the address",
@@ -24,6 +24,7 @@ _HINTS = {
     "compression_refused": "take --compression off, or let the server offer it",
     "descriptors": "raise the limit: ulimit -n 65536",
     GENERATOR_LOST: "--on-node-loss continue goes on with the others, repeat drives the step again",
+    "table_in_the_way": "it is left as it is: take another schema",
     "public_key_needed": "take --tls required, or give the server's key with --server-public-key",
 }
 _ERRNO_HINTS = {
@@ -54,7 +55,8 @@ def as_error(failure: EngineFailure, targets: Sequence[Target]) -> LoadstoneErro
         if failure.kind == known:
             kind = known
     hint = _ERRNO_HINTS.get(failure.errno or 0) or _HINTS.get(failure.kind)
-    return TargetError(kind, f"{place}{failure.message}{_number(failure)}", hint, failure.errno)
+    error = GuardError if kind == "table_in_the_way" else TargetError
+    return error(kind, f"{place}{failure.message}{_number(failure)}", hint, failure.errno)
 
 
 def _number(failure: EngineFailure) -> str:
