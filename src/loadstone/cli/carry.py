@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -221,7 +220,7 @@ def _drive(
     prepared: Prepared,
 ) -> tuple[Outcome, bool]:
     recorder = prepared.recorder
-    confirm = partial(confirm_all, prepared.looked)
+    confirm = functools.partial(confirm_all, prepared.looked)
     quiet = request.as_json and not sys.stderr.isatty()
     with Interrupts() as interrupts, watching(plan, steps.planned, quiet=quiet) as observer:
         endpoints = tuple(one.endpoint for one in prepared.looked)

@@ -88,7 +88,7 @@ class Lab:
     """Whether whoever watches may change rate and users of a running step."""
     confirm: Callable[[], None] | None = None
     """Looks once more, right before each step, at what was found when the run began; raises
-    `TargetError` where that has changed. `None`: nothing that matters can change."""
+    `LoadstoneError` where that has changed. `None`: nothing that matters can change."""
 
     start: Start = engine.start
     """The engine of this machine, or several of others."""
@@ -161,13 +161,13 @@ def _numbered(step: Step, number: int) -> Step:
     return step if step.number == number else step.model_copy(update={"number": number})
 
 
-def _refusal(lab: Lab) -> TargetError | None:
+def _refusal(lab: Lab) -> LoadstoneError | None:
     """Why the next step must not be driven."""
     if lab.confirm is None:
         return None
     try:
         lab.confirm()
-    except TargetError as error:
+    except LoadstoneError as error:
         lab.note(f"ended early: {error.message}")
         return error
     return None
