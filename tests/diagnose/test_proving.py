@@ -16,6 +16,7 @@ from loadstone.lab.prove import Ground, Timing, experiment_of
 from loadstone.model.experiment import SandboxChoice
 from loadstone.model.finding import Finding, Proof, Setting, Trial
 from loadstone.model.plan import Step
+from loadstone.model.result import TargetShare
 from loadstone.report.findings import as_text, proved
 from recorded import a_plan
 
@@ -237,6 +238,27 @@ def test_a_remedy_without_effect_may_leave_the_cause_as_it_is() -> None:
 def test_a_proof_of_another_change_or_ladder_says_nothing() -> None:
     assert logged(of_log(faster_by(0.4), trial=TLS)).proof is None
     assert logged(of_log(faster_by(0.4), workload="oltp_insert")).proof is None
+
+
+def test_targets_that_were_not_judged_are_named() -> None:
+    urls = [f"mysql://bench@db{number}/sbtest" for number in (1, 2, 3)]
+    shares = tuple(
+        TargetShare(
+            target=url,
+            server_version=None,
+            events=1,
+            queries=1,
+            errors=0,
+            connect_failures=0,
+            users=1,
+        )
+        for url in urls
+    )
+    found = diagnosis_of(a_case(Made(step={"targets": shares})))
+    assert found.not_judged == tuple(urls[1:])
+    said = f"judged by the first of 3 targets alone; not: {urls[1]}, {urls[2]}"
+    assert as_text([found]).splitlines()[-1] == said
+    assert "judged" not in as_text([diagnosis_of(a_case(Made(step={"targets": shares[:1]})))])
 
 
 def test_the_text_shows_the_proof_in_place_of_what_to_try() -> None:
