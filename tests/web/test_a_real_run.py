@@ -30,7 +30,7 @@ try:
 except SandboxError:
     pytest.skip("no database server here", allow_module_level=True)
 
-pytestmark = [pytest.mark.server, pytest.mark.slow]
+pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(300)]
 
 PATIENCE_S = 60.0
 """A machine may be busy with other tests; what takes longer hangs."""
