@@ -664,6 +664,24 @@ def test_commits_that_wait_on_purpose_are_no_slow_disk() -> None:
     assert "commit-delay" not in causes(a_case(waiting))
 
 
+def test_others_on_the_disk_stand_before_its_syncs_and_behind_a_delay_that_was_set() -> None:
+    """Figures of a run that waited 10 ms for company while others wrote to the disk as well."""
+    waiting = Made(
+        users=4,
+        tps=184.0,
+        means={"state.commit": 3.7},
+        rates={"log_syncs": 100.0},
+        host={"disk_busy": 0.5, "disk_write_bytes_per_s": 180e6, "disk_read_bytes_per_s": 0.0},
+        host_rates={"process.read_bytes": 0.0, "process.written_bytes": 2e6},
+    )
+    on: dict[str, str | None] = {
+        "binlog_commit_wait_count": "1000",
+        "binlog_commit_wait_usec": "10000",
+    }
+    assert causes(a_case(waiting, variables=on))[0] == "commit-delay"
+    assert causes(a_case(waiting))[:2] == ["disk-neighbour", "commit-flush"]
+
+
 def test_rows_that_a_session_keeps_are_named_before_the_errors_of_those_that_wait() -> None:
     still = Made(
         tps=0.0,

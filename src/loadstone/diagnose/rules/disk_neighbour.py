@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loadstone.diagnose.case import Case
-from loadstone.diagnose.reading import reads_by_event
+from loadstone.diagnose.reading import reads_by_event, reads_share
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules.commit_flush import commit_share
 from loadstone.diagnose.words import num, pct
@@ -55,7 +55,7 @@ def judge(case: Case) -> Finding | None:
             case.seen("disk_busy", busy, "of the time", BUSY),
             case.seen("users in commit", in_commit, "of their time", WAITS),
         ),
-        share=max(in_commit, others / moved),
+        share=max(in_commit * min(busy, 1.0), reads_share(case) or 0.0),
         confidence=0.8,
         remedy="Find them (iotop, pidstat -d), or give the server a disk of its own.",
     )
