@@ -104,7 +104,7 @@ def audit(draw: Draw) -> Fault:
         causes=("audit-log",),
         size="all statements",
         load=Load(draw.of_these("oltp_read_only", "oltp_point_select"), draw.ladder(4, 8, 32)),
-        inject=injections.growing_log(1e6),
+        inject=injections.growing_log(2e5),
         settings=_audited(),
     )
 
