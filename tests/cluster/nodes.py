@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -116,12 +118,12 @@ def environment() -> dict[str, str]:
 def two_nodes(folder: Path) -> Iterator[Nodes]:
     """Started, and ended whatever happens in between."""
     # Unix sockets have short names: a test's own folder would be too deep for them.
-    port = _free_port()
+    port, short = _free_port(), tempfile.mkdtemp(prefix="ray-", dir="/tmp")
     nodes = Nodes(f"{HEAD}:{port}", folder)
     try:
         nodes.start(
             HEAD, "--head", f"--port={port}", "--include-dashboard=false",
-            f"--temp-dir=/tmp/ray-{os.getpid()}",
+            f"--temp-dir={short}",
         )  # fmt: skip
         nodes.wait_until_started(HEAD)
         nodes.start(OTHER, f"--address={nodes.address}")
@@ -130,6 +132,7 @@ def two_nodes(folder: Path) -> Iterator[Nodes]:
     finally:
         for node in nodes.nodes.values():
             node.kill()
+        shutil.rmtree(short, ignore_errors=True)
 
 
 def _free_port() -> int:
