@@ -179,6 +179,7 @@ def experiment_folder(script: Script, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     monkeypatch.setattr("loadstone.lab.experiment_servers.described", made_up)
     monkeypatch.setattr("loadstone.lab.experiment_servers.look_at", with_tables)
+    monkeypatch.setattr("loadstone.lab.experiment_servers.confirm_tables", lambda *_: None)
     monkeypatch.setattr("loadstone.lab.experiment_hosts.Loads.reload", lambda *_: None)
     words = ["duration=4s", "warmup=0s", "users=4", "repeats=2"]
     words += ["off=mysql://b@127.0.0.1:3301/s", "on=mysql://b@127.0.0.1:3302/s"]

@@ -154,7 +154,7 @@ def test_a_sale_tells_what_it_waits_for_and_each_factor_has_its_verdict() -> Non
         (20.0, None, "shown; oltp_read_write, 32 users: "),
         (20.0, 2, "not shown here; oltp_read_write, 32 users: "),  # so it may have been chance
         (92.0, None, "not shown here; oltp_read_write, 32 users: "),
-        (None, None, "not evaluated: no step may be quoted"),
+        (None, None, "not evaluated: no level has 3 repeats that count"),
     ],
 )
 def test_swings_are_told_where_a_level_varies_more_than_the_first(

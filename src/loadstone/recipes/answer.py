@@ -277,7 +277,7 @@ def _swings(expected: Expectation, found: Found) -> Said:
                 )
             )
     if not told:
-        return NOT_EVALUATED, [_NO_STEP]
+        return NOT_EVALUATED, [f"no level has {LEAST_REPEATS} repeats that count"]
     return _shown([is_so for is_so, _ in told]), [line for _, line in told]
 
 
