@@ -21,7 +21,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PYO3_BUILD_EXTENSION_MODULE := 1
 export VIRTUAL_ENV := $(CURDIR)/.venv
 
-.PHONY: help demo demo-server build test test-rust test-python test-servers lint lint-python lint-rust fmt bench faults trials recipes lock clean
+.PHONY: help demo demo-server build test test-rust test-python test-cluster test-servers lint lint-python lint-rust fmt bench faults trials proofs recipes trust lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -42,6 +42,10 @@ test-rust: $(ENVIRONMENT) ## run the engine's tests
 
 test-python: build test-servers ## run the tests of the program, against real servers
 	$(BIN)/pytest
+
+test-cluster: build ## run the tests of many machines, on real Ray: installs it into .venv
+	@tools/setup cluster
+	$(BIN)/pytest -m ray tests/cluster
 
 # First of all, so that a missing package is named before anything takes minutes.
 test-servers:
@@ -76,11 +80,17 @@ trials: build ## compare servers whose difference is known, hundreds of times: h
 	@tools/setup packages mariadb-server-core
 	$(BIN)/python -m benches trials
 
-recipes: build test-servers ## run every recipe with --quick and keep the folders: an hour, for the night
-	@tools/run-recipes $(if $(OLD),--old "$(OLD)")
+proofs: build test-servers ## find three field causes on real servers and measure what each costs: 15 minutes
+	$(BIN)/python -m benches proofs
+
+recipes: build test-servers ## run every recipe with --quick (or NAMES="tls os-upgrade") and keep the folders: an hour
+	@tools/run-recipes $(if $(OLD),--old "$(OLD)") $(NAMES)
 
 faults: build test-servers ## inject faults into real servers and see which the diagnosis names
 	$(BIN)/python -m faults
+
+trust: build test-servers ## run what holds the promises of docs/reliability.md, and print them with their figures
+	@$(BIN)/python tools/trust.py
 
 lock: $(ENVIRONMENT) ## compile requirements/*.txt anew from pyproject.toml and requirements/*.in
 	@tools/lock

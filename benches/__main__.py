@@ -16,10 +16,12 @@ from typing import Any
 from benches import (
     ceilings,
     client_cpu,
+    cluster,
     connections,
     measuring,
     observing,
     prepare,
+    proofs,
     protocols,
     recording,
     scripted,
@@ -28,6 +30,7 @@ from benches import (
     tls,
     tpcc,
     trials,
+    viewers,
 )
 from benches.place import ROOT, Asked, Place, conditions, open_place
 from benches.processes import ProgramFailed
@@ -45,13 +48,18 @@ BENCHES: dict[str, Bench] = {
     "recording": recording.measure,
     "timers": timers.measure,
     "observing": observing.measure,
+    "viewers": viewers.measure,
     "ceilings": ceilings.measure,
     "start-up": start_up.measure,
     "prepare": prepare.measure,
     "tpcc": tpcc.measure,
 }
-APART: dict[str, BenchApart] = {"trials": trials.measure}
-"""Measured only where they are named: they take long, and bring servers of their own."""
+APART: dict[str, BenchApart] = {
+    "trials": trials.measure,
+    "proofs": proofs.measure,
+    "cluster": cluster.measure,
+}
+"""Measured only where they are named: they take long, or bring servers of their own."""
 _RESULTS = ROOT / "bench-results"
 
 

@@ -11,13 +11,29 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benches.processes import ProgramFailed
+from loadstone.model.experiment import NetworkLimit
+from loadstone.sandbox import SandboxError
+from loadstone.sandbox.network import (
+    Namespace,
+    limit_line,
+    make_namespace,
+    passed,
+    remove_namespace,
+)
 
 _CGROUPS = Path("/sys/fs/cgroup")
 _PERIOD_US = 100_000
-GROUPS, NETWORKS = "loadstone-bench-", "lb"
-"""Begin of the names of what is made here; then comes the id of the process that made it."""
+GROUPS = "loadstone-bench-"
+"""Begin of the names of groups that are made here; then comes the id of the process that did."""
 
 HERE, THERE = "10.255.78.1", "10.255.78.2"
+"""Both ends of a bench's line."""
+
+_RANDOM = 0xFFFFF000 + 56
+"""SKF_AD_OFF + SKF_AD_RANDOM of linux/filter.h: a load from there gives 32 random bits."""
+
+_PASS, _DROP = 0, 2
+"""TC_ACT_OK and TC_ACT_SHOT of linux/pkt_cls.h."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +105,61 @@ def _served(served: Path, device: str, kind: str) -> int:
     return int(found[1]) if found else 0
 
 
+@dataclass(frozen=True)
+class MemoryGroup:
+    """A group whose processes may be left with less memory; pages go where they are made."""
+
+    folder: Path
+
+    def limit(self, most_bytes: int) -> None:
+        """They may have no more; what is above it goes to swap."""
+        (self.folder / "memory.swappiness").write_text("100")
+        (self.folder / "memory.limit_in_bytes").write_text(str(most_bytes))
+
+
+@contextmanager
+def memory_group() -> Iterator[MemoryGroup]:
+    """One without a limit, for a server that is to be started in it.
+
+    Raises:
+        ProgramFailed: this machine does not let us.
+    """
+    root = _CGROUPS / "memory"
+    if not (root / "memory.limit_in_bytes").exists():
+        raise ProgramFailed("no cgroup controller memory (version 1) is mounted")
+    folder = root / f"{GROUPS}{os.getpid()}-memory"
+    try:
+        folder.mkdir()
+    except OSError as error:
+        raise ProgramFailed(f"cannot make a cgroup: {error.strerror}") from error
+    try:
+        yield MemoryGroup(folder)
+    finally:
+        folder.rmdir()
+
+
+@contextmanager
+def swap(folder: Path, mib: int) -> Iterator[None]:
+    """A file to swap to, for as long as the block lasts; this machine may have none.
+
+    Raises:
+        ProgramFailed: this machine does not let us.
+    """
+    path = folder / f"{GROUPS}{os.getpid()}-swap"
+    with path.open("wb") as file:
+        os.fchmod(file.fileno(), 0o600)
+        os.posix_fallocate(file.fileno(), 0, mib << 20)
+    try:
+        _run("mkswap", str(path))
+        _run("swapon", str(path))
+        try:
+            yield
+        finally:
+            _run("swapoff", str(path))
+    finally:
+        path.unlink()
+
+
 @contextmanager
 def _group(controller: str, pid: int) -> Iterator[Path]:
     """A group of its own for one process, which goes back where it was."""
@@ -117,46 +188,53 @@ def _cgroup_of(pid: int) -> str:
 
 @dataclass(frozen=True)
 class Network:
-    """A network namespace joined to this one by a pair of interfaces."""
+    """A network namespace, and the line that leads there."""
 
-    name: str
-
-    @property
-    def inner(self) -> str:
-        """Its end of the pair."""
-        return f"{self.name}i"
-
-    @property
-    def outer(self) -> str:
-        """Our end."""
-        return f"{self.name}o"
+    namespace: Namespace
 
     def command(self, *words: str) -> list[str]:
         """The words as a command in there."""
-        return ["ip", "netns", "exec", self.name, *words]
+        return [*self.namespace.launcher, *words]
 
     @contextmanager
     def line(self, mbit: int) -> Iterator[Cap]:
-        """What leaves it goes at that rate."""
-        shape = f"rate {mbit}mbit burst 64kb latency 200ms".split()
-        _run("tc", "-n", self.name, "qdisc", "add", "dev", self.inner, "root", "tbf", *shape)
+        """What leaves either end goes at that rate.
+
+        Raises:
+            ProgramFailed: the kernel has no such queue.
+        """
+        with _as_a_bench_says():
+            limit_line(self.namespace, NetworkLimit(bits_per_s=mbit * 1_000_000))
         try:
-            yield Cap(self._proof, self._held_back)
+            yield Cap(self._proof, lambda: passed(self.namespace).held_back)
         finally:
-            _run("tc", "-n", self.name, "qdisc", "del", "dev", self.inner, "root")
+            limit_line(self.namespace, None)
+
+    @contextmanager
+    def loss(self, share: float) -> Iterator[Cap]:
+        """Of the packets that leave it so many are thrown away, by chance.
+
+        The kernel's own means (netem) is not in every kernel; a filter of four instructions is:
+        load a random number, go on from `share` of its range, drop, pass (tc-bpf(8)).
+        """
+        least = round(share * 2**32)
+        filtered = f"4,32 0 0 {_RANDOM},53 1 0 {least},6 0 0 {_DROP},6 0 0 {_PASS}"
+        _run("tc", "qdisc", "add", "dev", self.namespace.outer, "ingress")
+        try:
+            words = ["ingress", "bpf", "bytecode", filtered, "direct-action"]
+            _run("tc", "filter", "add", "dev", self.namespace.outer, *words)
+            yield Cap(lambda: f"{self._dropped():,} packets dropped", self._dropped)
+        finally:
+            _run("tc", "qdisc", "del", "dev", self.namespace.outer, "ingress")
+
+    def _dropped(self) -> int:
+        said = _run("tc", "-s", "qdisc", "show", "dev", self.namespace.outer)
+        found = re.search(r"qdisc ingress.*?dropped (\d+)", said, re.DOTALL)
+        return int(found[1]) if found else 0
 
     def _proof(self) -> str:
-        sent, held_back = self._told()
-        return f"{sent / 1e6:,.0f} MB sent, held back {held_back:,} times"
-
-    def _held_back(self) -> int:
-        return self._told()[1]
-
-    def _told(self) -> tuple[int, int]:
-        """Bytes sent by the queue, and how often it held some back."""
-        said = _run("tc", "-n", self.name, "-s", "qdisc", "show", "dev", self.inner)
-        found = re.search(r"Sent (\d+) bytes.*overlimits (\d+)", said)
-        return (int(found[1]), int(found[2])) if found else (0, 0)
+        seen = passed(self.namespace)
+        return f"{seen.bytes_sent / 1e6:,.0f} MB sent, held back {seen.held_back:,} times"
 
 
 @contextmanager
@@ -166,22 +244,24 @@ def network() -> Iterator[Network]:
     Raises:
         ProgramFailed: this machine does not let us.
     """
-    made = Network(f"{NETWORKS}{os.getpid()}")
-    _run("ip", "netns", "add", made.name)
+    with _as_a_bench_says():
+        made = make_namespace((HERE, THERE))
     try:
-        pair = ["type", "veth", "peer", made.inner, "netns", made.name]
-        _run("ip", "link", "add", made.outer, *pair)
-        _run("ip", "address", "add", f"{HERE}/30", "dev", made.outer)
-        _run("ip", "link", "set", made.outer, "up")
-        _run("ip", "-n", made.name, "address", "add", f"{THERE}/30", "dev", made.inner)
-        _run("ip", "-n", made.name, "link", "set", made.inner, "up")
-        _run("ip", "-n", made.name, "link", "set", "lo", "up")
-        yield made
+        yield Network(made)
     finally:
-        _run("ip", "netns", "delete", made.name)
+        remove_namespace(made)
+
+
+@contextmanager
+def _as_a_bench_says() -> Iterator[None]:
+    try:
+        yield
+    except SandboxError as error:
+        raise ProgramFailed(error.message) from error
 
 
 def _run(*words: str) -> str:
+    """A command of the system's; what it printed."""
     try:
         done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=20)
     except (OSError, subprocess.SubprocessError) as error:

@@ -30,6 +30,7 @@ from loadstone.target.errors import TargetError
 _RESULTS = ROOT / "fault-results"
 _HEALTHY = "healthy-"
 _SEEDS = 1_000_000
+_SERVERS: tuple[Server, ...] = ("mariadb", "mysql")
 
 
 def main() -> int:
@@ -89,11 +90,11 @@ def _wanted(asked: argparse.Namespace) -> Iterator[tuple[Case, Server]]:
         for name in asked.names:
             number = name.removeprefix(_HEALTHY)
             case = known[name] if name in known else healthy_case(int(number))
-            yield from _on(case, asked.only)
+            yield from _on(case, asked.server)
         return
     for case in (*CASES, *PAIRS[: asked.pairs]):
-        yield from _on(case, asked.only)
-    servers: list[Server] = [asked.only] if asked.only else ["mariadb", "mysql"]
+        yield from _on(case, asked.server)
+    servers: list[Server] = [asked.server] if asked.server else ["mariadb", "mysql"]
     for number in range(asked.healthy):
         yield healthy_case(number + 1), servers[number % len(servers)]
 
@@ -149,11 +150,19 @@ def _arguments() -> argparse.Namespace:
     names = [case.name for case in (*CASES, *PAIRS)]
     parser.add_argument("names", nargs="*", metavar="case", help=f"of {', '.join(names)}")
     parser.add_argument("--seed", type=int, help="draws the same sizes again")
-    parser.add_argument("--only", choices=["mariadb", "mysql"], help="on that server alone")
+    parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="that case, or with mariadb or mysql on that server alone; may be given again",
+    )
     parser.add_argument("--seconds", type=float, default=5.0, help="of a level of users; 5")
     parser.add_argument("--healthy", type=int, default=6, help="runs with nothing wrong; 6")
     parser.add_argument("--pairs", type=int, default=len(PAIRS), help="of causes at once; all")
     asked = parser.parse_args()
+    asked.server = next((server for server in _SERVERS if server in asked.only), None)
+    asked.names += [name for name in asked.only if name not in _SERVERS]
     for name in asked.names:
         if name not in names and not name.removeprefix(_HEALTHY).isdigit():
             parser.error(f"no case is named {name}; there are {', '.join(names)}, {_HEALTHY}1 ...")

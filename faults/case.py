@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
@@ -22,15 +22,21 @@ Data = Literal["small", "large", "replicated"]
 
 @dataclass(frozen=True)
 class Load:
-    """What `loadstone run` is given."""
+    """What `loadstone run` is given; `loadstone sysbench` where the workload is a script."""
 
     workload: str
+    """A name, or the path of a script in Lua, which has one level of users and its own options."""
     ladder: tuple[int, ...]
     words: tuple[str, ...] = ("--distribution", "uniform")
     tls: bool = False
     warmup_s: float = 2.0
     times: float = 1.0
     """The length of a step, by that of the others."""
+
+    @property
+    def is_script(self) -> bool:
+        """Whether it is driven by `loadstone sysbench`."""
+        return self.workload.endswith(".lua")
 
 
 @dataclass(frozen=True)
@@ -64,6 +70,8 @@ class Fault:
     """How long what is sent to the server, and what comes back, is on its way."""
     behind_a_line: bool = False
     """Whether the server is in a network namespace of its own."""
+    in_memory_group: bool = False
+    """Whether it is started in a control group of its own for memory."""
 
 
 @dataclass(frozen=True)
@@ -112,15 +120,18 @@ def together(first: Fault, second: Fault) -> Fault:
         causes=(*first.causes, *second.causes),
         size=f"{first.size}; {second.size}",
         load=first.load,
-        inject=_both((first.inject, second.inject)),
+        inject=both(first.inject, second.inject),
         settings={**first.settings, **second.settings},
         data=first.data,
         each_way_ms=first.each_way_ms + second.each_way_ms,
         behind_a_line=first.behind_a_line or second.behind_a_line,
+        in_memory_group=first.in_memory_group or second.in_memory_group,
     )
 
 
-def _both(injections: Sequence[Inject]) -> Inject:
+def both(*injections: Inject) -> Inject:
+    """All of them at once, with all of their proofs."""
+
     @contextmanager
     def inject(scene: Scene) -> Iterator[Proof]:
         with ExitStack() as stack:
@@ -128,7 +139,7 @@ def _both(injections: Sequence[Inject]) -> Inject:
 
             def proof() -> Effect:
                 effects = [one() for one in proofs]
-                words = "; ".join(one.words for one in effects)
+                words = "; ".join(one.words for one in effects if one.words)
                 return Effect(words, all(one.bites for one in effects))
 
             yield proof

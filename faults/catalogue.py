@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from faults import injections
+from faults import company, injections, scripted, settings
 from faults.case import Case, Draw, Fault, Kind, Load, Server, together
-from faults.ground import TABLES
+from faults.ground import RELAXED, TABLES
 from faults.injections import Holding
 
 _MIB = 1024 * 1024
@@ -19,8 +19,6 @@ _NOT_ENTERED = (
     "SELECT COUNT(*) FROM information_schema.INNODB_TRX"
     " WHERE trx_operation_state LIKE 'sleeping before entering%'"
 )
-_RELAXED = {"innodb_flush_log_at_trx_commit": "0", "sync_binlog": "0"}
-"""Where syncs of the log are beside the point, and would hide it on a slow disk."""
 
 
 def line_full(draw: Draw) -> Fault:
@@ -100,7 +98,7 @@ def tiny_redo(draw: Draw) -> Fault:
         size=f"{mib} MiB",
         load=Load("oltp_write_only", draw.ladder(4, 16, 48)),
         inject=injections.counted("Innodb_os_log_written", mib * _MIB / 8, "bytes of redo"),
-        settings={name: str(mib * _MIB), **_RELAXED},
+        settings={name: str(mib * _MIB), **RELAXED},
     )
 
 
@@ -212,7 +210,7 @@ def low_io_capacity(draw: Draw) -> Fault:
         size=f"at most {most} pages/s",
         load=Load("oltp_write_only", draw.ladder(4, 16, 32), times=1.6),
         inject=injections.counted("Innodb_buffer_pool_pages_flushed", 50, "pages flushed"),
-        settings={redo: str(16 * _MIB), **capacity, **_RELAXED},
+        settings={redo: str(16 * _MIB), **capacity, **RELAXED},
     )
 
 
@@ -320,7 +318,7 @@ def old_snapshot(draw: Draw) -> Fault:
         size=f"{rows} rows",
         load=Load("oltp_update_index", (draw.between(4, 8),), words, times=1.6),
         inject=injections.old_snapshot(5000),
-        settings=_RELAXED,
+        settings=RELAXED,
     )
 
 
@@ -339,7 +337,12 @@ def far_away(draw: Draw) -> Fault:
 def healthy(draw: Draw) -> Fault:
     """Nothing is wrong."""
     workload = draw.of_these(
-        "oltp_read_write", "oltp_read_only", "oltp_point_select", "oltp_update_non_index"
+        "oltp_read_write",
+        "oltp_read_only",
+        "oltp_write_only",
+        "oltp_point_select",
+        "oltp_update_non_index",
+        "select_random_ranges",
     )
     users = draw.of_these("1", "2", "4", "16")
     words = ["--distribution", "uniform"]
@@ -363,13 +366,14 @@ def _pair(
 
 _BOTH: tuple[Server, ...] = ("mariadb", "mysql")
 _MARIADB: tuple[Server, ...] = ("mariadb",)
+_MYSQL: tuple[Server, ...] = ("mysql",)
 
 CASES: tuple[Case, ...] = (
-    Case("line-full", line_full, _MARIADB),
+    Case("line-full", line_full, _BOTH),
     Case("tls", tls, _BOTH),
     Case("cpu-throttled", cpu_throttled, _BOTH),
     Case("disk-reads", few_reads, _MARIADB),
-    Case("disk-writes", few_writes, _MARIADB),
+    Case("disk-writes", few_writes, _BOTH),
     Case("tiny-pool", tiny_pool, _BOTH),
     Case("tiny-redo", tiny_redo, _BOTH),
     Case("hot-row", hot_row, _BOTH),
@@ -380,7 +384,7 @@ CASES: tuple[Case, ...] = (
     Case("lock-tables", locked_tables, _BOTH),
     Case("global-lock", global_lock, _MARIADB),
     Case("slow-generator", slow_generator, _MARIADB),
-    Case("io-capacity", low_io_capacity, ("mysql",)),
+    Case("io-capacity", low_io_capacity, _MYSQL),
     Case("tiny-binlog", tiny_binlog, _BOTH),
     Case("tiny-table-cache", tiny_table_cache, _BOTH),
     Case("cold-start", cold_start, _MARIADB),
@@ -388,9 +392,12 @@ CASES: tuple[Case, ...] = (
     Case("slow-log", slow_log, _MARIADB),
     Case("hog", hog, _BOTH),
     Case("small-thread-pool", small_thread_pool, _MARIADB),
-    Case("few-threads-inside", few_threads_inside, ("mysql",)),
-    Case("far-away", far_away, _MARIADB),
-    Case("old-snapshot", old_snapshot, _MARIADB),
+    Case("few-threads-inside", few_threads_inside, _MYSQL),
+    Case("far-away", far_away, _BOTH),
+    Case("old-snapshot", old_snapshot, _BOTH),
+    *company.CASES,
+    *settings.CASES,
+    *scripted.CASES,
 )
 
 PAIRS: tuple[Case, ...] = (
@@ -399,6 +406,9 @@ PAIRS: tuple[Case, ...] = (
     Case("line-full+general-log", _pair(line_full, general_log), _MARIADB, "pair"),
     Case("tiny-pool+lock-tables", _pair(tiny_pool, locked_tables), _MARIADB, "pair"),
     Case("tls+general-log", _pair(tls, general_log), _MARIADB, "pair"),
+    Case("held-rows+hog", _pair(company.held_rows, hog), _MARIADB, "pair"),
+    Case("one-core+slow-log", _pair(company.one_core, slow_log), _MARIADB, "pair"),
+    Case("commit-delay+report", _pair(settings.commit_delay, company.report), _MYSQL, "pair"),
 )
 
 

@@ -54,7 +54,9 @@ def carry_out(ground: Ground, case: Case, server: Server, asked: Asked) -> Carri
     with ExitStack() as stack:
         standing = stack.enter_context(ground.standing(server, fault))
         watch = Watch(standing.sandbox.pid)
-        scene = Scene(standing.sandbox, server, watch, standing.port, standing.network)
+        scene = Scene(
+            standing.sandbox, server, watch, standing.port, standing.network, standing.memory
+        )
         proof = stack.enter_context(fault.inject(scene))
         result = _drive(standing, fault.load, watch, asked, case.name)
         effect = proof()
@@ -73,6 +75,21 @@ def carry_out(ground: Ground, case: Case, server: Server, asked: Asked) -> Carri
 
 
 def _drive(standing: Standing, load: Load, watch: Watch, asked: Asked, name: str) -> dict[str, Any]:
+    command = (
+        _script(standing, load, asked) if load.is_script else _run(standing, load, asked, name)
+    )
+    before = set(asked.runs.glob("*"))
+    try:
+        ran = run(command, environment=standing.environment, look=watch.look)
+    finally:
+        watch.end()
+    if not load.is_script:
+        return dict(json.loads(ran.stdout))
+    (kept,) = set(asked.runs.glob("*")) - before
+    return dict(json.loads((kept / "result.json").read_text()))
+
+
+def _run(standing: Standing, load: Load, asked: Asked, name: str) -> list[str]:
     options = {
         "--target": standing.url(tls=load.tls),
         "--concurrency": ",".join(map(str, load.ladder)),
@@ -82,15 +99,26 @@ def _drive(standing: Standing, load: Load, watch: Watch, asked: Asked, name: str
         "--name": name,
     }
     words = [word for option in options.items() for word in option]
-    try:
-        ran = run(
-            [LOADSTONE, "run", load.workload, *words, *load.words, "--json"],
-            environment=standing.environment,
-            look=watch.look,
-        )
-    finally:
-        watch.end()
-    return dict(json.loads(ran.stdout))
+    return [LOADSTONE, "run", load.workload, *words, *load.words, "--json"]
+
+
+def _script(standing: Standing, load: Load, asked: Asked) -> list[str]:
+    """Over TCP, as `loadstone run` does it."""
+    state = standing.sandbox.state
+    options = {
+        "mysql-host": standing.host,
+        "mysql-port": str(standing.port),
+        "mysql-user": state.accounts[0].user,
+        "mysql-password": standing.sandbox.tcp.credentials.reveal(),
+        "mysql-db": state.database,
+        "mysql-ssl": "required" if load.tls else "disabled",
+        "threads": str(load.ladder[-1]),
+        "time": f"{load.times * asked.seconds:.0f}",
+        "warmup-time": f"{load.warmup_s:.0f}",
+        "loadstone-out": str(asked.runs),
+    }
+    words = [f"--{option}={value}" for option, value in options.items()]
+    return [LOADSTONE, "sysbench", load.workload, *words, *load.words, "run"]
 
 
 def _diagnosed(name: str, runs: Path) -> tuple[dict[str, Any], ...]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from benches.caps import THERE, Network, network
+from benches.caps import THERE, MemoryGroup, Network, memory_group, network
 from benches.place import LOADSTONE
 from benches.processes import run
 from faults.case import Data, Fault, Server
@@ -20,6 +20,9 @@ from loadstone.sandbox.kept_data import keep_data, put_data_back
 TABLES, ROWS = 4, 25_000
 LARGE_ROWS = 800_000
 """So many pages that reading them all takes seconds."""
+
+RELAXED = {"innodb_flush_log_at_trx_commit": "0", "sync_binlog": "0"}
+"""Where syncs of the log are beside the point, and would hide it on a slow disk."""
 
 _WARM_AGAIN = {"innodb_buffer_pool_dump_pct": "100"}
 """A start brings back all pages that the pool had, where a case does not say otherwise."""
@@ -37,6 +40,7 @@ class Standing:
     host: str
     port: int
     network: Network | None = None
+    memory: MemoryGroup | None = None
 
     def url(self, *, tls: bool) -> str:
         """As `--target` takes it; the password is in `environment`."""
@@ -84,14 +88,21 @@ class Ground:
         sandbox = self._sandbox(server, fault.data)
         with ExitStack() as stack:
             there = stack.enter_context(network()) if fault.behind_a_line else None
+            memory = stack.enter_context(memory_group()) if fault.in_memory_group else None
             stack.callback(sandbox.kill)
-            self._start(sandbox, fault.settings, there)
+            self._start(sandbox, fault.settings, there, memory)
             port = sandbox.port
             if fault.each_way_ms:
                 port = stack.enter_context(long_way(port, fault.each_way_ms))
-            yield Standing(sandbox, server, THERE if there else _HERE, port, there)
+            yield Standing(sandbox, server, THERE if there else _HERE, port, there, memory)
 
-    def _start(self, sandbox: Sandbox, settings: Mapping[str, str], there: Network | None) -> None:
+    def _start(
+        self,
+        sandbox: Sandbox,
+        settings: Mapping[str, str],
+        there: Network | None,
+        memory: MemoryGroup | None,
+    ) -> None:
         """On its kept data, with these settings beside its own."""
         put_data_back(sandbox)
         usual = sandbox.state
@@ -102,7 +113,7 @@ class Ground:
         command = (*prefix, *usual.command, *options)
         sandbox.state = usual.model_copy(update={"command": command})
         try:
-            sandbox.start_again()
+            sandbox.start_again(within=[memory.folder] if memory else ())
         finally:
             sandbox.state = sandbox.state.model_copy(update={"command": usual.command})
 

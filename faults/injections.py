@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import psutil
 import pymysql
@@ -85,6 +86,41 @@ def answers_after(least_ms: float) -> Inject:
     return inject
 
 
+def takes(statement: str, least_ms: float) -> Inject:
+    """For what makes a statement slow: the quickest of some, once the load is over."""
+
+    @contextmanager
+    def inject(scene: Scene) -> Iterator[Proof]:
+        def proof() -> Effect:
+            took_ms = []
+            for _ in range(_PINGS):
+                begun = time.monotonic()
+                scene.execute((statement,))
+                took_ms.append(1000 * (time.monotonic() - begun))
+            quickest = min(took_ms)
+            return Effect(f"the quickest change takes {quickest:.1f} ms", quickest >= least_ms)
+
+        yield proof
+
+    return inject
+
+
+def answered(statement: str, least: float, words: str) -> Inject:
+    """A number that the server gives once the load is over."""
+
+    @contextmanager
+    def inject(scene: Scene) -> Iterator[Proof]:
+        def proof() -> Effect:
+            with scene.connect() as connection, connection.cursor() as cursor:
+                cursor.execute(statement)
+                ((value,),) = cursor.fetchall()
+            return Effect(f"{words}: {float(value or 0):,.0f}", float(value or 0) >= least)
+
+        yield proof
+
+    return inject
+
+
 def sampled(statement: str, least: float, words: str) -> Inject:
     """For what shows at the moment only: the mean of a number that is asked for under load."""
 
@@ -104,7 +140,7 @@ def sampled(statement: str, least: float, words: str) -> Inject:
             mean = sum(seen) / max(len(seen), 1)
             return Effect(f"{words}: {mean:.1f} on the mean of {len(seen)} looks", mean >= least)
 
-        with _beside_the_load(scene, look) as finished:
+        with beside_the_load(scene, look) as finished:
             yield proof
 
     return inject
@@ -116,7 +152,7 @@ def server_cores(cores: float) -> Inject:
     @contextmanager
     def inject(scene: Scene) -> Iterator[Proof]:
         with cpu_cap(scene.sandbox.pid, cores) as cap:
-            yield _told(cap)
+            yield proof_of(cap)
 
     return inject
 
@@ -160,7 +196,7 @@ def dead_replica(after_s: float) -> Inject:
             alone = scene.status(name)
             return Effect(f"{alone:,.0f} transactions without a replica", alone > 0)
 
-        with _beside_the_load(scene, kill):
+        with beside_the_load(scene, kill):
             yield proof
 
     return inject
@@ -181,7 +217,7 @@ def _disk(cap: Callable[[int, Path], AbstractContextManager[Cap]], iops: int) ->
     def inject(scene: Scene) -> Iterator[Proof]:
         with cap(scene.sandbox.pid, scene.sandbox.datadir) as through:
             begun: list[float] = []
-            with _beside_the_load(scene, lambda: begun.append(time.monotonic())):
+            with beside_the_load(scene, lambda: begun.append(time.monotonic())):
 
                 def proof() -> Effect:
                     seconds = time.monotonic() - begun[0]
@@ -200,7 +236,7 @@ def line(mbit: int) -> Inject:
     def inject(scene: Scene) -> Iterator[Proof]:
         assert scene.network is not None, "the case asks for a network of its own"
         with scene.network.line(mbit) as cap:
-            yield _told(cap)
+            yield proof_of(cap)
 
     return inject
 
@@ -217,9 +253,9 @@ def slow_generator(cores: float) -> Inject:
             assert pid is not None, "the load is on"
             with cpu_cap(pid, cores) as cap:
                 scene.watch.over.wait()
-                told.append(_told(cap)())
+                told.append(proof_of(cap)())
 
-        with _beside_the_load(scene, hold) as finished:
+        with beside_the_load(scene, hold) as finished:
 
             def proof() -> Effect:
                 finished()
@@ -241,17 +277,17 @@ def hogs(count: int) -> Inject:
         def compute() -> None:
             begun = time.monotonic()
             with ExitStack() as stack:
-                made = [stack.enter_context(_ended(command)) for _ in range(count)]
+                made = [stack.enter_context(ended(command)) for _ in range(count)]
                 scene.watch.over.wait()
                 seconds = time.monotonic() - begun
-                used.append(sum(_cpu_s(one.pid) for one in made) / seconds)
+                used.append(sum(cpu_s(one.pid) for one in made) / seconds)
 
         def proof() -> Effect:
             finished()
             cores = sum(used)
             return Effect(f"{count} processes used {cores:.2f} cores", cores >= 0.5)
 
-        with _beside_the_load(scene, compute) as finished:
+        with beside_the_load(scene, compute) as finished:
             yield proof
 
     return inject
@@ -294,7 +330,7 @@ def held(holding: Holding) -> Inject:
             words = f"held {len(waited)} times, {mean:.1f} connections waiting"
             return Effect(words, mean >= 1)
 
-        with _beside_the_load(scene, hold) as finished:
+        with beside_the_load(scene, hold) as finished:
             yield proof
 
     return inject
@@ -311,12 +347,25 @@ def old_snapshot(least: float) -> Inject:
             cursor.execute("SELECT COUNT(*) FROM sbtest1")
 
             def proof() -> Effect:
-                length = scene.status("Innodb_history_list_length")
+                length = _history_length(scene)
                 return Effect(f"{length:,.0f} entries of history at the end", length >= least)
 
             yield proof
 
     return inject
+
+
+def _history_length(scene: Scene) -> float:
+    """Entries of the undo log that purge has still to do; each server has a place of its own."""
+    if scene.server == "mariadb":
+        return scene.status("Innodb_history_list_length")
+    with scene.connect() as connection, connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT COUNT FROM information_schema.INNODB_METRICS"
+            " WHERE NAME = 'trx_rseg_history_len'"
+        )
+        ((length,),) = cursor.fetchall()
+    return float(length)
 
 
 def without_keys(tables: int) -> Inject:
@@ -331,6 +380,24 @@ def without_keys(tables: int) -> Inject:
         name = "handler_read_rnd_next"
         with counted(name, 50_000, "rows read in scans")(scene) as proof:
             yield proof
+
+    return inject
+
+
+def skewed(values: int) -> Inject:
+    """The column k of the first table has so many values, and its index is told so."""
+
+    @contextmanager
+    def inject(scene: Scene) -> Iterator[Proof]:
+        scene.execute((f"UPDATE sbtest1 SET k = id % {values}", "ANALYZE TABLE sbtest1"))
+        names = ("Handler_read_next", "Handler_read_rnd_next")
+        before, begun = sum(map(scene.status, names)), time.monotonic()
+
+        def proof() -> Effect:
+            rate = (sum(map(scene.status, names)) - before) / (time.monotonic() - begun)
+            return Effect(f"rows walked through: {rate:,.0f} a second", rate >= 50_000)
+
+        yield proof
 
     return inject
 
@@ -374,12 +441,13 @@ def binlog_files(least: int) -> Inject:
     return inject
 
 
-def _told(cap: Cap) -> Proof:
+def proof_of(cap: Cap) -> Proof:
+    """What a cap says of itself: it has bitten where it held something back."""
     return lambda: Effect(cap.proof(), cap.count() > 0)
 
 
 @contextmanager
-def _beside_the_load(scene: Scene, work: Callable[[], None]) -> Iterator[Callable[[], None]]:
+def beside_the_load(scene: Scene, work: Callable[[], None]) -> Iterator[Callable[[], None]]:
     """Do something in a thread from the moment that load is driven; yields what waits for its end.
 
     Raises:
@@ -406,9 +474,11 @@ def _beside_the_load(scene: Scene, work: Callable[[], None]) -> Iterator[Callabl
 
 
 @contextmanager
-def _ended(command: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that does not outlive the block, nor us."""
-    process = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *command])
+def ended(command: Sequence[str], out: IO[str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that does not outlive the block, nor us; with a file, it speaks to that."""
+    words = ["setpriv", "--pdeathsig", "KILL", *command]
+    aside = subprocess.DEVNULL if out else None
+    process = subprocess.Popen(words, stdout=out, stderr=aside)
     try:
         yield process
     finally:
@@ -416,7 +486,8 @@ def _ended(command: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
         process.wait()
 
 
-def _cpu_s(pid: int) -> float:
+def cpu_s(pid: int) -> float:
+    """Seconds of CPU that the process has used."""
     with suppress(psutil.Error):
         times = psutil.Process(pid).cpu_times()
         return float(times.user + times.system)

@@ -1,4 +1,4 @@
-"""What a bench that was killed (SIGKILL) could not put away: control groups and namespaces."""
+"""What a bench that was killed (SIGKILL) could not put away: groups, namespaces, swap files."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
-from benches.caps import GROUPS, NETWORKS
+from benches.caps import GROUPS
+from loadstone.sandbox.network import clear_stale
 
 _CONTROLLERS = Path("/sys/fs/cgroup")
-_NAMESPACES = Path("/run/netns")
+_SWAPS = Path("/proc/swaps")
 
 
 def remove() -> list[str]:
@@ -20,12 +21,19 @@ def remove() -> list[str]:
         maker = group.name.removeprefix(GROUPS).partition("-")[0]
         if _is_gone(maker) and _emptied(group):
             removed.append(str(group))
-    for namespace in _NAMESPACES.glob(f"{NETWORKS}*"):
-        if _is_gone(namespace.name.removeprefix(NETWORKS)):
-            command = ["ip", "netns", "delete", namespace.name]
-            if subprocess.run(command, capture_output=True, check=False).returncode == 0:
-                removed.append(namespace.name)
-    return removed
+    for path in _swap_files():
+        maker = path.name.removeprefix(GROUPS).partition("-")[0]
+        if _is_gone(maker):
+            subprocess.run(["swapoff", str(path)], capture_output=True, check=False)
+            path.unlink(missing_ok=True)
+            removed.append(str(path))
+    return removed + clear_stale()
+
+
+def _swap_files() -> list[Path]:
+    """Files of ours that the kernel swaps to."""
+    paths = (Path(line.split()[0]) for line in _SWAPS.read_text().splitlines()[1:])
+    return [path for path in paths if path.name.startswith(GROUPS)]
 
 
 def _is_gone(maker: str) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from benches.caps import Network
+from benches.caps import MemoryGroup, Network
 from benches.processes import ProgramFailed
 from faults.case import Server
 from loadstone.sandbox import Sandbox
@@ -19,8 +19,9 @@ from loadstone.target.connect import Connection, connect
 _EVENT_LOOP = "shard-0"
 """The thread that is there as long as load is driven."""
 
-_BETWEEN_STEPS_S = 1.5
-"""For so long a ladder's next step lets wait for its event loops."""
+_BETWEEN_STEPS_S = 6.0
+"""For so long a ladder's next step lets wait for its event loops: the last one's connections are
+waited for, up to 3 s where an injection has one of its own."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,8 @@ class Scene:
     """Which the load connects to."""
     network: Network | None = None
     """The server's, where it has one of its own."""
+    memory: MemoryGroup | None = None
+    """Likewise."""
 
     def connect(self) -> Connection:
         """A session of ours, by the unix socket."""

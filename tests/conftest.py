@@ -6,8 +6,13 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 import scripted_engine
+
+# How long an example takes, or how long it takes to think of one, is the machine's own matter.
+settings.register_profile("ours", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("ours")
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ def steps_of(plan: Plan) -> tuple[Step, ...]:
     )
 
 
-def recorder_for(out: Path, plan: Plan) -> Recorder:
+def recorder_for(out: Path, plan: Plan, version: str = "10.11.0-scripted") -> Recorder:
     asked = Asked(
         loadstone="0.1.0",
         engine=engine.build_info(),
@@ -48,7 +48,7 @@ def recorder_for(out: Path, plan: Plan) -> Recorder:
         steps=steps_of(plan),
     )
     path = folder.create(out, plan.name, 1_800_000_000.0)
-    return Recorder(path, asked, ["10.11.0-scripted"])
+    return Recorder(path, asked, [version])
 
 
 def record_step(recorder: Recorder, plan: Plan, step: Step) -> None:

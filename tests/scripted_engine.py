@@ -78,6 +78,8 @@ class Drive:
     def __init__(self, plan: Record) -> None:
         self.plan = plan
         self.stopping = False
+        self._users = plan["concurrency"]
+        self._set_rate: float | None = None
         self._records = self._make()
         self._stashed: Record | None = None
         self._ended = False
@@ -96,6 +98,16 @@ class Drive:
 
     def stop(self) -> None:
         self.stopping = True
+
+    def set_concurrency(self, users: int) -> None:
+        if users > self.plan["concurrency"]:
+            raise PlanError(f"concurrency: 1 to {self.plan['concurrency']} in this step")
+        self._users = users
+
+    def set_rate(self, rate: float) -> None:
+        if self.plan["arrival"]["kind"] == "closed":
+            raise PlanError("rate: a closed loop has none")
+        self._set_rate = rate
 
     def _make(self) -> Iterator[Record]:
         plan = self.plan
@@ -121,7 +133,7 @@ class Drive:
             if SCRIPT.fail_at_s == second:
                 yield self._end("failed", float(second), done, SCRIPT.end_error)
                 return
-            events = min(SCRIPT.tps(users, second), int(self._rate))
+            events = min(SCRIPT.tps(self._users, second), int(self._rate))
             done += events
             phase = "warmup" if second < stop["warmup_s"] else "window"
             yield self._sample(phase, second, events, done)
@@ -133,6 +145,8 @@ class Drive:
     @property
     def _rate(self) -> float:
         """Events a second that are due at most."""
+        if self._set_rate is not None:
+            return self._set_rate
         return float(self.plan["arrival"].get("rate", 1e9))
 
     def _due(self, events: int) -> int:

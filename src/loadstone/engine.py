@@ -6,6 +6,7 @@ What goes down and comes up is documented in docs/engine.md.
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
@@ -78,7 +79,19 @@ class _Native(Protocol):
 Record = TypeVar("Record")
 
 
-class Job(Generic[Record]):
+class Sending(ABC, Generic[Record]):
+    """Something under way that sends up records: a job of this engine, or of several."""
+
+    @abstractmethod
+    def next(self, timeout_s: float) -> Record | None:
+        """The next record, or `None` when the time is up."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Ask for a clean end; the last record still comes."""
+
+
+class Job(Sending[Record]):
     """Something that the engine does on its own threads while it sends up records."""
 
     def __init__(self, native: _Native, record: TypeAdapter[Record]) -> None:
@@ -107,7 +120,75 @@ class Job(Generic[Record]):
         self._native.stop()
 
 
-StepJob = Job[AnyStepRecord]
+class Steerable(Sending[AnyStepRecord]):
+    """A step under way, whose load somebody may wish to change."""
+
+    @abstractmethod
+    def set_rate(self, rate: float) -> None:
+        """From now on so many events a second are due.
+
+        Raises:
+            PlanRefused: the loop is closed, or nobody could drive such a rate.
+        """
+
+    @abstractmethod
+    def set_users(self, users: int) -> None:
+        """From now on so many users begin events; the others rest, with their connections.
+
+        Raises:
+            PlanRefused: more than the step has, or too few.
+        """
+
+
+class StepJob(Job[AnyStepRecord], Steerable):
+    """A step under way, whose load can be changed."""
+
+    def __init__(self, native: _engine.Drive) -> None:
+        super().__init__(native, STEP_RECORD)
+        self._drive = native
+
+    def set_rate(self, rate: float) -> None:
+        """From now on so many events a second are due.
+
+        Raises:
+            PlanRefused: the loop is closed, or nobody could drive such a rate.
+        """
+        with _starting():
+            self._drive.set_rate(rate)
+
+    def set_users(self, users: int) -> None:
+        """From now on so many users begin events; the others rest, with their connections.
+
+        Raises:
+            PlanRefused: more than the step has, or too few.
+        """
+        with _starting():
+            self._drive.set_concurrency(users)
+
+
+class PartJob:
+    """A part of a step: it is told when to begin, and ends without signs of life."""
+
+    def __init__(self, native: _engine.Drive) -> None:
+        self._native = native
+
+    def next(self, timeout_s: float) -> str | None:
+        """The next record as it came, for whoever merges it with others'."""
+        return self._native.next(timeout_s)
+
+    def begin_at(self, monotonic_ns: int) -> None:
+        """The load begins at this instant of this machine's monotonic clock."""
+        self._native.begin_at(monotonic_ns)
+
+    def renew(self) -> None:
+        """Somebody still wants the step."""
+        self._native.renew()
+
+    def stop(self) -> None:
+        """Ask for a clean end; the record `end` still comes."""
+        self._native.stop()
+
+
 LoadJob = Job[LoadProgress | LoadEnd]
 HostTestJob = Job[HostBegun | HostSample | HostEnd]
 
@@ -120,7 +201,18 @@ def start(plan: str) -> StepJob:
         EngineError: the system refused threads or descriptors.
     """
     with _starting():
-        return Job(_native().start(plan), STEP_RECORD)
+        return StepJob(_native().start(plan))
+
+
+def start_part(plan: str) -> PartJob:
+    """Begin a part of a step; returns at once.
+
+    Raises:
+        PlanRefused: the plan is not one that can be carried out.
+        EngineError: the system refused threads or descriptors.
+    """
+    with _starting():
+        return PartJob(_native().start(plan))
 
 
 def load(plan: str) -> LoadJob:
@@ -382,6 +474,27 @@ def merge_hlog(lines: Iterable[str]) -> dict[str, LatencyNs]:
     return TypeAdapter(dict[str, LatencyNs]).validate_json(merged)
 
 
+class SummedLines(Frozen):
+    """Lines of an interval log added up by tag."""
+
+    lines: tuple[str, ...]
+    """One for each tag (and one for its values above the range), over the time of all."""
+    latency: dict[str, LatencyNs]
+
+
+def sum_hlog(lines: Iterable[str]) -> SummedLines:
+    """All values of each tag as one interval; sums of sums are those of all lines.
+
+    Raises:
+        EngineError: a line is not one of an interval log.
+    """
+    try:
+        summed = _native().sum_hlog(list(lines))
+    except ValueError as error:
+        raise EngineError(f"latency.hlog: {error}") from error
+    return SummedLines.model_validate_json(summed)
+
+
 def hlog_counts(lines: Iterable[str]) -> dict[str, list[tuple[int, int]]]:
     """By tag, each value in nanoseconds and how often it came, in rising order.
 
@@ -427,6 +540,7 @@ class _EngineModule(Protocol):
     def check_plan(self, plan: str) -> None: ...
     def workloads(self) -> str: ...
     def merge_hlog(self, lines: list[str]) -> str: ...
+    def sum_hlog(self, lines: list[str]) -> str: ...
     def hlog_counts(self, lines: list[str]) -> str: ...
     def hlog_header(self, start_unix_s: float) -> str: ...
     def build_info(self) -> str: ...

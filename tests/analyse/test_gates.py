@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from analyse.made import a_step
 from analyse.runs import repeats
@@ -12,12 +17,15 @@ from loadstone.analyse.gates import (
     GateError,
     change,
     judge_changes,
+    judge_search,
     judge_thresholds,
     threshold,
 )
 from loadstone.analyse.intervals import Interval
 from loadstone.model.exit_codes import ExitCode
-from loadstone.model.result import GeneratorCost
+from loadstone.model.plan import Rate
+from loadstone.model.result import GeneratorCost, StepResult
+from loadstone.model.search import Level, Objective, SearchOutcome
 
 
 @pytest.mark.parametrize(
@@ -52,6 +60,7 @@ def test_a_threshold_is_read_in_its_own_unit(text: str, limit: float) -> None:
         ("tps<-5%", "no unit of tps"),
         ("p99<-5ms", "never below nought"),
         ("p99<nanms", "is not a limit"),
+        (f"tps<{'9' * 400}", "nothing is as much as that"),
     ],
 )
 def test_what_is_misspelt_is_an_error_of_usage(text: str, said: str) -> None:
@@ -66,6 +75,20 @@ def test_what_is_misspelt_is_an_error_of_usage(text: str, said: str) -> None:
 def test_so_is_a_change_that_is_misspelt(text: str) -> None:
     with pytest.raises(GateError):
         change(text)
+
+
+@pytest.mark.parametrize("text", ["tps<-100%", "p99<-150%", "tps<=-101%"])
+def test_a_change_that_can_never_be_is_no_gate(text: str) -> None:
+    with pytest.raises(GateError, match="nothing falls by more than all of it"):
+        change(text)
+    assert change("tps<=-100%").limit == -1
+
+
+@given(st.text() | st.from_regex(r"(tps|p99|errors)[<>]=?-?[0-9.e]+[a-z%]*", fullmatch=True))
+def test_any_text_is_a_gate_or_refused_in_one_line(text: str) -> None:
+    for read in (threshold, change):
+        with contextlib.suppress(GateError):
+            assert math.isfinite(read(text).limit)
 
 
 def test_a_change_is_a_share() -> None:
@@ -153,3 +176,71 @@ def test_a_change_fails_where_all_of_its_interval_is_beyond_the_limit(
     assert check.fails is (state in ("broken", "no evidence"))
     if state in ("not decided", "no evidence") or change_seen.interval is None:
         assert check.why
+
+
+UNDER_10_MS = Objective(figure="p99", relation="<", limit_ms=10.0)
+
+
+def searched(**found: object) -> SearchOutcome:
+    """A search that came to its end."""
+    nothing = dict.fromkeys(SearchOutcome.model_fields) | {"complete": True}
+    return SearchOutcome.model_validate(nothing | found)
+
+
+def at(value: float) -> Level:
+    return Level(value=value, good=3, steps=3, confidence=0.94)
+
+
+def due(rate: float, tps: float, p99_ms: float, repeat: int = 1) -> StepResult:
+    return a_step(users=64, rate=Rate(rate=rate), tps=tps, p99_ms=p99_ms, repeat=repeat)
+
+
+def test_a_search_is_judged_at_the_rate_that_it_found() -> None:
+    steps = [
+        a_step(users=64, tps=2000.0, p99_ms=60.0),
+        due(1400, 900, 500.0),
+        due(990, 990, 6.0),
+        due(990, 988, 7.0, repeat=2),
+    ]
+    found = searched(objective=UNDER_10_MS, rate=at(990), beyond=at(1400))
+    gates = [threshold("tps>900"), threshold("p99<5ms")]
+    held, broken = judge_search(gates, found, steps)
+    assert (held.state, held.value) == ("held", 989.0)
+    assert (broken.state, broken.value) == ("broken", 7.0)
+    assert held.where == "oltp_read_write, 64 users, 990 events/s due"
+
+
+def test_a_climb_is_judged_at_the_fewest_users_at_the_peak() -> None:
+    steps = [a_step(users=users, tps=100.0 * min(users, 8)) for users in (1, 2, 4, 8, 16, 32)]
+    (check,) = judge_search([threshold("tps>700")], searched(concurrency=at(8)), steps)
+    assert (check.state, check.where) == ("held", "oltp_read_write, 8 users")
+    both = searched(objective=UNDER_10_MS, concurrency=at(8), rate=at(500))
+    at_rate = a_step(users=8, rate=Rate(rate=500), tps=500.0)
+    (check,) = judge_search([threshold("tps>700")], both, [*steps, at_rate])
+    assert (check.state, check.value) == ("broken", 500.0)
+
+
+@pytest.mark.parametrize(
+    ("found", "why"),
+    [
+        (None, "it did not come to its end"),
+        (searched(objective=UNDER_10_MS, rate=at(9), complete=False), "it did not come to its end"),
+        (searched(objective=UNDER_10_MS), "no rate held p99<10ms"),
+        (searched(), "no number of users reached the peak"),
+    ],
+)
+def test_a_search_without_an_answer_is_no_pass(found: SearchOutcome | None, why: str) -> None:
+    (check,) = judge_search([threshold("tps>1")], found, [a_step(tps=500.0)])
+    assert (check.state, check.why) == ("no evidence", why)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -5.0])
+def test_a_figure_that_cannot_be_is_none(value: float) -> None:
+    """Whoever made the step did not ask the type: files are checked when they are read."""
+    for name in ("tps", "p99"):
+        step = a_step()
+        response = step.latency.response.model_copy(update={"p99": value})
+        latency = step.latency.model_copy(update={"response": response})
+        step = step.model_copy(update={"tps": value, "latency": latency})
+        (check,) = judge_thresholds([threshold(f"{name}>1{'ms' * (name == 'p99')}")], [step])
+        assert check.state == "no evidence"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from loadstone.analyse.contests import Run
 from loadstone.analyse.gates import change
 from loadstone.analyse.history import Series, histories, judge_history
 from loadstone.analyse.metrics import METRICS, TPS
+from loadstone.model.result import StepResult
 
 SEEDS = range(60)
 
@@ -79,6 +81,24 @@ def test_a_gate_asks_the_newest_level_by_the_one_before() -> None:
     assert states(mended, "tps<-5%") == ["held"]
     assert states(worse, "tps<-20%") == ["held"]
     assert states(history(5, (20, 1000.0)), "tps<-5%") == ["held"]
+
+
+def test_a_newest_run_that_says_nothing_is_no_pass() -> None:
+    good = history(5, (20, 1000.0))
+
+    def with_newest(*steps: StepResult, state: str = "finished") -> list[str]:
+        run = a_run("run-20", steps, named=("nightly", 20))
+        info = run.result.run.model_copy(update={"state": state})
+        return states(
+            [*good, replace(run, result=run.result.model_copy(update={"run": info}))], "tps<-5%"
+        )
+
+    assert with_newest(*repeats(1000)) == ["held"]
+    assert with_newest(*repeats(1000, steady=False)) == ["no evidence"]
+    assert with_newest(*repeats(1000, state="failed"), state="failed") == ["no evidence"]
+    assert with_newest(state="failed") == ["no evidence"], "it ended before its first step"
+    # Somebody asks for another ladder from now on.
+    assert with_newest(*repeats(1000, users=16)) == ["not decided", "not decided"]
 
 
 def test_a_history_that_begins_is_left_open_and_one_without_the_figure_fails() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +26,7 @@ def undisturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Script)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.delenv("LOADSTONE_PASSWORD", raising=False)
+    monkeypatch.setitem(sys.modules, "ray", None)
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
     for number, handler in before.items():
@@ -45,7 +47,11 @@ NOT_EMPTY = (
     "--compression",
     "--init-sql",
     "--charset",
+    "--cluster",
 )
+
+RAY = "pip install 'loadstone[cluster]', here and on each node"
+CLUSTER = f"{RUN} --target mysql://u@127.0.0.1:1/x --cluster 127.0.0.1:1"
 
 BAD = [
     ("--nonsense", 2, "no such option", None),
@@ -119,6 +125,14 @@ BAD = [
     ("runs export last --format xlsx", 2, "invalid value for '--format'", None),
     ("prepare --tabel 3", 2, "no such option '--tabel'\n", "did you mean --tables?"),
     ("demo --fast", 2, "no such option '--fast'", None),
+    (CLUSTER, 10, "Ray is not installed here, and --cluster needs it", RAY),
+    ("cluster check 127.0.0.1:1", 10, "Ray is not installed here", RAY),
+    (f"{CLUSTER} --prove", 2, "--prove drives from this machine: leave --cluster out", None),
+    (f"{CLUSTER} --generators 0", 2, "invalid value for '--generators'", None),
+    (f"{CLUSTER} --on-node-loss wait", 2, "invalid value for '--on-node-loss'", None),
+    (f"{RUN} --cluster a:1", 2, "--cluster: a throwaway server cannot be reached from", None),
+    (f"{RUN} --generators 2", 2, "--generators is for many machines: say where with", None),
+    (f"{RUN} --on-node-loss stop", 2, "--on-node-loss is for many machines: say where", None),
 ]
 
 

@@ -111,11 +111,6 @@ def test_a_folder_that_was_copied_without_its_settings_is_compared_all_the_same(
         (["compare", "last", "last", "--junit", "x.xml"], 2, "nothing to tell"),
         (["runs", "trend"], 2, "a trend takes several runs"),
         (["runs", "trend", "--metric", "p9"], 2, "no figure 'p9'"),
-        (
-            ["run", "oltp_read_write", *SHORT, "--slo", "p99<9ms", "--threshold", "tps>1"],
-            2,
-            "search",
-        ),
     ],
 )
 def test_what_makes_no_sense_is_refused(
@@ -167,6 +162,31 @@ def test_thresholds_that_hold_are_told_and_leave_the_exit_code(
     out, err = capsys.readouterr()
     json.loads(out)
     assert "gate" not in out + err
+
+
+def test_a_search_is_asked_at_what_it_found(
+    script: Script, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script.tps = lambda users, second: 1000
+    script.latency_ns = lambda users, second: 2_000_000
+    words = [*RUN, "--slo", "p99<10ms", "--junit", "gates.xml", "--threshold"]
+    assert exit_code_of([*words, "tps>800"]) == 0
+    assert "gate  tps>800 held at 1 level" in capsys.readouterr().out
+    assert exit_code_of([*words, "tps>1200"]) == 99
+    assert "error: tps>1200 broken: tps " in capsys.readouterr().err
+    script.latency_ns = lambda users, second: 20_000_000
+    assert exit_code_of([*words, "tps>1"]) == 99
+    said = capsys.readouterr().err
+    assert "error: tps>1 no evidence: the search (no rate held p99<10ms)" in said
+    assert ElementTree.parse("gates.xml").getroot().attrib["failures"] == "1"
+
+
+def test_a_climb_is_asked_at_the_peak(script: Script, capsys: pytest.CaptureFixture[str]) -> None:
+    script.tps = lambda users, second: min(users * 100, 800)
+    climb = [*RUN, "--concurrency", "auto", "--threshold"]
+    assert exit_code_of([*climb, "tps>700"]) == 0
+    assert exit_code_of([*climb, "tps>900"]) == 99
+    assert "at oltp_read_write, 8 users" in capsys.readouterr().err
 
 
 def test_a_run_that_was_cut_short_does_not_hold_its_threshold(

@@ -89,3 +89,16 @@ def test_a_log_of_all_statements_is_found_on_a_real_server(tmp_path: Path) -> No
     )
     ladder = Diagnosis.model_validate(json.loads(diagnosed.stdout)["ladders"][0])
     assert "general-log" in [finding.cause for finding in ladder.findings]
+
+
+def test_the_text_is_chinese_where_that_is_asked_for_and_json_is_not(
+    tmp_path: Path, script: Script, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = recorded_run(tmp_path)
+    assert exit_code_of(["diagnose", str(run), "--lang", "zh"]) == 0
+    out, _ = capsys.readouterr()
+    assert out.startswith("未评估：服务器及其主机都没有被观察。\n")
+    assert "\n未评估，缺少" in out
+    assert exit_code_of(["diagnose", str(run), "--lang", "zh", "--json"]) == 0
+    ladder = json.loads(capsys.readouterr().out)["ladders"][0]
+    assert ladder["answer"] == "Not evaluated: neither server nor host was observed."

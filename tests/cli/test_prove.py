@@ -31,6 +31,7 @@ ELSEWHERE = HERE.model_copy(update={"host": "db1"})
 TLS = ("client", "tls", "TLSv1.3", "disabled")
 COMPRESSION = ("client", "compression", "off", "zlib")
 LOG = ("dynamic", "general_log", "ON", "OFF")
+SYNCS = ("dynamic", "sync_binlog", "1", "0")
 
 
 def made_up(endpoint: Endpoint) -> Looked:
@@ -74,7 +75,7 @@ def a_run(target: Target = HERE) -> Path:
     return recorded_run(Path("runs"), plan)
 
 
-def finds(monkeypatch: pytest.MonkeyPatch, *trials: tuple[str, str, str, str]) -> None:
+def finds(monkeypatch: pytest.MonkeyPatch, *trials: tuple[str, str, str, str]) -> Diagnosis:
     """The diagnosis has a finding for each of these, named as what it changes."""
     figure = Evidence(
         counter="x", value=1.0, unit="", threshold=None, users=4, from_s=None, to_s=None
@@ -88,11 +89,13 @@ def finds(monkeypatch: pytest.MonkeyPatch, *trials: tuple[str, str, str, str]) -
             share=0.3,
             confidence=0.6,
             remedy="Change it.",
+            steps=(1,),
             trial=Trial.model_validate(
                 {
                     "kind": kind,
                     "settings": ({"name": name, "before": before, "value": value},),
                     "subject": name,
+                    "risks_commits": name == "sync_binlog",
                 }
             ),
         )
@@ -106,6 +109,7 @@ def finds(monkeypatch: pytest.MonkeyPatch, *trials: tuple[str, str, str, str]) -
         not_evaluated=(),
     )
     monkeypatch.setattr("loadstone.cli.proving.findings_of", lambda path, result: [made])
+    return made
 
 
 def faster_without(script: Script, is_without: Callable[[dict[str, Any]], bool]) -> None:
@@ -202,6 +206,54 @@ def test_a_finding_that_is_tried_again_has_one_proof(
     ]
 
 
+def test_only_what_is_named_is_tried(
+    script: Script, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = a_run()
+    finds(monkeypatch, TLS, COMPRESSION)
+    faster_without(script, without_tls)
+    assert prove("--prove-only", "compression") == 0
+    assert [proof.cause for proof in proofs(run)] == ["compression"]
+    assert prove("--prove-only", "line-full") == 4
+    assert capsys.readouterr().err.splitlines()[-2:] == [
+        f"error: line-full is not among the findings of {run.name}",
+        "hint:  those are tls, compression",
+    ]
+
+
+def test_a_finding_without_a_trial_is_told_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a_run()
+    made = finds(monkeypatch, TLS)
+    why = "not by --prove, which changes no table"
+    changes = {"cause": "missing-index", "trial": None, "untried": why}
+    without = made.findings[0].model_copy(update=changes)
+    note = without.model_copy(update={"cause": "group-commit", "group": "note"})
+    found = made.model_copy(update={"findings": (without, note)})
+    monkeypatch.setattr("loadstone.cli.proving.findings_of", lambda path, result: [found])
+    assert prove() == 0
+    out = capsys.readouterr().out
+    assert f"not tried  missing-index: {why}" in out
+    assert "not tried  group-commit" not in out
+
+
+def test_a_cold_pool_is_measured_against_the_run_itself(
+    script: Script, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cold = a_run()
+    measured = folder.load(cold).steps[0].tps
+    assert measured is not None
+    finds(monkeypatch, ("again", "buffer_pool", "cold", "warm"))
+    script.tps = lambda users, second: round(2 * measured) + second % 3
+    assert prove() == 0
+    (proof,) = proofs(cold)
+    assert (proof.verdict, proof.units) == ("proven", 4), "a second is the least part"
+    assert proof.tps_before == pytest.approx(measured, rel=0.1)
+    assert proof.cost == pytest.approx(0.5, abs=0.05)
+    assert "not by turns" in capsys.readouterr().out
+
+
 def test_too_little_time_is_told_before_anything_is_done(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -231,6 +283,18 @@ def test_nothing_is_set_for_all_on_a_server_that_is_no_sandbox_without_yes(
     finds(monkeypatch, LOG, COMPRESSION)
     assert prove() == 0
     assert "not tried  general_log: it would set general_log for all" in capsys.readouterr().out
+
+
+def test_commits_of_others_are_not_put_at_risk_even_with_yes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a_run(ELSEWHERE)
+    finds(monkeypatch, SYNCS)
+    scripted_engine.PLANS.clear()
+    assert prove("--yes") == 0
+    out = capsys.readouterr().out
+    assert "not tried  sync_binlog: commits made meanwhile might be lost" in out
+    assert scripted_engine.PLANS == []
 
 
 def test_a_variable_that_is_otherwise_by_now_is_not_tried(
@@ -281,6 +345,7 @@ def test_a_server_that_refuses_the_change_is_quoted(
     [
         (["diagnose", "last", "--prove-time", "1m"], 2, "--prove-time is for trials of findings"),
         (["diagnose", "last", "--yes"], 2, "--yes is for trials of findings"),
+        (["diagnose", "last", "--prove-only", "tls"], 2, "--prove-only is for trials of findings"),
         (["diagnose", "last", "--password"], 2, "a password is for --prove"),
         (["diagnose", "last", "--prove", "--prove-time", "soon"], 2, "'soon' is not a time"),
         (["diagnose", "nothing", "--prove"], 8, "there is no run 'nothing'"),
@@ -310,7 +375,9 @@ def test_a_load_that_cannot_be_driven_again_by_turns_is_refused(
     asked = read_asked(run)
     plan = asked.plan
     others: dict[str, dict[str, Any]] = {
-        "spread its users over 2 targets": {"targets": (HERE, ELSEWHERE)},
+        "spread its users over 2 targets (127.0.0.1:3301, db1:3301)": {
+            "targets": (HERE, ELSEWHERE)
+        },
         "was none of Loadstone's workloads": {
             "workload": plan.workload.model_copy(update={"name": "watch"})
         },

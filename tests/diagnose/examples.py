@@ -13,11 +13,13 @@ from loadstone.diagnose.rules import (
     binlog,
     client_bound,
     cold_pool,
+    commit_delay,
     commit_flush,
     connections,
     cpu_bound,
     deadlock_checks,
     disk_cap,
+    disk_neighbour,
     errors,
     group_commit,
     instrumentation,
@@ -30,11 +32,13 @@ from loadstone.diagnose.rules import (
     neighbour,
     other_clients,
     packet_loss,
+    purge_delay,
     query_cache,
     redo_small,
     row_locks,
     semi_sync,
     sorts,
+    stored_programs,
     swapping,
     table_cache,
     table_locks,
@@ -200,6 +204,27 @@ _CACHED = Of(
     Made(means={"state.waiting for query cache lock": 6.0}),
     variables={"query_cache_type": "ON", "query_cache_size": "1048576"},
 )
+_DELAYED = Of(
+    Made(means={"state.commit": 12.0}), variables={"binlog_group_commit_sync_delay": "10000"}
+)
+_DISK_OF_OTHERS = Of(
+    Made(
+        means={"state.commit": 12.0},
+        host={
+            "disk_busy": 0.98,
+            "disk_read_bytes_per_s": 1e6,
+            "disk_write_bytes_per_s": 180e6,
+        },
+        host_rates={"process.read_bytes": 0.0, "process.written_bytes": 3e6},
+    )
+)
+_HELD_BACK = Of(
+    Made(means={"history_length": 30_000.0}, rates={"rows_updated": 400.0}),
+    variables={"innodb_max_purge_lag": "10000", "innodb_max_purge_lag_delay": "0"},
+)
+_FLUSHED = Of(Made(rates={"com_flush": 1.0, "opened_tables": 200.0}))
+_TRIGGERED = Of(Made(rates={"queries": 30_000.0, "com_stmt_prepare": 0.0}))
+_AUDITED = Of(variables={"server_audit_logging": "ON", "server_audit_events": ""})
 _LOSSY = Of(Made(host_rates={"tcp.retransmits": 40.0, "tcp.segments_out": 8000.0}))
 _TIMED = Of(
     Made(
@@ -294,6 +319,13 @@ EXAMPLES = (
         a_case(Made(rates={"questions": 20_050.0})),
         a_case(Made(rates={"questions": None})),
         needs="server counter questions",
+    ),
+    Example(
+        disk_neighbour.RULE,
+        _DISK_OF_OTHERS.case(),
+        _DISK_OF_OTHERS.case(host_rates={"process.written_bytes": 90e6}),
+        _DISK_OF_OTHERS.case(host_rates={"process.written_bytes": None}),
+        needs="host counter process.written_bytes",
     ),
     Example(
         cold_pool.RULE,
@@ -397,6 +429,15 @@ EXAMPLES = (
         a_case(),
     ),
     Example(
+        commit_delay.RULE,
+        _DELAYED.case(),
+        _DELAYED.with_variables(binlog_group_commit_sync_delay="100"),
+        _DELAYED.case(
+            server_figures={"not_evaluated": {"connection_states": "the user lacks the right"}}
+        ),
+        needs="states of the connections",
+    ),
+    Example(
         commit_flush.RULE,
         _COMMIT.case(),
         _COMMIT.case(host=FULL),
@@ -431,6 +472,20 @@ EXAMPLES = (
         _OLD.case(means={"history_length": None}),
         named="long-transaction",
         needs="server value history_length",
+    ),
+    Example(
+        purge_delay.RULE,
+        _HELD_BACK.case(),
+        _HELD_BACK.with_variables(innodb_max_purge_lag="0"),
+        _HELD_BACK.with_variables(innodb_max_purge_lag=None),
+        needs="variable innodb_max_purge_lag",
+    ),
+    Example(
+        stored_programs.RULE,
+        _TRIGGERED.case(),
+        _TRIGGERED.case(rates={"com_call_procedure": 9000.0}),
+        _TRIGGERED.case(rates={"queries": None}),
+        needs="server counter queries",
     ),
     Example(
         missing_index.RULE,
@@ -473,6 +528,13 @@ EXAMPLES = (
         _OPENING.case(rates={"table_open_cache_overflows": 0.0}, means={"open_tables": 5.0}),
         _OPENING.with_variables(table_open_cache=None),
         needs="variable table_open_cache",
+    ),
+    Example(
+        table_cache.FLUSHED_RULE,
+        _FLUSHED.case(),
+        _FLUSHED.case(rates={"opened_tables": 2.0}),
+        _FLUSHED.case(rates={"com_flush": None}),
+        needs="server counter com_flush",
     ),
     Example(
         io_capacity.RULE,
@@ -529,6 +591,13 @@ EXAMPLES = (
         _SLOW_LOGGED.case(rates={"slow_queries": 200.0}),
         _SLOW_LOGGED.case(rates={"slow_queries": None}),
         needs="server counter slow_queries",
+    ),
+    Example(
+        logging.AUDIT_RULE,
+        _AUDITED.case(),
+        _AUDITED.with_variables(server_audit_events="CONNECT"),
+        _AUDITED.case(rates={"questions": None}),
+        needs="server counter questions",
     ),
     Example(
         tls.RULE,

@@ -18,6 +18,10 @@ SERVER_RATES = {
     "com_select": 14_000.0,
     "connections": 0.0,
     "ssl_accepts": 0.0,
+    "threads_created": 0.0,
+    "com_flush": 0.0,
+    "com_stmt_prepare": 0.0,
+    "com_call_procedure": 0.0,
     "opened_tables": 2.0,
     "table_open_cache_overflows": 0.0,
     "log_syncs": 500.0,
@@ -64,6 +68,7 @@ SERVER_MEANS = {
     "pages_dirty": 1100.0,
     "history_length": 300.0,
     "oldest_transaction_s": 0.0,
+    "longest_statement_s": 0.0,
     "checkpoint_age_bytes": 15e6,
     "checkpoint_age_max_bytes": 81e6,
     "open_tables": 180.0,
@@ -86,6 +91,8 @@ HOST: dict[str, Any] = {
     "disk": "vda",
     "disk_read_iops": 5.0,
     "disk_write_iops": 1200.0,
+    "disk_read_bytes_per_s": 80e3,
+    "disk_write_bytes_per_s": 20e6,
     "disk_read_await_ms": 0.2,
     "disk_write_await_ms": 0.4,
     "disk_queue": 0.5,
@@ -99,6 +106,10 @@ HOST: dict[str, Any] = {
     "minor_faults_per_s": 200.0,
 }
 HOST_RATES = {
+    "process.read_bytes": 80e3,
+    "process.written_bytes": 9e6,
+    "disk.vda.flushes": 600.0,
+    "disk.vda.flush_s": 0.25,
     "cpu.softirq_s": 0.1,
     "cpu.irq_s": 0.0,
     "cgroup.periods": 0.0,
@@ -133,6 +144,11 @@ VARIABLES = {
     "sort_buffer_size": "2097152",
     "tmp_table_size": "16777216",
     "performance_schema": "OFF",
+    "binlog_commit_wait_count": "0",
+    "binlog_commit_wait_usec": "100000",
+    "innodb_max_purge_lag": "0",
+    "innodb_max_purge_lag_delay": "0",
+    "flush_time": "0",
     "query_cache_type": "OFF",
     "query_cache_size": "1048576",
     "max_heap_table_size": "16777216",
@@ -188,7 +204,11 @@ class Made:
         means = _with(SERVER_MEANS, self.means)
         server = ServerFigures(
             seconds=10.0,
-            rates=_with(SERVER_RATES | {"questions": qps}, self.rates),
+            rates=_with(
+                SERVER_RATES
+                | {"questions": qps, "queries": qps, "bytes_sent": self.tps * 40_000 + 20_000},
+                self.rates,
+            ),
             means=means,
             highest={**means, **self.highest},
             totals=_with(SERVER_TOTALS, self.totals),

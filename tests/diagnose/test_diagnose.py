@@ -14,7 +14,7 @@ from loadstone.diagnose.diagnose import Known, diagnose, diagnosis_of, levels_to
 from loadstone.diagnose.frames import RunSeconds, environment_of
 from loadstone.model.finding import Diagnosis, Finding
 from loadstone.model.plan import Rate
-from loadstone.model.result import Result
+from loadstone.model.result import HostFigures, LatencyPair, Result
 from loadstone.report.findings import answer, as_text
 from loadstone.store import folder
 from recorded import recorded_run
@@ -447,29 +447,46 @@ def test_the_faster_interface_is_named() -> None:
     )
 
 
-def test_group_commit_is_told_as_case_a_has_it() -> None:
-    def level(users: int, tps: float, syncs: float, writes: float) -> Made:
-        return Made(
-            users=users,
-            tps=tps,
-            rates={"log_syncs": syncs},
-            means={"state.commit": 0.2 * users, "threads_running": 0.5 * users},
-            host={"disk_write_iops": writes},
-            server_figures={
-                "log_syncs_per_s": syncs,
-                "transactions_per_sync": tps / syncs,
-                "bytes_per_sync": 2000.0 * tps / syncs,
-            },
-        )
+# Case A of the field: threads, tps, and writes of the disk a second.
+CASE_A = ((4, 500, 4000), (8, 1100, 3800), (80, 2100, 860), (600, 2100, 350))
 
-    ladder = (level(4, 500, 480, 4000), level(8, 1100, 900, 3800), level(80, 2100, 205, 860))
+
+def level_of_case_a(users: int, tps: float, writes: float) -> Made:
+    """The disk's writes are syncs of both logs and little else, as both are durable there."""
+    syncs = min(writes / 2, tps)
+    return Made(
+        users=users,
+        tps=tps,
+        rates={"log_syncs": syncs},
+        means={"state.commit": 0.2 * users, "threads_running": 0.5 * users},
+        host={"disk_write_iops": writes},
+        server_figures={
+            "log_syncs_per_s": syncs,
+            "transactions_per_sync": tps / syncs,
+            "bytes_per_sync": 2000.0 * tps / syncs,
+        },
+    )
+
+
+def test_group_commit_is_told_as_case_a_has_it() -> None:
+    ladder = [level_of_case_a(*level) for level in CASE_A]
     notes = {finding.cause: finding for finding in diagnosis_of(a_case(*ladder)).findings}
     assert notes["group-commit"].sentence == (
         "Group commit: from 4 users to 80 users the rate goes from 500 to 2,100 tps while syncs of "
-        "the log fall from 480 to 205 a second: one sync carries 10.2 transactions instead of "
-        "1.04, and 20.5 KB of log instead of 2.08; the disk writes 4,000 and 860 times a second."
+        "the log fall from 500 to 430 a second: one sync carries 4.88 transactions instead of 1, "
+        "and 9.77 KB of log instead of 2; the disk writes 4,000 and 860 times a second; with 600 "
+        "users it is 2,100 tps with 12 transactions a sync and 350 writes of the disk a second: "
+        "beyond the peak users bring no more."
     )
     assert notes["group-commit"].group == "note"
+
+
+def test_case_a_is_told_without_its_host_too() -> None:
+    """A managed server shows its counters and nothing of its machine."""
+    ladder = [level_of_case_a(*level).but(step={"host": None}) for level in CASE_A]
+    notes = {finding.cause: finding for finding in diagnosis_of(a_case(*ladder)).findings}
+    assert "one sync carries 4.88 transactions instead of 1" in notes["group-commit"].sentence
+    assert "writes" not in notes["group-commit"].sentence
 
 
 def test_reads_commit_in_no_groups() -> None:
@@ -533,6 +550,194 @@ def test_without_counters_all_is_not_evaluated_and_nothing_is_named() -> None:
 def test_only_levels_from_the_knee_on_are_explained() -> None:
     case = a_case(*(Made(users=users, tps=tps) for users, tps in ((1, 100), (8, 910), (64, 1000))))
     assert [step.concurrency for step in levels_to_explain(case.ladder)] == [8, 64]
+
+
+def test_a_report_beside_the_load_is_no_missing_index() -> None:
+    """Somebody's one statement reads whole tables, and none of ours does."""
+    reading: dict[str, float | None] = {
+        **NO_SORTS,
+        "handler_read_rnd_next": 30e6,
+        "select_scan": 3.0,
+        "com_update": 0.0,
+        "com_delete": 0.0,
+        "handler_read_next": 0.0,
+    }
+    beside = Made(rates=reading, highest={"longest_statement_s": 9.0}, host=FULL_OF_SERVER)
+    assert causes(a_case(beside))[0] == "other-clients"
+    assert "missing-index" not in causes(a_case(beside))
+    ours = beside.but(rates={"select_scan": 900.0}, highest={"longest_statement_s": 0.0})
+    assert causes(a_case(ours))[0] == "missing-index"
+
+
+def test_long_ranges_on_a_server_that_counts_no_rows_sent_are_no_missing_index() -> None:
+    """A run on MySQL 9.7: ranges of 1,384 rows, which come to the client."""
+    ranges = Made(
+        tps=30.0,
+        rates={
+            **NO_WRITES,
+            **NO_SORTS,
+            "com_select": 420.0,
+            "rows_sent": None,
+            "handler_read_next": 165_000.0,
+            "handler_read_key": 420.0,
+            "bytes_sent": 15e6,
+        },
+        step={"bytes_in": 150_000_000},
+    )
+    assert "missing-index" not in causes(a_case(ranges))
+    few = ranges.but(rates={"bytes_sent": 10_000.0}, step={"bytes_in": 100_000})
+    assert "missing-index" in causes(a_case(few))
+
+
+def test_a_statement_is_somebody_else_s_only_where_none_of_ours_may_last_so_long() -> None:
+    slow = Made().as_step().latency.service.model_copy(update={"mean": 900.0, "max": 4000.0})
+    step = {"latency": LatencyPair(response=slow, service=slow)}
+    long: dict[str, float] = {"longest_statement_s": 6.0}
+    assert "other-clients" not in causes(a_case(Made(highest=long, step=step)))
+    locked = Made(highest=long, rates={"row_lock_time_s": 14.0})
+    assert "other-clients" not in causes(a_case(locked))
+    assert causes(a_case(Made(highest=long)))[0] == "other-clients"
+
+
+def test_bytes_that_come_to_nobody_of_ours_are_others() -> None:
+    dumped = diagnosis_of(a_case(Made(rates={"bytes_sent": 100e6})))
+    assert dumped.findings[0].cause == "other-clients"
+    assert "of 100 MB a second that it sends, 60 (60 %) do not come to this load" in dumped.answer
+
+
+def test_what_a_person_limits_is_named_before_the_cores_that_it_fills() -> None:
+    pinned = Made(
+        host=FULL | {"process_cpu_user": 0.7, "process_cpu_sys": 0.28, "cores": 2},
+        host_means={"process.cpus_allowed": 1.0},
+        facts=SHARED,
+        generator={"cpu_share": 0.9, "shards": 1},
+        means={"threads_running": 14.0},
+    )
+    assert causes(a_case(pinned))[:2] == ["cpu-pinned", "cpu-bound"]
+
+
+def test_a_core_that_is_shared_with_interrupts_is_used_up_as_well() -> None:
+    """A run on two cores, the server on the first: 0.84 of it, and 0.14 for interrupts."""
+    rates: dict[str, float | None] = {
+        "cpu.0.idle_s": 0.013,
+        "cpu.0.iowait_s": 0.0,
+        "cpu.1.idle_s": 0.35,
+    }
+    pinned = Made(
+        users=10,
+        host={"cores": 2, "cpu_idle": 0.18, "process_cpu_user": 0.56, "process_cpu_sys": 0.28},
+        host_rates=rates,
+        host_means={"process.cpus_allowed": 1.0},
+    )
+    assert causes(a_case(pinned))[0] == "cpu-pinned"
+    resting = pinned.but(host_rates={"cpu.0.idle_s": 0.15})
+    assert "cpu-pinned" not in causes(a_case(resting))
+
+
+def test_users_in_their_commit_are_told_of_before_it_is_said_that_they_are_few() -> None:
+    waiting = Made(users=2, means={"state.commit": 1.6}, host=IDLE)
+    found = diagnosis_of(a_case(waiting))
+    assert [one.cause for one in found.findings][:2] == ["commit-flush", "few-users"]
+    assert above_notes(found) == []
+
+
+def test_a_rate_that_was_missed_for_the_sake_of_commits_is_not_unexplained() -> None:
+    step = {"rate": Rate(rate=1000.0), "due": 20_000}
+    found = diagnosis_of(a_case(Made(means={"state.commit": 12.0}, step=step)))
+    assert [one.cause for one in found.findings] == ["commit-flush"]
+
+
+def test_a_disk_that_flushes_slowly_is_the_wait_with_one_level_too() -> None:
+    slow: dict[str, float | None] = {"disk.vda.flushes": 100.0, "disk.vda.flush_s": 0.8}
+    found = diagnosis_of(a_case(Made(means={"state.commit": 12.0}, host_rates=slow)))
+    assert found.findings[0].cause == "commit-flush"
+    assert found.findings[0].group == "wait"
+
+
+def test_commits_that_wait_on_purpose_are_no_slow_disk() -> None:
+    waiting = Made(users=4, tps=60.0, means={"state.commit": 3.8}, rates={"log_syncs": 60.0})
+    on: dict[str, str | None] = {
+        "binlog_commit_wait_count": "100",
+        "binlog_commit_wait_usec": "50000",
+    }
+    assert causes(a_case(waiting, variables=on))[:2] == ["commit-delay", "commit-flush"]
+    assert "commit-delay" not in causes(a_case(waiting))
+
+
+def test_others_on_the_disk_stand_before_its_syncs_and_behind_a_delay_that_was_set() -> None:
+    """Figures of a run that waited 10 ms for company while others wrote to the disk as well."""
+    waiting = Made(
+        users=4,
+        tps=184.0,
+        means={"state.commit": 3.7},
+        rates={"log_syncs": 100.0},
+        host={"disk_busy": 0.5, "disk_write_bytes_per_s": 180e6, "disk_read_bytes_per_s": 0.0},
+        host_rates={"process.read_bytes": 0.0, "process.written_bytes": 2e6},
+    )
+    on: dict[str, str | None] = {
+        "binlog_commit_wait_count": "1000",
+        "binlog_commit_wait_usec": "10000",
+    }
+    assert causes(a_case(waiting, variables=on))[0] == "commit-delay"
+    assert causes(a_case(waiting))[:2] == ["disk-neighbour", "commit-flush"]
+
+
+def test_rows_that_a_session_keeps_are_named_before_the_errors_of_those_that_wait() -> None:
+    still = Made(
+        tps=0.0,
+        host=IDLE,
+        rates={"questions": 20.0, "row_lock_time_s": 0.0},
+        means={"row_lock_current_waits": 15.0},
+        highest={"oldest_transaction_s": 40.0},
+        step={"errors": {"1205": 30}, "events": 0},
+    )
+    first = diagnosis_of(a_case(still)).findings[0]
+    assert first.cause == "row-locks"
+    assert first.remedy.startswith("End the transaction that has been open for 40 s")
+
+
+def test_a_group_without_memory_or_swap_reads_its_program_again() -> None:
+    thrashing = Made(
+        host={"major_faults_per_s": 4000.0},
+        host_means={"cgroup.memory_limit_bytes": 128.0 * 1024**2},
+    )
+    found = diagnosis_of(a_case(thrashing))
+    assert found.findings[0].cause == "swapping"
+    assert "too little memory within its control group's 128 MiB" in found.answer
+
+
+def test_statements_that_the_generator_sends_again_are_lost_packets_too() -> None:
+    rates = {"tcp.retransmits": 60.0, "tcp.segments_out": 8000.0}
+    ours = HostFigures(seconds=10.0, rates=rates)
+    lossy = Made(host=IDLE, means={"threads_running": 2.0}, step={"generator_host": ours})
+    found = diagnosis_of(a_case(lossy))
+    assert found.findings[0].cause == "packet-loss"
+    assert "the generator's host sends 60 segments a second again" in found.answer
+
+
+def test_packets_that_others_lose_are_not_this_load_s() -> None:
+    """A run whose host sent 13 segments a second again while no statement took 40 ms."""
+    quick = Made().as_step().latency.service.model_copy(update={"mean": 4.0, "max": 37.0})
+    step = {"latency": LatencyPair(response=quick, service=quick)}
+    rates: dict[str, float | None] = {"tcp.retransmits": 40.0, "tcp.segments_out": 5000.0}
+    assert "packet-loss" not in causes(a_case(Made(host_rates=rates, step=step)))
+    late = {"latency": LatencyPair(response=quick.model_copy(update={"max": 412.0}), service=quick)}
+    assert "packet-loss" in causes(a_case(Made(host_rates=rates, step=late)))
+
+
+def test_a_storm_of_logins_beside_many_events_is_named_by_its_cost() -> None:
+    made = Made(tps=30_000.0, rates={"connections": 2500.0, "threads_created": 2500.0})
+    assert "connection-storm" in causes(a_case(made))
+    few = made.but(rates={"connections": 200.0})
+    assert "connection-storm" not in causes(a_case(few))
+
+
+def test_a_query_cache_that_answers_nothing_is_work_for_nothing() -> None:
+    on: dict[str, str | None] = {"query_cache_type": "ON"}
+    stores: dict[str, float | None] = {"qcache_inserts": 20_000.0, "qcache_hits": 900.0}
+    assert causes(a_case(Made(rates=stores), variables=on))[0] == "query-cache"
+    answers: dict[str, float | None] = {"qcache_inserts": 900.0, "qcache_hits": 20_000.0}
+    assert "query-cache" not in causes(a_case(Made(rates=answers), variables=on))
 
 
 def test_a_run_is_diagnosed_from_its_folder(tmp_path: Path, script: Script) -> None:

@@ -9,12 +9,14 @@ import pytest
 from analyse.made import a_step
 from diagnose.healthy import Made, a_case
 from loadstone.diagnose.diagnose import diagnosis_of
-from loadstone.diagnose.proving import Tried, cost_of, proofs_of
+from loadstone.diagnose.proving import Tried, cost_of, parts_of, proofs_of
+from loadstone.diagnose.trials import warm
 from loadstone.lab.blocks import schedule
 from loadstone.lab.prove import Ground, Timing, experiment_of
 from loadstone.model.experiment import SandboxChoice
 from loadstone.model.finding import Finding, Proof, Setting, Trial
 from loadstone.model.plan import Step
+from loadstone.model.result import TargetShare
 from loadstone.report.findings import as_text, proved
 from recorded import a_plan
 
@@ -59,7 +61,12 @@ Machine = Callable[[Step], float]
 
 
 def tried(
-    machine: Machine, trial: Trial = TLS, *, units: int = 6, client_bound: bool | None = False
+    machine: Machine,
+    trial: Trial = TLS,
+    *,
+    units: int = 6,
+    client_bound: bool | None = False,
+    before: tuple[float, ...] = (),
 ) -> Tried:
     """A trial whose steps do what the machine says, with a little noise."""
     plan = a_plan(ladder=(8,))
@@ -85,6 +92,7 @@ def tried(
         at="2026-01-02T03:04:05+00:00",
         seconds=50.0,
         folder="proofs/tls-x",
+        before=before,
     )
 
 
@@ -160,6 +168,25 @@ def test_blocks_are_the_units_where_a_restart_is_needed() -> None:
     assert "4 pairs of blocks" in proof.sentence
 
 
+def test_what_cannot_be_had_back_is_compared_with_the_run_itself() -> None:
+    cold = (690.0, 705.0, 715.0, 690.0)
+    proof = one(tried(lambda step: 1000.0, warm(), units=4, before=cold))
+    assert (proof.verdict, proof.units) == ("proven", 4)
+    assert proof.cost == pytest.approx(0.3, abs=0.02)
+    assert proof.sentence.startswith("The cold buffer pool costs 30 % ± ")
+    assert "4 windows after the run's own, not by turns" in proof.sentence
+    assert one(tried(lambda step: 700.0, warm(), units=4, before=cold)).verdict == "refuted"
+    nothing = one(tried(lambda step: 700.0, warm(), units=4))
+    assert (nothing.verdict, nothing.tps_before) == ("not enough evidence", None)
+
+
+def test_a_window_is_taken_apart_evenly() -> None:
+    assert parts_of([1.0, 3.0, 5.0, 7.0], 2) == (2.0, 6.0)
+    assert parts_of([1.0, 2.0, 3.0, 4.0, 5.0], 2) == (1.5, 4.0)
+    assert parts_of([1.0, 2.0], 4) == (1.0, 2.0)
+    assert parts_of([], 4) == ()
+
+
 def test_what_it_costs_to_keep_is_said_with_the_gain() -> None:
     relaxed = LOG.model_copy(update={"costs": "commits may be lost"})
     assert one(tried(faster_by(0.3), relaxed)).sentence.endswith("Kept so, commits may be lost.")
@@ -211,6 +238,27 @@ def test_a_remedy_without_effect_may_leave_the_cause_as_it_is() -> None:
 def test_a_proof_of_another_change_or_ladder_says_nothing() -> None:
     assert logged(of_log(faster_by(0.4), trial=TLS)).proof is None
     assert logged(of_log(faster_by(0.4), workload="oltp_insert")).proof is None
+
+
+def test_targets_that_were_not_judged_are_named() -> None:
+    urls = [f"mysql://bench@db{number}/sbtest" for number in (1, 2, 3)]
+    shares = tuple(
+        TargetShare(
+            target=url,
+            server_version=None,
+            events=1,
+            queries=1,
+            errors=0,
+            connect_failures=0,
+            users=1,
+        )
+        for url in urls
+    )
+    found = diagnosis_of(a_case(Made(step={"targets": shares})))
+    assert found.not_judged == tuple(urls[1:])
+    said = f"judged by the first of 3 targets alone; not: {urls[1]}, {urls[2]}"
+    assert as_text([found]).splitlines()[-1] == said
+    assert "judged" not in as_text([diagnosis_of(a_case(Made(step={"targets": shares[:1]})))])
 
 
 def test_the_text_shows_the_proof_in_place_of_what_to_try() -> None:

@@ -12,6 +12,7 @@ from loadstone.diagnose.case import Case
 from loadstone.diagnose.rules import commit_flush, cpu_bound, line_full, redo_small, sorts
 from loadstone.diagnose.rules import working_set as pool
 from loadstone.diagnose.trials import same
+from loadstone.diagnose.untried import NO_CLAIM, NOTHING_TO_CHANGE, WHY, with_reason
 from loadstone.model.finding import Finding, Trial
 from loadstone.model.result import TargetShare
 
@@ -76,6 +77,9 @@ def values(trial: Trial) -> dict[str, str]:
         ("line-full", "client", {"compression": "zlib"}),
         ("sort-buffer-cliff", "dynamic", {"sort_buffer_size": str(2 * MIB)}),
         ("temporary-tables-on-disk", "dynamic", {"tmp_table_size": str(64 * MIB)}),
+        ("query-cache", "dynamic", {"query_cache_type": "OFF"}),
+        ("instrumentation", "start", {"performance_schema": "OFF"}),
+        ("cold-buffer-pool", "again", {"buffer_pool": "warm"}),
     ],
 )
 def test_a_finding_says_what_would_prove_it(
@@ -84,6 +88,23 @@ def test_a_finding_says_what_would_prove_it(
     trial = trial_of(cause)
     assert (trial.kind, values(trial)) == (kind, values(trial) | settings)
     assert all(setting.before != setting.value for setting in trial.settings)
+
+
+@pytest.mark.parametrize("cause", sorted(EXAMPLE))
+def test_a_finding_has_a_trial_or_says_why_not(cause: str) -> None:
+    told = with_reason(found(cause))
+    assert (told.trial is None and cause not in NO_CLAIM) == (told.untried is not None)
+    # Where there is none at all, the reason is the cause's own.
+    assert told.untried != NOTHING_TO_CHANGE
+
+
+def test_reasons_are_of_causes_that_there_are() -> None:
+    assert WHY.keys() <= {example.cause for example in EXAMPLES} | {"purge-lag"}
+    assert NO_CLAIM <= {example.cause for example in EXAMPLES} | {
+        "rate-met",
+        "unexplained",
+        "not-observed",
+    }
 
 
 @pytest.mark.parametrize("cause", sorted(EXAMPLE))
@@ -104,6 +125,15 @@ def test_less_durability_is_told_with_what_it_costs() -> None:
     assert timeout is not None and "innodb_lock_wait_timeout=1" in timeout
 
 
+@pytest.mark.parametrize(
+    ("cause", "risky"),
+    [("commit-flush", True), ("semi-sync-wait", True), ("general-log", False), ("tls", False)]
+    + [("redo-log-small", False), ("deadlock-checks", False), ("binlog-cache-small", False)],
+)
+def test_what_a_crash_would_lose_is_known(cause: str, risky: bool) -> None:
+    assert trial_of(cause).risks_commits is risky
+
+
 def test_what_is_relaxed_already_is_not_tried() -> None:
     case = EXAMPLE["commit-flush"].fires
     relaxed = {**(case.variables or {}), "sync_binlog": "0"}
@@ -112,6 +142,7 @@ def test_what_is_relaxed_already_is_not_tried() -> None:
     both = relaxed | {"innodb_flush_log_at_trx_commit": "2"}
     finding = commit_flush.RULE.judge(replace(case, variables=both))
     assert finding is not None and finding.trial is None
+    assert with_reason(finding).untried == NOTHING_TO_CHANGE
 
 
 @pytest.mark.parametrize(
@@ -126,6 +157,27 @@ def test_the_pool_grows_by_no_more_than_half_of_the_free_memory(
     assert finding is not None
     wanted = {"innodb_buffer_pool_size": str(times * 128 * MIB)}
     assert (values(finding.trial) if finding.trial else {}) == (wanted if times else {})
+
+
+def test_a_pool_that_may_not_grow_so_far_is_larger_from_a_start() -> None:
+    reading = {"disk_read_iops": 2500.0, "disk_read_await_ms": 0.3, "memory_available_bytes": 4e9}
+    made = Made(rates={"buffer_pool_reads": 2500.0}, host=reading, means={"pages_free": 1000.0})
+    for most, kind in (("", "dynamic"), (str(8192 * MIB), "dynamic"), (str(128 * MIB), "start")):
+        more: dict[str, str | None] = {"innodb_buffer_pool_size_max": most} if most else {}
+        finding = pool.RULE.judge(a_case(made, variables=more))
+        assert finding is not None and finding.trial is not None
+        assert finding.trial.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("version", "kind"),
+    [("10.11.19-MariaDB-log", "start"), ("5.7.44-log", "start"), ("8.0.46", "dynamic")],
+)
+def test_the_log_buffer_grows_while_newer_servers_run(version: str, kind: str) -> None:
+    case = EXAMPLE["log-buffer-small"].fires
+    told = {**(case.variables or {}), "version": version}
+    trial = trial_of("log-buffer-small", replace(case, variables=told))
+    assert (trial.kind, values(trial)) == (kind, {"innodb_log_buffer_size": str(64 * MIB)})
 
 
 @pytest.mark.parametrize(
@@ -147,11 +199,18 @@ def test_the_redo_log_is_resized_where_the_server_can(
     assert finding.trial.kind == kind
 
 
-def test_a_pool_is_offered_only_by_servers_that_have_one_built_in() -> None:
+def test_a_thread_pool_is_offered_by_servers_that_have_one() -> None:
     case = EXAMPLE["no-thread-pool"].fires
     without = {k: v for k, v in (case.variables or {}).items() if k != "thread_pool_size"}
-    finding = EXAMPLE["no-thread-pool"].rule.judge(replace(case, variables=without))
-    assert finding is not None and finding.trial is None
+    for version in ("8.0.46", "9.6.0", "10.11.19-MariaDB"):
+        finding = found("no-thread-pool", replace(case, variables={**without, "version": version}))
+        assert finding.trial is None
+        assert "has no thread pool" in (with_reason(finding).untried or "")
+    trial = trial_of("no-thread-pool", replace(case, variables={**without, "version": "9.7.0"}))
+    assert (trial.kind, values(trial)) == (
+        "start",
+        {"plugin_load_add": "thread_pool.so", "loose_thread_pool_size": "4"},
+    )
 
 
 def test_the_text_protocol_is_tried_before_the_socket() -> None:
@@ -193,6 +252,31 @@ def test_the_sort_buffer_s_cliff_is_a_suspicion_where_the_version_takes_pieces(
     assert ("try it first" in finding.sentence) == (sure == 0.3)
     # New connections take the global value, and each step of a trial connects anew.
     assert values(finding.trial) == {"sort_buffer_size": "2097152"}
+
+
+@pytest.mark.parametrize(
+    ("version", "mib", "faults", "sure"),
+    [("10.11.19-MariaDB", 33, 4.5, 0.6), ("10.11.19-MariaDB", 31, 0.03, None)]
+    + [("9.7.0", 64, 0.0, None), ("10.11.19-MariaDB", 64, 0.5, None)],
+)
+def test_a_setting_alone_is_no_suspicion(
+    version: str, mib: int, faults: float, sure: float | None
+) -> None:
+    # As measured: 754 events of two sorts a second, a quarter of the CPU in the kernel.
+    made = Made(
+        tps=754.0,
+        rates={"sort_range": 1508.0, "sort_scan": 0.0},
+        host={
+            "minor_faults_per_s": 1508.0 * faults,
+            "process_cpu_user": 0.189,
+            "process_cpu_sys": 0.074,
+        },
+    )
+    told: dict[str, str | None] = {"sort_buffer_size": str(mib * MIB), "version": version}
+    finding = sorts.CLIFF_RULE.judge(a_case(made, variables=told))
+    assert (finding and finding.confidence) == sure
+    if finding:
+        assert finding.share == pytest.approx(0.092, abs=0.005)
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 import pytest
 
-from engine.driving import a_layout, a_load, a_plan, drive, events, load, local, workload
+from engine.driving import Driving, a_layout, a_load, a_plan, events, load, local, workload
 from engine.servers import QUICK, asked, execute, rows, variables, wait_until_nobody
 from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
 
@@ -25,7 +26,9 @@ def logged() -> Iterator[Sandbox]:
         yield sandbox
 
 
-def keys(sandbox: Sandbox, shards: int, seed: int, protocol: str = "text") -> list[tuple[str, ...]]:
+def keys(
+    sandbox: Sandbox, shards: int, seed: int, protocol: str = "text", parts: int = 1
+) -> list[tuple[str, ...]]:
     """By user, the statements that it sent; users are not told apart by their connections."""
     wait_until_nobody(sandbox)
     execute(sandbox, "TRUNCATE mysql.general_log")
@@ -36,7 +39,11 @@ def keys(sandbox: Sandbox, shards: int, seed: int, protocol: str = "text") -> li
         concurrency=USERS, shards=shards, seed=seed, protocol=protocol, stop=events(EVENTS),
     )  # fmt: skip
     with variables(sandbox, general_log=1):
-        drive(plan).finished()
+        with contextlib.ExitStack() as stack:
+            cut = [plan | {"part": {"number": number, "of": parts}} for number in range(parts)]
+            together = [stack.enter_context(Driving(part)) for part in cut]
+        for each in together:
+            each.outcome.finished()
     said = rows(
         sandbox,
         "SELECT thread_id, CONVERT(argument USING utf8mb4) FROM mysql.general_log"
@@ -64,6 +71,12 @@ def test_each_user_has_the_same_keys_whatever_the_shards_and_the_protocol(logged
     assert sum(len(user) for user in reference) == EVENTS * 7
     for shards, protocol in ((2, "text"), (3, "text"), (1, "prepared")):
         assert agree(reference, keys(logged, shards, 5, protocol)), (shards, protocol)
+
+
+def test_each_user_has_the_same_keys_whatever_the_parts(logged: Sandbox) -> None:
+    reference = keys(logged, shards=1, seed=5)
+    for parts, shards in ((2, 1), (3, 2)):
+        assert agree(reference, keys(logged, shards, 5, parts=parts)), (parts, shards)
 
 
 def test_another_seed_has_other_keys(logged: Sandbox) -> None:

@@ -9,8 +9,8 @@ from house.repository import Repository
 from loadstone.model.exit_codes import ExitCode
 
 PUBLIC_TARGETS = (
-    ["help", "demo", "build", "test", "test-rust", "test-python", "lint", "fmt"]
-    + ["bench", "trials", "recipes", "faults", "lock", "clean"]
+    ["help", "demo", "build", "test", "test-rust", "test-python", "test-cluster", "lint", "fmt"]
+    + ["bench", "trials", "proofs", "recipes", "faults", "trust", "lock", "clean"]
 )  # fmt: skip
 
 # In pieces, so that this file does not hold them either.

@@ -6,6 +6,7 @@ import errno
 import os
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,12 @@ import pytest
 import scripted_engine
 from lab.watched import lab_for
 from loadstone.engine import EngineError
-from loadstone.lab.conduct import carry_out
+from loadstone.lab.conduct import MOST_REPEATS, carry_out
 from loadstone.lab.schedule import InOrder, steps_of
+from loadstone.model.cluster import GENERATOR_LOST
+from loadstone.model.exit_codes import ExitCode
 from loadstone.model.plan import WarmupAuto
+from loadstone.model.result import StepResult
 from loadstone.report.notes import step_notes
 from loadstone.store import folder
 from loadstone.store.errors import StoreError
@@ -62,6 +66,34 @@ def test_each_step_draws_other_keys_and_a_run_again_the_same(
         lab, _ = lab_for(tmp_path, plan)
         carry_out(plan, InOrder(steps_of(plan)), lab)
     assert [sent["seed"] for sent in scripted_engine.PLANS] == [0, 1, 2] * 2
+
+
+def test_a_step_that_is_driven_again_is_one_step_more(tmp_path: Path, script: Script) -> None:
+    plan = a_plan(ladder=(1, 4))
+    lab, observer = lab_for(tmp_path, plan)
+    script.fail_at_s = 2
+    script.end_error = {"kind": GENERATOR_LOST, "message": "generator 1 on b was lost"}
+
+    def once(step: StepResult) -> bool:
+        lost, script.fail_at_s = script.fail_at_s is not None, None
+        return lost
+
+    outcome = carry_out(plan, InOrder(steps_of(plan)), replace(lab, drives_again=once))
+    rows = [(step.step, step.concurrency, step.state) for step in outcome.result.steps]
+    assert rows == [(1, 1, "failed"), (2, 1, "finished"), (3, 4, "finished")]
+    assert (outcome.result.run.state, outcome.error) == ("finished", None)
+    assert "note step 1 is driven again as step 2" in observer.told
+
+
+def test_a_step_is_not_driven_again_for_ever(tmp_path: Path, script: Script) -> None:
+    plan = a_plan(ladder=(1, 4))
+    lab, _ = lab_for(tmp_path, plan)
+    script.fail_at_s = 2
+    script.end_error = {"kind": GENERATOR_LOST, "message": "generator 1 on b was lost"}
+    again = replace(lab, drives_again=lambda step: True)
+    outcome = carry_out(plan, InOrder(steps_of(plan)), again)
+    assert [step.state for step in outcome.result.steps] == ["failed"] * (1 + MOST_REPEATS)
+    assert outcome.error and outcome.error.exit_code == ExitCode.CLUSTER
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -62,6 +62,7 @@ def undisturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Script)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr("loadstone.lab.experiment_servers.described", made_up)
     monkeypatch.setattr("loadstone.lab.experiment_servers.look_at", with_tables)
+    monkeypatch.setattr("loadstone.lab.experiment_servers.confirm_tables", lambda *_: None)
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
     for number, handler in before.items():

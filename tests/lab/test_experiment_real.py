@@ -149,6 +149,23 @@ def test_after_any_ending_the_variables_can_be_put_back_and_the_run_taken_up(
     assert variables(target) == before
 
 
+def test_after_an_error_the_variables_are_as_they_were(target: Sandbox) -> None:
+    before = variables(target)
+    Path("d.toml").write_text(against(target))
+    with Path("said").open("wb") as out:
+        run = subprocess.Popen(words("experiment", "d.toml"), stderr=out, env=environment())
+        wait_for("step 2 of 4", Path("said"))
+        wait_until(lambda: variables(target)["sync_binlog"] == "0")
+        with target.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("DROP TABLE sbtest.sbtest1")
+        assert run.wait(60) == 3
+    assert "sbtest1" in Path("said").read_text().splitlines()[-2]
+    result = json.loads((only_run() / "result.json").read_text())
+    assert result["run"]["state"] == "failed"
+    assert variables(target) == before
+    assert done("restore").stderr == "nothing to put back\n"
+
+
 def wait_for(text: str, file: Path) -> None:
     wait_until(lambda: text in file.read_text())
 

@@ -48,6 +48,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[], None]]:
     monkeypatch.setattr(guard, "alone", connect)
     monkeypatch.setattr(loading, "_note_made", lambda *arguments: None)
     monkeypatch.setattr(loading, "_refuse_another_load", lambda *arguments: None)
+    monkeypatch.setattr(loading, "_refuse_strangers", lambda *arguments: None)
     phase("read_schema")
     phase("decide_prepare", PrepareDecision(continues=(), creates_schema=False))
     phase("list_tables")

@@ -49,6 +49,8 @@ def a_trial(kind: str, name: str, value: str, before: str | None = "old", **more
 
 TLS = a_trial("client", "tls", "disabled")
 LOG = a_trial("dynamic", "general_log", "OFF", "ON")
+SYNCS = a_trial("dynamic", "sync_binlog", "0", "1", risks_commits=True)
+WARM = a_trial("again", "buffer_pool", "warm", "cold", settles_s=5.0)
 POOL = a_trial("start", "thread_handling", "pool-of-threads")
 USERS = a_trial("users", "concurrency", "16", "4")
 
@@ -72,6 +74,11 @@ def ground(url: str | None = "mysql://bench@db1:3306/sbtest", **changes: Any) ->
         (POOL, ground(may_change=True), "it takes a restart, and only throwaway servers"),
         (POOL, ground(sandbox=SANDBOX), None),
         (USERS, ground(), None),
+        (SYNCS, ground(may_change=True), "commits made meanwhile might be lost: loadstone run"),
+        (SYNCS, ground(may_change=True, is_ours=True), None),
+        (SYNCS, ground(None, sandbox=SANDBOX), None),
+        (WARM, ground(), None),
+        (WARM, ground(None, sandbox=SANDBOX), "another one has another buffer pool"),
         (a_trial("client", "warmup", "auto"), ground(), "run again with --warmup"),
         (a_trial("client", "distribution", "uniform"), ground(), "run again with --distribution"),
     ],
@@ -107,14 +114,16 @@ def test_time_is_shared_by_those_that_come_first() -> None:
     assert allotted([], 60) == []
 
 
-@pytest.mark.parametrize("trial", [TLS, POOL, USERS, LOG.model_copy(update={"settles_s": 4.0})])
+@pytest.mark.parametrize(
+    "trial", [TLS, POOL, USERS, WARM, LOG.model_copy(update={"settles_s": 4.0})]
+)
 @pytest.mark.parametrize("more_s", [0.0, 7.0, 90.0, 1000.0])
 def test_a_trial_fits_into_its_time(trial: Trial, more_s: float) -> None:
     seconds = least_seconds(trial) + more_s
     spent = timing(trial, seconds)
     assert spent.planned_s <= seconds
     assert spent.window_s >= 2.0
-    assert spent.units >= (4 if trial is POOL else 3)
+    assert spent.units >= (4 if trial in (POOL, WARM) else 3)
     made = experiment_of("x", trial, 4, ground(sandbox=SANDBOX), spent)
     load_s = plan_time(made, schedule(made)).load_s
     assert load_s < spent.planned_s
@@ -144,6 +153,15 @@ def test_a_restart_is_a_throwaway_server_s() -> None:
 def test_another_number_of_users_is_another_level() -> None:
     made = experiment_of("few-users", USERS, 4, ground(), timing(USERS, 60))
     assert (made.ladder, made.factors) == ((4, 16), ())
+
+
+def test_a_load_that_is_driven_once_more_has_no_variants() -> None:
+    spent = timing(WARM, least_seconds(WARM))
+    made = experiment_of("cold-buffer-pool", WARM, 4, ground(), spent)
+    assert (made.ladder, made.factors, made.repeats) == ((4,), (), 4)
+    assert [planned.step.variant for planned in schedule(made)] == 4 * ["default"]
+    drive = Drive(protocol="text", seed=7)
+    assert Repeated(drive, WARM).drive(made, made.variants[0], beside=True) == drive
 
 
 def test_a_server_of_its_own_is_spoken_to_as_the_run_s_was() -> None:

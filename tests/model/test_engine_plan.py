@@ -71,6 +71,7 @@ def test_a_load_has_every_key_of_the_contract() -> None:
         "seed",
         "connect",
         "session",
+        "continues",
     }
     assert document["layout"]["kind"] == "hot"
 

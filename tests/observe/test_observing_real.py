@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import subprocess
 import sys
+import threading
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ import pytest
 
 pytest.importorskip("loadstone._engine", reason="the engine is not built: make build")
 
+import pymysql
 from pydantic import SecretStr
 
 from loadstone.model.observed import SourceName
@@ -25,7 +29,7 @@ from loadstone.observe.counters import canonical
 from loadstone.observe.server import ServerSource
 from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
 from loadstone.store import folder, frame
-from loadstone.target.connect import connect
+from loadstone.target.connect import Connection, connect
 
 SCHEMA_ON = {"performance_schema": "ON"}
 SCHEMA_OFF = {"performance_schema": "OFF"}
@@ -297,3 +301,69 @@ def test_the_parquet_files_have_a_row_a_second(server: Sandbox, tmp_path: Path) 
         assert seconds == sorted(seconds)
         # In step with the load: all but the first and the last fall on whole seconds.
         assert all(abs(at - round(at)) < 0.25 for at in seconds[1:-1]), seconds
+
+
+def test_a_statement_at_work_is_timed_and_one_that_sleeps_is_not(server: Sandbox) -> None:
+    texts = ("SELECT SLEEP(60)", "SELECT BENCHMARK(2000000000, SHA2('a', 256))")
+    with contextlib.ExitStack() as stack:
+        sessions = [stack.enter_context(server.connect()) for _ in texts]
+        numbers = [_number_of(session) for session in sessions]
+        for session, number, text in zip(sessions, numbers, texts, strict=True):
+            asking = threading.Thread(target=_ask_until_killed, args=(session, text))
+            asking.start()
+            stack.callback(asking.join)
+            stack.callback(_kill, server, number)
+            time.sleep(1.5)
+        source = ServerSource(SourceName(role="server"), server.tcp)
+        before = _times(server, numbers)
+        reading = canonical(source.read())
+        after = _times(server, numbers)
+        source.close()
+    (slept, worked), (_, worked_after) = before, after
+    assert slept > worked
+    assert worked <= reading.gauges["longest_statement_s"] <= worked_after
+
+
+def _number_of(session: Connection) -> int:
+    with session.cursor() as cursor:
+        cursor.execute("SELECT CONNECTION_ID()")
+        ((number,),) = cursor.fetchall()
+    return int(number)
+
+
+def _ask_until_killed(session: Connection, text: str) -> None:
+    # MariaDB says that it was killed, MySQL's SLEEP only comes back.
+    with contextlib.suppress(pymysql.MySQLError):
+        session.cursor().execute(text)
+
+
+def _kill(server: Sandbox, number: int) -> None:
+    with server.connect() as session:
+        session.cursor().execute(f"KILL QUERY {number}")
+
+
+def _times(server: Sandbox, numbers: Sequence[int]) -> list[int]:
+    with server.connect() as session, session.cursor() as cursor:
+        cursor.execute("SELECT ID, TIME FROM information_schema.processlist")
+        found = dict(cursor.fetchall())
+    return [int(found[number]) for number in numbers]
+
+
+def test_statements_inside_triggers_are_counted_apart(server: Sandbox) -> None:
+    source = ServerSource(SourceName(role="server"), server.tcp)
+    with server.connect() as session, session.cursor() as cursor:
+        cursor.execute(f"USE {server.state.database}")
+        cursor.execute("CREATE TABLE pulled (id INT PRIMARY KEY)")
+        cursor.execute(
+            "CREATE TRIGGER pull BEFORE INSERT ON pulled FOR EACH ROW"
+            " BEGIN SET @a = (SELECT 1); SET @b = (SELECT 2); SET @c = (SELECT 3); END"
+        )
+        before = canonical(source.read()).counters
+        for number in range(100):
+            cursor.execute("INSERT INTO pulled VALUES (%s)", (number,))
+        after = canonical(source.read()).counters
+        cursor.execute("DROP TABLE pulled")
+    source.close()
+    sent, every = (after[name] - before[name] for name in ("questions", "queries"))
+    assert 100 <= sent < 150
+    assert 300 <= every - sent < 350

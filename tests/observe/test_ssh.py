@@ -21,8 +21,9 @@ from loadstone.observe.place import PlaceError
 from loadstone.observe.remote_shell import Destination
 from loadstone.observe.source import SourceError
 from loadstone.observe.ssh import SshHost, texts_of
+from loadstone.sandbox.network import Namespace
 from observe.beside import SERVER_HOST, agree, ended, environment, program, writing
-from observe.namespace import HERE, THERE, Namespace, a_server_in
+from observe.namespace import HERE, THERE, a_server_in, another_host, cut, receive
 
 CONFIG = """\
 Port 2222
@@ -79,13 +80,13 @@ def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Remote]:
     (folder / "etc/shadow").write_text(SHADOW)
     shutil.copy("/etc/ld.so.cache", folder / "etc")
     with ExitStack() as stack:
-        namespace = stack.enter_context(Namespace.made())
+        namespace = stack.enter_context(another_host())
         script = START.format(folder=folder, sshd=sshd)
         log = stack.enter_context((folder / "log").open("wb"))
         process = stack.enter_context(
             ended(
                 subprocess.Popen(
-                    namespace.command("unshare", "--mount", "/bin/sh", "-c", script),
+                    [*namespace.launcher_of_a_host, "unshare", "--mount", "/bin/sh", "-c", script],
                     env=environment(),
                     stderr=log,
                 )
@@ -137,7 +138,7 @@ def test_interfaces_are_those_over_there(remote: Remote) -> None:
     with source(remote, variables=NOBODY) as far:
         before = far.read()
         sent = 4 << 20
-        remote.namespace.receive(sent)
+        receive(remote.namespace, sent)
         after = far.read()
     nics = {name.split(".")[1] for name in after.counters if name.startswith("nic.")}
     assert nics == {"lo", remote.namespace.inner}
@@ -236,7 +237,7 @@ def test_a_session_that_is_cut_is_one_line_and_the_next_reading_connects_anew(
 def test_a_line_that_is_dead_does_not_hang(remote: Remote) -> None:
     with source(remote) as far:
         far.read()
-        with remote.namespace.cut():
+        with cut(remote.namespace):
             began = time.monotonic()
             with pytest.raises(SourceError):
                 far.read()

@@ -18,18 +18,20 @@ from loadstone.recipes.filling import Filled, fill
 from loadstone.recipes.recipe import recipe
 
 Make = Callable[[PlannedStep], StepResult]
+Seconds = Callable[[PlannedStep], list[float]]
 
 
 def filled_of(name: str, *given: str, is_root: bool = True) -> Filled:
     return fill(recipe(name), given, quick=True, is_root=is_root)
 
 
-def answered(filled: Filled, make: Make) -> list[str]:
+def answered(filled: Filled, make: Make, seconds: Seconds | None = None) -> list[str]:
     """What is said `here` of each thing that the field saw, in one line."""
     machine = Machine(is_root=True, cores=64)
     experiment = parse_experiment(filled.text, filled.name, machine).experiment
     steps = [made(planned, make) for planned in schedule(experiment)]
-    found = Found(experiment, compare(experiment, steps, {}))
+    known = {each.step.number: seconds(each) for each in schedule(experiment)} if seconds else {}
+    found = Found(experiment, compare(experiment, steps, known))
     lines = list(answer(filled, found))
     assert {line[:6] for line in lines} <= {"field ", "here  ", "      "}
     told = "\n".join(lines).replace("\n      ", "; ").splitlines()
@@ -144,6 +146,33 @@ def test_a_sale_tells_what_it_waits_for_and_each_factor_has_its_verdict() -> Non
     assert "40.0 wait for the row and 0.500 for the log's flush" in costs
     assert detection.startswith("not shown here; detection=off,durability=full, 96 users: no diff")
     assert durability.startswith("shown; detection=on,durability=relaxed, 96 users: faster, +")
+
+
+@pytest.mark.parametrize(
+    ("lowest", "once_even", "said"),
+    [
+        (20.0, None, "shown; oltp_read_write, 32 users: "),
+        (20.0, 2, "not shown here; oltp_read_write, 32 users: "),  # so it may have been chance
+        (92.0, None, "not shown here; oltp_read_write, 32 users: "),
+        (None, None, "not evaluated: no step may be quoted"),
+    ],
+)
+def test_swings_are_told_where_a_level_varies_more_than_the_first(
+    lowest: float | None, once_even: int | None, said: str
+) -> None:
+    def seconds(planned: PlannedStep) -> list[float]:
+        lower = lowest if planned.step.variant == "database=c" else 95.0
+        if planned.step.repeat == once_even:
+            lower = 95.0
+        return [] if lowest is None or lower is None else [100.0, 100.0, lower, 100.0]
+
+    rates = {f"database={name}": 100.0 for name in "abc"}
+    make = by_variant(rates, dict.fromkeys(rates, 1.0))
+    *_, told = answered(filled_of("three-databases"), make, seconds)
+    assert told.startswith(said)
+    if lowest == 20.0:
+        varies = "seconds vary by 2.5 % of the mean with database=a, by 50 % with database=c"
+        assert told.count(varies) == 3
 
 
 def test_what_is_not_said_of_a_version_is_only_told() -> None:

@@ -29,6 +29,7 @@ def undisturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Script)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr("loadstone.lab.experiment_servers.described", made_up)
     monkeypatch.setattr("loadstone.lab.experiment_servers.look_at", with_tables)
+    monkeypatch.setattr("loadstone.lab.experiment_servers.confirm_tables", lambda *_: None)
     # Nobody loads tables into servers that are not there.
     monkeypatch.setattr("loadstone.lab.experiment_hosts.Loads.reload", lambda *_: None)
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from loadstone.recipes.filling import fill
@@ -111,3 +113,15 @@ def test_another_system_must_be_given() -> None:
     assert error.message.startswith("old is not set: it is the old system's folder")
     assert 'root = "/srv/old"' in text_of("os-upgrade", "old=/srv/old")
     assert "[factor.system.old.target]" in text_of("os-upgrade", f"old={URL}")
+
+
+def test_a_folder_may_be_written_as_it_is_seen_from_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", "/srv/me")
+    for given, whole in {"./old": tmp_path / "old", "~/old": "/srv/me/old"}.items():
+        assert f'root = "{whole}"' in text_of("os-upgrade", f"old={given}")
+    both = text_of("os-upgrade", "old=sandbox", "new=.cache/new")
+    assert f'root = "{tmp_path}/.cache/new"' in both
+    assert both.count("root = ") == 1

@@ -48,6 +48,17 @@ def test_the_warning_stands_before_any_figure() -> None:
     assert "innodb_buffer_pool_size: full 134217728, relaxed 10" in flat
 
 
+def test_each_form_warns_before_its_first_table() -> None:
+    found, differing = compared(*two({"sync_binlog": "0"}))
+    markdown = as_markdown("x", sections(found, differing))
+    assert 0 < markdown.index("**WARNING: the sides") < markdown.index("| --- |")
+    page = as_page("x", found, differing)
+    assert page.index('<p class="bad">WARNING: the sides') < page.index("<table>")
+    figures = page.partition("<h2>oltp_read_write</h2>")[2]
+    assert '<td class="number">100</td>' in figures, "figures are set right, words left"
+    assert "<td>relaxed</td>" in figures
+
+
 def test_equal_surroundings_are_said_to_be_equal() -> None:
     text = as_text(sections(*compared(*two({}))))
     assert "Nothing that was looked at differs." in text

@@ -15,6 +15,34 @@ from loadstone.analyse.metrics import CLASSES, METRICS
 from loadstone.report.gates import lines, sentence
 from loadstone.report.junit import as_junit
 
+# What the JUnit schema of the Jenkins plugin xUnit (junit-10.xsd) lets each element have:
+# attributes that must be there, those that may, and the elements within it, in any order.
+SCHEMA = {
+    "testsuites": ("", "name time tests failures errors", "testsuite"),
+    "testsuite": (
+        "name tests failures errors",
+        "group time skipped timestamp hostname id package file log url",
+        "testsuite properties testcase system-out system-err",
+    ),
+    "testcase": ("name", "time classname group", "skipped error failure system-out system-err"),
+    "failure": ("", "type message", ""),
+    "skipped": ("", "type message", ""),
+    "system-out": ("", "", ""),
+}
+
+
+def check_schema(element: ElementTree.Element) -> None:
+    """Fails where the schema would refuse it."""
+    must, may, within = (set(names.split()) for names in SCHEMA[element.tag])
+    assert must <= element.attrib.keys() <= must | may, element.tag
+    assert {each.tag for each in element} <= within, element.tag
+    if element.tag in ("testsuites", "testsuite", "testcase"):
+        assert not (element.text or "").strip(), "no text beside elements"
+    for each in element:
+        assert not (each.tail or "").strip()
+        check_schema(each)
+
+
 HOSTILE = '<x a="1">&amp;]]>\x00\x1b[31m\ud800\ufffe"\'é\n'
 
 
@@ -31,11 +59,13 @@ def test_each_state_has_its_place_in_the_document() -> None:
     assert suite.attrib["skipped"] == "1"
     assert [case[0].tag for case in suite] == ["system-out", "failure", "skipped", "failure"]
     assert "31.2 ms" in suite[1][0].attrib["message"]
+    check_schema(root)
 
 
 @pytest.mark.parametrize("text", [HOSTILE, "]]>", "<!--", "&#0;", "\x0b"])
 def test_hostile_names_stay_text(text: str) -> None:
     root = ElementTree.fromstring(as_junit(text, [a_check("broken", text)]))
+    check_schema(root)
     (case,) = root[0]
     assert case.attrib["name"].replace("\n", "").startswith(text[:1].replace("\x0b", "\\u000b"))
 
@@ -44,6 +74,12 @@ def test_hostile_names_stay_text(text: str) -> None:
 def test_any_text_parses(name: str, where: str) -> None:
     root = ElementTree.fromstring(as_junit(name, [a_check("broken", where)]))
     assert root[0].attrib["tests"] == "1"
+
+
+def test_without_a_check_it_is_a_document_all_the_same() -> None:
+    root = ElementTree.fromstring(as_junit("loadstone", []))
+    check_schema(root)
+    assert root[0].attrib["tests"] == "0"
 
 
 def test_what_held_is_a_line_a_gate_and_what_failed_is_for_stderr() -> None:

@@ -102,6 +102,10 @@ def test_each_section_is_in_the_language_that_was_asked_for(run: Run, lang: Lang
     assert words.p99 in names
 
 
+def test_a_chinese_report_leaves_no_sentence_in_english(run: Run) -> None:
+    assert 'lang="en"' not in as_html(run, "zh")
+
+
 def test_nothing_is_fetched_and_only_the_two_scripts_may_run(run: Run) -> None:
     page = as_html(run)
     seen = Seen(page)

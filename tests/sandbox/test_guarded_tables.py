@@ -4,6 +4,7 @@ import pytest
 
 from loadstone.sandbox import Sandbox
 from loadstone.target.connect import Connection
+from loadstone.target.drop import drop_tables
 from loadstone.target.guard import (
     LIST_TABLE,
     Consent,
@@ -11,7 +12,6 @@ from loadstone.target.guard import (
     create_schema,
     decide_cleanup,
     decide_prepare,
-    drop_tables,
     list_tables,
     mark_ready,
     read_schema,
@@ -25,6 +25,7 @@ SBTEST = (
     "CREATE TABLE {} (id INTEGER NOT NULL AUTO_INCREMENT, k INTEGER DEFAULT '0' NOT NULL,"
     " c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id))"
 )
+HOT = "CREATE TABLE hot_row1 (product INT PRIMARY KEY, stock BIGINT, sold BIGINT)"
 
 
 def carry_out(connection: Connection, *statements: str) -> None:
@@ -38,11 +39,11 @@ def test_cleanup_drops_ours_and_sysbenchs_and_leaves_the_rest(shared: Sandbox) -
     with shared.connect() as connection:
         create_schema(connection, target, "guarded")
         connection.select_db("guarded")
-        ours = ListedTable(name="hot_stock", layout="hot", rows=1, seed=2**64 - 1, state="loading")
+        ours = ListedTable(name="hot_row1", layout="hot", rows=1, seed=2**64 - 1, state="loading")
         list_tables(connection, target, "guarded", [ours])
         carry_out(
             connection,
-            "CREATE TABLE hot_stock (id INT PRIMARY KEY, stock INT)",
+            HOT,
             SBTEST.format("sbtest1"),
             SBTEST.format("sbtest10"),
             SBTEST.format("sbtest2"),
@@ -50,12 +51,12 @@ def test_cleanup_drops_ours_and_sysbenchs_and_leaves_the_rest(shared: Sandbox) -
             "CREATE TABLE orders (id INT PRIMARY KEY)",
             "CREATE VIEW sbtest4 AS SELECT * FROM sbtest1",
         )
-        mark_ready(connection, target, "guarded", ["hot_stock"])
+        mark_ready(connection, target, "guarded", ["hot_row1"])
         state = read_schema(connection, target, "guarded")
-        assert state.of("ours") == ("hot_stock",)
+        assert state.of("ours") == ("hot_row1",)
         assert state.of("sysbench") == ("sbtest1", "sbtest2", "sbtest10")
         decision = decide_cleanup(state, target, Consent(sandbox=True))
-        drop_tables(connection, target, "guarded", decision)
+        drop_tables(connection, target, state, decision)
         left = [table.name for table in tables_of(connection, target, "guarded")]
     assert left == ["orders", "sbtest3", "sbtest4"]
 
@@ -65,16 +66,16 @@ def test_a_table_made_anew_by_somebody_else_is_no_longer_ours(shared: Sandbox) -
     with shared.connect() as connection:
         create_schema(connection, target, "retaken")
         connection.select_db("retaken")
-        ours = ListedTable(name="hot_stock", layout="hot", rows=1, seed=1, state="loading")
+        ours = ListedTable(name="hot_row1", layout="hot", rows=1, seed=1, state="loading")
         list_tables(connection, target, "retaken", [ours])
-        carry_out(connection, "CREATE TABLE hot_stock (id INT PRIMARY KEY, stock INT)")
-        mark_ready(connection, target, "retaken", ["hot_stock"])
-        carry_out(connection, "DROP TABLE hot_stock", "CREATE TABLE hot_stock (id INT, price INT)")
+        carry_out(connection, HOT)
+        mark_ready(connection, target, "retaken", ["hot_row1"])
+        carry_out(connection, "DROP TABLE hot_row1", "CREATE TABLE hot_row1 (id INT, price INT)")
         state = read_schema(connection, target, "retaken")
         decision = decide_cleanup(state, target, Consent(yes=True))
-        drop_tables(connection, target, "retaken", decision)
+        drop_tables(connection, target, state, decision)
         left = [table.name for table in tables_of(connection, target, "retaken")]
-    assert left == ["hot_stock"]
+    assert left == ["hot_row1"]
 
 
 def test_a_schema_that_is_not_there_is_made_by_prepare(shared: Sandbox) -> None:

@@ -13,7 +13,15 @@ import pytest
 
 from loadstone.model.experiment import NetworkLimit
 from loadstone.sandbox import SandboxError, SandboxSpec, network, start_sandbox
-from loadstone.sandbox.network import Namespace, limit_line, namespace, queues, why_not
+from loadstone.sandbox.network import (
+    Namespace,
+    Passed,
+    limit_line,
+    namespace,
+    passed,
+    queues,
+    why_not,
+)
 from loadstone.target.connect import connect
 
 MEGABIT = 1_000_000
@@ -67,10 +75,13 @@ def both_ways_s(line: Namespace, size: int) -> tuple[float, float]:
 
 
 def test_a_rate_holds_in_both_directions(line: Namespace) -> None:
+    assert passed(line) == Passed(bytes_sent=0, held_back=0), "nothing is limited yet"
     limit_line(line, FEW)
     # Above what a queue lets pass at once: 64 KiB.
     for took_s in both_ways_s(line, 2_000_000):
         assert took_s > 0.3, "2 MB at 40 Mbit/s take 0.4 s"
+    seen = passed(line)
+    assert seen.bytes_sent > 2_000_000 and seen.held_back > 0
     limit_line(line, None)
     assert not any("tbf" in said for said in queues_of(line))
 
@@ -111,6 +122,9 @@ def test_namespaces_of_one_process_have_addresses_of_their_own(line: Namespace) 
     with namespace() as other:
         assert {other.here, other.there}.isdisjoint({line.here, line.there})
     assert not Path("/run/netns", other.name).exists()
+    asked = "10.255.77.5", "10.255.77.6"
+    with namespace(asked) as known:
+        assert (known.here, known.there) == asked
     assert not Path("/sys/class/net", other.outer).exists()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import re
 import shlex
 from dataclasses import dataclass
@@ -10,7 +11,10 @@ from pathlib import Path
 import pytest
 
 from engine.servers import counters, wait_until_nobody
+from loadstone.diagnose.diagnose import Known, diagnose
+from loadstone.diagnose.frames import RunSeconds, environment_of
 from loadstone.sandbox import Sandbox
+from loadstone.store import folder
 from loadstone.store.replay import replay
 from sysbench.conftest import Program
 
@@ -220,3 +224,39 @@ def test_the_folder_of_a_run_is_kept_where_that_is_asked(
     assert step.state == "finished"
     assert step.events <= Figures(done.stdout).number("total number of events")
     assert server.tcp.credentials.reveal() not in (kept / "run.json").read_text()
+    (target,) = folder.read_environment(kept)["targets"]
+    assert target["variables"]["version"].startswith(server.version)
+    # Two such runs can be compared by their hosts, as those of `loadstone run`.
+    assert target["host"]["known"]["kernel"] == platform.release()
+    assert target["host"]["known"]["libc"].startswith("glibc ")
+
+
+HOT_ROW = """
+function thread_init()
+  con = sysbench.sql.driver():connect()
+end
+
+function event()
+  con:query("UPDATE sbtest1 SET k = k + 1 WHERE id = 1")
+end
+"""
+
+
+def test_a_script_is_looked_at_and_diagnosed_as_other_loads_are(
+    server: Sandbox, prepared: None, ours_here: Program, tmp_path: Path
+) -> None:
+    script, out = tmp_path / "hot.lua", tmp_path / "runs"
+    script.write_text(HOT_ROW)
+    words = [word for word in filled_in(C_RUN, server) if word.startswith("--mysql")]
+    done = ours_here(
+        *words, "--threads=16", "--time=5", "--loadstone-out", str(out), str(script), "run"
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (kept,) = out.iterdir()
+    result = folder.load(kept)
+    (step,) = result.steps
+    assert step.server is not None
+    assert step.server.rates["questions"] > 0
+    assert step.host is not None
+    (found,) = diagnose(result, Known(environment_of(kept), RunSeconds(kept)))
+    assert "row-locks" in [finding.cause for finding in found.findings], found.answer

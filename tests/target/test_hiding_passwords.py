@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from loadstone.model.target import password_span
 from loadstone.target.hide import blank_arguments
 
+PATHS = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
 PROGRAM = """
 import sys
 from loadstone.target.hide import hide_passwords
@@ -35,6 +37,28 @@ def seen_from_outside(*arguments: str) -> list[str]:
 def test_others_see_the_command_line_without_the_password() -> None:
     shown = seen_from_outside("run", "--target", "mysql://u:s3cret-long@h:3306/db", "--json")
     assert shown == ["run", "--target", "mysql://u:***@h:3306/db", "--json"]
+
+
+INHERITING = """
+import os, subprocess, sys
+from loadstone.target.hide import PASSWORD_VARIABLE, take_password, taken_environment
+take_password()
+assert taken_environment() == {PASSWORD_VARIABLE: "s3cret-long"}
+print(subprocess.run(["env"], capture_output=True, text=True).stdout, end="")
+print(open("/proc/self/environ").read())
+print(os.environ["OTHER"], os.environ.get(PASSWORD_VARIABLE))
+"""
+
+
+def test_the_password_is_in_no_environment_that_others_see_or_inherit() -> None:
+    environment = {"LOADSTONE_PASSWORD": "s3cret-long", "OTHER": "kept", **PATHS}
+    done = subprocess.run(
+        [sys.executable, "-c", INHERITING],
+        env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "s3cret" not in done.stdout
+    assert done.stdout.count("OTHER=kept") == 2
+    assert done.stdout.splitlines()[-1] == "kept None"
 
 
 def test_several_passwords_are_all_hidden() -> None:

@@ -20,6 +20,11 @@ impl Clock {
         Nanos(read(ClockId::Monotonic).0 - self.epoch.0)
     }
 
+    /// The instant of CLOCK_MONOTONIC on this clock; its begin, where that is past.
+    pub(crate) fn at_monotonic(self, instant: Nanos) -> Nanos {
+        Nanos(instant.0.saturating_sub(self.epoch.0))
+    }
+
     /// The instant as CLOCK_MONOTONIC counts it.
     pub(crate) fn monotonic(self, at: Nanos) -> Timespec {
         let absolute = self.epoch.0.saturating_add(at.0);

@@ -24,6 +24,12 @@ pub(crate) struct Control {
     departed: AtomicU64,
     /// All shards have ended.
     over: AtomicBool,
+    /// How often somebody has changed the load since it began.
+    changes: AtomicU64,
+    /// Virtual users that may begin events: those with a lower number.
+    active: AtomicU32,
+    /// Events a second of an open loop, as bits; 0 while it goes by the plan.
+    rate: AtomicU64,
     /// One a shard.
     wakes: Vec<OwnedFd>,
 }
@@ -40,6 +46,9 @@ impl Control {
             initialised: AtomicBool::new(false),
             departed: AtomicU64::new(0),
             over: AtomicBool::new(false),
+            changes: AtomicU64::new(0),
+            active: AtomicU32::new(u32::MAX),
+            rate: AtomicU64::new(0),
             wakes: (0..shards).map(wake).collect::<io::Result<_>>()?,
         })
     }
@@ -84,6 +93,43 @@ impl Control {
 
     pub(crate) fn departed(&self) -> u64 {
         self.departed.load(Ordering::SeqCst)
+    }
+
+    /// From now on only so many virtual users begin events.
+    pub(crate) fn set_active(&self, users: u32) {
+        self.active.store(users, Ordering::Release);
+        self.changed();
+    }
+
+    /// From now on so many events a second are due; above 0.
+    pub(crate) fn set_rate(&self, rate: f64) {
+        self.rate.store(rate.to_bits(), Ordering::Release);
+        self.changed();
+    }
+
+    /// A number that is another one after each change of the load.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Acquire)
+    }
+
+    /// How many of a shard's users may begin events: users are dealt out to shards in turn.
+    pub(crate) fn active_in(&self, shard: usize) -> u32 {
+        let shards = u32::try_from(self.wakes.len()).unwrap_or(u32::MAX);
+        let shard = u32::try_from(shard).unwrap_or(u32::MAX);
+        self.active.load(Ordering::Acquire).saturating_sub(shard).div_ceil(shards)
+    }
+
+    /// The rate that somebody has set in place of the plan's.
+    pub(crate) fn rate(&self) -> Option<f64> {
+        match self.rate.load(Ordering::Acquire) {
+            0 => None,
+            bits => Some(f64::from_bits(bits)),
+        }
+    }
+
+    fn changed(&self) {
+        self.changes.fetch_add(1, Ordering::Release);
+        self.wake();
     }
 
     /// No shard runs any more.
@@ -141,5 +187,31 @@ impl Control {
             // It fails only when the counter is full: then the shard is being woken already.
             let _ = rustix::io::write(fd, &1_u64.to_ne_bytes());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_that_may_work_are_dealt_out_as_all_users_are() {
+        let control = Control::new(3, None, 1).expect("descriptors");
+        let shares = || [0, 1, 2].map(|shard| control.active_in(shard));
+        assert!(shares().iter().all(|share| *share > 1_000_000), "{:?}", shares());
+        for (active, expected) in [(7, [3, 2, 2]), (2, [1, 1, 0]), (0, [0, 0, 0])] {
+            control.set_active(active);
+            assert_eq!(shares(), expected);
+        }
+    }
+
+    #[test]
+    fn each_change_is_seen_once_and_the_rate_is_the_last_one() {
+        let control = Control::new(1, None, 1).expect("descriptors");
+        let before = control.changes();
+        assert_eq!(control.rate(), None);
+        control.set_rate(100.0);
+        control.set_rate(0.5);
+        assert_eq!((control.rate(), control.changes() - before), (Some(0.5), 2));
     }
 }

@@ -2,18 +2,20 @@
 
 use crate::clock::Clock;
 use crate::control::Control;
-use crate::error::Failure;
+use crate::error::{Failure, FailureKind};
 use crate::merge::Merge;
 use crate::meter::Interval;
 use crate::outages::Outages;
+use crate::plan::{Part, Plan};
 use crate::record::{
     Complaint, Connected, End, EndReason, FirstError, Milestone, Printed, Record, ScriptStage,
     Seconds, Stuck,
 };
-use crossbeam_channel::{Receiver, Sender};
+use crossbeam_channel::{Receiver, Sender, never, select};
 use loadstone_measure::{Nanos, Tally};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What a shard has to say.
 #[derive(Debug)]
@@ -43,11 +45,50 @@ pub(crate) struct ShardMessage {
     pub(crate) message: Message,
 }
 
+/// What whoever started the step has to say.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Order {
+    /// The load begins at this instant of CLOCK_MONOTONIC.
+    BeginAt(Nanos),
+    /// Somebody still wants the step.
+    Renew,
+}
+
+/// What of a plan the coordinator needs.
+pub(crate) struct Step {
+    tag: String,
+    shards: usize,
+    part: Part,
+    told_when: bool,
+    /// How long the step goes on without a sign of life.
+    lease: Option<Nanos>,
+}
+
+impl Step {
+    pub(crate) fn of(plan: &Plan) -> Self {
+        Self {
+            tag: plan.tag.clone(),
+            shards: plan.shards as usize,
+            part: plan.part,
+            told_when: plan.told_when,
+            lease: plan.lease_s.map(Nanos::from_seconds),
+        }
+    }
+}
+
+/// How long is waited where nothing is to be done at a certain time.
+const IDLE: Nanos = Nanos::from_millis(3_600_000);
+
 pub(crate) struct Coordinator {
+    step: Step,
     control: Arc<Control>,
     clock: Clock,
-    tag: String,
     records: Sender<Record>,
+    /// When the load is to begin, on the step's clock, once somebody has said so.
+    begin_at: Option<Nanos>,
+    begun: bool,
+    /// When somebody last wanted the step, on the step's clock.
+    renewed: Nanos,
     connected: Connected,
     connected_shards: usize,
     finished: Vec<bool>,
@@ -64,17 +105,20 @@ pub(crate) struct Coordinator {
 
 impl Coordinator {
     pub(crate) fn new(
+        step: Step,
         control: Arc<Control>,
         clock: Clock,
-        tag: String,
-        shards: usize,
         records: Sender<Record>,
     ) -> Self {
+        let shards = step.shards;
         Self {
+            step,
             control,
             clock,
-            tag,
             records,
+            begin_at: None,
+            begun: false,
+            renewed: clock.now(),
             connected: Connected::default(),
             connected_shards: 0,
             finished: vec![false; shards],
@@ -89,34 +133,95 @@ impl Coordinator {
     }
 
     /// Runs until all shards are finished.
-    pub(crate) fn run(mut self, messages: &Receiver<ShardMessage>) {
+    pub(crate) fn run(mut self, messages: &Receiver<ShardMessage>, mut orders: Receiver<Order>) {
         while !self.finished.iter().all(|finished| *finished) {
-            // The shards' senders live until their last message.
-            let Ok(ShardMessage { shard, message }) = messages.recv() else { break };
-            match message {
-                Message::Connected(connected) => self.shard_connected(connected),
-                Message::Interval(interval) => {
-                    let merge = self.pending.entry(interval.index).or_default();
-                    merge.add(shard, *interval);
-                }
-                Message::Printed(text) => self.say(Record::Printed(Printed { text })),
-                Message::Script(stage) => self.say(Record::Script(Milestone { stage })),
-                Message::Refused(error) => {
-                    if self.said_errors.insert(error.errno) {
-                        self.say(Record::Error(error));
-                    }
-                }
-                Message::Complaint(message) => self.say(Record::Complaint(Complaint { message })),
-                Message::Stuck(stuck) => self.say(Record::Stuck(stuck)),
-                Message::Failed(failure) => {
-                    self.failure.get_or_insert(failure);
-                    self.control.stop();
-                }
-                Message::Finished => self.finished[shard] = true,
+            select! {
+                recv(messages) -> message => match message {
+                    Ok(ShardMessage { shard, message }) => self.take(shard, message),
+                    // The shards' senders live until their last message.
+                    Err(_) => break,
+                },
+                recv(orders) -> order => match order {
+                    Ok(order) => self.obey(order),
+                    // Whoever could give one has let go of the step, which is being stopped.
+                    Err(_) => orders = never(),
+                },
+                default(self.patience()) => {}
             }
-            self.emit_complete();
+            self.look_at_the_clock();
         }
         self.end();
+    }
+
+    fn take(&mut self, shard: usize, message: Message) {
+        match message {
+            Message::Connected(connected) => self.shard_connected(connected),
+            Message::Interval(interval) => {
+                let merge = self.pending.entry(interval.index).or_default();
+                merge.add(shard, *interval);
+            }
+            Message::Printed(text) => self.say(Record::Printed(Printed { text })),
+            Message::Script(stage) => self.say(Record::Script(Milestone { stage })),
+            Message::Refused(error) => {
+                if self.said_errors.insert(error.errno) {
+                    self.say(Record::Error(error));
+                }
+            }
+            Message::Complaint(message) => self.say(Record::Complaint(Complaint { message })),
+            Message::Stuck(stuck) => self.say(Record::Stuck(stuck)),
+            Message::Failed(failure) => self.fail(failure),
+            Message::Finished => self.finished[shard] = true,
+        }
+        self.emit_complete();
+    }
+
+    fn obey(&mut self, order: Order) {
+        match order {
+            Order::BeginAt(monotonic) => self.begin_at = Some(self.clock.at_monotonic(monotonic)),
+            Order::Renew => self.renewed = self.clock.now(),
+        }
+    }
+
+    fn fail(&mut self, failure: Failure) {
+        self.failure.get_or_insert(failure);
+        self.control.stop();
+    }
+
+    /// How long nothing needs to be done unless somebody says something.
+    fn patience(&self) -> Duration {
+        let now = self.clock.now();
+        let begin = self.begin_at.filter(|_| self.is_ready());
+        let lease_ends = self.step.lease.map(|lease| self.renewed + lease);
+        let next = begin.into_iter().chain(lease_ends).fold(now + IDLE, Nanos::min);
+        Duration::from_nanos(next.0.saturating_sub(now.0))
+    }
+
+    /// Begins the load when its time has come, and ends a step that nobody wants any more.
+    fn look_at_the_clock(&mut self) {
+        let now = self.clock.now();
+        if let Some(at) = self.begin_at
+            && self.is_ready()
+            && now >= at
+        {
+            self.begin(at);
+        }
+        if let Some(lease) = self.step.lease
+            && now >= self.renewed + lease
+        {
+            self.step.lease = None;
+            let text = format!("no sign of life for {} s of whoever started it", lease.seconds());
+            self.fail(Failure::new(FailureKind::Abandoned, None, text));
+        }
+    }
+
+    /// Whether all users are connected and wait for the load to begin.
+    fn is_ready(&self) -> bool {
+        !self.begun && self.connected_shards == self.finished.len()
+    }
+
+    fn begin(&mut self, at: Nanos) {
+        self.begun = true;
+        self.control.begin(at);
     }
 
     fn shard_connected(&mut self, connected: Connected) {
@@ -135,7 +240,9 @@ impl Coordinator {
             let now = self.clock.now();
             self.connected.seconds = now.seconds();
             self.say(Record::Connected(self.connected.clone()));
-            self.control.begin(now);
+            if !self.step.told_when {
+                self.begin(now);
+            }
         }
     }
 
@@ -165,7 +272,8 @@ impl Coordinator {
             }
         }
         let tally = self.tally();
-        let mut sample = merge.into_sample(&self.tag, tally, self.finished.len());
+        let mut sample =
+            merge.into_sample(&self.step.tag, tally, self.finished.len(), self.step.part);
         for (target, counts) in sample.targets.iter_mut().enumerate() {
             counts.users = self.users.iter().filter_map(|users| users.get(target)).sum();
         }

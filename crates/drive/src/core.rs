@@ -101,6 +101,10 @@ pub(crate) struct Core {
     /// The stop rule's last event is claimed.
     pub(crate) exhausted: bool,
     manners: Manners,
+    /// Users with a lower place than this may begin events; the others rest.
+    active: u32,
+    /// Which change of the load was carried out last.
+    obeyed: u64,
     shard: usize,
     messages: Sender<ShardMessage>,
     /// When the load began, on the step's clock.
@@ -140,6 +144,8 @@ impl Core {
             again: Vec::new(),
             exhausted: false,
             manners: parts.manners,
+            active: u32::MAX,
+            obeyed: 0,
             shard,
             messages,
             began: Nanos::ZERO,
@@ -175,6 +181,37 @@ impl Core {
         if let Some(open) = &mut self.open {
             open.begin(at);
         }
+    }
+
+    /// Whether somebody wants this user to begin no event.
+    pub(crate) fn rests(&self, user: u32) -> bool {
+        user >= self.active
+    }
+
+    /// Carries out what somebody has changed since this was asked last, and says which users may begin
+    /// events again.
+    pub(crate) fn obey(&mut self) -> std::ops::Range<u32> {
+        let nobody = 0..0;
+        let changes = self.settings.control.changes();
+        // What is changed before the load begins holds from its begin on.
+        if changes == self.obeyed || !self.is_loading() {
+            return nobody;
+        }
+        self.obeyed = changes;
+        let now = self.now();
+        // Handing over an interval may have ended the load.
+        if !self.is_loading() {
+            return nobody;
+        }
+        if let Some(rate) = self.settings.control.rate() {
+            self.admit_due(now);
+            if let Some(open) = &mut self.open {
+                open.change_rate(now, rate);
+            }
+        }
+        let before = self.active;
+        self.active = self.settings.control.active_in(self.shard);
+        before..self.active
     }
 
     /// Events of the open loop that are due before `until` wait from now on, or are skipped.

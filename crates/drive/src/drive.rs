@@ -2,14 +2,14 @@
 
 use crate::clock::Clock;
 use crate::control::Control;
-use crate::coordinator::{Coordinator, Message, ShardMessage};
+use crate::coordinator::{Coordinator, Message, Order, ShardMessage, Step};
 use crate::core::{Core, Parts, Settings};
 use crate::endpoint::Endpoint;
-use crate::error::{Failure, FailureKind};
+use crate::error::{Failure, FailureKind, PlanError};
 use crate::member::Member;
 use crate::meter::Meter;
 use crate::open_loop::OpenLoop;
-use crate::plan::Plan;
+use crate::plan::{Dealt, Plan};
 use crate::ramp::Ramp;
 use crate::record::{End, EndReason, Record};
 use crate::scheduling::Manners;
@@ -21,6 +21,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use loadstone_measure::{Nanos, Tally};
 use loadstone_script::{Command, ScriptError, Vm};
 use loadstone_workload::Workload;
+use loadstone_workload::arrival::{Arrival, Gaps};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -32,6 +33,25 @@ use std::time::Duration;
 pub struct Drive {
     control: Arc<Control>,
     records: Receiver<Record>,
+    orders: Sender<Order>,
+    limits: Limits,
+}
+
+/// What may be changed while the step runs.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    is_open: bool,
+    /// Each shard has its share of an open loop's events, and so needs a user.
+    fewest_users: u32,
+    most_users: u32,
+}
+
+impl Limits {
+    fn of(plan: &Plan) -> Self {
+        let is_open = !matches!(plan.arrival, Arrival::Closed { .. });
+        let fewest_users = if is_open { plan.shards.min(plan.concurrency) } else { 1 };
+        Self { is_open, fewest_users, most_users: plan.concurrency }
+    }
 }
 
 /// What waiting for a record brought.
@@ -51,19 +71,62 @@ impl Drive {
     /// # Errors
     /// The operating system refuses threads or descriptors.
     pub fn start(plan: Plan) -> std::io::Result<Self> {
-        let control =
-            Arc::new(Control::new(plan.shards, plan.stop.events(), plan.connect.at_once)?);
+        let control = Arc::new(Control::new(plan.shards, plan.own_events(), plan.own_at_once())?);
+        let limits = Limits::of(&plan);
         let (sender, records) = unbounded();
+        let (orders, receiver) = unbounded();
         let shared = control.clone();
         std::thread::Builder::new()
             .name("coordinator".to_owned())
-            .spawn(move || run_step(&plan, shared, sender))?;
-        Ok(Self { control, records })
+            .spawn(move || run_step(&plan, shared, sender, receiver))?;
+        Ok(Self { control, records, orders, limits })
+    }
+
+    /// The load of a step that is told when shall begin at this instant of CLOCK_MONOTONIC, or as
+    /// soon as all users are connected if that is later.
+    pub fn begin_at(&self, monotonic: Nanos) {
+        // A step that is over needs no order.
+        let _ = self.orders.send(Order::BeginAt(monotonic));
+    }
+
+    /// A sign of life, for a step that ends without.
+    pub fn renew(&self) {
+        let _ = self.orders.send(Order::Renew);
     }
 
     /// The next record, or what there is to say instead after `timeout`.
     pub fn next(&self, timeout: Duration) -> Heard {
         hear(&self.records, timeout)
+    }
+
+    /// From now on so many events a second are due in place of the plan's rate. Before the load begins
+    /// it holds from its begin on.
+    ///
+    /// # Errors
+    /// The loop is closed, or nobody could drive such a rate.
+    pub fn set_rate(&self, rate: f64) -> Result<(), PlanError> {
+        if !self.limits.is_open {
+            return Err(PlanError::new("rate: a closed loop has none"));
+        }
+        let arrival = Arrival::Open { rate, ramp: None, gaps: Gaps::default(), max_backlog: 1 };
+        arrival.check().map_err(|error| PlanError::new(error.to_string()))?;
+        self.control.set_rate(rate);
+        Ok(())
+    }
+
+    /// From now on only the first `users` virtual users begin events; the others finish theirs and
+    /// rest, with their connections, until they may again.
+    ///
+    /// # Errors
+    /// More users than the step has, or too few.
+    pub fn set_concurrency(&self, users: u32) -> Result<(), PlanError> {
+        let Limits { fewest_users, most_users, .. } = self.limits;
+        if !(fewest_users..=most_users).contains(&users) {
+            let allowed = format!("concurrency: {fewest_users} to {most_users} in this step");
+            return Err(PlanError::new(allowed));
+        }
+        self.control.set_active(users);
+        Ok(())
     }
 
     /// Asks for a clean end; the records go on until the last one.
@@ -88,9 +151,9 @@ pub(crate) fn hear(records: &Receiver<Record>, timeout: Duration) -> Heard {
     }
 }
 
-fn run_step(plan: &Plan, control: Arc<Control>, records: Sender<Record>) {
+fn run_step(plan: &Plan, control: Arc<Control>, records: Sender<Record>, orders: Receiver<Order>) {
     let spare = records.clone();
-    let run = || try_run_step(plan, control, records);
+    let run = || try_run_step(plan, control, records, orders);
     let panicked = |_| Err(Failure::bug("the coordinator"));
     if let Err(failure) = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(panicked) {
         let reason = EndReason::Failed;
@@ -104,6 +167,7 @@ fn try_run_step(
     plan: &Plan,
     control: Arc<Control>,
     records: Sender<Record>,
+    orders: Receiver<Order>,
 ) -> Result<(), Failure> {
     let workload = plan
         .build_workload()
@@ -152,7 +216,7 @@ fn try_run_step(
         })?);
     }
     let watchdog = start_watchdog(plan, &settings, sender)?;
-    Coordinator::new(control.clone(), clock, plan.tag.clone(), shards, records).run(&messages);
+    Coordinator::new(Step::of(plan), control.clone(), clock, records).run(&messages, orders);
     control.end();
     for thread in threads.into_iter().chain(watchdog) {
         // A panic was caught and told.
@@ -192,12 +256,11 @@ struct Place {
     endpoint: Arc<Endpoint>,
 }
 
-/// Users are dealt out in turn, to shards and to targets; what a user does depends on its number
-/// alone, so the number of shards changes no key.
+/// Users are dealt out in turn, to parts, shards and targets; what a user does depends on its number
+/// alone, so the number of parts and shards changes no key.
 fn places(plan: &Plan, shard: usize, endpoints: &[Arc<Endpoint>]) -> Vec<Place> {
-    let all = u64::from(plan.concurrency);
-    (shard as u64..all)
-        .step_by(plan.shards as usize)
+    plan.dealt_to(shard)
+        .numbers(u64::from(plan.concurrency))
         .enumerate()
         .map(|(index, number)| Place {
             index: u32::try_from(index).unwrap_or(u32::MAX),
@@ -252,7 +315,7 @@ fn make_core(
     settings: Arc<Settings>,
     messages: Sender<ShardMessage>,
 ) -> std::io::Result<Core> {
-    let open = open_loop(plan, shard as u64);
+    let open = open_loop(plan, shard);
     let manners = if open.is_some() { Manners::of_open_loop() } else { Manners::of_closed_loop() };
     let parts = Parts {
         meter: make_meter(plan, shard),
@@ -268,14 +331,15 @@ fn make_meter(plan: &Plan, shard: usize) -> Meter {
     if !plan.per_user {
         return meter;
     }
-    let users = (shard..plan.concurrency as usize).step_by(plan.shards as usize);
+    let users = plan.dealt_to(shard).numbers(u64::from(plan.concurrency));
     meter.with_users(users.count())
 }
 
-fn open_loop(plan: &Plan, shard: u64) -> Option<OpenLoop> {
-    let shards = u64::from(plan.shards);
-    let schedule = plan.arrival.open(plan.seed, shard, shards, plan.stop.window_begins())?;
-    Some(OpenLoop::new(schedule, plan.arrival.backlog(shards)))
+/// Each shard has every `step`-th event: those of all shards of all parts make the whole rate.
+fn open_loop(plan: &Plan, shard: usize) -> Option<OpenLoop> {
+    let Dealt { first, step } = plan.dealt_to(shard);
+    let schedule = plan.arrival.open(plan.seed, first, step, plan.stop.window_begins())?;
+    Some(OpenLoop::new(schedule, plan.arrival.backlog(step)))
 }
 
 /// A shard's way to the coordinator.

@@ -73,8 +73,12 @@ pub enum FailureKind {
     PublicKeyNeeded,
     /// An authentication method or server version that is not built.
     NotSupported,
+    /// Whoever started the step gave no sign of life.
+    Abandoned,
     /// The plan or a file that it names is wrong.
     Plan,
+    /// A table that this load did not make stands under a name that it wants.
+    TableInTheWay,
     /// A bug of ours.
     Internal,
 }

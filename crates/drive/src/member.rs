@@ -57,6 +57,14 @@ impl Member {
         }
     }
 
+    /// It may begin events again.
+    pub(crate) fn go_on_after_rest(&mut self, core: &mut Core) {
+        match self {
+            Self::Native(user) => user.go_on_after_rest(core),
+            Self::Scripted(user) => user.go_on_after_rest(core),
+        }
+    }
+
     /// No event begins any more.
     pub(crate) fn finish(&mut self, core: &mut Core) {
         match self {

@@ -1,6 +1,7 @@
 //! One interval of all shards together.
 
 use crate::meter::{Connectivity, Interval, Latencies};
+use crate::plan::Part;
 use crate::record::{
     Counts, EventLatency, FirstError, Generator, PhaseName, Sample, Seconds, TargetCounts,
 };
@@ -43,10 +44,18 @@ impl Merge {
         by_errno.into_values().collect()
     }
 
-    pub(crate) fn into_sample(self, tag: &str, tally: Tally, shards: usize) -> Sample {
+    /// `engines_part`: what of the step all these shards together drive.
+    pub(crate) fn into_sample(
+        self,
+        tag: &str,
+        tally: Tally,
+        shards: usize,
+        engines_part: Part,
+    ) -> Sample {
         let mut sum = Sum::default();
         for (shard, mut part) in self.parts {
-            sum.add_users(shard, shards, &std::mem::take(&mut part.users));
+            let users = std::mem::take(&mut part.users);
+            sum.add_users(&users, |place| engines_part.number_of(place * shards + shard));
             sum.add(part);
         }
         sum.per_user.sort_unstable_by_key(|NumberedShare(number, _)| *number);
@@ -70,13 +79,13 @@ struct Sum {
 }
 
 impl Sum {
-    /// Users are dealt out to the shards in turn.
-    fn add_users(&mut self, shard: usize, shards: usize, users: &[Share]) {
+    /// `number` of a place in the shard is that among all users.
+    fn add_users(&mut self, users: &[Share], number: impl Fn(usize) -> u64) {
         let numbered = users
             .iter()
             .enumerate()
             .filter(|(_, user)| user.events > 0)
-            .map(|(place, user)| NumberedShare((place * shards + shard) as u64, *user));
+            .map(|(place, user)| NumberedShare(number(place), *user));
         self.per_user.extend(numbered);
     }
 

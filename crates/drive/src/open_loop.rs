@@ -43,6 +43,11 @@ impl OpenLoop {
         self.began + self.schedule.next()
     }
 
+    /// From `now` on, on the step's clock, `rate` events a second are due over all shards.
+    pub(crate) fn change_rate(&mut self, now: Nanos, rate: f64) {
+        self.schedule.change_rate(now - self.began, rate);
+    }
+
     /// The next event's time has come.
     pub(crate) fn admit(&mut self) -> Admitted {
         let due = self.next_due();

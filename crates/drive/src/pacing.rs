@@ -59,9 +59,22 @@ impl User {
         }
     }
 
+    /// It was told to rest, and may begin events again.
+    pub(crate) fn go_on_after_rest(&mut self, core: &mut Core) {
+        // One that never came to rest goes on by itself.
+        if matches!(self.activity, Activity::Resting) {
+            let now = core.now();
+            self.schedule(core, now);
+            self.watch(core);
+        }
+    }
+
     /// An event of the open loop is due, and this user is first in the row of the free ones.
     pub(crate) fn called(&mut self, core: &mut Core) {
         self.in_row = false;
+        if core.rests(self.index) {
+            return;
+        }
         if !matches!((&self.link, &self.activity), (Link::Open(_), Activity::Resting)) {
             return;
         }
@@ -99,10 +112,10 @@ impl User {
 
     /// Open loop: the event that has waited longest, or a place in the row of the free users.
     fn take_waiting(&mut self, core: &mut Core, now: Nanos) {
-        let Some(open) = &mut core.open else { return };
-        if !matches!(self.link, Link::Open(_)) {
+        if !matches!(self.link, Link::Open(_)) || core.rests(self.index) {
             return;
         }
+        let Some(open) = &mut core.open else { return };
         if let Some(due) = open.take_waiting() {
             self.start(core, due, now, HeldBy::Users);
         } else if !self.in_row {
@@ -113,7 +126,7 @@ impl User {
 
     /// Closed loop: the user's next event.
     fn becomes_due(&mut self, core: &mut Core, due: Nanos, now: Nanos) {
-        if !core.is_loading() || !core.claim_event(now) {
+        if !core.is_loading() || core.rests(self.index) || !core.claim_event(now) {
             return;
         }
         core.meter.became_due();

@@ -56,6 +56,7 @@ impl Shard {
             if let Some(first) = self.users.first_mut() {
                 first.look_for_others(&mut self.core);
             }
+            self.change_load();
             self.start_due();
             self.change_stage(now);
         }
@@ -96,6 +97,15 @@ impl Shard {
             // Each has its own time: what the sends before it took is lateness, and is to be seen.
             let at = self.core.now();
             self.users[index as usize].on_alarm(&mut self.core, alarm, at);
+        }
+    }
+
+    /// Somebody may have changed rate or number of users: who rested may go on.
+    fn change_load(&mut self) {
+        let all = u32::try_from(self.users.len()).unwrap_or(u32::MAX);
+        let again = self.core.obey();
+        for index in again.start.min(all)..again.end.min(all) {
+            self.users[index as usize].go_on_after_rest(&mut self.core);
         }
     }
 

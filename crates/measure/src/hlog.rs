@@ -123,13 +123,42 @@ pub fn read(text: &str) -> Result<Vec<Interval>, HlogError> {
 pub fn merge<'a>(
     lines: impl IntoIterator<Item = &'a str>,
 ) -> Result<BTreeMap<String, Latency>, HlogError> {
-    let mut merged: BTreeMap<String, Latency> = BTreeMap::new();
-    for line in lines {
-        for interval in read(line)? {
-            merged.entry(interval.tag).or_default().merge(&interval.latency);
-        }
+    Ok(sum(lines)?.into_iter().map(|interval| (interval.tag, interval.latency)).collect())
+}
+
+/// All values of each tag as one interval, over the time that the lines cover together. What was
+/// merged of parts is the same as what is merged of all lines.
+///
+/// # Errors
+/// As [`read`].
+pub fn sum<'a>(lines: impl IntoIterator<Item = &'a str>) -> Result<Vec<Interval>, HlogError> {
+    let mut summed: BTreeMap<String, Interval> = BTreeMap::new();
+    for line in lines.into_iter().flat_map(str::lines).filter(|line| !is_remark(line)) {
+        let stored = decode(line)?;
+        let tag = stored.tag.strip_suffix(ABOVE).unwrap_or(&stored.tag);
+        let empty = || stored.empty(tag);
+        summed.entry(tag.to_owned()).or_insert_with(empty).take_in(&stored);
     }
-    Ok(merged)
+    Ok(summed.into_values().collect())
+}
+
+/// Append the lines of an interval, as [`write`].
+///
+/// # Errors
+/// [`HlogError::BadTag`], and then nothing is appended.
+pub fn write_interval(interval: &Interval, lines: &mut Vec<String>) -> Result<(), HlogError> {
+    let Interval { tag, from_s, length_s, latency } = interval;
+    write(tag, *from_s, *length_s, latency, lines)
+}
+
+impl Interval {
+    /// Adds values of the same tag.
+    fn take_in(&mut self, stored: &Stored) {
+        let ends_s = (self.from_s + self.length_s).max(stored.from_s + stored.length_s);
+        self.from_s = self.from_s.min(stored.from_s);
+        self.length_s = ends_s - self.from_s;
+        stored.add_to(&mut self.latency);
+    }
 }
 
 fn line(tag: &str, from_s: f64, length_s: f64, histogram: &Histogram<u64>) -> String {
@@ -155,6 +184,37 @@ fn is_remark(line: &str) -> bool {
 }
 
 fn parse(line: &str) -> Result<Interval, HlogError> {
+    let stored = decode(line)?;
+    let mut interval = stored.empty(&stored.tag);
+    stored.add_to(&mut interval.latency);
+    Ok(interval)
+}
+
+/// A line's fields, its histogram as it was written: without 270 KB of its own for each line.
+struct Stored {
+    tag: String,
+    from_s: f64,
+    length_s: f64,
+    histogram: Histogram<u64>,
+}
+
+impl Stored {
+    /// Its interval, still without values.
+    fn empty(&self, tag: &str) -> Interval {
+        let (from_s, length_s) = (self.from_s, self.length_s);
+        Interval { tag: tag.to_owned(), from_s, length_s, latency: Latency::new() }
+    }
+
+    fn add_to(&self, latency: &mut Latency) {
+        if self.tag.ends_with(ABOVE) {
+            latency.add_above_range(self.histogram.len(), Nanos(self.histogram.max()));
+        } else {
+            latency.add_stored(&self.histogram);
+        }
+    }
+}
+
+fn decode(line: &str) -> Result<Stored, HlogError> {
     let bad = |reason| HlogError::BadLine { reason, line: line.chars().take(60).collect() };
     let (tag, rest) = match line.strip_prefix("Tag=") {
         None => ("", line),
@@ -171,11 +231,7 @@ fn parse(line: &str) -> Result<Interval, HlogError> {
     let histogram = Deserializer::new()
         .deserialize::<u64, _>(&mut bytes.as_slice())
         .map_err(|_| bad("the histogram is damaged"))?;
-    let latency = match tag.ends_with(ABOVE) {
-        true => Latency::all_above_range(histogram.len(), Nanos(histogram.max())),
-        false => Latency::from_histogram(&histogram),
-    };
-    Ok(Interval { tag: tag.to_owned(), from_s, length_s, latency })
+    Ok(Stored { tag: tag.to_owned(), from_s, length_s, histogram })
 }
 
 /// Find the interval that the values above the range belong to; where all were above, it has no line.

@@ -166,9 +166,13 @@ impl Latency {
         &self.histogram
     }
 
-    /// A latency from a stored histogram: extremes and mean to the histogram's digits.
-    pub(crate) fn from_histogram(stored: &Histogram<u64>) -> Self {
-        let mut latency = Self::new();
+    /// Take in the values of a stored histogram: extremes and mean to the histogram's digits.
+    pub(crate) fn add_stored(&mut self, stored: &Histogram<u64>) {
+        if stored.is_empty() {
+            return;
+        }
+        // Not what is recorded below: that is the middle of a bucket.
+        let min_ns = self.min_ns.min(stored.min());
         for bucket in stored.iter_recorded() {
             let edge = bucket.value_iterated_to();
             let mut value = stored.median_equivalent(edge);
@@ -176,24 +180,21 @@ impl Latency {
             if stored.lowest_equivalent(edge) <= HIGHEST_TRACKABLE.0 {
                 value = value.min(HIGHEST_TRACKABLE.0);
             }
-            latency.record_many(value, bucket.count_at_value());
+            self.record_many(value, bucket.count_at_value());
         }
-        if !latency.is_empty() {
-            latency.min_ns = stored.min();
-            latency.max_ns = latency.max_ns.max(stored.max());
-        }
-        latency
+        self.min_ns = min_ns;
+        self.max_ns = self.max_ns.max(stored.max());
     }
 
-    /// `count` values above the range of which only the greatest is known.
-    pub(crate) fn all_above_range(count: u64, max: Nanos) -> Self {
-        let mut latency = Self::new();
-        if count > 0 {
-            latency.above_range = count;
-            latency.sum_ns = u128::from(max.0) * u128::from(count);
-            (latency.min_ns, latency.max_ns) = (max.0, max.0);
+    /// Take in `count` values above the range of which only the greatest is known.
+    pub(crate) fn add_above_range(&mut self, count: u64, max: Nanos) {
+        if count == 0 {
+            return;
         }
-        latency
+        self.above_range += count;
+        self.sum_ns += u128::from(max.0) * u128::from(count);
+        self.min_ns = self.min_ns.min(max.0);
+        self.max_ns = self.max_ns.max(max.0);
     }
 
     fn record_many(&mut self, value: u64, count: u64) {

@@ -10,7 +10,7 @@ use errors::{PlanError, ScriptError};
 use loadstone_drive::Plan;
 use loadstone_drive::load::LoadPlan;
 use loadstone_hosttests::HostPlan;
-use loadstone_measure::{Latency, hlog};
+use loadstone_measure::{Latency, LatencySummary, hlog};
 use null_server::NullServer;
 use pyo3::prelude::*;
 use script::Script;
@@ -95,6 +95,26 @@ fn merge_hlog(py: Python<'_>, lines: Vec<String>) -> PyResult<String> {
     })
 }
 
+/// The lines of an interval log added up by tag, a line each, and the latency summaries of those, as
+/// JSON.
+#[pyfunction]
+fn sum_hlog(py: Python<'_>, lines: Vec<String>) -> PyResult<String> {
+    #[derive(Serialize)]
+    struct Summed {
+        lines: Vec<String>,
+        latency: BTreeMap<String, LatencySummary>,
+    }
+    py.detach(|| {
+        let summed = hlog::sum(lines.iter().map(String::as_str)).map_err(errors::hlog)?;
+        let mut lines = Vec::new();
+        for interval in &summed {
+            hlog::write_interval(interval, &mut lines).map_err(errors::hlog)?;
+        }
+        let summary = |interval: hlog::Interval| (interval.tag, interval.latency.summary());
+        to_json(&Summed { lines, latency: summed.into_iter().map(summary).collect() })
+    })
+}
+
 /// Each value and how often it came, of the lines of an interval log, merged by tag, as JSON.
 #[pyfunction]
 fn hlog_counts(py: Python<'_>, lines: Vec<String>) -> PyResult<String> {
@@ -138,6 +158,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(open_script, module)?)?;
     module.add_function(wrap_pyfunction!(start_null_server, module)?)?;
     module.add_function(wrap_pyfunction!(merge_hlog, module)?)?;
+    module.add_function(wrap_pyfunction!(sum_hlog, module)?)?;
     module.add_function(wrap_pyfunction!(hlog_counts, module)?)?;
     module.add_function(wrap_pyfunction!(hlog_header, module)?)
 }

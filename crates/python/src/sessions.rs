@@ -1,8 +1,9 @@
 //! What is under way, as Python holds it.
 
-use crate::to_json;
+use crate::{errors, to_json};
 use loadstone_drive::Heard;
 use loadstone_hosttests as hosttests;
+use loadstone_measure::Nanos;
 use pyo3::prelude::*;
 use serde::Serialize;
 use std::time::{Duration, Instant};
@@ -53,9 +54,29 @@ impl Drive {
         next_record(py, timeout_s, |timeout| self.inner.next(timeout).into())
     }
 
+    /// From now on so many events a second are due. Raises `PlanError` in a closed loop.
+    fn set_rate(&self, rate: f64) -> PyResult<()> {
+        self.inner.set_rate(rate).map_err(errors::plan)
+    }
+
+    /// From now on only so many users begin events. Raises `PlanError` where the step has not so many.
+    fn set_concurrency(&self, users: u32) -> PyResult<()> {
+        self.inner.set_concurrency(users).map_err(errors::plan)
+    }
+
     /// Asks for a clean end.
     fn stop(&self) {
         self.inner.stop();
+    }
+
+    /// The load of a step that is told when begins at this instant of CLOCK_MONOTONIC.
+    fn begin_at(&self, monotonic_ns: u64) {
+        self.inner.begin_at(Nanos(monotonic_ns));
+    }
+
+    /// A sign of life, for a step with a lease.
+    fn renew(&self) {
+        self.inner.renew();
     }
 }
 

@@ -117,6 +117,12 @@ pub enum WireError {
     /// The server asked for the password in clear over a connection that others could read.
     #[error("login: the server asks for the password in clear; use TLS or a unix socket")]
     ClearPasswordRefused,
+    /// The server asks for one more answer again and again.
+    #[error("login: the server has not decided after {packets} packets")]
+    EndlessLogin {
+        /// How many it has sent behind its greeting.
+        packets: u8,
+    },
     /// The login needs the server's RSA key, which is neither given nor allowed to be fetched.
     #[error(
         "login: {plugin} over an unencrypted connection needs the server's public key; \

@@ -10,8 +10,8 @@
 //!   read into. Rows are counted and skipped, never buffered; the ordinary reply does not allocate.
 //! - [`CompressionLayer`], where the login agreed on one, lies between those packets and the socket.
 //!
-//! The server is not trusted: no byte sequence panics, and no length field makes this crate
-//! allocate.
+//! The server is not trusted: no byte sequence panics, no length field makes this crate allocate, a
+//! login ends after a few packets, and words of the server are cut off and cannot drive a terminal.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 mod auth;
@@ -24,6 +24,7 @@ mod frame;
 mod literal;
 mod login;
 mod reply;
+mod said;
 pub mod status;
 
 pub use capabilities::Capabilities;

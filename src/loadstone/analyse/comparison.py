@@ -39,6 +39,8 @@ class Row:
     mean: Estimate | None
     """Of its units that count; `None`: there is none."""
     variation: Variation
+    within: tuple[float, ...]
+    """Of each step that counts, the coefficient of variation of its seconds."""
 
 
 @dataclass(frozen=True)
@@ -185,11 +187,14 @@ def _rows(
         rates = unit_rates(
             each for each in seen if (each.variant, each.cell) == (variant.name, cell)
         )
+        series = [seconds.get(step.step, ()) for step in good]
+        each = (variation([one]).within for one in series)
         yield Row(
             variant=variant.name,
             steps=tuple(mine),
             mean=t_mean(rates) if rates else None,
-            variation=variation([seconds.get(step.step, ()) for step in good]),
+            variation=variation(series),
+            within=tuple(value for value in each if value is not None),
         )
 
 

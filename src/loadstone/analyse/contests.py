@@ -11,16 +11,20 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from loadstone.analyse.comparison import compare, good_pairs, observed, spoiled
 from loadstone.analyse.effects import Effect, paired, unpaired
 from loadstone.analyse.metrics import Metric
 from loadstone.analyse.units import Cell, Contrast, Observed, sides
 from loadstone.analyse.verdict import Apart, Sides, Spoiled, Unit, Verdict
-from loadstone.lab.experiment_order import cell_of
+from loadstone.lab.blocks import passes
+from loadstone.lab.experiment_order import cell_of, numbered
 from loadstone.model.experiment import Experiment, Rules, Variant
 from loadstone.model.result import Result, StepResult
+
+if TYPE_CHECKING:
+    from loadstone.store.reading import Kept
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,31 @@ class Run:
         """By its name; one without levels where the run has no factors."""
         known = self.experiment.variants if self.experiment else ()
         return next((variant for variant in known if variant.name == name), Variant())
+
+
+def as_run(label: str, kept: Kept) -> Run:
+    """A run as its folder has it; an experiment that its steps are not of is none."""
+    experiment = kept.experiment
+    if experiment and not _are_of(experiment, kept.result.steps):
+        experiment = None
+    return Run(label, kept.result, experiment, kept.environment, kept.seconds)
+
+
+def _are_of(experiment: Experiment, steps: Sequence[StepResult]) -> bool:
+    """Whether the steps are that experiment's: somebody may have put two runs into one folder."""
+    numbers = {step.step for step in steps}
+    # Each two passes beyond the plan had a step at least: no number is farther out.
+    passed = experiment.repeats + 2 * len(steps) + 2
+    farthest = passed * len(next(passes(experiment)))
+    if len(numbers) < len(steps) or not all(1 <= number <= farthest for number in numbers):
+        return False
+    planned = numbered(experiment, numbers)
+    return all(
+        (step.variant, step.workload, step.concurrency, step.rate)
+        == (known.variant, known.workload, known.concurrency, known.rate)
+        for step in steps
+        for known in (planned[step.step].step,)
+    )
 
 
 Seen = tuple[StepResult, Observed]

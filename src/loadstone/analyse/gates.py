@@ -3,7 +3,8 @@
 How they are decided where the evidence is thin is part of what they promise, see docs/gates.md:
 
 - A threshold is asked of the figure that is quoted: the mean of a level's repeats, for latencies
-  the middle repeat's. It needs no interval, as it says nothing of a difference.
+  the middle repeat's. It needs no interval, as it says nothing of a difference. Of a search it is
+  asked at the level that was found.
 - A change is asked of the interval: it fails a build where all of the interval lies beyond the
   limit, at 95 % over all cells together (Bonferroni). What the interval leaves open is told, and
   passes: a gate that fails on noise is switched off. Where each side has a single step there is
@@ -14,6 +15,7 @@ How they are decided where the evidence is thin is part of what they promise, se
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -28,6 +30,7 @@ from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.plan import Rate
 from loadstone.model.result import StepResult
+from loadstone.model.search import SearchOutcome
 
 State = Literal["held", "broken", "not decided", "no evidence"]
 
@@ -112,7 +115,10 @@ def threshold(text: str) -> Gate:
         raise GateError(f"'{text}': {wrong}", f"write {_EXAMPLES[metric.kind]}; units: {known}")
     if number.startswith("-"):
         raise GateError(f"'{text}': {metric.name} is never below nought", _where_changes_go(text))
-    return Gate(text.strip(), metric, relation, float(number) * units[unit])
+    limit = float(number) * units[unit]
+    if math.isinf(limit):
+        raise GateError(f"'{text}': nothing is as much as that", f"write {_EXAMPLES[metric.kind]}")
+    return Gate(text.strip(), metric, relation, limit)
 
 
 def _where_changes_go(text: str) -> str:
@@ -128,7 +134,11 @@ def change(text: str) -> Gate:
     metric, relation, number, unit = _parts(text, "tps<-5%")
     if unit != "%":
         raise GateError(f"'{text}': a change is given in percent", f"write {metric.name}<-5%")
-    return Gate(text.strip(), metric, relation, float(number) / 100)
+    limit = float(number) / 100
+    if math.isinf(limit) or limit < -1 or (limit == -1 and relation == "<"):
+        said = "never so: nothing falls by more than all of it"
+        raise GateError(f"'{text}' is {said}", f"write {metric.name}<-5%")
+    return Gate(text.strip(), metric, relation, limit)
 
 
 def _parts(text: str, example: str) -> tuple[Metric, str, str, str]:
@@ -162,6 +172,42 @@ def judge_thresholds(
             said = "the run has no step"
             checks.append(Check(gate.text, gate.metric, "the run", "no evidence", why=said))
     return checks
+
+
+def judge_search(
+    gates: Sequence[Gate], found: SearchOutcome | None, steps: Sequence[StepResult]
+) -> list[Check]:
+    """Each gate at the level that a search found, by all of its steps there.
+
+    What it tries beyond its answer is too high on purpose, and says nothing of a limit.
+    `found`: `None` where the search was broken off.
+    """
+    why = _why_unfound(found)
+    if found is None or why:
+        return [
+            Check(gate.text, gate.metric, "the search", "no evidence", why=why) for gate in gates
+        ]
+    return judge_thresholds(gates, [step for step in steps if _is_answer(found, step)])
+
+
+def _why_unfound(found: SearchOutcome | None) -> str | None:
+    if found is None or not found.complete:
+        return "it did not come to its end"
+    if found.objective and found.rate is None:
+        return f"no rate held {found.objective}"
+    if not found.objective and found.concurrency is None:
+        return "no number of users reached the peak"
+    return None
+
+
+def _is_answer(found: SearchOutcome, step: StepResult) -> bool:
+    """Of an objective, the rate that held it; else the fewest users at the peak."""
+    users, rate = found.concurrency, found.rate
+    if users is not None and step.concurrency != users.value:
+        return False
+    if found.objective is None:
+        return step.rate is None
+    return rate is not None and step.rate is not None and step.rate.rate == rate.value
 
 
 def _judge(gate: Gate, level: Level) -> Check:

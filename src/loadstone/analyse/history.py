@@ -14,7 +14,16 @@ from loadstone.analyse.change_points import ChangePoint, change_points
 from loadstone.analyse.contests import Part, Run, parts_of
 from loadstone.analyse.differences import differences
 from loadstone.analyse.effects import unpaired
-from loadstone.analyse.gates import Change, Check, Gate, judge_changes, place_of, quoted, unfit
+from loadstone.analyse.gates import (
+    Change,
+    Check,
+    Gate,
+    State,
+    judge_changes,
+    place_of,
+    quoted,
+    unfit,
+)
 from loadstone.analyse.metrics import Metric
 from loadstone.analyse.surroundings import surroundings_of
 from loadstone.analyse.units import Cell
@@ -53,6 +62,8 @@ class Series:
     turns: tuple[Turn, ...]
     left_out: int
     """Runs that had the level, and no step of it that may be quoted."""
+    unseen: tuple[State, str] | None = None
+    """What a gate says where the newest run of that name has no value here, and why."""
 
     @property
     def values(self) -> list[float]:
@@ -67,25 +78,31 @@ class Series:
 
 def histories(runs: Sequence[Run], metrics: Sequence[Metric]) -> list[Series]:
     """All series, by name, level and metric."""
-    found: dict[tuple[str, str, Cell], list[Part]] = {}
+    found: dict[_Key, list[Part]] = {}
+    newest: dict[str, Run] = {}
     for run in sorted(runs, key=lambda each: (each.result.run.started_at or "", each.label)):
+        newest[run.result.run.name] = run
         for part in parts_of(run):
             for cell in part.cells:
                 key = (run.result.run.name, part.variant, cell)
                 found.setdefault(key, []).append(part)
     return [
-        _series(key, parts, metric)
+        _series(key, parts, metric, newest[key[0]])
         for key, parts in sorted(found.items(), key=lambda item: _place(item[0]))
         for metric in metrics
     ]
 
 
-def _place(key: tuple[str, str, Cell]) -> tuple[str, str, str, int, float]:
+_Key = tuple[str, str, Cell]
+"""The name of the runs, the variant, and the cell."""
+
+
+def _place(key: _Key) -> tuple[str, str, str, int, float]:
     name, variant, (workload, users, rate) = key
     return name, workload, variant, users, rate.highest if rate else 0.0
 
 
-def _series(key: tuple[str, str, Cell], parts: Sequence[Part], metric: Metric) -> Series:
+def _series(key: _Key, parts: Sequence[Part], metric: Metric, newest: Run) -> Series:
     name, variant, cell = key
     points: list[Point] = []
     kept: list[Part] = []
@@ -100,7 +117,19 @@ def _series(key: tuple[str, str, Cell], parts: Sequence[Part], metric: Metric) -
         for point in change_points([point.value for point in points])
     )
     where = place_of(cell[0], cell[1], cell[2], variant)
-    return Series(name, where, metric, tuple(points), turns, len(parts) - len(points))
+    is_seen = bool(kept) and kept[-1].run is newest
+    unseen = None if is_seen else _unseen(newest, parts[-1], cell, metric)
+    return Series(name, where, metric, tuple(points), turns, len(parts) - len(points), unseen)
+
+
+def _unseen(newest: Run, last: Part, cell: Cell, metric: Metric) -> tuple[State, str]:
+    """Why the newest run says nothing: `last` is the newest part that has the level at all."""
+    if last.run is newest:
+        faults = filter(None, (unfit(step) for step, _ in last.seen(cell)))
+        return "no evidence", f"{newest.label}: {next(faults, f'it has no {metric.name}')}"
+    if newest.result.run.state != "finished":
+        return "no evidence", f"{newest.label} {newest.result.run.state} before it"
+    return "not decided", f"{newest.label} has no such level"
 
 
 def _differs(before: Part, after: Part) -> tuple[str, ...]:
@@ -114,16 +143,17 @@ def judge_history(
     """Each gate at the last turn of each series of its metric: the newest level by the one before.
 
     `gates` by the name of their metric. A series that never turned has not changed; one that is
-    too short to tell is left open, since every history begins; one that is not there fails.
+    too short to tell is left open, since every history begins; one that is not there fails, and one
+    in which the newest run should have a value and has none.
     """
     asked = sum(len(gates.get(series.metric.name, ())) for series in found)
     confidence = 1 - level / max(asked, 1)
     checks: list[Check] = []
     for name, mine in gates.items():
-        series = [each for each in found if each.metric.name == name and each.points]
+        series = [each for each in found if each.metric.name == name]
         for gate in mine:
             if not series:
-                why = f"no run has {name}"
+                why = "no run has a step"
                 checks.append(Check(gate.text, gate.metric, "all runs", "no evidence", why=why))
             checks += [check for each in series for check in _judge(gate, each, confidence)]
     return checks
@@ -131,6 +161,14 @@ def judge_history(
 
 def _judge(gate: Gate, series: Series, confidence: float) -> Iterator[Check]:
     where = f"{series.name}: {series.where}"
+    if not series.points:
+        why = f"no run has {series.metric.name} here"
+        yield Check(gate.text, gate.metric, where, "no evidence", why=why)
+        return
+    if series.unseen:
+        state, why = series.unseen
+        yield Check(gate.text, gate.metric, where, state, why=why)
+        return
     if len(series.points) < FEWEST_RUNS:
         why = f"{len(series.points)} runs: it takes {FEWEST_RUNS} to see a change"
         yield Check(gate.text, gate.metric, where, "not decided", why=why)

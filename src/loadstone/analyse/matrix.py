@@ -196,7 +196,11 @@ def split(runs: Sequence[Run], by: str | None) -> list[Side]:
         by = _only_factor(runs[0])
     found: dict[str, dict[str, list[Part]]] = {}
     for run in runs:
-        for part in parts_of(run):
+        parts = parts_of(run)
+        if not parts:
+            said = "the run ended before its first step"
+            raise ComparisonError(f"{run.label} has no step to compare", said)
+        for part in parts:
             side, context = _side(part, by, alone=len(runs) == 1)
             found.setdefault(side, {}).setdefault(context, []).append(part)
     if len(found) < 2:
@@ -221,8 +225,6 @@ def _only_factor(run: Run) -> str:
 
 
 def _one_side(by: str | None, names: Sequence[str]) -> ComparisonError:
-    if not names:
-        return ComparisonError("the runs have no step to compare", "loadstone runs list")
     what = {None: "run", "target": "target"}.get(by, f"level of {by}")
     return ComparisonError(f"there is only one {what}: {names[0]}", "it takes two to compare")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -23,8 +24,13 @@ class Metric:
     name: str
     kind: Kind
     higher_is_better: bool
-    of: Callable[[StepResult], float | None]
-    """`None`: the step does not have it."""
+    read: Callable[[StepResult], float | None]
+    """As the step has it."""
+
+    def of(self, step: StepResult) -> float | None:
+        """The figure; `None`: the step does not have it, or its file says what cannot be."""
+        value = self.read(step)
+        return value if value is not None and 0 <= value < math.inf else None
 
 
 def _latency(figure: str) -> Callable[[StepResult], float | None]:

@@ -43,6 +43,10 @@ def _begin() -> None:
         from loadstone.target.hide import hide_passwords
 
         hide_passwords()
+    if "LOADSTONE_PASSWORD" in os.environ:
+        from loadstone.target.hide import take_password
+
+        take_password()
 
 
 def _end(arguments: list[str]) -> None:

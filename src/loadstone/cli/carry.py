@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from loadstone import __version__, engine
 from loadstone.analyse.comparison import compare
 from loadstone.analyse.durability import variables_of_variants, warnings
 from loadstone.analyse.steady import truncation
+from loadstone.cli.clustering import Ways, starting
 from loadstone.cli.connection import Connection
 from loadstone.cli.diagnose import findings_of
 from loadstone.cli.errors import tell
@@ -35,6 +37,7 @@ from loadstone.lab.preflight import (
     Looked,
     check,
     common_data,
+    confirm_all,
     look_at,
     observable,
 )
@@ -69,6 +72,9 @@ SANDBOX_TABLES = 10
 SANDBOX_TABLE_SIZE = 10_000
 SANDBOX_WAREHOUSES = 1
 
+Begun = Callable[[Path], None]
+"""Told of the run's folder as soon as there is one."""
+
 _USERS_UNASKED = 4000
 _CONNECTIONS_BESIDE_USERS = 50
 _CONNECTIONS_LEFT_FREE = 5
@@ -76,7 +82,10 @@ _CONNECTIONS_LEFT_FREE = 5
 
 
 def run_in_sandbox(
-    request: Request, connection: Connection | None = None, gates: Gates = NO_GATES
+    request: Request,
+    connection: Connection | None = None,
+    gates: Gates = NO_GATES,
+    begun: Begun | None = None,
 ) -> int:
     """Start a throwaway server, fill it, run, and leave nothing of it."""
     say("starting a throwaway server", quiet=request.as_json)
@@ -85,7 +94,7 @@ def run_in_sandbox(
         endpoint = connection.for_sandbox(sandbox.tcp) if connection else sandbox.tcp
         _fill(request, endpoint)
         notes = [f"server: a throwaway {_described(sandbox)} on this machine, {_durable(sandbox)}"]
-        return run_against(request, [endpoint], notes, gates)
+        return run_against(request, [endpoint], notes, gates, begun)
 
 
 def _sandbox_for(request: Request) -> SandboxSpec:
@@ -103,17 +112,23 @@ def run_against(
     endpoints: Sequence[Endpoint],
     notes: Sequence[str] = (),
     gates: Gates = NO_GATES,
+    begun: Begun | None = None,
 ) -> int:
     """Look at the targets, drive the plan, show and keep what came of it."""
-    wanted = Wanted(
-        workload=request.workload,
-        layout=request.layout,
-        tables=request.tables,
-        table_size=request.table_size,
-        warehouses=request.warehouses,
-        users=request.most_users,
-        beside=needed_beside(request.layout, request.options),
-    )
+    told = functools.partial(say, quiet=request.as_json)
+    with starting(request.cluster, endpoints, told) as ways:
+        return _run_against(request, endpoints, notes, gates, begun, ways)
+
+
+def _run_against(
+    request: Request,
+    endpoints: Sequence[Endpoint],
+    notes: Sequence[str],
+    gates: Gates,
+    begun: Begun | None,
+    ways: Ways,
+) -> int:
+    wanted = _wanted_of(request)
     timeout_s = request.drive.connect.timeout_s
     looked = [look_at(endpoint, wanted, timeout_s) for endpoint in endpoints]
     data = common_data(looked)
@@ -123,8 +138,10 @@ def run_against(
     steps = steps_for(plan)
     sources = sources_for([observable(one) for one in looked], request.observing)
     recorder = begin_run(plan, looked, request.out, sources.data_device, sources=sources)
+    if begun:
+        begun(recorder.folder)
     said = [*notes, *data.notes, *found, *sources.notes]
-    prepared = Prepared(recorder, said, looked, sources)
+    prepared = Prepared(recorder, said, looked, sources, ways)
     outcome, interrupted = _drive(request, plan, steps, prepared)
     proving = request.proving if outcome.result.run.state == "finished" else None
     if proving is None or not request.as_json:
@@ -134,6 +151,21 @@ def run_against(
     if proving is None:
         return code or gated
     return _prove(request, proving, recorder.folder, endpoints[0]) or code or gated
+
+
+def _wanted_of(request: Request) -> Wanted:
+    """The tables that the workload needs."""
+    return Wanted(
+        workload=request.workload,
+        layout=request.layout,
+        tables=request.tables,
+        table_size=request.table_size,
+        warehouses=request.warehouses,
+        users=request.most_users,
+        beside=needed_beside(request.layout, request.options),
+        writes=request.writes,
+        consent=Consent(yes=request.yes),
+    )
 
 
 def _prove(request: Request, proving: Proving, path: Path, endpoint: Endpoint) -> int:
@@ -165,6 +197,7 @@ class Prepared:
     notes: Sequence[str]
     looked: Sequence[Looked]
     sources: Sources
+    ways: Ways
 
 
 def _capped(wanted: SearchPlan | None, looked: Sequence[Looked]) -> SearchPlan | None:
@@ -187,12 +220,25 @@ def _drive(
     prepared: Prepared,
 ) -> tuple[Outcome, bool]:
     recorder = prepared.recorder
+    confirm = functools.partial(confirm_all, prepared.looked)
     quiet = request.as_json and not sys.stderr.isatty()
     with Interrupts() as interrupts, watching(plan, steps.planned, quiet=quiet) as observer:
         endpoints = tuple(one.endpoint for one in prepared.looked)
         watched = prepared.sources.watched
         sampling = Sampling(watched, recorder.began) if watched else None
-        lab = Lab(endpoints, recorder, observer, interrupts, truncation, sampling)
+        ways = prepared.ways
+        lab = Lab(
+            endpoints,
+            recorder,
+            observer,
+            interrupts,
+            truncation,
+            sampling,
+            start=ways.start,
+            drives_again=ways.drives_again,
+            may_change=plan.search is None,
+            confirm=confirm,
+        )
         for note in prepared.notes:
             lab.note(note)
         return carry_out(plan, steps, lab), interrupts.asked
@@ -297,7 +343,8 @@ def begin_run(
         steps=experiment[1] if experiment else steps,
         experiment=experiment[0] if experiment else None,
         recipe=recipe,
-        ceilings=generator_ceilings(plan),
+        # Those of this machine say nothing of the machines of a cluster.
+        ceilings=None if plan.cluster else generator_ceilings(plan),
     )
     path = folder.create(out, plan.name, time.time())
     recorder = Recorder(path, asked, [one.facts.version for one in looked])

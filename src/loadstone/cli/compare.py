@@ -75,7 +75,7 @@ def compare(
 
 
 def _read(names: Sequence[str], out: Path) -> list[Run]:
-    from loadstone.analyse.contests import Run
+    from loadstone.analyse.contests import as_run
     from loadstone.analyse.matrix import ComparisonError
     from loadstone.store import folder
     from loadstone.store.reading import read_run
@@ -88,10 +88,7 @@ def _read(names: Sequence[str], out: Path) -> list[Run]:
     labels = [path.name for path in resolved]
     if len(set(labels)) < len(labels):  # copied from several machines under one name
         labels = [str(path) for path in paths]
-    return [
-        Run(label, kept.result, kept.experiment, kept.environment, kept.seconds)
-        for label, kept in zip(labels, map(read_run, paths), strict=True)
-    ]
+    return [as_run(label, kept) for label, kept in zip(labels, map(read_run, paths), strict=True)]
 
 
 def _compare(runs: Sequence[Run], asked: Asked) -> int:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from loadstone.cli.beside import beside_options, shown_beside
 from loadstone.cli.run import cores, out_option
 from loadstone.cli.sandbox import sandbox_options, settings_of
+
+if TYPE_CHECKING:
+    from loadstone.web.address import Address
 
 LADDER = (1, 4, 16, 64, 256)
 STEP_S = 5.0
@@ -16,9 +21,17 @@ WARMUP_S = 1.0
 
 @click.command()
 @sandbox_options
+@beside_options
 @out_option
 @click.option("--json", "as_json", is_flag=True, help="result.json on stdout, nothing else.")
-def demo(out: Path, as_json: bool, server: str | None, settings: tuple[str, ...]) -> int:
+def demo(
+    out: Path,
+    as_json: bool,
+    server: str | None,
+    settings: tuple[str, ...],
+    live: bool,
+    metrics: Address | None,
+) -> int:
     """Start a throwaway server, climb a ladder of users, and say where the peak is."""
     from loadstone.cli.carry import run_in_sandbox, say
     from loadstone.cli.request import Request, check_request
@@ -44,7 +57,8 @@ def demo(out: Path, as_json: bool, server: str | None, settings: tuple[str, ...]
         settings=settings_of(settings),
     )
     check_request(request)
-    code = run_in_sandbox(request)
+    with shown_beside(live, metrics, out) as begun:
+        code = run_in_sandbox(request, begun=begun)
     if code == 0:
         for line in _NEXT:
             say(line, quiet=as_json)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from loadstone.cli.connection import unasked
+from loadstone.cli.language import lang_option
 from loadstone.cli.prove_options import proving_options
 from loadstone.cli.run import out_option
 from loadstone.cli.values import FILE
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from loadstone.model.finding import Diagnosis, NotTried
     from loadstone.model.proving import Proving
     from loadstone.model.result import Result
+    from loadstone.report.words import Lang
 
 
 @click.command()
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 )
 @click.option("--defaults-file", type=FILE, help="With --prove: in place of ~/.my.cnf.")
 @click.option("--json", "as_json", is_flag=True, help="A JSON document on stdout, nothing else.")
+@lang_option("Language of the text; a JSON document is English.")
 @out_option
 def diagnose(
     run: str,
@@ -40,6 +43,7 @@ def diagnose(
     ask_password: bool,
     defaults_file: Path | None,
     as_json: bool,
+    lang: Lang,
     out: Path,
 ) -> int:
     """Name what holds a run back, with the figures that show it, and what to do.
@@ -55,21 +59,23 @@ def diagnose(
     path = folder.find(out, run)
     if proving is not None:
         connection = unasked(ask_password=ask_password, defaults_file=defaults_file)
-        return _prove(path, proving, connection, as_json=as_json)
+        return _prove(path, proving, connection, as_json=as_json, lang=lang)
     if ask_password or defaults_file:
         raise click.UsageError("a password is for --prove: without it no server is asked")
     result = folder.load(path)
-    _show(path, result, (), as_json=as_json)
+    _show(path, result, (), as_json=as_json, lang=lang)
     return 0
 
 
-def _prove(path: Path, proving: Proving, connection: Connection, *, as_json: bool) -> int:
+def _prove(
+    path: Path, proving: Proving, connection: Connection, *, as_json: bool, lang: Lang
+) -> int:
     from loadstone.cli.proving import prove
     from loadstone.model.exit_codes import ExitCode
 
     at = cache(connection.at)  # a password is asked for once
     proved = prove(path, proving, lambda target: at(target.url), quiet=as_json)
-    _show(path, proved.result, proved.not_tried, as_json=as_json)
+    _show(path, proved.result, proved.not_tried, as_json=as_json, lang=lang)
     return ExitCode.INTERRUPTED if proved.interrupted else ExitCode.OK
 
 
@@ -88,14 +94,17 @@ def findings_of(path: Path, result: Result) -> list[Diagnosis]:
     return judge(result, known)
 
 
-def _show(path: Path, result: Result, not_tried: Sequence[NotTried], *, as_json: bool) -> None:
+def _show(
+    path: Path, result: Result, not_tried: Sequence[NotTried], *, as_json: bool, lang: Lang
+) -> None:
     found = findings_of(path, result)
     if as_json:
         _as_json(found, not_tried)
         return
     from loadstone.report.findings import as_text
+    from loadstone.report.words import in_language
 
-    click.echo(as_text(found, result.proofs, not_tried), nl=False)
+    click.echo(as_text(found, result.proofs, not_tried, in_language(lang)), nl=False)
 
 
 def _as_json(found: Sequence[Diagnosis], not_tried: Sequence[NotTried]) -> None:

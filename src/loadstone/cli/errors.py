@@ -193,7 +193,13 @@ def _keep(text: str) -> Path | None:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    """Whatever is in it: servers' words and names of files must not drive the terminal."""
+    line = " ".join(text.split())
+    return line if line.isprintable() else "".join(map(_shown, line))
+
+
+def _shown(character: str) -> str:
+    return character if character.isprintable() else "\ufffd"
 
 
 def _first_small(text: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from loadstone.cli.beside import beside_options, shown_beside
 from loadstone.cli.gating import Gates, check_gates, junit_option, threshold_option
 from loadstone.cli.observing import observing_options
 from loadstone.cli.run import out_option
@@ -14,9 +15,15 @@ from loadstone.cli.run import out_option
 if TYPE_CHECKING:
     from loadstone.analyse.gates import Gate
     from loadstone.model.observing import Observing
+    from loadstone.web.address import Address
 
 _strict = click.option(
     "--strict", is_flag=True, help="Exit code 5 when the generator was the limit."
+)
+yes_option = click.option(
+    "--yes",
+    is_flag=True,
+    help="Make tables and write also on another machine, or beside foreign tables.",
 )
 _json = click.option("--json", "as_json", is_flag=True, help="result.json on stdout, nothing else.")
 
@@ -27,7 +34,9 @@ _json = click.option("--json", "as_json", is_flag=True, help="result.json on std
 @observing_options
 @threshold_option
 @junit_option
+@beside_options
 @_strict
+@yes_option
 @_json
 @out_option
 def experiment(
@@ -36,7 +45,10 @@ def experiment(
     observing: Observing,
     thresholds: tuple[Gate, ...],
     junit: Path | None,
+    live: bool,
+    metrics: Address | None,
     strict: bool,
+    yes: bool,
     as_json: bool,
     out: Path,
 ) -> int:
@@ -51,8 +63,9 @@ def experiment(
     if dry_run:
         show_plan(found.experiment)
         return 0
-    wanted = Wanted(out=out, observing=observing, strict=strict, as_json=as_json)
-    return begin(found, wanted, Gates(thresholds, junit))
+    wanted = Wanted(out=out, observing=observing, strict=strict, as_json=as_json, yes=yes)
+    with shown_beside(live, metrics, out) as begun:
+        return begin(found, wanted, Gates(thresholds, junit), begun)
 
 
 @click.command()
@@ -60,7 +73,9 @@ def experiment(
 @observing_options
 @threshold_option
 @junit_option
+@beside_options
 @_strict
+@yes_option
 @_json
 @out_option
 def resume(
@@ -68,7 +83,10 @@ def resume(
     observing: Observing,
     thresholds: tuple[Gate, ...],
     junit: Path | None,
+    live: bool,
+    metrics: Address | None,
     strict: bool,
+    yes: bool,
     as_json: bool,
     out: Path,
 ) -> int:
@@ -76,5 +94,6 @@ def resume(
     from loadstone.cli.experimenting import Wanted, go_on
 
     check_gates(thresholds, junit)
-    wanted = Wanted(out=out, observing=observing, strict=strict, as_json=as_json)
-    return go_on(run, wanted, Gates(thresholds, junit))
+    wanted = Wanted(out=out, observing=observing, strict=strict, as_json=as_json, yes=yes)
+    with shown_beside(live, metrics, out) as begun:
+        return go_on(run, wanted, Gates(thresholds, junit), begun)

@@ -12,7 +12,7 @@ import click
 from loadstone import engine
 from loadstone.analyse.again import more_wanted
 from loadstone.analyse.steady import truncation
-from loadstone.cli.carry import begin_run, judged, say, show
+from loadstone.cli.carry import Begun, begin_run, judged, say, show
 from loadstone.cli.connection import unasked
 from loadstone.cli.errors import tell
 from loadstone.cli.gating import NO_GATES, Gates
@@ -64,6 +64,8 @@ class Wanted(Frozen):
     as_json: bool
     recipe: RecipeAsked | None = None
     """Where the file is a recipe's."""
+    yes: bool = False
+    """Tables may be made and written to on another machine, and beside foreign tables."""
 
 
 def checked(path: Path) -> ExperimentFile:
@@ -104,7 +106,9 @@ def show_plan(experiment: Experiment) -> None:
     click.echo(as_plain(plan_of(experiment, steps, plan_time(experiment, steps))), nl=False)
 
 
-def begin(file: ExperimentFile, wanted: Wanted, gates: Gates = NO_GATES) -> int:
+def begin(
+    file: ExperimentFile, wanted: Wanted, gates: Gates = NO_GATES, begun: Begun | None = None
+) -> int:
     """Carry a file out, from its first step on."""
     experiment = file.experiment
     check_descriptors(max(experiment.ladder))
@@ -114,13 +118,15 @@ def begin(file: ExperimentFile, wanted: Wanted, gates: Gates = NO_GATES) -> int:
     with Servers(experiment, means) as servers:
         looked, notes = servers.prepare()
         recorder = _recorder(experiment, servers, looked, wanted)
+        if begun:
+            begun(recorder.folder)
         carried, asked = _carry_out(experiment, servers, recorder, (wanted, notes, ()))
     code = _end(carried, recorder.folder, wanted, interrupted=asked)
     gated = judged(gates, carried.result, as_json=wanted.as_json)
     return code or gated
 
 
-def go_on(run: str, wanted: Wanted, gates: Gates = NO_GATES) -> int:
+def go_on(run: str, wanted: Wanted, gates: Gates = NO_GATES, begun: Begun | None = None) -> int:
     """Take a run up where it was left.
 
     Raises:
@@ -139,6 +145,8 @@ def go_on(run: str, wanted: Wanted, gates: Gates = NO_GATES) -> int:
     with Servers(experiment, _means(experiment, wanted)) as servers:
         _, notes = servers.prepare()
         recorder = Recorder(path, asked, (), before=log.begin)
+        if begun:
+            begun(path)
         notes.append(_taken_up(before, done))
         carried, stopped = _carry_out(experiment, servers, recorder, (wanted, notes, done))
     code = _end(carried, path, wanted, interrupted=stopped)
@@ -153,24 +161,31 @@ def _taken_up(before: Result, done: Sequence[StepResult]) -> str:
 
 
 def _means(experiment: Experiment, wanted: Wanted) -> Means:
-    return means_of(experiment, _reach, quiet=wanted.as_json)
+    return means_of(experiment, _reach, quiet=wanted.as_json, yes=wanted.yes)
 
 
-def means_of(experiment: Experiment, reach: Callable[[Target], Endpoint], *, quiet: bool) -> Means:
+def means_of(
+    experiment: Experiment,
+    reach: Callable[[Target], Endpoint],
+    *,
+    quiet: bool,
+    yes: bool = False,
+) -> Means:
     """What its servers are brought up with; `reach` finds the password of a target."""
     known = engine.workloads()
 
+    def consent(endpoint: Endpoint) -> Consent:
+        return Consent(yes=yes, sandbox=endpoint.credentials.source.startswith("sandbox "))
+
     def fill(layout: Layout, endpoint: Endpoint) -> None:
         plan = LoadPlan(layout=layout, parallel=parallel_loads(), seed=experiment.seed)
-        consent = Consent(sandbox=endpoint.credentials.source.startswith("sandbox "))
-        load(plan, endpoint, consent, quiet=quiet)
+        load(plan, endpoint, consent(endpoint), quiet=quiet)
 
     def empty(endpoint: Endpoint) -> None:
-        consent = Consent(sandbox=endpoint.credentials.source.startswith("sandbox "))
-        cleanup(endpoint, consent)
+        cleanup(endpoint, consent(endpoint))
 
     loads = Loads(tables_of(experiment, known), fill, empty)
-    return Means(known, loads, reach, lambda line: say(line, quiet=quiet))
+    return Means(known, loads, reach, lambda line: say(line, quiet=quiet), Consent(yes=yes))
 
 
 def _reach(target: Target) -> Endpoint:
@@ -255,7 +270,7 @@ def _carry_out(
         recorder.variant(variant, target_environment(looked, sources))
 
     with Interrupts() as interrupts:
-        lab = Lab((), recorder, observer, interrupts, truncation)
+        lab = Lab((), recorder, observer, interrupts, truncation, may_change=False)
         for note in notes:
             lab.note(note)
         look = looking(wanted.observing, lab.note)

@@ -49,7 +49,8 @@ def threshold_option(command: _Command) -> _Command:
         "thresholds",
         type=Threshold(),
         multiple=True,
-        help="Exit code 99 unless it holds at each level, as p99<20ms, tps>1000, errors<0.1%.",
+        help="Exit code 99 unless it holds at each level (of a search: the one it finds), as"
+        " p99<20ms, tps>1000, errors<0.1%.",
     )(command)
     return decorated
 
@@ -105,11 +106,16 @@ def check_gates(thresholds: Sequence[Gate], junit: Path | None, others: bool = F
 
 
 def judge_run(gates: Gates, result: Result) -> list[Check]:
-    """The thresholds at each level of a run, those that it never came to among them."""
-    from loadstone.analyse.gates import judge_thresholds
+    """The thresholds at each level of a run, those that it never came to among them.
+
+    Of a search, at the level that it found.
+    """
+    from loadstone.analyse.gates import judge_search, judge_thresholds
 
     run = result.run
-    left = (run.steps_planned or 0) - len(result.steps)
+    if run.steps_planned is None:
+        return judge_search(gates.thresholds, run.search, result.steps)
+    left = run.steps_planned - len(result.steps)
     missing = [f"{left} more {'step' if left == 1 else 'steps'} of {run.id}"] if left > 0 else []
     return judge_thresholds(gates.thresholds, result.steps, missing)
 

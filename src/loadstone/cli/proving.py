@@ -16,8 +16,8 @@ from loadstone.cli.carry import begin_run, say
 from loadstone.cli.diagnose import findings_of
 from loadstone.cli.experimenting import looking, means_of
 from loadstone.cli.watching import Silence
-from loadstone.diagnose.frames import environment_of
-from loadstone.diagnose.proving import Tried, proofs_of
+from loadstone.diagnose.frames import RunSeconds, environment_of
+from loadstone.diagnose.proving import Tried, parts_of, proofs_of
 from loadstone.lab.blocks import schedule
 from loadstone.lab.conduct import Lab
 from loadstone.lab.data import Wanted
@@ -53,6 +53,7 @@ from loadstone.store import folder
 from loadstone.store.errors import StoreError
 from loadstone.store.proofs import STEPS
 from loadstone.store.recorder import Asked, read_asked
+from loadstone.target.guard import Consent
 
 Reach = Callable[[Target], Endpoint]
 """A target with its password."""
@@ -103,15 +104,16 @@ def prove(run: Path, proving: Proving, reach: Reach, *, quiet: bool = False) -> 
     _check(run, asked)
     proved = Proved(folder.load(run))
     ground = _ground(asked.plan, environment_of(run), proving)
-    found = findings_of(run, proved.result)
-    chosen = _chosen(found, ground, _look(ground, reach), proved)
+    found = _asked_for(run, findings_of(run, proved.result), proving.only)
+    looked = _look(ground, reach, Consent(yes=proving.yes))
+    chosen = _chosen(found, ground, looked, proved)
     timed = _timed(chosen, proving, proved)
     _tell(timed, proved, quiet=quiet)
     tried: list[Tried] = []
     for candidate, seconds in timed:
         if not quiet:
             say(f"  {_plan_line(candidate, ground, seconds)}")
-        done = _try(run, candidate, ground, (seconds, reach))
+        done = _try(run, candidate, ground, (seconds, reach, proved.result))
         if isinstance(done, NotTried):
             proved.not_tried.append(done)
             continue
@@ -137,8 +139,9 @@ def _check(run: Path, asked: Asked) -> None:
         said = f"the load of {run.name} was none of Loadstone's workloads"
         raise NothingToProve(said, "loadstone run drives one that can be driven again")
     if len(plan.targets) > 1:
-        said = f"{run.name} spread its users over {len(plan.targets)} targets"
-        raise NothingToProve(said, "run again on one of them")
+        places = ", ".join(target.place for target in plan.targets)
+        said = f"{run.name} spread its users over {len(plan.targets)} targets ({places})"
+        raise NothingToProve(said, "what holds one of them back is proved on it alone: run again")
     if folder.is_running(run):
         raise StoreError(f"{run} is still being written", "wait until it has ended")
 
@@ -152,45 +155,73 @@ def _ground(plan: Plan, environment: dict[str, Any], proving: Proving) -> Ground
         target=None if is_gone else target,
         sandbox=throwaway_like(environment),
         may_change=sandbox is not None or proving.yes,
+        is_ours=sandbox is not None,
     )
 
 
-def _look(ground: Ground, reach: Reach) -> Looked | None:
+def _asked_for(
+    run: Path, found: Sequence[Diagnosis], only: Sequence[str]
+) -> list[tuple[Diagnosis, Finding]]:
+    """Findings, the most telling first: those that were named, or all.
+
+    Raises:
+        NothingToProve: one that was named was not found.
+    """
+    pairs = [(diagnosis, finding) for diagnosis in found for finding in diagnosis.findings]
+    known = [finding.cause for _, finding in pairs]
+    for cause in only:
+        if cause not in known:
+            said = f"{cause} is not among the findings of {run.name}"
+            raise NothingToProve(said, f"those are {', '.join(known) or 'none'}")
+    return [
+        (diagnosis, finding) for diagnosis, finding in pairs if finding.cause in (only or known)
+    ]
+
+
+def _look(ground: Ground, reach: Reach, consent: Consent) -> Looked | None:
     """What the run's server says of itself now, once its tables were found; `None`: it is gone."""
     if ground.target is None:
         return None
     workload = ground.plan.workload
+    known = engine.workloads()[workload.name]
     wanted = Wanted(
         workload=workload.name,
-        layout=engine.workloads()[workload.name].layout,
+        layout=known.layout,
         tables=workload.tables,
         table_size=workload.table_size,
         warehouses=workload.warehouses or None,
         users=max(ground.plan.ladder),
+        writes=known.writes,
+        consent=consent,
     )
     return look_at(reach(ground.target), wanted, ground.plan.drive.connect.timeout_s)
 
 
 def _chosen(
-    found: Sequence[Diagnosis], ground: Ground, looked: Looked | None, proved: Proved
+    found: Sequence[tuple[Diagnosis, Finding]],
+    ground: Ground,
+    looked: Looked | None,
+    proved: Proved,
 ) -> list[_Candidate]:
     """Findings that can be tried here; of the others it is noted why not."""
     chosen: list[_Candidate] = []
     unasked: list[str] = []
-    for diagnosis in found:
-        for finding in diagnosis.findings:
-            if finding.trial is None or finding.users is None:
-                continue
-            refused = why_not(finding.trial, ground, engine.workloads())
-            why = refused.why if refused else None
-            if refused and refused.wants_yes:
-                unasked.append(f"{finding.cause} is not tried: {refused.why}")
-            if refused is None and looked and not ground.restarts(finding.trial):
-                why = changed_since(finding.trial, looked.facts.variables)
-            if why is None:
-                chosen.append(_Candidate(finding, finding.trial, diagnosis, finding.users))
-            else:
+    for diagnosis, finding in found:
+        if finding.trial is None or finding.users is None:
+            if finding.group != "note":
+                why = finding.untried or "no step shows it"
                 proved.not_tried.append(NotTried(cause=finding.cause, why=why))
+            continue
+        refused = why_not(finding.trial, ground, engine.workloads())
+        said = refused.why if refused else None
+        if refused and refused.wants_yes:
+            unasked.append(f"{finding.cause} is not tried: {refused.why}")
+        if refused is None and looked and not ground.restarts(finding.trial):
+            said = changed_since(finding.trial, looked.facts.variables)
+        if said is None:
+            chosen.append(_Candidate(finding, finding.trial, diagnosis, finding.users))
+        else:
+            proved.not_tried.append(NotTried(cause=finding.cause, why=said))
     if unasked and not chosen:
         raise NoConsent(unasked[0], "if that is meant: --yes")
     return chosen
@@ -228,19 +259,20 @@ def _tell(timed: Sequence[tuple[_Candidate, float]], proved: Proved, *, quiet: b
 
 
 def _try(
-    run: Path, candidate: _Candidate, ground: Ground, how: tuple[float, Reach]
+    run: Path, candidate: _Candidate, ground: Ground, how: tuple[float, Reach, Result]
 ) -> tuple[Tried, bool] | NotTried:
-    """Carry a trial out; `how`: its seconds, and the way to the run's server.
+    """Carry a trial out; `how`: its seconds, the way to the run's server, and the run's result.
 
     Returns it, and whether a signal ended it.
     """
-    seconds, reach = how
+    seconds, reach, result = how
     cause, trial = candidate.finding.cause, candidate.trial
     spent = timing(trial, seconds)
     experiment = experiment_of(cause, trial, candidate.users, ground, spent)
     at, began = datetime.now(UTC), time.monotonic()
     try:
-        with Servers(experiment, means_of(experiment, reach, quiet=True)) as servers:
+        means = means_of(experiment, reach, quiet=True, yes=ground.may_change)
+        with Servers(experiment, means) as servers:
             looked, _ = servers.prepare()
             load = Repeated(ground.plan.drive, trial)
             bench, path, interrupts = _bench(run, (experiment, servers, looked), load, spent)
@@ -264,8 +296,24 @@ def _try(
         at=at.isoformat(timespec="seconds"),
         seconds=round(time.monotonic() - began, 1),
         folder=str(path.relative_to(run)),
+        before=_in_the_run(run, result, candidate, spent.units),
     )
     return tried, interrupts.is_signalled
+
+
+def _in_the_run(run: Path, result: Result, candidate: _Candidate, parts: int) -> tuple[float, ...]:
+    """Rates of the step that shows the finding, where its load is driven once more."""
+    if candidate.trial.kind != "again":
+        return ()
+    step = next(
+        step
+        for step in result.steps
+        if step.step in candidate.finding.steps and step.concurrency == candidate.users
+    )
+    seconds = RunSeconds(run).series("load", step.step, "tps") or ()
+    window = step.window
+    inside = [tps for at, tps in seconds if window and window.from_s < at <= window.to_s + 0.5]
+    return parts_of(inside, parts)
 
 
 def _plan_line(candidate: _Candidate, ground: Ground, seconds: float) -> str:

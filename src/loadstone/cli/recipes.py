@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from loadstone.cli.beside import beside_options, shown_beside
+from loadstone.cli.experiment import yes_option
 from loadstone.cli.observing import observing_options
 from loadstone.cli.run import out_option
 
 if TYPE_CHECKING:
     from loadstone.model.observing import Observing
+    from loadstone.web.address import Address
 
 _quick = click.option("--quick", is_flag=True, help="Small: two cores, 100,000 rows, five minutes.")
 _set = click.option(
@@ -58,7 +61,9 @@ def show(name: str, quick: bool, given: tuple[str, ...]) -> None:
 @_set
 @click.option("--dry-run", is_flag=True, help="Show the steps and the time; start nothing.")
 @observing_options
+@beside_options
 @click.option("--strict", is_flag=True, help="Exit code 5 when the generator was the limit.")
+@yes_option
 @click.option("--json", "as_json", is_flag=True, help="result.json on stdout, nothing else.")
 @out_option
 def run(
@@ -67,7 +72,10 @@ def run(
     given: tuple[str, ...],
     dry_run: bool,
     observing: Observing,
+    live: bool,
+    metrics: Address | None,
     strict: bool,
+    yes: bool,
     as_json: bool,
     out: Path,
 ) -> int:
@@ -89,7 +97,8 @@ def run(
     if dry_run:
         show_plan(file.experiment)
         return 0
-    return begin(
-        file,
-        Wanted(out=out, observing=observing, strict=strict, as_json=as_json, recipe=asked),
+    wanted = Wanted(
+        out=out, observing=observing, strict=strict, as_json=as_json, recipe=asked, yes=yes
     )
+    with shown_beside(live, metrics, out) as begun:
+        return begin(file, wanted, begun=begun)

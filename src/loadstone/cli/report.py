@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from loadstone.cli.language import lang_option
 from loadstone.cli.run import out_option
 
 if TYPE_CHECKING:
@@ -28,13 +29,7 @@ REPORT = "report.html"
     help=f"Where to write.  [default: {REPORT} in the run's folder; --markdown and so on: stdout]",
 )
 @click.option("--open", "open_it", is_flag=True, help="Show the page in the browser.")
-@click.option(
-    "--lang",
-    type=click.Choice(["en", "zh"]),
-    default="en",
-    show_default=True,
-    help="Language of the report's own words.",
-)
+@lang_option("Language of the report; what servers and users said stays as it was said.")
 @click.option("--markdown", "kind", flag_value="markdown", help="A summary to paste.")
 @click.option("--csv", "kind", flag_value="csv", help="A row a step.")
 @click.option("--json", "kind", flag_value="json", help="Result, ceilings and diagnosis.")

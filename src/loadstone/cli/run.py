@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from loadstone.cli.beside import beside_options, shown_beside
+from loadstone.cli.clustering import cluster_asked, cluster_options
 from loadstone.cli.connection import Connection, connection_options
 from loadstone.cli.gating import Gates, check_gates, junit_option, threshold_option
 from loadstone.cli.observing import observing_options
-from loadstone.cli.prove_options import proving_options
+from loadstone.cli.prove_options import proving_options_of_a_run
 from loadstone.cli.sandbox import sandbox_options, settings_of
 from loadstone.cli.tpcc_options import check_sizes, tpcc_options
 from loadstone.cli.values import (
@@ -33,6 +35,7 @@ from loadstone.cli.workload_options import WorkloadCommand, options_of, workload
 
 if TYPE_CHECKING:
     from loadstone.cli.request import Request
+    from loadstone.model.cluster import ClusterAsked
     from loadstone.model.plan import Arrival, Drive
     from loadstone.model.search import SearchPlan
 
@@ -109,10 +112,12 @@ out_option = click.option(
     metavar="NAME=VALUE",
     help="An option of the workload; --point-selects 5 says the same as point_selects=5 here.",
 )
+@cluster_options
 @observing_options
 @threshold_option
 @junit_option
-@proving_options
+@proving_options_of_a_run
+@beside_options
 @click.option("--strict", is_flag=True, help="Exit code 5 when the generator was the limit.")
 @click.option("--json", "as_json", is_flag=True, help="result.json on stdout, nothing else.")
 @out_option
@@ -128,6 +133,7 @@ def run(workload: str, connection: Connection, **asked: Any) -> int:
         option = connection.files_without_target[0]
         raise click.UsageError(f"{option} is for a server of yours: say which with --target")
     _check_loop(asked)
+    _check_cluster(connection, asked)
     gates = Gates(asked["thresholds"], asked["junit"])
     check_gates(gates.thresholds, gates.junit)
     request = _request(workload, asked)
@@ -138,24 +144,33 @@ def run(workload: str, connection: Connection, **asked: Any) -> int:
     from loadstone.cli.request import check_request
 
     check_request(request, connection.count)
-    if not connection.given:
-        return run_in_sandbox(request, connection, gates)
-    if request.foreign_keys or request.partitions:
+    if connection.given and (request.foreign_keys or request.partitions):
         raise click.UsageError(
             "--foreign-keys and --partition are how tables are made: give them to prepare"
         )
-    if request.server or request.settings:
+    if connection.given and (request.server or request.settings):
         raise click.UsageError("--server and --set are for a throwaway server: leave --target out")
-    return run_against(request, connection.endpoints(), gates=gates)
+    with shown_beside(asked["live"], asked["metrics"], request.out) as begun:
+        if not connection.given:
+            return run_in_sandbox(request, connection, gates, begun)
+        return run_against(request, connection.endpoints(), gates=gates, begun=begun)
+
+
+def _check_cluster(connection: Connection, asked: dict[str, Any]) -> None:
+    """Other machines do not reach a server that only this one has."""
+    if asked["cluster"] is None:
+        return
+    if not connection.given:
+        said = "a throwaway server cannot be reached from other machines: say which with --target"
+        raise click.UsageError(f"--cluster: {said}")
+    if asked["proving"]:
+        raise click.UsageError("--prove drives from this machine: leave --cluster out")
 
 
 def _check_loop(asked: dict[str, Any]) -> None:
     """An open loop and a closed one have options that make no sense in the other."""
     if asked["rates"] and asked["objective"]:
         raise click.UsageError("--slo looks for a rate itself: leave --rate out")
-    if is_search(asked) and asked["thresholds"]:
-        said = "a search tries levels that are too high on purpose: leave --threshold out"
-        raise click.UsageError(said)
     if is_search(asked) and (asked["repeats"] > 1 or len(asked["concurrency"] or ()) > 1):
         raise click.UsageError("a search repeats steps and chooses levels itself: give one level")
     if not is_open(asked):
@@ -180,9 +195,10 @@ def _request(workload: str, asked: dict[str, Any]) -> Request:
     from loadstone.cli.request import Request
 
     known = workload_named(workload)
+    cluster = cluster_asked(asked)
     check_sizes(known.layout, asked)
-    same: tuple[str, ...] = ("tables", "table_size", "warehouses", "foreign_keys", "partitions")
-    same += ("repeats", "warmup", "distribution", "storage_engine")
+    sizes = ("tables", "table_size", "warehouses", "foreign_keys", "partitions")
+    same = (*sizes, "repeats", "warmup", "distribution", "storage_engine")
     return Request(
         name=asked["name"] or workload,
         workload=workload,
@@ -193,10 +209,12 @@ def _request(workload: str, asked: dict[str, Any]) -> Request:
         rates=asked["rates"] or (),
         search=_search(asked),
         duration_s=asked["duration"],
-        drive=_drive(asked),
+        drive=_drive(asked, cluster),
+        cluster=cluster,
         out=asked["out"],
         observing=asked["observing"],
         proving=asked["proving"],
+        yes=asked["yes"],
         as_json=asked["as_json"],
         strict=asked["strict"],
         server=asked["server"],
@@ -205,9 +223,11 @@ def _request(workload: str, asked: dict[str, Any]) -> Request:
     )
 
 
-def _drive(asked: dict[str, Any]) -> Drive:
+def _drive(asked: dict[str, Any], cluster: ClusterAsked | None) -> Drive:
     from loadstone.model.plan import ConnectPolicy, Drive, Session
 
+    # On other machines the processors that were set aside decide, not those of this one.
+    shards = asked["shards"] or (cluster.cpus_per_generator if cluster else None)
     return Drive(
         protocol="prepared" if asked["prepared"] else "text",
         arrival=_arrival(asked),
@@ -223,9 +243,9 @@ def _drive(asked: dict[str, Any]) -> Drive:
         ),
         on_error=asked["on_error"],
         seed=asked["seed"],
-        shards=asked["shards"] or cores(),
-        users_a_shard=1 if asked["shards"] else USERS_A_SHARD,
-        shards_asked=asked["shards"] is not None,
+        shards=shards or cores(),
+        users_a_shard=1 if shards else USERS_A_SHARD,
+        shards_asked=shards is not None,
     )
 
 

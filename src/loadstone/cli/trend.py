@@ -95,7 +95,7 @@ def _chosen(words: Sequence[str], out: Path, *, quiet: bool) -> list[Run]:
         StoreError: a word names no run.
         ComparisonError: there are no two of them.
     """
-    from loadstone.analyse.contests import Run
+    from loadstone.analyse.contests import as_run
     from loadstone.analyse.matrix import ComparisonError
     from loadstone.cli.carry import say
     from loadstone.store import folder
@@ -112,11 +112,7 @@ def _chosen(words: Sequence[str], out: Path, *, quiet: bool) -> list[Run]:
             f"a trend takes several runs, and {what} has {len(paths)}",
             "loadstone runs list shows them; --name gives runs of one kind one name",
         )
-    kept = [read_run(path, seconds=False) for path in paths]
-    return [
-        Run(each.path.name, each.result, each.experiment, each.environment, each.seconds)
-        for each in kept
-    ]
+    return [as_run(path.name, read_run(path, seconds=False)) for path in paths]
 
 
 def _paths(words: Sequence[str], listed: Sequence[Listed], out: Path) -> list[Path]:

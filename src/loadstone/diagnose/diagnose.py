@@ -15,6 +15,7 @@ from loadstone.diagnose.proving import with_proofs
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules import RULES
 from loadstone.diagnose.unexplained import unexplained
+from loadstone.diagnose.untried import with_reason
 from loadstone.model.ceilings import Limits, Resource
 from loadstone.model.finding import Diagnosis, Finding, Group, NotEvaluated, Proof
 from loadstone.model.result import Result, StepResult
@@ -35,6 +36,9 @@ SURE = 0.8
 FIRM = 0.85
 """[P] use of a ceiling that leaves little for others to explain."""
 
+NAMED = 0.6
+"""[P] and whose name is as sure as this."""
+
 LESSER = 0.5
 """[P] share below which waits beside a firm ceiling are notes: users that wait for a core are
 seen in the midst of whatever they were at."""
@@ -44,6 +48,9 @@ SMALL = 0.03
 
 ANSWERS = ("few-users", "rate-met")
 """Notes that say why it is not faster where nothing else does."""
+
+WAITS_NOTED = ("commit-flush", "semi-sync-wait")
+"""Notes that say more than that, where most of the users' time is spent so."""
 
 _WATCHED = "watch"
 
@@ -104,8 +111,9 @@ def diagnosis_of(case: Case, proofs: Sequence[Proof] = ()) -> Diagnosis:
         variant=case.step.variant,
         workload=case.step.workload,
         answer=ordered[0].sentence,
-        findings=tuple(ordered),
+        findings=tuple(with_reason(finding) for finding in ordered),
         not_evaluated=tuple(missing),
+        not_judged=tuple(share.target for share in case.step.targets[1:]),
     )
 
 
@@ -136,11 +144,17 @@ def ranked(findings: Iterable[Finding]) -> list[Finding]:
             group = ORDER.index("ceiling") - 0.5
         if finding.cause in ANSWERS:
             group -= 0.5
+        if finding.group == "note" and _is_where_the_users_are(finding):
+            group -= 0.75
         if finding.is_refuted:
             group = float(len(ORDER))
         return group, -finding.weight
 
     return causes_first(sorted(found, key=place))
+
+
+def _is_where_the_users_are(finding: Finding) -> bool:
+    return finding.cause in WAITS_NOTED and (finding.share or 0.0) >= MOST
 
 
 def _is_root(finding: Finding, full: set[Resource]) -> bool:
@@ -183,13 +197,18 @@ def _merged(group: Sequence[tuple[int, Finding]]) -> Finding:
 
 def _noted(findings: Sequence[Finding]) -> Iterator[Finding]:
     """Lesser findings become notes where a resource explains nearly all, or nothing would show."""
-    firm = [one for one in findings if one.group == "ceiling" and (one.share or 0) >= FIRM]
+    firm = [one for one in findings if one.group == "ceiling" and _is_firm(one)]
     full = {one.acts_on for one in firm if one.acts_on}
     for finding in findings:
         if finding.group in ("wait", "setting") and _is_lesser(finding, full, bool(firm)):
             yield finding.model_copy(update={"group": "note"})
         else:
             yield finding
+
+
+def _is_firm(ceiling: Finding) -> bool:
+    """A ceiling whose name is in doubt makes no notes of others."""
+    return (ceiling.share or 0.0) >= FIRM and ceiling.confidence >= NAMED
 
 
 def _is_lesser(finding: Finding, full: set[Resource], is_held: bool) -> bool:
@@ -202,7 +221,10 @@ def _is_lesser(finding: Finding, full: set[Resource], is_held: bool) -> bool:
 
 def _says_why(findings: Sequence[Finding]) -> bool:
     """Whether a note is answer enough."""
-    return any(finding.cause in ANSWERS and not finding.is_refuted for finding in findings)
+    return any(
+        not finding.is_refuted and (finding.cause in ANSWERS or _is_where_the_users_are(finding))
+        for finding in findings
+    )
 
 
 def _middle(steps: Sequence[StepResult]) -> StepResult:

@@ -8,22 +8,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from loadstone.diagnose.case import Series, Source
-from loadstone.store import folder, frame
+from loadstone.store import folder, frames
 from loadstone.store.errors import StoreError
 
 if TYPE_CHECKING:
     import polars
 
-_FILES: dict[Source, str] = {"load": folder.LOAD, "server": folder.SERVER, "host": folder.HOST}
 _ROLES: dict[Source, str] = {"server": "server", "host": "server-host"}
 
 
 @dataclass
 class RunSeconds:
-    """The Parquet files of one run; a run that was killed has none, and all answers are `None`."""
+    """The frames of one run: its Parquet files, or its journal where it was killed or goes on."""
 
     run: Path
-    _frames: dict[Source, polars.DataFrame | None] = field(default_factory=dict)
+    _frames: dict[Source, polars.DataFrame] = field(default_factory=dict)
 
     def series(self, source: Source, step: int, column: str) -> Series | None:
         """Seconds since the load's begin and values; seconds without a value are left out.
@@ -32,17 +31,14 @@ class RunSeconds:
             StoreError: the file is there and cannot be read.
         """
         table = self._frame(source)
-        if table is None or column not in table.columns:
+        if column not in table.columns:
             return None
         rows = table.filter(table["step"] == step).select("second", column).drop_nulls()
         return tuple((float(at), float(value)) for at, value in rows.iter_rows()) or None
 
-    def _frame(self, source: Source) -> polars.DataFrame | None:
+    def _frame(self, source: Source) -> polars.DataFrame:
         if source not in self._frames:
-            path = self.run / _FILES[source]
-            self._frames[source] = (
-                _first_target(frame.read(path), source) if path.exists() else None
-            )
+            self._frames[source] = _first_target(frames.of_run(self.run, source), source)
         return self._frames[source]
 
 
@@ -63,6 +59,6 @@ def environment_of(run: Path) -> dict[str, Any]:
 
 def _first_target(table: polars.DataFrame, source: Source) -> polars.DataFrame:
     role = _ROLES.get(source)
-    if role is None:
+    if role is None or table.is_empty():
         return table
     return table.filter((table["role"] == role) & (table["target"] == 0))

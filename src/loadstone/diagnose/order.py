@@ -12,6 +12,13 @@ EXPLAINS: dict[str, tuple[str, ...]] = {
     # The old file, the new one and their index are synced while all commits wait.
     "binlog-rotation": ("commit-flush",),
     "binlog-cache-small": ("commit-flush",),
+    # What a person limits is the cause, and the cores that are full by it are not.
+    "cpu-pinned": ("cpu-bound", "one-hot-core"),
+    "cpu-throttled": ("cpu-bound", "one-hot-core"),
+    # The group stands in its commit while it waits for company.
+    "commit-delay": ("commit-flush",),
+    # Whoever else uses the disk is in the way of its syncs, and makes its queue.
+    "disk-neighbour": ("commit-flush", "disk-cap"),
     # The log is full of changes whose pages nobody flushed in time.
     "io-capacity-low": ("redo-log-small",),
     # Who holds the table holds the rows that were locked before as well.
@@ -36,15 +43,15 @@ DOUBTFUL = 0.5
 
 _GENERATOR = "client-bound"
 _NEIGHBOURS = "noisy-neighbour"
-_BY_WEIGHT = ("cold-buffer-pool", _NEIGHBOURS)
+_BY_WEIGHT = ("cold-buffer-pool", "disk-neighbour", _NEIGHBOURS)
 _OF_FULL_CORES = ("cpu-bound", "one-hot-core")
 
 
 def causes_first(findings: Sequence[Finding]) -> list[Finding]:
     """The same, with each cause before the first finding that it explains.
 
-    Neighbours take cores, a cold pool takes reads: they spoil the figures, and yet stand behind
-    what holds the users whoever has the cores, and behind what explains more than they do.
+    Neighbours take cores or the disk, a cold pool takes reads: they spoil the figures, and yet
+    stand behind what holds the users whoever has the cores, and behind what explains more.
     """
     ordered = list(findings)
     for cause in [one for one in ordered if (one.share or 0.0) >= LEAST and one.group != "note"]:
@@ -68,7 +75,10 @@ def _behind_the_stronger(ordered: list[Finding], name: str) -> list[Finding]:
     if name == _NEIGHBOURS:
         ordered = _before_the_generator(ordered, near)
     begin = ordered.index(near)
-    stronger = [one for one in ordered[begin + 1 :] if _is_stronger(one, near)]
+    own = EXPLAINS.get(name, ())
+    stronger = [
+        one for one in ordered[begin + 1 :] if one.cause not in own and _is_stronger(one, near)
+    ]
     weaker = [one for one in ordered[begin + 1 :] if one not in stronger]
     return [*ordered[:begin], *stronger, near, *weaker]
 

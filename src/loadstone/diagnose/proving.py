@@ -4,6 +4,9 @@ A trial is a comparison of the load as it was (A) with the load under the change
 as one (`analyse.verdict`): B faster proves the finding, no difference that matters or a slower B
 refutes it, and anything else is not enough evidence. All trials of a run are one table: the chance
 of even one false word among them is that of the table.
+
+What cannot be had back (a pool that was cold) has no turns: then A is the run's own window, by
+parts, and B the windows after it, compared as two samples that have nothing to do with each other.
 """
 
 from __future__ import annotations
@@ -13,9 +16,9 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from loadstone.analyse.comparison import good_pairs, observed, takes_turns_in_blocks
-from loadstone.analyse.effects import Effect, Pair
+from loadstone.analyse.effects import Effect
 from loadstone.analyse.units import Contrast, Observed, contrasts, sides
-from loadstone.analyse.verdict import Sides, Spoiled, Verdict, verdicts
+from loadstone.analyse.verdict import Apart, Sides, Spoiled, Unit, Verdict, verdicts
 from loadstone.diagnose.words import num, pct, signed, users
 from loadstone.model.experiment import Experiment, Rules
 from loadstone.model.finding import Finding, Proof, ProofVerdict, Trial
@@ -57,6 +60,19 @@ class Tried:
     seconds: float
     folder: str
     """Of its steps, within the run's."""
+    before: tuple[float, ...] = ()
+    """Of a load that is driven once more: its rates in the run itself, by parts of the window."""
+
+
+Cell = Sequence[Sides] | Apart
+
+
+def parts_of(seconds: Sequence[float], parts: int) -> tuple[float, ...]:
+    """Means of so many stretches of a window, as even as they can be; fewer where it is short."""
+    count, whole = min(parts, len(seconds)), len(seconds)
+    return tuple(
+        fmean(seconds[part * whole // count : (part + 1) * whole // count]) for part in range(count)
+    )
 
 
 def proofs_of(tried: Sequence[Tried]) -> tuple[Proof, ...]:
@@ -68,8 +84,12 @@ def proofs_of(tried: Sequence[Tried]) -> tuple[Proof, ...]:
     )
 
 
-def units_of(tried: Tried) -> tuple[Sides, ...]:
-    """Rounds or blocks, the load as it was beside the load under the change."""
+def units_of(tried: Tried) -> Cell:
+    """Rounds or blocks, the load as it was beside the load under the change; or windows."""
+    if tried.trial.kind == "again":
+        seen = observed(tried.experiment, tried.steps)
+        after = tuple(Unit(step.rate, step.spoiled) for step in seen)
+        return Apart(tuple(Unit(rate) for rate in tried.before), after)
     steps, contrast = _observed(tried)
     found = sides(steps, contrast)
     return next(iter(found.values()), ())
@@ -91,12 +111,27 @@ def _observed(tried: Tried) -> tuple[list[Observed], Contrast]:
     return by_users, Contrast("users", few, many)
 
 
-def _proof(tried: Tried, cell: Sequence[Sides], verdict: Verdict) -> Proof:
+Rates = tuple[Sequence[float], Sequence[float]]
+"""Of the units that count: the load as it was, and under the change."""
+
+
+def _rates_of(cell: Cell) -> Rates:
+    if isinstance(cell, Apart):
+        before, after = (
+            [unit.rate for unit in side if unit.rate and not unit.spoiled]
+            for side in (cell.a, cell.b)
+        )
+        return before, after
+    good = good_pairs(cell)
+    return [pair.a for pair in good], [pair.b for pair in good]
+
+
+def _proof(tried: Tried, cell: Cell, verdict: Verdict) -> Proof:
     effect = verdict.effect
     interval = effect.interval if effect else None
     change = effect.relative if effect else None
     low, high = (interval.low, interval.high) if interval else (None, None)
-    good = good_pairs(cell)
+    before, changed = good = _rates_of(cell)
     return Proof(
         variant=tried.ladder[0],
         workload=tried.ladder[1],
@@ -113,8 +148,8 @@ def _proof(tried: Tried, cell: Sequence[Sides], verdict: Verdict) -> Proof:
         cost_high=cost_of(high),
         confidence=1 - RULES.level,
         p_value=verdict.p_difference,
-        tps_before=fmean(pair.a for pair in good) if good else None,
-        tps_changed=fmean(pair.b for pair in good) if good else None,
+        tps_before=fmean(before) if before else None,
+        tps_changed=fmean(changed) if changed else None,
         units=effect.units if effect else 0,
         left_out={str(why): count for why, count in sorted(verdict.left_out.items())},
         more=verdict.more,
@@ -129,11 +164,11 @@ def cost_of(change: float | None) -> float | None:
     return None if change is None else 1 - 1 / (1 + change)
 
 
-def _sentence(tried: Tried, verdict: Verdict, good: Sequence[Pair]) -> str:
+def _sentence(tried: Tried, verdict: Verdict, good: Rates) -> str:
     trial, effect = tried.trial, verdict.effect
     if effect is None:
         return f"{_nothing_left(verdict)}."
-    measured = _measured(effect, tried.experiment)
+    measured = _measured(effect, tried)
     match verdict.word:
         case "faster":
             kept = f" Kept so, {trial.costs}." if trial.costs else ""
@@ -152,7 +187,7 @@ def _wanted(verdict: Verdict, tried: Tried) -> str:
         return ""
     if verdict.more > SENSIBLE:
         return "; they differ too much among each other: a quieter machine"
-    return f"; {_units(verdict.more, tried.experiment)} more would do"
+    return f"; {_units(verdict.more, tried)} more would do"
 
 
 def _stands(trial: Trial) -> str:
@@ -170,15 +205,17 @@ def _costs(trial: Trial, effect: Effect) -> str:
     return f"{trial.subject[:1].upper()}{trial.subject[1:]} costs {pct(cost)}{half} of the rate"
 
 
-def _rates(tried: Tried, good: Sequence[Pair]) -> str:
-    before, changed = (fmean(pair.a for pair in good), fmean(pair.b for pair in good))
+def _rates(tried: Tried, good: Rates) -> str:
+    before, changed = (fmean(side) for side in good)
     who = "" if tried.trial.kind == "users" else f"{users(tried.users)} do "
     doing = f"{num(changed)} events a second rather than {num(before)}"
     return f"with {tried.trial.change} {who or 'there are '}{doing}"
 
 
-def _measured(effect: Effect, experiment: Experiment) -> str:
-    units = _units(effect.units, experiment)
+def _measured(effect: Effect, tried: Tried) -> str:
+    units = _units(effect.units, tried)
+    if tried.trial.kind == "again":
+        units = f"{_units(len(tried.steps), tried)} after the run's own, not by turns"
     if effect.interval is None:
         return f"{signed(effect.relative)}, {units}"
     low, high = signed(effect.interval.low), signed(effect.interval.high)
@@ -186,12 +223,12 @@ def _measured(effect: Effect, experiment: Experiment) -> str:
     return f"{signed(effect.relative)}; {sure}: {low} to {high}, {units}"
 
 
-def _units(count: int, experiment: Experiment) -> str:
-    one, many = (
-        ("pair of blocks", "pairs of blocks")
-        if takes_turns_in_blocks(experiment)
-        else ("round", "rounds")
-    )
+def _units(count: int, tried: Tried) -> str:
+    one, many = "round", "rounds"
+    if tried.trial.kind == "again":
+        one, many = "window", "windows"
+    elif takes_turns_in_blocks(tried.experiment):
+        one, many = "pair of blocks", "pairs of blocks"
     return f"{count:,} {one if count == 1 else many}"
 
 

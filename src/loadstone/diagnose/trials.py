@@ -6,8 +6,10 @@ nothing is left of it there is none.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
+from loadstone.analyse.meanings import MEANINGS, by_newest_name
 from loadstone.diagnose.case import Case
 from loadstone.diagnose.cpu import is_shared
 from loadstone.model.finding import Setting, Trial
@@ -20,6 +22,9 @@ REFILLS_S = 4.0
 
 RESIZES_S = 6.0
 """[P] the same of a redo log, which MariaDB 10.11 took 2.5 s to resize, and as long to put back."""
+
+WARMS_S = 5.0
+"""[P] a pool that was filled by a whole run is filled again with what the load uses."""
 
 RELAXED = "a crash of the host loses up to a second of commits, and the binary log may lack some"
 """What innodb_flush_log_at_trx_commit=2 and sync_binlog=0 cost (both manuals)."""
@@ -40,14 +45,42 @@ def dynamic(
     if not changes:
         return None
     return Trial(
-        kind="dynamic", settings=changes, subject=subject, costs=costs, settles_s=settles_s
+        kind="dynamic",
+        settings=changes,
+        subject=subject,
+        costs=costs,
+        settles_s=settles_s,
+        risks_commits=any(_keeps_commits(change.name) for change in changes),
     )
+
+
+def _keeps_commits(name: str) -> bool:
+    """Whether a variable decides what a crash leaves of the commits, by the table of settings."""
+    newest = next(iter(by_newest_name({name: ""})))
+    meaning = MEANINGS.get(newest)
+    return meaning is not None and meaning.durability is not None
 
 
 def at_start(case: Case, settings: Mapping[str, str], subject: str) -> Trial | None:
     """Variables that a server is started with."""
     changes = _changes(case, settings)
     return Trial(kind="start", settings=changes, subject=subject) if changes else None
+
+
+def warm() -> Trial:
+    """The load once more: what it reads is in the buffer pool by now."""
+    setting = Setting(name="buffer_pool", before="cold", value="warm")
+    subject = "the cold buffer pool"
+    return Trial(kind="again", settings=(setting,), subject=subject, settles_s=WARMS_S)
+
+
+def pool_plugin(groups: int) -> Trial:
+    """MySQL's thread pool, which is a plugin: its variables are there once that is loaded."""
+    settings = (
+        Setting(name="plugin_load_add", before=None, value="thread_pool.so"),
+        Setting(name="loose_thread_pool_size", before=None, value=str(groups)),
+    )
+    return Trial(kind="start", settings=settings, subject="a thread for each connection")
 
 
 def client(
@@ -76,6 +109,14 @@ def by_socket(case: Case, subject: str) -> Trial | None:
     if not case.is_by_tcp or not is_shared(case):
         return None
     return client("connect", "socket", "tcp", subject, refutes=False)
+
+
+def mysql_release(version: str) -> tuple[int, ...]:
+    """The three numbers of MySQL's version or Percona's; none of MariaDB's, which counts apart."""
+    found = re.match(r"(\d+)\.(\d+)\.(\d+)", version)
+    if found is None or "mariadb" in version.lower():
+        return ()
+    return tuple(int(part) for part in found.groups())
 
 
 def _changes(case: Case, settings: Mapping[str, str]) -> tuple[Setting, ...]:

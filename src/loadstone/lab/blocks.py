@@ -20,7 +20,7 @@ from itertools import count, islice
 from loadstone.model.experiment import Experiment, Variant
 from loadstone.model.plan import Rate, Step, WarmupSeconds
 
-START_S = 15.0
+START_S = 5.0
 """What a start of a throwaway server takes, warming it up not counted: for the plan's time only."""
 
 Cell = tuple[str, int, Rate | None]

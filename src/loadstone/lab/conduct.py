@@ -14,23 +14,25 @@ from loadstone.lab.interrupts import Interrupts
 from loadstone.lab.looking import Looking
 from loadstone.lab.observer import Observer
 from loadstone.lab.schedule import Steps
+from loadstone.lab.steering import Steering, Wishes
 from loadstone.model.engine_plan import step_document
+from loadstone.model.errors import LoadstoneError
 from loadstone.model.observed import Observation, SourceName
 from loadstone.model.plan import Plan, Step, WarmupAuto
 from loadstone.model.records import (
     Connected,
     End,
     EngineFailure,
+    GeneratorState,
     Outage,
     Sample,
     StepRecord,
 )
-from loadstone.model.result import Result, StepResult, StepState
+from loadstone.model.result import LevelChange, Result, StepResult, StepState
 from loadstone.model.target import Endpoint
 from loadstone.observe.sampler import Sampling, Seen
 from loadstone.store.journal import Conditions, Settled
 from loadstone.store.recorder import Recorder
-from loadstone.target.errors import TargetError
 
 _FIRST_SERVER = SourceName(role="server")
 
@@ -56,6 +58,17 @@ Settle = Callable[[Sequence[float], Sequence[float] | None], Truncated]
 into the first server's buffer pool in the same seconds; handed in by whoever knows rules."""
 
 
+Start = Callable[[str], engine.Steerable]
+"""Begins a step, from its document for the engine."""
+
+MOST_REPEATS = 3
+"""So often one step is driven again after it was lost to something that is not the server's."""
+
+
+def _never(step: StepResult) -> bool:
+    return False
+
+
 @dataclass(frozen=True)
 class Lab:
     """What a run is carried out with."""
@@ -70,6 +83,18 @@ class Lab:
 
     conditions: Conditions | None = None
     """Of the steps, where they are other than the run's."""
+
+    may_change: bool = True
+    """Whether whoever watches may change rate and users of a running step."""
+    confirm: Callable[[], None] | None = None
+    """Looks once more, right before each step, at what was found when the run began; raises
+    `LoadstoneError` where that has changed. `None`: nothing that matters can change."""
+
+    start: Start = engine.start
+    """The engine of this machine, or several of others."""
+
+    drives_again: Callable[[StepResult], bool] = _never
+    """Whether a step that has failed is driven once more, rather than ending the run."""
 
     def look(self, step: Step) -> Looking | None:
         """What is looked at beside a step."""
@@ -88,7 +113,7 @@ class Outcome:
     """A run that is over: its result, and the error that ended it before its time."""
 
     result: Result
-    error: TargetError | None = None
+    error: LoadstoneError | None = None
 
 
 def carry_out(plan: Plan, steps: Steps, lab: Lab) -> Outcome:
@@ -98,13 +123,24 @@ def carry_out(plan: Plan, steps: Steps, lab: Lab) -> Outcome:
         StoreError: the run cannot be written any more; what was written is kept.
     """
     state: StepState = "finished"
-    error: TargetError | None = None
+    error: LoadstoneError | None = None
     done: list[StepResult] = []
+    again = 0
+    repeated = 0
     try:
         step = steps.following(done)
         while step:
-            ended = drive_step(plan, step, lab)
+            if refused := _refusal(lab):
+                state, error = "failed", refused
+                break
+            # Steps are numbered as they are carried out: each that is driven again is one more.
+            ended = drive_step(plan, _numbered(step, step.number + repeated), lab)
             state = ended.state
+            if again < MOST_REPEATS and lab.drives_again(ended) and not lab.interrupts.asked:
+                again, repeated = again + 1, repeated + 1
+                lab.note(f"step {ended.step} is driven again as step {ended.step + 1}")
+                continue
+            again = 0
             if ended.error:
                 error = as_error(ended.error, plan.targets)
             if state != "finished":
@@ -121,6 +157,22 @@ def carry_out(plan: Plan, steps: Steps, lab: Lab) -> Outcome:
         lab.recorder.close()
 
 
+def _numbered(step: Step, number: int) -> Step:
+    return step if step.number == number else step.model_copy(update={"number": number})
+
+
+def _refusal(lab: Lab) -> LoadstoneError | None:
+    """Why the next step must not be driven."""
+    if lab.confirm is None:
+        return None
+    try:
+        lab.confirm()
+    except LoadstoneError as error:
+        lab.note(f"ended early: {error.message}")
+        return error
+    return None
+
+
 def drive_step(plan: Plan, step: Step, lab: Lab) -> StepResult:
     """One step, from its first connection to its row in the result."""
     watched = _Watched(step, lab, looking=lab.look(step))
@@ -128,7 +180,9 @@ def drive_step(plan: Plan, step: Step, lab: Lab) -> StepResult:
     lab.recorder.begin_step(step, lab.conditions)
     if watched.looking:
         watched.looking.begin()
-    job = engine.start(step_document(plan, step, lab.endpoints))
+    job = lab.start(step_document(plan, step, lab.endpoints))
+    wishes = Wishes(lab.recorder.folder)
+    watched.steering = Steering(step, job, wishes, lab.interrupts, lab.may_change)
     follow(job, watched.take, lab.interrupts, watched.keep_what_was_seen)
     watched.end_looking()
     settled = None
@@ -137,6 +191,14 @@ def drive_step(plan: Plan, step: Step, lab: Lab) -> StepResult:
     result = lab.recorder.end_step(step, watched.state, watched.error, settled)
     lab.observer.on_step_end(step, result)
     return result
+
+
+def _lost(generator: GeneratorState) -> str:
+    users = f"{generator.users} virtual user{'' if generator.users == 1 else 's'}"
+    return (
+        f"generator {generator.number} on {generator.node} was lost {generator.at_s:g} s after the "
+        f"load's begin, and {users} with it: {generator.reason}"
+    )
 
 
 @dataclass
@@ -149,13 +211,35 @@ class _Watched:
     cut_off: Outage | None = None
     seconds: list[tuple[float, float, float]] = field(default_factory=list)
     looking: Looking | None = None
+    steering: Steering | None = None
+    is_changed: bool = False
+    """The load is not the one that was asked for any more."""
     load_began_s: float = 0.0
     pool_reads: list[tuple[float, float]] = field(default_factory=list)
     """Pages a second that the first server read, by the middle of the time since the load began."""
 
     def keep_what_was_seen(self) -> None:
-        """What the samplers have told meanwhile."""
+        """What the samplers have told meanwhile, and whoever watches."""
         self._take_seen(self.looking.keep() if self.looking else ())
+        if self.steering and self.end is None:
+            self.steering.look(self._load_s, self._keep_change, self._say)
+
+    @property
+    def _load_s(self) -> float:
+        """Seconds since the load's begin; 0 before it."""
+        if not self.load_began_s:
+            return 0.0
+        return round(time.monotonic() - self.lab.recorder.began - self.load_began_s, 3)
+
+    def _keep_change(self, change: LevelChange) -> None:
+        self.is_changed = True
+        self.lab.recorder.changed(self.step, change)
+        self.lab.observer.on_note(
+            f"{change.what} set to {change.value:,g} by hand at {change.at_s:.0f} s"
+        )
+
+    def _say(self, text: str) -> None:
+        self.lab.note(text, self.step)
 
     def end_looking(self) -> None:
         """What they tell once all load is over."""
@@ -185,13 +269,15 @@ class _Watched:
                 self._take_sample(record)
             case Outage() if record.to_s is None and record.users >= self.step.concurrency:
                 self.cut_off = record
+            case GeneratorState() if record.state == "lost":
+                self.lab.note(_lost(record), self.step)
             case End():
                 self.end = record
                 return True
         return False
 
     def _take_sample(self, sample: Sample) -> None:
-        if sample.phase == "window" and sample.seconds > 0:
+        if sample.phase == "window" and sample.seconds > 0 and not self.is_changed:
             rate = sample.counts.events / sample.seconds
             self.seconds.append((sample.from_s, sample.to_s, rate))
         self.lab.observer.on_sample(self.step, sample)

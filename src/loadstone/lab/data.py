@@ -12,7 +12,13 @@ from loadstone.model.target import Target
 from loadstone.target import tpcc_tables
 from loadstone.target.connect import Connection
 from loadstone.target.errors import TargetError
-from loadstone.target.guard import ListedTable, SchemaState, read_schema
+from loadstone.target.guard import (
+    Consent,
+    ListedTable,
+    SchemaState,
+    check_writes,
+    read_schema,
+)
 from loadstone.target.introspect import (
     KNOWN_LAYOUTS,
     TABLE_NAMES,
@@ -40,6 +46,10 @@ class Wanted(Frozen):
     users: int = 1
     beside: tuple[Numbered, ...] = ()
     """Layouts whose tables it needs as well, under the same numbers."""
+    writes: bool = False
+    """Whether it changes rows: then its tables must be such as it would make."""
+    consent: Consent = Consent()
+    """What speaks for writing where tables of others are near."""
 
 
 class Data(Frozen):
@@ -69,8 +79,33 @@ def find_data(connection: Connection, target: Target, wanted: Wanted) -> Data:
     """Look for the tables.
 
     Raises:
+        GuardError: it writes, and they or their neighbours may be somebody's.
         TargetError: schema or tables are missing, or not fully loaded; the hint is the command
             that makes them.
+    """
+    state, there = tables_for(connection, target, wanted)
+    schema = state.schema_name
+    connection.select_db(schema)
+    if wanted.layout == "tpcc":
+        return _find_warehouses(connection, target, wanted, state)
+    tables = wanted.tables or len(there)
+    refuse_unfinished(target, wanted, state, there[:tables])
+    size, notes = _size(connection, target, wanted, state, there)
+    if wanted.layout == "sbtest":
+        notes += without_index(there[:tables], indexed_on(connection, target, schema, "k"))
+    if tables != len(there):
+        notes += (f"--tables {tables}, and schema {schema} has {len(there)} of them",)
+    return Data(tables=tables, table_size=size, notes=notes)
+
+
+def tables_for(
+    connection: Connection, target: Target, wanted: Wanted
+) -> tuple[SchemaState, list[TableFacts]]:
+    """The schema as it is now, and its tables that the workload can use, in their order.
+
+    Raises:
+        GuardError: it writes, and they or their neighbours may be somebody's.
+        TargetError: schema or tables are missing.
     """
     schema = target.database or ""
     state = read_schema(connection, target, schema)
@@ -80,24 +115,29 @@ def find_data(connection: Connection, target: Target, wanted: Wanted) -> Data:
             f"{target.place} has no schema '{schema}' that this user may use",
             _prepare_command(target, wanted),
         )
-    connection.select_db(schema)
+    if wanted.writes:
+        check_writes(state, (), wanted.workload, wanted.consent)
     if wanted.layout == "tpcc":
-        return _find_warehouses(connection, target, wanted, state)
+        # Their names are nobody else's, and what is missing is told with their number.
+        return state, [table for table in state.tables if table.layout == "tpcc"]
     there = numbered_tables(state.tables, wanted.layout)
     needed = wanted.tables or (wanted.users if wanted.layout == "bulk" else 1)
     if len(there) < needed:
+        if wanted.writes:
+            # It would be written to, were it not for its columns.
+            following = table_name(wanted.layout, len(there) + 1)
+            named = [table for table in state.tables if table.name == following]
+            check_writes(state, named, wanted.workload, wanted.consent)
         raise _missing(target, wanted, there, needed)
     tables = wanted.tables or len(there)
+    used = there[:tables]
     for layout in wanted.beside:
         if len(those := numbered_tables(state.tables, layout)) < tables:
             raise _missing(target, wanted.model_copy(update={"layout": layout}), those, tables)
-    refuse_unfinished(target, wanted, state, there[:tables])
-    size, notes = _size(connection, target, wanted, state, there)
-    if wanted.layout == "sbtest":
-        notes += without_index(there[:tables], indexed_on(connection, target, schema, "k"))
-    if tables != len(there):
-        notes += (f"--tables {tables}, and schema {schema} has {len(there)} of them",)
-    return Data(tables=tables, table_size=size, notes=notes)
+        used += those[:tables]
+    if wanted.writes:
+        check_writes(state, used, wanted.workload, wanted.consent)
+    return state, there
 
 
 def _find_warehouses(

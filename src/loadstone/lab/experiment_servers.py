@@ -15,13 +15,14 @@ from loadstone.lab.data import Wanted, needed_beside
 from loadstone.lab.experiment_data import Tables, tables_of, with_tables
 from loadstone.lab.experiment_hosts import GivenServer, Host, Loads, OwnServer, Restoring
 from loadstone.lab.limits import generator_ceilings
-from loadstone.lab.preflight import Looked, check, look_at, look_at_server
+from loadstone.lab.preflight import Looked, check, confirm_tables, look_at, look_at_server
 from loadstone.lab.settings import staged
 from loadstone.lab.variants import Place, client_of, line_of, place_of, spoken_to, step_plan
 from loadstone.model.experiment import Experiment, Variant
 from loadstone.model.plan import Drive, Plan, WorkloadSpec
 from loadstone.model.target import Endpoint, Target
 from loadstone.store.journal import Conditions
+from loadstone.target.guard import Consent
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class Means:
     """The target with its password."""
     say: Callable[[str], None]
     """A line of progress."""
+    consent: Consent = Consent()
+    """What speaks for changing targets where tables of others are near."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +150,11 @@ class Servers:
             # Each step fills its tables from the first key on.
             host.renew(self.tables.of[workload.name])
         host.limit_line(line_of(variant))
-        return self._standing(variant, host, workload)
+        standing = self._standing(variant, host, workload)
+        if self._means.known[workload.name].writes and self._places[variant.name].target:
+            for endpoint in standing.endpoints:
+                confirm_tables(endpoint, self._wanted(workload))
+        return standing
 
     def workload(self, name: str) -> WorkloadSpec:
         """As it is driven: with a table for each user, where it needs that."""
@@ -205,6 +212,8 @@ class Servers:
             warehouses=fitted.warehouses or None,
             users=max(self._experiment.ladder),
             beside=needed_beside(layout, fitted.options),
+            writes=self._means.known[workload.name].writes,
+            consent=self._means.consent,
         )
 
     def _standing(self, variant: Variant, host: Host, workload: WorkloadSpec) -> Standing:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import get_args
 
+from loadstone.model.cluster import GENERATOR_LOST
+from loadstone.model.errors import LoadstoneError
+from loadstone.model.exit_codes import ExitCode
 from loadstone.model.records import EngineFailure
 from loadstone.model.target import Target
-from loadstone.target.errors import TargetError, TargetErrorKind
+from loadstone.target.errors import GuardError, TargetError, TargetErrorKind
 
 _HINTS = {
     "unknown_host": "check the name in --target, or take the address",
@@ -20,6 +23,8 @@ _HINTS = {
     "tls_failed": "give the right --tls-ca, or take --tls required to skip the check",
     "compression_refused": "take --compression off, or let the server offer it",
     "descriptors": "raise the limit: ulimit -n 65536",
+    GENERATOR_LOST: "--on-node-loss continue goes on with the others, repeat drives the step again",
+    "table_in_the_way": "it is left as it is: take another schema",
     "public_key_needed": "take --tls required, or give the server's key with --server-public-key",
 }
 _ERRNO_HINTS = {
@@ -31,8 +36,16 @@ _ERRNO_HINTS = {
 }
 
 
-def as_error(failure: EngineFailure, targets: Sequence[Target]) -> TargetError:
+class GeneratorLost(LoadstoneError):
+    """A step could not go on without one of its generators."""
+
+    exit_code = ExitCode.CLUSTER
+
+
+def as_error(failure: EngineFailure, targets: Sequence[Target]) -> LoadstoneError:
     """What failed, where, and what to do."""
+    if failure.kind == GENERATOR_LOST:
+        return GeneratorLost(failure.message, _HINTS[GENERATOR_LOST])
     place = ""
     if failure.target is not None and failure.target < len(targets):
         where = targets[failure.target].place
@@ -42,7 +55,8 @@ def as_error(failure: EngineFailure, targets: Sequence[Target]) -> TargetError:
         if failure.kind == known:
             kind = known
     hint = _ERRNO_HINTS.get(failure.errno or 0) or _HINTS.get(failure.kind)
-    return TargetError(kind, f"{place}{failure.message}{_number(failure)}", hint, failure.errno)
+    error = GuardError if kind == "table_in_the_way" else TargetError
+    return error(kind, f"{place}{failure.message}{_number(failure)}", hint, failure.errno)
 
 
 def _number(failure: EngineFailure) -> str:

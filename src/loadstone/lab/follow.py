@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from loadstone.engine import EngineError, Job
+from loadstone.engine import EngineError, Sending
 from loadstone.lab.interrupts import Interrupts
 
 Record = TypeVar("Record")
@@ -19,7 +19,7 @@ PATIENCE_S = 10.0
 
 
 def follow(
-    job: Job[Record],
+    job: Sending[Record],
     take: Callable[[Record], bool],
     interrupts: Interrupts,
     on_silence: Callable[[], None] | None = None,

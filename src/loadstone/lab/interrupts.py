@@ -56,6 +56,10 @@ class Interrupts:
         if self.asked_again and self._at_once:
             raise KeyboardInterrupt
 
+    def ask(self) -> None:
+        """Somebody wants the run to end, as by a first Ctrl-C; asking again makes it no quicker."""
+        self.count = max(self.count, 1)
+
     def check(self) -> None:
         """Between two pieces of work: end here when somebody wants that.
 

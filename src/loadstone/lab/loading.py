@@ -18,6 +18,7 @@ from loadstone.model.records import LoadEnd, LoadProgress
 from loadstone.model.target import Endpoint
 from loadstone.target import guard, tpcc_tables
 from loadstone.target.connect import connect
+from loadstone.target.drop import drop_tables
 from loadstone.target.errors import GuardError, TargetError
 from loadstone.target.guard import CleanupDecision, Consent, ListedTable, SchemaState
 from loadstone.target.introspect import Layout as LayoutKind
@@ -91,16 +92,33 @@ def _prepare(plan: LoadPlan, loader: Loader) -> LoadEnd:
             guard.list_tables(connection, target, loader.schema, lines)
         stop.check()
         try:
-            end = _load(plan, loader)
+            end = _load(plan.model_copy(update={"continues": decision.continues}), loader)
             # A load may outlast the first connection.
             with connect(loader.endpoint, database=None) as later:
                 for some in _batches(names, _MARKED_AT_ONCE):
                     stop.check()
                     guard.mark_ready(later, target, loader.schema, some)
+                _refuse_strangers(guard.read_schema(later, target, loader.schema), names)
         except BaseException:
             _note_made(loader, names)
             raise
     return end
+
+
+def _refuse_strangers(state: SchemaState, names: Sequence[str]) -> None:
+    """See that the tables which were loaded are still ours.
+
+    Raises:
+        GuardError: somebody has put others in their place meanwhile.
+    """
+    ours = set(state.of("ours"))
+    if gone := [name for name in names if name not in ours]:
+        raise GuardError(
+            "table_in_the_way",
+            f"schema {state.schema_name} has other tables now than those that were loaded: "
+            f"{', '.join(gone[:5])}",
+            "somebody made them anew, or renamed them, while the load was at work",
+        )
 
 
 def _batches(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
@@ -123,7 +141,7 @@ def cleanup(endpoint: Endpoint, consent: Consent) -> CleanupDecision:
     ):
         state = guard.read_schema(connection, target, schema)
         decision = guard.decide_cleanup(state, target, consent)
-        guard.drop_tables(connection, target, schema, decision)
+        drop_tables(connection, target, state, decision)
     return decision
 
 

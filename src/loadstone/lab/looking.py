@@ -40,6 +40,8 @@ class Looking:
         for seen in self.sampling.taken():
             if isinstance(seen, SourceState):
                 self.recorder.observed(self.step, seen)
+        # For whoever looks at the step while it runs; they are told again when it is over.
+        self.recorder.source_facts(self.step, self.sampling.facts())
         self._connections = self._connected()
 
     def align(self) -> None:

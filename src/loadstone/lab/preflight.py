@@ -8,13 +8,14 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from loadstone.lab.data import Data, Wanted, find_data
+from loadstone.lab.data import Data, Wanted, find_data, tables_for
 from loadstone.model.frozen import Frozen
 from loadstone.model.plan import Plan, Session
 from loadstone.model.target import Endpoint
 from loadstone.observe.local import data_device
 from loadstone.observe.locate import find_server_process
 from loadstone.observe.sources import Observable
+from loadstone.sandbox import sandbox_at
 from loadstone.target.connect import Timeouts, connect, statement_errors
 from loadstone.target.errors import TargetError
 from loadstone.target.introspect import ServerFacts, describe_server
@@ -34,19 +35,58 @@ class Looked(Frozen):
     data: Data
     connect_s: float | None = None
     """How long another connection may take; `None` for a server that is made up."""
+    wanted: Wanted | None = None
+    """The tables that were looked for, if any were."""
 
 
 def look_at(endpoint: Endpoint, wanted: Wanted, timeout_s: float) -> Looked:
     """Log in, and look for the workload's tables.
 
     Raises:
+        GuardError: the workload writes, and the tables or their neighbours may be somebody's.
         TargetError: it cannot be reached, refuses the login, or has no such tables.
     """
     target = endpoint.target
     with connect(endpoint, Timeouts(connect_s=timeout_s), database=None) as connection:
         facts = describe_server(connection, target)
-        data = find_data(connection, target, wanted)
-    return Looked(endpoint=endpoint, facts=facts, data=data, connect_s=timeout_s)
+        data = find_data(connection, target, _consenting(wanted, endpoint))
+    return Looked(endpoint=endpoint, facts=facts, data=data, connect_s=timeout_s, wanted=wanted)
+
+
+def confirm_all(looked: Sequence[Looked]) -> None:
+    """`confirm_tables` of all targets that are written to.
+
+    Raises:
+        GuardError, TargetError: as that.
+    """
+    for one in looked:
+        if one.wanted and one.wanted.writes:
+            confirm_tables(one.endpoint, one.wanted)
+
+
+def confirm_tables(endpoint: Endpoint, wanted: Wanted) -> None:
+    """See, right before a load, that the tables which it writes to are still such as it makes.
+
+    Raises:
+        GuardError: somebody has put others in their place since they were looked at.
+        TargetError: it cannot be reached, or they are gone.
+    """
+    with connect(endpoint, database=None) as connection:
+        tables_for(connection, endpoint.target, _consenting(wanted, endpoint))
+
+
+def _consenting(wanted: Wanted, endpoint: Endpoint) -> Wanted:
+    """A throwaway server holds nobody's data."""
+    if not _is_throwaway(endpoint):
+        return wanted
+    consent = wanted.consent.model_copy(update={"sandbox": True})
+    return wanted.model_copy(update={"consent": consent})
+
+
+def _is_throwaway(endpoint: Endpoint) -> bool:
+    if endpoint.credentials.source.startswith("sandbox "):
+        return True
+    return sandbox_at(endpoint.target) is not None
 
 
 def look_at_server(endpoint: Endpoint) -> Looked:

@@ -52,11 +52,17 @@ units that noise spoiled."""
 FEWEST_ROUNDS = 3
 """Whose spread is known with two degrees of freedom: fewer make no interval worth its name."""
 
+FEWEST_WINDOWS = 4
+"""Of a load that is driven once more, without turns: three degrees of freedom."""
+
 FEWEST_BLOCKS = 4
 """The same, with one more degree spent on what the order of blocks adds."""
 
 MOST_UNITS = 8
 """[P] more of them narrow an interval less than longer windows do."""
+
+ON_A_SANDBOX = "loadstone run --server NAME --set VARIABLE=VALUE --prove tries it on one"
+"""What to do where a server that others use is too good for a trial."""
 
 _CLIENT = ("tls", "prepared", "connect", "compression")
 _DRIVE = ("shards", "isolation")
@@ -74,6 +80,8 @@ class Ground:
     """A throwaway server as the run's was; `None`: that was no sandbox."""
     may_change: bool
     """Whether the target may be changed for all its users: a sandbox, or somebody said so."""
+    is_ours: bool = False
+    """Whether it is a throwaway server, and the data on it nobody's."""
 
     def restarts(self, trial: Trial) -> bool:
         """Whether a server of the trial's own is started."""
@@ -166,14 +174,18 @@ def why_not(trial: Trial, ground: Ground, known: Mapping[str, WorkloadInfo]) -> 
         return Refused("the workload fills its tables anew, and no two of its steps are alike")
     if trial.kind == "client" and first not in (*_CLIENT, *_DRIVE):
         return Refused(f"it changes what is measured: run again with --{first}")
+    if trial.kind == "again" and ground.target is None:
+        return Refused("the run's server is gone, and another one has another buffer pool")
     if trial.kind == "start" and ground.sandbox is None:
         said = "it takes a restart, and only throwaway servers without a replica are restarted"
-        return Refused(said)
+        return Refused(f"{said}: {ON_A_SANDBOX}")
     if ground.restarts(trial):
         plain = client_options(ground.plan.targets[0]) == ClientOptions()
         # Another number of users has no level that could say how they speak to another server.
         fits = ground.sandbox and (plain or trial.kind != "users")
         return None if fits else Refused("the run's server is gone")
+    if trial.risks_commits and not ground.is_ours:
+        return Refused(f"commits made meanwhile might be lost: {ON_A_SANDBOX}")
     if ground.may_change or ground.target is None:
         return None
     return _unasked(trial, ground.target)
@@ -237,6 +249,8 @@ class _Shape:
 
 def _shape(trial: Trial) -> _Shape:
     beside = trial.settles_s + BESIDE_S
+    if trial.kind == "again":
+        return _Shape(1, beside, FEWEST_WINDOWS)
     if trial.kind == "start":
         # A block of each side, as many in each order: two of four degrees of freedom are left.
         return _Shape(2, beside + RESTART_S, FEWEST_BLOCKS)
@@ -280,21 +294,25 @@ def timing(trial: Trial, seconds: float) -> Timing:
 def experiment_of(
     cause: str, trial: Trial, users: int, ground: Ground, spent: Timing
 ) -> Experiment:
-    """The trial, as an experiment with one factor; another number of users is none, but a level."""
+    """The trial, as an experiment with one factor.
+
+    Another number of users is none, but a level; and the load once more is no comparison at all.
+    """
     own = ground.restarts(trial)
     levels = _levels(trial, client_options(ground.plan.targets[0]) if own else None)
     more = (int(trial.settings[0].value),) if trial.kind == "users" else ()
+    factors = () if trial.kind in ("users", "again") else (Factor(name=FACTOR, levels=levels),)
     return Experiment(
         name=cause,
         target=None if own else ground.target,
         sandbox=ground.sandbox if own else None,
         workloads=(ground.plan.workload,),
-        factors=() if more else (Factor(name=FACTOR, levels=levels),),
+        factors=factors,
         ladder=(users, *more),
         duration_s=spent.window_s,
         warmup=WarmupSeconds(warmup_s=spent.warmup_s),
-        # A block is a repeat, a round is two of them.
-        repeats=spent.units if trial.kind == "start" else 2 * spent.units,
+        # A block is a repeat and so is a window, a round is two of them.
+        repeats=spent.units if trial.kind in ("start", "again") else 2 * spent.units,
         # What the load changes, both sides find equally changed.
         restore="none",
         seed=ground.plan.drive.seed,

@@ -8,8 +8,10 @@ from collections.abc import Callable
 from loadstone.lab.conduct import Lab
 from loadstone.lab.follow import POLL_S
 from loadstone.lab.looking import Looking
+from loadstone.lab.steering import Wishes
 from loadstone.model.plan import Plan, Step
 from loadstone.model.result import Result
+from loadstone.model.wish import StopRun
 from loadstone.observe.sampler import Sampling, Seen
 from loadstone.store.journal import Settled
 
@@ -28,6 +30,7 @@ def watch(plan: Plan, lab: Lab, sampling: Sampling, on_seen: OnSeen) -> Result:
     step = Step(number=1, workload=plan.workload.name, concurrency=1)
     recorder = lab.recorder
     looking = Looking(step, recorder, sampling, lab.endpoints[0])
+    wishes = Wishes(recorder.folder)
     try:
         recorder.begin_step(step)
         looking.begin()
@@ -37,6 +40,9 @@ def watch(plan: Plan, lab: Lab, sampling: Sampling, on_seen: OnSeen) -> Result:
             time.sleep(POLL_S)
             for seen in looking.keep():
                 on_seen(seen)
+            # There is no load of ours that anybody could change.
+            if any(isinstance(wish, StopRun) for wish in wishes.look()):
+                lab.interrupts.ask()
         ended = time.monotonic()
         looking.end(drove=False)
         window = Settled(

@@ -52,6 +52,8 @@ class LoadPlan(Frozen):
     seed: int = 0
     connect: ConnectPolicy = ConnectPolicy()
     session: Session = Session()
+    continues: tuple[str, ...] | None = None
+    """Tables that may be there already and are taken up; `None`: any of them."""
 
 
 def step_document(plan: Plan, step: Step, endpoints: Sequence[Endpoint]) -> str:

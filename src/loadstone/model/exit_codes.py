@@ -31,6 +31,8 @@ class ExitCode(IntEnum):
     """A test of this host could not be carried out: files, memory or threads were refused."""
     INCONSISTENT = 10
     """The data of a workload do not fulfil the conditions that they must."""
+    CLUSTER = 11
+    """A cluster of generators could not be reached, is too small, or its nodes do not fit."""
     THRESHOLD = 99
     """The run or comparison is complete, and a gate failed."""
     INTERRUPTED = 130

@@ -13,9 +13,10 @@ Group = Literal["validity", "ceiling", "wait", "setting", "note"]
 """In the order of a diagnosis: whether the figures may be quoted, what is used up, what is waited
 for, what is set unwisely, and what is worth knowing and no fault."""
 
-TrialKind = Literal["client", "dynamic", "start", "users"]
-"""An option of the load, variables that can be set while the server runs, ones of its start, or
-another number of users."""
+TrialKind = Literal["client", "dynamic", "start", "users", "again"]
+"""An option of the load, variables that can be set while the server runs, ones of its start,
+another number of users, or nothing at all: the same load once more, after what has changed since
+by itself."""
 
 
 def _said(text: str) -> Any:
@@ -45,7 +46,9 @@ class Setting(Frozen):
 class Trial(Frozen):
     """What to change to prove a finding: if the finding is right, the rate rises."""
 
-    kind: TrialKind = _said("client option, dynamic variable, start variable, number of users")
+    kind: TrialKind = _said(
+        "client option, dynamic variable, start variable, number of users, or the load once more"
+    )
     settings: Annotated[tuple[Setting, ...], Field(min_length=1)] = _said(
         "in the order in which they are set"
     )
@@ -56,6 +59,10 @@ class Trial(Frozen):
         default=True,
         description="whether the finding is wrong where the change has no effect; else no more "
         "is known than that this remedy is none",
+    )
+    risks_commits: bool = Field(
+        default=False,
+        description="whether commits made under the change may be lost: only on throwaway servers",
     )
 
     @property
@@ -124,6 +131,9 @@ class Finding(Frozen):
     confidence: float = _said("how sure the name is, 0 to 1")
     remedy: str = _said("what to do about it")
     trial: Trial | None = Field(default=None, description="what would prove it; null: nothing safe")
+    untried: str | None = Field(
+        default=None, description="without a trial: why there is none, and what to do by hand"
+    )
     acts_on: Resource | None = Field(
         default=None, description="the resource of which it makes an event need more"
     )
@@ -164,3 +174,7 @@ class Diagnosis(Frozen):
     answer: str = _said("one sentence: why it is not faster")
     findings: tuple[Finding, ...] = _said("the most telling first")
     not_evaluated: tuple[NotEvaluated, ...] = _said("causes that could not be judged")
+    not_judged: tuple[str, ...] = Field(
+        default=(),
+        description="the run's targets beside the first, whose counters and hosts were not judged",
+    )

@@ -9,4 +9,5 @@ class Frozen(BaseModel):
     """A value that was checked once and does not change afterwards."""
 
     # A command uses a few of many types: building the validators of all would slow its start.
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    # What is no number, or has no end, is of a damaged file: no limit would refuse it later.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, allow_inf_nan=False)

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
+from loadstone.model.cluster import ClusterAsked
 from loadstone.model.frozen import Frozen
 from loadstone.model.search import SearchPlan
 from loadstone.model.target import Target
@@ -221,6 +222,9 @@ class Plan(Frozen):
     drive: Drive = Drive()
     search: SearchPlan | None = None
     """Levels follow from what the steps show; ladder and rates say where to begin."""
+
+    cluster: ClusterAsked | None = None
+    """The machines that drive each step together; `None`: this one does."""
 
     @property
     def warmup_s(self) -> float:

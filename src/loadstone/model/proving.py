@@ -12,5 +12,7 @@ class Proving(Frozen):
 
     time_s: PositiveFloat
     """Starting throwaway servers and filling their tables is not counted."""
+    only: tuple[str, ...] = ()
+    """Causes; none: whatever is found."""
     yes: bool = False
     """Global variables of a server that is no sandbox may be set for a while."""

@@ -110,6 +110,38 @@ class GeneratorUse(Frozen):
     shards: int
 
 
+class GeneratorPart(Frozen):
+    """What one of several generators had of an interval."""
+
+    number: int
+    users: int
+    events: int
+    response_ns_p99: int | None = None
+    use: GeneratorUse
+    host_cpu_share: float | None = None
+    """Of all cores of its host, whoever used them."""
+    net_bytes_in: int | None = None
+    """Of the interface towards the first target."""
+    net_bytes_out: int | None = None
+
+
+class GeneratorState(Frozen):
+    """A generator takes part in the step, or does so no longer."""
+
+    kind: Literal["generator"] = "generator"
+    number: int
+    node: str
+    state: Literal["joined", "lost"]
+    at_s: float = 0.0
+    """Since the load began."""
+    users: int
+    clock_offset_ns: int | None = None
+    """How far its clock is ahead of the head's."""
+    clock_bound_ns: int | None = None
+    """How wrong that can be at most."""
+    reason: str | None = None
+
+
 class Connected(Frozen):
     """All virtual users are connected and the load begins."""
 
@@ -140,6 +172,8 @@ class Sample(Frozen):
     per_user: tuple[Share, ...] = ()
     latency_ns: Latencies = Latencies()
     generator: GeneratorUse
+    generators: tuple[GeneratorPart, ...] = ()
+    """Where there are several: each one's part, and nothing of one that is lost."""
     hlog: tuple[str, ...] = ()
 
     @property
@@ -243,7 +277,16 @@ class LoadEnd(Frozen):
 
 
 AnyStepRecord = (
-    Connected | Sample | FirstError | Outage | Printed | Milestone | Complaint | Stuck | End
+    Connected
+    | Sample
+    | FirstError
+    | Outage
+    | Printed
+    | Milestone
+    | Complaint
+    | Stuck
+    | GeneratorState
+    | End
 )
 StepRecord = Annotated[AnyStepRecord, Field(discriminator="kind")]
 LoadRecord = Annotated[LoadProgress | LoadEnd, Field(discriminator="kind")]

@@ -95,6 +95,32 @@ class GeneratorCost(Frozen):
     )
 
 
+class GeneratorShare(Frozen):
+    """What one of several generators had of the window."""
+
+    number: int = _said("from 0; users are dealt out in turn")
+    node: str = _said("address of its host")
+    users: int = _said("virtual users at the beginning")
+    events: int = _said("events that succeeded")
+    seconds: float = _said("of the window that it delivered")
+    seconds_lost: float = _said("of the window that are missing")
+    lost: str | None = _said("why it was lost; null where it was there to the end")
+    cpu_share: float | None = _said("CPU time of its shards by their time; 1 is saturated")
+    dispatch_p99_us: float | None = _said(
+        "how late it began events for which a user was free: the worst second's 99th percentile, "
+        "microseconds"
+    )
+    host_cpu_share: float | None = _said("of all cores of its host, whoever used them, mean")
+    net_bytes_in_per_s: float | None = _said("of its interface towards the first target")
+    net_bytes_out_per_s: float | None = _said("likewise")
+    clock_offset_us: float | None = _said("how far its clock was ahead of the head's")
+    clock_bound_us: float | None = _said("how wrong that can be at most")
+    saturated: bool | None = _said(
+        "more than 0.8 of its cores used, or events begun late by more than a tenth of the p99 in "
+        "most seconds; null when nothing was measured"
+    )
+
+
 def _may(text: str) -> Any:
     """A field that is null where it was not evaluated."""
     return Field(default=None, description=text)
@@ -199,6 +225,14 @@ class OutageLine(Frozen):
     reason: str = _said("errno and text of the first loss")
 
 
+class LevelChange(Frozen):
+    """Somebody changed a step's load by hand while it ran."""
+
+    at_s: float = _said("when, seconds since the load's begin")
+    what: Literal["users", "rate"] = _said("the virtual users at work, or the events a second due")
+    value: float = _said("how many from then on")
+
+
 class ErrorExample(Frozen):
     """The first error of a number in a step."""
 
@@ -244,8 +278,8 @@ class StepResult(Frozen):
     events: int = _said("events that succeeded")
     failed: int = _said("events given up after an error")
     restarts: int = _said("events begun anew after a deadlock, lock wait timeout or changed row")
-    tps: float | None = _said("events a second")
-    qps: float | None = _said("statements a second")
+    tps: float | None = Field(ge=0, description="events a second")
+    qps: float | None = Field(ge=0, description="statements a second")
     reads: int = _said("statements answered with a result set")
     writes: int = _said("statements answered with affected rows")
     other: int = _said("all other statements")
@@ -280,7 +314,10 @@ class StepResult(Frozen):
     tally_balances: bool | None = _said("whether the law of the counters held at every record")
     outages: tuple[OutageLine, ...] = _said("times without connection")
     targets: tuple[TargetShare, ...] = _said("each target's part")
-    generator: GeneratorCost = _said("what the generator spent")
+    generator: GeneratorCost = _said("what the generator spent, all of them together")
+    generators: tuple[GeneratorShare, ...] = Field(
+        default=(), description="each generator's part where there were several"
+    )
     server: ServerFigures | None = _said("of the first target; null: not evaluated")
     host: HostFigures | None = _said("of the first target's host; null: not evaluated")
     generator_host: HostFigures | None = _said("of this machine; null: not evaluated")
@@ -289,6 +326,10 @@ class StepResult(Frozen):
         "where the first target's server spent the whole step; null: not evaluated"
     )
     observing: ObservingCost | None = _said("what looking cost; null: nothing was looked at")
+    changes: tuple[LevelChange, ...] = Field(
+        default=(),
+        description="what somebody changed by hand while it ran; the window ends before the first",
+    )
     notes: tuple[str, ...] = _said("what a reader should know before quoting the numbers")
 
 

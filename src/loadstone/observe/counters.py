@@ -32,6 +32,9 @@ COUNTERS: tuple[Entry, ...] = (
     # Statements and transactions. Com_commit counts COMMIT; a statement that commits by itself is
     # in neither it nor in Com_begin, so commits that change something are asked of the storage.
     _counter("questions"),
+    # With those inside triggers, routines and events, which `questions` has not.
+    _counter("queries"),
+    _counter("com_call_procedure"),
     _counter("com_select"),
     _counter("com_insert"),
     _counter("com_update"),
@@ -105,6 +108,10 @@ COUNTERS: tuple[Entry, ...] = (
     _counter("select_scan"),
     _counter("select_full_join"),
     _counter("slow_queries"),
+    # The query cache of MariaDB, and of MySQL up to 5.7.
+    _counter("qcache_hits"),
+    _counter("qcache_inserts"),
+    _counter("qcache_lowmem_prunes"),
     # Connections, tables, network.
     _counter("connections"),
     _counter("threads_created"),

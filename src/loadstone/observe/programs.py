@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 # Whole names: mysqld_safe and mysqld_exporter begin alike and are something else.
 _SERVERS = {"mariadbd", "mariadbd-debug", "mysqld", "mysqld-debug"}
-_LOADERS = ("ld-linux", "ld-musl")
+# Up to glibc 2.33 the file had glibc's version in its name, and `ld-linux-x86-64.so.2` was a link.
+_LOADER = re.compile(r"ld-(?:linux|musl|[0-9]+\.[0-9]+\.so$)")
 
 
 def is_server(name: str) -> bool:
@@ -14,4 +17,4 @@ def is_server(name: str) -> bool:
 
 def is_loader(name: str) -> bool:
     """Whether this is the system's loader, which then runs the program that it is told."""
-    return name.startswith(_LOADERS)
+    return _LOADER.match(name) is not None

@@ -24,6 +24,12 @@ from loadstone.target.errors import TargetError
 
 _TIMEOUTS = Timeouts(connect_s=3, statement_s=5)
 _STATES_KEPT = 16
+_AT_LENGTH = ("Query", "Execute", "Connect")
+"""Commands of clients, and of the server's own events, that carry a statement out."""
+
+_RESTS = ("wait", "user sleep", "user lock")
+"""In the states of statements that do nothing: for want of a lock or of events, or in SLEEP."""
+
 _ON_OFF = {"ON": 1.0, "OFF": 0.0, "YES": 1.0, "NO": 0.0}
 _NO_RIGHT = (1044, 1142, 1143, 1227, 1290)
 _NOT_THERE = (1054, 1109, 1146, 1049, 1193)
@@ -234,17 +240,21 @@ def _files(connection: Connection) -> Raw:
 
 def _states(schema: str) -> Callable[[Connection], Raw]:
     statement = (
-        f"SELECT COMMAND, STATE, COUNT(*) FROM {schema}.processlist WHERE COMMAND <> 'Sleep'"
+        "SELECT COMMAND, STATE, COUNT(*), MAX(TIME)"
+        f" FROM {schema}.processlist WHERE COMMAND <> 'Sleep'"
         " AND COMMAND <> 'Daemon' AND ID <> CONNECTION_ID() GROUP BY COMMAND, STATE"
         f" ORDER BY 3 DESC LIMIT {_STATES_KEPT}"
     )
 
     def ask(connection: Connection) -> Raw:
-        found: Raw = {}
-        for command, state, count in _rows(connection, statement):
+        found: Raw = {"longest_statement_s": 0.0}
+        for command, state, count, longest in _rows(connection, statement):
             what = str(state or command or "unknown").strip().lower() or "unknown"
             name = f"state.{what[:60]}"
             found[name] = found.get(name, 0.0) + _number(count)
+            if command in _AT_LENGTH and not any(word in what for word in _RESTS):
+                at_work = max(found["longest_statement_s"], _number(longest))
+                found["longest_statement_s"] = at_work
         return found
 
     return ask

@@ -23,13 +23,15 @@ from loadstone.model.result import StepResult
 from loadstone.recipes.filling import Filled, fill
 from loadstone.recipes.recipe import Expectation, RecipeRefused, recipe
 from loadstone.report.columns import HEADS
+from loadstone.report.comparing import SWINGS, SWINGS_MORE
 from loadstone.report.experiment import cell_name, signed
-from loadstone.report.numbers import digits, number_of, rate
+from loadstone.report.numbers import digits, number_of, rate, share
 
 LEAST_REPEATS = 3
 """With fewer a figure that is higher each time is higher by chance too often."""
 
 NOT_SHOWN = "not shown here"
+NOT_EVALUATED = "not evaluated"
 _NOTHING = "nothing was compared"
 _NO_STEP = "no step may be quoted"
 
@@ -87,6 +89,8 @@ def _said(expected: Expectation, filled: Filled, found: Found) -> Said:
             return _line(expected, filled, found)
         case "costs":
             return _costs(found)
+        case "swings":
+            return _swings(expected, found)
 
 
 def _verdicts(expected: Expectation, found: Found) -> Said:
@@ -180,12 +184,7 @@ def _together(expected: Expectation, told: Sequence[tuple[bool | None, str]]) ->
     if not told:
         return NOT_SHOWN, [_NOTHING]
     known = [is_so for is_so, _ in told if is_so is not None]
-    if not known:
-        head = "not evaluated"
-    elif not any(known):
-        head = NOT_SHOWN
-    else:
-        head = "shown" if all(known) else f"shown in {sum(known)} of {len(known)}"
+    head = _shown(known) if known else NOT_EVALUATED
     assert expected.column is not None, "a test sees to it"
     return f"{head}: {named(expected.column)}", [line for _, line in told]
 
@@ -255,3 +254,35 @@ def _cost(row: Row) -> str:
         f"for the row and {_figure('flush_ms', row)} for the log's flush; "
         f"{_figure('server_us', row)} µs of the server's CPU"
     )
+
+
+def _swings(expected: Expectation, found: Found) -> Said:
+    """How much the seconds within steps of a level vary, beside those of the factor's first."""
+    told: list[tuple[bool, str]] = []
+    for cell in found.cells:
+        rows = {row.variant: row for row in cell.rows}
+        for each in cell.compared:
+            if not _is_of(expected, each):
+                continue
+            a, b = rows[each.contrast.a], rows[each.contrast.b]
+            if min(len(a.within), len(b.within)) < LEAST_REPEATS:
+                continue
+            even, uneven = median(a.within), median(b.within)
+            is_so = uneven >= max(SWINGS, SWINGS_MORE * even) and min(b.within) > max(a.within)
+            told.append(
+                (
+                    is_so,
+                    f"{cell_name(cell.cell)}: seconds vary by {share(even)} of the mean with "
+                    f"{a.variant}, by {share(uneven)} with {b.variant}",
+                )
+            )
+    if not told:
+        return NOT_EVALUATED, [_NO_STEP]
+    return _shown([is_so for is_so, _ in told]), [line for _, line in told]
+
+
+def _shown(known: Sequence[bool]) -> str:
+    """Of some comparisons."""
+    if not any(known):
+        return NOT_SHOWN
+    return "shown" if all(known) else f"shown in {sum(known)} of {len(known)}"

@@ -84,10 +84,10 @@ class Expectation(Frozen):
 
     field: str
     """A sentence with the field's figures."""
-    kind: Literal["verdict", "column", "ladder", "line", "costs"]
+    kind: Literal["verdict", "column", "ladder", "line", "costs", "swings"]
     factor: str | None = None
     level: str | None = None
-    """Of `verdict` and `column`: this level against the factor's first."""
+    """Of `verdict`, `column` and `swings`: this level against the factor's first."""
     word: Literal["faster", "slower"] | None = None
     """Of `verdict`; none: whatever it is."""
     column: Column | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from string import Template
 
 from loadstone.lab import experiment_values as given
@@ -54,16 +55,23 @@ def _place(parameter: Parameter, text: str) -> str:
         return _literally(f"[{below}target]\nurl = {json.dumps(text)}")
     if text == SANDBOX and parameter.sandbox:
         return parameter.sandbox.strip()
-    if parameter.root is not None and text.startswith("/"):
-        folder = _literally(json.dumps(str(given.folder(text))))
+    if parameter.root is not None and _is_folder(text):
+        # Whoever resumes the run may stand elsewhere.
+        whole = Path(text).expanduser().absolute()
+        folder = _literally(json.dumps(str(given.folder(str(whole)))))
         return Template(parameter.root).safe_substitute(folder=folder).strip()
     ways = [
         'a URL, "mysql://user@host:3306/schema"',
-        *(["the folder of another system, from the root on"] if parameter.root else []),
+        *(["the folder of another system (tools/get-debian)"] if parameter.root else []),
         *([SANDBOX] if parameter.sandbox else []),
     ]
     what = f"it is {parameter.about}, and has no default" if not text else "it is no place"
     raise Unfit(what, f"write {' or '.join(ways)}")
+
+
+def _is_folder(text: str) -> bool:
+    """Whether it is written as a path: from the root on, or with a slash in it."""
+    return text.startswith("~") or ("/" in text and "://" not in text)
 
 
 def _literally(text: str) -> str:

@@ -59,7 +59,7 @@ def sections(found: Matrix, differing: Differences) -> list[Section]:
         _differing(differing, names),
         *_unknown(differing, names),
     ]
-    for title, cells in _tables(found):
+    for title, cells in tables_of(found):
         made.append(_matrix(title, cells, names))
         made += _if_any(f"{title}: what an event costs", cells, names, COSTS)
         made += _if_any(f"{title}: by class of statement", cells, names, _classes())
@@ -86,17 +86,21 @@ def _who(sides: Sequence[Side], names: Names) -> Iterator[str]:
         yield f"{names[side.name]}{called}{of}" + (f": {target}" if target else "")
 
 
-def _differing(found: Differences, names: Names) -> Section:
-    lines = []
+def _unfair(found: Differences) -> Iterator[str]:
+    """What makes a comparison of the rates misleading."""
     if found.durability:
         settings = ", ".join(row.name for row in found.durability)
-        lines.append(
+        yield (
             f"WARNING: the sides do not promise the same ({settings}): what is faster may only "
             "be less durable."
         )
     if found.other_work:
         work = ", ".join(row.label for row in found.other_work)
-        lines.append(f"WARNING: the sides did not do the same work ({work}).")
+        yield f"WARNING: the sides did not do the same work ({work})."
+
+
+def _differing(found: Differences, names: Names) -> Section:
+    lines = []
     if not found.rows:
         lines.append("Nothing that was looked at differs.")
     if found.on_one_side:
@@ -125,7 +129,15 @@ def _differing(found: Differences, names: Names) -> Section:
             "note",
         )
     words = frozenset(range(len(heads)))
-    return Section("What differs", tuple(lines), heads, rows, words, in_text=tuple(text))
+    return Section(
+        "What differs",
+        tuple(lines),
+        heads,
+        rows,
+        words,
+        in_text=tuple(text),
+        warnings=tuple(_unfair(found)),
+    )
 
 
 def _is_unexplained(row: Difference) -> bool:
@@ -198,7 +210,7 @@ def _unknown(found: Differences, names: Names) -> Iterator[Section]:
         yield Section("", tuple(lines))
 
 
-def _tables(found: Matrix) -> Iterator[tuple[str, list[MatrixCell]]]:
+def tables_of(found: Matrix) -> Iterator[tuple[str, list[MatrixCell]]]:
     """By context and workload."""
     tables: dict[str, list[MatrixCell]] = {}
     for cell in found.cells:

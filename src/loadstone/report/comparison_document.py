@@ -96,6 +96,7 @@ def _against(each: Against) -> dict[str, Any]:
         "side": each.side,
         "word": verdict.word,
         "said": str(verdict),
+        "margin": verdict.margin,
         "p_difference": verdict.p_difference,
         "p_same": verdict.p_same,
         "more_units": verdict.more,

@@ -2,41 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from loadstone.analyse.differences import Differences
-from loadstone.analyse.matrix import Matrix, MatrixCell
-from loadstone.report.comparing import sections
-from loadstone.report.figures.comparison import comparison_figure
+from loadstone.analyse.matrix import Matrix
+from loadstone.report.comparing import sections, tables_of
+from loadstone.report.figures.comparison import Option, comparison_figure
 from loadstone.report.page import Part, page
 from loadstone.report.sections import Section
 
 
 def as_page(title: str, found: Matrix, differing: Differences) -> str:
-    """What differs first, then the rates as pictures, then all tables."""
+    """What differs first, then each workload's rates as a picture and all tables."""
     made = sections(found, differing)
     lead, rest = made[0].lines, made[1:]
     named = [section for section in rest if section.title]
     notes = tuple(line for section in rest if not section.title for line in section.lines)
-    first, *others = named
-    parts = [*_parts(first), *_pictures(found), *(part for one in others for part in _parts(one))]
-    return page(title, lead, [*parts, *_notes(notes)])
+    pictures = _pictures(found)
+    return page(title, lead, [*(_part(one, pictures) for one in named), *_notes(notes)])
 
 
-def _parts(section: Section) -> Iterator[Part]:
+def _part(section: Section, pictures: Mapping[str, Option]) -> Part:
+    picture = pictures.get(section.title)
     about = " ".join(section.lines)
+    if picture is not None:
+        about = f"Events a second of {section.title}, by users. {about}".rstrip()
     heads = tuple(" ".join(head.split()) for head in section.heads)
-    yield Part(section.title, None, about, heads, section.rows)
+    return Part(section.title, picture, about, heads, section.rows, section.words, section.warnings)
 
 
-def _pictures(found: Matrix) -> Iterator[Part]:
-    tables: dict[tuple[str, str], list[MatrixCell]] = {}
-    for cell in found.cells:
-        tables.setdefault((cell.place.cell[0], cell.place.context), []).append(cell)
+def _pictures(found: Matrix) -> dict[str, Option]:
+    """By the title of the table whose rates they show."""
     sides = [side.name for side in found.sides]
-    for (workload, context), cells in tables.items():
-        about = f"Events a second of {workload}{', ' + context if context else ''}, by users."
-        yield Part(f"{workload} {context}".rstrip(), comparison_figure(cells, sides), about)
+    return {title: comparison_figure(cells, sides) for title, cells in tables_of(found)}
 
 
 def _notes(lines: Sequence[str]) -> Iterator[Part]:

@@ -136,7 +136,7 @@ def signed(value: float) -> str:
     """`+3.1 %`, `-0.25 %`."""
     percent = 100 * value
     places = 0 if abs(percent) >= 100 else 1 if abs(percent) >= 1 else 2
-    return f"{percent:+.{places}f} %"
+    return f"{percent:+z.{places}f} %"
 
 
 def _notes(experiment: Experiment, result: Result, found: Comparison) -> Iterator[str]:

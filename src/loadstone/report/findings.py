@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from loadstone.diagnose.unexplained import NOT_OBSERVED
 from loadstone.model.finding import Diagnosis, Evidence, Finding, NotTried, Proof, Trial
-from loadstone.report.numbers import digits, number_of, share
+from loadstone.report.numbers import digits, share
+from loadstone.report.words import ENGLISH, Words, told
 
 _INDENT = "      "
 _FEW = 6
@@ -14,106 +15,142 @@ _FEW = 6
 
 
 def as_text(
-    found: Sequence[Diagnosis], proofs: Sequence[Proof] = (), not_tried: Sequence[NotTried] = ()
+    found: Sequence[Diagnosis],
+    proofs: Sequence[Proof] = (),
+    not_tried: Sequence[NotTried] = (),
+    words: Words = ENGLISH,
 ) -> str:
     """All diagnoses of a run, with proofs of what the rules of today do not find any more, too.
 
     `not_tried`: findings whose trial was not carried out just now.
     """
     if not found:
-        return "No step has figures to explain.\n"
-    lines = [line for each in found for line in _lines(each, titled=len(found) > 1)]
+        return f"{words.nothing_to_explain}\n"
+    lines = [line for each in found for line in _lines(each, words, titled=len(found) > 1)]
     shown = [finding.proof for each in found for finding in each.findings if finding.proof]
-    lines += proved([proof for proof in proofs if proof not in shown])
-    lines += not_tried_lines(not_tried)
+    lines += proved([proof for proof in proofs if proof not in shown], words)
+    lines += not_tried_lines(not_tried, words)
     return "\n".join(lines) + "\n"
 
 
-def not_tried_lines(not_tried: Sequence[NotTried]) -> Iterator[str]:
+def not_tried_lines(not_tried: Sequence[NotTried], words: Words = ENGLISH) -> Iterator[str]:
     """A line each, with why."""
-    yield from (f"not tried  {one.cause}: {one.why}" for one in not_tried)
+    for one in not_tried:
+        yield words.line_not_tried.format(cause=one.cause, why=told(one.why, words))
 
 
-def proved(proofs: Sequence[Proof]) -> Iterator[str]:
+def proved(proofs: Sequence[Proof], words: Words = ENGLISH) -> Iterator[str]:
     """A line a proof."""
-    yield from (f"proof {one.cause}: {proof_text(one)}" for one in proofs)
+    for one in proofs:
+        yield words.line_proof.format(cause=one.cause, proof=proof_text(one, words))
 
 
-def answer(found: Sequence[Diagnosis]) -> Iterator[str]:
+def answer(found: Sequence[Diagnosis], words: Words = ENGLISH) -> Iterator[str]:
     """A sentence a ladder, for the end of a run's own text; none where too little was seen."""
     for each in found:
         if each.findings[0].cause == NOT_OBSERVED:
             continue
         title = f"{each.variant}, {each.workload}: " if len(found) > 1 else ""
-        yield f"why   {title}{each.answer}"
+        yield words.line_why.format(answer=f"{title}{told(each.answer, words)}")
 
 
-def _lines(found: Diagnosis, *, titled: bool) -> Iterator[str]:
+def _lines(found: Diagnosis, words: Words, *, titled: bool) -> Iterator[str]:
     if titled:
         yield f"{found.variant}, {found.workload}"
-    yield found.answer
+    yield told(found.answer, words)
     yield ""
     for number, finding in enumerate(found.findings, 1):
-        yield from _finding(number, finding)
-    yield from _not_evaluated(found)
+        yield from _finding(number, finding, words)
+    yield from _not_evaluated(found, words)
+    if found.not_judged:
+        others = words.list_comma.join(found.not_judged)
+        yield words.line_not_judged.format(targets=len(found.not_judged) + 1, others=others)
 
 
-def _finding(number: int, finding: Finding) -> Iterator[str]:
-    explains = f", explains {share(finding.share)}" if finding.share is not None else ""
-    yield (
-        f"{number:>2}  {finding.cause} ({finding.group}{explains}, "
-        f"{share(finding.confidence)} sure)"
-    )
-    yield f"{_INDENT}{finding.sentence}"
-    yield from (f"{_INDENT}- {_evidence(one)}" for one in finding.evidence)
-    yield f"{_INDENT}remedy: {finding.remedy}"
+def _finding(number: int, finding: Finding, words: Words) -> Iterator[str]:
+    facts = [words.group_names[finding.group]]
+    if finding.share is not None:
+        facts.append(words.explains.format(share=share(finding.share)))
+    facts.append(words.sure.format(confidence=share(finding.confidence)))
+    named = _name(finding, words)
+    head = words.line_finding.format(name=named, facts=words.list_comma.join(facts))
+    yield f"{number:>2}  {head}"
+    yield f"{_INDENT}{told(finding.sentence, words)}"
+    yield from (f"{_INDENT}- {_evidence(one, words)}" for one in finding.evidence)
+    yield _INDENT + words.line_remedy.format(remedy=told(finding.remedy, words))
     if finding.proof:
-        yield f"{_INDENT}{proof_text(finding.proof)}"
+        yield f"{_INDENT}{proof_text(finding.proof, words)}"
     elif finding.trial:
-        yield f"{_INDENT}to prove: {trial_text(finding.trial)}"
+        yield _INDENT + words.line_to_prove.format(trial=trial_text(finding.trial, words))
+    elif finding.untried:
+        yield _INDENT + words.line_to_prove.format(trial=told(finding.untried, words))
     yield ""
 
 
-def trial_text(trial: Trial) -> str:
+def _name(finding: Finding, words: Words) -> str:
+    """The name by which documents and programs know it; who does not read it has its title too."""
+    if words.language == ENGLISH.language:
+        return finding.cause
+    return f"{finding.cause} {words.cause(finding.cause)}"
+
+
+def trial_text(trial: Trial, words: Words = ENGLISH) -> str:
     """What to change, as a person writes it."""
     first = trial.settings[0]
     each = ", ".join(f"{one.name}={one.value}" for one in trial.settings)
     match trial.kind:
         case "client" if first.name == "prepared":
-            return "run again without --text"
+            return words.trial_as_prepared
         case "client" if first.name == "connect":
-            return "run again over the unix socket"
+            return words.trial_by_socket
         case "client":
-            return f"run again with --{first.name} {first.value}"
+            return words.trial_with_option.format(option=first.name, value=first.value)
         case "dynamic":
-            return f"SET GLOBAL {each}, and run again"
+            return words.trial_set_global.format(settings=each)
         case "start":
-            return f"start the server with {each}, and run again"
+            return words.trial_at_start.format(settings=each)
         case "users":
-            return f"run again with --concurrency {first.value}"
+            return words.trial_with_users.format(users=first.value)
+        case "again":
+            return words.trial_again
 
 
-def proof_text(proof: Proof) -> str:
+def proof_text(proof: Proof, words: Words = ENGLISH) -> str:
     """`proven: TLS costs 31 % ± 4 % of the rate: ...`, and when it was tried."""
-    return f"{proof.verdict}: {proof.sentence} ({proof.at[:10]})"
-
-
-def _evidence(one: Evidence) -> str:
-    limit = f" (threshold {digits(one.threshold)})" if one.threshold is not None else ""
-    seconds = f", {one.from_s:g} to {one.to_s:g} s" if one.from_s is not None else ""
-    unit = f" {one.unit}" if one.unit else ""
-    return (
-        f"{one.counter} {digits(one.value)}{unit}{limit}, {number_of(one.users, 'user')}{seconds}"
+    return words.proof_told.format(
+        verdict=words.proof_verdicts[proof.verdict],
+        sentence=told(proof.sentence, words),
+        day=proof.at[:10],
     )
 
 
-def _not_evaluated(found: Diagnosis) -> Iterator[str]:
+def evidence_value(one: Evidence, words: Words) -> str:
+    """What was measured, with its unit."""
+    value = digits(one.value)
+    if not one.unit:
+        return value
+    return words.value_with_unit.format(value=value, unit=told(one.unit, words))
+
+
+def _evidence(one: Evidence, words: Words) -> str:
+    limit = seconds = ""
+    if one.threshold is not None:
+        limit = words.line_threshold.format(value=digits(one.threshold))
+    if one.from_s is not None:
+        seconds = words.line_seconds.format(begin=f"{one.from_s:g}", end=f"{one.to_s:g}")
+    value = evidence_value(one, words)
+    users = words.users(one.users)
+    return f"{told(one.counter, words)} {value}{limit}{words.list_comma}{users}{seconds}"
+
+
+def _not_evaluated(found: Diagnosis, words: Words) -> Iterator[str]:
     """By what is missing, the causes that need it."""
     needed: dict[str, list[str]] = {}
     for one in found.not_evaluated:
         needed.setdefault(one.needs, []).append(one.cause)
     for needs, causes in list(needed.items())[:_FEW]:
-        yield f"not evaluated, for want of {needs}: {', '.join(causes)}"
+        named = words.list_comma.join(causes)
+        yield words.line_not_evaluated.format(needs=told(needs, words), causes=named)
     rest = sum(len(causes) for causes in list(needed.values())[_FEW:])
     if rest:
-        yield f"not evaluated: {number_of(rest, 'cause')} more (--json lists them)"
+        yield words.line_more_not_evaluated.format(causes=words.causes_of(rest))

@@ -8,13 +8,14 @@ from collections.abc import Iterator, Sequence
 from loadstone.analyse.comparison import Comparison
 from loadstone.analyse.ladder import Level, shape
 from loadstone.model.finding import Diagnosis
+from loadstone.report.findings import proof_text
 from loadstone.report.ladders import ladders_of
 from loadstone.report.numbers import NOTHING, count, digits, rate, share
 from loadstone.report.opened import Run
 from loadstone.report.parts.experiment import cell_name
 from loadstone.report.sentences import answer
 from loadstone.report.table import middle_step
-from loadstone.report.words import Lang, Words, in_language
+from loadstone.report.words import Lang, Words, in_language, told
 
 _FINDINGS = 5
 """So many are told; the others are in the HTML report and in `loadstone diagnose`."""
@@ -63,7 +64,9 @@ def _ladder(
     yield from _table(heads, (_row(level) for level in ladder))
     for finding in found.findings[:_FINDINGS] if found else ():
         sure = words.sure.format(confidence=share(finding.confidence))
-        yield f"- **{finding.cause}** ({sure}): {_plain(finding.sentence)}"
+        yield f"- **{finding.cause}** ({sure}): {_plain(told(finding.sentence, words))}"
+        if finding.proof is not None:
+            yield f"  - {words.proof} {_plain(proof_text(finding.proof, words))}"
     yield ""
 
 
@@ -90,7 +93,7 @@ def _matrix(found: Comparison, words: Words) -> Iterator[str]:
             _plain(cell_name(table, words)),
             _plain(words.against.format(b=one.contrast.b, a=one.contrast.a)),
             words.verdict_words[one.verdict.word],
-            f"{100 * one.verdict.effect.relative:+.1f} %" if one.verdict.effect else NOTHING,
+            f"{100 * one.verdict.effect.relative:+z.1f} %" if one.verdict.effect else NOTHING,
         )
         for table in found.cells
         for one in table.compared

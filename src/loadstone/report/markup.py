@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from html import escape
 
 
@@ -43,8 +43,13 @@ def joined(parts: Iterable[Markup]) -> Markup:
     return Markup("\n".join(parts))
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1) -> Markup:
-    """A table that scrolls by itself; all columns but the first `words` hold numbers."""
+def table(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], *, words: int | Collection[int] = 1
+) -> Markup:
+    """A table that scrolls by itself.
+
+    `words`: so many columns at the left hold words, or those at these places; all others numbers.
+    """
     head = element(
         "tr",
         *(element("th", one, scope="col", class_=_kind(at, words)) for at, one in enumerate(heads)),
@@ -78,8 +83,9 @@ def list_of(lines: Iterable[str]) -> Markup:
     return element("ul", *items) if items else Markup("")
 
 
-def _kind(at: int, words: int) -> str | None:
-    return None if at < words else "number"
+def _kind(at: int, words: int | Collection[int]) -> str | None:
+    is_word = at < words if isinstance(words, int) else at in words
+    return None if is_word else "number"
 
 
 def _is_shown(mark: str) -> bool:

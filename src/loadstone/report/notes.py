@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from loadstone.model.result import CLIENT_BOUND_SHARE, StepResult
 from loadstone.report.numbers import asked, count, digits, duration, rate, share
-from loadstone.report.words import ENGLISH, Words
+from loadstone.report.words import ENGLISH, Words, told
 
 _LATE_SHARE = 0.001
 _HELD_SHARE = 0.1
@@ -33,7 +33,7 @@ def of_the_cores(steps: Iterable[StepResult], words: Words = ENGLISH) -> Iterato
 
 def step_notes(step: StepResult, words: Words = ENGLISH) -> Iterator[str]:
     """What the client spoiled comes first, then what went wrong, then what is only unusual."""
-    yield from step.notes
+    yield from (told(note, words) for note in step.notes)
     yield from _of_the_client(step, words)
     yield from _of_its_end(step, words)
     yield from _of_errors(step, words)
@@ -71,6 +71,9 @@ def _bound_by(step: StepResult, words: Words) -> str:
         return words.note_bound_by_ceiling.format(
             share=share(used.ceiling_share), cores=cores, rate=rate(used.ceiling_qps)
         )
+    saturated = next((each for each in step.generators if each.saturated), None)
+    if saturated:
+        return words.note_bound_by_generator.format(number=saturated.number, node=saturated.node)
     own, seen = (used.dispatch_p99_us or 0.0) / 1000, step.latency.response.p99
     part = words.note_part_of_p99.format(share=share(own / seen)) if seen else ""
     return words.note_bound_by_lateness.format(late=rate(own), part=part)

@@ -13,7 +13,7 @@ from loadstone.model.ceilings import Ceiling, StepCeilings
 from loadstone.model.result import HostFigures, ServerFigures, StepResult
 from loadstone.report.numbers import NOTHING, asked, count, digits, rate
 from loadstone.report.table import middle_step
-from loadstone.report.words import ENGLISH, Words
+from loadstone.report.words import ENGLISH, Words, told
 
 _NO_HOST = HostFigures(seconds=0.0)
 _NO_SERVER = ServerFigures(seconds=0.0)
@@ -83,7 +83,9 @@ def observed_notes(steps: Sequence[StepResult], words: Words = ENGLISH) -> Itera
     for step in steps:
         missing |= step.server.not_evaluated if step.server else {}
     for name, why in missing.items():
-        yield words.note_not_evaluated.format(name=name.replace("_", " "), why=why)
+        yield words.note_not_evaluated.format(
+            name=told(name.replace("_", " "), words), why=told(why, words)
+        )
     costs = [step.observing for step in steps if step.observing]
     if costs:
         own = 100 * max(cost.cpu_share for cost in costs)

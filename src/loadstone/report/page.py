@@ -37,6 +37,10 @@ class Part:
     """What the figure shows; read aloud in its place as well."""
     heads: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
+    words: frozenset[int] | None = None
+    """The columns of the table that hold words, by their place; `None`: all of them."""
+    warnings: tuple[str, ...] = ()
+    """What must be read before anything else here."""
 
 
 def page(title: str, lead: Sequence[str], parts: Sequence[Part]) -> str:
@@ -45,13 +49,17 @@ def page(title: str, lead: Sequence[str], parts: Sequence[Part]) -> str:
     body = [paragraph(line, "about") for line in lead]
     for part in parts:
         inside = [element("h2", part.title)]
+        if part.warnings:
+            told = (paragraph(line, "bad") for line in part.warnings)
+            inside.append(element("div", *told, class_="answer", role="note"))
         if part.about:
             inside.append(paragraph(part.about, "about"))
         if part.figure is not None:
             inside.append(figures.place(Figure(part.title, part.figure, part.about, _PART_PX)))
         if part.rows:
-            inside.append(table(part.heads, part.rows, words=len(part.heads)))
-        body.append(element("section", *inside))
+            words = len(part.heads) if part.words is None else part.words
+            inside.append(table(part.heads, part.rows, words=words))
+        body.append(element("section", *inside, class_="part"))
     return document(title, joined(body), figures)
 
 

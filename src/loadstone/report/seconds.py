@@ -107,11 +107,18 @@ class Seconds:
         yield rows.panel(words.net_mb_per_s.format(nic=host.nic), network)
 
 
+LEAST_S = 0.5
+"""A step ends within a second: a rate over what is left of it would look like a burst."""
+
+
 class _Rows:
     """One source's rows of one step since its load began, in the order of time."""
 
     def __init__(self, rows: polars.DataFrame) -> None:
         self._rows = rows.filter(rows["second"] > 0).sort("second") if rows.height else rows
+        ends = self._rows["second"].to_list() if self._rows.height > 1 else []
+        if ends and ends[-1] - ends[-2] < LEAST_S:
+            self._rows = self._rows.head(len(ends) - 1)
 
     @property
     def any(self) -> bool:

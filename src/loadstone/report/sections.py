@@ -31,6 +31,8 @@ class Section:
     """Whether it stands apart from what is above it, where it has no title."""
     in_text: tuple[str, ...] | None = None
     """Lines for the terminal in place of the table, where that would be too wide."""
+    warnings: tuple[str, ...] = ()
+    """What must be read before anything else here."""
 
 
 def as_text(sections: Sequence[Section], width: int = WIDTH) -> str:
@@ -44,7 +46,7 @@ def _renderable(section: Section) -> Iterator[RenderableType]:
         yield Text(_visible(section.title), style="bold")
     elif section.apart:
         yield Text()
-    for line in section.lines:
+    for line in (*section.warnings, *section.lines):
         yield Text(_hanging(_visible(line)))
     if section.in_text is not None:
         yield from (Text(_visible(line)) for line in section.in_text)
@@ -79,6 +81,8 @@ def as_markdown(title: str, sections: Sequence[Section]) -> str:
     for section in sections:
         if section.title:
             lines += ["", f"## {_escaped(section.title)}"]
+        for line in section.warnings:
+            lines += ["", f"**{_escaped(line)}**"]
         for line in section.lines:
             lines += ["", _escaped(line)]
         if section.rows:

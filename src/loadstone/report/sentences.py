@@ -15,7 +15,7 @@ from loadstone.model.search import Level as SearchLevel
 from loadstone.model.search import SearchOutcome
 from loadstone.report.numbers import NOTHING, asked, count, digits, share
 from loadstone.report.table import middle_step
-from loadstone.report.words import Words
+from loadstone.report.words import Words, told
 
 HELD = 0.8
 """From this part of a ceiling on it may be said to hold the step back."""
@@ -77,13 +77,13 @@ def _beyond(found: Shape, words: Words) -> str:
 def law_sentence(found: Usl | Refused, words: Words) -> str:
     """What the Universal Scalability Law says of a ladder, or why it says nothing."""
     if isinstance(found, Refused):
-        return words.law_refused.format(reason=found.reason)
+        return words.law_refused.format(reason=told(found.reason, words))
     fields = {
         "contention": f"{found.contention.value:.3g}",
         "coherency": f"{found.coherency.value:.3g}",
     }
     if found.peak is None:
-        return words.law_without_peak.format(**fields, reason=found.no_peak)
+        return words.law_without_peak.format(**fields, reason=told(found.no_peak or "", words))
     users, rate = found.peak.users, found.peak.rate
     return words.law_peak.format(
         **fields,

@@ -2,6 +2,7 @@
 
 The namespace (network_namespaces(7)) is joined to this machine's by a pair of interfaces (veth(4)).
 What leaves either end waits in a queue of the kernel: tc-tbf(8) for a rate, tc-netem(8) for delay.
+Sandboxes, experiments, benches and tests take theirs from here.
 """
 
 from __future__ import annotations
@@ -70,34 +71,53 @@ class Namespace(Frozen):
         return ("nsenter", f"--net={_NAMED / self.name}")
 
     @property
+    def launcher_of_a_host(self) -> tuple[str, ...]:
+        """The same for what is to find its interfaces in /sys as well, as on another host."""
+        return ("ip", "netns", "exec", self.name)
+
+    @property
     def ends(self) -> tuple[tuple[tuple[str, ...], str], ...]:
         """Of the line: how tc is called for it, and the interface."""
         return (("tc",), self.outer), (("tc", "-n", self.name), self.inner)
 
 
+Addresses = tuple[str, str]
+"""Of this machine's end of a line and of the other, within a /30."""
+
+
+class Passed(Frozen):
+    """What the queue that holds a rate saw at the far end of a line: the server's answers."""
+
+    bytes_sent: int
+    held_back: int
+    """How often something had to wait."""
+
+
 @contextlib.contextmanager
-def namespace() -> Iterator[Namespace]:
+def namespace(addresses: Addresses | None = None) -> Iterator[Namespace]:
     """Make one, and take it away.
 
     Raises:
         SandboxError: this machine does not let us.
     """
-    made = make_namespace()
+    made = make_namespace(addresses)
     try:
         yield made
     finally:
         remove_namespace(made)
 
 
-def make_namespace() -> Namespace:
+def make_namespace(addresses: Addresses | None = None) -> Namespace:
     """A namespace of this process, joined to ours by a line without limits.
+
+    `addresses`: for who must know them before; else two that are free.
 
     Raises:
         SandboxError: this machine does not let us.
     """
-    _clear_stale()
+    clear_stale()
     number = next(_numbers)
-    here, there = _free_addresses(4 * os.getpid() + number)
+    here, there = addresses or _free_addresses(4 * os.getpid() + number)
     made = Namespace(
         name=f"loadstone-{os.getpid()}-{number}",
         pair=f"ls{os.getpid()}-{number}",
@@ -139,6 +159,18 @@ def limit_line(made: Namespace, limit: NetworkLimit | None) -> None:
             _run(*tc, "qdisc", "add", "dev", interface, *words)
 
 
+def passed(made: Namespace) -> Passed:
+    """What the line's rate has done so far; nothing where it has none.
+
+    Raises:
+        SandboxError: the namespace is gone.
+    """
+    said = _run("tc", "-n", made.name, "-s", "qdisc", "show", "dev", made.inner)
+    found = re.search(r"^qdisc tbf .*\n\s*Sent (\d+) bytes.*overlimits (\d+)", said, re.MULTILINE)
+    sent, held_back = found.groups() if found else (0, 0)
+    return Passed(bytes_sent=int(sent), held_back=int(held_back))
+
+
 def queues(limit: NetworkLimit) -> list[tuple[str, ...]]:
     """The queues of one end of the line, in the words of tc(8)."""
     found: list[tuple[str, ...]] = []
@@ -174,13 +206,19 @@ def why_not(limit: NetworkLimit) -> tuple[str | None, str] | None:
     return None
 
 
-def _clear_stale() -> None:
-    """Remove the namespaces of Loadstones that were killed: their servers died with them."""
+def clear_stale() -> list[str]:
+    """Remove the namespaces of Loadstones that were killed: their servers died with them.
+
+    Returns their names.
+    """
+    removed: list[str] = []
     for name in os.listdir(_NAMED) if _NAMED.is_dir() else ():
         maker = re.fullmatch(r"loadstone-(\d+)-\d+", name)
         if maker and not Path("/proc", maker[1]).exists():
             with contextlib.suppress(SandboxError):  # another of us was faster
                 _run("ip", "netns", "delete", name)
+                removed.append(name)
+    return removed
 
 
 def _free_addresses(begin: int) -> tuple[str, str]:

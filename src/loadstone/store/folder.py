@@ -204,6 +204,11 @@ def find(out: Path, wanted: str) -> Path:
     raise StoreError(f"there is no run '{wanted}' in {out}", hint)
 
 
+def journals(out: Path) -> list[Path]:
+    """The journals of all runs in a folder, oldest first; nothing of them is read."""
+    return sorted(out.glob(f"*/{JOURNAL}"), key=_began)
+
+
 def _began(journal: Path) -> tuple[float, str]:
     try:
         first = journal.stat().st_mtime

@@ -108,7 +108,7 @@ def _row(step: StepLog, sample: Sample, window: Window | None) -> Row:
         step.step.concurrency,
         None if step.step.rate is None else str(step.step.rate),
         step.step.repeat,
-        _phase(sample, window),
+        _phase(step, sample, window),
         sample.to_s,
         sample.seconds,
         step.load_began_s + sample.to_s,
@@ -139,11 +139,14 @@ def _row(step: StepLog, sample: Sample, window: Window | None) -> Row:
     )
 
 
-def _phase(sample: Sample, window: Window | None) -> str:
-    """The engine's phase; a second that `--warmup auto` left out is warm-up."""
-    if sample.phase == "window" and not in_window(sample, window):
-        return "warmup"
-    return sample.phase
+def _phase(step: StepLog, sample: Sample, window: Window | None) -> str:
+    """The engine's phase, but for seconds that are in no figure.
+
+    One that `--warmup auto` left out is warm-up; one whose load was changed by hand is `changed`.
+    """
+    if sample.phase != "window" or in_window(sample, window):
+        return sample.phase
+    return "changed" if step.is_changed(sample) else "warmup"
 
 
 def _rate(count: int, sample: Sample) -> float | None:

@@ -19,7 +19,7 @@ from loadstone.model.hot_spots import HotSpots
 from loadstone.model.observed import SourceName, SourceState
 from loadstone.model.plan import Step
 from loadstone.model.records import EngineFailure, StepRecord
-from loadstone.model.result import StepState
+from loadstone.model.result import LevelChange, StepState
 from loadstone.model.search import SearchOutcome
 from loadstone.store.errors import StoreError
 
@@ -131,6 +131,15 @@ class HotSpotsEntry(Frozen):
     hot_spots: HotSpots
 
 
+class Changed(Frozen):
+    """Somebody changed the step's load by hand."""
+
+    kind: Literal["changed"] = "changed"
+    at_s: float
+    step: int
+    change: LevelChange
+
+
 class Settled(Frozen):
     """What `--warmup auto` found: the window, and whether the series ever settled."""
 
@@ -176,6 +185,7 @@ StepEntry = (
     | SourceEntry
     | SourceFacts
     | HotSpotsEntry
+    | Changed
     | StepEnd
     | Note
 )
@@ -269,12 +279,20 @@ def _parse(path: Path, lines: BinaryIO, skip: bytes) -> Iterator[Entry]:
     for number, line in enumerate(lines, start=1):
         if not line.endswith(b"\n"):
             return
-        if line.startswith(skip):
-            continue
-        try:
-            yield _ENTRY.validate_json(line)
-        except ValidationError as error:
-            raise StoreError(
-                f"{path}: line {number} is not an entry of a journal",
-                "the file was changed after it was written, or by a newer Loadstone",
-            ) from error
+        if not line.startswith(skip):
+            yield parse(line, f"{path}: line {number}")
+
+
+def parse(line: bytes, place: str) -> Entry:
+    """One line; `place` is where it stands, for a person.
+
+    Raises:
+        StoreError: it is no entry of a journal.
+    """
+    try:
+        return _ENTRY.validate_json(line)
+    except ValidationError as error:
+        raise StoreError(
+            f"{place} is not an entry of a journal",
+            "the file was changed after it was written, or by a newer Loadstone",
+        ) from error

@@ -38,5 +38,9 @@ def read_run(path: Path, *, seconds: bool = True) -> Kept:
         experiment = read_asked(path).experiment
     except StoreError:  # of an older version, or not copied: the steps can be compared all the same
         experiment = None
+    try:
+        environment = folder.read_environment(path)
+    except StoreError:  # then nothing is known of its settings, which a comparison says
+        environment = {}
     rates = rates_by_step(path) if seconds else {}
-    return Kept(path, result, experiment, folder.read_environment(path), rates)
+    return Kept(path, result, experiment, environment, rates)

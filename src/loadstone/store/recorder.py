@@ -20,12 +20,13 @@ from loadstone.model.observed import Observation, SourceState
 from loadstone.model.plan import Plan, Step
 from loadstone.model.recipe_asked import RecipeAsked
 from loadstone.model.records import Connected, EngineFailure, Sample, StepRecord
-from loadstone.model.result import Result, StepResult, StepState
+from loadstone.model.result import LevelChange, Result, StepResult, StepState
 from loadstone.model.search import SearchOutcome
-from loadstone.store import atomic, folder, hlog
+from loadstone.store import atomic, folder, hlog, wishes
 from loadstone.store.errors import StoreError
 from loadstone.store.journal import (
     AppendOnly,
+    Changed,
     Conditions,
     EngineEntry,
     Entry,
@@ -106,6 +107,7 @@ class Recorder:
             self._take_up()
         else:
             self._set_out(asked, began_unix_s)
+        wishes.take(path)  # those of whoever watched the run before it was killed
 
     def _set_out(self, asked: Asked, began_unix_s: float) -> None:
         write_private_json(self.folder / folder.RUN, asked.model_dump(mode="json"))
@@ -187,6 +189,10 @@ class Recorder:
         """Keep what the sources said that hardly changes."""
         if facts:
             self._append(SourceFacts(at_s=self._now(), step=step.number, facts=facts))
+
+    def changed(self, step: Step, change: LevelChange) -> None:
+        """Keep that somebody changed the step's load by hand."""
+        self._append(Changed(at_s=self._now(), step=step.number, change=change))
 
     def _add_agreed(self, connected: Connected) -> None:
         """The first step's connections stand for all: every step asks for the same."""

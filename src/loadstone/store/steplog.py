@@ -16,13 +16,15 @@ from loadstone.model.records import (
     Connected,
     End,
     FirstError,
+    GeneratorState,
     Outage,
     Sample,
     StepRecord,
     Tally,
 )
-from loadstone.model.result import StepState, Window
+from loadstone.model.result import LevelChange, StepState, Window
 from loadstone.store.journal import (
+    Changed,
     EngineEntry,
     HotSpotsEntry,
     Note,
@@ -46,6 +48,8 @@ class StepLog:
     connected: Connected | None = None
     outages: list[Outage] = field(default_factory=list)
     first_errors: list[FirstError] = field(default_factory=list)
+    generators: list[GeneratorState] = field(default_factory=list)
+    """In the order in which they joined and were lost."""
     notes: list[str] = field(default_factory=list)
     source_states: list[SourceState] = field(default_factory=list)
     hot_spots: HotSpots | None = None
@@ -53,6 +57,8 @@ class StepLog:
     tally: Tally | None = None
     unbalanced: Tally | None = None
     """The first one that breaks the law."""
+    changes: list[LevelChange] = field(default_factory=list)
+    """By hand. What comes after the first is not of the level that was asked for."""
     measured_from_s: float | None = None
     measured_to_s: float = 0.0
     end: StepEnd | None = None
@@ -84,6 +90,8 @@ class StepLog:
                 self._add_record(entry.record, entry.at_s)
             case StepEnd():
                 self.end = entry
+            case Changed():
+                self.changes.append(entry.change)
             case Note():
                 self.notes.append(entry.text)
             case SourceEntry():
@@ -105,8 +113,14 @@ class StepLog:
                 self.outages.append(record)
             case FirstError():
                 self.first_errors.append(record)
+            case GeneratorState():
+                self.generators.append(record)
             case End():
                 self._add_tally(record.tally)
+
+    def is_changed(self, sample: Sample) -> bool:
+        """Whether the sample is of a load that somebody had changed by hand."""
+        return bool(self.changes) and sample.from_s >= self.measured_to_s
 
     def _add_tally(self, tally: Tally) -> None:
         self.tally = tally
@@ -114,7 +128,7 @@ class StepLog:
             self.unbalanced = tally
 
     def _add_interval(self, sample: Sample) -> None:
-        if sample.phase == "window":
+        if sample.phase == "window" and not self.changes:
             if self.measured_from_s is None:
                 self.measured_from_s = sample.from_s
             self.measured_to_s = sample.to_s

@@ -17,6 +17,7 @@ from loadstone.model.result import (
     HostFigures,
     LatencyMs,
     LatencyPair,
+    LevelChange,
     ObservedTarget,
     OutageLine,
     ServerFigures,
@@ -25,6 +26,7 @@ from loadstone.model.result import (
     Window,
 )
 from loadstone.store.figures import host_figures, observing_cost, server_figures, sums_of
+from loadstone.store.generators import generator_shares
 from loadstone.store.journal import RunBegin
 from loadstone.store.steplog import StepLog
 from loadstone.store.sums import Sums, add_up
@@ -77,8 +79,10 @@ def summarise(log: StepLog, run: RunBegin, quantiles: Quantiles) -> StepResult:
         outages=tuple(OutageLine(**outage.model_dump(exclude={"kind"})) for outage in log.outages),
         targets=_shares(run, sums),
         generator=_generator(log, run, sums, merged),
+        generators=generator_shares(log.generators, sums.generators, sums.seconds),
         **_observed(log, run, sums, window),
         hot_spots=log.hot_spots,
+        changes=tuple(log.changes),
         notes=_notes(log, sums, merged),
     )
 
@@ -212,7 +216,8 @@ def _generator(
         ceiling_qps=ceiling,
         **shares,
         client_bound=any((share or 0.0) > CLIENT_BOUND_SHARE for share in shares.values())
-        or _is_late(dispatch_us, _p99_us(merged.get("response"))),
+        or _is_late(dispatch_us, _p99_us(merged.get("response")))
+        or any(each.is_saturated for each in sums.generators.values()),
     )
 
 
@@ -243,13 +248,25 @@ def _shares(run: RunBegin, sums: Sums) -> tuple[TargetShare, ...]:
     )
 
 
+def _change_note(change: LevelChange) -> str:
+    what = "users" if change.what == "users" else "events/s due"
+    return (
+        f"changed by hand at {change.at_s:.0f} s: {change.value:,g} {what} from then on; "
+        "the figures are of the seconds before"
+    )
+
+
 def _source_note(state: SourceState) -> str:
     what = "was lost" if state.lost else "answers again"
     return f"{state.source} {what} at {state.at_s:.0f} s of the run: {state.why}"
 
 
 def _notes(log: StepLog, sums: Sums, merged: Mapping[str, LatencyNs]) -> tuple[str, ...]:
-    notes = [*log.notes, *map(_source_note, log.source_states)]
+    notes = [
+        *map(_change_note, log.changes),
+        *log.notes,
+        *map(_source_note, log.source_states),
+    ]
     if log.unbalanced:
         notes.append(f"error: the counters of the generator do not add up ({log.unbalanced})")
     recorded, kept = sums.response.count, merged.get("response", LatencyNs()).count

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from loadstone.model.records import Counts, LatencyNs, Sample, TargetCounts
 from loadstone.model.result import Window
+from loadstone.store.generators import GeneratorSums
 from loadstone.store.steplog import in_window
 
 
@@ -61,6 +62,7 @@ class Sums:
     target_failures_anywhere: Counter[int] = field(default_factory=Counter)
     cpu_us: int = 0
     run_delay_us: int | None = None
+    generators: dict[int, GeneratorSums] = field(default_factory=dict)
     last: Sample | None = None
 
     @property
@@ -78,6 +80,8 @@ class Sums:
         self.cpu_us += sample.generator.cpu_us
         if sample.generator.run_delay_us is not None:
             self.run_delay_us = (self.run_delay_us or 0) + sample.generator.run_delay_us
+        for part in sample.generators:
+            self.generators.setdefault(part.number, GeneratorSums()).add(part, sample.seconds)
         self.last = sample
         while len(self.targets) < len(sample.targets):
             self.targets.append(Counter())

@@ -1,4 +1,8 @@
-"""`--loadstone-out`: keeps the folder of a run beside what sysbench prints."""
+"""`--loadstone-out`: keeps the folder of a run beside what sysbench prints.
+
+Server and hosts are looked at meanwhile as `loadstone run` does, so that a script's run can be
+diagnosed, too.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,16 @@ from pathlib import Path
 
 from loadstone import __version__, engine
 from loadstone.lab.data import Data
-from loadstone.lab.preflight import Looked, server_environment
+from loadstone.lab.looking import Looking
+from loadstone.lab.preflight import Looked, observable
 from loadstone.lab.schedule import steps_of
+from loadstone.lab.surroundings import target_environment
+from loadstone.model.observing import Observing
 from loadstone.model.plan import Plan, Step
-from loadstone.model.records import End
+from loadstone.model.records import Connected, End, StepRecord
 from loadstone.model.target import Endpoint
+from loadstone.observe.sampler import Sampling
+from loadstone.observe.sources import sources_for
 from loadstone.store import folder
 from loadstone.store.environment import of_this_machine
 from loadstone.store.recorder import Asked, Recorder
@@ -26,7 +35,9 @@ from loadstone.target.introspect import describe_server
 class Keeper:
     """Writes a run of one step as `loadstone run` does."""
 
-    def __init__(self, out: Path, plan: Plan, endpoints: Sequence[Endpoint]) -> None:
+    def __init__(
+        self, out: Path, plan: Plan, endpoints: Sequence[Endpoint], observing: Observing
+    ) -> None:
         looked = [_look_at(endpoint, plan) for endpoint in endpoints]
         words = blank_arguments([os.fsencode(word) for word in sys.argv[1:]])
         asked = Asked(
@@ -39,35 +50,59 @@ class Keeper:
         folder.check_writable(out)
         path = folder.create(out, plan.name, time.time())
         self._recorder = Recorder(path, asked, [one.facts.version for one in looked])
+        sources = sources_for([observable(one) for one in looked], observing)
         self._recorder.environment(
             {
                 "version": 1,
                 "generator": of_this_machine({"runs": path}),
-                "targets": server_environment(looked),
+                "targets": target_environment(looked, sources),
                 "sandbox": None,
             }
         )
-        self.begin = self._recorder.begin_step
-        self.record = self._recorder.record
+        watched = sources.watched
+        self._sampling = Sampling(watched, self._recorder.began) if watched else None
+        self._server = endpoints[0]
+        self._looking: Looking | None = None
+
+    def begin(self, step: Step) -> None:
+        """Before any connection of the load."""
+        self._recorder.begin_step(step)
+        if self._sampling:
+            self._looking = Looking(step, self._recorder, self._sampling, self._server)
+            self._looking.begin()
+
+    def record(self, step: Step, record: StepRecord) -> None:
+        """One of the engine's, and what was seen meanwhile."""
+        self._recorder.record(step, record)
+        if self._looking:
+            self._looking.keep()
+            if isinstance(record, Connected):
+                self._looking.align()
 
     def end(self, step: Step, end: End | None) -> None:
         """The run is over, or broken off where there is no last record."""
         state = end.reason if end else "stopped"
         try:
+            if self._looking:
+                self._looking.end()
             self._recorder.end_step(step, state, end.error if end else None)
             self._recorder.end_run(state)
         finally:
+            if self._sampling:
+                self._sampling.close()
             self._recorder.close()
 
 
-def keeper_of(out: Path | None, plan: Plan, endpoints: Sequence[Endpoint]) -> Keeper | None:
+def keeper_of(
+    out: Path | None, plan: Plan, endpoints: Sequence[Endpoint], observing: Observing
+) -> Keeper | None:
     """What keeps the run, where a folder was asked for.
 
     Raises:
         TargetError: a server cannot be asked what it is.
         StoreError: the folder cannot be written.
     """
-    return Keeper(out, plan, endpoints) if out else None
+    return Keeper(out, plan, endpoints, observing) if out else None
 
 
 def _look_at(endpoint: Endpoint, plan: Plan) -> Looked:

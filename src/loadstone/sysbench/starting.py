@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from loadstone import engine
 from loadstone.lab.preflight import check_descriptors
 from loadstone.model.null_server import NullServerSettings
+from loadstone.model.observing import Observing
 from loadstone.model.plan import WorkloadSpec
 from loadstone.model.target import Endpoint, Target, Tls
 from loadstone.sysbench import planning, running
@@ -57,7 +58,8 @@ def drive(
         targets = [place.endpoint.target for place in places]
         plan = planning.plan_of(name, workload, settings, given, targets)
         endpoints = [place.endpoint for place in places]
-        keeper = keeper_of(settings.out, plan, endpoints)
+        # What answers without a server has no counters.
+        keeper = keeper_of(settings.out, plan, endpoints, Observing(on=not is_dry))
         return running.carry_out(running.Run(plan, places, settings, log, keeper, is_dry, opened))
 
 

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pymysql
 
 from loadstone.model.target import DEFAULT_PORT, Endpoint, Target, Tls
+from loadstone.target.administration import Administration
 from loadstone.target.errors import TargetError, TargetErrorKind
+from loadstone.target.said import plain
 
 if TYPE_CHECKING:
     Connection: TypeAlias = pymysql.connections.Connection[pymysql.cursors.Cursor]
@@ -31,6 +33,9 @@ class Timeouts:
 
 DEFAULT_TIMEOUTS = Timeouts()
 
+_LONGEST_LOGIN = 3
+"""How many times the limit of a connection the whole login may take."""
+
 
 def connect(
     endpoint: Endpoint, timeouts: Timeouts = DEFAULT_TIMEOUTS, *, database: str | None = ""
@@ -43,15 +48,18 @@ def connect(
     target = endpoint.target
     schema = target.database if database == "" else database
     try:
-        connection = pymysql.connect(
+        connection = Administration(
             host=target.host,
             port=target.port or DEFAULT_PORT,
             user=target.user or "",
-            password=endpoint.credentials.reveal(),
+            # As bytes: PyMySQL knows Latin-1 alone, and its error would show the letters.
+            password=endpoint.credentials.reveal().encode(),
             database=schema or None,
             connect_timeout=timeouts.connect_s,
-            read_timeout=timeouts.statement_s,
-            write_timeout=timeouts.statement_s,
+            longest_login_s=_LONGEST_LOGIN * timeouts.connect_s,
+            longest_statement_s=timeouts.statement_s,
+            server_public_key=_public_key(target),
+            may_ask_for_key=target.tls.mode == "disabled" or target.is_local,
             autocommit=True,
             charset="utf8mb4",
             program_name="loadstone",
@@ -69,6 +77,11 @@ def connect(
         raise TargetError(
             "not_supported", f"cannot log in to {target.place}: {error}", None
         ) from error
+
+
+def _public_key(target: Target) -> bytes | None:
+    """The server's key for passwords, where somebody gave it."""
+    return None if target.server_public_key is None else target.server_public_key.read_bytes()
 
 
 def _unix_socket(target: Target, timeouts: Timeouts) -> socket.socket | None:
@@ -96,6 +109,8 @@ def statement_errors(target: Target) -> Iterator[None]:
         message = f"{target.place} refused a statement: {number} {text}"
         raise TargetError(kind, message, _STATEMENT_HINTS.get(number), number) from error
 
+
+_MOST_TEXT = 1000
 
 _STATEMENT_HINTS = {
     1044: "the user lacks the right: GRANT it, or take another --user",
@@ -166,6 +181,9 @@ def _login_error(error: pymysql.MySQLError, endpoint: Endpoint, schema: str | No
         )
     if number == 2013 and "timed out" in text:
         return _timed_out(endpoint.target)
+    if number == 2059:
+        other = "take --tls required, or an account with another login method"
+        return TargetError("not_supported", f"{place}: {text} (2059)", other, number)
     kind, meaning, hint = _LOGIN_FAILURES.get(
         number, ("protocol", f"the login failed: {number} {text}", None)
     )
@@ -216,7 +234,7 @@ _LOGIN_FAILURES: dict[int, tuple[TargetErrorKind, str, str | None]] = {
     2061: (
         "public_key_needed",
         "the login method needs TLS or the server's public key (2061)",
-        "take --tls required",
+        "take --tls required, or give the server's key with --server-public-key",
     ),
     3159: (
         "tls_refused",
@@ -288,5 +306,5 @@ def _tls_error(cause: ssl.SSLError, target: Target) -> TargetError:
 def _number_and_text(error: pymysql.MySQLError) -> tuple[int, str]:
     arguments = error.args
     if len(arguments) >= 2 and isinstance(arguments[0], int):
-        return arguments[0], str(arguments[1])
-    return 0, str(error)
+        return arguments[0], plain(str(arguments[1]), _MOST_TEXT)
+    return 0, plain(str(error), _MOST_TEXT)

@@ -26,9 +26,8 @@ from loadstone.model.target import (
     tls_mode,
 )
 from loadstone.target.errors import TargetError
+from loadstone.target.hide import PASSWORD_VARIABLE, taken_environment
 from loadstone.target.optionfile import read_option_file
-
-PASSWORD_VARIABLE = "LOADSTONE_PASSWORD"
 
 _SYSTEM_OPTION_FILES = (Path("/etc/my.cnf"), Path("/etc/mysql/my.cnf"))
 _USUAL_SOCKETS = (
@@ -69,7 +68,7 @@ class Surroundings(Frozen):
     @classmethod
     def here(cls) -> Surroundings:
         """This process's environment and this machine's usual places."""
-        return cls(environment=dict(os.environ), home=Path.home())
+        return cls(environment={**taken_environment(), **os.environ}, home=Path.home())
 
 
 def resolve_endpoint(

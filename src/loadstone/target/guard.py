@@ -30,7 +30,6 @@ from loadstone.model.target import Target
 from loadstone.target.connect import Connection, statement_errors
 from loadstone.target.errors import GuardError
 from loadstone.target.introspect import TableFacts, quoted, schema_exists, tables_of
-from loadstone.target.tpcc_tables import in_order_of_dropping
 
 LIST_TABLE = "loadstone_tables"
 
@@ -110,6 +109,17 @@ class SchemaState(Frozen):
         )
 
     @property
+    def strangers(self) -> tuple[str, ...]:
+        """The names of tables that no workload of ours could have made, whoever listed them."""
+        return tuple(
+            table.name
+            for table in self.tables
+            if table.name != LIST_TABLE
+            and table.layout is None
+            and self.origin(table) == "foreign"
+        )
+
+    @property
     def list_is_foreign(self) -> bool:
         """Whether the name of the list is taken by something that Loadstone did not make."""
         return any(table.name == LIST_TABLE and not _is_list(table) for table in self.tables)
@@ -186,6 +196,30 @@ def decide_cleanup(state: SchemaState, target: Target, consent: Consent) -> Clea
     return CleanupDecision(drops=drops, leaves=state.of("foreign"), forgets=gone)
 
 
+def check_writes(
+    state: SchemaState, used: Iterable[TableFacts], workload: str, consent: Consent
+) -> None:
+    """Whether a workload may change the rows of these tables.
+
+    Raises:
+        GuardError: it may not; names the tables, and says what would change that.
+    """
+    if wrong := [table.name for table in used if table.layout is None]:
+        raise GuardError(
+            "table_in_the_way",
+            f"schema {state.schema_name} has tables that are neither Loadstone's nor in sysbench's"
+            f" layout, and {workload} would write to them: {_some(wrong)}",
+            "they are never touched: take another schema",
+        )
+    if (strangers := state.strangers) and not (consent.yes or consent.sandbox):
+        raise GuardError(
+            "foreign_tables",
+            f"schema {state.schema_name} has tables that are neither Loadstone's nor in sysbench's"
+            f" layout, and {workload} writes: {_some(strangers)}",
+            "take a schema of its own, or, if this one is meant (they are left alone): --yes",
+        )
+
+
 def hash_of_columns(table: TableFacts) -> str:
     """A short hash of a table's columns: names, types and order."""
     return hashlib.sha256(repr(table.columns).encode()).hexdigest()[:16]
@@ -230,14 +264,20 @@ def mark_made(connection: Connection, target: Target, schema: str, names: Iterab
 
 
 def mark_ready(connection: Connection, target: Target, schema: str, names: Iterable[str]) -> None:
-    """Note in the list that these tables are complete, with their indexes, and what they are."""
+    """Note in the list that these tables are complete, with their indexes, and what they are.
+
+    A table of another layout came under the name since it was listed: its line stays as it is.
+    """
     wanted = set(names)
     found = [table for table in tables_of(connection, target, schema) if table.name in wanted]
     with _transaction(connection, target) as cursor:
         cursor.executemany(
-            f"UPDATE {quoted(schema)}.{LIST_TABLE}"
-            f" SET state = 'ready', columns_hash = %s, {_MADE} = %s WHERE table_name = %s",
-            [(hash_of_columns(table), table.created_s, table.name) for table in found],
+            f"UPDATE {quoted(schema)}.{LIST_TABLE} SET state = 'ready', columns_hash = %s,"
+            f" {_MADE} = %s WHERE table_name = %s AND layout = %s",
+            [
+                (hash_of_columns(table), table.created_s, table.name, table.layout)
+                for table in found
+            ],
         )
 
 
@@ -259,25 +299,6 @@ def alone(connection: Connection, target: Target, schema: str) -> Iterator[None]
         # Closing the connection lets go too, but not before the server notices.
         with contextlib.suppress(pymysql.MySQLError), connection.cursor() as cursor:
             cursor.execute("SELECT RELEASE_LOCK(%s)", (lock,))
-
-
-def drop_tables(
-    connection: Connection, target: Target, schema: str, decision: CleanupDecision
-) -> None:
-    """Drop what was decided, each out of the list after it is gone; the empty list goes last."""
-    with statement_errors(target), connection.cursor() as cursor:
-        listed = any(table.name == LIST_TABLE for table in tables_of(connection, target, schema))
-        place = f"{quoted(schema)}.{LIST_TABLE}"
-        for name in in_order_of_dropping(decision.drops):
-            cursor.execute(f"DROP TABLE IF EXISTS {quoted(schema)}.{quoted(name)}")
-        if not listed:
-            return
-        for name in decision.drops + decision.forgets:
-            cursor.execute(f"DELETE FROM {place} WHERE table_name = %s", (name,))
-        cursor.execute(f"SELECT COUNT(*) FROM {place}")
-        row = cursor.fetchone()
-        if row is not None and row[0] == 0:
-            cursor.execute(f"DROP TABLE {place}")
 
 
 def _take_lock(connection: Connection, target: Target, schema: str, lock: str) -> None:

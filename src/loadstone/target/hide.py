@@ -1,21 +1,30 @@
-"""Passwords on the command line, blanked where other users of the machine can read them.
+"""Passwords on the command line and in the environment, blanked where others can read them.
 
 `ps` and `/proc/PID/cmdline` show the memory in which the kernel put the arguments at the start.
 That memory is ours to write: the arguments are rewritten in place, shorter, and what is left over
-at the end is filled with zeros.
+at the end is filled with zeros. The environment lies behind them, is shown in `/proc/PID/environ`,
+and is handed on to every program that we start: what is secret in it is taken out.
 """
 
 from __future__ import annotations
 
 import ctypes
+import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
+
+PASSWORD_VARIABLE = "LOADSTONE_PASSWORD"
 
 # `model.target.password_span` as a pattern (a test compares them): importing that module takes
 # some tenths of a second, and until we are done the password can be read.
 _URL = re.compile(rb"^(.*?://[^:]*:)(.*)(@[^@]*)$", re.DOTALL)
 _OPTION = re.compile(rb"^(--(?:(?:mysql|pgsql)[-_])?password=)(.*)()$", re.DOTALL)
-_OPTIONS_WITH_A_VALUE = (b"--mysql-password", b"--pgsql-password")
+_OPTIONS_WITH_A_VALUE = (
+    b"--mysql-password", b"--mysql_password", b"--pgsql-password", b"--pgsql_password",
+)  # fmt: skip
+
+_taken: dict[str, str] = {}
 
 
 def hide_passwords() -> bool:
@@ -24,7 +33,7 @@ def hide_passwords() -> bool:
     Call it first thing: until then they can be read. Where /proc is missing nothing is done.
     """
     try:
-        start, end = _argument_memory()
+        start, end = _memory_of(_ARGUMENTS)
         shown = Path("/proc/self/cmdline").read_bytes()
     except (OSError, ValueError):
         return False
@@ -36,6 +45,33 @@ def hide_passwords() -> bool:
         return False
     ctypes.memmove(start, hidden.ljust(room, b"\0"), room)
     return True
+
+
+def take_password() -> None:
+    """Take the password out of the environment: no program that we start inherits it.
+
+    From then on it is in `taken_environment`.
+    """
+    password = os.environ.pop(PASSWORD_VARIABLE, None)
+    if password is None:
+        return
+    _taken[PASSWORD_VARIABLE] = password
+    try:
+        start, end = _memory_of(_ENVIRONMENT)
+        shown = Path("/proc/self/environ").read_bytes()
+    except (OSError, ValueError):
+        return
+    if len(shown) != end - start:
+        return
+    name = f"{PASSWORD_VARIABLE}=".encode()
+    for entry in re.finditer(rb"[^\0]+", shown):
+        if entry[0].startswith(name):
+            ctypes.memset(start + entry.start() + len(name), 0, len(entry[0]) - len(name))
+
+
+def taken_environment() -> Mapping[str, str]:
+    """What was taken out of the environment when the program began."""
+    return _taken
 
 
 def blank_arguments(arguments: list[bytes]) -> list[bytes]:
@@ -58,10 +94,15 @@ def _stars(password: bytes) -> bytes:
     return b"***"[: len(password)]
 
 
-def _argument_memory() -> tuple[int, int]:
+# proc_pid_stat(5): arg_start and arg_end are fields 48 and 49, env_start and env_end 50 and 51; the
+# list begins at field 3.
+_ARGUMENTS = 45
+_ENVIRONMENT = 47
+
+
+def _memory_of(place: int) -> tuple[int, int]:
     fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
-    # proc_pid_stat(5): arg_start and arg_end are fields 48 and 49; the list begins at field 3.
-    start, end = int(fields[45]), int(fields[46])
+    start, end = int(fields[place]), int(fields[place + 1])
     if not 0 < start < end:
-        raise ValueError("the kernel does not say where the arguments are")
+        raise ValueError("the kernel does not say where that is")
     return start, end

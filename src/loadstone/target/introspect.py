@@ -11,6 +11,7 @@ from loadstone.model.frozen import Frozen
 from loadstone.model.target import Target
 from loadstone.target import tpcc_tables
 from loadstone.target.connect import Connection, statement_errors
+from loadstone.target.said import plain
 
 Flavour = Literal["mariadb", "mysql", "percona", "aurora", "tidb", "other"]
 Numbered = Literal["sbtest", "bulk", "hot", "products", "orders"]
@@ -172,19 +173,25 @@ def schema_exists(connection: Connection, target: Target, schema: str) -> bool:
         return cursor.fetchone() is not None
 
 
-def tables_of(connection: Connection, target: Target, schema: str) -> tuple[TableFacts, ...]:
-    """All tables and views of a schema, the numbered ones in the order of their numbers."""
+def tables_of(
+    connection: Connection, target: Target, schema: str, name: str | None = None
+) -> tuple[TableFacts, ...]:
+    """All tables and views of a schema, the numbered ones in the order of their numbers.
+
+    `name`: that one alone, where there is one.
+    """
+    only, of = ("", (schema,)) if name is None else (" AND table_name = %s", (schema, name))
     with statement_errors(target), connection.cursor() as cursor:
         cursor.execute(
             "SELECT table_name, engine, table_type, UNIX_TIMESTAMP(create_time)"
-            " FROM information_schema.tables WHERE table_schema = %s",
-            (schema,),
+            f" FROM information_schema.tables WHERE table_schema = %s{only}",
+            of,
         )
         tables = cursor.fetchall()
         cursor.execute(
             "SELECT table_name, column_name, column_type FROM information_schema.columns"
-            " WHERE table_schema = %s ORDER BY table_name, ordinal_position",
-            (schema,),
+            f" WHERE table_schema = %s{only} ORDER BY table_name, ordinal_position",
+            of,
         )
         columns: dict[str, list[tuple[str, str]]] = {}
         for table, column, kind in cursor.fetchall():
@@ -242,7 +249,7 @@ def quoted(name: str) -> str:
 def _pairs(connection: Connection, statement: str) -> dict[str, str]:
     with connection.cursor() as cursor:
         cursor.execute(statement)
-        return {str(row[0]): _text(row[1]) for row in cursor.fetchall()}
+        return {_text(row[0]): _text(row[1]) for row in cursor.fetchall()}
 
 
 def _single(connection: Connection, statement: str) -> int:
@@ -268,7 +275,7 @@ def _type(text: str) -> str:
 
 
 def _text(value: object) -> str:
-    return value.decode() if isinstance(value, bytes) else str(value)
+    return plain(value.decode(errors="replace") if isinstance(value, bytes) else str(value))
 
 
 def _number(text: str | None) -> int | None:

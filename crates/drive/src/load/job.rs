@@ -2,6 +2,7 @@
 
 use super::method::{Rows, choose};
 use super::range::{Range, interleave};
+use super::whose::Whose;
 use super::{LoadEnd, LoadPhase, LoadPlan, Method, Progress, tables, workers};
 use crate::client::{Client, Halt, pause};
 use crate::clock::{Clock, thread_cpu};
@@ -23,6 +24,9 @@ const TELL_EVERY: Duration = Duration::from_millis(200);
 
 /// How long a server that was lost in the middle of a load is waited for.
 const LONGEST_OUTAGE: Duration = Duration::from_secs(60);
+
+/// A worker's connection is never idle for so long.
+const IDLE_S: u64 = 60;
 
 /// What the load's threads share.
 pub(super) struct Job {
@@ -98,7 +102,11 @@ impl Job {
         let rows_of = |table| source.rows(table, 1, plan.layout.ids(table));
         Ok(Self {
             rows_wanted: (1..=plan.layout.tables).map(rows_of).collect(),
-            rows: Rows { layout: plan.layout.clone(), source },
+            rows: Rows {
+                layout: plan.layout.clone(),
+                source,
+                whose: Whose::new(plan.continues.as_deref()),
+            },
             plan,
             control: control.clone(),
             endpoint,
@@ -116,8 +124,11 @@ impl Job {
     /// A connection as the loader wants it.
     pub(super) fn connect(&self) -> Result<Client, Halt> {
         let mut client = Client::connect(&self.endpoint, &self.plan.connect, &self.control)?;
-        // The rows are known to be unique and to refer to nothing.
-        client.query("SET SESSION unique_checks = 0, foreign_key_checks = 0")?;
+        // The rows are known to be unique and to refer to nothing. A connection that is lost without a word to the
+        // server keeps its transaction for no longer than that.
+        client.query(&format!(
+            "SET SESSION unique_checks = 0, foreign_key_checks = 0, wait_timeout = {IDLE_S}"
+        ))?;
         Ok(client)
     }
 
@@ -145,9 +156,9 @@ impl Job {
         let missing = self.prepare_tables(&tables)?;
         self.begin(LoadPhase::Rows);
         self.load_rows(&missing)?;
-        let layout = &self.plan.layout;
+        let (layout, whose) = (&self.plan.layout, &self.rows.whose);
         self.begin(LoadPhase::Indexes);
-        self.with_tables(&tables, |client, table| tables::index(client, layout, table))?;
+        self.with_tables(&tables, |client, table| tables::index(client, layout, whose, table))?;
         self.begin(LoadPhase::Verify);
         self.with_tables(&tables, |client, table| {
             tables::verify(client, layout, table, self.rows_of(table))
@@ -164,7 +175,7 @@ impl Job {
         let missing: Mutex<Vec<Vec<Range>>> = Mutex::new(Vec::new());
         self.with_tables(tables, |client, table| {
             let all = Range::of_table(layout, &self.rows.source, table);
-            let ranges = tables::prepare(client, layout, all, table)?;
+            let ranges = tables::prepare(client, &self.rows, all, table)?;
             let rows: u64 = ranges.iter().map(|range| range.rows).sum();
             self.rows_there.fetch_add(self.rows_of(table) - rows, Ordering::Relaxed);
             if let Ok(mut missing) = missing.lock() {
@@ -186,7 +197,8 @@ impl Job {
                 .unwrap_or(false);
             let layout = &self.plan.layout;
             // A range that was tried before may be there in full or in part.
-            if first_try || !range.clear_unless_full(client, layout)? {
+            let clear = |client: &mut Client| range.clear_unless_full(client, layout);
+            if first_try || !self.rows.hold(client, range, clear)? {
                 self.rows.load(client, range, self.method)?;
             }
             self.rows_there.fetch_add(range.rows, Ordering::Relaxed);

@@ -1,6 +1,7 @@
 //! How the rows of one range travel.
 
 use super::range::Range;
+use super::whose::Whose;
 use super::{Method, MethodWish};
 use crate::client::{Client, Halt};
 use crate::error::{Failure, FailureKind};
@@ -13,11 +14,12 @@ const PIECE: usize = 256 * 1024;
 /// ER_DUP_ENTRY. LOAD DATA LOCAL leaves such a row out and says nothing.
 const ROW_EXISTS: u16 = 1062;
 
-/// What is the same for all rows of a load.
+/// What is the same for all rows of a load, and what is known of their tables.
 #[derive(Debug)]
 pub(super) struct Rows {
     pub(super) layout: LoadLayout,
     pub(super) source: RowSource,
+    pub(super) whose: Whose,
 }
 
 /// Asks the server whether it lets LOAD DATA LOCAL through.
@@ -36,6 +38,16 @@ pub(super) fn choose(wish: MethodWish, client: &mut Client) -> Result<Method, Ha
 }
 
 impl Rows {
+    /// Does `work` with a range's table, if it is still ours: see [`Whose::hold`].
+    pub(super) fn hold<T>(
+        &self,
+        client: &mut Client,
+        range: Range,
+        work: impl FnOnce(&mut Client) -> Result<T, Halt>,
+    ) -> Result<T, Halt> {
+        self.whose.hold(client, range.table, &self.layout.table_name(range.table), work)
+    }
+
     /// Loads one range, which is empty, in one transaction.
     ///
     /// A statement whose connection was lost, or that was given up, may still be under way at the
@@ -49,12 +61,10 @@ impl Rows {
         match self.try_load(client, range, method) {
             Ok(loaded) if loaded == range.rows => return Ok(()),
             Ok(_) => {}
-            Err(halt) if halt.errno() == Some(ROW_EXISTS) => {
-                client.query("ROLLBACK")?;
-            }
+            Err(halt) if halt.errno() == Some(ROW_EXISTS) => {}
             Err(halt) => return Err(halt),
         }
-        range.clear(client, &self.layout)?;
+        self.hold(client, range, |client| range.clear(client, &self.layout))?;
         let loaded = self.try_load(client, range, method)?;
         if loaded == range.rows {
             return Ok(());
@@ -69,10 +79,10 @@ impl Rows {
 
     /// How many rows the server took.
     fn try_load(&self, client: &mut Client, range: Range, method: Method) -> Result<u64, Halt> {
-        match method {
+        self.hold(client, range, |client| match method {
             Method::Infile => self.load_by_infile(client, range),
             Method::Insert => self.load_by_insert(client, range),
-        }
+        })
     }
 
     fn load_by_infile(&self, client: &mut Client, range: Range) -> Result<u64, Halt> {
@@ -92,7 +102,6 @@ impl Rows {
     }
 
     fn load_by_insert(&self, client: &mut Client, range: Range) -> Result<u64, Halt> {
-        client.query("BEGIN")?;
         let name = self.layout.table_name(range.table);
         let head = format!("INSERT INTO {name} ({}) VALUES ", self.layout.columns(range.table));
         let mut loaded = 0;
@@ -111,7 +120,6 @@ impl Rows {
             // Rows are made of letters and digits, so the statement is text.
             loaded += client.query(&String::from_utf8_lossy(&sql))?.affected_rows;
         }
-        client.query("COMMIT")?;
         Ok(loaded)
     }
 }

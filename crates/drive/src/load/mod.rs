@@ -8,6 +8,7 @@ mod job;
 mod method;
 mod range;
 mod tables;
+mod whose;
 mod workers;
 
 use crate::control::Control;
@@ -39,6 +40,9 @@ pub struct LoadPlan {
     pub connect: ConnectPlan,
     /// What each connection is told first.
     pub session: SessionPlan,
+    /// The tables that may be there already and are taken up; any, where nothing is said.
+    #[serde(default)]
+    pub continues: Option<Vec<String>>,
 }
 
 /// By which statement rows are wanted to travel.

@@ -1,6 +1,8 @@
 //! The tables themselves: making them, their indexes, and counting what is in them.
 
+use super::method::Rows;
 use super::range::Range;
+use super::whose::Whose;
 use crate::client::{Client, Halt};
 use crate::error::{Failure, FailureKind};
 use loadstone_workload::LoadLayout;
@@ -13,22 +15,27 @@ const INDEX_EXISTS: u16 = 1061;
 /// Makes the table, or looks at the one that is there; says which ranges are missing.
 pub(super) fn prepare(
     client: &mut Client,
-    layout: &LoadLayout,
+    rows: &Rows,
     ranges: Vec<Range>,
     table: u32,
 ) -> Result<Vec<Range>, Halt> {
+    let Rows { layout, whose, .. } = rows;
+    let name = layout.table_name(table);
+    let first_try = whose.begins(table);
     match client.query(&layout.create_table_sql(table)) {
-        Ok(_) => return Ok(ranges),
+        Ok(_) => return whose.made(client, table, &name).map(|()| ranges),
         Err(halt) if halt.errno() == Some(TABLE_EXISTS) => {}
         Err(halt) => return Err(halt),
     }
+    whose.found(client, table, &name, first_try)?;
     if layout.may_have_more() {
         return Ok(Vec::new());
     }
     refuse_rows_beyond(client, layout, table)?;
     let mut missing = Vec::new();
     for range in ranges {
-        if !range.clear_unless_full(client, layout)? {
+        let clear = |client: &mut Client| range.clear_unless_full(client, layout);
+        if !whose.hold(client, table, &name, clear)? {
             missing.push(range);
         }
     }
@@ -49,8 +56,14 @@ fn refuse_rows_beyond(client: &mut Client, layout: &LoadLayout, table: u32) -> R
 }
 
 /// Makes the secondary indexes, where the layout has some and they are not there yet.
-pub(super) fn index(client: &mut Client, layout: &LoadLayout, table: u32) -> Result<(), Halt> {
+pub(super) fn index(
+    client: &mut Client,
+    layout: &LoadLayout,
+    whose: &Whose,
+    table: u32,
+) -> Result<(), Halt> {
     for sql in layout.create_indexes_sql(table) {
+        whose.check_columns(client, table, &layout.table_name(table))?;
         match client.query(&sql) {
             Err(halt) if halt.errno() == Some(INDEX_EXISTS) => {}
             other => other.map(drop)?,

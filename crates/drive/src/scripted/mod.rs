@@ -66,6 +66,8 @@ pub(crate) struct Scripted {
     has_waited: bool,
     /// Whether it stands in the open loop's row of free users.
     in_row: bool,
+    /// Whether it has asked for an event and was told to rest.
+    rests: bool,
     /// Whether it was counted among those that are ready for the load.
     is_ready: bool,
 }
@@ -154,6 +156,7 @@ impl Scripted {
             address: 0,
             has_waited: true,
             in_row: false,
+            rests: false,
             is_ready: false,
         }
     }

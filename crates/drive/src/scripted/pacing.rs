@@ -22,10 +22,20 @@ impl Scripted {
         self.go_on(core, given);
     }
 
+    /// It was told to rest, and may begin events again.
+    pub(crate) fn go_on_after_rest(&mut self, core: &mut Core) {
+        // One that never came to rest goes on by itself.
+        if std::mem::take(&mut self.rests) && self.waits_for_event() {
+            let now = core.now();
+            let given = self.schedule(core, now);
+            self.go_on(core, given);
+        }
+    }
+
     /// An event of the open loop is due, and this user is first in the row of the free ones.
     pub(crate) fn called(&mut self, core: &mut Core) {
         self.in_row = false;
-        if !self.waits_for_event() {
+        if self.must_rest(core) || !self.waits_for_event() {
             return;
         }
         let now = core.now();
@@ -114,6 +124,9 @@ impl Scripted {
     }
 
     fn take_waiting(&mut self, core: &mut Core, now: Nanos) -> Option<Given> {
+        if self.must_rest(core) {
+            return None;
+        }
         let open = core.open.as_mut()?;
         if let Some(due) = open.take_waiting() {
             return Some(self.start(core, due, now, HeldBy::Users));
@@ -126,11 +139,16 @@ impl Scripted {
     }
 
     fn becomes_due(&mut self, core: &mut Core, due: Nanos, now: Nanos) -> Option<Given> {
-        if !core.is_loading() || !core.claim_event(now) {
+        if !core.is_loading() || self.must_rest(core) || !core.claim_event(now) {
             return None;
         }
         core.meter.became_due();
         Some(self.start(core, due, now, HeldBy::Generator))
+    }
+
+    fn must_rest(&mut self, core: &Core) -> bool {
+        self.rests |= core.rests(self.index);
+        self.rests
     }
 
     fn start(&mut self, core: &mut Core, due: Nanos, now: Nanos, held_by: HeldBy) -> Given {

@@ -95,6 +95,41 @@ fn a_log_is_merged_by_tag_over_its_intervals() {
     assert_eq!((merged["a"].min(), merged["a"].max()), (Some(Nanos(10)), Some(Nanos(30))));
 }
 
+proptest! {
+    #[test]
+    fn summing_in_any_grouping_gives_what_all_values_together_give(
+        parts in prop::collection::vec(prop::collection::vec(1..=u64::MAX / 4, 0..60), 1..6),
+        cut in 0..6_usize,
+    ) {
+        let written: Vec<String> = parts.iter().flat_map(|part| lines("a", &of(part))).collect();
+        let summed = |lines: &[String]| {
+            let mut sum = Vec::new();
+            for interval in hlog::sum(lines.iter().map(String::as_str)).unwrap() {
+                hlog::write_interval(&interval, &mut sum).unwrap();
+            }
+            sum
+        };
+        let (left, right) = written.split_at(cut.min(written.len()));
+        let halves = [summed(left), summed(right)].concat();
+        let counts = |lines: &[String]| {
+            let merged = hlog::merge(lines.iter().map(String::as_str)).unwrap();
+            merged.get("a").map(|latency| (latency.counts(), latency.above_range()))
+        };
+        prop_assert_eq!(counts(&summed(&written)), counts(&written));
+        prop_assert_eq!(counts(&summed(&halves)), counts(&written));
+    }
+}
+
+#[test]
+fn a_sum_covers_the_time_of_all_its_lines() {
+    let mut log = Vec::new();
+    hlog::write("a", 1.0, 1.0, &of(&[10]), &mut log).unwrap();
+    hlog::write("a", 1.5, 1.5, &of(&[20]), &mut log).unwrap();
+    let sums = hlog::sum(log.iter().map(String::as_str)).unwrap();
+    let [sum] = &sums[..] else { panic!("{sums:?}") };
+    assert_eq!((sum.from_s, sum.length_s, sum.latency.count()), (1.0, 2.0, 2));
+}
+
 #[test]
 fn the_header_is_what_readers_look_for() {
     let header = hlog::header(1_700_000_000.25);

@@ -8,6 +8,7 @@ mod public_key;
 mod sha256_password;
 
 use crate::WireError;
+use crate::said::{NAME, plain};
 
 /// What a plugin knows of the login it is used in.
 pub(crate) struct Conversation<'a> {
@@ -54,9 +55,7 @@ impl Plugin {
 
     pub(crate) fn by_name(name: &[u8]) -> Result<Self, WireError> {
         let known = Self::ALL.into_iter().find(|plugin| plugin.name().as_bytes() == name);
-        known.ok_or_else(|| WireError::AuthNotSupported {
-            plugin: String::from_utf8_lossy(name).into_owned(),
-        })
+        known.ok_or_else(|| WireError::AuthNotSupported { plugin: plain(name, NAME) })
     }
 
     /// The plugin to begin with. Only those begin that give nothing away; for the others, and for

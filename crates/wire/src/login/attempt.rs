@@ -10,12 +10,16 @@ use crate::auth::{Conversation, Plugin};
 use crate::cursor::Cursor;
 use crate::frame::write_message;
 use crate::reply::{EOF, ERR, OK, OkPacket, parse_error};
+use crate::said::{NAME, plain};
 use crate::{Capabilities, Compression, WireError};
 
 /// How a packet starts that continues an authentication.
 const MORE_DATA: u8 = 0x01;
 /// How a packet starts that asks for a further factor.
 const NEXT_FACTOR: u8 = 0x02;
+/// A login of the longest kind (another method, full authentication, the server's key, the verdict)
+/// has four packets behind the greeting.
+const MOST_PACKETS: u8 = 10;
 
 /// A login packet is sent; the server has not decided.
 pub(super) struct Attempt {
@@ -26,6 +30,7 @@ pub(super) struct Attempt {
     plugin: Plugin,
     nonce: Vec<u8>,
     sequence: u8,
+    packets: u8,
 }
 
 impl Attempt {
@@ -45,8 +50,16 @@ impl Attempt {
         let nonce = greeting.nonce.to_vec();
         let sequence = if encrypted { 2 } else { 1 };
         let compression = agreed(&options.compression, &greeting);
-        let mut attempt =
-            Self { greeting, capabilities, encrypted, compression, plugin, nonce, sequence };
+        let mut attempt = Self {
+            greeting,
+            capabilities,
+            encrypted,
+            compression,
+            plugin,
+            nonce,
+            sequence,
+            packets: 0,
+        };
         let answer = plugin.answer(&attempt.conversation(options))?;
         let packet = Response { options, capabilities, plugin: plugin.name(), answer: &answer };
         attempt.sequence = write_message(out, sequence, |out| packet.put(out));
@@ -72,6 +85,10 @@ impl Attempt {
             return Err(WireError::OutOfSequence { expected: self.sequence, got: sequence });
         }
         self.sequence = sequence.wrapping_add(1);
+        self.packets += 1;
+        if self.packets > MOST_PACKETS {
+            return Err(WireError::EndlessLogin { packets: MOST_PACKETS });
+        }
         match first_byte {
             OK => return OkPacket::parse(payload).map(|ok| Some(self.session(ok.status))),
             EOF => self.switch(options, payload, out)?,
@@ -147,6 +164,6 @@ impl Attempt {
 /// Protocol::AuthNextFactor: a second factor, which a load generator has none of.
 fn next_factor(payload: &[u8]) -> WireError {
     let name = payload.get(1..).map(|rest| Cursor::new(rest, "a factor").until_nul_or_end());
-    let name = String::from_utf8_lossy(name.unwrap_or_default()).into_owned();
+    let name = plain(name.unwrap_or_default(), NAME);
     WireError::AuthNotSupported { plugin: format!("{name} as a further factor") }
 }

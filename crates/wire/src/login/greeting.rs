@@ -2,6 +2,7 @@
 
 use crate::cursor::Cursor;
 use crate::reply::{ERR, parse_error};
+use crate::said::{NAME, plain};
 use crate::{Capabilities, WireError};
 
 const PROTOCOL_VERSION: u8 = 10;
@@ -71,7 +72,7 @@ impl Greeting {
 }
 
 fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+    plain(bytes, NAME)
 }
 
 fn require_modern(version: &str, capabilities: Capabilities) -> Result<(), WireError> {

@@ -190,3 +190,15 @@ fn a_nul_in_a_name_is_refused() {
     let (_, progress) = converse(tricky, &[MARIADB_10_11_19]);
     assert_eq!(progress, Err(WireError::NulByte { field: "user" }));
 }
+
+#[test]
+fn a_server_that_never_decides_is_given_up() {
+    let (mut login, mut out) = (login(options(TlsWish::Never)), Vec::new());
+    login.feed(MARIADB_10_11_19, &mut out).unwrap();
+    let again = b"\xfemysql_native_password\x0012345678901234567890\0";
+    for round in 0..10 {
+        assert!(login.feed(&packet(2 + 2 * round, again), &mut out).is_ok());
+    }
+    let given_up = login.feed(&packet(22, again), &mut out);
+    assert_eq!(given_up.map(drop), Err(WireError::EndlessLogin { packets: 10 }));
+}

@@ -1,6 +1,7 @@
 //! ERR_Packet.
 
 use crate::cursor::Cursor;
+use crate::said::{MESSAGE, plain};
 use crate::{ServerError, WireError};
 
 /// Before the login the server does not know our protocol and may leave the SQL state out.
@@ -15,9 +16,13 @@ pub(crate) fn parse_error(payload: &[u8]) -> Result<ServerError, WireError> {
     let mut sql_state = UNKNOWN_STATE;
     if cursor.peek() == Some(b'#') {
         cursor.u8()?; // string[1]
-        sql_state = cursor.array()?; // string[5]
+        let said: [u8; 5] = cursor.array()?; // string[5]
+        // It is shown, and no server has anything else in it.
+        if said.iter().all(u8::is_ascii_alphanumeric) {
+            sql_state = said;
+        }
     }
-    let message = String::from_utf8_lossy(cursor.rest()).into_owned(); // string<EOF>
+    let message = plain(cursor.rest(), MESSAGE); // string<EOF>
     Ok(ServerError { errno, sql_state, message })
 }
 
@@ -42,6 +47,12 @@ mod tests {
         let error = parse_error(b"\xff\x10\x04Too many connections").unwrap();
         assert_eq!((error.errno, &error.sql_state), (1040, b"HY000"));
         assert_eq!(error.message, "Too many connections");
+    }
+
+    #[test]
+    fn a_state_that_would_drive_a_terminal_is_the_general_one() {
+        let error = parse_error(b"\xff\x7a\x04#\x1b[31mred").unwrap();
+        assert_eq!((error.sql_state_text(), error.message.as_str()), ("HY000", "red"));
     }
 
     #[test]

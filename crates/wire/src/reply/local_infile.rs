@@ -2,12 +2,13 @@
 
 use crate::WireError;
 use crate::cursor::Cursor;
+use crate::said::{NAME, plain};
 
 /// <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_query_response_local_infile_request.html>
 pub(super) fn parse_file_name(payload: &[u8]) -> Result<String, WireError> {
     let mut cursor = Cursor::new(payload, "a request for a local file");
     cursor.u8()?; // int<1>, 0xfb
-    Ok(String::from_utf8_lossy(cursor.rest()).into_owned()) // string<EOF>
+    Ok(plain(cursor.rest(), NAME)) // string<EOF>
 }
 
 #[cfg(test)]

@@ -234,7 +234,7 @@ impl ReplyReader {
         if let Some(results) = &mut self.results
             && let Some(columns) = self.progress.announced_columns()
         {
-            results.begin(columns);
+            results.begin(columns)?;
         }
         Ok(reply)
     }

@@ -10,6 +10,8 @@ pub type Row = Vec<Option<Vec<u8>>>;
 
 /// What a value costs beside its bytes.
 const VALUE_OVERHEAD: usize = size_of::<Option<Vec<u8>>>();
+/// What a result costs beside its rows: an answer may have any number of them.
+const RESULT_OVERHEAD: usize = size_of::<ResultSet>();
 
 /// Rows as they come in, within a limit.
 #[derive(Debug)]
@@ -129,7 +131,8 @@ impl KeptResults {
     }
 
     /// A result with rows begins.
-    pub(super) fn begin(&mut self, columns: u16) {
+    pub(super) fn begin(&mut self, columns: u16) -> Result<(), WireError> {
+        self.spend(RESULT_OVERHEAD)?;
         match self.results.get_mut(self.count) {
             Some(result) => {
                 result.bytes.clear();
@@ -139,6 +142,7 @@ impl KeptResults {
             None => self.results.push(ResultSet { columns, ..ResultSet::default() }),
         }
         self.count += 1;
+        Ok(())
     }
 
     /// A part of a column's definition; `is_last` part of it.

@@ -422,3 +422,14 @@ fn a_binary_row_that_is_cut_off_has_no_values_beyond_its_end() {
         assert!(values.iter().rev().skip(1).all(Result::is_ok), "{values:?}");
     }
 }
+
+#[test]
+fn any_number_of_empty_results_is_not_kept() {
+    let one: [&[u8]; 3] = [b"\x01", b"\x03def", b"\xfe\0\0\x0a\0\0\0"];
+    let bytes = packets(&one.repeat(80));
+    let mut reader = ReplyReader::new(WITHOUT_EOF);
+    reader.keep_results(1_000);
+    reader.expect(Expect::Query);
+    let error = read_in_pieces(&mut reader, &bytes, usize::MAX).unwrap_err();
+    assert!(matches!(error, WireError::TooLarge { .. }), "{error:?}");
+}

@@ -28,6 +28,8 @@ pub struct OpenSchedule {
     curve: RateCurve,
     /// Where on the rate's integral the next event stands.
     place: f64,
+    /// From when on the curve holds, and where on the integral that is.
+    since: (Nanos, f64),
     gaps: Source,
     next: Nanos,
 }
@@ -56,13 +58,23 @@ impl OpenSchedule {
                 mean: shards as f64,
             },
         };
-        let mut schedule = Self { curve, place: 0.0, gaps, next: Nanos::ZERO };
+        let since = (Nanos::ZERO, 0.0);
+        let mut schedule = Self { curve, place: 0.0, since, gaps, next: Nanos::ZERO };
         schedule.place = match &mut schedule.gaps {
             Source::Even { number, .. } => *number as f64,
             Source::Poisson { random, mean } => exponential(random, *mean),
         };
-        schedule.next = curve.when(schedule.place);
+        schedule.next = schedule.due();
         schedule
+    }
+
+    /// From `at` on, since the load began, `rate` events a second are due over all shards. What was
+    /// due before stays due; the gap that is under way is stretched or shortened.
+    pub fn change_rate(&mut self, at: Nanos, rate: f64) {
+        let (since, before) = self.since;
+        self.since = (at, before + self.curve.events(at - since));
+        self.curve = RateCurve::new(rate, None, Nanos::ZERO);
+        self.next = self.due();
     }
 
     /// When the next event is due, since the load began.
@@ -82,7 +94,13 @@ impl OpenSchedule {
             }
             Source::Poisson { random, mean } => self.place += exponential(random, *mean),
         }
-        self.next = self.curve.when(self.place);
+        self.next = self.due();
+    }
+
+    #[inline]
+    fn due(&self) -> Nanos {
+        let (since, before) = self.since;
+        since + self.curve.when((self.place - before).max(0.0))
     }
 }
 
@@ -130,6 +148,52 @@ mod tests {
             // 200,000 gaps: three standard errors of the mean are 0.7 %.
             assert!((mean * 10_000.0 - 1.0).abs() < 0.01, "{mean}");
             assert!((deviation / mean - 1.0).abs() < 0.02, "{deviation} {mean}");
+        }
+    }
+
+    #[test]
+    fn a_rate_that_is_changed_holds_from_then_on_and_loses_no_event() {
+        let (at, end) = (Nanos::from_seconds(2.0), Nanos::from_seconds(5.0));
+        for shards in [1, 3] {
+            let mut due = Vec::new();
+            for shard in 0..shards {
+                let curve = RateCurve::new(1_000.0, None, Nanos::ZERO);
+                let mut schedule = OpenSchedule::new(curve, Gaps::Even, 7, shard, shards);
+                for until in [at, end] {
+                    while schedule.next() < until {
+                        due.push(schedule.next());
+                        schedule.advance();
+                    }
+                    schedule.change_rate(at, 4_000.0);
+                }
+            }
+            due.sort_unstable();
+            // 2,000 in two seconds, then 12,000 in three; a millisecond, then a quarter of one.
+            assert!(due.len().abs_diff(14_000) <= 1, "{}", due.len());
+            let gap = |number: usize| (due[number + 1] - due[number]).0;
+            assert!((0..1_998).all(|number| gap(number).abs_diff(1_000_000) <= 1));
+            assert!((2_001..13_998).all(|number| gap(number).abs_diff(250_000) <= 1));
+        }
+    }
+
+    #[test]
+    fn a_poisson_rate_that_is_changed_twice_has_the_rate_of_each_part() {
+        let curve = RateCurve::new(20_000.0, None, Nanos::ZERO);
+        let mut schedule = OpenSchedule::new(curve, Gaps::Poisson, 7, 0, 1);
+        for (from, rate) in [(0, 20_000.0), (5, 2_000.0), (15, 40_000.0)] {
+            let (begin, end) = (Nanos::from_seconds(f64::from(from)), f64::from(from) + 5.0);
+            while schedule.next() < begin {
+                schedule.advance();
+            }
+            schedule.change_rate(begin, rate);
+            let mut count = 0;
+            while schedule.next() < Nanos::from_seconds(end) {
+                count += 1;
+                schedule.advance();
+            }
+            // Five standard deviations of the count.
+            let (expected, count) = (5.0 * rate, f64::from(count));
+            assert!((count - expected).abs() < 5.0 * expected.sqrt(), "{count} {expected}");
         }
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from loadstone.diagnose.case import Case, Series
 from loadstone.diagnose.reading import STAYS, has_room, kept_share, reads_share
 from loadstone.diagnose.rule import Rule
-from loadstone.diagnose.trials import client
+from loadstone.diagnose.trials import warm
 from loadstone.diagnose.words import num, pct
 from loadstone.model.finding import Finding
 
@@ -54,7 +54,7 @@ def judge(case: Case) -> Finding | None:
         share=share,
         confidence=0.85,
         remedy="Warm up longer (--warmup auto or a longer time) before the window begins.",
-        trial=client("warmup", "auto", None, "the cold buffer pool"),
+        trial=warm(),
         acts_on="disk reads",
     )
 

@@ -18,6 +18,10 @@ SLOW_CYCLE_S = 0.004
 """[P] from one sync of the log to the next while commits wait for them: with the binary log's in
 between, two syncs of 2 ms. Solid-state disks take 0.05 to 1 ms (measured here: 0.4)."""
 
+SLOW_SYNC_S = 0.0025
+"""[P] time of a flush of the disk, or of the log's writes and syncs by sync, from which it is slow;
+solid-state disks: as above."""
+
 RISES = 1.1
 """[P] growth of the rate with more users, from which larger groups still make up for the wait."""
 
@@ -42,7 +46,8 @@ def judge(case: Case) -> Finding | None:
         return None
     each_ms = 1000 * share * case.users / commits
     # A quick disk's syncs are what durable commits cost: more users share each of them.
-    is_limit = 1 / syncs >= SLOW_CYCLE_S or _stays(case)
+    slow = 1 / syncs >= SLOW_CYCLE_S or (_sync_s(case, syncs) or 0.0) >= SLOW_SYNC_S
+    is_limit = slow or _stays(case)
     return Finding(
         cause="commit-flush",
         group="wait" if is_limit else "note",
@@ -69,6 +74,16 @@ def judge(case: Case) -> Finding | None:
         ),
         acts_on="flushes",
     )
+
+
+def _sync_s(case: Case, syncs: float) -> float | None:
+    """How long a flush takes, by the disk or by performance_schema; `None`: neither tells."""
+    disk = case.step.host.disk if case.step.host else None
+    flushes, flushing = (case.host_rate(f"disk.{disk}.{what}") for what in ("flushes", "flush_s"))
+    log_s = case.rate("redo_file_wait_s")
+    by_disk = flushing / flushes if flushing is not None and flushes else None
+    known = [by_disk, log_s / syncs if log_s is not None else None]
+    return max((each for each in known if each is not None), default=None)
 
 
 def _stays(case: Case) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from loadstone.diagnose.case import Case
 from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.rules.row_locks import SHARE as LOCKED
+from loadstone.diagnose.rules.row_locks import lock_share
 from loadstone.diagnose.words import num, pct
 from loadstone.model.finding import Finding
 
@@ -14,11 +16,12 @@ _OF_LOCKS = ("1213", "1205", "1020")
 
 
 def judge(case: Case) -> Finding | None:
-    """Error packets by event; those of locks are told elsewhere as long as events succeed."""
+    """Error packets by event; those of locks only where nothing succeeds and no lock is seen."""
+    locked = (lock_share(case) or 0.0) >= LOCKED
     errors = {
         errno: count
         for errno, count in case.step.errors.items()
-        if errno not in _OF_LOCKS or not case.step.events
+        if errno not in _OF_LOCKS or not (case.step.events or locked)
     }
     total = sum(errors.values())
     if not total or total < SHARE * (case.step.events + total):
@@ -37,8 +40,24 @@ def judge(case: Case) -> Finding | None:
         ),
         share=part,
         confidence=0.95,
-        remedy=f"Look at error {errno} first: a rate with {num(total)} errors is not the server's.",
+        remedy=_advice(errno, total),
     )
+
+
+def _advice(errno: str, total: float) -> str:
+    """What to do about it, by its number (both manuals)."""
+    match errno:
+        case "1290" | "1836" | "1792":
+            return "The server or the session is read-only (read_only): is it the primary?"
+        case "1461":
+            return "Raise max_prepared_stmt_count above tables × statements × users."
+        case "1021" | "1114":
+            return "Look at the free space of the server's data and temporary folders."
+        case "1969" | "3024":
+            return "Raise max_execution_time (MariaDB: max_statement_time), or set it to 0."
+        case "1226":
+            return "Raise the account's limits (MAX_QUERIES_PER_HOUR and the like)."
+    return f"Look at error {errno} first: a rate with {num(total)} errors is not the server's."
 
 
 def _attempts(case: Case) -> float:

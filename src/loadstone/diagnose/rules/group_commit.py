@@ -45,7 +45,7 @@ def judge(case: Case) -> Finding | None:
             f"goes from {num(first.tps or 0.0)} to {num(best.tps or 0.0)} tps while syncs of the "
             f"log {moved} from {num(syncs[0])} to {num(syncs[1])} a second{also}: one sync carries "
             f"{num(after)} transactions instead of {num(before)}{_bytes(first, best)}"
-            f"{_disk(first, best)}."
+            f"{_disk(first, best)}{_beyond(best, levels[-1])}."
         ),
         evidence=(
             case.at(first).seen("transactions by sync", before, ""),
@@ -80,6 +80,19 @@ def _bytes(first: StepResult, best: StepResult) -> str:
     if sizes[0] is None or sizes[1] is None:
         return ""
     return f", and {num(sizes[1] / 1000)} KB of log instead of {num(sizes[0] / 1000)}"
+
+
+def _beyond(best: StepResult, last: StepResult) -> str:
+    """What users beyond the peak bring: larger groups still, and no more events."""
+    carried = _by_sync(last)
+    if last is best or carried is None or not last.tps:
+        return ""
+    writes = last.host.disk_write_iops if last.host else None
+    also = f" and {num(writes)} writes of the disk a second" if writes is not None else ""
+    return (
+        f"; with {users(last.concurrency)} it is {num(last.tps)} tps with {num(carried)} "
+        f"transactions a sync{also}: beyond the peak users bring no more"
+    )
 
 
 def _disk(first: StepResult, best: StepResult) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from loadstone.diagnose.case import Case
 from loadstone.diagnose.cpu import server_cores
 from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.trials import at_start
 from loadstone.diagnose.words import num, pct
 from loadstone.model.finding import Finding
 from loadstone.model.hot_spots import WaitSpot
@@ -51,6 +52,8 @@ def judge(case: Case) -> Finding | None:
             "Switch off in performance_schema.setup_instruments what nobody reads: "
             "UPDATE ... SET ENABLED='NO' WHERE NAME LIKE 'wait/synch/%' OR NAME LIKE 'stage/%'."
         ),
+        # Instruments are rows of a table, that no journal of variables would put back.
+        trial=at_start(case, {"performance_schema": "OFF"}, "performance_schema"),
         acts_on="server CPU",
     )
 

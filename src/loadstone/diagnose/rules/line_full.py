@@ -39,12 +39,9 @@ SLOW_MS = 1.0
 MOSTLY = 0.7
 """[P] share of the users' time on the way, where one level alone must tell."""
 
-WAITING_LOOPS = 0.3
-"""[P] of their time that our own loops work or wait for a core, from which on a full host answers
-are held up by that as well."""
-
 DOUBTFUL = 0.4
-"""How sure the name is then."""
+"""How sure the name is on a host that others fill: a thread that waits for a core in order to read
+its statement counts as a user on the way."""
 
 LEAST_BYTES = 100_000.0
 """[P] below this a second no line of today is full."""
@@ -110,8 +107,8 @@ def _plateau(case: Case, busy: float) -> Finding | None:
         f"are at {pct(busy)} and users spend {pct(waiting)} of their time on the way."
     )
     sure = 0.6 + (0.2 if flat is not None else 0.0) + (0.15 if is_stuck else 0.0)
-    if full and _loops(case) >= WAITING_LOOPS:
-        sure = DOUBTFUL  # answers wait for cores as well, which others have
+    if full:
+        sure = DOUBTFUL  # answers wait for cores as well, at either end, which others have
     return _finding(case, sentence, tuple(evidence), (waiting, sure))
 
 

@@ -18,6 +18,8 @@ OFTEN = 0.5
 FEWEST = 100.0
 """[P] statements a second below which a line each costs nothing that shows."""
 
+_ALL_STATEMENTS = ("ALL", "QUERIES")
+
 
 def judge(case: Case) -> Finding | None:
     """The general log is on, and there are statements."""
@@ -65,6 +67,32 @@ def judge_slow(case: Case) -> Finding | None:
     )
 
 
+def judge_audit(case: Case) -> Finding | None:
+    """A plugin writes down who does what: MariaDB's server_audit, or audit_log."""
+    by_mariadb = case.is_on("server_audit_logging")
+    policy = (case.variable("audit_log_policy") or "NONE").upper()
+    questions = case.needed(case.rate("questions"))
+    if questions < FEWEST or not (by_mariadb or policy in _ALL_STATEMENTS):
+        return None
+    events = (case.variable("server_audit_events") or "").upper()
+    if by_mariadb and events and not any(kind in events for kind in ("QUERY", "TABLE")):
+        return None  # logins only
+    return Finding(
+        cause="audit-log",
+        group="setting",
+        sentence=(
+            f"The audit log is on: {num(questions)} statements a second are written down, one "
+            "after the other."
+        ),
+        evidence=(case.seen("questions", questions, "/s", FEWEST),),
+        share=_cost(case, questions),
+        confidence=0.85,
+        remedy="Audit logins and changes of rights only, where the rules of the house allow it.",
+        trial=dynamic(case, {"server_audit_logging": "OFF"}, "the audit log"),
+        acts_on="server CPU",
+    )
+
+
 def _cost(case: Case, lines: float) -> float | None:
     """Of the server's CPU, and at least of the one lock's time."""
     cores = server_cores(case)
@@ -72,4 +100,5 @@ def _cost(case: Case, lines: float) -> float | None:
 
 
 RULE = Rule("general-log", judge)
+AUDIT_RULE = Rule("audit-log", judge_audit)
 SLOW_RULE = Rule("slow-log", judge_slow)

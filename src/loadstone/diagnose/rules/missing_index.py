@@ -5,6 +5,7 @@ from __future__ import annotations
 from loadstone.diagnose.case import Case
 from loadstone.diagnose.cpu import server_cores
 from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.rules.other_clients import long_statement_s
 from loadstone.diagnose.words import num
 from loadstone.model.finding import Finding
 from loadstone.model.hot_spots import StatementSpot
@@ -27,6 +28,12 @@ FEWEST = 50_000.0
 MOST = 0.5
 """[P] of all rows that are read."""
 
+ROW_BYTES = 8.0
+"""[P] that a row takes on its way at the least: four for its packet, two for a short column."""
+
+OURS = 0.05
+"""[P] scans by event, below which they are those of a statement that is none of the load's."""
+
 ROW_S = 0.15e-6
 """[P] CPU of reading one row in a scan."""
 
@@ -37,14 +44,16 @@ def judge(case: Case) -> Finding | None:
     walked = case.rate("handler_read_next") or 0.0
     changed = sum(case.rate(f"rows_{what}") or 0.0 for what in ("inserted", "updated", "deleted"))
     sent = case.rate("rows_sent")
-    if sent is None:  # MySQL does not count them: at least one by SELECT that finds its row
-        sent = case.needed(case.rate("com_select"))
+    if sent is None:  # MySQL does not count them
+        sent = max(case.needed(case.rate("com_select")), _most_rows_sent(case))
     useful = max(sent + changed, 1.0)
     few = max(FEWEST, BY_EVENT * case.tps, WASTE * useful)
     is_walk = walked >= max(FEWEST, LONG * case.tps, LONG_WASTE * useful)
     if is_walk and walked > scanned:
         few, scanned = max(FEWEST, LONG * case.tps, LONG_WASTE * useful), walked
     if scanned < few or _rows_share(case, scanned) < MOST:
+        return None
+    if _is_of_others(case):
         return None
     how = "through an index that tells too little" if scanned == walked else "in table scans"
     cores = server_cores(case)
@@ -75,6 +84,21 @@ def judge(case: Case) -> Finding | None:
         ),
         acts_on="server CPU",
     )
+
+
+def _most_rows_sent(case: Case) -> float:
+    """How many rows a second the bytes may hold: long ranges give back what they read."""
+    sent = case.rate("bytes_sent")
+    if sent is None and case.step.seconds:
+        sent = case.step.bytes_in / case.step.seconds
+    return (sent or 0.0) / ROW_BYTES
+
+
+def _is_of_others(case: Case) -> bool:
+    """Whether somebody else's long statement reads them: ours would scan again and again."""
+    could_scan = ("select_scan", "select_full_join", "com_update", "com_delete")
+    scans = sum(case.rate(name) or 0.0 for name in could_scan)
+    return scans < OURS * case.tps and long_statement_s(case) is not None
 
 
 def _rows_share(case: Case, scanned: float) -> float:

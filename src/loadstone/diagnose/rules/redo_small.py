@@ -6,7 +6,7 @@ import re
 
 from loadstone.diagnose.case import Case
 from loadstone.diagnose.rule import Rule
-from loadstone.diagnose.trials import RESIZES_S, at_start, dynamic
+from loadstone.diagnose.trials import RESIZES_S, at_start, dynamic, mysql_release
 from loadstone.diagnose.words import num, pct, size
 from loadstone.model.finding import Finding, Trial
 
@@ -84,11 +84,17 @@ def judge_log_buffer(case: Case) -> Finding | None:
         share=min(waits / commits, 1.0) / 2,
         confidence=0.7,
         remedy="Raise innodb_log_buffer_size to 64M.",
-        trial=at_start(
-            case, {"innodb_log_buffer_size": "67108864"}, "waiting for room in the log buffer"
-        ),
+        trial=_larger_buffer(case),
         acts_on="disk writes",
     )
+
+
+def _larger_buffer(case: Case) -> Trial | None:
+    """Of MySQL while it runs, from 8.0.11 on (its manual); MariaDB takes it when it starts."""
+    settings, subject = {"innodb_log_buffer_size": "67108864"}, "waiting for room in the log buffer"
+    if mysql_release(case.variable("version") or "") >= (8, 0, 11):
+        return dynamic(case, settings, subject)
+    return at_start(case, settings, subject)
 
 
 def greatest_age(case: Case) -> float | None:

@@ -11,9 +11,16 @@ from loadstone.model.finding import Finding
 SHARE = 0.3
 """[P] DIAGNOSIS 10: of the users' time."""
 
+HELD_S = 5.0
+"""[P] age of the oldest transaction from which it is whoever holds the rows."""
+
+TIMES_MEDIAN = 20.0
+"""[P] and that by the median of an event: who waits has an old transaction as well."""
+
 DEADLOCKS = 0.01
 """[P] DIAGNOSIS 10: by event."""
 
+_LOCK_GAPS = ("REPEATABLE-READ", "SERIALIZABLE")
 
 LOST = 0.05
 """[P] of the events that are begun anew; below it nobody would see the difference."""
@@ -39,16 +46,28 @@ def judge(case: Case) -> Finding | None:
         evidence=(
             case.seen("row_lock_time_s", share, "of the users' time", SHARE),
             case.seen("row_lock_waits", waits, "/s"),
+            case.seen("oldest_transaction_s", case.highest("oldest_transaction_s") or 0.0, "s"),
         ),
         share=share,
         confidence=0.95,
-        remedy=(
-            "Spread the changes over more rows (a counter in several rows, other key "
-            "distribution), change the hot row last in the transaction, keep transactions short; "
-            "fewer users wait less and do as much."
-        ),
+        remedy=_remedy(case),
         trial=client("distribution", "uniform", None, "changing the same rows"),
         acts_on="row locks",
+    )
+
+
+def _remedy(case: Case) -> str:
+    """Whoever keeps them, where a transaction is far older than any of the load takes."""
+    oldest = case.highest("oldest_transaction_s") or 0.0
+    if oldest >= max(HELD_S, TIMES_MEDIAN * (case.step.latency.service.p50 or 0.0) / 1000):
+        return (
+            f"End the transaction that has been open for {num(oldest)} s "
+            "(information_schema.INNODB_TRX, sys.innodb_lock_waits); commit sooner."
+        )
+    return (
+        "Spread the changes over more rows (a counter in several rows, other key "
+        "distribution), change the hot row last in the transaction, keep transactions short; "
+        "fewer users wait less and do as much."
     )
 
 
@@ -72,8 +91,8 @@ def judge_deadlocks(case: Case) -> Finding | None:
         )
     if not case.tps or deadlocks < DEADLOCKS * case.tps:
         return None
-    level = case.variable("transaction_isolation") or case.variable("tx_isolation")
-    gaps = level == "REPEATABLE-READ"
+    level = case.variable("transaction_isolation") or case.variable("tx_isolation") or ""
+    gaps = level in _LOCK_GAPS
     by_event = deadlocks / case.tps
     return Finding(
         cause="deadlocks",
@@ -81,7 +100,7 @@ def judge_deadlocks(case: Case) -> Finding | None:
         sentence=(
             f"{num(deadlocks)} deadlocks a second, {pct(by_event)} of the events: their "
             "transactions were rolled back and begun anew"
-            + (" (REPEATABLE-READ also locks the gaps between rows)." if gaps else ".")
+            + (f" ({level} also locks the gaps between rows)." if gaps else ".")
         ),
         evidence=(case.seen("deadlocks", by_event, "by event", DEADLOCKS),),
         share=min(by_event, 1.0),
@@ -91,9 +110,7 @@ def judge_deadlocks(case: Case) -> Finding | None:
             + (", or take READ-COMMITTED, which locks no gaps." if gaps else ".")
         ),
         trial=(
-            client("isolation", "read-committed", "repeatable-read", "locking gaps")
-            if gaps
-            else None
+            client("isolation", "read-committed", level.lower(), "locking gaps") if gaps else None
         ),
         acts_on="row locks",
     )

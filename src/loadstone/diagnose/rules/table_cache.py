@@ -1,9 +1,9 @@
-"""Tables are opened again and again."""
+"""Tables are opened again and again: the cache is small, or somebody empties it."""
 
 from __future__ import annotations
 
 from loadstone.diagnose.case import Case
-from loadstone.diagnose.cpu import server_cores
+from loadstone.diagnose.cpu import server_cores, state_share
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.trials import dynamic
 from loadstone.diagnose.words import num
@@ -17,6 +17,12 @@ STEADY = 0.5
 
 OPEN_S = 100e-6
 """[P] of CPU for opening a table anew."""
+
+FLUSHES = 0.2
+"""[P] FLUSH statements a second: one in five seconds is no administrator at work."""
+
+REOPENED = 5.0
+"""[P] tables opened by FLUSH, at the least: FLUSH LOGS and the like close none."""
 
 
 def judge(case: Case) -> Finding | None:
@@ -60,4 +66,35 @@ def _larger(case: Case, wanted: int) -> Trial | None:
     )
 
 
+def judge_flushed(case: Case) -> Finding | None:
+    """FLUSH TABLES, or flush_time: all tables are closed, and opened by all users anew."""
+    flushes = case.needed(case.rate("com_flush"))
+    opened = case.needed(case.rate("opened_tables"))
+    every_s = case.number("flush_time") or 0.0
+    closings = flushes + (1 / every_s if every_s else 0.0)
+    if closings < FLUSHES or opened < REOPENED * closings:
+        return None
+    cores = server_cores(case)
+    waiting = state_share(case, "table flush") or 0.0
+    cost = min(opened * OPEN_S / cores, 1.0) if cores else 0.0
+    return Finding(
+        cause="tables-flushed",
+        group="setting",
+        sentence=(
+            f"All tables are closed {num(closings)} times a second (FLUSH TABLES, or flush_time), "
+            f"and {num(opened)} a second are opened anew."
+        ),
+        evidence=(
+            case.seen("com_flush", flushes, "/s", FLUSHES),
+            case.seen("opened_tables", opened, "/s", REOPENED * closings),
+            case.seen("users waiting for FLUSH", waiting, "of the users"),
+        ),
+        share=max(cost, waiting),
+        confidence=0.85,
+        remedy="Find who sends FLUSH (backups and monitors do); set flush_time to 0.",
+        acts_on="server CPU",
+    )
+
+
 RULE = Rule("table-cache-small", judge)
+FLUSHED_RULE = Rule("tables-flushed", judge_flushed)

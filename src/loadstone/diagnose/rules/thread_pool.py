@@ -7,7 +7,7 @@ from loadstone.diagnose.cpu import FULL, POOLS, busy_share, cpu_of, has_pool, is
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules.neighbour import OTHERS
 from loadstone.diagnose.rules.row_locks import lock_share
-from loadstone.diagnose.trials import at_start, dynamic
+from loadstone.diagnose.trials import at_start, dynamic, mysql_release, pool_plugin
 from loadstone.diagnose.words import num, pct, users
 from loadstone.model.finding import Finding, Trial
 
@@ -30,6 +30,9 @@ CROWD = 16.0
 CROWDED = 0.15
 """[P] of the rate, where no ladder tells: measured 24 % from 4 to 1,024 users with point selects on
 two cores, with more than 400 threads in one convoy of the table cache."""
+
+PLUGIN_SINCE = (9, 7, 0)
+"""[M] the first MySQL whose community edition has a thread pool; before it the Enterprise's has."""
 
 SWITCH_S = 5e-6
 """[P] of a core that a change of thread takes, caches included (measured costs are 1 to 10 µs)."""
@@ -94,9 +97,10 @@ def judge(case: Case) -> Finding | None:
 
 
 def _pool(case: Case, cores: int) -> Trial | None:
-    """Of servers that have one built in, as MariaDB; MySQL's comes with a plugin."""
+    """The one that is built in, as MariaDB's, or the plugin that MySQL has from 9.7 on."""
     if case.variable("thread_pool_size") is None:
-        return None
+        has_plugin = mysql_release(case.variable("version") or "") >= PLUGIN_SINCE
+        return pool_plugin(cores) if has_plugin else None
     settings = {"thread_handling": POOLS[0], "thread_pool_size": str(cores)}
     return at_start(case, settings, "a thread for each connection")
 

@@ -6,7 +6,7 @@ from loadstone.diagnose.case import Case
 from loadstone.diagnose.cpu import is_full
 from loadstone.diagnose.reading import STAYS, has_room, kept_share, reads_by_event, reads_share
 from loadstone.diagnose.rule import Rule
-from loadstone.diagnose.trials import REFILLS_S, dynamic
+from loadstone.diagnose.trials import REFILLS_S, at_start, dynamic
 from loadstone.diagnose.words import num, pct, size
 from loadstone.model.finding import Finding, Trial
 
@@ -67,12 +67,17 @@ def _larger(case: Case, pool: float | None) -> Trial | None:
     times = min(MOST_TIMES, 1 + int(FREE_TAKEN * free / pool))
     if times < 2:
         return None
-    return dynamic(
-        case,
-        {"innodb_buffer_pool_size": str(times * int(pool))},
-        "so small a buffer pool",
-        settles_s=REFILLS_S,
-    )
+    subject, wanted = "so small a buffer pool", times * int(pool)
+    settings = {"innodb_buffer_pool_size": str(wanted)}
+    if _grows_to(case) < wanted:
+        return at_start(case, settings, subject)
+    return dynamic(case, settings, subject, settles_s=REFILLS_S)
+
+
+def _grows_to(case: Case) -> float:
+    """As far as the pool may be enlarged while the server runs: newer MariaDBs have a limit."""
+    most = case.number("innodb_buffer_pool_size_max")
+    return float("inf") if most is None else most
 
 
 RULE = Rule("working-set", judge)

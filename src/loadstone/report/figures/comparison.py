@@ -32,6 +32,7 @@ def comparison_figure(cells: Sequence[MatrixCell], sides: Sequence[str]) -> Opti
                 "data": [_rate(standing) for standing in standings],
                 "lineStyle": style,
                 "itemStyle": {"color": style["color"]},
+                "symbol": "circle",
                 "symbolSize": 7,
                 "connectNulls": False,
             }

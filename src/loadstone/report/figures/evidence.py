@@ -8,7 +8,7 @@ from loadstone.model.finding import Evidence, Finding
 from loadstone.model.result import StepResult
 from loadstone.report.figures.figure import Figure, Option, axis, short, users_axis
 from loadstone.report.figures.palette import MARK, QUIET
-from loadstone.report.words import Words
+from loadstone.report.words import Words, told
 
 _SAME = 0.05
 """A counter that was looked up is the one that is meant where it comes so near to the finding's."""
@@ -19,11 +19,16 @@ def evidence_figure(finding: Finding, ladder: Sequence[StepResult], words: Words
     for evidence in finding.evidence:
         points = _over_ladder(evidence, ladder)
         if points:
-            unit = f" ({evidence.unit})" if evidence.unit else ""
-            name = f"{evidence.counter}{unit}"
+            name = _title(evidence, words)
             return _figure(finding, ladder, (name, points, evidence.threshold), words)
     points = [(step.concurrency, step.tps) for step in ladder if step.tps is not None]
     return _figure(finding, ladder, (words.events_per_s, points, None), words)
+
+
+def _title(evidence: Evidence, words: Words) -> str:
+    counter, unit = told(evidence.counter, words), told(evidence.unit, words)
+    # Some languages have brackets about a share's unit already.
+    return f"{counter} ({unit.strip(' （）')})" if unit else counter
 
 
 def _figure(

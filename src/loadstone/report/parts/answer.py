@@ -8,8 +8,8 @@ from loadstone.analyse.comparison import Comparison
 from loadstone.analyse.ladder import Level, shape
 from loadstone.report.markup import Markup, element, folded, joined, paragraph
 from loadstone.report.numbers import digits, duration, rate
-from loadstone.report.parts.findings import RULES_SPEAK
 from loadstone.report.parts.making import Making
+from loadstone.report.parts.speech import speech
 from loadstone.report.sentences import answer, search_sentences
 
 _FEW = 4
@@ -47,7 +47,7 @@ def _of_ladder(making: Making, ladder: list[Level]) -> Markup:
     if making.is_several():
         parts.insert(0, element("h3", making.name(ladder)))
     if diagnosis is not None:
-        parts.append(element("p", diagnosis.answer, lang=RULES_SPEAK, class_="about"))
+        parts.append(speech(diagnosis.answer, making.words, "p", "about"))
     parts.append(_tiles(making, level))
     return element("div", *parts)
 

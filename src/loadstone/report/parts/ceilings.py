@@ -11,7 +11,7 @@ from loadstone.report.numbers import asked, digits, share
 from loadstone.report.page import Figures
 from loadstone.report.parts.making import Making
 from loadstone.report.sentences import held_by
-from loadstone.report.words import Words
+from loadstone.report.words import Words, told
 
 
 def ceilings_section(making: Making) -> Markup:
@@ -31,7 +31,7 @@ def ceiling_parts(found: Sequence[StepCeilings], figures: Figures) -> Iterator[M
     yield figures.place(figure)
     yield element("div", *(_of_step(step, words) for step in found))
     missing = [
-        words.resource_not_evaluated.format(resource=words.resource(resource), why=why)
+        words.resource_not_evaluated.format(resource=words.resource(resource), why=told(why, words))
         for resource, why in not_evaluated(found).items()
     ]
     if missing:
@@ -52,7 +52,12 @@ def not_evaluated(found: Sequence[StepCeilings]) -> dict[str, str]:
 def _of_step(step: StepCeilings, words: Words) -> Markup:
     heads = (words.resource_head, words.reckoned_from, words.events_per_s, words.used)
     rows = [
-        (words.resource(one.resource), one.how or "", digits(one.events_per_s), share(one.used))
+        (
+            words.resource(one.resource),
+            told(one.how or "", words),
+            digits(one.events_per_s),
+            share(one.used),
+        )
         for one in step.ceilings
         if one.events_per_s is not None
     ]

@@ -92,7 +92,7 @@ def cell_name(found: CellTable, words: Words) -> str:
 def _cell_table(found: CellTable, words: Words) -> Markup:
     heads = (
         words.variant, words.steps_head, words.tps, words.interval_95, words.cv_within,
-        words.cv_between, "p95 ms", "p99 ms",
+        words.cv_between, words.p95_ms, words.p99_ms,
     )  # fmt: skip
     lines = [
         words.verdict_line.format(

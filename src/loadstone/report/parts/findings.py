@@ -8,15 +8,12 @@ from loadstone.analyse.ladder import Level
 from loadstone.model.finding import Diagnosis, Evidence, Finding
 from loadstone.model.result import StepResult
 from loadstone.report.figures.evidence import evidence_figure
-from loadstone.report.findings import proof_text, trial_text
+from loadstone.report.findings import evidence_value, proof_text, trial_text
 from loadstone.report.markup import Markup, element, folded, list_of, paragraph, table
 from loadstone.report.numbers import NOTHING, count, digits, share
 from loadstone.report.parts.making import Making
-from loadstone.report.words import Words
-
-RULES_SPEAK = "en"
-"""The language of the sentences and remedies that come from the rules of `loadstone.diagnose`; the
-one place to change when they speak more than one."""
+from loadstone.report.parts.speech import speech
+from loadstone.report.words import Words, told
 
 
 def findings_section(making: Making) -> Markup:
@@ -44,28 +41,26 @@ def _finding(making: Making, finding: Finding, steps: list[StepResult]) -> Marku
     facts = [words.groups[finding.group], words.sure.format(confidence=share(finding.confidence))]
     if finding.share is not None:
         facts.insert(1, words.explains.format(share=share(finding.share)))
-    told = element(
+    shown = element(
         "div",
         paragraph(words.list_comma.join(facts), "note"),
-        element("p", finding.sentence, lang=RULES_SPEAK),
-        element("p", element("b", words.remedy), " ", _speech(finding.remedy)),
+        speech(finding.sentence, words, "p"),
+        element("p", element("b", words.remedy), " ", speech(finding.remedy, words)),
         *_proof(finding, words),
         _evidence(finding.evidence, words),
     )
     title = element("h3", words.cause(finding.cause), " ", element("code", finding.cause))
-    return element("article", title, told, making.figures.place(figure), class_="finding")
-
-
-def _speech(said: str) -> Markup:
-    return element("span", said, lang=RULES_SPEAK)
+    return element("article", title, shown, making.figures.place(figure), class_="finding")
 
 
 def _proof(finding: Finding, words: Words) -> Iterator[Markup]:
     """What its trial showed, or what would prove it as long as nobody tried."""
     if finding.proof is not None:
-        yield element("p", element("b", words.proof), " ", _speech(proof_text(finding.proof)))
+        yield element("p", element("b", words.proof), " ", proof_text(finding.proof, words))
     elif finding.trial is not None:
-        yield element("p", element("b", words.to_prove), " ", _speech(trial_text(finding.trial)))
+        yield element("p", element("b", words.to_prove), " ", trial_text(finding.trial, words))
+    elif finding.untried is not None:
+        yield element("p", element("b", words.to_prove), " ", speech(finding.untried, words))
 
 
 def _evidence(evidence: tuple[Evidence, ...], words: Words) -> Markup:
@@ -74,10 +69,10 @@ def _evidence(evidence: tuple[Evidence, ...], words: Words) -> Markup:
     heads = (words.counter, words.users_axis, words.seconds_head, words.value, words.threshold)
     rows = [
         (
-            one.counter,
+            told(one.counter, words),
             count(one.users),
-            _seconds(one),
-            f"{digits(one.value)} {one.unit}".strip(),
+            _seconds(one, words),
+            evidence_value(one, words),
             NOTHING if one.threshold is None else digits(one.threshold),
         )
         for one in evidence
@@ -85,10 +80,10 @@ def _evidence(evidence: tuple[Evidence, ...], words: Words) -> Markup:
     return folded(words.evidence, table(heads, rows), is_open=True)
 
 
-def _seconds(one: Evidence) -> str:
+def _seconds(one: Evidence, words: Words) -> str:
     if one.from_s is None or one.to_s is None:
         return NOTHING
-    return f"{one.from_s:g}..{one.to_s:g} s"
+    return words.seconds_between.format(begin=f"{one.from_s:g}", end=f"{one.to_s:g}")
 
 
 def _not_evaluated(found: Diagnosis, words: Words) -> Iterator[Markup]:
@@ -98,7 +93,7 @@ def _not_evaluated(found: Diagnosis, words: Words) -> Iterator[Markup]:
         needed.setdefault(one.needs, []).append(words.cause(one.cause))
     if needed:
         lines = [
-            words.for_want_of.format(needs=needs, causes=words.list_comma.join(causes))
+            words.for_want_of.format(needs=told(needs, words), causes=words.list_comma.join(causes))
             for needs, causes in needed.items()
         ]
         yield folded(words.not_evaluated.format(number=len(found.not_evaluated)), list_of(lines))

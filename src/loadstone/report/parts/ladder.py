@@ -73,7 +73,10 @@ def _table(ladder: Sequence[Level], words: Words) -> Markup:
         columns.append(("± (95 %)", _half))
     columns += [
         (words.qps, _qps),
-        *((f"{name}, ms", partial(_latency, name)) for name in ("p50", "p95", "p99", "max")),
+        (words.p50_ms, partial(_latency, "p50")),
+        (words.p95_ms, partial(_latency, "p95")),
+        (words.p99_ms, partial(_latency, "p99")),
+        (words.max_ms, partial(_latency, "max")),
         (words.errors_per_s, _errors),
         (words.reconnects, lambda level: count(middle_step(level.steps).reconnects)),
     ]
@@ -171,7 +174,7 @@ def _commits(step: StepResult) -> float | None:
 def _apart(client: float | None, server: float | None) -> str:
     if not client or server is None:
         return NOTHING
-    return f"{100 * (server / client - 1):+.1f} %"
+    return f"{100 * (server / client - 1):+z.1f} %"
 
 
 def _disagreements(step: StepResult, words: Words) -> list[str]:

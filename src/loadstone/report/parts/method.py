@@ -14,7 +14,7 @@ from loadstone.report.numbers import count, duration
 from loadstone.report.observed import observed_notes
 from loadstone.report.parts.ladder import marks
 from loadstone.report.parts.making import Making
-from loadstone.report.words import Words
+from loadstone.report.words import Words, told
 
 _SIGNS = {"met": ("✓", "good"), "missed": ("✗", "bad"), "not evaluated": ("–", "unknown")}
 
@@ -102,7 +102,7 @@ def _notes(making: Making) -> Iterator[Markup]:
     """What was said while it ran, and what the marks mean."""
     words, result = making.words, making.result
     lines = [
-        *result.run.notes,
+        *(told(note, words) for note in result.run.notes),
         *of_the_cores(result.steps, words),
         *observed_notes(result.steps, words),
         *marks(result.steps, words),

@@ -12,8 +12,8 @@ from loadstone.analyse.settings import Machine, review
 from loadstone.model.observed import SHARED_HOST
 from loadstone.report.markup import Markup, cell, element, folded, paragraph, table
 from loadstone.report.numbers import NOTHING
-from loadstone.report.parts.findings import RULES_SPEAK
 from loadstone.report.parts.making import Making
+from loadstone.report.parts.speech import speech
 from loadstone.report.words import Words
 
 Variables = Mapping[str, str]
@@ -120,7 +120,7 @@ def _review(making: Making, targets: Mapping[str, Mapping[str, Any]]) -> Iterato
         (
             cell(words.weights[one.weight], class_="bad" if one.weight == "unfair" else None),
             f"{one.variable} = {one.value}",
-            element("span", one.why, lang=RULES_SPEAK),
+            speech(one.why, words),
         )
         for one in found
     ]

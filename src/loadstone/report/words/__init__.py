@@ -6,6 +6,7 @@ from typing import Literal
 
 from loadstone.report.words.catalogue import Words
 from loadstone.report.words.en import ENGLISH
+from loadstone.report.words.translation import told, translated
 from loadstone.report.words.zh import CHINESE
 
 Lang = Literal["en", "zh"]
@@ -18,4 +19,13 @@ def in_language(lang: Lang) -> Words:
     return LANGUAGES[lang]
 
 
-__all__ = ["CHINESE", "ENGLISH", "LANGUAGES", "Lang", "Words", "in_language"]
+__all__ = [
+    "CHINESE",
+    "ENGLISH",
+    "LANGUAGES",
+    "Lang",
+    "Words",
+    "in_language",
+    "told",
+    "translated",
+]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from loadstone.analyse.meanings import Weight
 from loadstone.analyse.verdict import Word
 from loadstone.model.ceilings import Resource
-from loadstone.model.finding import Group
+from loadstone.model.finding import Group, ProofVerdict
 from loadstone.model.result import StepState
 from loadstone.report.checklist import Item, State
 from loadstone.report.numbers import count
@@ -56,6 +56,8 @@ class Words:
     many_events: str
     one_core: str
     many_cores: str
+    one_cause: str
+    many_causes: str
 
     # Names of figures
     tps: str
@@ -65,6 +67,7 @@ class Words:
     p99: str
     p95_ms: str
     p99_ms: str
+    max_ms: str
     mean: str
     events: str
     events_per_s: str
@@ -171,10 +174,34 @@ class Words:
     evidence: str
     evidence_about: str
     counter: str
+    value_with_unit: str
     threshold: str
     for_want_of: str
+    trial_as_prepared: str
+    trial_by_socket: str
+    trial_with_option: str
+    trial_set_global: str
+    trial_at_start: str
+    trial_with_users: str
+    trial_again: str
+    proof_told: str
+    proof_verdicts: Mapping[ProofVerdict, str]
     groups: Mapping[Group, str]
     causes: Mapping[str, str]
+
+    # A diagnosis in the terminal
+    line_finding: str
+    line_remedy: str
+    line_to_prove: str
+    line_not_judged: str
+    line_proof: str
+    line_not_tried: str
+    line_not_evaluated: str
+    line_more_not_evaluated: str
+    line_why: str
+    line_threshold: str
+    line_seconds: str
+    group_names: Mapping[Group, str]
 
     # Steps
     steps_title: str
@@ -188,6 +215,7 @@ class Words:
     seconds_about: str
     seconds_axis: str
     seconds_head: str
+    seconds_between: str
     all_seconds: str
     thinned: str
     no_seconds: str
@@ -233,6 +261,7 @@ class Words:
     note_bound_by_cpu: str
     note_bound_by_ceiling: str
     note_bound_by_lateness: str
+    note_bound_by_generator: str
     note_part_of_p99: str
     note_held: str
     note_late: str
@@ -355,6 +384,10 @@ class Words:
     def cores_of(self, number: int) -> str:
         """`2 cores`."""
         return _counted(number, self.one_core, self.many_cores)
+
+    def causes_of(self, number: int) -> str:
+        """`12 causes`."""
+        return _counted(number, self.one_cause, self.many_causes)
 
     def resource(self, name: str) -> str:
         """A resource that has a ceiling."""

@@ -41,6 +41,8 @@ ENGLISH = Words(
     many_events="{number} events",
     one_core="1 core",
     many_cores="{number} cores",
+    one_cause="1 cause",
+    many_causes="{number} causes",
     # Names of figures
     tps="TPS",
     qps="QPS",
@@ -49,6 +51,7 @@ ENGLISH = Words(
     p99="p99",
     p95_ms="p95, ms",
     p99_ms="p99, ms",
+    max_ms="max, ms",
     mean="mean",
     events="events",
     events_per_s="events/s",
@@ -199,8 +202,22 @@ ENGLISH = Words(
         " steps that show it."
     ),
     counter="counter",
+    value_with_unit="{value} {unit}",
     threshold="threshold",
     for_want_of="for want of {needs}: {causes}",
+    trial_as_prepared="run again without --text",
+    trial_by_socket="run again over the unix socket",
+    trial_with_option="run again with --{option} {value}",
+    trial_set_global="SET GLOBAL {settings}, and run again",
+    trial_at_start="start the server with {settings}, and run again",
+    trial_with_users="run again with --concurrency {users}",
+    trial_again="run again: what the load reads is in the buffer pool by now",
+    proof_told="{verdict}: {sentence} ({day})",
+    proof_verdicts={
+        "proven": "proven",
+        "refuted": "refuted",
+        "not enough evidence": "not enough evidence",
+    },
     groups={
         "validity": "whether the figures may be quoted",
         "ceiling": "used up",
@@ -240,6 +257,7 @@ ENGLISH = Words(
         "working-set": "the working set does not fit the buffer pool",
         "redo-log-small": "the redo log is too small",
         "log-buffer-small": "the log buffer is too small",
+        "purge-lag": "purge that does not keep up",
         "long-transaction": "a long transaction",
         "missing-index": "a missing index",
         "deadlock-checks": "deadlock checks on a hot row",
@@ -256,10 +274,35 @@ ENGLISH = Words(
         "temporary-tables-on-disk": "temporary tables on disk",
         "general-log": "the general log is on",
         "slow-log": "the slow log takes nearly everything",
+        "audit-log": "the audit log is on",
+        "commit-delay": "commits are made to wait",
+        "disk-neighbour": "others use the server's disk",
+        "purge-delay": "changes are held back for purge",
+        "stored-programs": "triggers, routines or events",
+        "tables-flushed": "tables are closed again and again",
         "tls": "encryption",
         "latency-bound": "the way between client and server",
         "far-away": "client and server are far apart",
         "group-commit": "group commit: fewer, larger flushes",
+    },
+    # A diagnosis in the terminal
+    line_finding="{name} ({facts})",
+    line_remedy="remedy: {remedy}",
+    line_to_prove="to prove: {trial}",
+    line_not_judged="judged by the first of {targets} targets alone; not: {others}",
+    line_proof="proof {cause}: {proof}",
+    line_not_tried="not tried  {cause}: {why}",
+    line_not_evaluated="not evaluated, for want of {needs}: {causes}",
+    line_more_not_evaluated="not evaluated: {causes} more (--json lists them)",
+    line_why="why   {answer}",
+    line_threshold=" (threshold {value})",
+    line_seconds=", {begin} to {end} s",
+    group_names={
+        "validity": "validity",
+        "ceiling": "ceiling",
+        "wait": "wait",
+        "setting": "setting",
+        "note": "note",
     },
     # Steps
     steps_title="Step by step",
@@ -278,6 +321,7 @@ ENGLISH = Words(
     ),
     seconds_axis="seconds since the load began",
     seconds_head="seconds",
+    seconds_between="{begin}..{end} s",
     all_seconds="All {seconds} seconds are drawn.",
     thinned=(
         "{seconds} seconds are drawn as {columns} columns, each with the lowest and the"
@@ -347,6 +391,9 @@ ENGLISH = Words(
     note_bound_by_ceiling=(
         "the generator was at {share} of what it could do at most on {cores} ({rate}"
         " statements a second); the rate is a floor, not the server's limit"
+    ),
+    note_bound_by_generator=(
+        "generator {number} on {node} was saturated; the rate is a floor, not the server's limit"
     ),
     note_bound_by_lateness=(
         "the generator itself began events up to {late} ms late (p99){part}; the tail of"

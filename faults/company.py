@@ -1,0 +1,135 @@
+"""Cases in which others are at the server, on its host, or on the way to it."""
+
+from __future__ import annotations
+
+from faults import injections, others
+from faults.case import Case, Draw, Fault, Load, both
+from faults.ground import RELAXED, TABLES
+from faults.scripted import RECONNECTS
+
+_FOR_METADATA = (
+    "SELECT COUNT(*) FROM information_schema.processlist WHERE STATE LIKE '%metadata lock%'"
+)
+_REPORT = (
+    "SELECT SUM(LENGTH(a.c) + LENGTH(b.pad)) FROM sbtest1 a STRAIGHT_JOIN sbtest2 b"
+    " STRAIGHT_JOIN (SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3) AS more"
+)
+"""Hundreds of millions of rows: it ends when it is killed."""
+
+
+def other_clients(draw: Draw) -> Fault:
+    """Another generator drives the same server."""
+    threads = draw.between(2, 8)
+    return Fault(
+        causes=("other-clients",),
+        size=f"{threads} others",
+        load=Load(draw.of_these("oltp_read_only", "oltp_read_write"), draw.ladder(2, 4, 16)),
+        inject=others.clients("oltp_point_select", threads, 300),
+    )
+
+
+def report(draw: Draw) -> Fault:
+    """Somebody's one statement reads whole tables all the time."""
+    return Fault(
+        causes=("other-clients",),
+        size="a join of two tables",
+        load=Load(draw.of_these("oltp_point_select", "oltp_read_only"), draw.ladder(2, 4, 16)),
+        inject=others.statement(_REPORT),
+    )
+
+
+def storm(draw: Draw) -> Fault:
+    """Others open a connection for each statement."""
+    threads = draw.between(4, 12)
+    return Fault(
+        causes=("connection-storm", "other-clients"),
+        size=f"{threads} others",
+        load=Load("oltp_read_only", draw.ladder(2, 4, 16)),
+        inject=others.clients(RECONNECTS, threads, 200),
+        settings={"thread_cache_size": "0"},
+    )
+
+
+def held_rows(draw: Draw) -> Fault:
+    """A session keeps rows that the load wants to change."""
+    hold_s = round(draw.part(0.6, 1.5), 2)
+    return Fault(
+        causes=("row-locks",),
+        size=f"{hold_s} s of {hold_s + 0.3:.2f} s",
+        load=Load(draw.of_these("oltp_update_non_index", "oltp_write_only"), draw.ladder(2, 4, 24)),
+        inject=others.rows_held(hold_s, 0.3),
+        settings=RELAXED,
+    )
+
+
+def ddl(draw: Draw) -> Fault:
+    """Tables are copied again and again by ALTER TABLE, and not changed meanwhile."""
+    number = draw.between(1, TABLES)
+    copy = f"ALTER TABLE sbtest{number} FORCE, ALGORITHM=COPY, LOCK=SHARED"
+    return Fault(
+        causes=("table-locks",),
+        size=f"sbtest{number} copied",
+        load=Load("oltp_write_only", draw.ladder(2, 8, 24)),
+        inject=both(
+            others.repeated((copy,), 0.05),
+            injections.sampled(_FOR_METADATA, 2, "connections waiting for a table's definition"),
+        ),
+    )
+
+
+def lossy_way(draw: Draw) -> Fault:
+    """Some of the server's packets never come."""
+    share = round(draw.part(0.01, 0.05), 3)
+    return Fault(
+        causes=("packet-loss",),
+        size=f"{share:.1%} of the packets",
+        load=Load("oltp_point_select", draw.ladder(4, 8, 32)),
+        inject=others.lost_packets(share),
+        behind_a_line=True,
+    )
+
+
+def disk_hog(draw: Draw) -> Fault:
+    """Others write to the server's disk."""
+    count = draw.between(1, 3)
+    return Fault(
+        causes=("disk-neighbour", "disk-cap"),
+        size=f"{count} writers",
+        load=Load("oltp_update_non_index", draw.ladder(1, 2, 16)),
+        inject=others.disk_hogs(count),
+    )
+
+
+def short_of_memory(draw: Draw) -> Fault:
+    """A part of the server's memory is in swap."""
+    part = round(draw.part(0.12, 0.25), 2)
+    return Fault(
+        causes=("swapping",),
+        size=f"{part:.0%} of its memory left",
+        load=Load("oltp_point_select", draw.ladder(2, 4, 16), times=1.4),
+        inject=others.short_of_memory(part),
+        in_memory_group=True,
+    )
+
+
+def one_core(draw: Draw) -> Fault:
+    """The server may run on one of the cores only."""
+    return Fault(
+        causes=("cpu-pinned",),
+        size="1 core",
+        load=Load(draw.of_these("oltp_point_select", "oltp_read_only"), draw.ladder(4, 8, 32)),
+        inject=others.one_core,
+    )
+
+
+CASES: tuple[Case, ...] = (
+    Case("other-clients", other_clients),
+    Case("report", report),
+    Case("storm", storm),
+    Case("held-rows", held_rows),
+    Case("ddl", ddl),
+    Case("lossy-way", lossy_way, ("mariadb",)),
+    Case("disk-hog", disk_hog, ("mariadb",)),
+    Case("short-of-memory", short_of_memory, ("mariadb",)),
+    Case("one-core", one_core),
+)

@@ -1,0 +1,42 @@
+"""Cases whose load is a script in Lua, as users bring them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from faults import injections
+from faults.case import Case, Draw, Fault, Load
+from faults.ground import RELAXED
+
+SCRIPTS = Path(__file__).with_name("scripts")
+RECONNECTS = str(SCRIPTS / "reconnects.lua")
+"""Each event is a connection of its own."""
+
+
+def deadlocks(draw: Draw) -> Fault:
+    """Transactions that lock two rows of a few in any order."""
+    rows, users = draw.between(4, 20), draw.between(8, 24)
+    return Fault(
+        causes=("deadlocks", "row-locks"),
+        size=f"{rows} rows, {users} users",
+        load=Load(str(SCRIPTS / "deadlocks.lua"), (users,), (f"--rows={rows}",)),
+        inject=injections.counted("Innodb_row_lock_waits", 20, "waits for rows"),
+        settings=RELAXED,
+    )
+
+
+def skewed_index(draw: Draw) -> Fault:
+    """There is an index, and it tells next to nothing."""
+    values, users = draw.between(2, 4), draw.between(2, 12)
+    return Fault(
+        causes=("missing-index",),
+        size=f"{values} values",
+        load=Load(str(SCRIPTS / "skewed.lua"), (users,), (f"--values={values}",)),
+        inject=injections.skewed(values),
+    )
+
+
+CASES: tuple[Case, ...] = (
+    Case("deadlocks", deadlocks),
+    Case("skewed-index", skewed_index),
+)

@@ -1,0 +1,21 @@
+-- Two rows of a few, in any order: whoever has one waits for the other.
+sysbench.cmdline.options = {
+  rows = {"that are changed", 20},
+}
+
+function thread_init()
+  con = sysbench.sql.driver():connect()
+end
+
+function event()
+  local first = sysbench.rand.uniform(1, sysbench.opt.rows)
+  local second = (first + sysbench.rand.uniform(1, sysbench.opt.rows - 1) - 1) % sysbench.opt.rows + 1
+  con:query("BEGIN")
+  con:query("UPDATE sbtest1 SET k = k + 1 WHERE id = " .. first)
+  con:query("UPDATE sbtest1 SET k = k + 1 WHERE id = " .. second)
+  con:query("COMMIT")
+end
+
+function thread_done()
+  con:disconnect()
+end

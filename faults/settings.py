@@ -1,0 +1,132 @@
+"""Cases of a setting, or of what was made in the tables, that costs more than one would think."""
+
+from __future__ import annotations
+
+from faults import injections, others
+from faults.case import Case, Draw, Fault, Load
+from faults.ground import RELAXED
+from loadstone.sandbox.binaries import mariadb_plugins
+
+_MIB = 1024 * 1024
+_TIMED = (
+    "SELECT SUM(COUNT_STAR) FROM performance_schema.events_waits_summary_global_by_event_name"
+    " WHERE EVENT_NAME LIKE 'wait/synch/%'"
+)
+
+
+def commit_delay(draw: Draw) -> Fault:
+    """Each group of commits waits for more of them."""
+    delay_us = 1000 * draw.between(5, 40)
+    settings = {"binlog_group_commit_sync_delay": str(delay_us)}
+    if draw.server == "mariadb":
+        settings = {"binlog_commit_wait_usec": str(delay_us), "binlog_commit_wait_count": "1000"}
+    change = "UPDATE sbtest1 SET pad = CONCAT(CONNECTION_ID(), RAND()) WHERE id = 1"
+    return Fault(
+        causes=("commit-delay",),
+        size=f"{delay_us / 1000:.0f} ms",
+        load=Load("oltp_update_non_index", draw.ladder(1, 2, 16)),
+        inject=injections.takes(change, delay_us / 1000),
+        settings=settings,
+    )
+
+
+def temporary_tables(draw: Draw) -> Fault:
+    """No temporary table has room in memory."""
+    sizes = {"tmp_table_size": "1024", "max_heap_table_size": "16384"}
+    if draw.server == "mysql":  # its own engine for them takes memory by the megabyte
+        sizes["internal_tmp_mem_storage_engine"] = "MEMORY"
+    return Fault(
+        causes=("temporary-tables-on-disk",),
+        size="as little as can be",
+        load=Load("oltp_read_only", draw.ladder(2, 4, 16)),
+        inject=injections.counted("Created_tmp_disk_tables", 30, "temporary tables on disk"),
+        settings=sizes,
+    )
+
+
+def small_sorts(draw: Draw) -> Fault:
+    """No sort has room in its buffer."""
+    rows = draw.between(100, 300) if draw.server == "mariadb" else draw.between(1000, 2000)
+    least = "4096" if draw.server == "mariadb" else "32768"
+    words = ("--range-size", str(rows), "--distribution", "uniform")
+    return Fault(
+        causes=("sort-buffer-small",),
+        size=f"{rows} rows in {least} bytes",
+        load=Load("oltp_read_only", draw.ladder(2, 4, 16), words),
+        inject=injections.counted("Sort_merge_passes", 30, "merges of sorted files"),
+        settings={"sort_buffer_size": least},
+    )
+
+
+def query_cache(draw: Draw) -> Fault:
+    """The query cache of MariaDB under a load that seldom asks the same."""
+    mib = draw.between(1, 16)
+    return Fault(
+        causes=("query-cache",),
+        size=f"{mib} MiB",
+        load=Load("oltp_point_select", draw.ladder(4, 8, 32)),
+        inject=injections.counted("Qcache_inserts", 500, "answers stored"),
+        settings={"query_cache_type": "ON", "query_cache_size": str(mib * _MIB)},
+    )
+
+
+def all_instruments(draw: Draw) -> Fault:
+    """performance_schema times everything that it can."""
+    consumers = ("waits_current", "waits_history", "stages_current", "statements_history")
+    return Fault(
+        causes=("instrumentation",),
+        size="all instruments",
+        load=Load(draw.of_these("oltp_point_select", "oltp_read_only"), draw.ladder(4, 8, 32)),
+        inject=injections.answered(_TIMED, 1e6, "locks timed"),
+        settings={
+            "performance_schema": "ON",
+            "performance_schema_instrument": "%=ON",
+            **{f"performance_schema_consumer_events_{one}": "ON" for one in consumers},
+        },
+    )
+
+
+def triggers(draw: Draw) -> Fault:
+    """Each change carries out more statements in a trigger."""
+    statements = draw.between(2, 8)
+    return Fault(
+        causes=("stored-programs",),
+        size=f"{statements} statements",
+        load=Load("oltp_update_non_index", draw.ladder(2, 4, 16)),
+        inject=others.triggers(statements),
+        settings=RELAXED,
+    )
+
+
+def audit(draw: Draw) -> Fault:
+    """MariaDB's audit plugin writes each statement down."""
+    return Fault(
+        causes=("audit-log",),
+        size="all statements",
+        load=Load(draw.of_these("oltp_read_only", "oltp_point_select"), draw.ladder(4, 8, 32)),
+        inject=injections.growing_log(1e6),
+        settings=_audited(),
+    )
+
+
+def _audited() -> dict[str, str]:
+    """Without the plugin, which tools/get-mariadb-plugins fetches, the case has no effect."""
+    plugins = mariadb_plugins()
+    if plugins is None:
+        return {}
+    return {
+        "plugin_dir": str(plugins),
+        "plugin_load_add": "server_audit",
+        "server_audit_logging": "ON",
+    }
+
+
+CASES: tuple[Case, ...] = (
+    Case("commit-delay", commit_delay),
+    Case("temporary-tables", temporary_tables),
+    Case("small-sorts", small_sorts),
+    Case("query-cache", query_cache, ("mariadb",)),
+    Case("all-instruments", all_instruments, ("mysql",)),
+    Case("triggers", triggers),
+    Case("audit", audit, ("mariadb",)),
+)

@@ -1,0 +1,101 @@
+"""`--cluster` and what belongs to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from loadstone.cli.values import WORD
+
+if TYPE_CHECKING:
+    from loadstone.lab.conduct import Start
+    from loadstone.model.cluster import ClusterAsked
+    from loadstone.model.result import StepResult
+    from loadstone.model.target import Endpoint
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_BELONG = (
+    ("generators", "--generators"),
+    ("cpus_per_generator", "--cpus-per-generator"),
+    ("on_node_loss", "--on-node-loss"),
+)
+
+
+def cluster_options(command: Command) -> Command:
+    """The options of a run that several machines drive."""
+    for option in reversed(
+        (
+            click.option(
+                "--cluster", type=WORD, metavar="ADDRESS", help="Drive from the nodes of a cluster."
+            ),
+            click.option(
+                "--generators", type=click.IntRange(1, 10_000), help="[default: one a node]"
+            ),
+            click.option("--cpus-per-generator", type=click.IntRange(1, 1024), help="[default: 1]"),
+            click.option(
+                "--on-node-loss",
+                type=click.Choice(["continue", "repeat", "stop"]),
+                help="[default: continue]",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def cluster_asked(asked: dict[str, Any]) -> ClusterAsked | None:
+    """What the options say; `None` without a cluster."""
+    from loadstone.model.cluster import ClusterAsked
+
+    given = {name: asked[name] for name, _ in _BELONG if asked[name] is not None}
+    if asked["cluster"] is None:
+        for name, option in _BELONG:
+            if name in given:
+                raise click.UsageError(f"{option} is for many machines: say where with --cluster")
+        return None
+    return ClusterAsked(address=asked["cluster"], **given)
+
+
+@dataclass(frozen=True)
+class Ways:
+    """How steps are begun, and which of those that failed are driven again."""
+
+    start: Start
+    drives_again: Callable[[StepResult], bool]
+
+
+@contextmanager
+def starting(
+    asked: ClusterAsked | None, endpoints: Sequence[Endpoint], say: Callable[[str], None]
+) -> Iterator[Ways]:
+    """This machine's engine, or a cluster's generators, for as long as the block lasts.
+
+    Raises:
+        ClusterError: the cluster cannot be used.
+    """
+    from loadstone import engine
+    from loadstone.model.cluster import GENERATOR_LOST
+
+    if asked is None:
+        yield Ways(engine.start, lambda step: False)
+        return
+    from loadstone.cluster.cluster import Cluster
+    from loadstone.cluster.on_ray import Wanted, generators
+
+    target = endpoints[0].target
+    peer = None if target.socket else target.host
+    wanted = Wanted(asked.address, asked.generators, asked.cpus_per_generator, peer)
+    with generators(wanted) as links:
+        cluster = Cluster(links, asked.on_node_loss, say)
+        say(f"{len(links)} generators: {', '.join(one.node for one in cluster.facts)}")
+
+        def lost(step: StepResult) -> bool:
+            return step.error is not None and step.error.kind == GENERATOR_LOST
+
+        repeats = asked.on_node_loss == "repeat"
+        yield Ways(cluster.start, lambda step: repeats and lost(step))

@@ -1,0 +1,196 @@
+"""One generator: it drives its part of a step and tells of it for as long as somebody asks."""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from threading import Lock
+
+from loadstone import __version__, engine
+from loadstone.cluster.told import HostUse, Told
+from loadstone.engine import PartJob
+from loadstone.model.cluster_nodes import Line, NodeFacts, Versions
+from loadstone.model.errors import LoadstoneError
+from loadstone.model.observed import Reading, SourceName
+from loadstone.observe.local import LocalHost
+from loadstone.observe.source import SourceError
+from loadstone.store import calibration
+
+_SAMPLE = '{"kind":"sample"'
+"""How the engine's text of an interval begins."""
+
+_DESCRIPTORS_BESIDE_USERS = 100
+_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
+
+
+class Generator:
+    """Lives on one node. Methods may be called while another of them waits.
+
+    What goes over the network is text and plain tuples; a refusal is an answer, not an exception,
+    which Ray would wrap.
+    """
+
+    def __init__(self, node: str, peer: str | None = None) -> None:
+        """`peer`: host of the first target, whose traffic's interface is counted."""
+        self._node = node
+        self._peer = peer
+        self._host = _HostWatch(peer)
+        self._step = 0
+        self._job: PartJob | None = None
+        self._kept: list[Told] = []
+        self._told = 0
+        self._taking = Lock()
+        _raise_descriptors()
+
+    def facts(self) -> NodeFacts:
+        """What this node is and could do."""
+        kept = calibration.kept()
+        ceilings = kept.ceilings("prepared", "tcp") if kept else None
+        return NodeFacts(
+            node=self._node,
+            versions=own_versions(),
+            cores=len(os.sched_getaffinity(0)),
+            descriptors=_descriptors(),
+            ephemeral_ports=_ephemeral_ports(),
+            line=self._host.line(),
+            queries_per_core=ceilings.queries_per_core(encrypted=False) if ceilings else None,
+        )
+
+    def clock(self) -> int:
+        """CLOCK_MONOTONIC of this machine, nanoseconds: the clock that the engine goes by."""
+        return time.monotonic_ns()
+
+    def begin(self, step: int, document: str) -> str | None:
+        """Connect the users of this part of a step; returns at once, with why it cannot be done.
+
+        A part that is still under way was given up by the head, and ends.
+        """
+        with self._taking:
+            if self._job:
+                self._job.stop()
+            self._step, self._job, self._kept, self._told = step, None, [], 0
+            # Each sample then tells of the time since the one before it.
+            self._host.use()
+            try:
+                self._job = engine.start_part(document)
+            except LoadstoneError as error:
+                return error.message
+            return None
+
+    def begin_at(self, step: int, monotonic_ns: int) -> None:
+        """The load of this step begins at this instant of this machine's clock."""
+        if self._job and step == self._step:
+            self._job.begin_at(monotonic_ns)
+
+    def take(self, step: int, has: int, wait_s: float) -> list[Told]:
+        """What there is to tell beyond what the head has, at the latest after `wait_s`.
+
+        To be asked is the sign of life that the part's lease wants.
+        """
+        with self._taking:
+            if self._job is None or step != self._step:
+                return []
+            self._job.renew()
+            self._kept = [told for told in self._kept if told.number > has]
+            self._hear(self._job, 0.0 if self._kept else wait_s)
+            return list(self._kept)
+
+    def stop(self, step: int) -> None:
+        """Ask for a clean end of this step; its records still come."""
+        if self._job and step == self._step:
+            self._job.stop()
+
+    def _hear(self, job: PartJob, wait_s: float) -> None:
+        record = job.next(wait_s)
+        while record is not None:
+            self._told += 1
+            host = self._host.use() if record.startswith(_SAMPLE) else None
+            self._kept.append(Told(self._told, record, host))
+            record = job.next(0.0)
+
+
+def own_versions() -> Versions:
+    """Of this process."""
+    return Versions(loadstone=__version__, engine=engine.build_info()["version"])
+
+
+def _raise_descriptors() -> None:
+    """As far as this process may; what it then has is in its facts."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _descriptors() -> int | None:
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return None if soft == resource.RLIM_INFINITY else max(soft - _DESCRIPTORS_BESIDE_USERS, 0)
+
+
+def _ephemeral_ports() -> int | None:
+    try:
+        first, last = map(int, _PORTS.read_text().split())
+    except (OSError, ValueError):
+        return None
+    return last - first + 1
+
+
+class _HostWatch:
+    """This machine between two samples; what cannot be read is not told."""
+
+    def __init__(self, peer: str | None) -> None:
+        self._source = LocalHost(SourceName(role="generator-host"), peer=peer)
+        self._before: Reading | None = None
+
+    def use(self) -> HostUse:
+        """Since it was asked last; nothing the first time."""
+        now = self._read()
+        before, self._before = self._before, now
+        if now is None or before is None:
+            return HostUse(None, None, None)
+        return host_use(before, now)
+
+    def line(self) -> Line | None:
+        """The interface towards the target."""
+        now = self._read()
+        nic = now.facts.get("traffic_nic") if now else None
+        if now is None or nic is None:
+            return None
+        mbits = now.facts.get(f"nic.{nic}.speed_mbit")
+        speed = int(float(mbits) * 1e6) if mbits else None
+        return Line(interface=nic, speed_bits_per_s=speed)
+
+    def _read(self) -> Reading | None:
+        try:
+            return self._source.read()
+        except (SourceError, OSError):
+            return None
+
+
+def host_use(before: Reading, now: Reading) -> HostUse:
+    """What a host did between two readings; `None` for what it does not count."""
+    nic = now.facts.get("traffic_nic")
+
+    def growth(name: str) -> float | None:
+        if name not in before.counters or name not in now.counters:
+            return None
+        return now.counters[name] - before.counters[name]
+
+    into, out = growth(f"nic.{nic}.bytes_in"), growth(f"nic.{nic}.bytes_out")
+    return HostUse(
+        cpu_share=_cpu_share(growth, now.counters),
+        net_bytes_in=None if into is None else int(into),
+        net_bytes_out=None if out is None else int(out),
+    )
+
+
+_IDLE = ("cpu.idle_s", "cpu.iowait_s")
+
+
+def _cpu_share(growth: Callable[[str], float | None], names: Mapping[str, float]) -> float | None:
+    """Of all cores: names of single cores have their number between the words."""
+    modes = [name for name in names if name.startswith("cpu.") and name.count(".") == 1]
+    total = sum(growth(name) or 0.0 for name in modes)
+    idle = sum(growth(name) or 0.0 for name in _IDLE)
+    return 1.0 - idle / total if total > 0 else None

@@ -1,0 +1,183 @@
+"""Generators as actors of Ray, one on each node; the only place that imports it.
+
+Ray places the actors, carries the calls and tells of nodes that are gone. Nothing else of it is
+used: no object is stored, no result of one task feeds another.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Any
+
+from loadstone.cluster.errors import ClusterError
+from loadstone.cluster.generator import Generator
+from loadstone.cluster.link import Link
+
+_PLACED_S = 30.0
+"""How long Ray may take to set the processors aside."""
+
+_AT_ONCE = 4
+"""Calls of one generator: one waits for records, others begin, stop and read the clock."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which generators are to be started."""
+
+    address: str
+    generators: int | None
+    cpus: int
+    peer: str | None
+    """Host of the first target."""
+
+
+@contextmanager
+def generators(wanted: Wanted) -> Iterator[Sequence[Link]]:
+    """Start one on each of so many nodes; they end with the block, and with this process.
+
+    Raises:
+        ClusterError: Ray is missing, the cluster does not answer, or has too few nodes.
+    """
+    ray = _ray()
+    _connect(ray, wanted.address)
+    try:
+        chosen = choose(_nodes(ray), wanted.generators, wanted.cpus, wanted.address)
+        with _placed(ray, len(chosen), wanted.cpus) as strategies:
+            actor = ray.remote(Generator)
+            options = {"num_cpus": wanted.cpus, "max_concurrency": _AT_ONCE, "max_restarts": 0}
+            links: list[Link] = []
+            for node, strategy in strategies:
+                placed = actor.options(scheduling_strategy=strategy, **options)
+                links.append(_OnRay(node, placed.remote(node, wanted.peer)))
+            yield links
+    finally:
+        # Actors that belong to this driver end with it.
+        ray.shutdown()
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node that is alive, and the processors that Ray may give away there."""
+
+    node: str
+    cpus: float
+
+
+def choose(nodes: Sequence[Node], asked: int | None, cpus: int, address: str) -> list[Node]:
+    """Those that get a generator.
+
+    Raises:
+        ClusterError: there are fewer than were asked for, naming those that there are.
+    """
+    fitting = [node for node in nodes if node.cpus >= cpus]
+    if len(fitting) < (asked or 1):
+        there = ", ".join(f"{node.node} ({node.cpus:g} CPUs)" for node in nodes) or "none"
+        raise ClusterError(
+            f"{asked or 1} nodes with {cpus} CPUs each are needed for as many generators; "
+            f"the cluster at {address} has {len(fitting)}: {there}",
+            "start Ray on more machines, or ask for fewer with --generators",
+        )
+    return fitting[:asked]
+
+
+@dataclass(frozen=True)
+class _OnRay:
+    """A generator in an actor."""
+
+    node: str
+    actor: Any
+
+    def call(self, method: str, *arguments: Any) -> Future[Any]:
+        """Begin a call; see `Link`."""
+        future: Future[Any] = getattr(self.actor, method).remote(*arguments).future()
+        return future
+
+
+def _ray() -> Any:
+    try:
+        ray = importlib.import_module("ray")
+        # What it knows of dead nodes it would print on stdout, which is the result's; log_to_driver
+        # does not cover that, and there is no public word for it.
+        worker: Any = importlib.import_module("ray._private.worker")
+        worker._worker_logs_enabled = False
+        return ray
+    except ImportError as error:
+        raise ClusterError(
+            "Ray is not installed here, and --cluster needs it",
+            "pip install 'loadstone[cluster]', here and on each node",
+        ) from error
+
+
+def _connect(ray: Any, address: str) -> None:
+    try:
+        ray.init(
+            address=address,
+            _node_ip_address=_own_ip(address),
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+        )
+    except Exception as error:
+        raise ClusterError(
+            f"no cluster answers at {address}: {_first_line(error)}",
+            "this program runs on a node of the cluster, with Ray's address there: ray status",
+        ) from error
+
+
+def _own_ip(address: str) -> str | None:
+    """On a loopback address this driver has to be there too; else Ray finds its own."""
+    host = address.rpartition(":")[0]
+    with suppress(ValueError):
+        return host if ip_address(host).is_loopback else None
+    return None
+
+
+def _nodes(ray: Any) -> list[Node]:
+    found = [
+        Node(node["NodeManagerAddress"], node["Resources"].get("CPU", 0.0))
+        for node in ray.nodes()
+        if node["Alive"]
+    ]
+    return sorted(found, key=lambda node: node.node)
+
+
+@contextmanager
+def _placed(ray: Any, count: int, cpus: int) -> Iterator[list[tuple[str, Any]]]:
+    """A node each, with its processors set aside: its address and how to place an actor there."""
+    util = importlib.import_module("ray.util")
+    scheduling = importlib.import_module("ray.util.scheduling_strategies")
+    group = util.placement_group([{"CPU": cpus}] * count, strategy="STRICT_SPREAD")
+    try:
+        if not group.wait(_PLACED_S):
+            raise ClusterError(
+                f"the cluster did not set {cpus} CPUs aside on each of {count} nodes within "
+                f"{_PLACED_S:g} s",
+                "does something else hold them? ray status says so; or --cpus-per-generator",
+            )
+        places = util.placement_group_table(group)["bundles_to_node_id"]
+        addresses = {node["NodeID"]: node["NodeManagerAddress"] for node in ray.nodes()}
+        placed = [
+            (
+                addresses[places[index]],
+                scheduling.PlacementGroupSchedulingStrategy(
+                    placement_group=group, placement_group_bundle_index=index
+                ),
+            )
+            for index in range(count)
+        ]
+        # Ray numbers the places as it likes; the same nodes have the same parts in each run.
+        yield sorted(placed, key=lambda place: place[0])
+    finally:
+        # The cluster may be gone by now, and what was set aside with it.
+        with suppress(Exception):
+            util.remove_placement_group(group)
+
+
+def _first_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__

@@ -1,0 +1,59 @@
+"""A step's document for the engine, cut into the parts of several generators.
+
+The engine itself deals out users, events and connections (docs/engine.md, `part`): a user's keys
+follow from its number among all users, and event `i` of an open loop belongs to one part, so the
+parts together are the whole step whatever their number is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from loadstone.cluster.errors import ClusterError
+from loadstone.model.cluster_nodes import Versions
+
+LEASE_S = 4.0
+"""A generator that has heard nothing for so long ends its load; with the engine's 5 s for events
+in flight nothing reaches the target 10 s after the head is gone."""
+
+
+def parts_of(document: str, generators: int) -> list[str]:
+    """A document for each generator that gets a user; further ones have nothing to do.
+
+    Raises:
+        ClusterError: a script's users share one engine.
+    """
+    whole = json.loads(document)
+    if "script" in whole:
+        raise ClusterError(
+            "a script cannot be driven from a cluster: its users share what it keeps in memory",
+            "leave --cluster out, or take a workload that is built in",
+        )
+    of = min(generators, whole["concurrency"])
+    common = whole | {"told_when": True, "lease_s": LEASE_S}
+    return [json.dumps(common | {"part": {"number": number, "of": of}}) for number in range(of)]
+
+
+def users_of(number: int, of: int, users: int) -> int:
+    """How many of all virtual users are those of part `number`: as the engine deals them out."""
+    return len(range(number, users, of))
+
+
+def refuse_other_versions(own: Versions, others: Sequence[tuple[str, Versions]]) -> None:
+    """Parts of one step are driven by one version.
+
+    Raises:
+        ClusterError: naming each node that has another one.
+    """
+    wrong = [
+        f"{node} has {theirs.loadstone} (engine {theirs.engine})"
+        for node, theirs in others
+        if theirs != own
+    ]
+    if wrong:
+        raise ClusterError(
+            f"this machine has Loadstone {own.loadstone} (engine {own.engine}), but "
+            + ", ".join(wrong),
+            "install the same version on each node, then start Ray there again",
+        )

@@ -1,0 +1,30 @@
+"""What a generator tells the head: the engine's records, numbered, and what its host did."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class HostUse(NamedTuple):
+    """What a generator's host did during one interval."""
+
+    cpu_share: float | None
+    """Of all cores, 0 to 1."""
+    net_bytes_in: int | None
+    """Of the interface towards the first target."""
+    net_bytes_out: int | None
+
+
+class Told(NamedTuple):
+    """One record of a part of a step.
+
+    It is told again until the head has said that it has it, so that a lost answer loses nothing;
+    by its number the head counts it once.
+    """
+
+    number: int
+    """From 1, without gaps."""
+    record: str
+    """As the engine sent it (docs/engine.md)."""
+    host: HostUse | None = None
+    """With each sample."""

@@ -1,0 +1,75 @@
+"""What the nodes of a cluster say of themselves, and what they can do together."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import PositiveFloat, PositiveInt, computed_field
+
+from loadstone.model.frozen import Frozen
+from loadstone.model.result import CLIENT_BOUND_SHARE
+
+
+class Versions(Frozen):
+    """What has to be the same on all nodes: they drive parts of one step."""
+
+    loadstone: str
+    engine: str
+
+
+class Line(Frozen):
+    """The interface by which a node reaches a target."""
+
+    interface: str
+    speed_bits_per_s: int | None = None
+    """As the interface says it, which virtual ones do wrongly or not at all."""
+
+
+class NodeFacts(Frozen):
+    """What a node says of itself."""
+
+    node: str
+    versions: Versions
+    cores: PositiveInt
+    descriptors: int | None
+    """File descriptors that a generator may have, one a virtual user; `None`: no limit."""
+    ephemeral_ports: int | None
+    """Connections that one address of it can have to one target; `None`: not told."""
+    line: Line | None = None
+    """Towards the target; `None`: no target was named, or no route is known."""
+    queries_per_core: PositiveFloat | None = None
+    """Statements a second that one event loop can do at most, by its calibration."""
+
+    @property
+    def users(self) -> int | None:
+        """The most virtual users that it can have; `None` where nothing limits them."""
+        limits = [limit for limit in (self.descriptors, self.ephemeral_ports) if limit is not None]
+        return min(limits, default=None)
+
+
+class ClusterCheck(Frozen):
+    """What the nodes of a cluster say, and what they can do together."""
+
+    version: Literal[1] = 1
+    cpus_per_generator: PositiveInt
+    nodes: tuple[NodeFacts, ...]
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def users(self) -> int | None:
+        """The most virtual users of a step, dealt out evenly: the least node decides."""
+        limits = [node.users for node in self.nodes if node.users is not None]
+        return min(limits) * len(self.nodes) if limits else None
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def queries_per_s(self) -> float | None:
+        """Statements a second at which the slowest generator would be saturated, times all.
+
+        `None` where a node was not calibrated: its share is then not known.
+        """
+        ceilings = [node.queries_per_core for node in self.nodes]
+        known = [ceiling for ceiling in ceilings if ceiling is not None]
+        if len(known) < len(ceilings) or not known:
+            return None
+        return CLIENT_BOUND_SHARE * min(known) * self.cpus_per_generator * len(known)

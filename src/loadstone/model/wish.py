@@ -1,0 +1,40 @@
+"""What somebody who watches a run may want of it while it goes on."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, PositiveInt, TypeAdapter
+
+from loadstone.model.frozen import Frozen
+
+MOST_USERS = 1_000_000
+HIGHEST_RATE = 10_000_000.0
+"""Events a second; the engine's own limit (docs/engine.md)."""
+
+
+class StopRun(Frozen):
+    """Finish what is in flight, keep all, and carry out no step more: a first Ctrl-C."""
+
+    kind: Literal["stop"] = "stop"
+
+
+class SetUsers(Frozen):
+    """So many of the step's users go on; the others finish their event and rest."""
+
+    kind: Literal["users"] = "users"
+    step: PositiveInt
+    users: Annotated[int, Field(ge=1, le=MOST_USERS)]
+
+
+class SetRate(Frozen):
+    """So many events a second are due in the step's open loop."""
+
+    kind: Literal["rate"] = "rate"
+    step: PositiveInt
+    rate: Annotated[float, Field(gt=0, le=HIGHEST_RATE, allow_inf_nan=False)]
+
+
+AnyWish = StopRun | SetUsers | SetRate
+Wish = Annotated[AnyWish, Field(discriminator="kind")]
+WISH: TypeAdapter[AnyWish] = TypeAdapter(Wish)

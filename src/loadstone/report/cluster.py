@@ -1,0 +1,59 @@
+"""What `loadstone cluster check` found, as text."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from loadstone.model.cluster_nodes import ClusterCheck, Line
+from loadstone.report.numbers import NOTHING, count, digits
+
+
+def as_renderable(found: ClusterCheck) -> RenderableType:
+    """A line a node, then what they can do together."""
+    return Group(_nodes(found), Text(), *(Text(line) for line in _together(found)))
+
+
+def _nodes(found: ClusterCheck) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0))
+    for head in ("node", "loadstone"):
+        table.add_column(head, vertical="bottom")
+    for head in ("cores", "file\ndescriptors", "ports to\none target", "queries/s\na core"):
+        table.add_column(head, justify="right", vertical="bottom")
+    table.add_column("towards the target", vertical="bottom")
+    for node in found.nodes:
+        table.add_row(
+            node.node,
+            node.versions.loadstone,
+            count(node.cores),
+            "no limit" if node.descriptors is None else count(node.descriptors),
+            NOTHING if node.ephemeral_ports is None else count(node.ephemeral_ports),
+            NOTHING if node.queries_per_core is None else digits(node.queries_per_core),
+            _line(node.line),
+        )
+    return table
+
+
+def _line(line: Line | None) -> str:
+    if line is None:
+        return NOTHING
+    if line.speed_bits_per_s is None:
+        return f"{line.interface}, speed not told"
+    return f"{line.interface}, {line.speed_bits_per_s / 1e9:g} Gbit/s by its own word"
+
+
+def _together(found: ClusterCheck) -> list[str]:
+    users = "any number of" if found.users is None else count(found.users)
+    lines = [f"together  at most {users} virtual users"]
+    if found.queries_per_s is None:
+        lines.append(
+            "load      not evaluated: run loadstone calibrate on each node for its ceiling"
+        )
+    else:
+        lines.append(
+            f"load      at most {digits(found.queries_per_s)} statements a second that say "
+            "something of the server, not of the generators"
+        )
+    return lines

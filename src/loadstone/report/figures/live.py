@@ -1,0 +1,225 @@
+"""Figures that grow while somebody looks: an option object once, then points for its series.
+
+Each series has an `id`, by which points are added to it; times are seconds since the run's begin.
+Texts are in English: the page has them in other languages too, and changes them while it is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from loadstone.analyse.ladder import levels
+from loadstone.model.plan import Rate
+from loadstone.model.result import StepResult
+from loadstone.report.figures.figure import Option, axis, short, users_axis
+
+Point = tuple[float, float | None]
+
+_DASHES: tuple[str | list[int], ...] = ("solid", "dashed", "dotted", [8, 3, 2, 3])
+
+
+@dataclass(frozen=True)
+class Line:
+    """One series."""
+
+    id: str
+    name: str
+    axis: int = 0
+    """Which of the figure's vertical axes it goes by."""
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """A figure over the run's seconds."""
+
+    title: str
+    about: str
+    """What it shows; read aloud in its place as well."""
+    axes: tuple[str, ...]
+    """Names with units, left and right."""
+    lines: tuple[Line, ...]
+    stacked: bool = False
+    highest: float | None = None
+    """Of the left axis, where that is known."""
+    whole: bool = False
+    """Whether only whole numbers make sense."""
+
+
+TIMELINES: dict[str, Timeline] = {
+    "rates": Timeline(
+        "Rates",
+        "Events and statements that were answered each second.",
+        ("events/s", "statements/s"),
+        (Line("tps", "events/s (TPS)"), Line("qps", "statements/s (QPS)", axis=1)),
+    ),
+    "latency": Timeline(
+        "Response time",
+        "What users waited: percentiles of each second's events.",
+        ("ms",),
+        (Line("p50", "p50"), Line("p95", "p95"), Line("p99", "p99")),
+    ),
+    "connections": Timeline(
+        "Connections",
+        "Active connections beside all connections, as the generator and the server count them.",
+        ("connections",),
+        (
+            Line("users", "all (generator)"),
+            Line("in_flight", "active (generator)"),
+            Line("threads_connected", "all (server)"),
+            Line("threads_running", "active (server)"),
+        ),
+        whole=True,
+    ),
+    "cpu": Timeline(
+        "CPU of the server's host",
+        "Shares of all cores.",
+        ("%",),
+        (
+            Line("cpu_user", "user"),
+            Line("cpu_sys", "system"),
+            Line("cpu_iowait", "waiting for disk"),
+            Line("cpu_steal", "taken by the hypervisor"),
+        ),
+        stacked=True,
+        highest=100.0,
+    ),
+    "disk": Timeline(
+        "Disk",
+        "Operations on the disk that holds the server's data.",
+        ("operations/s", "MB/s"),
+        (
+            Line("disk_reads", "reads/s"),
+            Line("disk_writes", "writes/s"),
+            Line("disk_flushes", "flushes/s"),
+            Line("disk_written", "MB/s written", axis=1),
+        ),
+    ),
+    "network": Timeline(
+        "Network",
+        "What the interface carries that has the target's traffic.",
+        ("Mbit/s",),
+        (Line("net_in", "received"), Line("net_out", "sent")),
+    ),
+}
+"""By the name that points say."""
+
+
+def timeline(name: str, points: Mapping[str, Sequence[Point]]) -> Option:
+    """The figure of that name with the points so far, by a series' id."""
+    made = TIMELINES[name]
+    return {
+        **_frame(),
+        "xAxis": _seconds(),
+        "yAxis": [
+            _height(name, at, made.highest) | ({"minInterval": 1} if made.whole else {})
+            for at, name in enumerate(made.axes)
+        ],
+        "series": [
+            _line(line, number, points.get(line.id, ()), stacked=made.stacked)
+            for number, line in enumerate(made.lines)
+        ],
+    }
+
+
+def ladder(steps: Sequence[StepResult], *, by_rate: bool) -> Option:
+    """Rate against users, a series for each variant and workload, or against the rate asked for."""
+    return _drawn({"": steps}, by_rate=by_rate)
+
+
+def ladders(runs: Mapping[str, Sequence[StepResult]]) -> Option:
+    """The same of several runs, by the names that they have in the figure."""
+    steps = [step for each in runs.values() for step in each]
+    rates = [step.rate for step in steps if step.rate]
+    all_open = len(rates) == len(steps)
+    by_rate = all_open and goes_by_rate({step.concurrency for step in steps}, set(rates))
+    return _drawn(runs, by_rate=by_rate)
+
+
+def goes_by_rate(users: Collection[int], rates: Collection[Rate]) -> bool:
+    """Whether levels differ by the rate asked for, rather than by their users."""
+    return len(rates) > 1 or (len(rates) == 1 and len(users) == 1)
+
+
+def _drawn(runs: Mapping[str, Sequence[StepResult]], *, by_rate: bool) -> Option:
+    lines = [
+        (", ".join(filter(None, (run, name))), points)
+        for run, steps in runs.items()
+        for name, points in _ladders(steps, by_rate=by_rate)
+    ]
+    series = [
+        {
+            "id": f"ladder-{number}",
+            "name": name,
+            "type": "line",
+            "data": [[x, y] for x, y in points],
+            "symbolSize": 8,
+            "lineStyle": {"width": 2, "type": _DASHES[number % len(_DASHES)]},
+        }
+        for number, (name, points) in enumerate(lines)
+    ]
+    return {
+        **_frame(),
+        "xAxis": axis("value", "events/s asked for") if by_rate else users_axis("users"),
+        "yAxis": [_height("events/s", 0)],
+        "series": series,
+    }
+
+
+def _ladders(
+    steps: Iterable[StepResult], *, by_rate: bool
+) -> list[tuple[str, list[tuple[float, float]]]]:
+    """Means of levels whose rate may be quoted, by what they are the levels of."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for level in levels(steps):
+        variant = "" if level.variant == "default" else f"{level.variant}, "
+        points = found.setdefault(f"{variant}{level.workload}", [])
+        if level.tps:
+            at = level.rate.highest if by_rate and level.rate else level.concurrency
+            points.append((float(at), short(level.tps.mean) or 0.0))
+    return [(name, sorted(points)) for name, points in found.items()]
+
+
+def _frame() -> Option:
+    return {
+        "animation": False,
+        "aria": {"enabled": True},
+        # Drawn, not made of elements: what stands in it is never taken for markup.
+        "tooltip": {"trigger": "axis", "renderMode": "richText", "confine": True},
+        "legend": {
+            "top": 0,
+            "type": "scroll",
+            "itemWidth": 20,
+            "itemGap": 8,
+            "textStyle": {"fontSize": 11},
+        },
+        "grid": {"left": 72, "right": 72, "top": 40, "bottom": 48},
+    }
+
+
+def _seconds() -> Option:
+    found = axis("value", "s", min="dataMin", max="dataMax", nameGap=22)
+    # The ends move each second: numbers there would only flicker.
+    found["axisLabel"] |= {"showMinLabel": False, "showMaxLabel": False}
+    return found
+
+
+def _height(name: str, at: int, highest: float | None = None) -> Option:
+    """A vertical axis, the second one on the right; only the first one's lines are drawn."""
+    found = axis("value", name, min=0, nameGap=52, splitLine={"show": not at})
+    if at:  # Two figures in a fixed ratio, as TPS and QPS, would hide one behind the other.
+        found["boundaryGap"] = [0, "40%"]
+    return found | ({"max": highest} if highest and not at else {})
+
+
+def _line(line: Line, number: int, points: Sequence[Point], *, stacked: bool) -> Option:
+    return {
+        "id": line.id,
+        "name": line.name,
+        "type": "line",
+        "yAxisIndex": line.axis,
+        "showSymbol": False,
+        "lineStyle": {"width": 1.5, "type": _DASHES[number % len(_DASHES)]},
+        "data": [list(point) for point in points],
+        **({"stack": "all", "areaStyle": {"opacity": 0.35}} if stacked else {}),
+    }

@@ -1,0 +1,35 @@
+"""What the rest of the program says in English, in the language of a report."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from loadstone.report.words.catalogue import Words
+from loadstone.report.words.phrases import Phrasebook
+
+_CHINESE = "zh-CN"
+
+
+def told(said: str, words: Words) -> str:
+    """The sentence in the report's language; as it is where that has no phrase for it."""
+    return translated(said, words) or said
+
+
+def translated(said: str, words: Words) -> str | None:
+    """The sentence in the report's language; `None` where that has no phrase for it."""
+    if words.language != _CHINESE:
+        return None
+    return _in_chinese(said)
+
+
+@lru_cache(maxsize=4096)
+def _in_chinese(said: str) -> str | None:
+    return _book().told(said)
+
+
+@lru_cache(maxsize=1)
+def _book() -> Phrasebook:
+    # Only a Chinese report pays for its phrases.
+    from loadstone.report.words.zh_phrases import PHRASES
+
+    return Phrasebook(PHRASES)

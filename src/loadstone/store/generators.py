@@ -1,0 +1,98 @@
+"""Several generators of one step: what each had of the window, and which of them was the limit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from loadstone.model.records import GeneratorPart, GeneratorState
+from loadstone.model.result import CLIENT_BOUND_SHARE, CLIENT_LATE_SHARE, GeneratorShare
+
+
+@dataclass
+class GeneratorSums:
+    """One generator's intervals of the window."""
+
+    seconds: float = 0.0
+    intervals: int = 0
+    late_intervals: int = 0
+    events: int = 0
+    cpu_us: int = 0
+    wall_us: int = 0
+    dispatch_ns_worst: int | None = None
+    host_cpu_s: float | None = None
+    bytes_in: int | None = None
+    bytes_out: int | None = None
+
+    def add(self, part: GeneratorPart, seconds: float) -> None:
+        """Take in another interval of this length."""
+        self.seconds += seconds
+        self.intervals += 1
+        self.events += part.events
+        self.cpu_us += part.use.cpu_us
+        self.wall_us += part.use.wall_us
+        own_ns = part.use.dispatch_ns_p99
+        if own_ns is not None:
+            self.dispatch_ns_worst = max(own_ns, self.dispatch_ns_worst or 0)
+            self.late_intervals += own_ns > CLIENT_LATE_SHARE * (part.response_ns_p99 or own_ns)
+        if part.host_cpu_share is not None:
+            self.host_cpu_s = (self.host_cpu_s or 0.0) + part.host_cpu_share * seconds
+        if part.net_bytes_in is not None:
+            self.bytes_in = (self.bytes_in or 0) + part.net_bytes_in
+        if part.net_bytes_out is not None:
+            self.bytes_out = (self.bytes_out or 0) + part.net_bytes_out
+
+    @property
+    def cpu_share(self) -> float | None:
+        """Of its shards' time."""
+        return self.cpu_us / self.wall_us if self.wall_us else None
+
+    @property
+    def is_saturated(self) -> bool:
+        """Whether it may have been the limit: of its cores, or late of its own doing mostly."""
+        busy = (self.cpu_share or 0.0) > CLIENT_BOUND_SHARE
+        return busy or 2 * self.late_intervals > self.intervals
+
+    def by_second(self, amount: float | None) -> float | None:
+        """Of the seconds that it delivered."""
+        return amount / self.seconds if amount is not None and self.seconds else None
+
+
+def generator_shares(
+    states: Iterable[GeneratorState], sums: Mapping[int, GeneratorSums], seconds: float
+) -> tuple[GeneratorShare, ...]:
+    """Each generator that joined, of a window of so many seconds."""
+    joined: dict[int, GeneratorState] = {}
+    lost: dict[int, GeneratorState] = {}
+    for state in states:
+        (joined if state.state == "joined" else lost).setdefault(state.number, state)
+    return tuple(
+        _share(state, lost.get(number), sums.get(number, GeneratorSums()), seconds)
+        for number, state in sorted(joined.items())
+    )
+
+
+def _share(
+    joined: GeneratorState, lost: GeneratorState | None, sums: GeneratorSums, seconds: float
+) -> GeneratorShare:
+    return GeneratorShare(
+        number=joined.number,
+        node=joined.node,
+        users=joined.users,
+        events=sums.events,
+        seconds=sums.seconds,
+        seconds_lost=max(seconds - sums.seconds, 0.0),
+        lost=lost.reason if lost else None,
+        cpu_share=sums.cpu_share,
+        dispatch_p99_us=_us(sums.dispatch_ns_worst),
+        host_cpu_share=sums.by_second(sums.host_cpu_s),
+        net_bytes_in_per_s=sums.by_second(sums.bytes_in),
+        net_bytes_out_per_s=sums.by_second(sums.bytes_out),
+        clock_offset_us=_us(joined.clock_offset_ns),
+        clock_bound_us=_us(joined.clock_bound_ns),
+        saturated=sums.is_saturated if sums.intervals else None,
+    )
+
+
+def _us(ns: int | None) -> float | None:
+    return None if ns is None else ns / 1000

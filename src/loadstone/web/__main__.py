@@ -1,0 +1,69 @@
+"""The child that `beside` starts: what it serves stands in the first line of its standard input."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from pathlib import Path
+from typing import BinaryIO
+
+from loadstone.web.access import Keys
+from loadstone.web.address import Address
+from loadstone.web.app import metrics_app
+from loadstone.web.beside import Task
+from loadstone.web.hub import Hub
+from loadstone.web.serving import serve, serve_page
+
+NICENESS = 10
+"""Whoever drives the load on this machine goes first."""
+
+STAY_S = 2.0
+"""How long nobody has looked when the page goes after its run: a browser may be coming back."""
+
+_LOOK_EVERY_S = 0.25
+
+
+def main() -> None:
+    """Serve until the run is over, and the page until nobody looks any more."""
+    # Without a buffer, as what follows the first line is read by somebody else.
+    words = open(0, "rb", buffering=0, closefd=False)
+    task = Task.model_validate_json(words.readline())
+    os.nice(NICENESS)
+    bound = socket.socket(fileno=task.descriptor)
+    if task.kind == "page":
+        run = _UntilUnwatched(words)
+        serve_page(task.runs, (bound, Address(*task.address)), Keys(), run.over)
+        return
+    runs: list[Path] = []
+
+    async def over() -> None:
+        await _hear(words, runs)
+
+    serve(metrics_app(lambda: runs), bound, over)
+
+
+class _UntilUnwatched:
+    def __init__(self, words: BinaryIO) -> None:
+        self._words = words
+
+    async def over(self, hub: Hub) -> None:
+        """The run has ended, and nobody has looked for a while."""
+        await _hear(self._words, [])
+        quiet_s = 0.0 if hub.was_viewed else STAY_S
+        while quiet_s < STAY_S:
+            await asyncio.sleep(_LOOK_EVERY_S)
+            quiet_s = 0.0 if hub.viewers else quiet_s + _LOOK_EVERY_S
+
+
+async def _hear(words: BinaryIO, runs: list[Path]) -> None:
+    """Each line is the folder of a run; returns when whoever started us is gone."""
+    reader = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), words)
+    while line := await reader.readline():
+        runs.append(Path(os.fsdecode(line.rstrip(b"\n"))))
+
+
+if __name__ == "__main__":
+    main()

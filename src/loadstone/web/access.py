@@ -1,0 +1,242 @@
+"""Who may see the page, and what may change something: looked at before anything else.
+
+What is kept off, and how:
+
+- a page of somebody else's that a viewer's browser has open (cross-site requests): a change needs
+  a cookie that browsers send only from our own pages (`SameSite=Strict`), an `Origin` that is ours,
+  and a header that no form can send;
+- a name of somebody else's that leads to this machine (DNS rebinding): `Host` must be an address or
+  a name of this machine;
+- text of a server, or a run's name, that is script: the policy lets only files of this package run,
+  and no element is made from text;
+- whoever is on the network: another address than loopback needs a token.
+
+W3C, "Content Security Policy Level 3"; RFC 6265bis, 5.5 "SameSite"; W3C, "Fetch Metadata".
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import secrets
+import socket
+from dataclasses import dataclass, field
+from hashlib import sha256
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+POLICY = "; ".join(
+    [
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    ]
+)
+
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+ASKED_BY_PAGE = "x-loadstone"
+"""A header that a page of another site cannot send without being asked for leave first, which it is
+not given."""
+
+FEWEST_OF_TOKEN = 16
+"""Characters of a token: less could be tried out."""
+
+_SAFE = ("GET", "HEAD")
+
+
+class TokenTooShort(ValueError):
+    """Anybody could try out all such tokens."""
+
+
+@dataclass(frozen=True)
+class Keys:
+    """What lets a request in."""
+
+    token: str | None = None
+    """Asked of everybody; `None`: whoever reaches the address may look."""
+    secret: bytes = field(default_factory=lambda: secrets.token_bytes(32))
+    """Of this process: what its cookies are made with where there is no token."""
+
+    def __post_init__(self) -> None:
+        if self.token is not None and len(self.token) < FEWEST_OF_TOKEN:
+            raise TokenTooShort(f"a token has at least {FEWEST_OF_TOKEN} characters")
+
+    @property
+    def cookie(self) -> str:
+        """What a browser is given: with a token it outlives this process, and is not the token."""
+        key = self.token.encode() if self.token else self.secret
+        return hmac.new(key, b"loadstone live page", sha256).hexdigest()
+
+    def opens(self, given: str | None) -> bool:
+        """Whether it is the token."""
+        return self.token is not None and given is not None and _same(given, self.token)
+
+    def is_cookie(self, given: str | None) -> bool:
+        """Whether it is a cookie of ours."""
+        return given is not None and _same(given, self.cookie)
+
+
+def _same(one: str, other: str) -> bool:
+    """In a time that does not tell how much of it is right."""
+    return hmac.compare_digest(one.encode(), other.encode())
+
+
+def own_names(address: str) -> frozenset[str]:
+    """The names under which a browser may reach this machine; addresses may always be used."""
+    names = {"localhost", address.lower()}
+    if not is_loopback(address):
+        names |= {socket.gethostname().lower(), socket.getfqdn().lower()}
+    return frozenset(names)
+
+
+def is_loopback(address: str) -> bool:
+    """Whether only this machine reaches it."""
+    if address.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+class Guard:
+    """The outermost layer: refuses, and puts the headers on whatever is answered."""
+
+    def __init__(self, app: ASGIApp, keys: Keys, names: frozenset[str]) -> None:
+        self._app = app
+        self._keys = keys
+        self._names = names
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request in, or say why not."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        cookie_name = _cookie_name(scope)
+        given = self._given(scope, headers, cookie_name)
+        refusal = self._refusal(scope, headers, given)
+        app: ASGIApp = refusal or self._app
+        set_cookie = None if refusal else f"{cookie_name}={self._keys.cookie}; {_COOKIE}"
+        await app(scope, receive, _with_headers(send, set_cookie))
+
+    def _given(self, scope: Scope, headers: Headers, cookie_name: str) -> _Given:
+        kind, _, bearer = headers.get("authorization", "").partition(" ")
+        linked = parse_qs(scope["query_string"].decode("latin-1")).get("token", [None])[0]
+        return _Given(
+            cookie=self._keys.is_cookie(_cookie(headers, cookie_name)),
+            bearer=kind.lower() == "bearer" and self._keys.opens(bearer.strip()),
+            link=scope["path"] == "/" and self._keys.opens(linked),
+        )
+
+    def _refusal(self, scope: Scope, headers: Headers, given: _Given) -> PlainTextResponse | None:
+        if not self._is_own_host(headers.get("host", "")):
+            return _refused(421, "this server does not go by that name; use its address")
+        if self._keys.token is not None and not given.any:
+            return _refused(401, "the token is missing or wrong: open the address with ?token=")
+        if scope["method"] in _SAFE:
+            return None if _asked_by_own(scope, headers) else _refused(403, "asked by another site")
+        return _change_refused(headers, given)
+
+    def _is_own_host(self, host: str) -> bool:
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+        except ValueError:
+            return False
+        if name in self._names:
+            return True
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return True
+
+
+@dataclass(frozen=True)
+class _Given:
+    """What a request shows of itself."""
+
+    cookie: bool
+    bearer: bool
+    link: bool
+
+    @property
+    def any(self) -> bool:
+        return self.cookie or self.bearer or self.link
+
+
+def _asked_by_own(scope: Scope, headers: Headers) -> bool:
+    """Whether a browser asks for a page of ours, or from one; what is no browser does not say."""
+    site = headers.get("sec-fetch-site", "none")
+    if site in ("none", "same-origin"):
+        return True
+    # A link to the page may stand anywhere.
+    return scope["path"] == "/" and headers.get("sec-fetch-mode") == "navigate"
+
+
+def _change_refused(headers: Headers, given: _Given) -> PlainTextResponse | None:
+    origin = headers.get("origin")
+    if origin is None and not given.bearer:
+        return _refused(403, "a change needs an Origin, or the token as a Bearer")
+    # Whoever puts TLS before this server leaves Host as it is: the scheme says nothing here.
+    if origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower():
+        return _refused(403, "asked by another site")
+    if headers.get("sec-fetch-site", "same-origin") != "same-origin":
+        return _refused(403, "asked by another site")
+    if not headers.get(ASKED_BY_PAGE):
+        return _refused(403, f"a change needs the header {ASKED_BY_PAGE}")
+    if not (given.cookie or given.bearer):
+        return _refused(403, "the cookie of this page is missing or old: load the page again")
+    return None
+
+
+def _refused(status: int, why: str) -> PlainTextResponse:
+    return PlainTextResponse(f"{why}\n", status)
+
+
+_COOKIE = "Path=/; HttpOnly; SameSite=Strict"
+
+
+def _cookie_name(scope: Scope) -> str:
+    """Cookies do not know ports: two servers on one machine have each its own."""
+    server = scope.get("server") or ("", 0)
+    return f"loadstone-{server[1]}"
+
+
+def _cookie(headers: Headers, name: str) -> str | None:
+    try:
+        found = SimpleCookie(headers.get("cookie", "")).get(name)
+    except CookieError:
+        return None
+    return found.value if found else None
+
+
+def _with_headers(send: Send, cookie: str | None) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+            if cookie:
+                headers.append("set-cookie", cookie)
+        await send(message)
+
+    return sending

@@ -1,0 +1,147 @@
+"""Where a server listens: parsed, bound, and told to whoever looks for it."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import ipaddress
+import json
+import os
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from loadstone.model.errors import LoadstoneError
+from loadstone.model.exit_codes import ExitCode
+from loadstone.store.errors import StoreError
+
+DEFAULT_PORT = 8321
+MARK = ".live.json"
+"""In a folder of runs: where its server listens; locked as long as there is one."""
+
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+_BACKLOG = 128
+
+
+class AddressError(LoadstoneError):
+    """Nobody can listen there."""
+
+    exit_code = ExitCode.USAGE
+
+
+@dataclass(frozen=True)
+class Address:
+    """A host and a port; port 0 takes a free one."""
+
+    host: str
+    port: int
+
+    @property
+    def url(self) -> str:
+        """As a browser on this machine opens it."""
+        host = _EVERYWHERE.get(self.host, self.host)
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/"
+
+
+def parsed(text: str, host: str, port: int) -> Address:
+    """`host:port`, `[::1]:port`, `:port`, or either alone; what is left out is as given.
+
+    Raises:
+        ValueError: it is none of these.
+    """
+    if text.startswith("["):
+        name, bracket, rest = text[1:].partition("]")
+        number = rest.removeprefix(":")
+        ipaddress.IPv6Address(name)
+        if not bracket:
+            raise ValueError(f"{text} has no end")
+    elif text.count(":") > 1:
+        name, number = str(ipaddress.IPv6Address(text)), ""
+    elif text.isdigit():
+        name, number = "", text
+    else:
+        name, _, number = text.partition(":")
+    if number and not (number.isascii() and number.isdigit() and int(number) < 65536):
+        raise ValueError(f"{number} is no port")
+    if any(character in name for character in "/@? \t"):
+        raise ValueError(f"{name} is no address")
+    return Address(name or host, int(number) if number else port)
+
+
+def listen(address: Address) -> tuple[socket.socket, Address]:
+    """A socket that listens there, and where it really does.
+
+    Raises:
+        AddressError: the port is taken, or the address is not one of this machine.
+    """
+    found: socket.socket | None = None
+    try:
+        family, kind, number, _, place = socket.getaddrinfo(
+            address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        found = socket.socket(family, kind, number)
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind(place)
+        found.listen(_BACKLOG)
+        return found, Address(address.host, found.getsockname()[1])
+    except OSError as error:
+        if found:
+            found.close()
+        why = (error.strerror or str(error)).lower()
+        hint = "say another one with --address, or port 0 for any" if _is_taken(error) else None
+        raise AddressError(
+            f"cannot listen on {address.host}:{address.port}: {why}", hint
+        ) from error
+
+
+def _is_taken(error: OSError) -> bool:
+    return error.errno in (errno.EADDRINUSE, errno.EACCES)
+
+
+@contextlib.contextmanager
+def marked(runs: Path, address: Address) -> Iterator[None]:
+    """While it is entered, `found` tells others of this server.
+
+    A second server of the same folder leaves the mark to the first.
+
+    Raises:
+        StoreError: the folder of runs cannot be made.
+    """
+    path = runs / MARK
+    try:
+        runs.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError.from_os("make the folder", runs, error) from error
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError:  # runs that may only be read are shown all the same
+        yield
+        return
+    with os.fdopen(descriptor, "r+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield
+            return
+        file.truncate()
+        json.dump({"url": address.url, "pid": os.getpid()}, file)
+        file.flush()
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def found(runs: Path) -> str | None:
+    """The URL of the server that shows these runs at this moment; `None`: there is none."""
+    try:
+        with (runs / MARK).open() as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return str(json.load(file)["url"])
+    except (OSError, ValueError, KeyError):
+        return None
+    return None

@@ -1,0 +1,208 @@
+"""The page's server as an ASGI application: what can be asked of it, and who answers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from loadstone import __version__
+from loadstone.analyse.matrix import ComparisonError
+from loadstone.model.errors import LoadstoneError
+from loadstone.model.wish import AnyWish, SetRate, SetUsers, StopRun
+from loadstone.store import folder, wishes
+from loadstone.web import comparing
+from loadstone.web.access import Guard, Keys
+from loadstone.web.hub import Hub
+from loadstone.web.listing import UnknownRun
+from loadstone.web.live_run import row
+from loadstone.web.metrics import Metrics
+from loadstone.web.pages import PAGE, pages
+from loadstone.web.reports import DOCUMENT_POLICY, Lang, report_of
+
+LARGEST_BODY = 4096
+"""Bytes of a request: a wish has some fifty."""
+
+_WISHES: dict[str, type[AnyWish]] = {"stop": StopRun, "users": SetUsers, "rate": SetRate}
+
+
+def page_app(hub: Hub, keys: Keys, names: frozenset[str]) -> ASGIApp:
+    """The live page of a folder of runs.
+
+    `names` are those of this machine under which browsers may ask for it.
+    """
+    return Guard(_Site(hub).app(), keys, names)
+
+
+class _Site:
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._files = pages()
+        self._metrics = Metrics(hub.list.running)
+
+    def app(self) -> Starlette:
+        return Starlette(
+            routes=[
+                Route("/", self._page),
+                Route("/static/{name}", self._file),
+                Route("/api/events", self._events),
+                Route("/api/runs", self._runs),
+                Route("/api/runs/{run}", self._run),
+                Route("/api/runs/{run}/{wish}", self._wish, methods=["POST"]),
+                Route("/api/compare", self._compare),
+                Route("/runs/{run}/report", self._report),
+                Route("/compare", self._comparison),
+                Route("/metrics", self._scrape),
+            ],
+            lifespan=self._lifespan,
+            exception_handlers={
+                HTTPException: _as_json,
+                UnknownRun: _unknown,
+                ComparisonError: _not_comparable,
+                LoadstoneError: _failed,
+            },
+        )
+
+    @asynccontextmanager
+    async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        looking = asyncio.create_task(self._hub.look())
+        try:
+            yield
+        finally:
+            self._hub.close()
+            looking.cancel()
+
+    async def _page(self, request: Request) -> Response:
+        return self._files[PAGE].response(request)
+
+    async def _file(self, request: Request) -> Response:
+        found = self._files.get(request.path_params["name"])
+        if found is None:
+            raise HTTPException(404, "there is no such file")
+        return found.response(request)
+
+    async def _events(self, request: Request) -> Response:
+        name = request.query_params.get("run")
+        run = self._hub.list.find(name) if name else None
+        stream = self._hub.stream(run, _number(request.headers.get("last-event-id")))
+        return StreamingResponse(
+            stream, media_type="text/event-stream", headers={"x-accel-buffering": "no"}
+        )
+
+    async def _runs(self, request: Request) -> Response:
+        await asyncio.to_thread(self._hub.list.look)
+        return JSONResponse({"loadstone": __version__, "runs": self._hub.list.lines})
+
+    async def _run(self, request: Request) -> Response:
+        run = self._hub.list.find(request.path_params["run"])
+        result = await asyncio.to_thread(folder.load, run)
+        info = result.run.model_dump(mode="json", exclude={"plan"})
+        return JSONResponse({"run": info, "rows": [row(step) for step in result.steps]})
+
+    async def _compare(self, request: Request) -> Response:
+        return JSONResponse(await asyncio.to_thread(comparing.compared, *self._pair(request)))
+
+    async def _comparison(self, request: Request) -> Response:
+        made = await asyncio.to_thread(comparing.comparison_of, *self._pair(request))
+        return _document(made)
+
+    def _pair(self, request: Request) -> tuple[Path, Path]:
+        """The runs `a` and `b` of a query.
+
+        Raises:
+            UnknownRun: there is none of such a name.
+        """
+        a, b = (self._hub.list.find(request.query_params.get(side, "")) for side in ("a", "b"))
+        return a, b
+
+    async def _wish(self, request: Request) -> Response:
+        run = self._hub.list.find(request.path_params["run"])
+        kind = _WISHES.get(request.path_params["wish"])
+        if kind is None:
+            raise HTTPException(404, "nothing of that name can be asked of a run")
+        wish = _parsed(kind, await _body(request))
+        if not folder.is_running(run):
+            raise HTTPException(409, "the run is over")
+        await asyncio.to_thread(wishes.ask, run, wish)
+        return JSONResponse({"asked": wish.model_dump()}, 202)
+
+    async def _report(self, request: Request) -> Response:
+        run = self._hub.list.find(request.path_params["run"])
+        lang: Lang = "zh" if request.query_params.get("lang") == "zh" else "en"
+        return _document(await asyncio.to_thread(report_of, run, lang))
+
+    async def _scrape(self, request: Request) -> Response:
+        return await self._metrics.response(request)
+
+
+def metrics_app(runs: Callable[[], Iterable[Path]]) -> ASGIApp:
+    """`/metrics` of these runs, and nothing else."""
+    metrics = Metrics(runs)
+
+    async def scrape(request: Request) -> Response:
+        return await metrics.response(request)
+
+    return Starlette(routes=[Route("/metrics", scrape)])
+
+
+def _document(made: str) -> Response:
+    """A page of the report's making, which brings scripts of its own."""
+    return HTMLResponse(made, headers={"content-security-policy": DOCUMENT_POLICY})
+
+
+async def _body(request: Request) -> Any:
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > LARGEST_BODY:
+            raise HTTPException(413, "the request is too large")
+    try:
+        return json.loads(body or b"{}")
+    except (ValueError, RecursionError) as error:
+        raise HTTPException(400, "the request is no JSON") from error
+
+
+def _parsed(kind: type[AnyWish], document: Any) -> AnyWish:
+    try:
+        return kind.model_validate(document)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise HTTPException(400, f"{place}: {first['msg']}") from error
+
+
+def _number(text: str | None) -> int | None:
+    """What a browser says it had last; it is ours, but anybody may send anything."""
+    if text is None or not text.isascii() or not text.isdigit() or len(text) > 18:
+        return None
+    return int(text)
+
+
+async def _as_json(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return JSONResponse({"error": error.detail}, error.status_code, headers=error.headers)
+
+
+async def _unknown(request: Request, error: Exception) -> Response:
+    return JSONResponse({"error": "there is no run of that name"}, 404)
+
+
+async def _not_comparable(request: Request, error: Exception) -> Response:
+    assert isinstance(error, ComparisonError)
+    return JSONResponse({"error": error.message}, 422)
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    assert isinstance(error, LoadstoneError)
+    return JSONResponse({"error": error.message}, 500)

@@ -1,0 +1,57 @@
+"""Two runs beside each other, as `loadstone compare` sets them, with a figure of both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from loadstone.analyse.contests import Run
+from loadstone.analyse.differences import Differences, differences
+from loadstone.analyse.matrix import Matrix, matrix
+from loadstone.analyse.surroundings import surroundings_of
+from loadstone.report.comparison_document import comparison_document
+from loadstone.report.comparison_page import as_page
+from loadstone.report.figures.live import ladders
+from loadstone.store.reading import read_run
+from loadstone.web.telling import told
+
+
+def compared(a: Path, b: Path) -> Mapping[str, Any]:
+    """The second run against the first: the document of docs/comparing.md, and their `ladder`.
+
+    `told` has in other languages what settings mean.
+
+    Raises:
+        StoreError: one of them cannot be read.
+        ComparisonError: one of them has no step to compare, or both are one.
+    """
+    runs = _read(a, b)
+    found, differing = _compared(runs)
+    figure = ladders({run.label: run.result.steps for run in runs})
+    meanings = [row.meaning for row in differing.rows if row.meaning]
+    said = [text for each in meanings for text in (each.performance, each.durability) if text]
+    return comparison_document(found, differing, []) | {"ladder": figure, "told": told(said)}
+
+
+def comparison_of(a: Path, b: Path) -> str:
+    """The same as a page that needs no network, to hand on.
+
+    Raises:
+        StoreError: as `compared`.
+        ComparisonError: as `compared`.
+    """
+    return as_page(f"Comparison of {a.name}, {b.name}", *_compared(_read(a, b)))
+
+
+def _read(a: Path, b: Path) -> list[Run]:
+    return [
+        Run(kept.path.name, kept.result, kept.experiment, kept.environment, kept.seconds)
+        for kept in map(read_run, (a, b))
+    ]
+
+
+def _compared(runs: list[Run]) -> tuple[Matrix, Differences]:
+    found = matrix(runs)
+    around = {side.name: [surroundings_of(part) for part in side.all_parts] for side in found.sides}
+    return found, differences(around)

@@ -1,0 +1,223 @@
+"""One run's journal, followed once for all who look at the run.
+
+An event's number is the byte of the journal behind the line that it is made from. So a browser
+that comes back says how far it had come, and is told the rest: by this process, or by one that was
+started since and has read the same journal. What is not in a line (findings, whether the run's
+process is there) has no number: it is told anew to everybody who comes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from loadstone.model.errors import LoadstoneError
+from loadstone.model.result import StepResult
+from loadstone.report.figures.live import goes_by_rate
+from loadstone.store import folder
+from loadstone.store.errors import StoreError
+from loadstone.store.recorder import read_asked
+from loadstone.store.replay import JOURNAL, step_result
+from loadstone.store.steplog import StepLog
+from loadstone.store.tail import Tail
+from loadstone.web.live_run import Event, LiveRun
+from loadstone.web.stream import Bell, encode
+
+LOOK_EVERY_S = 0.2
+"""How often the journal is looked at: most of what a second takes from the sample to the screen."""
+
+ALIVE_EVERY_S = 1.0
+FORGET_AFTER_S = 60.0
+"""How long a run is kept in memory that nobody looks at."""
+
+KEPT_EVENTS = 2000
+"""Of the latest lines: who was away for longer is told all anew."""
+
+Judge = Callable[[Path], list[dict[str, Any]]]
+"""Findings of a run, as far as it has come; may take a second of a core."""
+
+
+@dataclass(frozen=True)
+class _Numbered:
+    number: int
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Told:
+    """What one viewer has been told."""
+
+    number: int | None = None
+    """Of the last event; `None`: nothing yet."""
+    extras: int = 0
+    """Version of what has no number."""
+
+
+class Feed:
+    """One run, from its folder to any number of viewers."""
+
+    def __init__(self, run: Path, judge: Judge, bell: Bell) -> None:
+        self._run = run
+        self._judge = judge
+        self._bell = bell
+        self._tail = Tail(run / JOURNAL)
+        self._live = LiveRun(run, self._row_of, *_of_asked(run))
+        self._guarded = Lock()
+        """Held by the thread that reads, or that makes a picture of what was read."""
+        self._events: deque[_Numbered] = deque(maxlen=KEPT_EVENTS)
+        self._from = 0
+        """Events after this number are kept."""
+        self._extras: dict[str, Any] = {"findings": None, "alive": None, "problem": None}
+        self._version = 1
+        self._steps_judged = -1
+        self._written: dict[int, StepResult] | None = None
+        self._alive_at = 0.0
+        self._viewed_at = time.monotonic()
+        self._judging: asyncio.Task[None] | None = None
+        self.viewers = 0
+        self.ready = asyncio.Event()
+        """Set when all that was written before somebody looked has been read."""
+
+    async def follow(self) -> None:
+        """Read what is written, until nobody has looked for a while."""
+        try:
+            while self.viewers or time.monotonic() < self._viewed_at + FORGET_AFTER_S:
+                if self.viewers:
+                    self._viewed_at = time.monotonic()
+                found, caught_up = await asyncio.to_thread(self._advance)
+                self._keep(found)
+                if caught_up:
+                    self._look_at_what_is_not_written()
+                    self.ready.set()
+                    await asyncio.sleep(LOOK_EVERY_S)
+        except LoadstoneError as error:
+            self._set_extra("problem", error.message)
+        finally:
+            self.ready.set()
+
+    def begin(self, last: int | None) -> Told:
+        """For one who says that it had an event of this number last; anybody may say anything."""
+        is_ours = last is not None and last <= self._tail.at_byte
+        return Told(last if is_ours else None)
+
+    def news(self, told: Told) -> tuple[list[bytes], Told] | None:
+        """What came since, for one who was told so much; `None`: only a snapshot helps."""
+        number = told.number
+        if number is None or number < self._from:
+            return None
+        news = [event for event in self._events if event.number > number]
+        newest = news[-1].number if news else number
+        events = [*(event.data for event in news), *self._extra_events(told)]
+        return events, Told(newest, self._version)
+
+    async def snapshot(self) -> tuple[list[bytes], Told]:
+        """Everything, for one who has nothing, or was away for too long."""
+        number, picture = await asyncio.to_thread(self._picture)
+        version = self._version
+        events = [encode("snapshot", picture, number), *self._extra_events(Told())]
+        return events, Told(number, version)
+
+    def _extra_events(self, told: Told) -> Iterator[bytes]:
+        if told.extras != self._version:
+            yield encode("extras", self._extras)
+
+    def _picture(self) -> tuple[int, dict[str, Any]]:
+        with self._guarded:
+            return self._tail.at_byte, self._live.snapshot()
+
+    def _advance(self) -> tuple[list[_Numbered], bool]:
+        """Read on, on a thread of its own; whether all that is written was read."""
+        with self._guarded:
+            written = self._tail.read()
+            found = [
+                _Numbered(line.to_byte, _encoded(line.to_byte, events))
+                for line in written
+                if (events := list(self._live.take(line.entry)))
+            ]
+        return found, not written
+
+    def _keep(self, found: list[_Numbered]) -> None:
+        if not found:
+            return
+        full = len(self._events) + len(found) - KEPT_EVENTS
+        if full > 0:
+            self._from = [*self._events, *found][full - 1].number
+        self._events.extend(found)
+        self._bell.ring()
+
+    def _look_at_what_is_not_written(self) -> None:
+        now = time.monotonic()
+        if now >= self._alive_at + ALIVE_EVERY_S or self._live.has_ended:
+            self._alive_at = now
+            alive = not self._live.has_ended and folder.is_running(self._run)
+            self._set_extra("alive", alive)
+        ended = len(self._live.rows)
+        idle = self._judging is None or self._judging.done()
+        if ended and ended != self._steps_judged and idle:
+            self._steps_judged = ended
+            self._judging = asyncio.create_task(self._judge_now())
+
+    async def _judge_now(self) -> None:
+        """Beside the reading: seconds are told meanwhile."""
+        try:
+            self._set_extra("findings", await asyncio.to_thread(self._judge, self._run))
+        except LoadstoneError as error:
+            self._set_extra("problem", error.message)
+
+    def _set_extra(self, name: str, value: Any) -> None:
+        if self._extras[name] != value:
+            self._extras = self._extras | {name: value}
+            self._version += 1
+            self._bell.ring()
+
+    def _row_of(self, step: StepLog) -> StepResult:
+        """As result.json has it, where the run had ended before we came; else from the journal."""
+        if self._written is None:
+            self._written = _written_rows(self._run)
+        known = self._written.get(step.step.number)
+        # What ends while we look is not in that file: a run may have been taken up again.
+        if known is not None and not self.ready.is_set():
+            return known
+        begin = self._live.begin
+        assert begin is not None, "a step ends in a run that has begun"
+        return step_result(self._run, step, begin)
+
+
+def _encoded(number: int, events: list[Event]) -> bytes:
+    """A line's events; the number stands with the last, so that all come again or none."""
+    *before, last = events
+    return b"".join(
+        [*(encode(one.name, one.data) for one in before), encode(last.name, last.data, number)]
+    )
+
+
+def _of_asked(run: Path) -> tuple[bool, bool]:
+    """Whether a step may be changed by hand, and whether levels differ by the rate asked for.
+
+    Levels that a search chooses, or that are compared, are not for hands.
+    """
+    try:
+        asked = read_asked(run)
+    except StoreError:  # of another version: the run itself refuses what it does not want
+        return True, False
+    search = asked.plan.search
+    levels = asked.experiment or asked.plan
+    by_rate = goes_by_rate(levels.ladder, levels.rates)
+    if search is not None:
+        by_rate = search.objective is not None
+    return search is None and asked.experiment is None, by_rate
+
+
+def _written_rows(run: Path) -> dict[int, StepResult]:
+    if not (run / folder.RESULT).exists():
+        return {}
+    try:
+        return {step.step: step for step in folder.load(run).steps}
+    except StoreError:
+        return {}

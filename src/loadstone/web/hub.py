@@ -1,0 +1,97 @@
+"""What all viewers share: the list of runs, and a feed for each run that somebody looks at."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from pathlib import Path
+
+from loadstone.web.feed import Feed, Judge, Told
+from loadstone.web.listing import RunList
+from loadstone.web.stream import COMMENT, Bell, encode, opening, waited
+
+LIST_EVERY_S = 1.0
+QUIET_S = 10.0
+"""After so long without news a viewer is sent a comment."""
+
+
+class Hub:
+    """One server's; everything in it belongs to the event loop's thread."""
+
+    def __init__(self, runs: Path, judge: Judge) -> None:
+        self.list = RunList(runs)
+        self.viewers = 0
+        self.was_viewed = False
+        self._judge = judge
+        self._bell = Bell()
+        self._feeds: dict[str, tuple[Feed, asyncio.Task[None]]] = {}
+        self._listed = asyncio.Event()
+        self._closing = False
+
+    async def look(self) -> None:
+        """Look for new runs as long as somebody wants to know."""
+        while not self._closing:
+            if (self.viewers or not self._listed.is_set()) and await asyncio.to_thread(
+                self.list.look
+            ):
+                self._bell.ring()
+            self._listed.set()
+            self._forget()
+            await asyncio.sleep(LIST_EVERY_S)
+
+    def close(self) -> None:
+        """Let go of all viewers: they come back when there is a server again."""
+        self._closing = True
+        self._bell.ring()
+        for _, task in self._feeds.values():
+            task.cancel()
+
+    async def stream(self, run: Path | None, last: int | None) -> AsyncIterator[bytes]:
+        """What one viewer is told, from the event after `last` on, until it goes."""
+        feed = self._feed(run) if run else None
+        self.viewers += 1
+        self.was_viewed = True
+        if feed:
+            feed.viewers += 1
+        try:
+            yield opening()
+            async with aclosing(self._events(feed, last)) as events:
+                async for event in events:
+                    yield event
+        finally:
+            self.viewers -= 1
+            if feed:
+                feed.viewers -= 1
+
+    async def _events(self, feed: Feed | None, last: int | None) -> AsyncGenerator[bytes, None]:
+        await self._listed.wait()
+        if feed:
+            await feed.ready.wait()
+        listed, told = -1, feed.begin(last) if feed else Told()
+        while not self._closing:
+            # What is rung while we send is not missed.
+            rung = self._bell.next_ring()
+            if listed != self.list.version:
+                listed = self.list.version
+                yield encode("runs", {"runs": self.list.lines})
+            if feed:
+                news, told = feed.news(told) or await feed.snapshot()
+                for event in news:
+                    yield event
+            if not await waited(rung, QUIET_S):
+                yield COMMENT
+
+    def _feed(self, run: Path) -> Feed:
+        known = self._feeds.get(run.name)
+        if known and not known[1].done():
+            return known[0]
+        feed = Feed(run, self._judge, self._bell)
+        self._feeds[run.name] = feed, asyncio.create_task(feed.follow())
+        return feed
+
+    def _forget(self) -> None:
+        """Feeds that have ended because nobody looked for a while."""
+        for name, (feed, task) in list(self._feeds.items()):
+            if task.done() and not feed.viewers:
+                del self._feeds[name]

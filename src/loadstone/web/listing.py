@@ -1,0 +1,149 @@
+"""The runs of a folder, a line each, looked at again and again without being read again."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from loadstone.analyse.ladder import levels
+from loadstone.model.result import Result
+from loadstone.store import folder
+from loadstone.store.errors import StoreError
+from loadstone.store.journal import RunBegin
+from loadstone.store.replay import JOURNAL
+from loadstone.store.steps import utc
+from loadstone.store.tail import Tail
+from loadstone.web.live_run import workload_of
+
+MOST = 500
+"""Lines: the newest. `loadstone runs list` shows all."""
+
+_NOT_A_NAME = re.compile(r"[/\\\x00]")
+_FIRST_LINE = 1
+"""Byte: the line that begins there is read to its end."""
+
+Line = dict[str, Any]
+_Stamp = tuple[int, int, int, int]
+
+
+class UnknownRun(Exception):
+    """There is no run of that name."""
+
+
+@dataclass
+class RunList:
+    """Looks at a folder of runs; what has not changed is known from the last look."""
+
+    runs: Path
+    version: int = 0
+    """Another one after each look that found something new."""
+    lines: list[Line] = field(default_factory=list)
+    """Newest first."""
+
+    _known: dict[str, tuple[_Stamp, Line]] = field(default_factory=dict)
+    _begins: dict[str, Line] = field(default_factory=dict)
+    """What first lines say: they never change."""
+
+    def look(self) -> bool:
+        """Whether anything is new."""
+        found = []
+        for journal in reversed(folder.journals(self.runs)[-MOST:]):
+            line = self._line(journal.parent)
+            if line is not None:
+                found.append(line)
+        if found == self.lines:
+            return False
+        self.lines = found
+        self.version += 1
+        return True
+
+    def running(self) -> list[Path]:
+        """The folders of those that go on at this moment."""
+        newest = folder.journals(self.runs)[-MOST:]
+        open_ends = [one.parent for one in newest if not (one.parent / folder.RESULT).exists()]
+        return [run for run in open_ends if folder.is_running(run)]
+
+    def find(self, name: str) -> Path:
+        """The folder of a run, by its exact name.
+
+        Raises:
+            UnknownRun: there is none, or the name is a path.
+        """
+        if not name or name.startswith(".") or _NOT_A_NAME.search(name) or len(name) > 255:
+            raise UnknownRun(name)
+        run = self.runs / name
+        if not (run / JOURNAL).is_file():
+            raise UnknownRun(name)
+        return run
+
+    def _line(self, run: Path) -> Line | None:
+        try:
+            stamp = _stamp(run)
+        except OSError:  # removed since
+            return None
+        known = self._known.get(run.name)
+        # A run that was killed leaves its files as they are: only its lock is gone.
+        if known and known[0] == stamp and known[1]["state"] != "running":
+            return known[1]
+        line = self._read(run)
+        self._known[run.name] = stamp, line
+        return line
+
+    def _read(self, run: Path) -> Line:
+        try:
+            if (run / folder.RESULT).exists():
+                return _of_result(run.name, folder.load(run))
+            if run.name not in self._begins:
+                self._begins[run.name] = _begin(run)
+        except StoreError as error:
+            return {"name": run.name, "state": "damaged", "problem": error.message}
+        state = "running" if folder.is_running(run) else "interrupted"
+        return {"name": run.name, "state": state} | self._begins[run.name]
+
+
+def _stamp(run: Path) -> _Stamp:
+    """What is another one when the run goes on, ends, or is taken up again."""
+    journal = (run / JOURNAL).stat()
+    result = run / folder.RESULT
+    written = result.stat() if result.exists() else None
+    when, size = (written.st_mtime_ns, written.st_size) if written else (0, 0)
+    return journal.st_ino, journal.st_size, when, size
+
+
+def _of_result(name: str, result: Result) -> Line:
+    plan = result.run.plan
+    return {
+        "name": name,
+        "state": result.run.state,
+        "started_at": result.run.started_at,
+        "workload": workload_of(plan) if plan else None,
+        "steps_planned": result.run.steps_planned,
+        "steps_finished": result.run.steps_finished,
+        **_best(result),
+    }
+
+
+def _best(result: Result) -> Line:
+    """The highest mean rate of a level, and the level."""
+    rated = [(one.tps.mean, one.concurrency) for one in levels(result.steps) if one.tps]
+    tps, users = max(rated, default=(None, None))
+    return {"best_tps": tps, "best_users": users}
+
+
+def _begin(run: Path) -> Line:
+    """What a journal's first line says.
+
+    Raises:
+        StoreError: it is damaged.
+    """
+    lines = Tail(run / JOURNAL).read(_FIRST_LINE)
+    entry = lines[0].entry if lines else None
+    if not isinstance(entry, RunBegin):
+        return {"started_at": None, "workload": None, "steps_planned": None}
+    return {
+        "started_at": utc(entry.unix_s),
+        "workload": workload_of(entry.plan),
+        "steps_planned": entry.steps_planned,
+    }

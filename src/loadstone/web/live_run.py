@@ -1,0 +1,339 @@
+"""A run as its viewers see it, made from the lines of its journal one by one."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from loadstone.model.observed import Observation, SourceName
+from loadstone.model.records import Connected, Outage, Sample
+from loadstone.model.result import StepResult, Window
+from loadstone.report.figures.figure import short
+from loadstone.report.figures.live import TIMELINES, Point, ladder, timeline
+from loadstone.report.notes import step_notes
+from loadstone.store.figures import SourceSums, host_figures
+from loadstone.store.journal import (
+    Changed,
+    EngineEntry,
+    Entry,
+    Note,
+    Observed,
+    ObservedNames,
+    RunBegin,
+    RunEnd,
+    SourceEntry,
+    StepBegin,
+    StepEnd,
+)
+from loadstone.store.observing import fits, observation_of
+from loadstone.store.replay import JOURNAL, RunLog
+from loadstone.store.steplog import StepLog
+from loadstone.web.telling import told, told_of_steps
+
+KEPT_S = 900
+"""Seconds of each series that a viewer has: the report has all."""
+
+KEPT_NOTES = 200
+MOST_NOTES = 20
+"""Of a step."""
+
+Data = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that viewers are told."""
+
+    name: str
+    data: Data | None
+
+
+RowOf = Callable[[StepLog], StepResult]
+"""The row of a step that has ended, from the run's folder."""
+
+_SERVER = SourceName(role="server")
+_HOST = SourceName(role="server-host")
+_EVER_S = sys.float_info.max
+_ALWAYS = Window(from_s=-_EVER_S, to_s=_EVER_S, method="one")
+_MEGA = 1e6
+
+
+@dataclass
+class LiveRun:
+    """All that the journal said so far, as far as anybody is shown it."""
+
+    folder: Path
+    row_of: RowOf
+    may_change: bool = True
+    """Whether rate and users of a running step may be changed by hand."""
+    by_rate: bool = False
+    """Whether its levels differ by the rate asked for."""
+    rows: list[StepResult] = field(default_factory=list)
+    notes: deque[str] = field(default_factory=lambda: deque(maxlen=KEPT_NOTES))
+    points: dict[str, deque[Point]] = field(default_factory=dict)
+    second: Data = field(default_factory=dict)
+    """The last second's figures."""
+    last: Sample | None = None
+
+    _log: RunLog = field(init=False)
+    _names: dict[int, ObservedNames] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._log = RunLog(self.folder / JOURNAL)
+
+    def take(self, entry: Entry) -> Iterator[Event]:
+        """Take in the journal's next line, and say what viewers are to be told of it."""
+        self._log.add(entry)
+        match entry:
+            case RunBegin() | RunEnd():
+                yield Event("run", self.run())
+            case StepBegin():
+                self._names, self.last, self.second = {}, None, {}
+                yield Event("step", self.step())
+            case EngineEntry():
+                yield from self._take_record(entry)
+            case ObservedNames():
+                self._names[entry.names] = entry
+            case Observed():
+                yield from self._take_observed(entry)
+            case StepEnd():
+                yield from self._end_step()
+            case Changed():
+                yield Event("step", self.step())
+                yield self._note(_sentence(entry))
+            case Note() | SourceEntry():
+                yield self._note(_sentence(entry))
+
+    @property
+    def begin(self) -> RunBegin | None:
+        """The run's first line, once it was read."""
+        return self._log.begin
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the run said so itself."""
+        return self._log.end is not None
+
+    @property
+    def steps_finished(self) -> int:
+        """Steps that were carried out to their end."""
+        return sum(step.state == "finished" for step in self._log.steps)
+
+    @property
+    def current(self) -> StepLog | None:
+        """The step that is under way."""
+        steps = self._log.steps
+        return steps[-1] if steps and steps[-1].end is None else None
+
+    def run(self) -> Data:
+        """What was asked, and how far it came."""
+        begin, end = self.begin, self._log.end
+        return {
+            "name": self.folder.name,
+            "title": begin.name if begin else self.folder.name,
+            "workload": workload_of(begin.plan) if begin else None,
+            "targets": list(begin.targets) if begin else [],
+            "server_versions": list(begin.server_versions) if begin else [],
+            "unix_s": begin.unix_s if begin else None,
+            "loadstone": begin.loadstone if begin else None,
+            "steps_planned": begin.steps_planned if begin else None,
+            "by_rate": self.by_rate,
+            "ended": end.state if end else None,
+        }
+
+    def step(self) -> Data | None:
+        """The step that is under way, and what may be asked of it."""
+        log = self.current
+        if log is None:
+            return None
+        step = log.step
+        return {
+            "number": step.number,
+            "variant": step.variant,
+            "workload": step.workload,
+            "users": step.concurrency,
+            "rate": step.rate.model_dump() if step.rate else None,
+            "repeat": step.repeat,
+            "connected": log.connected is not None,
+            "users_now": _last_of(log, "users", step.concurrency),
+            "may_change": self.may_change,
+            "rate_now": _last_of(log, "rate", step.rate.rate if step.rate else None),
+        }
+
+    def snapshot(self) -> Data:
+        """All of it, for somebody who has nothing yet."""
+        return {
+            "run": self.run(),
+            "step": self.step(),
+            "second": self.second,
+            "rows": [row(one) for one in self.rows],
+            "notes": list(self.notes),
+            "told": told(self.notes) | told_of_steps(self.rows),
+            "ladder": self._ladder(),
+            "timelines": {name: self._timeline(name) for name in TIMELINES},
+        }
+
+    def _ladder(self) -> Data:
+        return ladder(self.rows, by_rate=self.by_rate)
+
+    def _timeline(self, name: str) -> Data:
+        made = TIMELINES[name]
+        points = {line.id: tuple(self.points.get(line.id, ())) for line in made.lines}
+        return {
+            "title": made.title,
+            "about": made.about,
+            "option": timeline(name, points),
+        }
+
+    def _take_record(self, entry: EngineEntry) -> Iterator[Event]:
+        match entry.record:
+            case Connected():
+                yield Event("step", self.step())
+            case Sample() as sample if sample.phase != "drain" and sample.seconds > 0:
+                self.last = sample
+                began = self._log.steps[-1].load_began_s
+                self.second = _second(sample)
+                at = round(began + sample.to_s, 2)
+                yield Event("second", {"second": self.second, "points": self._add(at, self.second)})
+            case Outage() as outage:
+                yield self._note(f"{outage.users} users were without connection: {outage.reason}")
+
+    def _take_observed(self, line: Observed) -> Iterator[Event]:
+        names = self._names.get(line.names)
+        if names is None or not fits(names, line) or line.to_s <= line.from_s:
+            return
+        seen = observation_of(names, line)
+        figures = _of_server(seen) if seen.source == _SERVER else {}
+        if seen.source == _HOST:
+            facts = self._log.steps[-1].source_facts.get(str(_HOST), {})
+            figures = _of_host(seen, facts)
+        if figures:
+            yield Event("seen", {"points": self._add(round(seen.to_s, 2), figures)})
+
+    def _end_step(self) -> Iterator[Event]:
+        ended = self._log.steps[-1]
+        # A step that a resumed run does again stands there once.
+        self.rows = [each for each in self.rows if each.step != ended.step.number]
+        self.rows.append(self.row_of(ended))
+        self.second, self.last = {}, None
+        telling = told_of_steps(self.rows[-1:])
+        yield Event("row", {"row": row(self.rows[-1]), "told": telling, "ladder": self._ladder()})
+
+    def _add(self, at: float, figures: Data) -> Data:
+        """Put the figures that are drawn into their series; returns what was put there."""
+        added: Data = {}
+        for name in figures.keys() & _DRAWN:
+            point = (at, figures[name])
+            self.points.setdefault(name, deque(maxlen=KEPT_S)).append(point)
+            added[name] = point
+        return added
+
+    def _note(self, text: str) -> Event:
+        self.notes.append(text)
+        return Event("note", {"text": text, "told": told([text])})
+
+
+_DRAWN = frozenset(line.id for figure in TIMELINES.values() for line in figure.lines)
+
+
+def workload_of(plan: Data) -> str | None:
+    """Its name, in plans of any version."""
+    named = plan.get("workload")
+    return named.get("name") if isinstance(named, dict) else None
+
+
+def row(step: StepResult) -> Data:
+    """A line of the table of steps."""
+    response = step.latency.response
+    return {
+        "step": step.step,
+        "variant": step.variant,
+        "workload": step.workload,
+        "users": step.concurrency,
+        "rate": None if step.rate is None else str(step.rate),
+        "repeat": step.repeat,
+        "state": step.state,
+        "steady": step.steady,
+        "tps": step.tps,
+        "qps": step.qps,
+        "p50_ms": response.p50,
+        "p95_ms": response.p95,
+        "p99_ms": response.p99,
+        "max_ms": response.max,
+        "errors": sum(step.errors.values()),
+        "client_bound": step.generator.client_bound,
+        "changed": bool(step.changes),
+        "notes": list(islice(step_notes(step), MOST_NOTES)),
+    }
+
+
+def _second(sample: Sample) -> Data:
+    response = sample.latency_ns.response
+    return {
+        "phase": sample.phase,
+        "at_s": sample.to_s,
+        "tps": short(sample.counts.events / sample.seconds),
+        "qps": short(sample.counts.queries / sample.seconds),
+        "p50": _ms(response.p50),
+        "p95": _ms(response.p95),
+        "p99": _ms(response.p99),
+        "users": sample.users,
+        "in_flight": sample.tally.in_flight,
+        "waiting": sample.tally.waiting,
+        "errors": sum(sample.errors.values()),
+        "reconnects": sample.counts.reconnects,
+    }
+
+
+def _of_server(seen: Observation) -> Data:
+    wanted = ("threads_running", "threads_connected")
+    return {name: seen.gauges[name] for name in wanted if name in seen.gauges}
+
+
+def _of_host(seen: Observation, facts: dict[str, str]) -> Data:
+    """The quoted figures of one second; what is not known is left out, and never nought."""
+    sums = SourceSums()
+    sums.add(seen, _ALWAYS)
+    host = host_figures(sums, facts, None)
+    found = {
+        "cpu_user": _scaled(host.cpu_user, 100),
+        "cpu_sys": _scaled(host.cpu_sys, 100),
+        "cpu_iowait": _scaled(host.cpu_iowait, 100),
+        "cpu_steal": _scaled(host.cpu_steal, 100),
+        "disk_reads": _scaled(host.disk_read_iops, 1),
+        "disk_writes": _scaled(host.disk_write_iops, 1),
+        "disk_flushes": _scaled(host.disk_flushes_per_s, 1),
+        "disk_written": _scaled(host.disk_write_bytes_per_s, 1 / _MEGA),
+        "net_in": _scaled(host.net_bytes_in_per_s, 8 / _MEGA),
+        "net_out": _scaled(host.net_bytes_out_per_s, 8 / _MEGA),
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _sentence(entry: Changed | Note | SourceEntry) -> str:
+    match entry:
+        case Note():
+            return entry.text
+        case Changed(change=change):
+            return f"{change.what} set to {change.value:,g} by hand at {change.at_s:.0f} s"
+        case SourceEntry(state=state):
+            return f"{state.source} {'was lost' if state.lost else 'answers again'}: {state.why}"
+
+
+def _last_of(log: StepLog, what: str, asked: float | None) -> float | None:
+    """What somebody set by hand, else what was asked for."""
+    set_by_hand = [change.value for change in log.changes if change.what == what]
+    return set_by_hand[-1] if set_by_hand else asked
+
+
+def _ms(nanoseconds: int | None) -> float | None:
+    return None if nanoseconds is None else short(nanoseconds / 1e6)
+
+
+def _scaled(value: float | None, factor: float) -> float | None:
+    return None if value is None else short(value * factor)

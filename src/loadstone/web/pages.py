@@ -1,0 +1,72 @@
+"""The files of the page: from this package, each by its name, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.resources import files
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from loadstone.web.shared import shared
+
+_TYPES = {
+    "html": "text/html; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "json": "application/json",
+    "svg": "image/svg+xml",
+}
+PAGE = "index.html"
+_OURS = (
+    PAGE,
+    "live.css",
+    "live.js",
+    "charts.js",
+    "compare.js",
+    "elements.js",
+    "shared.js",
+    "words.js",
+    "theme.js",
+    "icon.svg",
+)
+ECHARTS = "echarts.min.js"
+SHARED = "shared.json"
+"""What the page has in common with the report."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """A file as it is sent."""
+
+    content: bytes
+    media_type: str
+    tag: str
+    """Another one when the content is another one."""
+
+    def response(self, request: Request) -> Response:
+        """The file, or that the browser has it already."""
+        # Asked for again each time: a newer Loadstone has newer files under the same names.
+        headers = {"etag": self.tag, "cache-control": "no-cache"}
+        if request.headers.get("if-none-match") == self.tag:
+            return Response(status_code=304, headers=headers)
+        return Response(self.content, media_type=self.media_type, headers=headers)
+
+
+def pages() -> Mapping[str, Page]:
+    """All files by name."""
+    found = {name: _read("loadstone.web", f"static/{name}") for name in _OURS}
+    found[ECHARTS] = _read("loadstone.report", f"vendor/{ECHARTS}")
+    return found | {SHARED: _page(SHARED, json.dumps(shared(), ensure_ascii=False).encode())}
+
+
+def _read(package: str, path: str) -> Page:
+    return _page(path, files(package).joinpath(path).read_bytes())
+
+
+def _page(name: str, content: bytes) -> Page:
+    kind = name.rpartition(".")[2]
+    return Page(content, _TYPES[kind], f'"{sha256(content).hexdigest()[:32]}"')

@@ -1,0 +1,90 @@
+"""Runs an ASGI application on a socket, in this process, until somebody wants its end."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from loadstone.web.access import Keys, own_names
+from loadstone.web.address import Address, marked
+from loadstone.web.app import page_app
+from loadstone.web.hub import Hub
+from loadstone.web.judging import findings
+
+GRACE_S = 2
+"""How long requests may take that are under way at the end."""
+
+Until = Callable[[Hub], Awaitable[None]]
+"""Returns when the server is to end; the hub knows whether anybody looks."""
+
+_Ends = Callable[[], Awaitable[None]]
+
+
+def serve_page(
+    runs: Path, listening: tuple[socket.socket, Address], keys: Keys, until: Until | None = None
+) -> None:
+    """The live page of a folder of runs; ends with Ctrl-C, SIGTERM, or when `until` returns.
+
+    Raises:
+        StoreError: there is no such folder and none can be made.
+    """
+    bound, address = listening
+    hub = Hub(runs, findings)
+    app = page_app(hub, keys, own_names(address.host))
+    ends = partial(until, hub) if until else None
+    with marked(runs, address):
+        asyncio.run(_serve(app, bound, ends, hub.close))
+
+
+def serve(app: ASGIApp, bound: socket.socket, until: _Ends) -> None:
+    """Any application; ends as `serve_page` does."""
+    asyncio.run(_serve(app, bound, until, lambda: None))
+
+
+async def _serve(
+    app: ASGIApp, bound: socket.socket, until: _Ends | None, close: Callable[[], None]
+) -> None:
+    config = uvicorn.Config(
+        app,
+        loop="asyncio",
+        http="h11",
+        ws="none",
+        lifespan="on",
+        log_level="critical",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=GRACE_S,
+    )
+    server = _Server(config, close)
+    ending = asyncio.create_task(_end(server, until)) if until else None
+    try:
+        await server.serve(sockets=[bound])
+    finally:
+        if ending:
+            ending.cancel()
+            with suppress(asyncio.CancelledError):
+                await ending
+
+
+class _Server(uvicorn.Server):
+    """Lets go of streams first: they have no end of their own to be waited for."""
+
+    def __init__(self, config: uvicorn.Config, close: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._close = close
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._close()
+        await super().shutdown(sockets)
+
+
+async def _end(server: uvicorn.Server, until: _Ends) -> None:
+    await until()
+    server.should_exit = True

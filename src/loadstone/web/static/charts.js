@@ -1,0 +1,84 @@
+// Figures: options come from the server (report/figures/live.py), points are added to their series.
+/* global echarts */
+
+import { byId } from "./elements.js";
+import { number, t } from "./words.js";
+import { chartTheme, onTheme } from "./theme.js";
+
+const KEPT = 900;
+
+export class Charts {
+  constructor() {
+    this.drawn = new Map();
+    onTheme(() => this.redraw());
+    window.addEventListener("resize", () => {
+      for (const { chart } of this.drawn.values()) chart.resize();
+    });
+  }
+
+  // `about` is read aloud in the figure's place.
+  draw(id, option, about) {
+    this.drop(id);
+    const place = byId(id);
+    if (!place) return;
+    const chart = echarts.init(place, chartTheme(), { renderer: "canvas" });
+    chart.setOption(translated(option, about));
+    place.setAttribute("aria-label", t(about));
+    this.drawn.set(id, { chart, option, about, changed: false });
+  }
+
+  // Points by a series' id; they are seen with the next `refresh`.
+  add(points) {
+    for (const shown of this.drawn.values()) {
+      for (const series of shown.option.series) {
+        const point = points[series.id];
+        if (!point) continue;
+        series.data.push(point);
+        if (series.data.length > KEPT) series.data.shift();
+        shown.changed = true;
+      }
+    }
+  }
+
+  // All points of one series at once; nothing where the figure has no such series.
+  put(id, series, data) {
+    const shown = this.drawn.get(id);
+    if (shown?.option.series.some((one) => one.id === series)) {
+      shown.chart.setOption({ series: [{ id: series, data }] });
+    }
+  }
+
+  refresh() {
+    for (const shown of this.drawn.values()) {
+      if (!shown.changed) continue;
+      shown.changed = false;
+      const series = shown.option.series.map(({ id, data }) => ({ id, data }));
+      shown.chart.setOption({ series });
+    }
+  }
+
+  redraw() {
+    for (const [id, { option, about }] of [...this.drawn]) this.draw(id, option, about);
+  }
+
+  drop(id) {
+    this.drawn.get(id)?.chart.dispose();
+    this.drawn.delete(id);
+  }
+
+  clear() {
+    for (const id of [...this.drawn.keys()]) this.drop(id);
+  }
+}
+
+function translated(option, about) {
+  // The report's figures name their format: a function cannot be sent.
+  const axis = (one) => ({ ...one, name: t(one.name), axisLabel: { ...one.axisLabel, formatter: number } });
+  return {
+    ...option,
+    aria: { enabled: true, label: { description: t(about) } },
+    xAxis: axis(option.xAxis),
+    yAxis: option.yAxis.map(axis),
+    series: option.series.map((one) => ({ ...one, name: t(one.name) })),
+  };
+}

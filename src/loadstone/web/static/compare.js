@@ -1,0 +1,105 @@
+// Two runs beside each other: what differs first, then each level (docs/comparing.md has the document).
+
+import { byId, element, show, table } from "./elements.js";
+import { hear, named, number, percent, speech, t, users } from "./words.js";
+
+// Runs have long names: letters stand for them in tables.
+const NAMES = ["A", "B"];
+
+let asked = 0;
+
+export async function showComparison([a, b], charts) {
+  const place = byId("comparison");
+  const mine = ++asked;
+  show(place, element("p", { class: "quiet" }, t("reading both runs")));
+  const query = new URLSearchParams({ a, b });
+  let found;
+  try {
+    const response = await fetch(`/api/compare?${query}`);
+    found = await response.json();
+    if (!response.ok) throw new Error(found.error);
+  } catch (error) {
+    if (mine === asked) show(place, element("p", { class: "problem", role: "alert" }, error.message));
+    return;
+  }
+  if (mine !== asked) return;
+  hear(found.told);
+  const levels = element("table");
+  show(place,
+    element("h2", {}, t("{b} against {a}", { a, b })),
+    element("p", { class: "quiet" }, `A ${a}`, element("br"), `B ${b}`),
+    element("p", {}, element("a", { href: `/compare?${query}`, target: "_blank", rel: "noopener" },
+      t("Open the whole comparison"))),
+    found.interleaved ? null : element("p", { class: "quiet" },
+      t("Runs that were made apart differ in more than was meant: an experiment measures both by turns.")),
+    element("h3", {}, t("What differs")),
+    differences(found, [a, b]),
+    element("h3", {}, t("Levels")),
+    element("div", { class: "figure tall", id: "compared-ladders", role: "img" }),
+    element("div", { class: "scrolls", tabindex: "0" }, levels),
+    found.levels.some(({ sides }) => sides.some(({ tps }) => tps === null))
+      ? element("p", { class: "quiet" },
+        t("* stands in no mean: not carried out to the end, never settled, or users cut off")) : null);
+  table(levels, columns(a, b), found.levels);
+  charts.draw("compared-ladders", found.ladder, "Events a second of both runs at each level.");
+}
+
+function differences({ differences: differs, not_evaluated: unknown }, sides) {
+  const shown = element("table");
+  table(shown, [
+    [t("weight"), false, (one) => element(one.weight === "unfair" ? "strong" : "span",
+      { class: one.weight === "unfair" ? "line bad" : "line quiet" }, named("weights", one.weight))],
+    [t("what"), false, (one) => [
+      element("span", { class: "line" }, t(one.group)), element("br"), element("code", {}, one.name)]],
+    ...sides.map((side, at) => [NAMES[at], false, (one) =>
+      element("span", { class: "value" }, one.values[side] ?? "-")]),
+    [t("what it means"), false, (one) =>
+      [one.performance, one.durability].filter(Boolean).map((said) => speech("div", said))],
+  ], differs);
+  const missing = Object.keys(unknown);
+  return element("div", {},
+    differs.some((one) => one.weight === "unfair")
+      ? element("p", { class: "problem" }, t("Unfair: what is marked makes the figures no match.")) : null,
+    differs.length ? element("div", { class: "scrolls", tabindex: "0" }, shown)
+      : element("p", {}, t("Nothing that is known.")),
+    missing.length ? element("p", { class: "quiet" },
+      t("not evaluated: {causes}", { causes: missing.join(", ") })) : null);
+}
+
+function columns(a, b) {
+  const of = (level, side) => level.sides.find((one) => one.side === side);
+  const rate = (level, side) => {
+    const found = of(level, side);
+    if (!found) return "-";
+    if (found.tps === null) return `${number(found.figures.tps)} *`;
+    const ends = found.tps_interval;
+    return ends ? `${number(found.tps)} (${number(ends.low)} .. ${number(ends.high)})` : number(found.tps);
+  };
+  // Two sides: there is one that is held against the first, or none where one was not measured.
+  const against = (level) => level.against_first[0];
+  const change = (level) => against(level)?.changes.tps?.relative ?? null;
+  return [
+    [t("level"), false, (level) => [level.context, level.workload, users(level.concurrency),
+      level.rate ? t("{rate} events/s due", { rate: due(level.rate) }) : null]
+      .filter(Boolean).join(", ")],
+    [t("TPS of {run}", { run: NAMES[0] }), true, (level) => rate(level, a)],
+    [t("TPS of {run}", { run: NAMES[1] }), true, (level) => rate(level, b)],
+    [t("change"), true, (level) => change(level) === null ? "-"
+      : `${change(level) > 0 ? "+" : ""}${percent(change(level))}`],
+    [t("p99 of {run}, ms", { run: NAMES[0] }), true, (level) => number(of(level, a)?.figures.p99)],
+    [t("p99 of {run}, ms", { run: NAMES[1] }), true, (level) => number(of(level, b)?.figures.p99)],
+    [t("may be said"), false, (level) => against(level) ? said(against(level)) : "-"],
+  ];
+}
+
+// A rate that stays, or one that goes from one end to the other.
+function due({ rate, to }) {
+  return to === null ? number(rate) : `${number(rate)} .. ${number(to)}`;
+}
+
+function said({ word, margin, more_units: more }) {
+  const name = named("verdict_words", word);
+  if (word === "no difference") return `${name} (± ${percent(margin)})`;
+  if (word === "not enough evidence" && more) return `${name}: ${t("{number} more repeats are needed.", { number: more })}`;
+  return name;
+}

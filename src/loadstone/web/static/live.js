@@ -1,0 +1,432 @@
+// The page: one stream of events from the server, shown as it comes.
+
+import { Charts } from "./charts.js";
+import { showComparison } from "./compare.js";
+import { byId, element, show, table } from "./elements.js";
+import { applyTheme, chooseTheme, chosenTheme } from "./theme.js";
+import {
+  applyWords, chooseLanguage, chosenLanguage, duration, hear, named, number, percent, speech, t, users,
+} from "./words.js";
+
+const GONE_MS = 2000;
+const SURE_MS = 5000;
+const HEAD = { "x-loadstone": "1", "content-type": "application/json" };
+
+const charts = new Charts();
+const picked = new Set();
+let runs = [];
+let source = null;
+let shown = null;
+let state = null;
+let compared = null;
+
+function fresh() {
+  return {
+    run: null, step: null, second: {}, rows: [], notes: [],
+    extras: { findings: null, alive: null, problem: null }, timelines: {},
+  };
+}
+
+// Which run is looked at: the one in the address, else the newest that goes on, else the newest.
+
+function wanted() {
+  const asked = new URLSearchParams(window.location.hash.slice(1));
+  if (asked.get("compare")) return { compare: asked.get("compare").split("/") };
+  if (asked.get("run")) return { run: asked.get("run") };
+  const going = runs.find((run) => run.state === "running") ?? runs[0];
+  return { run: going ? going.name : null };
+}
+
+function follow() {
+  const { run, compare } = wanted();
+  const key = (compare ?? []).join("/");
+  if (compare && key !== compared) {
+    compared = key;
+    showComparison(compare, charts);
+  }
+  if (!compare) compared = null;
+  byId("comparison").hidden = !compare;
+  byId("run").hidden = Boolean(compare) || !run;
+  byId("empty").hidden = Boolean(compare) || Boolean(run);
+  const next = compare ? null : run;
+  if (source === null || next !== shown) connect(next);
+  showRuns();
+}
+
+function connect(run) {
+  source?.close();
+  if (run !== shown) {
+    if (!compared) charts.clear();
+    state = fresh();
+  }
+  shown = run;
+  source = new EventSource(run ? `/api/events?run=${encodeURIComponent(run)}` : "/api/events");
+  const mine = source;
+  const on = (name, take) => mine.addEventListener(name, (event) => {
+    if (mine === source) take(JSON.parse(event.data));
+  });
+  mine.onopen = () => say("");
+  mine.onerror = () => {
+    say(t("The server is not there; trying again."));
+    // A server that answers with an error is not asked again by the browser itself.
+    if (mine.readyState === EventSource.CLOSED) {
+      setTimeout(() => { if (mine === source) connect(wanted().run ?? null); }, GONE_MS);
+    }
+  };
+  on("runs", takeRuns);
+  on("snapshot", takeSnapshot);
+  on("run", (data) => { state.run = data; showHead(); });
+  on("step", takeStep);
+  on("second", takeSecond);
+  on("seen", (data) => { charts.add(data.points); charts.refresh(); });
+  on("row", takeRow);
+  on("note", (data) => { hear(data.told); state.notes.push(data.text); showNotes(); });
+  on("extras", takeExtras);
+}
+
+function say(text) {
+  byId("link").textContent = text;
+}
+
+// Runs
+
+function takeRuns(data) {
+  runs = data.runs;
+  follow();
+}
+
+function showRuns() {
+  byId("no-runs").hidden = runs.length > 0;
+  const list = byId("runs");
+  const focused = document.activeElement?.getAttribute("data-key");
+  show(list, runs.map((run) => {
+    const key = `run=${encodeURIComponent(run.name)}`;
+    const said = [
+      stateName(run.state), run.workload,
+      run.best_tps ? t("{tps} at {users}", { tps: number(run.best_tps), users: users(run.best_users) }) : null,
+      run.problem,
+    ].filter(Boolean).join(", ");
+    const box = element("input", {
+      type: "checkbox", "data-key": `pick-${run.name}`, checked: picked.has(run.name),
+      "aria-label": t("pick {name} to compare", { name: run.name }),
+      onchange: (event) => pick(run.name, event.target.checked),
+    });
+    const link = element("a", {
+      href: `#${key}`, "data-key": key, "aria-current": run.name === shown ? "true" : null,
+    }, element("strong", {}, run.name), element("span", { class: `quiet state ${run.state}` }, said));
+    return element("li", { class: run.name === shown ? "chosen" : null }, box, link);
+  }));
+  // The list is made anew: whoever stood in it with the keyboard stays there.
+  if (focused) list.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
+  byId("compare").disabled = picked.size !== 2;
+}
+
+function pick(name, isPicked) {
+  if (isPicked) picked.add(name);
+  else picked.delete(name);
+  byId("compare").disabled = picked.size !== 2;
+}
+
+// One run
+
+function takeExtras(data) {
+  for (const { told } of data.findings ?? []) hear(told);
+  state.extras = data;
+  showExtras();
+}
+
+function takeSnapshot(data) {
+  hear(data.told);
+  state = { ...state, ...data, extras: state.extras };
+  const grid = byId("timelines");
+  charts.clear();
+  show(grid, Object.entries(data.timelines).map(([name, { title }]) => element("section", {},
+    element("h4", {}, t(title)), element("div", { class: "figure", id: `timeline-${name}`, role: "img" }))));
+  showAll();
+}
+
+function showAll() {
+  for (const [name, { option, about }] of Object.entries(state.timelines)) {
+    charts.draw(`timeline-${name}`, option, about);
+  }
+  showLadder();
+  showHead();
+  showStep();
+  showRows();
+  showNotes();
+  showExtras();
+}
+
+// Told of when it begins, when all are connected, and when somebody changed it.
+function takeStep(data) {
+  if (data?.number !== state.step?.number) state.second = {};
+  state.step = data;
+  showStep();
+}
+
+function takeSecond(data) {
+  state.second = data.second;
+  charts.add(data.points);
+  if (state.step && data.second.phase === "window") {
+    const at = state.run?.by_rate ? state.step.rate_now : state.step.users_now;
+    charts.put("ladder", "now", [[at, data.second.tps]]);
+  }
+  charts.refresh();
+  showNumbers();
+}
+
+function takeRow(data) {
+  hear(data.told);
+  state.rows = [...state.rows.filter((row) => row.step !== data.row.step), data.row];
+  state.ladder = data.ladder;
+  state.step = null;
+  state.second = {};
+  showLadder();
+  showStep();
+  showRows();
+}
+
+function showLadder() {
+  const now = {
+    id: "now", name: "this second", type: "scatter", symbol: "diamond", symbolSize: 12, data: [],
+  };
+  const isDriven = runState() === "running" || state.step !== null;
+  const option = { ...state.ladder, series: [...state.ladder.series, ...(isDriven ? [now] : [])] };
+  charts.draw("ladder", option, "Events a second at each level that was measured, and in this second.");
+}
+
+function runState() {
+  if (state.run?.ended) return state.run.ended;
+  if (state.extras.alive === null) return "";
+  return state.extras.alive ? "running" : "interrupted";
+}
+
+function showHead() {
+  if (!state.run) return;
+  byId("run-name").textContent = state.run.name;
+  document.title = `${state.run.name} · Loadstone`;
+  const now = runState();
+  byId("state").className = `state ${now}`;
+  byId("state").textContent = now ? stateName(now) : "";
+  const servers = state.run.targets.map((target, at) =>
+    [target, state.run.server_versions[at]].filter(Boolean).join(" "));
+  const about = [state.run.workload, ...servers, state.run.loadstone && `Loadstone ${state.run.loadstone}`];
+  show(byId("about"), about.filter(Boolean).join(" · "), " ", now && now !== "running" ? reportLink() : null);
+}
+
+// "running" and "damaged" are no states of a result: the report has no words for them.
+function stateName(state) {
+  const name = named("states", state);
+  return name === state ? t(state) : name;
+}
+
+function reportLink() {
+  const href = `/runs/${encodeURIComponent(state.run.name)}/report?lang=${chosenLanguage()}`;
+  return element("a", { href, target: "_blank", rel: "noopener" }, t("Open the report"));
+}
+
+function showStep() {
+  const step = state.step;
+  byId("controls").hidden = runState() !== "running";
+  const isDriven = Boolean(step?.connected);
+  byId("set-users").hidden = !isDriven || !step.may_change;
+  byId("set-rate").hidden = !isDriven || !step.may_change || !step.rate;
+  showNumbers();
+  if (!step) {
+    byId("step").textContent = t("between two steps");
+    return;
+  }
+  const planned = state.run?.steps_planned;
+  const place = planned ? t("step {number} of {planned}", { number: step.number, planned })
+    : t("step {number}", { number: step.number });
+  const variant = step.variant === "default" ? null : step.variant;
+  const due = step.rate ? t("{rate} events/s due", { rate: number(step.rate_now) }) : null;
+  const atWork = step.users_now === step.users ? users(step.users)
+    : t("{now} of {users} at work", { now: number(step.users_now), users: users(step.users) });
+  byId("step").textContent = [place, variant, step.workload, atWork, due,
+    step.connected ? null : t("connecting")].filter(Boolean).join(", ");
+  byId("users").max = step.users;
+  fill(byId("users"), step.users_now);
+  if (step.rate) fill(byId("rate"), step.rate_now);
+}
+
+// What somebody is typing is left alone.
+function fill(input, value) {
+  if (document.activeElement !== input) input.value = value;
+}
+
+function showNumbers() {
+  const second = state.second;
+  const last = state.rows[state.rows.length - 1];
+  const isLive = second.at_s !== undefined;
+  const of = isLive ? second : { tps: last?.tps, qps: last?.qps, p95: last?.p95_ms, p99: last?.p99_ms };
+  const active = isLive ? `${number(second.in_flight)} / ${number(second.users)}` : null;
+  const shownNumbers = [
+    [t("TPS"), number(of.tps)], [t("QPS"), number(of.qps)],
+    [t("p95, ms"), number(of.p95)], [t("p99, ms"), number(of.p99)],
+    [t("active / all connections"), active],
+    [t("waiting"), isLive && state.step?.rate ? number(second.waiting) : null],
+    [t("errors"), isLive ? number(second.errors) : null],
+    [second.phase === "warmup" ? t("warm-up") : t("window"), isLive ? duration(second.at_s) : null],
+  ];
+  show(byId("numbers"), shownNumbers.filter(([, value]) => value !== null).map(([name, value]) =>
+    element("div", {}, element("dt", {}, name), element("dd", {}, value))));
+}
+
+function showRows() {
+  const several = new Set(state.rows.map((row) => `${row.variant}/${row.workload}`)).size > 1;
+  const rated = state.rows.some((row) => row.rate !== null);
+  const columns = [
+    [t("step"), true, (row) => row.step],
+    ...(several ? [[t("variant"), false, (row) => `${row.variant}, ${row.workload}`]] : []),
+    [t("users"), true, (row) => number(row.users)],
+    ...(rated ? [[t("due"), true, (row) => row.rate ?? "-"]] : []),
+    [t("TPS"), true, (row) => number(row.tps)],
+    [t("QPS"), true, (row) => number(row.qps)],
+    [t("p95, ms"), true, (row) => number(row.p95_ms)],
+    [t("p99, ms"), true, (row) => number(row.p99_ms)],
+    [t("errors"), true, (row) => number(row.errors)],
+    [t("state"), false, (row) => [
+      stateName(row.state),
+      row.steady === false ? t("not steady") : null,
+      row.client_bound ? t("client-bound") : null,
+      row.changed ? t("changed by hand") : null,
+    ].filter(Boolean).join(", ")],
+  ];
+  table(byId("rows"), columns, state.rows);
+}
+
+function showNotes() {
+  const ofSteps = state.rows.flatMap((row) => row.notes.map((note) =>
+    element("li", {}, `${t("step {number}", { number: row.step })}: `, speech("span", note))));
+  const ofRun = [...new Set(state.notes)].map((note) => speech("li", note));
+  show(byId("notes"), ofRun, ofSteps);
+}
+
+function showExtras() {
+  showHead();
+  showStep();
+  const problem = state.extras.problem;
+  byId("problem").hidden = !problem;
+  byId("problem").textContent = problem ?? "";
+  const ladders = state.extras.findings;
+  show(byId("findings"), ladders === null
+    ? element("p", { class: "quiet" }, t("They come when a step has ended."))
+    : ladders.map((one) => findingsOf(one, ladders.length > 1)));
+}
+
+function findingsOf(ladder, isNamed) {
+  return element("div", {},
+    isNamed ? element("h4", {}, `${ladder.variant}, ${ladder.workload}`) : null,
+    ladder.findings.map(finding),
+    ladder.not_evaluated.length ? element("p", { class: "quiet" },
+      t("not evaluated: {causes}", { causes: ladder.not_evaluated.map((one) => named("causes", one.cause)).join(", ") })) : null);
+}
+
+function finding(found) {
+  const facts = [named("groups", found.group),
+    found.share === null ? null : t("explains {share}", { share: percent(found.share) }),
+    t("{confidence} sure", { confidence: percent(found.confidence) })].filter(Boolean).join(", ");
+  const evidence = found.evidence.map((one) => element("li", {},
+    speech("code", one.counter), ` ${number(one.value)} `, speech("span", one.unit), " ",
+    one.threshold === null ? null : `(${t("threshold")} ${number(one.threshold)})`,
+    ` ${users(one.users)}`));
+  return element("article", { class: `finding ${found.group}` },
+    element("h4", {}, named("causes", found.cause), " ",
+      element("code", { class: "quiet" }, found.cause), " ", element("span", { class: "quiet" }, `(${facts})`)),
+    speech("p", found.sentence),
+    element("p", {}, element("b", {}, t("Remedy:")), " ", speech("span", found.remedy)),
+    found.proof ? element("p", {}, element("b", {}, t("Proof:")), " ",
+      named("proof_verdicts", found.proof.verdict), ": ", speech("span", found.proof.sentence)) : null,
+    evidence.length ? element("details", {}, element("summary", {}, t("Evidence")), element("ul", {}, evidence)) : null);
+}
+
+// What may be asked of a run
+
+async function ask(wish, body) {
+  const answer = byId("answer");
+  try {
+    const response = await fetch(`/api/runs/${encodeURIComponent(shown)}/${wish}`,
+      { method: "POST", headers: HEAD, body: JSON.stringify(body) });
+    const said = response.ok ? t("Asked for; the run does it within a second, or as its next step begins.")
+      : (await response.text()).trim();
+    answer.textContent = response.ok ? said : t("Refused: {why}", { why: reason(said) });
+  } catch {
+    answer.textContent = t("The server is not there; trying again.");
+  }
+}
+
+function reason(text) {
+  try {
+    return JSON.parse(text).error ?? text;
+  } catch {
+    return text;
+  }
+}
+
+function onControls() {
+  byId("set-users").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const asked = byId("users");
+    if (asked.reportValidity()) ask("users", { step: state.step.number, users: Number(asked.value) });
+  });
+  byId("set-rate").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const rate = byId("rate");
+    if (rate.reportValidity()) ask("rate", { step: state.step.number, rate: Number(rate.value) });
+  });
+  const stop = byId("stop");
+  let sure = null;
+  const calm = () => {
+    clearTimeout(sure);
+    sure = null;
+    stop.classList.remove("sure");
+    stop.textContent = t("Stop the run");
+  };
+  stop.addEventListener("click", () => {
+    if (sure === null) {
+      stop.classList.add("sure");
+      stop.textContent = t("Click again to stop it");
+      sure = setTimeout(calm, SURE_MS);
+    } else {
+      calm();
+      ask("stop", {});
+    }
+  });
+  byId("compare").addEventListener("click", () => {
+    // In the order of the list the older one is what the newer one is held against.
+    const [newer, older] = runs.map((run) => run.name).filter((name) => picked.has(name));
+    window.location.hash = `compare=${[older, newer].map(encodeURIComponent).join("/")}`;
+  });
+}
+
+// Language, colours, and the address
+
+function onSwitches() {
+  const language = byId("language");
+  language.value = chosenLanguage();
+  language.addEventListener("change", () => {
+    chooseLanguage(language.value);
+    applyWords();
+    if (compared) showComparison(wanted().compare, charts);
+    else if (state?.run) {
+      takeSnapshot(state);
+    }
+    showRuns();
+  });
+  const theme = byId("theme");
+  theme.value = chosenTheme();
+  theme.addEventListener("change", () => chooseTheme(theme.value));
+}
+
+// The token of a first link is in the cookie now: it is to stand in no history.
+if (window.location.search) {
+  window.history.replaceState(null, "", window.location.pathname + window.location.hash);
+}
+applyTheme();
+applyWords();
+onSwitches();
+onControls();
+state = fresh();
+window.addEventListener("hashchange", follow);
+connect(wanted().run);

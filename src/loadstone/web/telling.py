@@ -1,0 +1,40 @@
+"""What the program says in English beside a run, as the report tells it in the page's languages.
+
+The page has the English, and is told with it what that is in other languages: it may be switched
+while it is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from loadstone.model.result import StepResult
+from loadstone.report.notes import step_notes
+from loadstone.report.words import LANGUAGES, Lang, translated
+
+Told = dict[str, dict[Lang, str]]
+"""By an English sentence, and then by language; what nobody translated is left out."""
+
+
+def told(texts: Iterable[str]) -> Told:
+    """Sentences of rules, samplers, the lab."""
+    found = {
+        text: {
+            lang: other
+            for lang, words in LANGUAGES.items()
+            if (other := translated(text, words)) is not None
+        }
+        for text in texts
+    }
+    return {text: others for text, others in found.items() if others}
+
+
+def told_of_steps(steps: Iterable[StepResult]) -> Told:
+    """The notes of steps, which the report words itself."""
+    found: Told = {}
+    for step in steps:
+        for lang, words in LANGUAGES.items():
+            for english, other in zip(step_notes(step), step_notes(step, words), strict=True):
+                if other != english:
+                    found.setdefault(english, {})[lang] = other
+    return found

@@ -1,0 +1,162 @@
+"""A run of another system, in a network of its own, beside one of this: by their folders alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("loadstone._engine", reason="the engine is not built")
+
+from cli.test_run_real import has_server, loadstone, only_run, url
+from loadstone.analyse.differences import VERSIONS
+from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
+from loadstone.sandbox.network import namespace
+from sandbox.test_other_systems import copied
+
+pytestmark = pytest.mark.server
+
+if not has_server():
+    pytest.skip("no database server here", allow_module_level=True)
+
+UNPACKED = sorted((Path(__file__).parents[2] / ".cache").glob("debian-*"))
+"""By tools/get-debian."""
+
+SIZES = ("--tables", "1", "--table-size", "1000")
+SHORT = ("--concurrency", "4", "--duration", "2s", "--warmup", "0s", "--shards", "1")
+CHANGED = {
+    "sync_binlog": "0",
+    "innodb_flush_log_at_trx_commit": "2",
+    "innodb_io_capacity": "400",
+    "sort_buffer_size": "1M",
+}
+OF_A_NAMESPACE = {"skip_name_resolve": "ON"}
+"""No name server is reached from one: sandboxes set it there, so it is set on both sides."""
+
+
+def a_run(home: Path, name: str, spec: SandboxSpec) -> Path:
+    """Against a server of its own, which is gone afterwards."""
+    place = home / name
+    (place / "home").mkdir(parents=True)
+    with start_sandbox(spec) as server:
+        prepared(server, place)
+        where = ("--target", url(server, "sbtest"))
+        words = ("run", "oltp_update_non_index", *where, *SIZES, *SHORT, "--name", name)
+        loadstone(*words, server=server, home=place)
+    return only_run(place)
+
+
+def prepared(server: Sandbox, home: Path) -> None:
+    where = ("--target", url(server, "sbtest"), "--yes")
+    loadstone("prepare", *where, *SIZES, server=server, home=home)
+
+
+def a_far_run(home: Path, root: Path) -> Path:
+    """As one host is to another: its own network, libc, build and settings."""
+    with ExitStack() as stack:
+        try:
+            line = stack.enter_context(namespace())
+        except SandboxError as error:
+            pytest.skip(f"not evaluated: no network namespace can be made ({error})")
+        settings = CHANGED | OF_A_NAMESPACE
+        spec = SandboxSpec(server="mariadb", root=root, namespace=line, settings=settings)
+        return a_run(home, "there", spec)
+
+
+def compared(home: Path, here: Path, there: Path) -> dict[str, Any]:
+    """As somebody does it to whom both folders were sent."""
+    copies = [home / "sent" / run.name for run in (here, there)]
+    for run, copy in zip((here, there), copies, strict=True):
+        shutil.copytree(run, copy)
+        shutil.rmtree(run)
+    words = ("compare", *map(str, copies), "--json")
+    document: dict[str, Any] = json.loads(loadstone(*words, server=None, home=home).stdout)
+    return document
+
+
+def by_group(document: Mapping[str, Any]) -> dict[str, set[str]]:
+    groups: dict[str, set[str]] = {}
+    for row in document["differences"]:
+        groups.setdefault(row["group"], set()).add(row["name"])
+    return groups
+
+
+def variables_of(run: Path) -> dict[str, str]:
+    document = json.loads((run / "environment.json").read_text())
+    found: dict[str, str] = document["targets"][0]["variables"]
+    return found
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    if os.geteuid() != 0:
+        pytest.skip("not evaluated: only root makes network namespaces")
+    (tmp_path / "home").mkdir()
+    return tmp_path
+
+
+def test_what_differs_is_told_and_nothing_that_does_not(home: Path) -> None:
+    here = a_run(home, "here", SandboxSpec(server="mariadb", settings=OF_A_NAMESPACE))
+    comment = variables_of(here)["version_comment"]
+    there = a_far_run(home, another_build(home / "system", comment))
+    document = compared(home, here, there)
+    assert by_group(document) == {
+        "setting": set(CHANGED),
+        "server": {"version_comment"},
+        "host": {"libc"},
+    }
+    # A pair of virtual interfaces has no speed of its own; what this kernel hides, it hides twice.
+    unknown = {label for label, sides in document["not_evaluated"].items() if len(sides) == 1}
+    assert unknown <= {"NIC speed"}
+    (libc,) = (row for row in document["differences"] if row["name"] == "libc")
+    before, after = (libc["values"][side["name"]] for side in document["sides"])
+    assert ("another build" in before, "another build" in after) == (False, True)
+    unfair = [row["name"] for row in document["differences"] if row["weight"] == "unfair"]
+    assert set(unfair) == {"sync_binlog", "innodb_flush_log_at_trx_commit"}
+    assert document["differences"][0]["weight"] == "unfair", "those stand on top"
+
+
+def another_build(root: Path, comment: str) -> Path:
+    """This system's server and libraries in a folder, as if somebody else had built them.
+
+    Only the texts differ by which a server and a libc say what they are: all else is the same, and
+    nothing else may be told to differ.
+    """
+    root.mkdir()
+    copied(find_server("mariadb").program, root)
+    server = root / "usr/sbin/mariadbd"
+    content = server.read_bytes()
+    assert comment.encode() in content
+    server.write_bytes(content.replace(comment.encode(), comment[::-1].encode()))
+    (libc,) = root.rglob("libc.so.6")
+    banner = re.compile(rb"(GNU C Library \()([^)\n]+)")
+    content, replaced = banner.subn(
+        lambda found: found[1] + b"another build".ljust(len(found[2]), b".")[: len(found[2])],
+        libc.read_bytes(),
+    )
+    assert replaced
+    libc.write_bytes(content)
+    return root
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("root", UNPACKED, ids=lambda root: root.name)
+def test_another_release_is_told_by_its_libc_and_its_build(home: Path, root: Path) -> None:
+    here = a_run(home, "here", SandboxSpec(server="mariadb", settings=OF_A_NAMESPACE))
+    there = a_far_run(home, root)
+    ours, theirs = variables_of(here), variables_of(there)
+    groups = by_group(compared(home, here, there))
+    assert set(CHANGED) <= groups["setting"]
+    assert {"version"} <= groups["server"] <= VERSIONS.keys()
+    assert groups["host"] == {"libc"}
+    assert groups.keys() <= {"setting", "server", "host"}
+    # Two versions have other defaults: what is told beside the changes differs indeed.
+    same = {name for name in ours.keys() & theirs.keys() if ours[name] == theirs[name]}
+    assert not groups["setting"] & same

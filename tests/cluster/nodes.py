@@ -1,0 +1,154 @@
+"""A cluster of two nodes on this machine: two loopback addresses, nothing leaves it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+HEAD, OTHER = "127.0.0.2", "127.0.0.3"
+"""Not 127.0.0.1: Ray takes the host's own address in its place."""
+
+ROOT = Path(__file__).parents[2]
+_STARTING_S = 60.0
+_STARTED = "Ray runtime started"
+_STORE_BYTES = str(80 * 1024 * 1024)
+"""Of Ray's object store, which is not used: the least that it takes."""
+
+
+@dataclass
+class Node:
+    """What `ray start --block` began."""
+
+    address: str
+    process: subprocess.Popen[bytes]
+
+    @property
+    def processes(self) -> list[psutil.Process]:
+        """All of the node: Ray's own, and those of its actors."""
+        try:
+            first = psutil.Process(self.process.pid)
+            return [*first.children(recursive=True), first]
+        except psutil.NoSuchProcess:
+            return []
+
+    def generators(self) -> list[psutil.Process]:
+        """The processes that drive load."""
+        return [each for each in self.processes if _title(each).startswith("ray::Generator")]
+
+    def kill(self) -> None:
+        """At once, as when the power fails."""
+        for each in self.processes:
+            _send(each, signal.SIGKILL)
+        self.process.wait(20)
+
+
+@dataclass
+class Nodes:
+    """A cluster, and programs that use it."""
+
+    address: str
+    folder: Path
+    nodes: dict[str, Node] = field(default_factory=dict)
+
+    def loadstone(self, *words: str) -> subprocess.Popen[str]:
+        """The program, started on the head's node."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "loadstone.cli", *words],
+            env=environment(),
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def start(self, address: str, *options: str) -> None:
+        """Another node; returns at once."""
+        assert address not in self.nodes
+        ray = str(Path(sys.executable).with_name("ray"))
+        words = [
+            ray, "start", "--block", f"--node-ip-address={address}", "--num-cpus=1",
+            f"--object-store-memory={_STORE_BYTES}", "--disable-usage-stats", *options,
+        ]  # fmt: skip
+        with self._log(address).open("wb") as log:
+            process = subprocess.Popen(
+                words,
+                env=environment(),
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self.nodes[address] = Node(address, process)
+
+    def wait_until_started(self, address: str) -> None:
+        """Until it says so."""
+        deadline = time.monotonic() + _STARTING_S
+        while _STARTED not in self._log(address).read_text():
+            assert self.nodes[address].process.poll() is None, self._log(address).read_text()
+            assert time.monotonic() < deadline, f"{address} does not start"
+            time.sleep(0.2)
+
+    def _log(self, address: str) -> Path:
+        return self.folder / f"{address}.log"
+
+
+def environment() -> dict[str, str]:
+    """What nodes and programs have in common: this source, and no word to anybody outside."""
+    source = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
+    return os.environ | {
+        "PYTHONPATH": source,
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
+        # Sooner than after Ray's half a minute: these tests kill nodes.
+        "RAY_health_check_period_ms": "1000",
+        "RAY_health_check_failure_threshold": "3",
+    }
+
+
+def two_nodes(folder: Path) -> Iterator[Nodes]:
+    """Started, and ended whatever happens in between."""
+    # Unix sockets have short names: a test's own folder would be too deep for them.
+    port = _free_port()
+    nodes = Nodes(f"{HEAD}:{port}", folder)
+    try:
+        nodes.start(
+            HEAD, "--head", f"--port={port}", "--include-dashboard=false",
+            f"--temp-dir=/tmp/ray-{os.getpid()}",
+        )  # fmt: skip
+        nodes.wait_until_started(HEAD)
+        nodes.start(OTHER, f"--address={nodes.address}")
+        nodes.wait_until_started(OTHER)
+        yield nodes
+    finally:
+        for node in nodes.nodes.values():
+            node.kill()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HEAD, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _title(process: psutil.Process) -> str:
+    try:
+        words: Sequence[str] = process.cmdline()
+    except psutil.Error:
+        return ""
+    return words[0] if words else ""
+
+
+def _send(process: psutil.Process, number: signal.Signals) -> None:
+    try:
+        process.send_signal(number)
+    except psutil.NoSuchProcess:
+        return

@@ -1,0 +1,119 @@
+"""A step cut into parts, and nodes that do not fit together."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cluster.made import a_sample
+from loadstone.cluster.errors import ClusterError
+from loadstone.cluster.generator import host_use
+from loadstone.cluster.on_ray import Node, choose
+from loadstone.cluster.parts import LEASE_S, parts_of, refuse_other_versions, users_of
+from loadstone.model.cluster_nodes import ClusterCheck, NodeFacts, Versions
+from loadstone.model.exit_codes import ExitCode
+from loadstone.model.observed import Reading
+from loadstone.model.records import GeneratorPart, GeneratorState, GeneratorUse
+from loadstone.store.generators import GeneratorSums, generator_shares
+
+OWN = Versions(loadstone="1.0", engine="1.0")
+
+
+@given(users=st.integers(1, 5000), generators=st.integers(1, 1000))
+def test_users_are_split_evenly_and_none_is_left(users: int, generators: int) -> None:
+    of = min(users, generators)
+    shares = [users_of(number, of, users) for number in range(of)]
+    assert sum(shares) == users
+    assert max(shares) - min(shares) <= 1
+
+
+def test_each_part_is_the_whole_step_but_for_its_number() -> None:
+    whole = {"concurrency": 5, "seed": 7, "arrival": {"kind": "open", "rate": 1000.1}}
+    parts = [json.loads(part) for part in parts_of(json.dumps(whole), 3)]
+    assert [part.pop("part") for part in parts] == [
+        {"number": 0, "of": 3},
+        {"number": 1, "of": 3},
+        {"number": 2, "of": 3},
+    ]
+    assert parts == [whole | {"told_when": True, "lease_s": LEASE_S}] * 3
+
+
+def test_a_generator_without_a_user_gets_no_part() -> None:
+    assert len(parts_of('{"concurrency": 2}', 8)) == 2
+
+
+def test_a_script_is_refused() -> None:
+    with pytest.raises(ClusterError, match="script"):
+        parts_of('{"concurrency": 2, "script": {}}', 2)
+
+
+def test_nodes_with_another_version_are_named() -> None:
+    refuse_other_versions(OWN, [("10.0.0.1", OWN)])
+    other = Versions(loadstone="0.9", engine="1.0")
+    with pytest.raises(ClusterError, match=r"1\.0 .*10\.0\.0\.2 has 0\.9") as refused:
+        refuse_other_versions(OWN, [("10.0.0.1", OWN), ("10.0.0.2", other)])
+    assert refused.value.exit_code == ExitCode.CLUSTER
+
+
+def test_fewer_nodes_than_generators_is_an_error_that_names_them() -> None:
+    nodes = [Node("10.0.0.1", 8.0), Node("10.0.0.2", 0.5)]
+    assert choose(nodes, None, 1, "head:6379") == nodes[:1]
+    with pytest.raises(ClusterError, match=r"2 nodes .*has 1: 10\.0\.0\.1 .*10\.0\.0\.2"):
+        choose(nodes, 2, 1, "head:6379")
+    with pytest.raises(ClusterError, match=r"10\.0\.0\.1:6379 has 0: none"):
+        choose([], None, 1, "10.0.0.1:6379")
+
+
+def test_a_hosts_use_is_what_grew_between_two_readings() -> None:
+    before = {"cpu.user_s": 10.0, "cpu.idle_s": 90.0, "cpu.0.user_s": 5.0, "nic.eth0.bytes_in": 7.0}
+    after = {"cpu.user_s": 11.0, "cpu.idle_s": 93.0, "cpu.0.user_s": 6.0, "nic.eth0.bytes_in": 9.0}
+    facts = {"traffic_nic": "eth0"}
+    found = host_use(Reading(0.0, before), Reading(1.0, after, facts=facts))
+    assert found == (0.25, 2, None)
+
+
+def test_what_a_cluster_can_do_follows_from_its_least_node() -> None:
+    def node(users: int, ceiling: float | None) -> NodeFacts:
+        return NodeFacts(
+            node="n",
+            versions=OWN,
+            cores=4,
+            descriptors=users,
+            ephemeral_ports=28_232,
+            queries_per_core=ceiling,
+        )
+
+    both = ClusterCheck(cpus_per_generator=2, nodes=(node(1000, 50_000.0), node(400, 40_000.0)))
+    assert (both.users, both.queries_per_s) == (800, 0.8 * 40_000 * 2 * 2)
+    unknown = ClusterCheck(cpus_per_generator=2, nodes=(node(1000, 50_000.0), node(400, None)))
+    assert unknown.queries_per_s is None
+
+
+def a_part(number: int, cpu_us: int, dispatch_ns: int | None = None) -> GeneratorPart:
+    use = GeneratorUse(
+        cpu_us=cpu_us, wall_us=1_000_000, late_ns_p99=None, dispatch_ns_p99=dispatch_ns, shards=1
+    )
+    return GeneratorPart(number=number, users=2, events=10, response_ns_p99=1_000_000, use=use)
+
+
+def a_state(number: int, state: str = "joined") -> GeneratorState:
+    return GeneratorState.model_validate(
+        {"number": number, "node": f"node-{number}", "state": state, "users": 2, "reason": None}
+        | ({"reason": "gone"} if state == "lost" else {})
+    )
+
+
+def test_lost_seconds_and_a_saturated_generator_are_shown() -> None:
+    sums = {0: GeneratorSums(), 1: GeneratorSums(), 2: GeneratorSums()}
+    for second in range(4):
+        sums[0].add(a_part(0, 100_000), a_sample(second, 10).seconds)
+        sums[1].add(a_part(1, 900_000), 1.0)
+    sums[2].add(a_part(2, 100_000, dispatch_ns=200_000), 1.0)
+    states = [a_state(0), a_state(1), a_state(2), a_state(2, "lost")]
+    easy, busy, late = generator_shares(states, sums, 4.0)
+    assert (easy.saturated, busy.saturated, late.saturated) == (False, True, True)
+    assert (easy.seconds_lost, late.seconds_lost, late.lost) == (0.0, 3.0, "gone")
+    assert (busy.cpu_share, busy.events) == (0.9, 40)

@@ -1,0 +1,85 @@
+"""What a real server says of itself, and what is made of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("loadstone._engine", reason="the engine is not built: make build")
+
+from loadstone.diagnose.diagnose import Known, diagnose
+from loadstone.diagnose.frames import RunSeconds, environment_of
+from loadstone.model.finding import Finding
+from loadstone.model.result import StepResult
+from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
+from loadstone.store import folder
+
+pytestmark = [pytest.mark.server, pytest.mark.slow]
+
+FEW, MANY = 1, 16
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    try:
+        find_server("mariadb")
+    except SandboxError as error:
+        pytest.skip(f"{error.message}: {error.hint}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        with start_sandbox(SandboxSpec(server="mariadb")) as sandbox:
+            yield sandbox
+
+
+def loadstone(server: Sandbox, *words: str) -> None:
+    command = [sys.executable, "-m", "loadstone.cli", words[0], "--target", server.tcp.target.url]
+    password = {"LOADSTONE_PASSWORD": server.tcp.credentials.reveal()}
+    done = subprocess.run(
+        [*command, *words[1:]],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **password},
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def diagnosed(out: Path) -> tuple[list[Finding], tuple[StepResult, ...]]:
+    (run,) = out.iterdir()
+    result = folder.load(run)
+    (found,) = diagnose(result, Known(environment_of(run), RunSeconds(run)))
+    return list(found.findings), result.steps
+
+
+def test_commits_go_in_groups_and_the_sentence_has_the_server_s_figures(
+    server: Sandbox, tmp_path: Path
+) -> None:
+    """Case A of the field on a durable server: one user, then many, each with syncs of its own."""
+    tables = ("--tables", "2", "--table-size", "2000", "--distribution", "uniform")
+    loadstone(server, "prepare", *tables)
+    levels = ("--concurrency", f"{FEW},{MANY}", "--duration", "4s", "--warmup", "1s")
+    out = tmp_path / "runs"
+    loadstone(server, "run", "oltp_update_non_index", *tables, *levels, "--out", str(out))
+    findings, steps = diagnosed(out)
+    carried = [step.server.transactions_per_sync if step.server else None for step in steps]
+    rates = [step.tps or 0.0 for step in steps]
+    assert carried[0] is not None
+    assert carried[1] is not None
+    # That is what a group is: what one user's commit has for itself, many share.
+    assert carried[1] > carried[0]
+    told = [one for one in findings if one.cause == "group-commit"]
+    if rates[1] <= rates[0] or carried[0] > 0.8 * carried[1]:
+        assert told == [], "nothing to explain: the rate does not rise, or groups hardly grow"
+        return
+    (note,) = told
+    assert note.group == "note"
+    said = re.search(r"carries ([\d.]+) transactions instead of ([\d.]+)", note.sentence)
+    assert said is not None, note.sentence
+    assert float(said[1]) == pytest.approx(carried[1], rel=0.01)
+    assert float(said[2]) == pytest.approx(carried[0], rel=0.01)

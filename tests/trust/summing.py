@@ -1,0 +1,45 @@
+"""All that a schema is, as values to compare: what somebody owns must be the same after us."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from loadstone.sandbox import Sandbox
+from loadstone.target.connect import Connection
+from trust.tally import COUNTS
+
+Sums = dict[str, tuple[Any, ...]]
+"""By table: how it is made, when, and the sum of its rows."""
+
+
+def execute(server: Sandbox, *statements: str) -> None:
+    """As somebody else would, over a connection of their own."""
+    with server.connect() as connection, connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+
+
+def sums_of(server: Sandbox, schema: str) -> Sums:
+    """Every table and view of a schema; a schema that is not there has none."""
+    with server.connect() as connection:
+        found = _asked(
+            connection,
+            "SELECT table_name, table_type, create_time FROM information_schema.tables"
+            f" WHERE table_schema = '{schema}'",
+        )
+        COUNTS["tables summed"] += len(found)
+        return {name: _sum(connection, f"`{schema}`.`{name}`", *rest) for name, *rest in found}
+
+
+def _sum(connection: Connection, place: str, kind: str, made: object) -> tuple[Any, ...]:
+    ((_, definition, *_),) = _asked(connection, f"SHOW CREATE TABLE {place}")
+    if kind == "VIEW":
+        return (kind, definition)
+    ((_, checksum),) = _asked(connection, f"CHECKSUM TABLE {place} EXTENDED")
+    return (kind, definition, made, checksum)
+
+
+def _asked(connection: Connection, statement: str) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+        return list(cursor.fetchall())

@@ -1,0 +1,218 @@
+"""Servers that mean harm, met by both of Loadstone's clients: the engine's and PyMySQL's."""
+
+from __future__ import annotations
+
+import random
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+pytest.importorskip("loadstone._engine", reason="the engine is not built")
+
+from engine.driving import a_load, a_plan, connecting, described, drive, load, session
+from loadstone.cli.errors import exit_code_of
+from loadstone.model.target import Credentials, Endpoint, Target, Tls, TlsMode
+from loadstone.target import administration
+from loadstone.target.connect import Timeouts, connect, statement_errors
+from loadstone.target.errors import TargetError
+from trust import hostile
+from trust.hostile import OK, Hostile, Peer, Script, greeting, logs_in
+
+SECRET = "unique-Kz8qW3-secret"
+QUICK = Timeouts(connect_s=1, statement_s=1)
+
+
+# An address that nobody takes for this machine's own: there a server may not send its key.
+ELSEWHERE = "127.1"
+
+
+def endpoint(server: Hostile, tls: TlsMode = "preferred") -> Endpoint:
+    where = {"host": ELSEWHERE, "port": server.port, "user": "bench", "database": "shop"}
+    target = Target(tls=Tls(mode=tls), **where)  # type: ignore[arg-type]
+    credentials = Credentials(password=SecretStr(SECRET), source="the test")
+    return Endpoint(target=target, credentials=credentials)
+
+
+def administered(server: Hostile, tls: TlsMode = "preferred") -> TargetError:
+    """What the connection for administration makes of it."""
+    place = endpoint(server, tls)
+    with (
+        pytest.raises(TargetError) as refused,
+        connect(place, QUICK, database=None) as connection,
+        statement_errors(place.target),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute("SELECT name FROM information_schema.tables")
+    return refused.value
+
+
+def driven(server: Hostile, tls: TlsMode = "preferred") -> str:
+    """What the engine makes of it: the words that end the step."""
+    told = session("SELECT name FROM t")
+    policy = connecting(retries=0, timeout_s=2.0)
+    plan = a_plan(described(endpoint(server, tls)), session=told, connect=policy)
+    end = drive(plan).last
+    assert end.reason == "failed"
+    assert end.error is not None
+    return end.error.message
+
+
+def told(server: Hostile, text: str) -> bool:
+    """Whether the server has heard it."""
+    return text.encode() in b"".join(server.heard)
+
+
+GIVE_AWAY: dict[str, Script] = {
+    "in clear": hostile.asks_for_the_password_in_clear,
+    "in a dialog": hostile.asks_in_a_dialog,
+    "under its key": hostile.sends_a_key_of_its_own,
+    "under its key, older": hostile.sends_a_key_of_its_own_the_older_way,
+}
+
+
+@pytest.mark.parametrize("script", GIVE_AWAY.values(), ids=GIVE_AWAY.keys())
+def test_a_password_is_not_given_away_over_an_open_line(script: Script) -> None:
+    with Hostile(script) as server:
+        error = administered(server)
+        said = driven(server)
+    assert error.exit_code == 3
+    assert error.kind in ("not_supported", "public_key_needed")
+    assert any(word in said for word in ("public key", "in clear", "not supported")), said
+    assert any(b"bench" in packet for packet in server.heard)  # it was spoken to
+    assert not told(server, SECRET)
+    # What goes under a key of 2048 bits has 256 bytes.
+    assert 256 not in map(len, server.heard)
+
+
+def test_a_server_without_tls_hears_nothing_where_tls_is_required() -> None:
+    with Hostile(logs_in) as server:
+        assert administered(server, tls="required").kind == "tls_refused"
+        assert "does not offer TLS" in driven(server, tls="required")
+    assert server.heard == []
+
+
+def test_a_file_that_nobody_offered_is_refused_and_reported() -> None:
+    with Hostile(hostile.asks_for_a_file) as server:
+        assert "asked for a file of this machine" in administered(server).message
+        assert '"/etc/hostname" although none was offered' in driven(server)
+    assert not told(server, Path("/etc/hostname").read_text().strip())
+
+
+def test_a_load_gives_away_its_rows_and_no_file(tmp_path: Path) -> None:
+    """The loader offers a file: the rows that it makes, whatever name the server says."""
+    secret = tmp_path / "secret"
+    secret.write_text("the content of a file\n")
+    asked: list[bytes] = []
+
+    def asks(peer: Peer) -> None:
+        logs_in(peer)
+        while True:
+            said = peer.receive()
+            if b"local_infile" in said:
+                hostile.answer_one(peer)
+            elif b"LOAD DATA" in said:
+                asked.append(said)
+                peer.send(b"\xfb" + str(secret).encode())
+            else:
+                peer.send(OK)
+
+    with Hostile(asks) as server:
+        policy = connecting(retries=0, timeout_s=2.0)
+        plan = a_load(described(endpoint(server)), method="infile", connect=policy)
+        assert load(plan).last.reason == "failed"
+    assert asked
+    assert any(b"-" in packet and b"\t" in packet for packet in server.heard)  # rows were sent
+    assert not told(server, "the content of a file")
+
+
+def test_a_login_without_end_is_given_up() -> None:
+    with Hostile(hostile.never_decides) as server:
+        began = time.monotonic()
+        assert administered(server).exit_code == 3
+        assert "has not decided after 10 packets" in driven(server)
+    assert time.monotonic() - began < 30
+
+
+@pytest.mark.parametrize("script", [hostile.sends_rows_without_end, hostile.drips])
+def test_an_answer_has_a_limit_in_bytes_and_in_time(
+    script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(administration, "MOST_BYTES", 4 << 20)
+    with Hostile(script) as server:
+        began = time.monotonic()
+        error = administered(server)
+        spent_s = time.monotonic() - began
+    assert error.exit_code == 3
+    assert "longer than" in error.message or error.kind == "timed_out"
+    assert spent_s < 60
+    assert sum(map(len, server.heard)) < 10_000
+
+
+def _garbage() -> list[bytes]:
+    """Greetings that are cut off and damaged, other protocols, and noise of a seed."""
+    whole = Recorded.of(lambda peer: peer.send(greeting()))
+    noise = random.Random(20)
+    damaged = []
+    for _ in range(24):
+        data = bytearray(whole)
+        for _ in range(noise.randint(1, 4)):
+            data[noise.randrange(len(data))] = noise.randrange(256)
+        damaged.append(bytes(data))
+    others = [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"SSH-2.0-OpenSSH_9.2\r\n", b"", b"\0" * 64]
+    cut = [whole[:length] for length in range(0, len(whole), 9)]
+    return [*others, *cut, *damaged, *(noise.randbytes(noise.randint(1, 200)) for _ in range(8))]
+
+
+class Recorded(Peer):
+    """What a script would send."""
+
+    @classmethod
+    def of(cls, script: Callable[[Peer], None]) -> bytes:
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            script(cls(ours, []))
+            return theirs.recv(65536)
+
+
+def test_bytes_that_are_no_protocol_are_an_error_and_no_bug() -> None:
+    waiting = iter(garbage := _garbage())
+    with Hostile(lambda peer: peer.raw(next(waiting, b""))) as server:
+        for _ in garbage:
+            assert administered(server).exit_code == 3
+    assert not told(server, SECRET)
+    # The engine's reading is fuzzed by itself; here is seen that a step ends with its error.
+    waiting = iter(some := garbage[::8])
+    with Hostile(lambda peer: peer.raw(next(waiting, b""))) as server:
+        for _ in some:
+            driven(server)
+    assert not told(server, SECRET)
+
+
+def test_words_of_a_server_do_not_drive_the_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LOADSTONE_PASSWORD", SECRET)
+    bell = b"\xff\x15\x04#28000\x1b]0;owned\x07\x1b[2J denied" + b"x" * 100_000
+
+    def refuses(peer: Peer) -> None:
+        peer.send(greeting(version=b"10.11-MariaDB\x1b[31m"))
+        peer.receive()
+        peer.send(bell)
+
+    with Hostile(refuses) as server:
+        url = f"mysql://bench@127.0.0.1:{server.port}/shop"
+        assert exit_code_of(["run", "oltp_read_write", "--target", url]) == 3
+        assert exit_code_of(["check", "--target", url]) == 3
+        message = driven(server)
+    said = "".join(capfd.readouterr())
+    for text in (said, message):
+        assert "denied" in text
+        assert "\x1b" not in text
+        assert "\x07" not in text
+    assert len(said) < 10_000
+    assert len(message) < 10_000

@@ -1,0 +1,150 @@
+"""Each command with an account that has only the rights of its line in docs/privileges.md."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("loadstone._engine", reason="the engine is not built")
+
+from loadstone.cli.errors import exit_code_of
+from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
+from trust.summing import execute, sums_of
+
+pytestmark = pytest.mark.server
+
+try:
+    find_server("mariadb")
+except SandboxError:
+    pytest.skip("no MariaDB here", allow_module_level=True)
+
+PAGE = Path(__file__).parents[2] / "docs" / "privileges.md"
+RIGHTS = {
+    command.replace("`", ""): re.findall("`([^`]+)`", rights)
+    for command, rights in re.findall(
+        r"^\| (`[^|]+) \| (`[^|]+ ON [^|]+) \|$", PAGE.read_text(), re.MULTILINE
+    )
+}
+SHORT = ("--concurrency", "2", "--duration", "1s", "--warmup", "0s")
+SIZES = ("--tables", "2", "--table-size", "100")
+SYSBENCH = ("--tables=2", "--table-size=100", "--threads=2", "--time=1", "--mysql-db=shop")
+EXPERIMENT = """\
+duration = "1s"
+warmup = "0s"
+ladder = [2]
+repeats = 2
+[target]
+url = "{url}"
+[[workload]]
+name = "oltp_read_write"
+tables = 2
+table_size = 100
+[factor.kind.a]
+[factor.kind.b]
+{level}
+"""
+LEVELS = {
+    "experiment without variables": "client = { prepared = false }",
+    "experiment with variables": "dynamic = { innodb_flush_log_at_trx_commit = 2 }",
+}
+MADE_BEFORE = ("run oltp_read_only", "run oltp_read_write", "cleanup", "sysbench run")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        with start_sandbox(SandboxSpec(server="mariadb")) as sandbox:
+            yield sandbox
+
+
+@pytest.fixture
+def url(server: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The way in of an account that has no rights yet."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "other"))
+    monkeypatch.setenv("LOADSTONE_PASSWORD", "of-the-least")
+    execute(
+        server,
+        "DROP USER IF EXISTS least@'%'",
+        "DROP DATABASE IF EXISTS shop",
+        "CREATE DATABASE shop",
+        "CREATE USER least@'%' IDENTIFIED BY 'of-the-least'",
+    )
+    yield f"mysql://least@127.0.0.1:{server.port}/shop"
+
+
+def words(command: str, server: Sandbox, url: str) -> list[str]:
+    """The command line that a line of the table is about."""
+    first, _, second = command.partition(" ")
+    match first:
+        case "experiment":
+            Path("e.toml").write_text(EXPERIMENT.format(url=url, level=LEVELS[command]))
+            return ["experiment", "e.toml"]
+        case "sysbench":
+            who = ("--mysql-user=least", "--mysql-password=of-the-least")
+            where = ("--mysql-host=127.0.0.1", f"--mysql-port={server.port}")
+            return ["sysbench", "oltp_read_write", *where, *who, *SYSBENCH, second]
+        case "run":
+            return ["run", second, "--target", url, *SHORT]
+        case "prepare":
+            return ["prepare", "--target", url, *SIZES]
+        case "watch":
+            return ["watch", "--target", url, "--duration", "2s"]
+        case _:
+            return [first, "--target", url]
+
+
+def grant(server: Sandbox, rights: list[str]) -> None:
+    execute(server, *(f"GRANT {each} TO least@'%'" for each in rights))
+
+
+def prepared(server: Sandbox, url: str) -> None:
+    """Tables that somebody with more rights has made."""
+    grant(server, ["ALL ON shop.*"])
+    assert exit_code_of(["prepare", "--target", url, *SIZES]) == 0
+    execute(server, "REVOKE ALL ON shop.* FROM least@'%'")
+
+
+def test_the_page_has_a_line_for_each_command_that_is_tried() -> None:
+    assert set(LEVELS) < RIGHTS.keys()
+    assert set(MADE_BEFORE) < RIGHTS.keys()
+    assert len(RIGHTS) == 11
+
+
+@pytest.mark.parametrize("command", RIGHTS)
+def test_a_command_needs_no_more_than_its_rights(
+    server: Sandbox, url: str, command: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    if command in MADE_BEFORE or command == "sysbench cleanup":
+        prepared(server, url)
+    if command == "sysbench cleanup":
+        execute(server, "DROP TABLE shop.loadstone_tables")
+    grant(server, RIGHTS[command])
+    said = words(command, server, url)
+    capfd.readouterr()
+    code = exit_code_of(said)
+    assert code == 0, "".join(capfd.readouterr())
+    if command in ("cleanup", "sysbench cleanup"):
+        assert sums_of(server, "shop") == {}
+
+
+@pytest.mark.parametrize(
+    ("command", "right"),
+    [("cleanup", "LOCK TABLES"), ("prepare", "INDEX"), ("run oltp_read_write", "DELETE")],
+)
+def test_a_right_that_is_missing_is_told_in_one_line(
+    server: Sandbox, url: str, command: str, right: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    if command in MADE_BEFORE:
+        prepared(server, url)
+    grant(server, [each.replace(f", {right}", "") for each in RIGHTS[command]])
+    capfd.readouterr()
+    assert exit_code_of(words(command, server, url)) == 3
+    said = capfd.readouterr().err
+    assert "denied" in said
+    assert "Traceback" not in said

@@ -1,0 +1,301 @@
+"""A password given by each way in, and afterwards looked for in all that was written or shown."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+import urllib.parse
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("loadstone._engine", reason="the engine is not built")
+
+from loadstone.cli.loading import load
+from loadstone.lab.loading import layout_for
+from loadstone.model.engine_plan import LoadPlan
+from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
+from loadstone.target.guard import Consent
+from trust.searching import Watching, files_below, found_in
+from trust.summing import execute
+
+pytestmark = [pytest.mark.server, pytest.mark.timeout(240)]
+
+try:
+    find_server("mariadb")
+except SandboxError:
+    pytest.skip("no MariaDB here", allow_module_level=True)
+
+# With what URLs, option files and shells give a meaning to.
+SECRET = "kV9z-Unique&Secret#73é"
+WRONG = "qX4w-Wrong:Secret@88"
+RUN = ("oltp_read_write", "--concurrency", "2", "--duration", "1s", "--warmup", "0s")
+SHORT = ("--tables=1", "--table-size=100", "--threads=2", "--time=1")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A server with a user whose password it is, and a folder for all that is written."""
+
+    server: Sandbox
+    home: Path
+
+    @property
+    def target(self) -> str:
+        return f"keeper@127.0.0.1:{self.server.port}/shop"
+
+    def url(self, secret: str | None = None) -> str:
+        """With a password as people paste it into a URL: quoted."""
+        user, rest = self.target.split("@")
+        return f"mysql://{user}{f':{urllib.parse.quote(secret)}' if secret else ''}@{rest}"
+
+    def environment(self, **more: str) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+        where = {"HOME": str(self.home), "XDG_STATE_HOME": str(self.home / "state")}
+        return kept | where | {"COLUMNS": "100"} | more
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        with start_sandbox(SandboxSpec(server="mariadb")) as sandbox:
+            execute(
+                sandbox,
+                "CREATE DATABASE shop",
+                f"CREATE USER keeper@'%' IDENTIFIED BY '{SECRET}'",
+                "GRANT ALL ON *.* TO keeper@'%'",
+            )
+            plan = LoadPlan(layout=layout_for("sbtest", 1, 100))
+            target = sandbox.tcp.target.model_copy(update={"database": "shop"})
+            where = sandbox.tcp.model_copy(update={"target": target})
+            load(plan, where, Consent(sandbox=True), quiet=True)
+            yield sandbox
+
+
+@pytest.fixture
+def place(server: Sandbox, tmp_path: Path) -> Place:
+    return Place(server, tmp_path)
+
+
+def words(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "loadstone.cli", *arguments]
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a program has shown: to who started it, and to all others of the machine."""
+
+    code: int
+    shown: bytes
+    seen: dict[str, bytes]
+
+    def parts(self) -> Iterator[tuple[str, bytes]]:
+        yield "what it printed", self.shown
+        yield from self.seen.items()
+
+
+def carry_out(place: Place, *arguments: str, typed: str | None = None, **more: str) -> Said:
+    """A command as its own program; `typed` is what is asked for at its terminal."""
+    ours, theirs = pty.openpty() if typed is not None else (None, None)
+    with subprocess.Popen(
+        words(*arguments),
+        cwd=place.home,
+        env=place.environment(**more),
+        stdin=theirs if theirs is not None else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=typed is not None,
+    ) as program:
+        with Watching(program.pid) as watching:
+            assert program.stdout is not None
+            shown = b""
+            if ours is not None and theirs is not None:
+                os.close(theirs)
+                # What is typed before the echo is off would be thrown away.
+                while b"Password of" not in shown:
+                    piece = os.read(program.stdout.fileno(), 4096)
+                    assert piece, shown
+                    shown += piece
+                os.write(ours, f"{typed}\n".encode())
+            shown += program.stdout.read()
+            if ours is not None:
+                os.close(ours)
+    return Said(program.returncode, shown, watching.seen)
+
+
+def option_file(place: Place, secret: str) -> Path:
+    path = place.home / "secret.cnf"
+    path.write_text(f'[client]\npassword="{secret}"\n')
+    return path
+
+
+def by(place: Place, way: str, secret: str, *command: str) -> Said:
+    """Carry a command out with the password given by a way in."""
+    target = ("--target", place.url())
+    match way:
+        case "url":
+            return carry_out(place, *command, "--target", place.url(secret))
+        case "url in one word":
+            return carry_out(place, *command, f"--target={place.url(secret)}")
+        case "environment":
+            return carry_out(place, *command, *target, LOADSTONE_PASSWORD=secret)
+        case "file":
+            path = str(option_file(place, secret))
+            return carry_out(place, *command, *target, "--defaults-file", path)
+        case "home":
+            option_file(place, secret).rename(place.home / ".my.cnf")
+            return carry_out(place, *command, *target)
+        case "prompt":
+            return carry_out(place, *command, *target, "--password", typed=secret)
+    raise AssertionError(way)
+
+
+def searched(place: Place, *said: Said, secret: str = SECRET) -> list[str]:
+    """Where it was found, but for the file that somebody keeps it in."""
+    parts = [part for each in said for part in each.parts()]
+    kept = {str(place.home / name) for name in ("secret.cnf", ".my.cnf")}
+    parts += [part for part in files_below(place.home) if part[0] not in kept]
+    assert len(parts) >= 2 * len(said)
+    return found_in(secret, parts)
+
+
+WAYS = ("url", "url in one word", "environment", "file", "home", "prompt")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_password_is_found_nowhere_after_a_run(place: Place, way: str) -> None:
+    run = by(place, way, SECRET, "run", *RUN)
+    assert run.code == 0, run.shown
+    assert (place.home / "runs").is_dir()
+    reports = []
+    if way == WAYS[0]:
+        reports = [carry_out(place, "report", "last"), carry_out(place, "runs", "show", "last")]
+    assert searched(place, run, *reports) == []
+
+
+@pytest.mark.parametrize("way", ["url", "file", "prompt"])
+def test_a_wrong_password_is_refused_without_repeating_it(place: Place, way: str) -> None:
+    said = by(place, way, WRONG, "run", *RUN)
+    assert said.code == 3, said.shown
+    assert b"refused user 'keeper'" in said.shown
+    assert searched(place, said, secret=WRONG) == []
+
+
+SYSBENCH = ("sysbench", "oltp_read_write", "--mysql-host=127.0.0.1", "--mysql-db=shop")
+
+
+@pytest.mark.parametrize(
+    ("way", "secret"), [("option", SECRET), ("underscores", WRONG), ("file", SECRET)]
+)
+def test_sysbenchs_password_is_found_nowhere(place: Place, way: str, secret: str) -> None:
+    who = ("--mysql-user=keeper", f"--mysql-port={place.server.port}")
+    match way:
+        case "option":
+            given = f"--mysql-password={secret}"
+        case "underscores":
+            given = f"--mysql_password={secret}"
+        case _:
+            (place.home / "secret.cnf").write_text(f"mysql-password={secret}\n")
+            given = f"--config-file={place.home / 'secret.cnf'}"
+    out = f"--loadstone-out={place.home / 'kept'}"
+    said = carry_out(place, *SYSBENCH, *who, *SHORT, given, out, "run")
+    assert said.code == (0 if secret == SECRET else 1), said.shown
+    assert searched(place, said, secret=secret) == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://keeper:{}@no-such-host.invalid:3306/shop",
+        "mysql://keeper:{}@127.0.0.1:1/shop",
+        "mysql://keeper:{}@127.0.0.1:port/shop",
+        "postgres://keeper:{}@127.0.0.1/shop",
+        "mysql://keeper:{}@127.0.0.1/shop?tls=maybe",
+    ],
+)
+def test_an_error_never_repeats_the_password_of_a_url(place: Place, url: str) -> None:
+    said = carry_out(place, "run", *RUN, "--target", url.format(WRONG))
+    assert said.code in (2, 3, 4), said.shown
+    assert b"error: " in said.shown
+    assert searched(place, said, secret=WRONG) == []
+
+
+def test_programs_that_we_start_do_not_inherit_it(place: Place) -> None:
+    """A throwaway server, and the shell that a script of sysbench's may call."""
+    script = place.home / "calls.lua"
+    script.write_text("function event() os.execute('env; sleep 0.3') end\n")
+    known = {"LOADSTONE_PASSWORD": SECRET}
+    sandboxed = carry_out(place, "run", "oltp_point_select", *RUN[1:], **known)
+    assert sandboxed.code == 0, sandboxed.shown
+    called = carry_out(place, "sysbench", str(script), "--events=1", "--time=5", "run", **known)
+    assert any("child" in name for name in sandboxed.seen), sandboxed.seen.keys()
+    assert b"PATH=" in called.shown, called.shown
+    assert searched(place, sandboxed, called) == []
+
+
+CRASHING = """
+import sys
+from loadstone.lab import preflight
+def crashes(*arguments):
+    raise ZeroDivisionError("a bug")
+preflight.describe_server = crashes
+from loadstone.cli import main
+main()
+"""
+
+
+def test_what_is_written_of_a_crash_does_not_have_it(place: Place) -> None:
+    for more in ({}, {"LOADSTONE_PASSWORD": SECRET}):
+        url = place.url() if more else place.url(SECRET)
+        done = subprocess.run(
+            [sys.executable, "-c", CRASHING, "run", *RUN, "--target", url],
+            cwd=place.home,
+            env=place.environment(**more),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        assert done.returncode == 1
+        assert b"a bug in Loadstone: ZeroDivisionError" in done.stdout
+        said = Said(done.returncode, done.stdout, {})
+        assert searched(place, said) == []
+    assert list(place.home.glob("state/loadstone/bug-*.txt"))
+
+
+def test_a_run_that_was_killed_has_left_it_nowhere_and_its_settings_to_nobody_else(
+    place: Place,
+) -> None:
+    (place.home / "e.toml").write_text(
+        'duration = "2s"\nwarmup = "0s"\nladder = [1]\nrestore = "none"\n'
+        f'[target]\nurl = "{place.url()}"\n'
+        '[[workload]]\nname = "oltp_read_write"\ntables = 1\ntable_size = 100\n'
+        "[factor.flush.a]\n[factor.flush.b]\ndynamic = { innodb_flush_log_at_trx_commit = 2 }\n"
+    )
+    settings = place.home / "state" / "loadstone" / "settings"
+    with subprocess.Popen(
+        words("experiment", "e.toml"),
+        cwd=place.home,
+        env=place.environment(LOADSTONE_PASSWORD=SECRET),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as program:
+        with Watching(program.pid) as watching:
+            deadline = time.monotonic() + 60
+            while not (any(settings.glob("*.jsonl")) and any(place.home.glob("runs/*/journal*"))):
+                assert time.monotonic() < deadline, "nothing was staged"
+                assert program.poll() is None, program.stdout and program.stdout.read()
+                time.sleep(0.05)
+            program.send_signal(signal.SIGKILL)
+        shown = program.stdout.read() if program.stdout else b""
+    kept = [each for each in settings.rglob("*") if each.is_file()]
+    assert kept
+    assert {each.stat().st_mode & 0o777 for each in kept} == {0o600}
+    restored = carry_out(place, "restore", LOADSTONE_PASSWORD=SECRET)
+    assert restored.code == 0, restored.shown
+    assert searched(place, Said(-9, shown, watching.seen), restored) == []

@@ -1,0 +1,160 @@
+"""A page's server on a free port of loopback, and clients that send what a browser would not."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from loadstone.web.access import Keys
+from loadstone.web.address import Address, listen
+from loadstone.web.hub import Hub
+from loadstone.web.serving import serve_page
+
+PATIENCE_S = 20.0
+"""How long anything may be awaited: what takes longer hangs."""
+
+JSON = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def text(self) -> str:
+        return self.body.decode()
+
+
+@dataclass(frozen=True)
+class Event:
+    """One of a stream."""
+
+    name: str
+    data: Any
+    number: str | None
+
+
+@dataclass
+class Stream:
+    """A stream of events, read as it comes."""
+
+    response: http.client.HTTPResponse
+    connection: http.client.HTTPConnection
+    events: list[Event] = field(default_factory=list)
+
+    def until(self, name: str) -> Event:
+        """The next event of that name; those before it are kept."""
+        while (event := self.next()).name != name:
+            continue
+        return event
+
+    def next(self) -> Event:
+        fields: dict[str, str] = {}
+        while True:
+            line = self.response.readline().decode()
+            assert line, f"the stream ended after {[event.name for event in self.events]}"
+            text = line.rstrip("\n")
+            if not text and "event" in fields:
+                break
+            name, _, value = text.partition(": ")
+            if name:
+                fields[name] = value
+        event = Event(fields["event"], json.loads(fields["data"]), fields.get("id"))
+        self.events.append(event)
+        return event
+
+    def close(self) -> None:
+        self.response.close()
+        self.connection.close()
+
+
+@dataclass(frozen=True)
+class Served:
+    """A server that runs."""
+
+    address: Address
+    keys: Keys
+
+    @property
+    def host(self) -> str:
+        return f"127.0.0.1:{self.address.port}"
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.host}/"
+
+    @property
+    def cookie(self) -> str:
+        """What a browser that has the page sends."""
+        return f"loadstone-{self.address.port}={self.keys.cookie}"
+
+    def get(self, path: str, **headers: str) -> Answer:
+        return self._ask("GET", path, None, headers)
+
+    def post(self, path: str, body: object, **headers: str) -> Answer:
+        """As the page's own script does it; a header that is empty is not sent."""
+        own = {
+            "Origin": f"http://{self.host}",
+            "Cookie": self.cookie,
+            "X-Loadstone": "1",
+            "Sec-Fetch-Site": "same-origin",
+        }
+        return self._ask("POST", path, json.dumps(body).encode(), own | headers)
+
+    def stream(self, run: str | None = None, **headers: str) -> Stream:
+        connection = http.client.HTTPConnection("127.0.0.1", self.address.port, timeout=PATIENCE_S)
+        path = f"/api/events?run={run}" if run else "/api/events"
+        connection.request("GET", path, headers={"Host": self.host, **headers})
+        response = connection.getresponse()
+        assert response.status == 200, response.read()
+        assert response.headers["content-type"].startswith("text/event-stream")
+        return Stream(response, connection)
+
+    def _ask(self, how: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Answer:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        sent = {name: value for name, value in ({"Host": self.host} | named).items() if value}
+        connection = http.client.HTTPConnection("127.0.0.1", self.address.port, timeout=PATIENCE_S)
+        try:
+            connection.request(how, path, body, sent)
+            response = connection.getresponse()
+            found = {name.lower(): value for name, value in response.getheaders()}
+            return Answer(response.status, found, response.read())
+        finally:
+            connection.close()
+
+
+@contextmanager
+def served(runs: Path, token: str | None = None, port: int = 0) -> Iterator[Served]:
+    """The page of these runs while it is entered."""
+    listening = listen(Address("127.0.0.1", port))
+    keys = Keys(token)
+    over = threading.Event()
+
+    async def until(hub: Hub) -> None:
+        while not over.is_set():
+            await asyncio.sleep(0.02)
+
+    thread = threading.Thread(target=serve_page, args=(runs, listening, keys, until))
+    thread.start()
+    try:
+        yield Served(listening[1], keys)
+    finally:
+        over.set()
+        thread.join(PATIENCE_S)
+        listening[0].close()
+        assert not thread.is_alive(), "the server did not end"

@@ -1,0 +1,113 @@
+"""A run on a throwaway server, watched and steered in a browser while its page's server changes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from loadstone.model.exit_codes import ExitCode
+from loadstone.sandbox import find_server
+from loadstone.sandbox.errors import SandboxError
+
+pytest.importorskip("loadstone._engine", reason="the engine is not built: make build")
+sync_api = pytest.importorskip("playwright.sync_api")
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+if CHROMIUM is None:
+    pytest.skip("not evaluated: there is no Chromium", allow_module_level=True)
+try:
+    find_server(None)
+except SandboxError:
+    pytest.skip("no database server here", allow_module_level=True)
+
+pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(300)]
+
+PATIENCE_S = 60.0
+"""A machine may be busy with other tests; what takes longer hangs."""
+
+CLI = (sys.executable, "-m", "loadstone.cli")
+RUN = (
+    "run oltp_point_select --tables 1 --table-size 100 --concurrency 4 --rate 200"
+    " --warmup 1s --duration 120s"
+).split()
+
+
+@contextmanager
+def serving(runs: Path, port: int = 0) -> Iterator[str]:
+    """`loadstone serve` of its own process, and its URL; ended by SIGTERM."""
+    words = [*CLI, "serve", "--runs", str(runs), "--address", f"127.0.0.1:{port}"]
+    server = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    try:
+        assert server.stdout is not None
+        said = server.stdout.readline()
+        address = re.match(r"live  (http\S+)", said)
+        assert address is not None, said
+        yield address[1]
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.communicate(timeout=PATIENCE_S)
+
+
+@contextmanager
+def running(runs: Path, state: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A run with a server of its own, which goes with it however it ends."""
+    run = subprocess.Popen(
+        [*CLI, *RUN, "--out", str(runs)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"XDG_STATE_HOME": str(state)},
+    )
+    try:
+        yield run
+    finally:
+        if run.poll() is None:
+            run.send_signal(signal.SIGINT)
+        run.wait(PATIENCE_S)
+
+
+def test_a_run_is_followed_through_a_restart_slowed_down_and_stopped(tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    with ExitStack() as stack:
+        playwright = stack.enter_context(sync_api.sync_playwright())
+        # As root Chromium does not start with its sandbox; the page is our own.
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        stack.callback(browser.close)
+        page = browser.new_page(locale="en-US")
+        expect = sync_api.expect
+        expect.set_options(timeout=PATIENCE_S * 1000)
+        with serving(runs) as url:
+            page.goto(url)
+            expect(page.locator("#no-runs")).to_be_visible()
+            run = stack.enter_context(running(runs, tmp_path / "state"))
+            # Whoever has the page open is shown what begins, without a click.
+            expect(page.locator("#state")).to_have_text("running")
+            expect(page.locator("#step")).to_contain_text("200 events/s due")
+            expect(page.locator("#numbers")).to_contain_text("window")
+            expect(page.locator("#about")).to_contain_text("oltp_point_select")
+        expect(page.locator("#link")).to_contain_text("trying again")
+        assert run.poll() is None, "a run does not notice that nobody shows it"
+        with serving(runs, int(url.rstrip("/").rpartition(":")[2])):
+            expect(page.locator("#link")).to_have_text("")
+            page.locator("#rate").fill("50")
+            page.locator("#set-rate button").click()
+            expect(page.locator("#notes")).to_contain_text("rate set to 50 by hand")
+            expect(page.locator("#step")).to_contain_text("50 events/s due")
+            page.locator("#stop").click()
+            page.locator("#stop").click()
+            expect(page.locator("#state")).to_have_text("stopped")
+            expect(page.locator("#rows tbody tr")).to_contain_text("changed by hand")
+            assert run.wait(PATIENCE_S) == ExitCode.INTERRUPTED
+    (folder,) = (path for path in runs.iterdir() if path.is_dir())
+    (step,) = json.loads((folder / "result.json").read_text())["steps"]
+    assert [(change["what"], change["value"]) for change in step["changes"]] == [("rate", 50.0)]

@@ -1,0 +1,220 @@
+"""Who is let in, and what nobody may do: asked of a server on loopback, header by header."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import scripted_engine
+from loadstone.model.wish import SetRate, SetUsers, StopRun
+from loadstone.store import wishes
+from loadstone.web.access import Keys, TokenTooShort, is_loopback
+from recorded import a_plan, recorded_run, recorder_for
+from scripted_engine import Script
+from web.served import Served, served
+
+TOKEN = "a-secret-of-many-characters"
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of a run that goes on, as far as its lock says."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "loadstone._engine", scripted_engine)
+        recorder = recorder_for(tmp_path_factory.mktemp("access") / "runs", a_plan())
+        yield recorder.folder
+        recorder.close()
+
+
+@pytest.fixture(scope="module")
+def page(running: Path) -> Iterator[Served]:
+    with served(running.parent) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def locked(running: Path) -> Iterator[Served]:
+    """One that asks for a token."""
+    with served(running.parent, TOKEN) as found:
+        yield found
+
+
+EVERYWHERE = ["/", "/static/live.js", "/api/runs", "/api/events", "/metrics", "/nowhere"]
+
+
+@pytest.mark.parametrize("path", EVERYWHERE)
+def test_every_answer_carries_the_policy(page: Served, path: str) -> None:
+    if path == "/api/events":
+        stream = page.stream()
+        headers = {name.lower(): value for name, value in stream.response.getheaders()}
+        stream.close()
+    else:
+        headers = dict(page.get(path).headers)
+    policy = headers["content-security-policy"]
+    assert "script-src 'self'" in policy
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:8321", "127.0.0.1.evil.example", "@"]
+)
+def test_a_name_that_is_not_ours_is_not_answered(page: Served, host: str) -> None:
+    """DNS rebinding: the browser believes that it asks evil.example, which leads to loopback."""
+    for path in ("/", "/api/runs"):
+        answer = page.get(path, Host=host)
+        assert answer.status == 421
+        assert "set-cookie" not in answer.headers
+
+
+@pytest.mark.parametrize("name", ["localhost", "LOCALHOST", "127.0.0.1", "[::1]"])
+def test_our_own_names_are_answered_through_any_port(page: Served, name: str) -> None:
+    assert page.get("/", Host=f"{name}:9999").status == 200
+
+
+@pytest.mark.parametrize("path", EVERYWHERE)
+def test_without_the_token_nothing_is_served(locked: Served, path: str) -> None:
+    wrong = [
+        {},
+        {"Authorization": "Bearer wrong-secret-of-many-characters"},
+        {"Authorization": f"Basic {TOKEN}"},
+        {"Cookie": f"loadstone-{locked.address.port}={TOKEN}"},
+        {"Cookie": f"loadstone-{locked.address.port}="},
+    ]
+    for headers in wrong:
+        answer = locked.get(path, **headers)
+        assert answer.status == 401
+        assert "set-cookie" not in answer.headers
+        assert b"loadstone" not in answer.body.lower().replace(b"the token", b"")
+    assert locked.get(f"{path}?token=wrong-secret-of-many-characters").status == 401
+
+
+def test_the_first_link_gives_a_cookie_that_is_not_the_token(locked: Served) -> None:
+    answer = locked.get(f"/?token={TOKEN}")
+    assert answer.status == 200
+    cookie = answer.headers["set-cookie"]
+    assert TOKEN not in cookie
+    assert "HttpOnly" in cookie
+    assert "SameSite=Strict" in cookie
+    assert locked.get("/api/runs", Cookie=cookie.partition(";")[0]).status == 200
+    assert locked.get("/api/runs", Authorization=f"Bearer {TOKEN}").status == 200
+    # The link is for the page alone: elsewhere it would stay in logs and histories.
+    assert locked.get(f"/api/runs?token={TOKEN}").status == 401
+
+
+def test_a_cookie_with_a_token_outlives_the_server(running: Path) -> None:
+    with served(running.parent, TOKEN) as first:
+        cookie, port = first.cookie, first.address.port
+    with served(running.parent, TOKEN, port) as second:
+        assert second.get("/api/runs", Cookie=cookie).status == 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "why"),
+    [
+        ({"Origin": "http://evil.example"}, "another site"),
+        ({"Origin": "null"}, "another site"),
+        ({"Origin": ""}, "Origin"),
+        ({"Sec-Fetch-Site": "cross-site"}, "another site"),
+        ({"Sec-Fetch-Site": "same-site"}, "another site"),
+        ({"X-Loadstone": ""}, "x-loadstone"),
+        ({"Cookie": ""}, "cookie"),
+        ({"Cookie": "loadstone-0=0"}, "cookie"),
+    ],
+)
+def test_another_site_changes_nothing(
+    page: Served, running: Path, headers: dict[str, str], why: str
+) -> None:
+    answer = page.post(f"/api/runs/{running.name}/stop", {}, **headers)
+    assert answer.status == 403
+    assert why in answer.text
+    assert wishes.take(running) == []
+
+
+def test_another_site_reads_nothing_but_may_link_to_the_page(page: Served) -> None:
+    asked = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors"}
+    assert page.get("/api/runs", **asked).status == 403
+    linked = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    assert page.get("/", **linked).status == 200
+    assert page.get("/api/runs", **linked).status == 403
+
+
+def test_the_pages_own_requests_become_wishes(page: Served, running: Path) -> None:
+    place = f"/api/runs/{running.name}"
+    assert page.post(f"{place}/users", {"step": 2, "users": 8}).status == 202
+    assert page.post(f"{place}/rate", {"step": 2, "rate": 12.5}).status == 202
+    assert page.post(f"{place}/stop", {}).status == 202
+    assert wishes.take(running) == [
+        SetUsers(step=2, users=8),
+        SetRate(step=2, rate=12.5),
+        StopRun(),
+    ]
+
+
+def test_a_script_may_ask_with_the_token_and_without_a_browser(
+    locked: Served, running: Path
+) -> None:
+    headers = {"Origin": "", "Cookie": "", "Authorization": f"Bearer {TOKEN}"}
+    assert locked.post(f"/api/runs/{running.name}/stop", {}, **headers).status == 202
+    assert wishes.take(running) == [StopRun()]
+
+
+@pytest.mark.parametrize(
+    ("wish", "body", "status"),
+    [
+        ("users", {"step": 1, "users": 0}, 400),
+        ("users", {"step": 1, "users": "many"}, 400),
+        ("users", {"step": 1, "users": 3, "more": 1}, 400),
+        ("rate", {"step": 1, "rate": -1}, 400),
+        ("rate", {"step": 1, "rate": float("inf")}, 400),
+        ("stop", [], 400),
+        ("stop", {"x": "y" * 10_000}, 413),
+        ("kill", {}, 404),
+    ],
+)
+def test_what_is_no_wish_is_refused(
+    page: Served, running: Path, wish: str, body: object, status: int
+) -> None:
+    assert page.post(f"/api/runs/{running.name}/{wish}", body).status == status
+    assert wishes.take(running) == []
+
+
+def test_a_run_that_is_over_is_not_asked(tmp_path: Path, script: Script) -> None:
+    run = recorded_run(tmp_path)
+    with served(tmp_path) as page:
+        answer = page.post(f"/api/runs/{run.name}/stop", {})
+    assert (answer.status, answer.json) == (409, {"error": "the run is over"})
+    assert not (run / wishes.FOLDER).exists()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["..", "%2e%2e", "..%2f..", "%2fetc", ".", ".hidden", "no-such", "a%00b", "x" * 400, "%ff%fe"],
+)
+def test_a_runs_name_is_no_path(page: Served, running: Path, name: str) -> None:
+    # Above the folder of runs lies something that looks like one.
+    above = running.parent.parent / "journal.jsonl"
+    above.write_text("secret\n")
+    for path in (f"/api/runs/{name}", f"/runs/{name}/report", f"/api/events?run={name}"):
+        answer = page.get(path)
+        assert answer.status in (404, 405), path
+        assert b"secret" not in answer.body
+    assert page.post(f"/api/runs/{name}/stop", {}).status == 404
+    above.unlink()
+
+
+@pytest.mark.parametrize("path", ["/static/../access.py", "/static/%2e%2e/access.py", "/static/"])
+def test_only_the_pages_files_are_served(page: Served, path: str) -> None:
+    assert page.get(path).status == 404
+
+
+def test_addresses_of_this_machine_alone_need_no_token() -> None:
+    assert all(map(is_loopback, ["127.0.0.1", "127.9.9.9", "::1", "localhost"]))
+    assert not any(map(is_loopback, ["0.0.0.0", "::", "10.0.0.1", "example.com"]))
+    with pytest.raises(TokenTooShort, match="at least 16"):
+        Keys("short")

@@ -1,0 +1,276 @@
+"""The page in a real browser: drawn, told within time, back after a restart, in two languages."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from loadstone import engine
+from loadstone.model.engine_plan import step_document
+from loadstone.model.plan import WorkloadSpec
+from loadstone.model.records import Sample
+from loadstone.model.target import Credentials, Endpoint
+from loadstone.model.wish import SetUsers, StopRun
+from loadstone.store import wishes
+from loadstone.store.recorder import Recorder
+from recorded import a_plan, record_step, recorded_run, recorder_for, steps_of
+from scripted_engine import Script
+from web.served import served
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+if CHROMIUM is None:
+    pytest.skip("not evaluated: there is no Chromium", allow_module_level=True)
+sync_api = pytest.importorskip("playwright.sync_api")
+expect = sync_api.expect
+
+HOSTILE = "<img src=x onerror=document.title='owned'>"
+PATIENCE_MS = 40_000
+"""A machine may be busy with other tests; what takes longer hangs."""
+
+expect.set_options(timeout=PATIENCE_MS)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_api.sync_playwright() as playwright:
+        # As root Chromium does not start with its sandbox; the page is our own.
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page of a fresh browser; whatever it complains of fails the test."""
+    context = browser.new_context(locale="en-US", viewport={"width": 1280, "height": 900})
+    found = context.new_page()
+    found.set_default_timeout(PATIENCE_MS)
+    complaints: list[str] = []
+    found.on("pageerror", lambda error: complaints.append(str(error)))
+    found.on(
+        "console",
+        lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None,
+    )
+    yield found
+    context.close()
+    # A server that was ended on purpose is missed by the browser too.
+    missed = ("ERR_CONNECTION", "ERR_INCOMPLETE")
+    assert [one for one in complaints if not any(word in one for word in missed)] == []
+
+
+def pixels(page: Page, figure: str) -> int:
+    """How many different colours its canvas shows: one that is empty has one."""
+    counted: int = page.evaluate(
+        """(id) => {
+          const canvas = document.querySelector(`#${id} canvas`);
+          const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+          return new Set(new Uint32Array(data.buffer)).size;
+        }""",
+        figure,
+    )
+    return counted
+
+
+def begun(recorder: Recorder, users: int = 8) -> None:
+    """A step that goes on: connected, and two seconds old."""
+    plan = a_plan(ladder=(users,), duration_s=30.0)
+    (step,) = steps_of(plan)
+    endpoint = Endpoint(target=plan.targets[0], credentials=Credentials())
+    job = engine.start(step_document(plan, step, [endpoint]))
+    recorder.begin_step(step)
+    samples = 0
+    while samples < 2:
+        record = job.next(0.0)
+        assert record is not None
+        recorder.record(step, record)
+        samples += isinstance(record, Sample)
+
+
+def test_a_run_is_drawn_with_its_ladder_findings_and_seconds(
+    page: Page, tmp_path: Path, script: Script
+) -> None:
+    run = recorded_run(tmp_path)
+    with served(tmp_path) as server:
+        page.goto(server.url)
+        expect(page.locator("#run-name")).to_have_text(run.name)
+        expect(page.locator("#state")).to_have_text("finished")
+        expect(page.locator("#rows tbody tr")).to_have_count(2)
+        expect(page.locator("#findings article").first).to_be_visible()
+        for figure in ("ladder", "timeline-rates", "timeline-latency", "timeline-connections"):
+            assert pixels(page, figure) > 10, figure
+        expect(page.locator("#controls")).to_be_hidden()
+
+
+def test_a_run_that_begins_is_shown_and_told_each_second(
+    page: Page, tmp_path: Path, script: Script
+) -> None:
+    with served(tmp_path) as server:
+        page.goto(server.url)
+        expect(page.locator("#no-runs")).to_be_visible()
+        recorder = recorder_for(tmp_path, a_plan(ladder=(8,)))
+        begun(recorder)
+        expect(page.locator("#numbers")).to_contain_text("TPS80")
+        expect(page.locator("#step")).to_contain_text("8 users")
+        expect(page.locator("#state")).to_have_text("running")
+        expect(page.locator("#about")).not_to_contain_text("null")
+        recorder.close()
+        expect(page.locator("#state")).to_have_text("interrupted")
+
+
+def test_the_page_comes_back_after_its_server_was_started_anew(
+    page: Page, tmp_path: Path, script: Script
+) -> None:
+    plan = a_plan()
+    recorder = recorder_for(tmp_path, plan)
+    with ExitStack() as first:
+        server = first.enter_context(served(tmp_path))
+        page.goto(server.url)
+        expect(page.locator("#state")).to_have_text("running")
+        first.close()
+        expect(page.locator("#link")).to_contain_text("trying again")
+    record_step(recorder, plan, steps_of(plan)[0])
+    with served(tmp_path, port=server.address.port):
+        expect(page.locator("#rows tbody tr")).to_have_count(1)
+        expect(page.locator("#link")).to_have_text("")
+        # The cookie of the old server has gone with it; the page has the new one's by now.
+        page.locator("#stop").click()
+        page.locator("#stop").click()
+        expect(page.locator("#answer")).to_contain_text("Asked for")
+    assert wishes.take(recorder.folder) == [StopRun()]
+    recorder.close()
+
+
+def test_users_are_changed_with_the_keyboard_alone(
+    page: Page, tmp_path: Path, script: Script
+) -> None:
+    recorder = recorder_for(tmp_path, a_plan(ladder=(8,)))
+    begun(recorder)
+    with served(tmp_path) as server:
+        page.goto(server.url)
+        expect(page.locator("#set-users")).to_be_visible()
+        expect(page.locator("#set-rate")).to_be_hidden()
+        page.locator("#users").focus()
+        page.keyboard.press("Control+a")
+        page.keyboard.type("3")
+        page.keyboard.press("Enter")
+        expect(page.locator("#answer")).to_contain_text("Asked for")
+    assert wishes.take(recorder.folder) == [SetUsers(step=1, users=3)]
+    recorder.close()
+
+
+def test_names_and_errors_of_others_stay_text(page: Page, tmp_path: Path, script: Script) -> None:
+    script.outages = [
+        {"kind": "outage", "from_s": 1.0, "to_s": 2.0, "users": 1, "reason": f"2013 {HOSTILE}"}
+    ]
+    # Every object of JavaScript has something of that name.
+    plan = a_plan(workload=WorkloadSpec(name="constructor", tables=1, table_size=100))
+    recorder = recorder_for(tmp_path, plan, version=HOSTILE)
+    record_step(recorder, plan, steps_of(plan)[0])
+    recorder.note(HOSTILE)
+    recorder.end_run("finished")
+    hostile = tmp_path / "<b>bold<script>document.title='owned'<script>"
+    recorder.folder.rename(hostile)
+    with served(tmp_path) as server:
+        page.goto(server.url)
+        expect(page.locator("#run-name")).to_have_text(hostile.name)
+        expect(page.locator("#notes")).to_contain_text(HOSTILE)
+        expect(page.locator("#about")).to_contain_text(HOSTILE)
+        assert pixels(page, "ladder") > 10
+        assert page.locator("main img, main b:has-text('bold'), nav b").count() == 0
+        assert "owned" not in page.title().replace(hostile.name, "")
+
+
+def test_language_and_colours_are_switched_and_kept(
+    page: Page, tmp_path: Path, script: Script
+) -> None:
+    recorded_run(tmp_path)
+    with served(tmp_path) as server:
+        page.goto(server.url)
+        expect(page.locator("#state")).to_have_text("finished")
+        light = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        page.locator("#language").select_option("zh")
+        page.locator("#theme").select_option("dark")
+        expect(page.locator("#state")).to_have_text("完成")
+        expect(page.locator("#ladder-title")).to_have_text("并发阶梯")
+        # Also what rules say, which the run's folder keeps in English.
+        expect(page.locator("#findings article p").first).to_contain_text(
+            re.compile("[\u4e00-\u9fff]")
+        )
+        assert page.locator("#findings article p[lang=en]").count() == 0
+        page.reload()
+        expect(page.locator("#state")).to_have_text("完成")
+        assert page.locator("html").get_attribute("lang") == "zh-CN"
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
+
+
+def test_two_runs_are_picked_and_compared(page: Page, tmp_path: Path, script: Script) -> None:
+    recorded_run(tmp_path, a_plan(name="one"))
+    script.tps = lambda users, second: 20 * users
+    recorded_run(tmp_path, a_plan(name="other"))
+    with served(tmp_path) as server:
+        page.goto(server.url)
+        boxes = page.locator("nav input[type=checkbox]")
+        expect(boxes).to_have_count(2)
+        expect(page.locator("#compare")).to_be_disabled()
+        boxes.nth(0).check()
+        boxes.nth(1).check()
+        page.locator("#compare").click()
+        rows = page.locator("#comparison tbody").last.locator("tr")
+        expect(rows).to_have_count(2)
+        # A step of each, however far they are apart, is none.
+        expect(rows.first).to_contain_text("not enough evidence")
+        assert pixels(page, "compared-ladders") > 10
+
+
+def test_the_report_opens_behind_its_link(page: Page, tmp_path: Path, script: Script) -> None:
+    run = recorded_run(tmp_path)
+    with served(tmp_path) as server:
+        answer = page.goto(f"{server.url}runs/{run.name}/report?lang=zh")
+        assert answer is not None
+        assert answer.status == 200
+        assert "sandbox" in answer.headers["content-security-policy"]
+        expect(page.locator("h1")).to_be_visible()
+        assert page.locator("html").get_attribute("lang") == "zh-CN"
+        # It has an origin of its own: it cannot ask this server for anything.
+        assert page.evaluate("window.origin") == "null"
+
+
+def test_with_a_wrong_token_a_browser_is_given_nothing(
+    browser: Browser, tmp_path: Path, script: Script
+) -> None:
+    run = recorded_run(tmp_path)
+    context = browser.new_context()
+    page = context.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    with served(tmp_path, "a-secret-of-many-characters") as server:
+        url = f"{server.url}?token=another-secret-of-many-characters"
+        answer = page.goto(url)
+        assert answer is not None
+        assert answer.status == 401
+        assert run.name not in page.content()
+        assert page.locator("script, link, h1").count() == 0
+        # No cookie, and nothing that asked for more.
+        assert context.cookies() == []
+        assert [one for one in asked if not one.endswith("/favicon.ico")] == [url]
+    context.close()
+
+
+def test_the_token_leaves_the_address_once_it_was_given(
+    page: Page, tmp_path: Path, script: Script
+) -> None:
+    recorded_run(tmp_path)
+    token = "a-secret-of-many-characters"
+    with served(tmp_path, token) as server:
+        page.goto(f"{server.url}?token={token}")
+        expect(page.locator("#state")).to_have_text("finished")
+        assert token not in page.url
