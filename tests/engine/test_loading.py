@@ -162,7 +162,7 @@ def test_a_larger_table_is_refused_and_left_as_it_is(
     end = load(a_load(target, layout=a_layout(1, 400))).last
     assert end.reason == "failed"
     assert end.error is not None
-    assert "sbtest1 has rows up to 500 where 400 were asked for" in end.error.message
+    assert "sbtest1 has rows up to id 500 where 400 were asked for" in end.error.message
     assert rows(shared, "CHECKSUM TABLE sbtest1", schema) == before
     assert end.rows_loaded == 0
 
