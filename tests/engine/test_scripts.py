@@ -152,6 +152,29 @@ def test_a_lost_connection_is_there_again_where_the_script_ignores_that(
     assert other.failure == ("script", None)
 
 
+@on_mariadb
+def test_a_script_connects_after_the_last_event_has_begun(shared: Sandbox, written: Any) -> None:
+    path = written(
+        """
+        function thread_init() con = sysbench.sql.driver():connect() end
+        function event()
+          con:query("SELECT SLEEP(0.3)")
+          con:reconnect()
+          con:query("DO 1")
+        end
+        function thread_done()
+          con:reconnect()
+          print(con:query_row("SELECT 'goodbye'"))
+        end
+        function done() print(sysbench.sql.driver():connect():query_row("SELECT 'last'")) end
+        """
+    )
+    outcome = drive(a_script(path, local(shared), concurrency=2, stop=events(2))).finished()
+    assert printed(outcome) == ["goodbye", "goodbye", "last"]
+    assert outcome.total("window", "drain").events == 2
+    assert outcome.last.seconds < 10  # and does not wait for the end of its patience
+
+
 @pytest.mark.parametrize(
     ("source", "said"),
     [

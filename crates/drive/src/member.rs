@@ -106,6 +106,12 @@ impl Member {
         }
     }
 
+    /// Whether it opens connections after the window, too: a script asks for them in an event that is
+    /// in flight, and to say goodbye. A native user's are only worth it for events to come.
+    pub(crate) fn connects_late(&self) -> bool {
+        matches!(self, Self::Scripted(_))
+    }
+
     /// Whether it has ended by itself.
     pub(crate) fn is_over(&self) -> bool {
         match self {

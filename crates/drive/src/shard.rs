@@ -79,8 +79,12 @@ impl Shard {
     }
 
     fn open_more(&mut self) {
-        // After the window, a lost connection is not worth opening again.
-        if !matches!(self.core.stage, Stage::Connecting | Stage::Loading) {
+        let may_open = match self.core.stage {
+            Stage::Connecting | Stage::Loading => true,
+            Stage::Draining { .. } => self.users.first().is_some_and(Member::connects_late),
+            Stage::Over => false,
+        };
+        if !may_open {
             return;
         }
         while let Some(index) = self.core.ramp.admit() {
