@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import json
 import runpy
 from pathlib import Path
 
@@ -115,8 +115,9 @@ def test_the_worked_example_works(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    document = Path(__file__).parents[2] / "docs" / "python.md"
-    *_, example = re.findall(r"```python\n(.*?)```", document.read_text(), re.S)
+    notebook = json.loads((Path(__file__).parents[2] / "docs" / "swings.ipynb").read_text())
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    example = "\n".join("".join(cell["source"]) for cell in cells)
     a_day(tmp_path / "runs")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "example.py").write_text(example)
