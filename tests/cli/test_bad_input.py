@@ -125,8 +125,8 @@ BAD = [
     ("runs export last --format xlsx", 2, "invalid value for '--format'", None),
     ("prepare --tabel 3", 2, "no such option '--tabel'\n", "did you mean --tables?"),
     ("demo --fast", 2, "no such option '--fast'", None),
-    (CLUSTER, 10, "Ray is not installed here, and --cluster needs it", RAY),
-    ("cluster check 127.0.0.1:1", 10, "Ray is not installed here", RAY),
+    (CLUSTER, 11, "Ray is not installed here, and --cluster needs it", RAY),
+    ("cluster check 127.0.0.1:1", 11, "Ray is not installed here", RAY),
     (f"{CLUSTER} --prove", 2, "--prove drives from this machine: leave --cluster out", None),
     (f"{CLUSTER} --generators 0", 2, "invalid value for '--generators'", None),
     (f"{CLUSTER} --on-node-loss wait", 2, "invalid value for '--on-node-loss'", None),
@@ -138,8 +138,14 @@ BAD = [
 
 @pytest.mark.parametrize(("line", "code", "begins", "hint"), BAD, ids=[case[0] for case in BAD])
 def test_bad_input_is_one_line_with_its_own_number(
-    line: str, code: int, begins: str, hint: str | None, capsys: pytest.CaptureFixture[str]
+    line: str,
+    code: int,
+    begins: str,
+    hint: str | None,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)  # as where it is not installed
     began = time.monotonic()
     assert exit_code_of(shlex.split(line)) == code
     assert time.monotonic() - began < 2
