@@ -136,16 +136,16 @@ BAD = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine without it, also where other tests have installed it."""
+    monkeypatch.setitem(sys.modules, "ray", None)
+
+
 @pytest.mark.parametrize(("line", "code", "begins", "hint"), BAD, ids=[case[0] for case in BAD])
 def test_bad_input_is_one_line_with_its_own_number(
-    line: str,
-    code: int,
-    begins: str,
-    hint: str | None,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    line: str, code: int, begins: str, hint: str | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(sys.modules, "ray", None)  # as where it is not installed
     began = time.monotonic()
     assert exit_code_of(shlex.split(line)) == code
     assert time.monotonic() - began < 2
