@@ -22,7 +22,6 @@ from loadstone.sandbox.network import (
 )
 
 _CGROUPS = Path("/sys/fs/cgroup")
-_PERIOD_US = 100_000
 GROUPS = "loadstone-bench-"
 """Begin of the names of groups that are made here; then comes the id of the process that did."""
 
@@ -46,17 +45,18 @@ class Cap:
 
 
 @contextmanager
-def cpu_cap(pid: int, cores: float) -> Iterator[Cap]:
-    """The process may use so many cores."""
+def cpu_cap(pid: int, cores: float, period_s: float = 0.1) -> Iterator[Cap]:
+    """The process may use so many cores: in each period it stands still once it has had them."""
+    period_us = round(period_s * 1_000_000)
     with _group("cpu", pid) as group:
-        (group / "cpu.cfs_period_us").write_text(str(_PERIOD_US))
-        (group / "cpu.cfs_quota_us").write_text(str(round(cores * _PERIOD_US)))
+        (group / "cpu.cfs_period_us").write_text(str(period_us))
+        (group / "cpu.cfs_quota_us").write_text(str(round(cores * period_us)))
         before = _throttled(group)
 
         def count() -> int:
             return _throttled(group) - before
 
-        yield Cap(lambda: f"throttled in {count()} periods of 0.1 s", count)
+        yield Cap(lambda: f"throttled in {count()} periods of {period_s:g} s", count)
 
 
 def _throttled(group: Path) -> int:

@@ -128,6 +128,7 @@ def _on_the_sandbox(place: Place) -> Iterator[list[Trial]]:
     yield [
         Trial("CPU quota of 1 core", select, "cores=1", lambda: cpu_cap(pid, 1)),
         Trial("CPU quota of 0.5 cores", select, "cores=0.5", lambda: cpu_cap(pid, 0.5)),
+        Trial("the same, in periods of 1 s", select, "cores=0.5", lambda: cpu_cap(pid, 0.5, 1.0)),
         Trial(
             "disk, 300 writes/s",
             update,
