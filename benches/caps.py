@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -22,6 +24,11 @@ from loadstone.sandbox.network import (
 )
 
 _CGROUPS = Path("/sys/fs/cgroup")
+_STEPS = 8
+_TRIES = 20
+_BETWEEN_TRIES_S = 0.1
+"""Of bringing a group's memory down: steps, and tries of each."""
+
 GROUPS = "loadstone-bench-"
 """Begin of the names of groups that are made here; then comes the id of the process that did."""
 
@@ -112,9 +119,28 @@ class MemoryGroup:
     folder: Path
 
     def limit(self, most_bytes: int) -> None:
-        """They may have no more; what is above it goes to swap."""
+        """They may have no more; what is above it goes to swap, in steps.
+
+        The kernel refuses a limit (EBUSY) where some tries did not bring the group below it.
+
+        Raises:
+            OSError: it cannot be brought so low.
+        """
         (self.folder / "memory.swappiness").write_text("100")
-        (self.folder / "memory.limit_in_bytes").write_text(str(most_bytes))
+        used = int((self.folder / "memory.usage_in_bytes").read_text())
+        for step in range(1, _STEPS + 1):
+            self._lower(used + (most_bytes - used) * step // _STEPS)
+
+    def _lower(self, most_bytes: int) -> None:
+        for tries_left in reversed(range(_TRIES)):
+            try:
+                (self.folder / "memory.limit_in_bytes").write_text(str(most_bytes))
+            except OSError as error:
+                if error.errno != errno.EBUSY or not tries_left:
+                    raise
+                time.sleep(_BETWEEN_TRIES_S)
+            else:
+                return
 
 
 @contextmanager

@@ -309,19 +309,6 @@ def few_threads_inside(draw: Draw) -> Fault:
     )
 
 
-def old_snapshot(draw: Draw) -> Fault:
-    """A transaction that was left open while a few rows are changed again and again."""
-    rows = draw.between(20, 200)
-    words = ("--tables", "1", "--table-size", str(rows), "--distribution", "uniform")
-    return Fault(
-        causes=("long-transaction", "row-locks", "deadlocks"),
-        size=f"{rows} rows",
-        load=Load("oltp_update_index", (draw.between(4, 8),), words, times=1.6),
-        inject=injections.old_snapshot(5000),
-        settings=RELAXED,
-    )
-
-
 def far_away(draw: Draw) -> Fault:
     """Some milliseconds on the way to the server, and as many back."""
     each_way_ms = round(draw.part(1.0, 6.0), 1)
@@ -394,7 +381,6 @@ CASES: tuple[Case, ...] = (
     Case("small-thread-pool", small_thread_pool, _MARIADB),
     Case("few-threads-inside", few_threads_inside, _MYSQL),
     Case("far-away", far_away, _BOTH),
-    Case("old-snapshot", old_snapshot, _BOTH),
     *company.CASES,
     *settings.CASES,
     *scripted.CASES,

@@ -77,6 +77,24 @@ def ddl(draw: Draw) -> Fault:
     )
 
 
+def flushed_tables(draw: Draw) -> Fault:
+    """Somebody closes all tables again and again."""
+    pause_s = round(draw.part(0.02, 0.2), 2)
+    return Fault(
+        causes=("tables-flushed", "table-locks"),
+        size=f"FLUSH TABLES every {pause_s} s",
+        load=Load(_selects(draw), draw.ladder(4, 16, 48), ("--text",)),
+        inject=both(
+            others.repeated(("FLUSH LOCAL TABLES",), pause_s),
+            injections.counted("Opened_tables", 50, "tables opened"),
+        ),
+    )
+
+
+def _selects(draw: Draw) -> str:
+    return draw.of_these("oltp_point_select", "oltp_read_only")
+
+
 def lossy_way(draw: Draw) -> Fault:
     """Some of the server's packets never come."""
     share = round(draw.part(0.01, 0.05), 3)
@@ -128,6 +146,7 @@ CASES: tuple[Case, ...] = (
     Case("storm", storm),
     Case("held-rows", held_rows),
     Case("ddl", ddl),
+    Case("flushed-tables", flushed_tables),
     Case("lossy-way", lossy_way, ("mariadb",)),
     Case("disk-hog", disk_hog, ("mariadb",)),
     Case("short-of-memory", short_of_memory, ("mariadb",)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from faults import injections
-from faults.case import Case, Draw, Fault, Load
+from faults.case import Case, Draw, Fault, Load, both
 from faults.ground import RELAXED
 
 SCRIPTS = Path(__file__).with_name("scripts")
@@ -25,6 +25,19 @@ def deadlocks(draw: Draw) -> Fault:
     )
 
 
+def old_snapshot(draw: Draw) -> Fault:
+    """A queue's head is looked for past all entries that a transaction left open still sees."""
+    users, near = draw.between(2, 8), draw.between(16, 64)
+    look = "SELECT id FROM sbtest1 WHERE k > 0 ORDER BY k LIMIT 1"
+    return Fault(
+        causes=("long-transaction",),
+        size=f"{users} users",
+        load=Load(str(SCRIPTS / "queue.lua"), (users,), (f"--near={near}",), times=1.6),
+        inject=both(injections.old_snapshot(1000), injections.takes(look, 3.0)),
+        settings=RELAXED,
+    )
+
+
 def skewed_index(draw: Draw) -> Fault:
     """There is an index, and it tells next to nothing."""
     values, users = draw.between(2, 4), draw.between(2, 12)
@@ -38,5 +51,6 @@ def skewed_index(draw: Draw) -> Fault:
 
 CASES: tuple[Case, ...] = (
     Case("deadlocks", deadlocks),
+    Case("old-snapshot", old_snapshot),
     Case("skewed-index", skewed_index),
 )

@@ -30,6 +30,20 @@ def commit_delay(draw: Draw) -> Fault:
     )
 
 
+def purge_lag(draw: Draw) -> Fault:
+    """Changes are held back until purge has caught up, which an old snapshot keeps it from."""
+    lag = draw.between(200, 2000)
+    delay_us = 1000 * draw.between(5, 50)
+    settings = {"innodb_max_purge_lag": str(lag), "innodb_max_purge_lag_delay": str(delay_us)}
+    return Fault(
+        causes=("purge-delay", "long-transaction"),
+        size=f"from {lag:,} entries on, {delay_us / 1000:.0f} ms at most",
+        load=Load("oltp_update_non_index", (draw.between(4, 16),), times=2.0),
+        inject=injections.old_snapshot(lag),
+        settings={**settings, **RELAXED},
+    )
+
+
 def temporary_tables(draw: Draw) -> Fault:
     """No temporary table has room in memory."""
     sizes = {"tmp_table_size": "1024", "max_heap_table_size": "16384"}
@@ -123,6 +137,7 @@ def _audited() -> dict[str, str]:
 
 CASES: tuple[Case, ...] = (
     Case("commit-delay", commit_delay),
+    Case("purge-lag", purge_lag),
     Case("temporary-tables", temporary_tables),
     Case("small-sorts", small_sorts),
     Case("query-cache", query_cache, ("mariadb",)),

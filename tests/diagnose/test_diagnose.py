@@ -247,6 +247,34 @@ def test_rotation_is_named_before_the_commits_that_wait_for_it() -> None:
     ]
 
 
+def test_who_copies_a_table_is_named_before_the_log_that_it_fills() -> None:
+    """The figures of a real ALTER TABLE, ALGORITHM=COPY, again and again."""
+    ages: dict[tuple[Source, str], Series] = {
+        ("server", "checkpoint_age_bytes.now"): per_second(*[76e6] * 10)
+    }
+    state = "state.waiting for table metadata lock"
+    most = Made(users=13, means={"checkpoint_age_bytes": 76e6, state: 12.2, "state.commit": 0.0})
+    assert causes(a_case(most, seconds=ages))[:2] == ["table-locks", "redo-log-small"]
+    few = most.but(means={state: 2.0})
+    assert causes(a_case(few, seconds=ages))[0] == "redo-log-small"
+
+
+def test_a_door_with_one_place_is_named_before_the_threads_that_wait_at_it() -> None:
+    """The figures of innodb_thread_concurrency=1 on MySQL 9.7, which spins at the door."""
+    resting = {"cpu_idle": 0.2, "cpu_user": 0.6, "cpu_sys": 0.2}
+    used = {"process_cpu_user": 2.0, "process_cpu_sys": 0.8}
+    alone = Made(users=4, tps=1019.0, host=resting | used)
+    more = {"process_cpu_user": 2.0, "process_cpu_sys": 0.85}
+    crowd = Made(
+        users=19, tps=855.0, host=resting | more, means={"threads_running": 17.0, "state.commit": 0}
+    )
+    one: dict[str, str | None] = {"innodb_thread_concurrency": "1"}
+    assert causes(a_case(alone, crowd, variables=one))[:2] == [
+        "thread-concurrency-low",
+        "no-thread-pool",
+    ]
+
+
 def test_a_scan_is_named_before_the_locks_that_it_takes() -> None:
     scanning = Made(
         tps=50.0,

@@ -23,10 +23,18 @@ EXPLAINS: dict[str, tuple[str, ...]] = {
     "io-capacity-low": ("redo-log-small",),
     # Who holds the table holds the rows that were locked before as well.
     "table-locks": ("row-locks",),
+    # Who waits before InnoDB's door has a thread that counts as running.
+    "thread-concurrency-low": ("no-thread-pool",),
     # An acknowledgement is waited for within the commit.
     "semi-sync-wait": ("commit-flush",),
 }
 """By cause, the causes that it shows as."""
+
+FILLED_BY: dict[str, tuple[str, ...]] = {
+    # Users that wait for a table wait for no log: who holds the table (DDL that copies) fills it.
+    "table-locks": ("redo-log-small", "io-capacity-low"),
+}
+"""By a wait of most users, limits that somebody else reached meanwhile."""
 
 LEAST = 0.1
 """[P] share from which it does."""
@@ -56,6 +64,8 @@ def causes_first(findings: Sequence[Finding]) -> list[Finding]:
     ordered = list(findings)
     for cause in [one for one in ordered if (one.share or 0.0) >= LEAST and one.group != "note"]:
         _move_before(ordered, cause, EXPLAINS.get(cause.cause, ()))
+        if _holds(cause):
+            _move_before(ordered, cause, FILLED_BY.get(cause.cause, ()))
     for name in _BY_WEIGHT:
         ordered = _behind_the_stronger(ordered, name)
     return ordered

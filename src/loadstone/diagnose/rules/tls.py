@@ -22,10 +22,10 @@ BYTE_S = 0.3e-9
 SPENT = 0.8
 """[P] of its control group's cores from which a server has none left."""
 
-SHARE = 0.2
+SHARE = 0.1
 """[P] of the CPU that the load takes; below it encryption is a note. Measured on two cores: 32 % of
-it with point selects (estimate 26 %), 12 % with oltp_read_write (18 %); that is what it costs
-anybody who encrypts, and no reason why a server is slow."""
+it with point selects (estimate 26 %), 12 % with oltp_read_write (18 %). From a tenth on it is worth
+a trial, and stands before the full CPU as whatever else makes events need more of it."""
 
 
 def judge(case: Case) -> Finding | None:
