@@ -95,6 +95,18 @@ def _selects(draw: Draw) -> str:
     return draw.of_these("oltp_point_select", "oltp_read_only")
 
 
+def paused(draw: Draw) -> Fault:
+    """Somebody stops the server's process for some tenths of a second, again and again."""
+    stop_s = round(draw.part(0.3, 0.8), 2)
+    return Fault(
+        causes=("server-paused",),
+        size=f"{stop_s} s of {stop_s + 0.5:.2f} s",
+        load=Load(draw.of_these("oltp_read_write", "oltp_read_only"), draw.ladder(2, 4, 16)),
+        inject=others.stopped(stop_s, 0.5),
+        settings=RELAXED,
+    )
+
+
 def lossy_way(draw: Draw) -> Fault:
     """Some of the server's packets never come."""
     share = round(draw.part(0.01, 0.05), 3)
@@ -147,6 +159,7 @@ CASES: tuple[Case, ...] = (
     Case("held-rows", held_rows),
     Case("ddl", ddl),
     Case("flushed-tables", flushed_tables),
+    Case("paused", paused),
     Case("lossy-way", lossy_way, ("mariadb",)),
     Case("disk-hog", disk_hog, ("mariadb",)),
     Case("short-of-memory", short_of_memory, ("mariadb",)),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import tempfile
 import threading
@@ -211,6 +212,35 @@ def triggers(statements: int) -> Inject:
             return Effect(words, inside_share >= 0.3)
 
         yield proof
+
+    return inject
+
+
+def stopped(stop_s: float, run_s: float) -> Inject:
+    """The server is sent SIGSTOP, and SIGCONT after a while, by turns."""
+
+    @contextmanager
+    def inject(scene: Scene) -> Iterator[Proof]:
+        pid = scene.sandbox.pid
+        seen: list[float] = []
+
+        def stop() -> None:
+            while not scene.watch.over.wait(run_s):
+                os.kill(pid, signal.SIGSTOP)
+                try:
+                    before = cpu_s(pid)
+                    scene.watch.over.wait(stop_s)
+                    seen.append(cpu_s(pid) - before)
+                finally:
+                    os.kill(pid, signal.SIGCONT)
+
+        def proof() -> Effect:
+            finished()
+            words = f"stopped {len(seen)} times, used {sum(seen):.2f} s of CPU meanwhile"
+            return Effect(words, len(seen) >= 3)
+
+        with beside_the_load(scene, stop) as finished:
+            yield proof
 
     return inject
 

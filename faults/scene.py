@@ -24,6 +24,10 @@ _BETWEEN_STEPS_S = 6.0
 waited for, up to 3 s where an injection has one of its own."""
 
 
+_SPAN_S = 2.0
+"""A level's busiest time is told by spans of this length: a ladder's levels differ."""
+
+
 @dataclass(frozen=True)
 class Moment:
     """Seconds of CPU that all have used so far."""
@@ -45,6 +49,8 @@ class Used:
     others: float
     """Of whom neither server nor generator are."""
     stolen: float
+    busiest: float
+    """The same as `busy`, in the busiest two seconds."""
 
 
 @dataclass
@@ -58,6 +64,9 @@ class Watch:
     first: Moment | None = None
     last: Moment | None = None
     _seen_s: float = 0.0
+    _span: Moment | None = None
+    """Where the span at hand began."""
+    _busiest: float = 0.0
 
     def look(self, pid: int) -> None:
         """Called some times a second with the process of `loadstone run`."""
@@ -67,9 +76,19 @@ class Watch:
             self._seen_s = now_s
             self.last = _moment(self.server_pid, pid) or self.last
             self.first = self.first or self.last
+            self._measure_span()
             self.on.set()
         elif self.on.is_set() and now_s - self._seen_s > _BETWEEN_STEPS_S:
             self.over.set()
+
+    def _measure_span(self) -> None:
+        begin, now = self._span or self.last, self.last
+        if begin is None or now is None:
+            return
+        if now.at_s - begin.at_s >= _SPAN_S:
+            share = (now.busy_s - begin.busy_s) / _cores_s(begin, now)
+            self._busiest, begin = max(self._busiest, share), now
+        self._span = begin
 
     def end(self) -> None:
         """The load is over, or never came: nobody waits for it any longer."""
@@ -80,13 +99,18 @@ class Watch:
         """What was used between the first look at the load and the last."""
         if self.first is None or self.last is None or self.last.at_s <= self.first.at_s:
             return None
-        cores_s = (self.last.at_s - self.first.at_s) * (psutil.cpu_count() or 1)
+        cores_s = _cores_s(self.first, self.last)
         busy_s = self.last.busy_s - self.first.busy_s
         own_s = self.last.server_s + self.last.generator_s
         own_s -= self.first.server_s + self.first.generator_s
         own_s += self.last.interrupts_s - self.first.interrupts_s
         stolen_s = self.last.stolen_s - self.first.stolen_s
-        return Used(busy_s / cores_s, max(busy_s - own_s, 0.0) / cores_s, stolen_s / cores_s)
+        return Used(
+            busy=busy_s / cores_s,
+            others=max(busy_s - own_s, 0.0) / cores_s,
+            stolen=stolen_s / cores_s,
+            busiest=max(self._busiest, busy_s / cores_s),
+        )
 
 
 @dataclass(frozen=True)
@@ -134,6 +158,10 @@ class Scene:
             cursor.execute(f"USE {self.sandbox.state.database}")
             for statement in statements:
                 cursor.execute(statement)
+
+
+def _cores_s(begin: Moment, end: Moment) -> float:
+    return (end.at_s - begin.at_s) * (psutil.cpu_count() or 1)
 
 
 def _drives(pid: int) -> bool:

@@ -19,7 +19,8 @@ STOLEN = 0.05
 """The same of what the hypervisor gave away."""
 
 FULL = 0.85
-"""Share of the cores in use, by /proc, from which they are what a healthy server ends at."""
+"""Share of the cores in use at the highest level, by /proc, from which they are what a healthy
+server ends at."""
 
 Outcome = Literal["right", "wrong", "void"]
 
@@ -43,7 +44,7 @@ def outcome(carried: Carried) -> Outcome:
 def false_findings(carried: Carried) -> list[str]:
     """What stands above note level in a healthy run, and is not what /proc says as well."""
     true = list(_others(carried))
-    if carried.used and carried.used.busy >= FULL:
+    if carried.used and carried.used.busiest >= FULL:
         true.append("cpu-bound")
     above = [one["cause"] for one in carried.findings if one["group"] != "note"]
     return [cause for cause in above if cause not in true]

@@ -32,6 +32,7 @@ from loadstone.diagnose.rules import (
     neighbour,
     other_clients,
     packet_loss,
+    paused,
     purge_delay,
     query_cache,
     redo_small,
@@ -333,6 +334,13 @@ EXAMPLES = (
         _COLD.case(highest={"pages_data": 2200.0}),
         _COLD.case(means={"pages_data": None}),
         needs="server value pages_data",
+    ),
+    Example(
+        paused.RULE,
+        a_case(Made(host_means={"process.stopped": 0.5})),
+        a_case(Made(host_means={"process.stopped": 0.1})),
+        a_case(Made(host_means={"process.stopped": None})),
+        needs="host value process.stopped",
     ),
     Example(
         throttled.RULE,

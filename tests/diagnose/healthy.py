@@ -10,6 +10,8 @@ from typing import Any
 
 from analyse.made import a_step
 from loadstone.diagnose.case import Case, Series, Source
+from loadstone.diagnose.diagnose import diagnosis_of
+from loadstone.model.finding import Diagnosis, Finding
 from loadstone.model.result import HostFigures, LatencyMs, LatencyPair, ServerFigures, StepResult
 
 USERS = 16
@@ -119,7 +121,7 @@ HOST_RATES = {
     "memory.swap_in_pages": 0.0,
     "memory.swap_out_pages": 0.0,
 }
-HOST_MEANS = {"process.cpus_allowed": 4.0}
+HOST_MEANS = {"process.cpus_allowed": 4.0, "process.stopped": 0.0}
 FACTS = {"nic.eth0.speed_mbit": "10000"}
 VARIABLES = {
     "version": "10.11.19-MariaDB-log",
@@ -267,6 +269,16 @@ def a_case(
         variables={name: value for name, value in told.items() if value is not None},
         seconds=MadeSeconds(seconds) if seconds else None,
     )
+
+
+def causes(case: Case) -> list[str]:
+    """What is named, the first one first."""
+    return [finding.cause for finding in diagnosis_of(case).findings]
+
+
+def above_notes(found: Diagnosis) -> list[Finding]:
+    """All that a healthy server must not have."""
+    return [finding for finding in found.findings if finding.group != "note"]
 
 
 def per_second(*values: float) -> Series:

@@ -1,4 +1,4 @@
-"""Which finding stands first, what becomes a note, and that a healthy server is left in peace."""
+"""What is named and what becomes a note, and that a healthy server is left in peace."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from diagnose.examples import FULL, FULL_OF_SERVER, IDLE, SHARED
-from diagnose.healthy import Made, a_case, per_second
-from loadstone.diagnose.case import Case, Series, Source
+from diagnose.healthy import Made, a_case, above_notes, causes, per_second
+from loadstone.diagnose.case import Series, Source
 from loadstone.diagnose.diagnose import Known, diagnose, diagnosis_of, levels_to_explain
 from loadstone.diagnose.frames import RunSeconds, environment_of
-from loadstone.model.finding import Diagnosis, Finding
 from loadstone.model.plan import Rate
 from loadstone.model.result import HostFigures, LatencyPair, Result
 from loadstone.report.findings import answer, as_text
@@ -105,14 +104,6 @@ HEALTHY = {
 }
 
 
-def above_notes(found: Diagnosis) -> list[Finding]:
-    return [finding for finding in found.findings if finding.group != "note"]
-
-
-def causes(case: Case) -> list[str]:
-    return [finding.cause for finding in diagnosis_of(case).findings]
-
-
 @pytest.mark.parametrize("workload", HEALTHY)
 def test_a_healthy_step_has_notes_only(workload: str) -> None:
     made = HEALTHY[workload].but(step={"workload": workload})
@@ -131,19 +122,6 @@ def test_a_ladder_up_to_full_cores_ends_at_the_cores_and_nothing_else() -> None:
     found = diagnosis_of(a_case(Made(users=4, tps=500.0), Made(), full))
     assert [finding.cause for finding in above_notes(found)] == ["cpu-bound"]
     assert found.answer.startswith("The server host's 4 cores are used up (97 % busy; the server")
-
-
-def test_what_fills_the_cores_stands_before_them() -> None:
-    rates: dict[str, float | None] = {"handler_read_rnd_next": 9e6}
-    assert causes(a_case(Made(tps=50.0, host=FULL_OF_SERVER, rates=rates)))[:2] == [
-        "missing-index",
-        "cpu-bound",
-    ]
-
-
-def test_where_the_users_queue_is_named_before_full_cores() -> None:
-    locked = Made(host=FULL_OF_SERVER, rates={"row_lock_time_s": 14.0})
-    assert causes(a_case(locked))[:2] == ["row-locks", "cpu-bound"]
 
 
 def test_small_waits_beside_full_cores_are_notes() -> None:
@@ -173,32 +151,6 @@ def test_a_pool_that_fills_is_cold_and_not_too_small() -> None:
     )
     assert causes(case)[0] == "cold-buffer-pool"
     assert "working-set" not in causes(case)
-
-
-def test_doubtful_figures_come_before_all() -> None:
-    made = Made(
-        host=FULL | {"process_cpu_user": 1.0, "process_cpu_sys": 0.5},
-        rates={"row_lock_time_s": 5.5},
-    )
-    assert causes(a_case(made))[0] == "noisy-neighbour"
-
-
-def test_neighbours_stand_behind_what_holds_the_users_without_a_core() -> None:
-    hogged = FULL | {"process_cpu_user": 1.0, "process_cpu_sys": 0.5}
-    locked = Made(host=hogged, rates={"row_lock_time_s": 14.0})
-    assert causes(a_case(locked))[:2] == ["row-locks", "noisy-neighbour"]
-
-
-def test_neighbours_stand_before_what_explains_less_and_behind_what_explains_more() -> None:
-    hogged = FULL | {"process_cpu_user": 1.4, "process_cpu_sys": 0.5}
-    scanning = Made(tps=50.0, host=hogged, rates={"handler_read_rnd_next": 9e6})
-    assert causes(a_case(scanning))[:3] == ["missing-index", "noisy-neighbour", "cpu-bound"]
-    opening: dict[str, float | None] = {
-        "opened_tables": 4000.0,
-        "table_open_cache_overflows": 4000.0,
-    }
-    some = a_case(Made(host=hogged, rates=opening), variables={"table_open_cache": "10"})
-    assert causes(some)[:2] == ["noisy-neighbour", "table-cache-small"]
 
 
 def test_what_a_group_of_threads_queues_is_no_full_line() -> None:
@@ -239,50 +191,6 @@ def test_users_behind_the_one_that_waits_for_the_replica_wait_for_it_too() -> No
     assert causes(a_case(group, variables=off))[0] == "commit-flush"
 
 
-def test_rotation_is_named_before_the_commits_that_wait_for_it() -> None:
-    waiting = Made(means={"state.commit": 12.0}, rates={"log_syncs": 100.0})
-    assert causes(a_case(waiting, variables={"max_binlog_size": "4096"}))[:2] == [
-        "binlog-rotation",
-        "commit-flush",
-    ]
-
-
-def test_who_copies_a_table_is_named_before_the_log_that_it_fills() -> None:
-    """The figures of a real ALTER TABLE, ALGORITHM=COPY, again and again."""
-    ages: dict[tuple[Source, str], Series] = {
-        ("server", "checkpoint_age_bytes.now"): per_second(*[76e6] * 10)
-    }
-    state = "state.waiting for table metadata lock"
-    most = Made(users=13, means={"checkpoint_age_bytes": 76e6, state: 12.2, "state.commit": 0.0})
-    assert causes(a_case(most, seconds=ages))[:2] == ["table-locks", "redo-log-small"]
-    few = most.but(means={state: 2.0})
-    assert causes(a_case(few, seconds=ages))[0] == "redo-log-small"
-
-
-def test_a_door_with_one_place_is_named_before_the_threads_that_wait_at_it() -> None:
-    """The figures of innodb_thread_concurrency=1 on MySQL 9.7, which spins at the door."""
-    resting = {"cpu_idle": 0.2, "cpu_user": 0.6, "cpu_sys": 0.2}
-    used = {"process_cpu_user": 2.0, "process_cpu_sys": 0.8}
-    alone = Made(users=4, tps=1019.0, host=resting | used)
-    more = {"process_cpu_user": 2.0, "process_cpu_sys": 0.85}
-    crowd = Made(
-        users=19, tps=855.0, host=resting | more, means={"threads_running": 17.0, "state.commit": 0}
-    )
-    one: dict[str, str | None] = {"innodb_thread_concurrency": "1"}
-    assert causes(a_case(alone, crowd, variables=one))[:2] == [
-        "thread-concurrency-low",
-        "no-thread-pool",
-    ]
-
-
-def test_a_scan_is_named_before_the_locks_that_it_takes() -> None:
-    scanning = Made(
-        tps=50.0,
-        rates={"handler_read_rnd_next": 5e6, "rows_sent": 100.0, "row_lock_time_s": 14.0},
-    )
-    assert causes(a_case(scanning))[:2] == ["missing-index", "row-locks"]
-
-
 def test_an_index_that_tells_too_little_is_no_better_than_none() -> None:
     walking = Made(tps=50.0, rates={"handler_read_next": 5e6, "rows_sent": 100.0})
     found = diagnosis_of(a_case(walking)).findings[0]
@@ -302,23 +210,6 @@ def test_a_pool_may_have_too_few_threads() -> None:
     assert "4 threads (thread_pool_max_threads) for 16 users" in found.sentence
     many: dict[str, str | None] = {**pool, "thread_pool_max_threads": "65536"}
     assert above_notes(diagnosis_of(a_case(made, variables=many))) == []
-
-
-def test_a_log_that_nobody_flushes_for_is_the_capacity_s_fault() -> None:
-    full_log = Made(
-        means={"checkpoint_age_bytes": 78e6},
-        rates={"pages_flushed": 190.0, "flush_sync_waits": 2.0},
-    )
-    ages: dict[tuple[Source, str], Series] = {
-        ("server", "checkpoint_age_bytes.now"): per_second(*[78e6] * 10)
-    }
-    held: dict[str, str | None] = {"innodb_io_capacity": "100", "innodb_io_capacity_max": "200"}
-    free: dict[str, str | None] = {"innodb_io_capacity": "100", "innodb_io_capacity_max": "2000"}
-    assert causes(a_case(full_log, variables=held, seconds=ages))[:2] == [
-        "io-capacity-low",
-        "redo-log-small",
-    ]
-    assert causes(a_case(full_log, variables=free, seconds=ages))[0] == "redo-log-small"
 
 
 def test_others_that_swap_are_not_the_server() -> None:
@@ -401,16 +292,6 @@ def test_a_generator_that_is_stopped_leaves_answers_lying() -> None:
         generator={"cpu_share": 0.08, "held_p99_us": 40_000.0},
     )
     assert causes(a_case(stopped))[0] == "client-bound"
-
-
-def test_neighbours_take_the_blame_for_a_ladder_that_falls() -> None:
-    crowd = Made(
-        users=64,
-        tps=800.0,
-        means={"threads_running": 60.0},
-        host=FULL | {"process_cpu_user": 1.5, "process_cpu_sys": 0.5},
-    )
-    assert "no-thread-pool" not in causes(a_case(Made(host=FULL_OF_SERVER), crowd))
 
 
 def test_a_throttled_server_is_not_blamed_for_its_encryption() -> None:
@@ -556,6 +437,29 @@ def test_what_has_no_name_is_called_unexplained_with_its_largest_wait() -> None:
     )
 
 
+def test_users_that_stand_still_at_times_are_not_too_few() -> None:
+    """The times of a server that was stopped for 0.4 s of each 0.8 s."""
+    resting = Made(users=13, tps=795.0, host=IDLE)
+    times = {"count": 3974, "p50": 8.8, "mean": 16.2, "p99": 411.0, "p999": 415.0}
+    spread = resting.as_step().latency.service.model_copy(update=times)
+    still = resting.but(step={"latency": LatencyPair(response=spread, service=spread)})
+    assert diagnosis_of(a_case(still)).answer.endswith(
+        "The largest wait is stalls: the slowest 1 % of the events take at least 25 % of the "
+        "users' time (p99 411 ms, median 8.8 ms)."
+    )
+    even = spread.model_copy(update={"p99": 60.0, "p999": 90.0})
+    alone = resting.but(step={"latency": LatencyPair(response=even, service=even)})
+    assert causes(a_case(alone)) == ["few-users"]
+
+
+def test_commits_that_are_set_to_wait_for_no_sync_do_not_wait_for_one() -> None:
+    """A tiny pool on MySQL 9.7, whose commits read pages: 49 syncs for 2,919 commits."""
+    waiting = Made(means={"state.commit": 12.0}, rates={"log_syncs": 49.0})
+    relaxed: dict[str, str | None] = {"innodb_flush_log_at_trx_commit": "2", "sync_binlog": "0"}
+    assert "commit-flush" in causes(a_case(waiting))
+    assert "commit-flush" not in causes(a_case(waiting, variables=relaxed))
+
+
 def test_a_rate_that_was_met_is_said_and_nothing_unexplained() -> None:
     rate = Rate(rate=1000.0)
     met = diagnosis_of(a_case(Made(step={"rate": rate, "due": 10_000})))
@@ -633,17 +537,6 @@ def test_bytes_that_come_to_nobody_of_ours_are_others() -> None:
     assert "of 100 MB a second that it sends, 60 (60 %) do not come to this load" in dumped.answer
 
 
-def test_what_a_person_limits_is_named_before_the_cores_that_it_fills() -> None:
-    pinned = Made(
-        host=FULL | {"process_cpu_user": 0.7, "process_cpu_sys": 0.28, "cores": 2},
-        host_means={"process.cpus_allowed": 1.0},
-        facts=SHARED,
-        generator={"cpu_share": 0.9, "shards": 1},
-        means={"threads_running": 14.0},
-    )
-    assert causes(a_case(pinned))[:2] == ["cpu-pinned", "cpu-bound"]
-
-
 def test_a_core_that_is_shared_with_interrupts_is_used_up_as_well() -> None:
     """A run on two cores, the server on the first: 0.84 of it, and 0.14 for interrupts."""
     rates: dict[str, float | None] = {
@@ -660,13 +553,6 @@ def test_a_core_that_is_shared_with_interrupts_is_used_up_as_well() -> None:
     assert causes(a_case(pinned))[0] == "cpu-pinned"
     resting = pinned.but(host_rates={"cpu.0.idle_s": 0.15})
     assert "cpu-pinned" not in causes(a_case(resting))
-
-
-def test_users_in_their_commit_are_told_of_before_it_is_said_that_they_are_few() -> None:
-    waiting = Made(users=2, means={"state.commit": 1.6}, host=IDLE)
-    found = diagnosis_of(a_case(waiting))
-    assert [one.cause for one in found.findings][:2] == ["commit-flush", "few-users"]
-    assert above_notes(found) == []
 
 
 def test_a_rate_that_was_missed_for_the_sake_of_commits_is_not_unexplained() -> None:
@@ -690,38 +576,6 @@ def test_commits_that_wait_on_purpose_are_no_slow_disk() -> None:
     }
     assert causes(a_case(waiting, variables=on))[:2] == ["commit-delay", "commit-flush"]
     assert "commit-delay" not in causes(a_case(waiting))
-
-
-def test_others_on_the_disk_stand_before_its_syncs_and_behind_a_delay_that_was_set() -> None:
-    """Figures of a run that waited 10 ms for company while others wrote to the disk as well."""
-    waiting = Made(
-        users=4,
-        tps=184.0,
-        means={"state.commit": 3.7},
-        rates={"log_syncs": 100.0},
-        host={"disk_busy": 0.5, "disk_write_bytes_per_s": 180e6, "disk_read_bytes_per_s": 0.0},
-        host_rates={"process.read_bytes": 0.0, "process.written_bytes": 2e6},
-    )
-    on: dict[str, str | None] = {
-        "binlog_commit_wait_count": "1000",
-        "binlog_commit_wait_usec": "10000",
-    }
-    assert causes(a_case(waiting, variables=on))[0] == "commit-delay"
-    assert causes(a_case(waiting))[:2] == ["disk-neighbour", "commit-flush"]
-
-
-def test_rows_that_a_session_keeps_are_named_before_the_errors_of_those_that_wait() -> None:
-    still = Made(
-        tps=0.0,
-        host=IDLE,
-        rates={"questions": 20.0, "row_lock_time_s": 0.0},
-        means={"row_lock_current_waits": 15.0},
-        highest={"oldest_transaction_s": 40.0},
-        step={"errors": {"1205": 30}, "events": 0},
-    )
-    first = diagnosis_of(a_case(still)).findings[0]
-    assert first.cause == "row-locks"
-    assert first.remedy.startswith("End the transaction that has been open for 40 s")
 
 
 def test_a_group_without_memory_or_swap_reads_its_program_again() -> None:

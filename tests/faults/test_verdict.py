@@ -14,7 +14,7 @@ from faults.catalogue import CASES, PAIRS, healthy, healthy_case
 from faults.drive import Carried
 from faults.scene import Used
 
-QUIET = Used(busy=0.6, others=0.02, stolen=0.0)
+QUIET = Used(busy=0.6, others=0.02, stolen=0.0, busiest=0.7)
 SEED = 7
 
 
@@ -66,7 +66,7 @@ def test_a_pair_is_right_with_either_cause() -> None:
 
 def test_a_healthy_server_may_be_full_and_have_notes() -> None:
     case = healthy_case(1)
-    full = Used(busy=0.97, others=0.02, stolen=0.0)
+    full = Used(busy=0.6, others=0.02, stolen=0.0, busiest=0.97)
     assert verdict.outcome(carried(case, "commit-flush", group="note")) == "right"
     assert verdict.outcome(carried(case, "cpu-bound", group="ceiling", used=full)) == "right"
     assert verdict.false_findings(carried(case, "cpu-bound", group="ceiling")) == ["cpu-bound"]
@@ -74,7 +74,7 @@ def test_a_healthy_server_may_be_full_and_have_notes() -> None:
 
 
 def test_a_neighbour_that_is_really_there_may_be_named() -> None:
-    disturbed = Used(busy=0.97, others=0.4, stolen=0.0)
+    disturbed = Used(busy=0.97, others=0.4, stolen=0.0, busiest=0.97)
     assert verdict.outcome(carried(healthy_case(1), "noisy-neighbour", used=disturbed)) == "right"
     assert verdict.outcome(carried(healthy_case(1), "noisy-neighbour")) == "wrong"
     hidden = carried(case_of("hot-row"), "noisy-neighbour", "row-locks", used=disturbed)

@@ -227,7 +227,14 @@ def test_a_process_with_an_odd_name() -> None:
         "process.minor_faults": 101,
         "process.major_faults": 9,
     }
-    assert figures.gauges == {"process.threads": 38, "process.rss_bytes": 380 * 4096}
+    assert figures.gauges == {
+        "process.threads": 38,
+        "process.rss_bytes": 380 * 4096,
+        "process.stopped": 0,
+    }
+    stopped = Figures()
+    process.stat(PROCESS_STAT.replace(" S ", " T "), SCALE, stopped)
+    assert stopped.gauges["process.stopped"] == 1
     assert process.started_ticks(PROCESS_STAT) == 2446094
     assert not process.has_ended(PROCESS_STAT)
     assert process.has_ended(PROCESS_STAT.replace(" S ", " Z "))

@@ -46,6 +46,8 @@ KNOWN = {
     "unexplained": {
         "most.resource": ["server CPU"],
         "largest[1]": [
+            "stalls: the slowest 1 % of the events take at least 25 % of the users' time "
+            "(p99 411 ms, median 8.8 ms)",
             'the state "opening tables", 41 % of the users\' time',
             "wait/io/table/sql/handler, 12 s in all",
             "inside statements that wait for something without a name, 41 % of the users' time",
@@ -69,9 +71,10 @@ PROVING = {
 PLAIN = re.compile(r"(?<![\w.=/'-])[a-z]{3,}(?![\w.=/'*-])", re.ASCII)
 NAMES = frozenset(
     """
-    age and auto binlog calibrate cgroup checkpoint commits compare cpuset disabled docker ethtool
-    fio general glibc handler iotop irqbalance jemalloc link loadstone log mmap nic opening perf
-    pidstat probe purge run socket stage steal synch systemd tables taskset top undo unix
+    age and auto binlog calibrate cgroup checkpoint commits compare cpuset disabled docker
+    ethtool fio gcore general glibc handler iotop irqbalance jemalloc link loadstone log mmap
+    nic opening perf pidstat probe pstack purge run socket stage steal synch systemd tables
+    taskset top undo unix
     """.split()
 )
 """Names of programs, of things of the servers', and of what they print; `and` is SQL."""

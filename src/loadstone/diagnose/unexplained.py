@@ -12,11 +12,22 @@ from loadstone.model.finding import Evidence, Finding
 NOT_OBSERVED = "not-observed"
 """The cause that stands where too little was seen to name one."""
 
+STALLED = 0.2
+"""[P] share of the users' time in the slowest hundredth or thousandth of the events. Of times that
+are spread exponentially the slowest hundredth takes 5.6 %."""
+
+TIMES_MEDIAN = 10.0
+"""[P] and those take so many times the median at the least."""
+
 _AT_WORK = ("executing", "sending data", "execute", "query", "updating", "update", "init")
 """States of connections that work rather than wait."""
 
 _NAMED = ("commit", "writing to net", "sending to client")
 """Waits that have a rule of their own, whatever it said of them."""
+
+
+_Wait = tuple[float, str, Evidence]
+"""Share of the users' time, its words, its figure."""
 
 
 def unexplained(case: Case) -> Finding:
@@ -27,7 +38,7 @@ def unexplained(case: Case) -> Finding:
     if case.step.host is None:
         return _unseen(case)
     found = sorted(_waits(case), key=lambda wait: -wait[0])
-    largest = found[0] if found else None
+    largest = _stalls(case) or (found[0] if found else None)
     said = f" The largest wait is {largest[1]}." if largest else " No wait was seen at all."
     said = f"{_nearest(case)}{said}"
     return Finding(
@@ -53,6 +64,33 @@ def nameless_wait(case: Case) -> float:
         if state not in _AT_WORK and not any(name in state for name in _NAMED)
     ]
     return max([*named, blocked_inside(case) or 0.0], default=0.0)
+
+
+def stalled(case: Case) -> bool:
+    """Whether much of the users' time goes to few events that take far longer than the others."""
+    return _stalls(case) is not None
+
+
+def _stalls(case: Case) -> _Wait | None:
+    """At least: (1 - q) of the events take as long as the quantile q, or longer."""
+    spread = case.step.latency.service
+    if not spread.mean or not spread.p50:
+        return None
+    of_tail = ((0.01, "p99", spread.p99), (0.001, "p99.9", spread.p999))
+    known = [
+        (part * slow / spread.mean, part, name, slow)
+        for part, name, slow in of_tail
+        if slow is not None and slow >= TIMES_MEDIAN * spread.p50
+    ]
+    share, part, name, slow = max(known, default=(0.0, 0.0, "", 0.0))
+    if share < STALLED:
+        return None
+    return (
+        share,
+        f"stalls: the slowest {pct(part)} of the events take at least {pct(share)} of the users' "
+        f"time ({name} {num(slow)} ms, median {num(spread.p50)} ms)",
+        case.seen("users' time in the slowest events", share, "of their time", STALLED),
+    )
 
 
 def blocked_inside(case: Case) -> float | None:
@@ -100,8 +138,7 @@ def _unseen(case: Case) -> Finding:
     )
 
 
-def _waits(case: Case) -> Iterator[tuple[float, str, Evidence]]:
-    """Share of the users' time, its words, its figure."""
+def _waits(case: Case) -> Iterator[_Wait]:
     for state, value in (case.states() or {}).items():
         if state not in _AT_WORK:
             share = min(value / case.users, 1.0)

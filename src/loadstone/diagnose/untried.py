@@ -29,6 +29,7 @@ WHY: Mapping[str, str] = {
     "other-clients": f"{_OTHERS}: run again without them",
     "tables-flushed": f"{_OTHERS}: run again without them",
     "steal": f"{_HOST}: run again on one without overcommitted cores",
+    "server-paused": f"{_OTHERS}: run again without them",
     "cpu-throttled": f"{_LIMIT}: raise it by hand, and run again",
     "cpu-pinned": f"{_LIMIT}: give the process more cores by hand (taskset), and run again",
     "one-hot-core": f"{_HOST}: spread interrupts over its cores by hand, and run again",

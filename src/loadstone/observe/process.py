@@ -5,7 +5,8 @@ from __future__ import annotations
 from loadstone.observe.figures import Figures, Scale, count, counts
 
 # Counted from the state, which is the first word behind the name in parentheses.
-_MINOR, _MAJOR, _USER, _SYSTEM, _THREADS, _STARTED, _RSS = 7, 9, 11, 12, 17, 19, 21
+_STATE, _MINOR, _MAJOR, _USER, _SYSTEM, _THREADS, _STARTED, _RSS = 0, 7, 9, 11, 12, 17, 19, 21
+_STOPPED = ("T", "t")
 _IO = {
     "read_bytes": "process.read_bytes",
     "write_bytes": "process.written_bytes",
@@ -15,7 +16,7 @@ _IO = {
 
 
 def stat(text: str, scale: Scale, into: Figures) -> None:
-    """/proc/PID/stat: CPU time and faults of all its threads, how many there are, and its memory.
+    """/proc/PID/stat: CPU time and faults of its threads, how many, memory, if stopped.
 
     `cpu_user_s` and `cpu_sys_s` are counted in ticks, 10 ms mostly.
     """
@@ -31,6 +32,7 @@ def stat(text: str, scale: Scale, into: Figures) -> None:
     into.counters["process.major_faults"] = major
     into.gauges["process.threads"] = threads
     into.gauges["process.rss_bytes"] = pages * scale.page_bytes
+    into.gauges["process.stopped"] = float(words[_STATE] in _STOPPED)
 
 
 def started_ticks(text: str) -> float | None:

@@ -39,7 +39,7 @@ def judge(case: Case) -> Finding | None:
     performance_schema counted.
     """
     commits, syncs = case.needed(case.commits()), case.needed(case.rate("log_syncs"))
-    if not commits or not syncs:
+    if not commits or not syncs or not _wait_for_syncs(case):
         return None
     share = case.needed(commit_share(case))
     if share < SHARE or is_full(case) or semi_sync.wait_share(case) >= semi_sync.SHARE:
@@ -74,6 +74,13 @@ def judge(case: Case) -> Finding | None:
         ),
         acts_on="flushes",
     )
+
+
+def _wait_for_syncs(case: Case) -> bool:
+    """Whether commits are set to: else both logs are synced about once a second, beside them."""
+    redo, binary = case.number("innodb_flush_log_at_trx_commit"), case.number("sync_binlog")
+    has_binary_log = (case.variable("log_bin") or "ON").upper() not in ("OFF", "0")
+    return redo not in (0, 2) or (has_binary_log and binary != 0)
 
 
 def _sync_s(case: Case, syncs: float) -> float | None:

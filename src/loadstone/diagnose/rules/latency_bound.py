@@ -6,7 +6,7 @@ from loadstone.diagnose.case import Case
 from loadstone.diagnose.cpu import FULL, IDLE, busy_share, outside, own_share
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.trials import more_users
-from loadstone.diagnose.unexplained import nameless_wait
+from loadstone.diagnose.unexplained import nameless_wait, stalled
 from loadstone.diagnose.words import num, pct, users
 from loadstone.model.finding import Finding
 
@@ -44,7 +44,7 @@ def judge(case: Case) -> Finding | None:
     if far is not None:
         return far
     before = max((step.tps or 0.0 for step in case.ladder[:-1]), default=0.0)
-    if case.tps < RISES * before or nameless_wait(case) >= NAMELESS:
+    if case.tps < RISES * before or nameless_wait(case) >= NAMELESS or stalled(case):
         return None
     still = "the rate still rises with users" if before else "only one level was tried"
     return Finding(

@@ -242,6 +242,7 @@ ENGLISH = Words(
         "noisy-neighbour": "other programs on the host",
         "steal": "CPU time goes to other virtual machines",
         "cold-buffer-pool": "the buffer pool is still warming up",
+        "server-paused": "somebody stops the server's process",
         "cpu-throttled": "a control group throttles the CPU",
         "cpu-pinned": "the process may use few cores only",
         "cpu-bound": "the CPU is used up",

@@ -230,6 +230,7 @@ CHINESE = Words(
         "steal": "CPU 时间被其他虚拟机占用（steal）",
         "cold-buffer-pool": "缓冲池尚未预热",
         "cpu-throttled": "CPU 被 cgroup 限流",
+        "server-paused": "服务器进程被反复暂停",
         "cpu-pinned": "进程只能使用部分核",
         "cpu-bound": "CPU 用尽",
         "one-hot-core": "单核用满",

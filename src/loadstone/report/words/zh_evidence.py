@@ -15,6 +15,7 @@ _COUNTERS = one_of(
         "users outside the server": "不在服务器内的用户",
         "users on the way": "在网络上的用户",
         "users blocked in statements": "在语句中阻塞的用户",
+        "users' time in the slowest events": "最慢事件所占的用户时间",
         "CPU busy": "CPU 使用率",
         "busiest core": "最忙的核",
         "CPU of others": "其他程序的 CPU",

@@ -116,6 +116,11 @@ _CPU: tuple[Phrase, ...] = (
         used=one_of({"; it uses {cores} of them.": "；实际使用 {cores} 个核。", **END}),
     ),
     phrase(
+        "The server's process is stopped (state T) {share} of the time: whoever sends it a "
+        "statement then waits until it is let go on.",
+        "服务器进程有 {share} 的时间处于停止状态（T）：其间发来的语句要等到它恢复运行。",
+    ),
+    phrase(
         "The server may run on {allowed} of the host's {cores} cores and uses {used} of them.",
         "主机有 {cores} 个核，服务器进程只能使用其中 {allowed} 个，已用 {used} 个。",
     ),
@@ -624,6 +629,11 @@ _NOTHING_FULL: tuple[Phrase, ...] = (
                         {
                             'the state "{state}", {share} of the users\' time': (
                                 "状态“{state}”，占用户时间的 {share}"
+                            ),
+                            "stalls: the slowest {part} of the events take at least {share} of the "
+                            "users' time ({quantile} {slow} ms, median {median} ms)": (
+                                "停顿：最慢的 {part} 事件至少占用户时间的 {share}"
+                                "（{quantile} 为 {slow} 毫秒，中位数 {median} 毫秒）"
                             ),
                             "{event}, {seconds} s in all": "{event}，合计 {seconds} 秒",
                             "inside statements that wait for something without a name, {share} of "

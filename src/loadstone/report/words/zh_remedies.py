@@ -56,6 +56,9 @@ _PLAIN = one_of(
             "把中断分散到各核（irqbalance、RPS），让服务器使用全部核（taskset、cpuset），用 perf "
             "top 查找单线程瓶颈。"
         ),
+        "Find who stops it: a debugger, gcore or pstack, a backup that sends SIGSTOP.": (
+            "找出是谁暂停了它：调试器、gcore、pstack，或发送 SIGSTOP 的备份程序。"
+        ),
         "Raise the group's CPU limit (cpu.max, cpu.cfs_quota_us, docker --cpus).": (
             "提高 cgroup 的 CPU 限额（cpu.max、cpu.cfs_quota_us、docker --cpus）。"
         ),

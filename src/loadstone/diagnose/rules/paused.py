@@ -1,0 +1,36 @@
+"""Somebody stops the server's process for a while, again and again."""
+
+from __future__ import annotations
+
+from loadstone.diagnose.case import Case
+from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.words import pct
+from loadstone.model.finding import Finding
+
+SHARE = 0.1
+"""[P] of the looks at the process, one a second, that find it stopped."""
+
+LOOKS = 2.0
+"""[P] of them at the least: one may have met a snapshot's moment."""
+
+
+def judge(case: Case) -> Finding | None:
+    """State T (proc(5)): SIGSTOP, SIGTSTP or a debugger. Whoever waits for cores is in state R."""
+    stopped = case.needed(case.host_mean("process.stopped"))
+    if stopped < SHARE or stopped * case.step.seconds < LOOKS:
+        return None
+    return Finding(
+        cause="server-paused",
+        group="ceiling",
+        sentence=(
+            f"The server's process is stopped (state T) {pct(stopped)} of the time: whoever sends "
+            "it a statement then waits until it is let go on."
+        ),
+        evidence=(case.seen("process.stopped", stopped, "of the time", SHARE),),
+        share=min(stopped, 1.0),
+        confidence=0.95,
+        remedy="Find who stops it: a debugger, gcore or pstack, a backup that sends SIGSTOP.",
+    )
+
+
+RULE = Rule("server-paused", judge)

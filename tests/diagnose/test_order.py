@@ -1,0 +1,168 @@
+"""Which finding stands before which: causes before what they are felt by."""
+
+from __future__ import annotations
+
+from diagnose.examples import FULL, FULL_OF_SERVER, IDLE, SHARED
+from diagnose.healthy import Made, a_case, above_notes, causes, per_second
+from loadstone.diagnose.case import Series, Source
+from loadstone.diagnose.diagnose import diagnosis_of
+
+
+def test_what_fills_the_cores_stands_before_them() -> None:
+    rates: dict[str, float | None] = {"handler_read_rnd_next": 9e6}
+    assert causes(a_case(Made(tps=50.0, host=FULL_OF_SERVER, rates=rates)))[:2] == [
+        "missing-index",
+        "cpu-bound",
+    ]
+
+
+def test_where_the_users_queue_is_named_before_full_cores() -> None:
+    locked = Made(host=FULL_OF_SERVER, rates={"row_lock_time_s": 14.0})
+    assert causes(a_case(locked))[:2] == ["row-locks", "cpu-bound"]
+
+
+def test_doubtful_figures_come_before_all() -> None:
+    made = Made(
+        host=FULL | {"process_cpu_user": 1.0, "process_cpu_sys": 0.5},
+        rates={"row_lock_time_s": 5.5},
+    )
+    assert causes(a_case(made))[0] == "noisy-neighbour"
+
+
+def test_neighbours_stand_behind_what_holds_the_users_without_a_core() -> None:
+    hogged = FULL | {"process_cpu_user": 1.0, "process_cpu_sys": 0.5}
+    locked = Made(host=hogged, rates={"row_lock_time_s": 14.0})
+    assert causes(a_case(locked))[:2] == ["row-locks", "noisy-neighbour"]
+
+
+def test_neighbours_stand_before_what_explains_less_and_behind_what_explains_more() -> None:
+    hogged = FULL | {"process_cpu_user": 1.4, "process_cpu_sys": 0.5}
+    scanning = Made(tps=50.0, host=hogged, rates={"handler_read_rnd_next": 9e6})
+    assert causes(a_case(scanning))[:3] == ["missing-index", "noisy-neighbour", "cpu-bound"]
+    opening: dict[str, float | None] = {
+        "opened_tables": 4000.0,
+        "table_open_cache_overflows": 4000.0,
+    }
+    some = a_case(Made(host=hogged, rates=opening), variables={"table_open_cache": "10"})
+    assert causes(some)[:2] == ["noisy-neighbour", "table-cache-small"]
+
+
+def test_rotation_is_named_before_the_commits_that_wait_for_it() -> None:
+    waiting = Made(means={"state.commit": 12.0}, rates={"log_syncs": 100.0})
+    assert causes(a_case(waiting, variables={"max_binlog_size": "4096"}))[:2] == [
+        "binlog-rotation",
+        "commit-flush",
+    ]
+
+
+def test_who_copies_a_table_is_named_before_the_log_that_it_fills() -> None:
+    """The figures of a real ALTER TABLE, ALGORITHM=COPY, again and again."""
+    ages: dict[tuple[Source, str], Series] = {
+        ("server", "checkpoint_age_bytes.now"): per_second(*[76e6] * 10)
+    }
+    state = "state.waiting for table metadata lock"
+    most = Made(users=13, means={"checkpoint_age_bytes": 76e6, state: 12.2, "state.commit": 0.0})
+    assert causes(a_case(most, seconds=ages))[:2] == ["table-locks", "redo-log-small"]
+    few = most.but(means={state: 2.0})
+    assert causes(a_case(few, seconds=ages))[0] == "redo-log-small"
+
+
+def test_a_door_with_one_place_is_named_before_the_threads_that_wait_at_it() -> None:
+    """The figures of innodb_thread_concurrency=1 on MySQL 9.7, which spins at the door."""
+    resting = {"cpu_idle": 0.2, "cpu_user": 0.6, "cpu_sys": 0.2}
+    used = {"process_cpu_user": 2.0, "process_cpu_sys": 0.8}
+    alone = Made(users=4, tps=1019.0, host=resting | used)
+    more = {"process_cpu_user": 2.0, "process_cpu_sys": 0.85}
+    crowd = Made(
+        users=19, tps=855.0, host=resting | more, means={"threads_running": 17.0, "state.commit": 0}
+    )
+    one: dict[str, str | None] = {"innodb_thread_concurrency": "1"}
+    assert causes(a_case(alone, crowd, variables=one))[:2] == [
+        "thread-concurrency-low",
+        "no-thread-pool",
+    ]
+
+
+def test_a_scan_is_named_before_the_locks_that_it_takes() -> None:
+    scanning = Made(
+        tps=50.0,
+        rates={"handler_read_rnd_next": 5e6, "rows_sent": 100.0, "row_lock_time_s": 14.0},
+    )
+    assert causes(a_case(scanning))[:2] == ["missing-index", "row-locks"]
+
+
+def test_a_log_that_nobody_flushes_for_is_the_capacity_s_fault() -> None:
+    full_log = Made(
+        means={"checkpoint_age_bytes": 78e6},
+        rates={"pages_flushed": 190.0, "flush_sync_waits": 2.0},
+    )
+    ages: dict[tuple[Source, str], Series] = {
+        ("server", "checkpoint_age_bytes.now"): per_second(*[78e6] * 10)
+    }
+    held: dict[str, str | None] = {"innodb_io_capacity": "100", "innodb_io_capacity_max": "200"}
+    free: dict[str, str | None] = {"innodb_io_capacity": "100", "innodb_io_capacity_max": "2000"}
+    assert causes(a_case(full_log, variables=held, seconds=ages))[:2] == [
+        "io-capacity-low",
+        "redo-log-small",
+    ]
+    assert causes(a_case(full_log, variables=free, seconds=ages))[0] == "redo-log-small"
+
+
+def test_neighbours_take_the_blame_for_a_ladder_that_falls() -> None:
+    crowd = Made(
+        users=64,
+        tps=800.0,
+        means={"threads_running": 60.0},
+        host=FULL | {"process_cpu_user": 1.5, "process_cpu_sys": 0.5},
+    )
+    assert "no-thread-pool" not in causes(a_case(Made(host=FULL_OF_SERVER), crowd))
+
+
+def test_what_a_person_limits_is_named_before_the_cores_that_it_fills() -> None:
+    pinned = Made(
+        host=FULL | {"process_cpu_user": 0.7, "process_cpu_sys": 0.28, "cores": 2},
+        host_means={"process.cpus_allowed": 1.0},
+        facts=SHARED,
+        generator={"cpu_share": 0.9, "shards": 1},
+        means={"threads_running": 14.0},
+    )
+    assert causes(a_case(pinned))[:2] == ["cpu-pinned", "cpu-bound"]
+
+
+def test_users_in_their_commit_are_told_of_before_it_is_said_that_they_are_few() -> None:
+    waiting = Made(users=2, means={"state.commit": 1.6}, host=IDLE)
+    found = diagnosis_of(a_case(waiting))
+    assert [one.cause for one in found.findings][:2] == ["commit-flush", "few-users"]
+    assert above_notes(found) == []
+
+
+def test_others_on_the_disk_stand_before_its_syncs_and_behind_a_delay_that_was_set() -> None:
+    """Figures of a run that waited 10 ms for company while others wrote to the disk as well."""
+    waiting = Made(
+        users=4,
+        tps=184.0,
+        means={"state.commit": 3.7},
+        rates={"log_syncs": 100.0},
+        host={"disk_busy": 0.5, "disk_write_bytes_per_s": 180e6, "disk_read_bytes_per_s": 0.0},
+        host_rates={"process.read_bytes": 0.0, "process.written_bytes": 2e6},
+    )
+    on: dict[str, str | None] = {
+        "binlog_commit_wait_count": "1000",
+        "binlog_commit_wait_usec": "10000",
+    }
+    assert causes(a_case(waiting, variables=on))[0] == "commit-delay"
+    assert causes(a_case(waiting))[:2] == ["disk-neighbour", "commit-flush"]
+
+
+def test_rows_that_a_session_keeps_are_named_before_the_errors_of_those_that_wait() -> None:
+    still = Made(
+        tps=0.0,
+        host=IDLE,
+        rates={"questions": 20.0, "row_lock_time_s": 0.0},
+        means={"row_lock_current_waits": 15.0},
+        highest={"oldest_transaction_s": 40.0},
+        step={"errors": {"1205": 30}, "events": 0},
+    )
+    first = diagnosis_of(a_case(still)).findings[0]
+    assert first.cause == "row-locks"
+    assert first.remedy.startswith("End the transaction that has been open for 40 s")
