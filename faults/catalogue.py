@@ -233,7 +233,8 @@ def tiny_table_cache(draw: Draw) -> Fault:
     return Fault(
         causes=("table-cache-small",),
         size=f"{size} tables",
-        load=Load("oltp_point_select", draw.ladder(4, 24, 48), ("--text",)),
+        # Statements that last: as many tables are in use as there are users at work.
+        load=Load("oltp_read_only", draw.ladder(4, 24, 48), ("--text", "--range-size", "400")),
         inject=injections.counted("Opened_tables", 200, "tables opened"),
         settings=cache,
     )
@@ -260,7 +261,7 @@ def general_log(draw: Draw) -> Fault:
         causes=("general-log",),
         size="to a file",
         load=Load(_read(draw), draw.ladder(4, 8, 32)),
-        inject=injections.growing_log(1e6),
+        inject=injections.growing_log(1e5),
         settings={"general_log": "ON", "log_output": "FILE"},
     )
 
@@ -292,8 +293,8 @@ def small_thread_pool(draw: Draw) -> Fault:
     return Fault(
         causes=("thread-pool-small",),
         size="1 group",
-        load=Load("oltp_read_only", draw.ladder(4, 16, 64)),
-        inject=injections.sampled(_QUEUED, 1, "statements in the pool's queue"),
+        load=Load("oltp_read_only", draw.ladder(4, 24, 64)),
+        inject=injections.sampled(_QUEUED, 0.5, "statements in the pool's queue"),
         settings={"thread_handling": "pool-of-threads", "thread_pool_size": "1"},
     )
 

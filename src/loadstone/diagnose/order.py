@@ -25,6 +25,8 @@ EXPLAINS: dict[str, tuple[str, ...]] = {
     "table-locks": ("row-locks",),
     # Who waits before InnoDB's door has a thread that counts as running.
     "thread-concurrency-low": ("no-thread-pool",),
+    # A group of threads runs one statement at a time.
+    "thread-pool-small": ("one-hot-core",),
     # An acknowledgement is waited for within the commit.
     "semi-sync-wait": ("commit-flush",),
 }
