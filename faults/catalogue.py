@@ -227,15 +227,15 @@ def tiny_binlog(draw: Draw) -> Fault:
 
 
 def tiny_table_cache(draw: Draw) -> Fault:
-    """A cache of open tables for fewer than there are users."""
-    size = draw.between(10, 16)
+    """A cache of open tables for fewer than are in use."""
+    size, tables = draw.between(10, 16), draw.between(32, 48)
+    words = ("--text", "--tables", str(tables), "--table-size", "1000", "--distribution", "uniform")
     cache = {"table_open_cache": str(size), "table_open_cache_instances": "1"}
     return Fault(
         causes=("table-cache-small",),
-        size=f"{size} tables",
-        # Statements that last: as many tables are in use as there are users at work.
-        load=Load("oltp_read_only", draw.ladder(4, 24, 48), ("--text", "--range-size", "400")),
-        inject=injections.counted("Opened_tables", 200, "tables opened"),
+        size=f"{size} of {tables} tables",
+        load=Load("oltp_point_select", draw.ladder(4, 12, 48), words),
+        inject=injections.many_tables(tables, 1000, 200),
         settings=cache,
     )
 

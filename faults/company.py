@@ -79,20 +79,16 @@ def ddl(draw: Draw) -> Fault:
 
 def flushed_tables(draw: Draw) -> Fault:
     """Somebody closes all tables again and again."""
-    pause_s = round(draw.part(0.02, 0.2), 2)
+    pause_s = round(draw.part(0.001, 0.005), 4)
     return Fault(
         causes=("tables-flushed", "table-locks"),
-        size=f"FLUSH TABLES every {pause_s} s",
-        load=Load(_selects(draw), draw.ladder(4, 16, 48), ("--text",)),
+        size=f"FLUSH TABLES every {1000 * pause_s:.1f} ms",
+        load=Load("oltp_point_select", draw.ladder(4, 16, 48), ("--text",)),
         inject=both(
             others.repeated(("FLUSH LOCAL TABLES",), pause_s),
-            injections.counted("Opened_tables", 50, "tables opened"),
+            injections.counted("Opened_tables", 1000, "tables opened"),
         ),
     )
-
-
-def _selects(draw: Draw) -> str:
-    return draw.of_these("oltp_point_select", "oltp_read_only")
 
 
 def paused(draw: Draw) -> Fault:

@@ -18,10 +18,12 @@ from typing import IO
 
 import psutil
 import pymysql
+from pymysql.cursors import Cursor
 
 from benches.caps import Cap, cpu_cap, disk_cap, read_cap
 from benches.processes import ProgramFailed
 from faults.case import Effect, Inject, Proof
+from faults.ground import TABLES
 from faults.scene import Scene
 
 _BETWEEN_LOOKS_S = 0.5
@@ -104,6 +106,30 @@ def takes(statement: str, least_ms: float) -> Inject:
         yield proof
 
     return inject
+
+
+def dearer(statement: str, other: str, times: float) -> Inject:
+    """For what makes one statement slow and not another of the same kind, once the load is over."""
+
+    @contextmanager
+    def inject(scene: Scene) -> Iterator[Proof]:
+        def proof() -> Effect:
+            with scene.connect() as connection, connection.cursor() as cursor:
+                cursor.execute(f"USE {scene.sandbox.state.database}")
+                took = [min(_times_ms(cursor, text)) for text in (statement, other)]
+            words = f"the one statement takes {took[0]:.2f} ms, the other {took[1]:.2f} ms"
+            return Effect(words, took[0] >= times * took[1])
+
+        yield proof
+
+    return inject
+
+
+def _times_ms(cursor: Cursor, statement: str) -> Iterator[float]:
+    for _ in range(_PINGS):
+        begun = time.monotonic()
+        cursor.execute(statement)
+        yield 1000 * (time.monotonic() - begun)
 
 
 def answered(statement: str, least: float, words: str) -> Inject:
@@ -380,6 +406,21 @@ def without_keys(tables: int) -> Inject:
         )
         name = "handler_read_rnd_next"
         with counted(name, 50_000, "rows read in scans")(scene) as proof:
+            yield proof
+
+    return inject
+
+
+def many_tables(tables: int, rows: int, least: float) -> Inject:
+    """More tables like the first, each with its first rows; `least` are opened a second."""
+
+    @contextmanager
+    def inject(scene: Scene) -> Iterator[Proof]:
+        for number in range(TABLES + 1, tables + 1):
+            name = f"sbtest{number}"
+            filled = f"INSERT INTO {name} SELECT * FROM sbtest1 WHERE id <= {rows}"
+            scene.execute((f"CREATE TABLE {name} LIKE sbtest1", filled))
+        with counted("Opened_tables", least, "tables opened")(scene) as proof:
             yield proof
 
     return inject

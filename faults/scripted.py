@@ -28,12 +28,13 @@ def deadlocks(draw: Draw) -> Fault:
 def old_snapshot(draw: Draw) -> Fault:
     """A queue's head is looked for past all entries that a transaction left open still sees."""
     users, near = draw.between(2, 8), draw.between(16, 64)
-    look = "SELECT id FROM sbtest1 WHERE k > 0 ORDER BY k LIMIT 1"
+    head = "SELECT id FROM sbtest1 WHERE k > 0 ORDER BY k LIMIT 1"
+    least = "SELECT id FROM sbtest1 WHERE id > 0 ORDER BY id LIMIT 1"
     return Fault(
         causes=("long-transaction",),
         size=f"{users} users",
         load=Load(str(SCRIPTS / "queue.lua"), (users,), (f"--near={near}",), times=1.6),
-        inject=both(injections.old_snapshot(1000), injections.takes(look, 3.0)),
+        inject=both(injections.old_snapshot(1000), injections.dearer(head, least, 5.0)),
         settings=RELAXED,
     )
 

@@ -10,6 +10,7 @@ from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules import packet_loss
 from loadstone.diagnose.rules.client_bound import HELD, held_share
 from loadstone.diagnose.trials import by_socket, client
+from loadstone.diagnose.unexplained import stalled
 from loadstone.diagnose.words import num, pct, size, users
 from loadstone.model.ceilings import Resource
 from loadstone.model.finding import Evidence, Finding, Trial
@@ -85,7 +86,8 @@ def _plateau(case: Case, busy: float) -> Finding | None:
     if bytes_now is None or bytes_now < LEAST_BYTES or away is None:
         return None
     waiting = min(away + (blocked or 0.0), 1.0)
-    if waiting < AWAY:
+    # A full line delays every answer: where a few take most of the time it is no queue's.
+    if waiting < AWAY or stalled(case):
         return None
     evidence = [case.seen("bytes on the line", bytes_now, "B/s"), _away(case, waiting)]
     # On a host that others fill the rate stays, and threads stand in a send, for want of cores.

@@ -6,6 +6,7 @@ import re
 
 from loadstone.diagnose.case import Case
 from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.rules import table_locks
 from loadstone.diagnose.trials import RESIZES_S, at_start, dynamic, mysql_release
 from loadstone.diagnose.words import num, pct, size
 from loadstone.model.finding import Finding, Trial
@@ -59,7 +60,7 @@ def judge(case: Case) -> Finding | None:
             case.seen("seconds of redo", limit / written, "s", SECONDS_OF_REDO),
             case.seen("flush_sync_waits", syncs, "/s"),
         ),
-        share=max(near, 0.3 if syncs else 0.0),
+        share=max(near, 0.3 if syncs else 0.0) * (1 - table_locks.wait_share(case)),
         confidence=0.9,
         remedy=f"Raise {name} to {size(wanted)} or more.",
         trial=_larger(case, name, wanted),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from loadstone.diagnose.case import Case
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.words import num, pct
@@ -23,14 +25,8 @@ LOCKED = (
 
 def judge(case: Case) -> Finding | None:
     """The process list says for what connections wait, by their number at any moment."""
-    states = case.needed(case.states())
-    found = [
-        (value, state, what)
-        for state, value in states.items()
-        for text, what in LOCKED
-        if text in state
-    ]
-    total = min(sum(value for value, _, _ in found) / case.users, 1.0)
+    found = _waits(case.needed(case.states()))
+    total = wait_share(case)
     if total < SHARE:
         return None
     _, state, what = max(found)
@@ -54,6 +50,21 @@ def judge(case: Case) -> Finding | None:
         ),
         acts_on=None,
     )
+
+
+def wait_share(case: Case) -> float:
+    """Share of the users' time in such waits; nought where the process list was not seen."""
+    return min(sum(value for value, _, _ in _waits(case.states() or {})) / case.users, 1.0)
+
+
+def _waits(states: Mapping[str, float]) -> list[tuple[float, str, str]]:
+    """Connections in it, the state, what is waited for."""
+    return [
+        (value, state, what)
+        for state, value in states.items()
+        for text, what in LOCKED
+        if text in state
+    ]
 
 
 RULE = Rule("table-locks", judge)
