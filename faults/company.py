@@ -93,12 +93,12 @@ def flushed_tables(draw: Draw) -> Fault:
 
 def paused(draw: Draw) -> Fault:
     """Somebody stops the server's process for some tenths of a second, again and again."""
-    stop_s = round(draw.part(0.3, 0.8), 2)
+    stop_s = round(draw.part(0.3, 0.6), 2)
     return Fault(
         causes=("server-paused",),
-        size=f"{stop_s} s of {stop_s + 0.5:.2f} s",
+        size=f"{stop_s} s again and again",
         load=Load(draw.of_these("oltp_read_write", "oltp_read_only"), draw.ladder(2, 4, 16)),
-        inject=others.stopped(stop_s, 0.5),
+        inject=others.stopped(stop_s),
         settings=RELAXED,
     )
 

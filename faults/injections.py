@@ -6,6 +6,7 @@ left, however the block ends.
 
 from __future__ import annotations
 
+import statistics
 import subprocess
 import sys
 import threading
@@ -109,27 +110,35 @@ def takes(statement: str, least_ms: float) -> Inject:
 
 
 def dearer(statement: str, other: str, times: float) -> Inject:
-    """For what makes one statement slow and not another of the same kind, once the load is over."""
+    """For what makes one statement slow under load, and not another of the same kind."""
 
     @contextmanager
     def inject(scene: Scene) -> Iterator[Proof]:
-        def proof() -> Effect:
+        took: dict[str, list[float]] = {statement: [], other: []}
+
+        def ask() -> None:
             with scene.connect() as connection, connection.cursor() as cursor:
                 cursor.execute(f"USE {scene.sandbox.state.database}")
-                took = [min(_times_ms(cursor, text)) for text in (statement, other)]
-            words = f"the one statement takes {took[0]:.2f} ms, the other {took[1]:.2f} ms"
-            return Effect(words, took[0] >= times * took[1])
+                while not scene.watch.over.wait(_BETWEEN_LOOKS_S):
+                    for text, times_ms in took.items():
+                        times_ms.append(_time_ms(cursor, text))
 
-        yield proof
+        def proof() -> Effect:
+            finished()
+            slow, quick = (statistics.median(all_ms or [0.0]) for all_ms in took.values())
+            words = f"the one statement takes {slow:.2f} ms, the other {quick:.2f} ms"
+            return Effect(words, slow > 0 and slow >= times * quick)
+
+        with beside_the_load(scene, ask) as finished:
+            yield proof
 
     return inject
 
 
-def _times_ms(cursor: Cursor, statement: str) -> Iterator[float]:
-    for _ in range(_PINGS):
-        begun = time.monotonic()
-        cursor.execute(statement)
-        yield 1000 * (time.monotonic() - begun)
+def _time_ms(cursor: Cursor, statement: str) -> float:
+    begun = time.monotonic()
+    cursor.execute(statement)
+    return 1000 * (time.monotonic() - begun)
 
 
 def answered(statement: str, least: float, words: str) -> Inject:

@@ -6,6 +6,7 @@ As in `faults.injections`, nothing of it is left at the end of a block.
 from __future__ import annotations
 
 import os
+import random
 import re
 import signal
 import subprocess
@@ -216,8 +217,8 @@ def triggers(statements: int) -> Inject:
     return inject
 
 
-def stopped(stop_s: float, run_s: float) -> Inject:
-    """The server is sent SIGSTOP, and SIGCONT after a while, by turns."""
+def stopped(stop_s: float) -> Inject:
+    """The server is sent SIGSTOP, and SIGCONT after a while, by turns that meet no clock's beat."""
 
     @contextmanager
     def inject(scene: Scene) -> Iterator[Proof]:
@@ -225,7 +226,7 @@ def stopped(stop_s: float, run_s: float) -> Inject:
         seen: list[float] = []
 
         def stop() -> None:
-            while not scene.watch.over.wait(run_s):
+            while not scene.watch.over.wait(stop_s * random.uniform(0.5, 1.5)):
                 os.kill(pid, signal.SIGSTOP)
                 try:
                     before = cpu_s(pid)

@@ -422,6 +422,24 @@ def test_the_cliff_is_a_suspicion_only_where_the_version_takes_pieces() -> None:
     assert sure["9.7.0"] < 0.5 <= sure["8.0.11"] == sure["10.11.19-MariaDB"]
 
 
+def test_a_log_that_is_full_within_a_second_keeps_its_checkpoint_young() -> None:
+    """The figures of a log of 8 MiB on MySQL 9.7, which flushes well before the limit."""
+    figures: dict[str, float | None] = {"log_written_bytes": 7e6, "pages_flushed": 4300.0}
+    small = Made(
+        users=22,
+        rates=figures,
+        means={"checkpoint_age_bytes": 4.8e6, "checkpoint_age_max_bytes": None},
+    )
+    capacity: dict[str, str | None] = {"innodb_redo_log_capacity": "8388608"}
+    found = diagnosis_of(a_case(small, variables=capacity))
+    assert found.answer == (
+        "The redo log is too small: 6.68 MiB/s of redo fill its 6.64 MiB in 0.995 s, so that pages "
+        "are flushed as fast as they are changed."
+    )
+    few_pages = small.but(rates={"pages_flushed": 60.0})
+    assert "redo-log-small" not in causes(a_case(few_pages, variables=capacity))
+
+
 def test_an_old_checkpoint_under_reads_is_no_small_log() -> None:
     made = Made(means={"checkpoint_age_bytes": 76e6}, rates={"log_written_bytes": 143.0})
     assert "redo-log-small" not in causes(a_case(made))

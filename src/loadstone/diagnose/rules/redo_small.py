@@ -24,6 +24,16 @@ SECONDS_OF_REDO = 600.0
 """[P] a log that the load fills no faster does not hold it back, however old its checkpoint: that
 may be left from before. ([S] MySQLTuner wants an hour in a log, for recovery and peaks.)"""
 
+PACED_S = 3.0
+"""[P] a log that is full so soon makes the server flush as fast as it changes, also where that
+keeps the checkpoint young: MySQL begins to well before the limit."""
+
+PAGES = 0.5
+"""[P] pages flushed by commit, which then shows; a page that may stay gathers many changes."""
+
+PACED = 0.3
+"""[P] share of the users' time, where it is not told how long changes wait."""
+
 TRIED_MOST = 2 * 1024**3
 """[P] bytes of log that a trial asks for on a disk whose room is not known."""
 
@@ -44,14 +54,18 @@ def judge(case: Case) -> Finding | None:
         near = 1.0 if age >= NEAR * limit else 0.0
     if written * SECONDS_OF_REDO < limit:
         return None
-    if near < 0.1 and not syncs:
+    paced = near < 0.1 and not syncs
+    if paced and not _is_paced(case, limit / written):
         return None
     name, wanted = _variable(case), 4 * max(limit, 60.0 * written)
     return Finding(
         cause="redo-log-small",
         group="wait",
         sentence=(
-            f"The redo log is too small: the checkpoint's age is {size(age)} of at most "
+            f"The redo log is too small: {size(written)}/s of redo fill its {size(limit)} in "
+            f"{num(limit / written)} s, so that pages are flushed as fast as they are changed."
+            if paced
+            else f"The redo log is too small: the checkpoint's age is {size(age)} of at most "
             f"{size(limit)}, near its limit {pct(near)} of the time, so that changes wait for "
             f"pages to be flushed; {size(written)}/s of redo fill it in {num(limit / written)} s."
         ),
@@ -60,12 +74,19 @@ def judge(case: Case) -> Finding | None:
             case.seen("seconds of redo", limit / written, "s", SECONDS_OF_REDO),
             case.seen("flush_sync_waits", syncs, "/s"),
         ),
-        share=max(near, 0.3 if syncs else 0.0) * (1 - table_locks.wait_share(case)),
-        confidence=0.9,
+        share=max(near, PACED if paced or syncs else 0.0) * (1 - table_locks.wait_share(case)),
+        confidence=0.7 if paced else 0.9,
         remedy=f"Raise {name} to {size(wanted)} or more.",
         trial=_larger(case, name, wanted),
         acts_on="disk writes",
     )
+
+
+def _is_paced(case: Case, seconds: float) -> bool:
+    flushed, commits = case.rate("pages_flushed"), case.commits()
+    if seconds > PACED_S or flushed is None or not commits:
+        return False
+    return flushed >= PAGES * commits
 
 
 def judge_log_buffer(case: Case) -> Finding | None:

@@ -319,6 +319,11 @@ _LOGS: tuple[Phrase, ...] = (
         ),
     ),
     phrase(
+        "The redo log is too small: {written}/s of redo fill its {limit} in {seconds} s, so that "
+        "pages are flushed as fast as they are changed.",
+        "重做日志过小：写入量 {written}/秒，{seconds} 秒就写满 {limit}，脏页一产生就得刷盘。",
+    ),
+    phrase(
         "The redo log is too small: the checkpoint's age is {age} of at most {limit}, near its "
         "limit {near} of the time, so that changes wait for pages to be flushed; {written}/s of "
         "redo fill it in {seconds} s.",
