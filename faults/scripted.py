@@ -34,7 +34,7 @@ def old_snapshot(draw: Draw) -> Fault:
         causes=("long-transaction",),
         size=f"{users} users",
         load=Load(str(SCRIPTS / "queue.lua"), (users,), (f"--near={near}",), times=1.6),
-        inject=both(injections.old_snapshot(1000), injections.dearer(head, least, 3.0)),
+        inject=both(injections.old_snapshot(1000), injections.dearer(head, least, 2.0)),
         settings=RELAXED,
     )
 

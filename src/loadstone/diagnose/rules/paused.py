@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from loadstone.diagnose.case import Case
 from loadstone.diagnose.rule import Rule
+from loadstone.diagnose.unexplained import stalled
 from loadstone.diagnose.words import pct
 from loadstone.model.finding import Finding
 
@@ -11,13 +12,15 @@ SHARE = 0.1
 """[P] of the looks at the process, one a second, that find it stopped."""
 
 LOOKS = 2.0
-"""[P] of them at the least: one may have met a snapshot's moment."""
+"""[P] of them at the least: one may have met a single moment. Where users stand still again and
+again one is enough, as looks are few in a short step."""
 
 
 def judge(case: Case) -> Finding | None:
     """State T (proc(5)): SIGSTOP, SIGTSTP or a debugger. Whoever waits for cores is in state R."""
     stopped = case.needed(case.host_mean("process.stopped"))
-    if stopped < SHARE or stopped * case.step.seconds < LOOKS:
+    enough = 1.0 if stalled(case) else LOOKS
+    if stopped < SHARE or round(stopped * case.step.seconds, 3) < enough:
         return None
     return Finding(
         cause="server-paused",
