@@ -26,6 +26,7 @@ from benches import (
     recording,
     scripted,
     start_up,
+    templates,
     timers,
     tls,
     tpcc,
@@ -53,6 +54,7 @@ BENCHES: dict[str, Bench] = {
     "start-up": start_up.measure,
     "prepare": prepare.measure,
     "tpcc": tpcc.measure,
+    "templates": templates.measure,
 }
 APART: dict[str, BenchApart] = {
     "trials": trials.measure,

@@ -68,7 +68,8 @@ class WorkloadInfo(Frozen):
     summary: str
     options: dict[str, OptionValue | None]
     writes: bool
-    layout: Literal["sbtest", "bulk", "hot", "tpcc"]
+    layout: Literal["sbtest", "bulk", "hot", "tpcc", "template"]
+    """`template`: it is none of the engine's, but of a file."""
 
 
 class _Native(Protocol):
@@ -461,6 +462,31 @@ def workloads() -> dict[str, WorkloadInfo]:
     return {workload.name: workload for workload in found}
 
 
+class Sample(Frozen):
+    """An event of a template as it would be carried out."""
+
+    transaction: str
+    statements: tuple[str, ...]
+    """With values for their parameters; what would have been read is `<its name>`."""
+
+    more: int
+    """Statements that are not shown."""
+
+
+def samples(plan: str, count: int) -> tuple[Sample, ...]:
+    """So many events of a step's plan whose workload is a template.
+
+    Raises:
+        PlanRefused: the plan is not one that can be carried out.
+    """
+    native = _native()
+    try:
+        found = native.samples(plan, count)
+    except native.PlanError as error:
+        raise PlanRefused(str(error)) from error
+    return TypeAdapter(tuple[Sample, ...]).validate_json(found)
+
+
 def merge_hlog(lines: Iterable[str]) -> dict[str, LatencyNs]:
     """By tag, the latency of all values of all lines together.
 
@@ -539,6 +565,7 @@ class _EngineModule(Protocol):
     def null_server(self, settings: str) -> _engine.NullServer: ...
     def check_plan(self, plan: str) -> None: ...
     def workloads(self) -> str: ...
+    def samples(self, plan: str, count: int) -> str: ...
     def merge_hlog(self, lines: list[str]) -> str: ...
     def sum_hlog(self, lines: list[str]) -> str: ...
     def hlog_counts(self, lines: list[str]) -> str: ...

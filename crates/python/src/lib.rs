@@ -43,6 +43,15 @@ fn workloads() -> PyResult<String> {
     to_json(&loadstone_workload::builtin())
 }
 
+/// Events of the plan of a step as text, where its workload is a template, as JSON.
+#[pyfunction]
+fn samples(plan: &str, count: usize) -> PyResult<String> {
+    let plan = Plan::from_json(plan).map_err(errors::plan)?;
+    let workload = plan.build_workload().map_err(errors::plan)?;
+    let found = workload.map(|workload| workload.samples(plan.seed, count));
+    to_json(&found.unwrap_or_default())
+}
+
 /// Raises `PlanError` when the plan of a step cannot be carried out.
 #[pyfunction]
 fn check_plan(plan: &str) -> PyResult<()> {
@@ -151,6 +160,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(build_info, module)?)?;
     module.add_function(wrap_pyfunction!(workloads, module)?)?;
+    module.add_function(wrap_pyfunction!(samples, module)?)?;
     module.add_function(wrap_pyfunction!(check_plan, module)?)?;
     module.add_function(wrap_pyfunction!(start, module)?)?;
     module.add_function(wrap_pyfunction!(load, module)?)?;

@@ -21,6 +21,7 @@ pub mod random;
 mod sequence;
 mod spec;
 pub mod stop;
+pub mod templates;
 mod tpcc;
 mod unique;
 mod workload;

@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::Distribution;
+use crate::templates::TemplateSpec;
 
 /// Why a plan's workload, layout, arrival or stop rule cannot be carried out.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -82,7 +83,7 @@ impl std::fmt::Display for OptionValue {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkloadSpec {
-    /// One of [`crate::builtin`].
+    /// One of [`crate::builtin`], or any name where there is a template.
     pub name: String,
     /// How many tables.
     #[serde(default = "one_table")]
@@ -99,6 +100,9 @@ pub struct WorkloadSpec {
     /// How many warehouses there are; only `tpcc` has some.
     #[serde(default)]
     pub warehouses: u32,
+    /// What users do in place of a built-in workload; it knows its own tables.
+    #[serde(default)]
+    pub template: Option<TemplateSpec>,
 }
 
 fn one_table() -> u32 {

@@ -4,6 +4,7 @@ use crate::builtin::{BUILTIN, Builtin, Recipe};
 use crate::bulk::{Bulk, BulkMachine};
 use crate::options::Options;
 use crate::sequence::{Group, Sequence, SequenceMachine, Table};
+use crate::templates::{Compiled, Sample, TemplateMachine, TemplateSpec, kept, samples};
 use crate::tpcc::{Tpcc, TpccMachine};
 use crate::{Catalogue, Distribution, LayoutKind, Machine, SpecError, WorkloadSpec};
 
@@ -21,6 +22,7 @@ enum Shape {
     Sequence(Arc<Sequence>),
     Bulk(Bulk),
     Tpcc(Tpcc),
+    Template(Arc<Compiled>),
 }
 
 impl Workload {
@@ -29,6 +31,9 @@ impl Workload {
     /// # Errors
     /// Names the first thing in the plan that cannot be, and what could.
     pub fn from_spec(spec: &WorkloadSpec) -> Result<Self, SpecError> {
+        if let Some(template) = &spec.template {
+            return Self::from_template(&spec.name, template);
+        }
         let builtin = find(&spec.name)?;
         let options = Options::check(builtin.name, builtin.options, &spec.options)?;
         check_tables(spec)?;
@@ -46,9 +51,32 @@ impl Workload {
                 sequence(builtin, &hot, recipe.groups, Distribution::Uniform {})?
             }
             LayoutKind::Tpcc => tpcc(spec, &options)?,
+            LayoutKind::Template => return Err(unknown(&spec.name)),
         };
         let catalogue = Arc::new(Catalogue::new(recipe.templates));
         Ok(Self { name: builtin.name, layout: builtin.layout, catalogue, shape })
+    }
+
+    fn from_template(name: &str, template: &TemplateSpec) -> Result<Self, SpecError> {
+        let (compiled, texts) = Compiled::new(template)?;
+        Ok(Self {
+            name: kept(name)[0],
+            layout: LayoutKind::Template,
+            catalogue: Arc::new(Catalogue::new(texts)),
+            shape: Shape::Template(Arc::new(compiled)),
+        })
+    }
+
+    /// So many events of a template's first user, as text; none of a built-in workload.
+    #[must_use]
+    pub fn samples(&self, seed: u64, count: usize) -> Vec<Sample> {
+        match &self.shape {
+            Shape::Template(shared) => {
+                let mut machine = TemplateMachine::new(Arc::clone(shared), seed, 0, 1);
+                samples(&mut machine, &self.catalogue, count)
+            }
+            Shape::Sequence(_) | Shape::Bulk(_) | Shape::Tpcc(_) => Vec::new(),
+        }
     }
 
     /// What a plan calls it.
@@ -79,15 +107,22 @@ impl Workload {
             }
             Shape::Bulk(shared) => Box::new(BulkMachine::new(*shared, user, users)),
             Shape::Tpcc(shared) => Box::new(TpccMachine::new(*shared, seed, user, users)),
+            Shape::Template(shared) => {
+                Box::new(TemplateMachine::new(Arc::clone(shared), seed, user, users))
+            }
         }
     }
 }
 
 fn find(name: &str) -> Result<&'static Builtin, SpecError> {
-    BUILTIN.iter().find(|one| one.name == name).ok_or_else(|| SpecError::UnknownWorkload {
+    BUILTIN.iter().find(|one| one.name == name).ok_or_else(|| unknown(name))
+}
+
+fn unknown(name: &str) -> SpecError {
+    SpecError::UnknownWorkload {
         name: name.to_owned(),
         known: BUILTIN.iter().map(|one| one.name).collect::<Vec<_>>().join(", "),
-    })
+    }
 }
 
 fn check_tables(spec: &WorkloadSpec) -> Result<(), SpecError> {

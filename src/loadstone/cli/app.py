@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "serve": ("serve", "serve", "The live page: watch runs, stop and change them, compare them."),
     "watch": ("watch", "watch", "Read the counters of a server that somebody else drives."),
     "check": ("check", "check", "Review a server's settings for a benchmark."),
+    "workload": ("workload", "workload", "Templates: check a file, show those that come along."),
     "tpcc": ("tpcc", "tpcc", "Whether TPC-C's tables are consistent."),
     "ceilings": ("ceilings", "ceilings", "What each resource would allow at a run's steps."),
     "diagnose": ("diagnose", "diagnose", "Why a run is not faster, with evidence and remedy."),

@@ -32,7 +32,7 @@ from loadstone.lab.conduct import Lab, Outcome, carry_out
 from loadstone.lab.data import Wanted, needed_beside
 from loadstone.lab.interrupts import Interrupts
 from loadstone.lab.limits import generator_ceilings
-from loadstone.lab.loading import layout_for
+from loadstone.lab.loading import layout_for, layout_of
 from loadstone.lab.preflight import (
     Looked,
     check,
@@ -43,7 +43,7 @@ from loadstone.lab.preflight import (
 )
 from loadstone.lab.schedule import Steps, steps_of
 from loadstone.lab.surroundings import target_environment
-from loadstone.model.engine_plan import LoadPlan
+from loadstone.model.engine_plan import Layout, LoadPlan
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.experiment import Experiment
@@ -156,7 +156,8 @@ def _run_against(
 def _wanted_of(request: Request) -> Wanted:
     """The tables that the workload needs."""
     return Wanted(
-        workload=request.workload,
+        workload=request.wanted_as,
+        names=tuple(table.name for table in request.template.loaded()) if request.template else (),
         layout=request.layout,
         tables=request.tables,
         table_size=request.table_size,
@@ -293,6 +294,14 @@ def say(line: str, *, quiet: bool = False) -> None:
 
 
 def _fill(request: Request, endpoint: Endpoint) -> None:
+    plan = LoadPlan(layout=_layout(request), parallel=parallel_loads(), seed=request.drive.seed)
+    load(plan, endpoint, Consent(sandbox=True), quiet=request.as_json)
+
+
+def _layout(request: Request) -> Layout:
+    """The tables of a throwaway server."""
+    if request.template:
+        return layout_of(request.template, request.storage_engine)
     default_tables = request.most_users if request.layout == "bulk" else SANDBOX_TABLES
     if request.layout == "hot":
         default_tables = 1
@@ -304,12 +313,7 @@ def _fill(request: Request, endpoint: Endpoint) -> None:
         "foreign_keys": request.foreign_keys,
         "partitions": request.partitions,
     }
-    plan = LoadPlan(
-        layout=layout.model_copy(update=making),
-        parallel=parallel_loads(),
-        seed=request.drive.seed,
-    )
-    load(plan, endpoint, Consent(sandbox=True), quiet=request.as_json)
+    return layout.model_copy(update=making)
 
 
 def _warehouses(request: Request) -> int:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from loadstone.cli.connection import Connection, connection_options
+from loadstone.cli.templates import template_of, workload_given
 from loadstone.cli.tpcc_options import check_sizes, tpcc_options
 from loadstone.cli.values import SIZE, TABLES, DistributionSpec
-from loadstone.cli.workload_options import workload_named
 
 if TYPE_CHECKING:
     from loadstone.model.engine_plan import Layout
@@ -40,17 +40,20 @@ _NO_TARGET = "say which server: --target mysql://user@host:3306/schema"
 @click.option("--auto-increment/--no-auto-increment", default=True, help="Of the ids.")
 @click.option("--yes", is_flag=True, help="Also on another machine, or beside foreign tables.")
 def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> None:
-    """Make and fill the tables of WORKLOAD (by default those of all oltp_ workloads).
+    """Make and fill the tables of WORKLOAD (by default those of all oltp_ workloads) or of a file.
 
     A load that was stopped is taken up where it was left by the same command.
     """
-    kind = workload_named(workload).layout
+    template = template_of(workload)
+    kind = workload_given(workload, template).layout
     check_sizes(kind, asked)
+    if template and not template.tables:
+        raise click.UsageError(f"{workload} has no tables to make")
     if not connection.given:
         raise click.UsageError(_NO_TARGET)
 
     from loadstone.cli.loading import load, parallel_loads
-    from loadstone.lab.loading import layout_for
+    from loadstone.lab.loading import layout_for, layout_of
     from loadstone.model.engine_plan import Layout, LoadPlan
     from loadstone.report.numbers import count, digits, duration, number_of
     from loadstone.sandbox import sandbox_at
@@ -59,8 +62,12 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
     of_plan = {"method": asked.pop("method"), "seed": asked.pop("seed")}
     parallel = asked.pop("parallel") or parallel_loads()
     tables, size = asked.pop("tables") or _TABLES, asked.pop("table_size") or _TABLE_SIZE
-    made = layout_for(kind, tables, size, asked.pop("warehouses") or int(kind == "tpcc"))
-    layout = Layout.model_validate(made.model_dump() | asked)
+    warehouses = asked.pop("warehouses") or int(kind == "tpcc")
+    if template:
+        layout = layout_of(template, asked["storage_engine"])
+    else:
+        made = layout_for(kind, tables, size, warehouses)
+        layout = Layout.model_validate(made.model_dump() | asked)
     plan = LoadPlan.model_validate(of_plan | {"layout": layout, "parallel": parallel})
     endpoint = connection.endpoint()
     consent = Consent(yes=yes, sandbox=sandbox_at(endpoint.target) is not None)

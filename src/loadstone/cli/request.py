@@ -26,6 +26,7 @@ from loadstone.model.plan import (
 from loadstone.model.proving import Proving
 from loadstone.model.search import SearchPlan
 from loadstone.model.target import Endpoint, Target
+from loadstone.model.template import Template
 from loadstone.observe.sources import check_places
 from loadstone.store import folder
 from loadstone.target.introspect import Layout as LayoutKind
@@ -39,6 +40,9 @@ class Request(Frozen):
 
     name: str
     workload: str
+    file: str | None = None
+    """Where the workload is one."""
+
     layout: LayoutKind
     writes: bool
     options: dict[str, OptionValue]
@@ -66,6 +70,13 @@ class Request(Frozen):
     strict: bool = False
     server: str | None = None
     settings: dict[str, str] = {}
+    template: Template | None = None
+    """Where the workload is a file."""
+
+    @property
+    def wanted_as(self) -> str:
+        """What `prepare` and `run` call the workload."""
+        return self.file or self.workload
 
     @property
     def most_users(self) -> int:
@@ -83,6 +94,7 @@ class Request(Frozen):
                 tables=data.tables,
                 table_size=data.table_size,
                 warehouses=data.warehouses,
+                template=self.template.spec if self.template else None,
                 options=self.options,
                 distribution=self.distribution,
             ),

@@ -15,6 +15,7 @@ from loadstone.cli.gating import Gates, check_gates, junit_option, threshold_opt
 from loadstone.cli.observing import observing_options
 from loadstone.cli.prove_options import proving_options_of_a_run
 from loadstone.cli.sandbox import sandbox_options, settings_of
+from loadstone.cli.templates import template_of, workload_given
 from loadstone.cli.tpcc_options import check_sizes, tpcc_options
 from loadstone.cli.values import (
     BACKLOG,
@@ -31,7 +32,7 @@ from loadstone.cli.values import (
     Rates,
     WarmupTime,
 )
-from loadstone.cli.workload_options import WorkloadCommand, options_of, workload_named
+from loadstone.cli.workload_options import WorkloadCommand, options_of
 
 if TYPE_CHECKING:
     from loadstone.cli.request import Request
@@ -125,7 +126,8 @@ out_option = click.option(
 def run(workload: str, connection: Connection, **asked: Any) -> int:
     """Drive WORKLOAD, a step for each number of users, and keep what was seen.
 
-    Without a target, a throwaway server is started, filled and removed.
+    WORKLOAD is one of the program's own, or a TOML file (docs/templates.md). Without a target, a
+    throwaway server is started, filled and removed.
     """
     if asked["proving"] and not asked["observing"].on:
         raise click.UsageError("--prove wants findings, and they rest on what is observed")
@@ -144,6 +146,8 @@ def run(workload: str, connection: Connection, **asked: Any) -> int:
     from loadstone.cli.request import check_request
 
     check_request(request, connection.count)
+    if not connection.given and request.template and not request.template.tables:
+        raise click.UsageError(f"{workload} has no tables of its own: say where with --target")
     if connection.given and (request.foreign_keys or request.partitions):
         raise click.UsageError(
             "--foreign-keys and --partition are how tables are made: give them to prepare"
@@ -194,14 +198,17 @@ def is_search(asked: dict[str, Any]) -> bool:
 def _request(workload: str, asked: dict[str, Any]) -> Request:
     from loadstone.cli.request import Request
 
-    known = workload_named(workload)
+    template = template_of(workload)
+    known = workload_given(workload, template)
     cluster = cluster_asked(asked)
     check_sizes(known.layout, asked)
     sizes = ("tables", "table_size", "warehouses", "foreign_keys", "partitions")
     same = (*sizes, "repeats", "warmup", "distribution", "storage_engine")
     return Request(
-        name=asked["name"] or workload,
-        workload=workload,
+        name=asked["name"] or known.name,
+        workload=known.name,
+        file=workload if template else None,
+        template=template,
         layout=known.layout,
         writes=known.writes,
         options=options_of(known, asked["workload_options"]),

@@ -36,6 +36,7 @@ _OF_TPCC = {
     "partitions": "--partition",
 }
 _OWN_TABLES = "tpcc has tables of its own: say how many --warehouses"
+_TABLES_OF_FILE = "a template's file says what tables it has: change rows and copies there"
 _OTHER_TABLES = "only the tables of tpcc have that: others take --tables and --table-size"
 
 
@@ -55,6 +56,8 @@ def check_sizes(layout: str, asked: Mapping[str, Any]) -> None:
             was asked for.
     """
     unfit, why = (_SIZES, _OWN_TABLES) if layout == "tpcc" else (_OF_TPCC, _OTHER_TABLES)
+    if layout == "template":
+        unfit, why = _SIZES | _OF_TPCC, _TABLES_OF_FILE
     for name, option in unfit.items():
         if asked[name]:
             raise click.UsageError(f"{option}: {why}")

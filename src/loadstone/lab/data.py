@@ -39,7 +39,12 @@ class Wanted(Frozen):
     """What a workload needs; `None` where it takes what is there."""
 
     workload: str
+    """Its name, or the path of its file."""
+
     layout: Layout
+    names: tuple[str, ...] = ()
+    """Of the tables of a template."""
+
     tables: int | None = None
     table_size: int | None = None
     warehouses: int | None = None
@@ -67,6 +72,7 @@ def table_name(layout: Layout, number: int) -> str:
     """The name that workloads of this layout use."""
     if layout == "tpcc":
         return tpcc_tables.NAMES[number - 1]
+    assert layout != "template", "its file has the names of its tables"
     return f"{TABLE_NAMES[layout]}{number}"
 
 
@@ -88,6 +94,8 @@ def find_data(connection: Connection, target: Target, wanted: Wanted) -> Data:
     connection.select_db(schema)
     if wanted.layout == "tpcc":
         return _find_warehouses(connection, target, wanted, state)
+    if wanted.layout == "template":
+        return _data_of_template(target, wanted, state, there)
     tables = wanted.tables or len(there)
     refuse_unfinished(target, wanted, state, there[:tables])
     size, notes = _size(connection, target, wanted, state, there)
@@ -120,6 +128,8 @@ def tables_for(
     if wanted.layout == "tpcc":
         # Their names are nobody else's, and what is missing is told with their number.
         return state, [table for table in state.tables if table.layout == "tpcc"]
+    if wanted.layout == "template":
+        return state, _tables_of_template(target, wanted, state)
     there = numbered_tables(state.tables, wanted.layout)
     needed = wanted.tables or (wanted.users if wanted.layout == "bulk" else 1)
     if len(there) < needed:
@@ -166,6 +176,30 @@ def _find_warehouses(
     if warehouses != there:
         notes += (f"--warehouses {warehouses}, and schema {target.database} has {there}",)
     return Data(tables=len(used), table_size=tpcc_tables.ITEMS, warehouses=warehouses, notes=notes)
+
+
+def _tables_of_template(target: Target, wanted: Wanted, state: SchemaState) -> list[TableFacts]:
+    """Those of the file, all of them there; none where it has no tables of its own."""
+    used = [table for table in state.tables if table.name in wanted.names]
+    if wanted.writes:
+        check_writes(state, used, wanted.workload, wanted.consent)
+    if missing := sorted(set(wanted.names) - {table.name for table in used}):
+        raise TargetError(
+            "missing_table",
+            f"schema {target.database} at {target.place} has no table {missing[0]} of "
+            f"{wanted.workload}",
+            _prepare_command(target, wanted),
+        )
+    return used
+
+
+def _data_of_template(
+    target: Target, wanted: Wanted, state: SchemaState, used: Sequence[TableFacts]
+) -> Data:
+    """How many rows they have now is not asked: the file says which rows its users choose."""
+    refuse_unfinished(target, wanted, state, used)
+    loaded = [line.rows for line in state.listed for table in used if line.is_of(table)]
+    return Data(tables=max(len(used), 1), table_size=max(loaded, default=1) or 1)
 
 
 def numbered_tables(tables: Sequence[TableFacts], layout: Numbered) -> list[TableFacts]:
@@ -279,6 +313,8 @@ def _same_prepare_command(
     )
     rows = unfinished.rows or None  # bulk tables are made empty
     of_then = wanted.model_copy(update={"tables": tables, "table_size": rows})
+    if unfinished.layout == "template":
+        of_then = wanted
     if unfinished.layout == "tpcc":
         of_then = wanted.model_copy(update={"warehouses": rows})
     seed = f" --seed {unfinished.seed}" if unfinished.seed else ""

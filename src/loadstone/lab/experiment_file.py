@@ -74,7 +74,7 @@ def parse_experiment(text: str, file: str, machine: Machine) -> ExperimentFile:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ExperimentRefused(file, [_not_toml(str(error), text)]) from error
+        raise ExperimentRefused(file, [not_toml(str(error), text)]) from error
     faults = Faults(lines_of(text))
     experiment = _experiment(Section(document, (), faults), Path(file).stem)
     if experiment is not None and not faults.found:
@@ -84,7 +84,8 @@ def parse_experiment(text: str, file: str, machine: Machine) -> ExperimentFile:
     return ExperimentFile(file, experiment, lines_of(text))
 
 
-def _not_toml(said: str, text: str) -> Fault:
+def not_toml(said: str, text: str) -> Fault:
+    """The fault of a text that tomllib refused with these words."""
     found = re.fullmatch(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", said, re.DOTALL)
     line = int(found[2]) if found and found[2] else text.count("\n") + 1
     what = found[1] if found else said

@@ -16,8 +16,9 @@ from loadstone.lab.observer import LoadObserver
 from loadstone.model.engine_plan import Layout, LoadPlan, load_document
 from loadstone.model.records import LoadEnd, LoadProgress
 from loadstone.model.target import Endpoint
+from loadstone.model.template import Template
 from loadstone.target import guard, tpcc_tables
-from loadstone.target.connect import connect
+from loadstone.target.connect import Connection, connect, statement_errors
 from loadstone.target.drop import drop_tables
 from loadstone.target.errors import GuardError, TargetError
 from loadstone.target.guard import CleanupDecision, Consent, ListedTable, SchemaState
@@ -74,7 +75,7 @@ def _prepare(plan: LoadPlan, loader: Loader) -> LoadEnd:
         Interrupted: stopped on request; the same command goes on.
     """
     target = loader.endpoint.target
-    names = [table_name(plan.layout.kind, number + 1) for number in range(plan.layout.tables)]
+    names = _names(plan.layout)
     stop = loader.interrupts
     with (
         stop.at_once(),
@@ -91,6 +92,8 @@ def _prepare(plan: LoadPlan, loader: Loader) -> LoadEnd:
             stop.check()
             guard.list_tables(connection, target, loader.schema, lines)
         stop.check()
+        if plan.layout.template:
+            _make_tables_of_template(connection, loader, plan.layout, decision.continues)
         try:
             end = _load(plan.model_copy(update={"continues": decision.continues}), loader)
             # A load may outlast the first connection.
@@ -152,6 +155,18 @@ def layout_for(kind: LayoutKind, tables: int, table_size: int, warehouses: int =
     return Layout(kind=kind, tables=tables, table_size=table_size, warehouses=warehouses)
 
 
+def layout_of(template: Template, storage_engine: str = "innodb") -> Layout:
+    """The tables of a template."""
+    tables = template.loaded(storage_engine)
+    return Layout(
+        kind="template",
+        tables=len(tables),
+        table_size=max(table.rows for table in tables) or 1,
+        storage_engine=storage_engine,
+        template=tables,
+    )
+
+
 def _load(plan: LoadPlan, loader: Loader) -> LoadEnd:
     ends: list[LoadEnd] = []
 
@@ -178,8 +193,34 @@ def _load(plan: LoadPlan, loader: Loader) -> LoadEnd:
     return end
 
 
+def _names(layout: Layout) -> list[str]:
+    if layout.template:
+        return [table.name for table in layout.template]
+    return [table_name(layout.kind, number + 1) for number in range(layout.tables)]
+
+
+def _make_tables_of_template(
+    connection: Connection, loader: Loader, layout: Layout, there: tuple[str, ...]
+) -> None:
+    """Each is noted with its columns as soon as it is there.
+
+    Of other layouts the columns say whose an unfinished table is; those of a template may be any.
+    """
+    target = loader.endpoint.target
+    connection.select_db(loader.schema)
+    for table in layout.template:
+        if table.name in there:
+            continue
+        loader.interrupts.check()
+        with statement_errors(target), connection.cursor() as cursor:
+            cursor.execute(table.create)
+        guard.mark_columns(connection, target, loader.schema, table.name)
+
+
 def _expected_rows(layout: Layout) -> int | None:
     """`None` where only the engine knows: an order of TPC-C has a random number of lines."""
+    if layout.template:
+        return sum(table.rows for table in layout.template)
     return None if layout.kind == "tpcc" else layout.tables * _listed_rows(layout)
 
 
@@ -200,20 +241,27 @@ def _note_made(loader: Loader, names: list[str]) -> None:
 
 
 def _lines(plan: LoadPlan, names: list[str]) -> list[ListedTable]:
-    rows = _listed_rows(plan.layout)
+    rows = {table.name: table.rows for table in plan.layout.template}
     return [
-        ListedTable(name=name, layout=plan.layout.kind, rows=rows, seed=plan.seed, state="loading")
+        ListedTable(
+            name=name,
+            layout=plan.layout.kind,
+            rows=rows.get(name, _listed_rows(plan.layout)),
+            seed=plan.seed,
+            state="loading",
+        )
         for name in names
     ]
 
 
 def _refuse_another_load(state: SchemaState, continues: tuple[str, ...], plan: LoadPlan) -> None:
     """Taking up a load that was asked for otherwise would mix two sets of rows."""
+    of_template = {table.name: table.rows for table in plan.layout.template}
     for line in state.listed:
         if line.name not in continues or plan.layout.kind == "bulk":
             continue
-        wanted = _listed_rows(plan.layout)
-        if plan.layout.kind == "tpcc" and line.state == "ready":
+        wanted = of_template.get(line.name, _listed_rows(plan.layout))
+        if plan.layout.kind in ("tpcc", "template") and line.state == "ready":
             raise _complete(line)
         if plan.layout.kind == "tpcc" and line.rows != wanted:
             what = f"rows of another number of warehouses, {line.rows}"
@@ -232,8 +280,10 @@ def _refuse_another_load(state: SchemaState, continues: tuple[str, ...], plan: L
 
 def _complete(line: ListedTable) -> GuardError:
     """Of tables that runs have changed a part of the rows would be put back, and not the rest."""
+    size = "warehouses" if line.layout == "tpcc" else "rows"
+    workload = "tpcc" if line.layout == "tpcc" else "FILE"
     return GuardError(
         "table_in_the_way",
-        f"table {line.name} is complete (warehouses: {line.rows}), and runs may have changed it",
-        "`loadstone run tpcc` uses it as it is; `loadstone cleanup` drops it",
+        f"table {line.name} is complete ({size}: {line.rows}), and runs may have changed it",
+        f"`loadstone run {workload}` uses it as it is; `loadstone cleanup` drops it",
     )

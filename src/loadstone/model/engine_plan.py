@@ -21,6 +21,7 @@ from loadstone.model.plan import (
     Step,
 )
 from loadstone.model.target import Endpoint
+from loadstone.model.template import LoadedTable
 
 
 class Layout(Frozen):
@@ -32,7 +33,7 @@ class Layout(Frozen):
     secondary_index: bool = True
     auto_increment: bool = True
     distribution: Distribution = Special()
-    kind: Literal["sbtest", "bulk", "hot", "products", "orders", "tpcc"] = "sbtest"
+    kind: Literal["sbtest", "bulk", "hot", "products", "orders", "tpcc", "template"] = "sbtest"
     warehouses: NonNegativeInt = 0
     """Of `tpcc`."""
 
@@ -41,6 +42,9 @@ class Layout(Frozen):
 
     partitions: NonNegativeInt = 0
     """By warehouse, of the tables of `tpcc`; 0: none."""
+
+    template: tuple[LoadedTable, ...] = ()
+    """Those of a template."""
 
 
 class LoadPlan(Frozen):

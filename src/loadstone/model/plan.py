@@ -7,52 +7,18 @@ from typing import Annotated, Literal
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
 from loadstone.model.cluster import ClusterAsked
+from loadstone.model.distribution import Distribution as Distribution
+from loadstone.model.distribution import Gaussian as Gaussian
+from loadstone.model.distribution import Pareto as Pareto
+from loadstone.model.distribution import Special as Special
+from loadstone.model.distribution import Uniform as Uniform
+from loadstone.model.distribution import Zipfian as Zipfian
 from loadstone.model.frozen import Frozen
 from loadstone.model.search import SearchPlan
 from loadstone.model.target import Target
+from loadstone.model.template import TemplateSpec
 
 OptionValue = bool | int | float | str
-
-
-class Uniform(Frozen):
-    """Every row is as likely as any other."""
-
-    kind: Literal["uniform"] = "uniform"
-
-
-class Special(Frozen):
-    """A small share of the rows gets most of the hits, in a bell around the middle."""
-
-    kind: Literal["special"] = "special"
-    iterations: PositiveInt = 12
-    percent: Annotated[int, Field(ge=1, le=100)] = 1
-    hits: Annotated[int, Field(ge=1, le=100)] = 75
-
-
-class Gaussian(Frozen):
-    """A bell around the middle of the table."""
-
-    kind: Literal["gaussian"] = "gaussian"
-    iterations: PositiveInt = 12
-
-
-class Pareto(Frozen):
-    """The rows at the start get most of the hits."""
-
-    kind: Literal["pareto"] = "pareto"
-    h: Annotated[float, Field(gt=0, lt=1)] = 0.2
-
-
-class Zipfian(Frozen):
-    """The row of rank n gets a share that falls with n to the power of the exponent."""
-
-    kind: Literal["zipfian"] = "zipfian"
-    exponent: PositiveFloat = 0.8
-
-
-Distribution = Annotated[
-    Uniform | Special | Gaussian | Pareto | Zipfian, Field(discriminator="kind")
-]
 
 
 class ScriptSpec(Frozen):
@@ -88,6 +54,9 @@ class WorkloadSpec(Frozen):
     distribution: Distribution = Special()
     warehouses: NonNegativeInt = 0
     """How many `tpcc` has; 0 for all others."""
+
+    template: TemplateSpec | None = None
+    """What users do in place of a workload that the engine has; it knows its own tables."""
 
     script: ScriptSpec | None = None
     """What drives the users in place of a workload of ours; it knows its own tables."""

@@ -15,6 +15,7 @@ from loadstone.analyse.ladder import Level, quotable, shape
 from loadstone.model.hot_spots import HotSpots
 from loadstone.model.result import Result, StepResult
 from loadstone.report.hot_spots import hot_spots_table, hottest_step
+from loadstone.report.kinds import busiest, kinds_table
 from loadstone.report.ladders import ladders_of
 from loadstone.report.notes import notes_of
 from loadstone.report.numbers import count, duration, number_of
@@ -22,7 +23,7 @@ from loadstone.report.observed import observed_notes, observed_table
 from loadstone.report.sale import sale_notes, sale_table
 from loadstone.report.sentences import search_sentences, verdict
 from loadstone.report.table import add_level, empty_table
-from loadstone.report.tpcc import fastest, kinds_table, tpmc_sentence
+from loadstone.report.tpcc import NAMES, fastest, tpmc_sentence
 from loadstone.report.words import ENGLISH
 
 WIDTH = 100
@@ -56,9 +57,7 @@ def as_renderable(result: Result) -> RenderableType:
             parts.append(Padding(seen, (int(watched(result)), 0, 1, 0)))
         if sale := sale_table(ladder):
             parts.append(Padding(sale, (0, 0, 1, 0)))
-        if orders := fastest(ladder):
-            parts.append(Text(tpmc_sentence(orders)))
-            parts.append(Padding(kinds_table(orders), (0, 0, 1, 0)))
+        parts.extend(_by_kind(ladder))
         if not result.run.search and (said := verdict(ladder, ENGLISH)):
             parts.append(Text(said, style="bold"))
     if hottest := hottest_step(result.steps):
@@ -71,6 +70,16 @@ def as_renderable(result: Result) -> RenderableType:
     if lines := list(notes(result)):
         parts.append(_list_of_notes(lines))
     return Group(*parts)
+
+
+def _by_kind(ladder: Sequence[Level]) -> Iterator[RenderableType]:
+    """What became of each kind of event, where the workload has several."""
+    if orders := fastest(ladder):
+        yield Text(tpmc_sentence(orders))
+        yield Padding(kinds_table(orders, NAMES), (0, 0, 1, 0))
+    elif mixed := busiest(ladder):
+        yield Text(f"The transactions of the step of {number_of(mixed.concurrency, 'user')}:")
+        yield Padding(kinds_table(mixed, {kind: kind for kind in mixed.kinds}), (0, 0, 1, 0))
 
 
 def head(result: Result) -> Iterator[str]:
@@ -96,6 +105,8 @@ def head(result: Result) -> Iterator[str]:
 def _size(workload: dict[str, Any]) -> str:
     if warehouses := workload.get("warehouses"):
         return number_of(warehouses, "warehouse")
+    if workload.get("template"):
+        return number_of(workload["tables"], "table")
     return f"{number_of(workload['tables'], 'table')} × {number_of(workload['table_size'], 'row')}"
 
 

@@ -263,6 +263,16 @@ def mark_made(connection: Connection, target: Target, schema: str, names: Iterab
         )
 
 
+def mark_columns(connection: Connection, target: Target, schema: str, name: str) -> None:
+    """Note in the list what the columns of a table are that was just made, before it has rows."""
+    found = [table for table in tables_of(connection, target, schema) if table.name == name]
+    with _transaction(connection, target) as cursor:
+        cursor.executemany(
+            f"UPDATE {quoted(schema)}.{LIST_TABLE} SET columns_hash = %s WHERE table_name = %s",
+            [(hash_of_columns(table), table.name) for table in found],
+        )
+
+
 def mark_ready(connection: Connection, target: Target, schema: str, names: Iterable[str]) -> None:
     """Note in the list that these tables are complete, with their indexes, and what they are.
 

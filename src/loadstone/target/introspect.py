@@ -17,7 +17,7 @@ Flavour = Literal["mariadb", "mysql", "percona", "aurora", "tidb", "other"]
 Numbered = Literal["sbtest", "bulk", "hot", "products", "orders"]
 """Layouts whose tables have numbers."""
 
-Layout = Literal["sbtest", "bulk", "hot", "products", "orders", "tpcc"]
+Layout = Literal["sbtest", "bulk", "hot", "products", "orders", "tpcc", "template"]
 
 _NAME = re.compile(r"(sbtest|hot_row|hot_product|hot_order)([1-9][0-9]*)")
 # As crates/workload makes them; `sbtest` is sysbench's. A display width (int(11)) says nothing.

@@ -7,6 +7,9 @@
 mod row_writer;
 mod rows;
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 pub(crate) use row_writer::RowWriter;
@@ -14,6 +17,7 @@ pub(crate) use row_writer::RowWriter;
 pub(crate) use row_writer::{SQL, TSV};
 pub use rows::RowSource;
 
+use crate::templates::{TableRows, TableSpec};
 use crate::tpcc::schema::{Making, TABLES, Table};
 use crate::{Distribution, SpecError};
 
@@ -36,6 +40,8 @@ pub enum LayoutKind {
     Orders,
     /// The nine tables of TPC-C, their names behind `tpcc_`.
     Tpcc,
+    /// The tables of a template, with the names that it gives them.
+    Template,
 }
 
 /// The tables to load: the part `layout` of a load's plan.
@@ -70,6 +76,9 @@ pub struct LoadLayout {
     /// How many partitions by warehouse they have; none where zero.
     #[serde(default)]
     pub partitions: u32,
+    /// The tables of a template, where they are of one.
+    #[serde(default)]
+    pub template: Vec<TableSpec>,
 }
 
 /// The most partitions that a table may have.
@@ -114,7 +123,24 @@ impl LoadLayout {
         if self.kind == LayoutKind::Tpcc {
             self.check_tpcc()?;
         }
+        if self.kind == LayoutKind::Template {
+            self.compiled()?;
+        }
         self.distribution.sampler(self.table_size).map(|_| ())
+    }
+
+    /// The tables of the template, ready to be written.
+    fn compiled(&self) -> Result<Arc<[TableRows]>, SpecError> {
+        if self.tables as usize != self.template.len() {
+            let allowed = "as many as layout.template has";
+            return Err(SpecError::OutOfRange { what: "layout.tables", allowed });
+        }
+        self.template.iter().map(TableSpec::compile).collect()
+    }
+
+    /// A table of the template.
+    fn of_template(&self, table: u32) -> &TableSpec {
+        &self.template[table as usize - 1]
     }
 
     fn check_tpcc(&self) -> Result<(), SpecError> {
@@ -143,6 +169,7 @@ impl LoadLayout {
             LayoutKind::Products => format!("hot_product{table}"),
             LayoutKind::Orders => format!("hot_order{table}"),
             LayoutKind::Tpcc => Table::numbered(table).name.to_owned(),
+            LayoutKind::Template => self.of_template(table).quoted_name(),
         }
     }
 
@@ -164,6 +191,7 @@ impl LoadLayout {
                  PRIMARY KEY (id)"
                 .to_owned(),
             LayoutKind::Tpcc => return Table::numbered(table).create_sql(self.making()),
+            LayoutKind::Template => return self.of_template(table).create.clone(),
             LayoutKind::Hot => "product INTEGER NOT NULL, \
                  stock BIGINT NOT NULL, \
                  sold BIGINT DEFAULT '0' NOT NULL, \
@@ -197,21 +225,23 @@ impl LoadLayout {
                 vec![format!("CREATE INDEX k_{table} ON {}(k)", self.table_name(table))]
             }
             LayoutKind::Tpcc => Table::numbered(table).create_indexes_sql(),
+            LayoutKind::Template => self.of_template(table).indexes.clone(),
             _ => Vec::new(),
         }
     }
 
     /// The columns of a row as [`RowSource`] writes them.
     #[must_use]
-    pub fn columns(&self, table: u32) -> &'static str {
-        match self.kind {
+    pub fn columns(&self, table: u32) -> Cow<'static, str> {
+        Cow::Borrowed(match self.kind {
             LayoutKind::Sbtest => "id, k, c, pad",
             LayoutKind::Bulk => "id, k",
             LayoutKind::Hot => "product, stock, sold",
             LayoutKind::Products => "product, price, name",
             LayoutKind::Orders => "product, buyer, pieces",
             LayoutKind::Tpcc => Table::numbered(table).columns,
-        }
+            LayoutKind::Template => return Cow::Owned(self.of_template(table).columns()),
+        })
     }
 
     /// How many ids a loaded table has, from one on. Each stands for a row, but of the order lines of `tpcc` all
@@ -222,6 +252,7 @@ impl LoadLayout {
             LayoutKind::Sbtest | LayoutKind::Hot | LayoutKind::Products => self.table_size,
             LayoutKind::Bulk | LayoutKind::Orders => 0,
             LayoutKind::Tpcc => Table::numbered(table).ids(u64::from(self.warehouses)),
+            LayoutKind::Template => self.of_template(table).rows,
         }
     }
 
@@ -237,7 +268,7 @@ impl LoadLayout {
     /// The condition of SQL that holds for the rows with the ids of a range, and for no others.
     #[must_use]
     pub fn condition(&self, table: u32, first: u64, last: u64) -> String {
-        match self.id_column() {
+        match self.id_column(table) {
             Some(column) => format!("{column} BETWEEN {first} AND {last}"),
             None => Table::numbered(table).condition(first, last),
         }
@@ -246,18 +277,19 @@ impl LoadLayout {
     /// A column, and the greatest value that it has where a table has no more rows than were asked for.
     #[must_use]
     pub fn greatest(&self, table: u32) -> (String, u64) {
-        match self.id_column() {
-            Some(column) => (column.to_owned(), self.ids(table)),
+        match self.id_column(table) {
+            Some(column) => (column.into_owned(), self.ids(table)),
             None => Table::numbered(table).greatest(u64::from(self.warehouses)),
         }
     }
 
     /// The column that holds the id, where one does.
-    fn id_column(&self) -> Option<&'static str> {
+    fn id_column(&self, table: u32) -> Option<Cow<'static, str>> {
         match self.kind {
-            LayoutKind::Sbtest | LayoutKind::Bulk | LayoutKind::Orders => Some("id"),
-            LayoutKind::Hot | LayoutKind::Products => Some("product"),
+            LayoutKind::Sbtest | LayoutKind::Bulk | LayoutKind::Orders => Some("id".into()),
+            LayoutKind::Hot | LayoutKind::Products => Some("product".into()),
             LayoutKind::Tpcc => None,
+            LayoutKind::Template => self.of_template(table).quoted_number().map(Cow::Owned),
         }
     }
 
@@ -274,6 +306,11 @@ impl LoadLayout {
     /// As [`LoadLayout::check`].
     pub fn rows(&self, seed: u64) -> Result<RowSource, SpecError> {
         self.check()?;
-        Ok(RowSource::new(self.kind, self.distribution.sampler(self.table_size)?, seed))
+        let k = self.distribution.sampler(self.table_size)?;
+        let template = match self.kind {
+            LayoutKind::Template => self.compiled()?,
+            _ => Arc::default(),
+        };
+        Ok(RowSource::new(self.kind, k, seed, template))
     }
 }

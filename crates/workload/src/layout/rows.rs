@@ -1,8 +1,11 @@
+use std::sync::Arc;
+
 use super::LayoutKind;
 use super::row_writer::{Punctuation, RowWriter, SQL, TSV};
 use crate::digits::{C_GROUPS, PAD_GROUPS, push_groups};
 use crate::distribution::Sampler;
 use crate::random::{Purpose, Random};
+use crate::templates::TableRows;
 use crate::tpcc::Population;
 use crate::tpcc::schema::Table;
 
@@ -13,16 +16,18 @@ const STOCK: u64 = 1_000_000_000_000;
 const PRICES: u64 = 100_000;
 
 /// Writes the rows of a layout's tables.
-#[derive(Copy, Clone, Debug)]
+#[derive(Clone, Debug)]
 pub struct RowSource {
     kind: LayoutKind,
     k: Sampler,
     seed: u64,
+    /// The tables of a template.
+    template: Arc<[TableRows]>,
 }
 
 impl RowSource {
-    pub(super) fn new(kind: LayoutKind, k: Sampler, seed: u64) -> Self {
-        Self { kind, k, seed }
+    pub(super) fn new(kind: LayoutKind, k: Sampler, seed: u64, template: Arc<[TableRows]>) -> Self {
+        Self { kind, k, seed, template }
     }
 
     /// How many rows have the ids `first` to `last` of a table (none where it ends before it begins): one each,
@@ -64,6 +69,11 @@ impl RowSource {
             // None is loaded; this is what a sale would add.
             LayoutKind::Orders => row.begin().int(id).int(1).int(1).end(),
             LayoutKind::Tpcc => self.population().write(Table::numbered(table), id, &mut row),
+            LayoutKind::Template => {
+                if let Some(rows) = self.template.get(table as usize - 1) {
+                    rows.write(self.seed, table, id, &mut row);
+                }
+            }
         }
     }
 

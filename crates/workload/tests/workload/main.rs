@@ -5,5 +5,6 @@ mod layouts;
 mod plans;
 mod properties;
 mod sequences;
+mod templates;
 mod tpcc;
 mod transcript;

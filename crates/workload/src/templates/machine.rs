@@ -1,0 +1,373 @@
+use std::sync::Arc;
+
+use loadstone_measure::Nanos;
+use loadstone_wire::{ResultSet, Value};
+
+use crate::digits::push_decimal;
+use crate::random::{Purpose, Random};
+use crate::{Answer, Machine, Params, StatementRef, Step};
+
+use super::calendar::{push_parts, push_time};
+use super::compiled::{Compiled, Role, Source, Statement, Transaction};
+use super::draw::Drawn;
+
+/// A transaction that was begun so often without success makes way for another: what cannot succeed must not hold
+/// its user for ever.
+const MOST_ATTEMPTS: u32 = 10;
+
+/// One user of a template.
+///
+/// A transaction that the server refuses is drawn again with new values but of the same kind, so that deadlocks do
+/// not change the mix.
+#[derive(Debug)]
+pub(crate) struct TemplateMachine {
+    shared: Arc<Compiled>,
+    kinds: Random,
+    values: Values,
+    position: Position,
+    in_transaction: bool,
+    /// The kind of the next event, where one was given up.
+    again: Option<usize>,
+    attempts: u32,
+    /// The kind of the last event that ended.
+    done: Option<usize>,
+}
+
+#[derive(Copy, Clone, Debug, Default)]
+struct Position {
+    transaction: usize,
+    statement: usize,
+    repetition: u32,
+}
+
+/// What an event has drawn and read.
+#[derive(Debug)]
+struct Values {
+    keys: Random,
+    texts: Random,
+    tables: Random,
+    slots: Vec<Slot>,
+    /// All texts of the event, one behind the other.
+    text: Vec<u8>,
+    /// The copy that the last statement with one went to.
+    copy: u32,
+    /// The next number of a sequence above its start, and how far the one after it is.
+    number: i64,
+    stride: i64,
+}
+
+#[derive(Copy, Clone, Debug)]
+enum Slot {
+    /// Not drawn, or not read.
+    Empty,
+    Null,
+    Int(i64),
+    Double(f64),
+    /// Where in the texts it stands.
+    Text {
+        start: usize,
+        end: usize,
+    },
+}
+
+impl TemplateMachine {
+    pub(crate) fn new(shared: Arc<Compiled>, seed: u64, user: u64, users: u64) -> Self {
+        let most = shared.transactions.iter().map(|one| one.parameters.len()).max();
+        let values = Values {
+            keys: Random::new(seed, Purpose::Keys, &[user]),
+            texts: Random::new(seed, Purpose::Values, &[user]),
+            tables: Random::new(seed, Purpose::Tables, &[user]),
+            slots: vec![Slot::Empty; most.unwrap_or_default()],
+            text: Vec::new(),
+            copy: 1,
+            number: user as i64,
+            stride: users.max(user + 1) as i64,
+        };
+        Self {
+            kinds: Random::new(seed, Purpose::Kinds, &[user]),
+            values,
+            position: Position::default(),
+            in_transaction: false,
+            again: None,
+            attempts: 0,
+            done: None,
+            shared,
+        }
+    }
+
+    /// Names of the event's parameters stand for what its last statement would have read.
+    pub(super) fn pretend_to_read(&mut self) {
+        let transaction = &self.shared.transactions[self.position.transaction];
+        if let Some(statement) = transaction.statements.get(self.position.statement) {
+            for &place in &statement.reads {
+                let name = format!("<{}>", transaction.names[usize::from(place)]);
+                self.values.slots[usize::from(place)] = self.values.keep(name.as_bytes());
+            }
+        }
+        self.advance();
+    }
+
+    /// What the event is called that has just ended.
+    pub(super) fn name(&self) -> &'static str {
+        self.done.map_or("", |kind| self.shared.transactions[kind].name[0])
+    }
+
+    fn begin(&mut self) {
+        let transaction = self.again.take().unwrap_or_else(|| self.draw_kind());
+        self.position = Position { transaction, statement: 0, repetition: 0 };
+        self.in_transaction = false;
+        self.values.slots.fill(Slot::Empty);
+        self.values.text.clear();
+    }
+
+    fn draw_kind(&mut self) -> usize {
+        let all = &self.shared.transactions;
+        if all.len() == 1 {
+            return 0;
+        }
+        let drawn = self.kinds.below(self.shared.total);
+        all.iter().position(|one| drawn < one.up_to).unwrap_or_default()
+    }
+
+    /// Sends the statement at the position.
+    pub(super) fn send(&mut self, params: &mut Params) -> Step {
+        let transaction = &self.shared.transactions[self.position.transaction];
+        let Some(statement) = transaction.statements.get(self.position.statement) else {
+            self.done = Some(self.position.transaction);
+            self.attempts = 0;
+            return Step::Done;
+        };
+        self.in_transaction |= statement.role == Role::Begin;
+        params.clear();
+        let is_first = self.position.repetition == 0;
+        let table = self.values.choose_copy(statement, is_first);
+        self.values.fill(statement, transaction, params);
+        Step::Send(StatementRef { kind: statement.kind, table })
+    }
+
+    /// Takes what was answered; `Some` where that will not do.
+    fn take(&mut self, answer: Answer<'_>) -> Option<Step> {
+        let transaction = &self.shared.transactions[self.position.transaction];
+        let statement = transaction.statements.get(self.position.statement)?;
+        let done = answer.completion;
+        let rows = if done.has_result_set { done.rows } else { done.affected_rows };
+        if statement.rows.is_some_and(|(fewest, most)| !(fewest..=most).contains(&rows)) {
+            return Some(Step::Fail(statement.refusal));
+        }
+        if !statement.reads.is_empty() && !self.values.read(&statement.reads, answer.result) {
+            return Some(Step::Fail(statement.refusal));
+        }
+        self.advance();
+        None
+    }
+
+    fn advance(&mut self) {
+        let transaction = &self.shared.transactions[self.position.transaction];
+        let Some(statement) = transaction.statements.get(self.position.statement) else { return };
+        if statement.role == Role::Commit {
+            self.in_transaction = false;
+        }
+        self.position.repetition += 1;
+        if self.position.repetition >= statement.repeat {
+            self.position.repetition = 0;
+            self.position.statement += 1;
+        }
+    }
+}
+
+impl Machine for TemplateMachine {
+    fn step(&mut self, answer: Option<Answer<'_>>, params: &mut Params) -> Step {
+        match answer {
+            None => self.begin(),
+            Some(answer) => {
+                if let Some(refused) = self.take(answer) {
+                    return refused;
+                }
+            }
+        }
+        self.send(params)
+    }
+
+    fn abandon(&mut self) {
+        self.in_transaction = false;
+        self.attempts += 1;
+        if self.attempts < MOST_ATTEMPTS {
+            self.again = Some(self.position.transaction);
+        } else {
+            self.attempts = 0;
+        }
+    }
+
+    fn in_transaction(&self) -> bool {
+        self.in_transaction
+    }
+
+    fn reads_rows(&self) -> bool {
+        self.shared.reads_rows
+    }
+
+    fn kinds(&self) -> &'static [&'static str] {
+        match self.done {
+            Some(kind) if self.shared.transactions.len() > 1 => self.shared.transactions[kind].name,
+            _ => &[],
+        }
+    }
+
+    fn pause(&mut self) -> Nanos {
+        let think_s = self.done.map_or(0.0, |kind| self.shared.transactions[kind].think_s);
+        Nanos::from_seconds(think_s)
+    }
+}
+
+impl Values {
+    /// The number of the table's copy; 0 where the statement names none.
+    #[inline]
+    fn choose_copy(&mut self, statement: &Statement, is_first: bool) -> u32 {
+        if statement.copies == 0 {
+            return 0;
+        }
+        if is_first && !statement.same_copy {
+            self.copy = 1 + self.tables.below(u64::from(statement.copies)) as u32;
+        }
+        self.copy
+    }
+
+    #[inline]
+    fn fill(&mut self, statement: &Statement, transaction: &Transaction, params: &mut Params) {
+        for &place in &statement.anew {
+            self.slots[usize::from(place)] = Slot::Empty;
+        }
+        for &place in &statement.uses {
+            match self.get(place, transaction) {
+                Slot::Empty | Slot::Null => params.push_null(),
+                Slot::Int(value) => params.push_int(value),
+                Slot::Double(value) => params.push_double(value),
+                Slot::Text { start, end } => params.push_text(&self.text[start..end]),
+            }
+        }
+    }
+
+    /// The value of a parameter, drawn where it is not yet.
+    fn get(&mut self, place: u16, transaction: &Transaction) -> Slot {
+        let slot = self.slots[usize::from(place)];
+        if !matches!(slot, Slot::Empty) {
+            return slot;
+        }
+        let start = self.text.len();
+        let drawn = match &transaction.parameters[usize::from(place)] {
+            Source::Key(draw) => draw.draw(&mut self.keys, &mut self.text),
+            Source::Value(draw) => draw.draw(&mut self.texts, &mut self.text),
+            Source::Sequence { start } => Drawn::Int(start.wrapping_add(self.next_number())),
+            Source::Offset { of, add } => match self.get(*of, transaction) {
+                Slot::Int(value) => Drawn::Int(value.wrapping_add(*add)),
+                _ => Drawn::Null,
+            },
+            Source::Read => Drawn::Null,
+        };
+        let slot = match drawn {
+            Drawn::Null => Slot::Null,
+            Drawn::Int(value) => Slot::Int(value),
+            Drawn::Double(value) => Slot::Double(value),
+            Drawn::Text => Slot::Text { start, end: self.text.len() },
+        };
+        self.slots[usize::from(place)] = slot;
+        slot
+    }
+
+    fn next_number(&mut self) -> i64 {
+        let number = self.number;
+        self.number += self.stride;
+        number
+    }
+
+    /// Keeps the columns of the first row; whether there is one, with as many columns.
+    fn read(&mut self, reads: &[u16], result: Option<&ResultSet>) -> bool {
+        let Some(result) = result else { return false };
+        if usize::from(result.columns) != reads.len() {
+            return false;
+        }
+        let mut values = result.values();
+        for &place in reads {
+            let Some(Ok(value)) = values.next() else { return false };
+            self.slots[usize::from(place)] = self.kept(value);
+        }
+        true
+    }
+
+    fn kept(&mut self, value: Value<'_>) -> Slot {
+        match value {
+            Value::Null => Slot::Null,
+            Value::Int(value) => Slot::Int(value),
+            Value::Double(value) => Slot::Double(value),
+            Value::Bytes(bytes) => self.keep(bytes),
+            Value::Unsigned(value) => self.keep(value.to_string().as_bytes()),
+            Value::Temporal(parts) => {
+                let start = self.text.len();
+                push_temporal(parts, &mut self.text);
+                Slot::Text { start, end: self.text.len() }
+            }
+        }
+    }
+
+    fn keep(&mut self, text: &[u8]) -> Slot {
+        let start = self.text.len();
+        self.text.extend_from_slice(text);
+        Slot::Text { start, end: self.text.len() }
+    }
+}
+
+/// Append a date or time of a binary row as text: its length says which it is. Nought is sent as no byte at all, and
+/// all of them take `0`.
+///
+/// <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_binary_resultset.html>
+fn push_temporal(parts: &[u8], out: &mut Vec<u8>) {
+    let byte = |place: usize| i64::from(parts.get(place).copied().unwrap_or_default());
+    let number = |from: usize| {
+        byte(from) | byte(from + 1) << 8 | byte(from + 2) << 16 | byte(from + 3) << 24
+    };
+    let fraction_at = match parts.len() {
+        4 | 7 | 11 => {
+            push_parts(&[(byte(0) | byte(1) << 8, 4), (byte(2), 2), (byte(3), 2)], b'-', out);
+            if parts.len() > 4 {
+                out.push(b' ');
+                push_time(byte(4), byte(5), byte(6), out);
+            }
+            7
+        }
+        8 | 12 => {
+            if byte(0) == 1 {
+                out.push(b'-');
+            }
+            push_time(number(1) * 24 + byte(5), byte(6), byte(7), out);
+            8
+        }
+        _ => return push_decimal(0, out),
+    };
+    if parts.len() > 8 {
+        out.push(b'.');
+        push_parts(&[(number(fraction_at), 6)], b'.', out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_and_times_are_written_as_they_are_read() {
+        let written = |parts: &[u8]| {
+            let mut out = Vec::new();
+            push_temporal(parts, &mut out);
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(written(&[0xea, 7, 11, 22]), "2026-11-22");
+        assert_eq!(written(&[0xea, 7, 1, 2, 3, 4, 5]), "2026-01-02 03:04:05");
+        assert_eq!(
+            written(&[0xea, 7, 1, 2, 3, 4, 5, 0x40, 0xe2, 1, 0]),
+            "2026-01-02 03:04:05.123456"
+        );
+        assert_eq!(written(&[1, 1, 0, 0, 0, 2, 3, 4]), "-26:03:04");
+        assert_eq!(written(&[0, 0, 0, 0, 0, 2, 3, 4, 1, 0, 0, 0]), "02:03:04.000001");
+        assert_eq!(written(&[]), "0");
+    }
+}

@@ -1,0 +1,45 @@
+use serde::Serialize;
+
+use crate::{Catalogue, Machine, Params, Step};
+
+use super::machine::TemplateMachine;
+
+/// Statements that are shown of one event; an event may have a million.
+const MOST_SHOWN: usize = 200;
+
+/// An event as it would be carried out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Sample {
+    /// Which transaction.
+    pub transaction: &'static str,
+    /// With their parameters as literals; where a value would have been read stands its name.
+    pub statements: Vec<String>,
+    /// How many more there are.
+    pub more: usize,
+}
+
+/// So many events of a user.
+pub(crate) fn samples(
+    machine: &mut TemplateMachine,
+    catalogue: &Catalogue,
+    count: usize,
+) -> Vec<Sample> {
+    (0..count).map(|_| sample(machine, catalogue)).collect()
+}
+
+fn sample(machine: &mut TemplateMachine, catalogue: &Catalogue) -> Sample {
+    let (mut params, mut statements, mut more) = (Params::new(), Vec::new(), 0);
+    let mut step = machine.step(None, &mut params);
+    while let Step::Send(statement) = step {
+        if statements.len() < MOST_SHOWN {
+            let mut text = Vec::new();
+            catalogue.write_text(statement, &params, &mut text);
+            statements.push(String::from_utf8_lossy(&text).into_owned());
+        } else {
+            more += 1;
+        }
+        machine.pretend_to_read();
+        step = machine.send(&mut params);
+    }
+    Sample { transaction: machine.name(), statements, more }
+}

@@ -1,0 +1,50 @@
+"""How keys are spread over a table's rows, as the engine draws them (docs/engine.md)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, PositiveFloat, PositiveInt
+
+from loadstone.model.frozen import Frozen
+
+
+class Uniform(Frozen):
+    """Every row is as likely as any other."""
+
+    kind: Literal["uniform"] = "uniform"
+
+
+class Special(Frozen):
+    """A small share of the rows gets most of the hits, in a bell around the middle."""
+
+    kind: Literal["special"] = "special"
+    iterations: PositiveInt = 12
+    percent: Annotated[int, Field(ge=1, le=100)] = 1
+    hits: Annotated[int, Field(ge=1, le=100)] = 75
+
+
+class Gaussian(Frozen):
+    """A bell around the middle of the table."""
+
+    kind: Literal["gaussian"] = "gaussian"
+    iterations: PositiveInt = 12
+
+
+class Pareto(Frozen):
+    """The rows at the start get most of the hits."""
+
+    kind: Literal["pareto"] = "pareto"
+    h: Annotated[float, Field(gt=0, lt=1)] = 0.2
+
+
+class Zipfian(Frozen):
+    """The row of rank n gets a share that falls with n to the power of the exponent."""
+
+    kind: Literal["zipfian"] = "zipfian"
+    exponent: PositiveFloat = 0.8
+
+
+Distribution = Annotated[
+    Uniform | Special | Gaussian | Pareto | Zipfian, Field(discriminator="kind")
+]

@@ -1,0 +1,234 @@
+"""Template files: what is read from good ones, and what is said of bad ones."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from loadstone.lab.template_file import TemplateRefused, parse_template, read_template
+from loadstone.lab.template_sql import CopyOf, Named, Text, changes_rows, parts_of
+from loadstone.lab.template_trial import shipped, text_of
+from loadstone.model.exit_codes import ExitCode
+from loadstone.model.template import (
+    ChoiceValue,
+    DecimalValue,
+    HotValue,
+    IntegerValue,
+    MomentValue,
+    OffsetValue,
+    ParameterPiece,
+    ReadValue,
+    Template,
+    TextPiece,
+)
+
+TABLE = """
+[table.item]
+rows = 100
+columns.id = { type = "INT NOT NULL", sequence = true }
+"""
+SELL = """
+[transaction.sell]
+statements = ["SELECT 1 FROM item WHERE id = :id"]
+parameters.id = { row = "item" }
+"""
+
+
+def parse(text: str) -> Template:
+    return parse_template(text, "own.toml")
+
+
+def refused(text: str) -> TemplateRefused:
+    with pytest.raises(TemplateRefused) as caught:
+        parse(text)
+    return caught.value
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_templates_that_come_along_are_good(name: str) -> None:
+    template = parse_template(text_of(name), f"{name}.toml")
+    assert template.name == name and template.about
+    assert template.writes == (name != "point_select")
+
+
+def test_a_file_is_read_with_all_that_it_says() -> None:
+    template = parse(
+        """
+name = "mine"
+about = "a test"
+[table.item]
+rows = "2k"
+copies = 3
+primary_key = ["shop", "id"]
+indexes = [["price"], ["shop", "price"]]
+[table.item.columns]
+shop = { type = "INT NOT NULL", integer = [1, 9] }
+id = { type = "INT NOT NULL", sequence = true }
+price = { type = "DECIMAL(8,3)", decimal = ["-1.5", "20.125"] }
+state = { type = "ENUM('a','b')", choice = ["a", "b", "NULL", true] }
+day = { type = "DATE", date = [1970-01-02, "1970-01-04"] }
+[transaction.look]
+weight = 3
+think = "20ms"
+autocommit = true
+statements = [
+  { sql = "SELECT price FROM {item} WHERE id = :id AND ':no' <> `:no`", rows = [0, 1], repeat = 4 },
+]
+[transaction.look.parameters.id]
+row = "item"
+per = "statement"
+spread = { kind = "hot", percent = 5, hits = 70 }
+[transaction.buy]
+statements = [
+  { sql = "SELECT price FROM {item} WHERE id = :first;", rows = 1, read = "price" },
+  { sql = "INSERT INTO {item} VALUES (:last, :price)", same_copy = true },
+]
+[transaction.buy.parameters]
+last = { from = "first", add = 5 }
+first = { integer = [10, 20], spread = "zipfian" }
+"""
+    )
+    (table,) = template.tables
+    assert table.names == ("item1", "item2", "item3")
+    loaded = template.loaded("rocksdb")[1]
+    assert loaded.create == (
+        "CREATE TABLE `item2` (`shop` INT NOT NULL, `id` INT NOT NULL, `price` DECIMAL(8,3), "
+        "`state` ENUM('a','b'), `day` DATE, PRIMARY KEY (`shop`, `id`)) ENGINE = rocksdb"
+    )
+    assert loaded.indexes[1] == "CREATE INDEX `item2_2` ON `item2` (`shop`, `price`)"
+    _, _, price, state, day = (column.value for column in table.columns)
+    assert price == DecimalValue(low=-1500, high=20125, places=3)
+    assert state == ChoiceValue(values=("a", "b", None, 1))
+    assert day == MomentValue(low=86_400, high=3 * 86_400, with_time=False)
+    look, buy = template.spec.transactions
+    assert (look.weight, look.think_s, look.autocommit) == (3, 0.02, True)
+    assert look.parameters[0].value == HotValue(low=1, high=2000, percent=5, hits=70)
+    (select,) = look.statements
+    assert (select.rows, select.repeat, select.copies) == ((0, 1), 4, 3)
+    assert select.pieces == (
+        TextPiece(text="SELECT price FROM "),
+        TextPiece(text="item"),
+        "copy",
+        TextPiece(text=" WHERE id = "),
+        ParameterPiece(parameter=0),
+        TextPiece(text=" AND ':no' <> `:no`"),
+    )
+    values = {one.name: one.value for one in buy.parameters}
+    places = [one.name for one in buy.parameters]
+    assert places.index("first") < places.index("last")
+    assert values["last"] == OffsetValue(of=places.index("first"), add=5)
+    assert isinstance(values["first"], IntegerValue) and values["price"] == ReadValue()
+    assert buy.statements[0].reads == (places.index("price"),)
+    assert buy.statements[1].same_copy and template.writes
+    assert template.lines == {"look": (20,), "buy": (28, 29)}
+
+
+def test_the_name_is_the_files_where_it_says_none(tmp_path: Path) -> None:
+    path = tmp_path / "my-shop.toml"
+    path.write_text(TABLE + SELL)
+    assert read_template(path).name == "my_shop"
+    with pytest.raises(TemplateRefused, match=r"my_shop is a workload of the program's own"):
+        read_template(path, {"my_shop"})
+
+
+BAD: tuple[tuple[str, str], ...] = (
+    ("[[", "own.toml:1: it is not TOML"),
+    (TABLE, "own.toml:1: transaction: no transaction"),
+    (
+        TABLE + SELL.replace(":id", ":ids"),
+        "own.toml:7: transaction.sell.statements[1].sql: there is no parameter :ids",
+    ),
+    (
+        TABLE + SELL.replace('row = "item"', 'row = "items"'),
+        "own.toml:8: transaction.sell.parameters.id.row: there is no table items",
+    ),
+    (TABLE + SELL.replace("row", "rows"), "parameters.id.rows: there is no such key"),
+    (TABLE + SELL.replace('row = "item"', "unifrom = [1, 2]"), "id.unifrom: there is no such key"),
+    (TABLE + SELL.replace('row = "item"', "integer = [9, 1]"), "id.integer: the least comes first"),
+    (
+        TABLE + SELL.replace('row = "item"', 'row = "item", text = 4'),
+        "id.text: row says already what it is",
+    ),
+    (TABLE + SELL + 'parameters.more = { text = 4 }\n', "more: no statement names it"),
+    (
+        TABLE + SELL + 'parameters.a = { from = "b" }\nparameters.b = { from = "a" }\n',
+        "a.from: it goes round in a circle: a from b from a",
+    ),
+    (
+        TABLE + SELL.replace('row = "item"', 'from = "t"') + "parameters.t = { text = 4 }\n",
+        "id.from: t is no whole number that is drawn",
+    ),
+    (TABLE + SELL.replace("SELECT 1", "SELECT ?"), "sql: ? stands for no value here"),
+    (TABLE + SELL.replace("SELECT 1", "SELECT 'a"), "sql: a text that begins with ' has no end"),
+    (TABLE + SELL.replace("id = :id", "id = :id; DO 0"), "sql: there is more than one statement"),
+    (TABLE + SELL.replace("SELECT 1 FROM", "COMMIT AND"), "sql: COMMIT is not for statements"),
+    (TABLE + SELL.replace("FROM item", "FROM {item}"), "{item} is no table of the file that has"),
+    (TABLE + SELL + "think = \"2h\"\n", "sell.think: \"2h\" is too long"),
+    (TABLE + SELL + "weight = 0\n", "sell.weight: 0 is no whole number here"),
+    (TABLE.replace("sequence = true", "integer = [1, 2]") + SELL, "0 columns count the rows"),
+    (TABLE.replace("100", "5_000_000_000") + SELL, "table.item.rows: 5000000000 is not a number"),
+    (TABLE + 'primary_key = "no"\n' + SELL, "table.item.primary_key: there is no column no"),
+    (TABLE.replace("INT NOT NULL", "INT); DROP TABLE x") + SELL, "is no type of a column"),
+    (TABLE.replace("[table.item]", '[table."it em"]') + SELL, '"it em" cannot be a name here'),
+    (
+        TABLE + "copies = 2\n" + TABLE.replace("item", "item2") + SELL,
+        "its table item2 is that of [table.item",
+    ),
+    (
+        TABLE + SELL.replace('"SELECT', '{ read = "id", sql = "SELECT').replace(':id"', ':id" }'),
+        "sell.statements[1].read: id is a parameter that is drawn",
+    ),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "words"), BAD, ids=[words for _, words in BAD])
+def test_a_fault_is_told_with_its_line_and_its_key(text: str, words: str) -> None:
+    error = refused(text)
+    assert words in error.message, error.message
+    assert re.match(r"own\.toml:\d+: ", error.message)
+    assert error.hint and error.exit_code is ExitCode.PLAN
+
+
+def test_what_is_read_cannot_be_sent_before() -> None:
+    statements = (
+        '["SELECT :price", { sql = "SELECT price FROM item WHERE id = :id", read = "price" }]'
+    )
+    error = refused(TABLE + SELL.replace('["SELECT 1 FROM item WHERE id = :id"]', statements))
+    assert ":price is read by no statement before" in error.message
+
+
+def test_a_file_that_is_none_is_named(tmp_path: Path) -> None:
+    with pytest.raises(TemplateRefused, match=r"none\.toml:1: cannot be read"):
+        read_template(tmp_path / "none.toml")
+    (tmp_path / "latin.toml").write_bytes(b"about = '\xe9'")
+    with pytest.raises(TemplateRefused, match="it is not UTF-8"):
+        read_template(tmp_path / "latin.toml")
+
+
+def test_parameters_are_found_where_sql_has_them() -> None:
+    sql = "SELECT ':a', \":b\", `:c`, '\\':d', 'it'':e' /* :f ? */ -- :g\n, @x := :h, :i{t} # :j"
+    assert parts_of(sql) == (
+        Text("SELECT ':a', \":b\", `:c`, '\\':d', 'it'':e' /* :f ? */ -- :g\n, @x := "),
+        Named("h"),
+        Text(", "),
+        Named("i"),
+        CopyOf("t"),
+        Text(" # :j"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("sql", "changes"),
+    [
+        ("/* update */ SELECT 1", False),
+        ("select 1 for update", False),
+        ("UPDATE t SET a = 1", True),
+        ("CALL p()", True),
+        ("WITH c AS (SELECT 1) SELECT * FROM c", False),
+        ("WITH c AS (SELECT 1) DELETE FROM t", True),
+    ],
+)
+def test_the_first_word_says_whether_rows_change(sql: str, changes: bool) -> None:
+    assert changes_rows(sql) is changes
