@@ -21,6 +21,7 @@ from loadstone.model.distribution import Distribution, Uniform
 from loadstone.model.template import (
     Column,
     ColumnValue,
+    ConstantValue,
     HotValue,
     IntegerValue,
     OffsetValue,
@@ -107,6 +108,9 @@ def parse_template(text: str, file: str, taken: Collection[str] = ()) -> Templat
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise TemplateRefused(file, [not_toml(str(error), text)]) from error
+    except RecursionError:
+        fault = Fault(1, "", "it is nested too deeply", "write lists of values only")
+        raise TemplateRefused(file, [fault]) from None
     faults = Faults(lines_of(text))
     top = Section(document, (), faults)
     template = _template(top, Path(file).stem)
@@ -207,20 +211,22 @@ def _column(name: str, section: Section | None) -> Column:
         section.wrong(None, unfit.what, unfit.write)
     if not section.has("type"):
         section.wrong(None, "a column without a type", 'write type = "INT NOT NULL"')
-    value = _value(section, {})
+    value = _value(section, None)
     if section.has("sequence"):
         value = section.take("sequence", template_values.row_number, SequenceValue())
-    found = Column(
-        name=name,
-        type=section.take("type", template_values.column_type, ""),
-        value=value or SequenceValue(),
-    )
+    written = section.take("type", template_values.column_type, "")
     section.end()
-    return found
+    if value is None and not _is_wrong(section):
+        example = "write sequence = true, integer = [1, 100], text = 10 or constant = 0"
+        section.wrong(None, "nothing says what its values are", example)
+    return Column(name=name, type=written, value=value or ConstantValue(value=None))
 
 
-def _value(section: Section, tables: Mapping[str, Table]) -> ColumnValue | None:
-    """What the keys of a column or parameter say of its values; a fault where none or two do."""
+def _value(section: Section, tables: Mapping[str, Table] | None) -> ColumnValue | None:
+    """What the keys of a column or parameter say of its values; a fault where two say something.
+
+    `tables`: those whose rows may be chosen; `None` for a column.
+    """
     kinds = ["integer", "row", "sequence", *template_values.COLUMN_KINDS]
     given = [kind for kind in kinds if section.has(kind)]
     spread = section.take("spread", template_values.spread, None)
@@ -238,7 +244,7 @@ def _value(section: Section, tables: Mapping[str, Table]) -> ColumnValue | None:
 def _of_kind(
     kind: str,
     section: Section,
-    tables: Mapping[str, Table],
+    tables: Mapping[str, Table] | None,
     spread: Distribution | template_values.Hot | None,
 ) -> ColumnValue | None:
     if kind == "sequence":
@@ -257,12 +263,12 @@ def _of_kind(
     return IntegerValue(low=low, high=high, spread=spread or Uniform())
 
 
-def _rows_of(section: Section, tables: Mapping[str, Table]) -> tuple[int, int] | None:
+def _rows_of(section: Section, tables: Mapping[str, Table] | None) -> tuple[int, int] | None:
     """The numbers of the rows of a table of the file."""
     name = section.take("row", template_values.name, None)
     if name is None:
         return None
-    if not tables:
+    if tables is None:
         section.wrong("row", "rows are chosen by parameters", "write integer = [1, 100]")
         return None
     table = tables.get(name)
