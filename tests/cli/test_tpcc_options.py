@@ -47,6 +47,8 @@ def test_other_conditions_are_refused(text: str) -> None:
         ("hot", {"foreign_keys": True}, "--foreign-keys: only the tables of tpcc"),
         ("bulk", {"partitions": 4}, "--partition: only the tables of tpcc"),
         ("tpcc", {"foreign_keys": True, "partitions": 4}, "no foreign keys on partitioned"),
+        ("template", {"tables": 2}, "--tables: a template's file says what tables it has"),
+        ("template", {"warehouses": 2}, "--warehouses: a template's file says"),
     ],
 )
 def test_sizes_that_a_workload_has_not_are_refused(

@@ -40,7 +40,8 @@ from loadstone.model.template import (
     Value,
 )
 
-_PER: tuple[Per, ...] = ("event", "statement")
+_EVENT: Per = "event"
+_PER: tuple[Per, ...] = (_EVENT, "statement")
 _WHOLE = (IntegerValue, HotValue, SequenceValue, OffsetValue)
 
 
@@ -341,7 +342,7 @@ def _parameter(section: Section, tables: Mapping[str, Table]) -> _Drawn:
         value = _value(section, tables)
     if section.has("add") and after is None:
         section.wrong("add", "there is nothing to add to", 'write from = "other" beside it')
-    per = section.take("per", experiment_values.one_of(_PER), "event")
+    per = section.take("per", experiment_values.one_of(_PER), _EVENT)
     section.end()
     if value is None and after is None and not _is_wrong(section):
         example = 'write integer = [1, 100], row = "table", text = 10 or from = "other"'
