@@ -160,6 +160,9 @@ def test_other_work_is_unfair() -> None:
     other.result.run.plan["workload"] |= {"table_size": 1000, "warehouses": 2}
     seen = found(a=run_with(), b=other)
     assert [row.name for row in seen.other_work] == ["warehouses"]
+    other.result.run.plan["workload"] |= {"warehouses": 0, "template": {"transactions": []}}
+    seen = found(a=run_with(), b=other)
+    assert [row.name for row in seen.other_work] == ["template"]
 
 
 def test_all_that_is_said_of_settings_is_a_phrase() -> None:

@@ -91,6 +91,7 @@ _OTHER_WORK = {
     "tables",
     "rows",
     "warehouses",
+    "template",
     "options",
     "distribution",
     "arrivals",

@@ -6,6 +6,8 @@ not of the kind that it should be, is not known.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -79,6 +81,7 @@ def _work(part: Part, steps: Sequence[StepResult]) -> Iterator[tuple[str, str | 
     yield "tables", _listed(each.get("tables") for each in workloads)
     yield "rows", _listed(each.get("table_size") for each in workloads)
     yield "warehouses", _listed(each.get("warehouses") or None for each in workloads)
+    yield "template", _listed(_fingerprint(each.get("template")) for each in workloads)
     yield "options", _listed(_pairs(each.get("options")) for each in workloads)
     yield "distribution", _listed(_pairs(each.get("distribution")) for each in workloads)
     drive = _mapping(plan.get("drive"))
@@ -169,6 +172,14 @@ def _pairs(value: object) -> str | None:
     """`kind=special, hits=75`."""
     pairs = _mapping(value)
     return ", ".join(f"{name}={_text(each)}" for name, each in pairs.items()) or None
+
+
+def _fingerprint(document: object) -> str | None:
+    """A few characters that are others where the document is."""
+    if not document:
+        return None
+    text = json.dumps(document, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def _listed(values: Iterator[Any] | Sequence[Any] | Any) -> str | None:
