@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn the_hot_set_gets_its_share() {
         let value = r#"{"kind": "hot", "low": 1, "high": 1000, "percent": 2, "hits": 80}"#;
-        let hot = drawn(value, 20_000).iter().filter(|one| one.parse::<i64>().unwrap() <= 20);
+        let hot = drawn(value, 20_000).into_iter().filter(|one| one.parse::<i64>().unwrap() <= 20);
         // 16,000 are expected; the deviation is 57.
         assert!(hot.count().abs_diff(16_000) < 300);
     }
