@@ -121,7 +121,7 @@ def _explained(connection: Connection, sql: str) -> tuple[Access, ...]:
             if error.args[0] == _PARSE_ERROR and _is_prepared(connection, sql):
                 return ()
             raise
-        rows: Sequence[dict[str, Any]] = cursor.fetchall()  # type: ignore[assignment]
+        rows: Sequence[dict[str, Any]] = cursor.fetchall()
     return tuple(
         Access(
             table=str(row["table"]),
