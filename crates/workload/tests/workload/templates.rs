@@ -10,7 +10,8 @@ use crate::transcript::{Sent, taken_down};
 /// A workload of these transactions.
 fn template(transactions: &str) -> Workload {
     let plan = format!(r#"{{"name": "own", "template": {{"transactions": [{transactions}]}}}}"#);
-    Workload::from_spec(&serde_json::from_str::<WorkloadSpec>(&plan).unwrap()).unwrap()
+    Workload::from_spec(&serde_json::from_str::<WorkloadSpec>(&plan).expect("a plan"))
+        .expect("a good plan")
 }
 
 fn transaction(name: &str, weight: u32, parameters: &str, statements: &str) -> String {
@@ -44,7 +45,7 @@ fn attempt(
             Step::Fail(why) => return (sent, Some(why)),
             Step::Send(statement) => sent.push(taken_down(workload, statement, &params)),
         }
-        let is_select = sent.last().unwrap().prepared.starts_with("SELECT");
+        let is_select = sent.last().expect("one was sent").prepared.starts_with("SELECT");
         let completion = Completion {
             has_result_set: is_select,
             rows: if is_select { found.rows } else { 0 },
@@ -94,7 +95,7 @@ fn sent_prepared(workload: &Workload) -> String {
     let mut out = Vec::new();
     let statement = loadstone_workload::StatementRef { kind: 1, table: 0 };
     workload.catalogue().write_prepared(statement, &mut out);
-    String::from_utf8(out).unwrap()
+    String::from_utf8(out).expect("ASCII")
 }
 
 #[test]
@@ -286,7 +287,7 @@ fn layout(columns: &str, rows: u64) -> LoadLayout {
             "create": "CREATE TABLE `order` (…)", "indexes": ["CREATE INDEX i"], "rows": {rows},
             "columns": [{columns}]}}]}}"#
     );
-    serde_json::from_str(&plan).unwrap()
+    serde_json::from_str(&plan).expect("a layout")
 }
 
 const NUMBER: &str = r#"{"name": "key", "value": {"kind": "sequence", "start": 1}}"#;
