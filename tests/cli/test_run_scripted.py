@@ -114,6 +114,7 @@ def test_options_reach_the_engine(tmp_path: Path) -> None:
         "options": {"point_selects": 5, "skip_trx": True},
         "distribution": {"kind": "zipfian", "exponent": 1.2},
         "warehouses": 0,
+        "template": None,
     }
     assert sent["arrival"] == {"kind": "closed", "think_s": 0.005}
     assert sent["stop"] == {"kind": "time", "warmup_s": 1.0, "duration_s": 2.0}
