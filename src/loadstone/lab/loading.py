@@ -92,10 +92,12 @@ def _prepare(plan: LoadPlan, loader: Loader) -> LoadEnd:
             stop.check()
             guard.list_tables(connection, target, loader.schema, lines)
         stop.check()
+        there = decision.continues
         if plan.layout.template:
-            _make_tables_of_template(connection, loader, plan.layout, decision.continues)
+            _make_tables_of_template(connection, loader, plan.layout, there)
+            there = tuple(names)
         try:
-            end = _load(plan.model_copy(update={"continues": decision.continues}), loader)
+            end = _load(plan.model_copy(update={"continues": there}), loader)
             # A load may outlast the first connection.
             with connect(loader.endpoint, database=None) as later:
                 for some in _batches(names, _MARKED_AT_ONCE):
@@ -202,18 +204,17 @@ def _names(layout: Layout) -> list[str]:
 def _make_tables_of_template(
     connection: Connection, loader: Loader, layout: Layout, there: tuple[str, ...]
 ) -> None:
-    """Each is noted with its columns as soon as it is there.
+    """Each is noted with its columns as soon as it is there, and again where it is taken up.
 
     Of other layouts the columns say whose an unfinished table is; those of a template may be any.
     """
     target = loader.endpoint.target
     connection.select_db(loader.schema)
     for table in layout.template:
-        if table.name in there:
-            continue
         loader.interrupts.check()
-        with statement_errors(target), connection.cursor() as cursor:
-            cursor.execute(table.create)
+        if table.name not in there:
+            with statement_errors(target), connection.cursor() as cursor:
+                cursor.execute(table.create)
         guard.mark_columns(connection, target, loader.schema, table.name)
 
 

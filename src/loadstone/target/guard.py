@@ -204,7 +204,8 @@ def check_writes(
     Raises:
         GuardError: it may not; names the tables, and says what would change that.
     """
-    if wrong := [table.name for table in used if table.layout is None]:
+    ours = state.of("ours")
+    if wrong := [one.name for one in used if one.layout is None and one.name not in ours]:
         raise GuardError(
             "table_in_the_way",
             f"schema {state.schema_name} has tables that are neither Loadstone's nor in sysbench's"
@@ -276,17 +277,22 @@ def mark_columns(connection: Connection, target: Target, schema: str, name: str)
 def mark_ready(connection: Connection, target: Target, schema: str, names: Iterable[str]) -> None:
     """Note in the list that these tables are complete, with their indexes, and what they are.
 
-    A table of another layout came under the name since it was listed: its line stays as it is.
+    A table of another layout, or for a template of other columns, came under the name since it was
+    listed: its line stays as it is.
     """
     wanted = set(names)
-    found = [table for table in tables_of(connection, target, schema) if table.name in wanted]
+    found = [
+        (hash_of_columns(table), table)
+        for table in tables_of(connection, target, schema)
+        if table.name in wanted
+    ]
     with _transaction(connection, target) as cursor:
         cursor.executemany(
             f"UPDATE {quoted(schema)}.{LIST_TABLE} SET state = 'ready', columns_hash = %s,"
-            f" {_MADE} = %s WHERE table_name = %s AND layout = %s",
+            f" {_MADE} = %s WHERE table_name = %s AND (layout = %s OR columns_hash = %s)",
             [
-                (hash_of_columns(table), table.created_s, table.name, table.layout)
-                for table in found
+                (columns, table.created_s, table.name, table.layout, columns)
+                for columns, table in found
             ],
         )
 

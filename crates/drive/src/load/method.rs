@@ -88,7 +88,7 @@ impl Rows {
     fn load_by_infile(&self, client: &mut Client, range: Range) -> Result<u64, Halt> {
         let sql = format!(
             "LOAD DATA LOCAL INFILE 'loadstone' INTO TABLE {} CHARACTER SET binary ({})",
-            self.layout.table_name(range.table),
+            self.layout.quoted_name(range.table),
             self.layout.columns(range.table)
         );
         let mut next = range.first;
@@ -102,7 +102,7 @@ impl Rows {
     }
 
     fn load_by_insert(&self, client: &mut Client, range: Range) -> Result<u64, Halt> {
-        let name = self.layout.table_name(range.table);
+        let name = self.layout.quoted_name(range.table);
         let head = format!("INSERT INTO {name} ({}) VALUES ", self.layout.columns(range.table));
         let mut loaded = 0;
         let mut next = range.first;

@@ -26,7 +26,7 @@ impl Range {
 
     /// Makes the range empty.
     pub(super) fn clear(self, client: &mut Client, layout: &LoadLayout) -> Result<(), Halt> {
-        let (name, inside) = (layout.table_name(self.table), self.condition(layout));
+        let (name, inside) = (layout.quoted_name(self.table), self.condition(layout));
         client.query(&format!("DELETE FROM {name} WHERE {inside}")).map(drop)
     }
 
@@ -36,7 +36,7 @@ impl Range {
         client: &mut Client,
         layout: &LoadLayout,
     ) -> Result<bool, Halt> {
-        let (name, inside) = (layout.table_name(self.table), self.condition(layout));
+        let (name, inside) = (layout.quoted_name(self.table), self.condition(layout));
         let there = client.number(&format!("SELECT COUNT(*) FROM {name} WHERE {inside}"))?;
         match there {
             Some(rows) if rows == self.rows => Ok(true),

@@ -46,7 +46,7 @@ pub(super) fn prepare(
 fn refuse_rows_beyond(client: &mut Client, layout: &LoadLayout, table: u32) -> Result<(), Halt> {
     let name = layout.table_name(table);
     let (id, wanted) = layout.greatest(table);
-    match client.number(&format!("SELECT MAX({id}) FROM {name}"))? {
+    match client.number(&format!("SELECT MAX({id}) FROM {}", layout.quoted_name(table)))? {
         Some(last) if last > wanted => {
             let text = format!("{name} has rows up to {id} {last} where {wanted} were asked for");
             Err(Halt::Failed(Failure::new(FailureKind::StatementFailed, None, text)))
@@ -80,7 +80,7 @@ pub(super) fn verify(
     wanted: u64,
 ) -> Result<(), Halt> {
     let name = layout.table_name(table);
-    let there = client.number(&format!("SELECT COUNT(*) FROM {name}"))?;
+    let there = client.number(&format!("SELECT COUNT(*) FROM {}", layout.quoted_name(table)))?;
     if there == Some(wanted) || layout.may_have_more() {
         return Ok(());
     }

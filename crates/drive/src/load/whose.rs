@@ -106,7 +106,7 @@ impl Whose {
 
     fn check(&self, client: &mut Client, table: u32, name: &str) -> Result<(), Halt> {
         // A transaction that has opened a table keeps others from renaming, dropping and altering it.
-        client.query(&format!("SELECT 1 FROM {name} LIMIT 0"))?;
+        client.query(&format!("SELECT 1 FROM `{name}` LIMIT 0"))?;
         match self.known(table) == Some(identity(client, name)?) {
             true => Ok(()),
             false => Err(replaced(name)),
@@ -134,7 +134,7 @@ fn columns(client: &mut Client, name: &str) -> Result<Vec<Row>, Halt> {
 }
 
 fn is_empty(client: &mut Client, name: &str) -> Result<bool, Halt> {
-    client.rows(&format!("SELECT 1 FROM {name} LIMIT 1")).map(|rows| rows.is_empty())
+    client.rows(&format!("SELECT 1 FROM `{name}` LIMIT 1")).map(|rows| rows.is_empty())
 }
 
 fn replaced(name: &str) -> Halt {

@@ -169,8 +169,14 @@ impl LoadLayout {
             LayoutKind::Products => format!("hot_product{table}"),
             LayoutKind::Orders => format!("hot_order{table}"),
             LayoutKind::Tpcc => Table::numbered(table).name.to_owned(),
-            LayoutKind::Template => self.of_template(table).quoted_name(),
+            LayoutKind::Template => self.of_template(table).name.clone(),
         }
+    }
+
+    /// The same as SQL takes it: the name of a template's table may be a word of SQL.
+    #[must_use]
+    pub fn quoted_name(&self, table: u32) -> String {
+        format!("`{}`", self.table_name(table))
     }
 
     /// Makes the table; fails where it is there.

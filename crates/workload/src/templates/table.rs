@@ -40,11 +40,6 @@ pub struct ColumnSpec {
 const MOST_ROWS: u64 = 1 << 40;
 
 impl TableSpec {
-    /// Its name as SQL takes it, whatever is in it.
-    pub(crate) fn quoted_name(&self) -> String {
-        quoted(&self.name)
-    }
-
     /// The names of the columns, with commas between them.
     pub(crate) fn columns(&self) -> String {
         let names: Vec<_> = self.columns.iter().map(|one| quoted(&one.name)).collect();
@@ -59,6 +54,11 @@ impl TableSpec {
 
     /// Whether it can be loaded.
     pub(crate) fn compile(&self) -> Result<TableRows, SpecError> {
+        let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        if self.name.is_empty() || !self.name.bytes().all(is_sign) {
+            let allowed = "letters, digits and underscores";
+            return refuse("layout.template: the name of a table", allowed);
+        }
         if self.rows > MOST_ROWS {
             return refuse("layout.template: the rows of a table", "0 to 2^40");
         }

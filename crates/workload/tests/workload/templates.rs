@@ -300,7 +300,8 @@ fn tables_of_a_template_have_its_names_and_its_rows() {
     );
     let layout = layout(&columns, 40_000);
     layout.check().unwrap();
-    assert_eq!((layout.table_name(1).as_str(), layout.ids(1)), ("`order`", 40_000));
+    assert_eq!((layout.table_name(1).as_str(), layout.ids(1)), ("order", 40_000));
+    assert_eq!(layout.quoted_name(1), "`order`");
     assert_eq!(layout.columns(1), "`key`, `state`, `price`");
     assert_eq!(layout.condition(1, 5, 9), "`key` BETWEEN 5 AND 9");
     assert_eq!(layout.greatest(1), ("`key`".to_owned(), 40_000));
@@ -340,6 +341,10 @@ fn tables_that_cannot_be_loaded_are_refused() {
         let error = layout(&columns, 1).check().unwrap_err().to_string();
         assert!(error.contains(words), "{error}");
     }
+    let mut named = layout(NUMBER, 1);
+    named.template[0].name = "it's".into();
+    let error = named.check().unwrap_err().to_string();
+    assert!(error.contains("letters, digits and underscores"), "{error}");
     let mut none = layout(NUMBER, 1);
     none.template.clear();
     assert!(none.check().is_err());
