@@ -114,9 +114,7 @@ class SchemaState(Frozen):
         return tuple(
             table.name
             for table in self.tables
-            if table.name != LIST_TABLE
-            and table.layout is None
-            and self.origin(table) == "foreign"
+            if table.name != LIST_TABLE and table.layout is None and self.origin(table) == "foreign"
         )
 
     @property
