@@ -250,7 +250,8 @@ impl User {
         };
         let expected = match handle {
             Some(Handle::Prepared { id, bound }) => {
-                write_execute(&mut core.command, id, core.params.iter(), !bound);
+                let bind = !bound || core.settings.catalogue.types_vary(statement.kind);
+                write_execute(&mut core.command, id, core.params.iter(), bind);
                 if !bound {
                     connection.remember(statement, Handle::Prepared { id, bound: true });
                 }

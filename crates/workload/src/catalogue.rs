@@ -34,6 +34,7 @@ pub struct Template {
     pieces: Vec<Piece>,
     parameters: u16,
     text_only: bool,
+    types_vary: bool,
 }
 
 impl Template {
@@ -43,7 +44,8 @@ impl Template {
         let is_parameter = |piece: &&Piece| matches!(piece, Piece::Parameter | Piece::Verbatim);
         let parameters = pieces.iter().filter(is_parameter).count();
         let text_only = pieces.contains(&Piece::Verbatim);
-        Self { parameters: u16::try_from(parameters).unwrap_or(u16::MAX), pieces, text_only }
+        let parameters = u16::try_from(parameters).unwrap_or(u16::MAX);
+        Self { pieces, parameters, text_only, types_vary: false }
     }
 
     /// From SQL in which `{table}` stands for the table's number, `?` for a parameter and `{verbatim}`
@@ -69,6 +71,13 @@ impl Template {
         pieces.push(Piece::Text(rest.to_owned()));
         pieces.retain(|piece| !matches!(piece, Piece::Text(text) if text.is_empty()));
         Self::new(pieces)
+    }
+
+    /// A parameter may be of one type now and of another, or NULL, the next time.
+    #[must_use]
+    pub fn types_vary(mut self) -> Self {
+        self.types_vary = true;
+        self
     }
 
     /// Never to be prepared, although it could be.
@@ -110,6 +119,13 @@ impl Catalogue {
     #[must_use]
     pub fn is_text_only(&self, kind: u16) -> bool {
         self.template(kind).text_only
+    }
+
+    /// Whether the types of parameters go along with each execution of such a statement, and not only with the
+    /// first one: the server reads values by the types that it was told last.
+    #[must_use]
+    pub fn types_vary(&self, kind: u16) -> bool {
+        self.template(kind).types_vary
     }
 
     /// Append the statement with `?` for its parameters, to prepare it.

@@ -5,8 +5,9 @@ use super::whose::Whose;
 use super::{Method, MethodWish};
 use crate::client::{Client, Halt};
 use crate::error::{Failure, FailureKind};
-use loadstone_workload::LoadLayout;
+use loadstone_wire::{Completion, Row};
 use loadstone_workload::layout::RowSource;
+use loadstone_workload::{LayoutKind, LoadLayout};
 
 /// A piece of LOAD DATA's file, or of an INSERT statement: far below any `max_allowed_packet`.
 const PIECE: usize = 256 * 1024;
@@ -87,8 +88,9 @@ impl Rows {
 
     fn load_by_infile(&self, client: &mut Client, range: Range) -> Result<u64, Halt> {
         let sql = format!(
-            "LOAD DATA LOCAL INFILE 'loadstone' INTO TABLE {} CHARACTER SET binary ({})",
+            "LOAD DATA LOCAL INFILE 'loadstone' INTO TABLE {} CHARACTER SET {} ({})",
             self.layout.quoted_name(range.table),
+            self.layout.charset(),
             self.layout.columns(range.table)
         );
         let mut next = range.first;
@@ -98,6 +100,9 @@ impl Rows {
                 next += 1;
             }
         })?;
+        if completion.affected_rows == range.rows {
+            self.refuse_changed(client, range, &completion)?;
+        }
         Ok(completion.affected_rows)
     }
 
@@ -117,9 +122,43 @@ impl Rows {
                 self.source.write_row_sql(range.table, next, &mut sql);
                 next += 1;
             }
-            // Rows are made of letters and digits, so the statement is text.
-            loaded += client.query(&String::from_utf8_lossy(&sql))?.affected_rows;
+            // Rows are text, so the statement is.
+            let completion = client.query(&String::from_utf8_lossy(&sql))?;
+            self.refuse_changed(client, range, &completion)?;
+            loaded += completion.affected_rows;
         }
         Ok(loaded)
+    }
+
+    /// Refuses rows of which the server has taken other values than those that were sent: cut to the column's
+    /// length, put to the end of its range, or with `?` for a letter that it does not have. In LOAD DATA LOCAL it
+    /// only warns of that, whatever its mode. What built-in layouts send fits.
+    fn refuse_changed(
+        &self,
+        client: &mut Client,
+        range: Range,
+        completion: &Completion,
+    ) -> Result<(), Halt> {
+        if completion.warnings == 0 || self.layout.kind != LayoutKind::Template {
+            return Ok(());
+        }
+        let warnings = client.rows("SHOW WARNINGS")?;
+        let column = |row: &Row, place: usize| {
+            let text = row.get(place).and_then(Option::as_deref).unwrap_or_default();
+            String::from_utf8_lossy(text).into_owned()
+        };
+        // Level, Code, Message.
+        let Some(found) = warnings.iter().find(|row| column(row, 0) != "Note") else {
+            return Ok(());
+        };
+        let text = format!(
+            "table {}: the server took other values than were sent for rows {} to {}: {}",
+            self.layout.table_name(range.table),
+            range.first,
+            range.last,
+            column(found, 2)
+        );
+        let errno = column(found, 1).parse().ok();
+        Err(Halt::Failed(Failure::new(FailureKind::StatementFailed, errno, text)))
     }
 }

@@ -250,6 +250,14 @@ impl LoadLayout {
         })
     }
 
+    /// The character set that rows are written in, as LOAD DATA names it. Those of a template may have any letters,
+    /// which the server has to convert for columns of other character sets; all others have ASCII only, and need no
+    /// look at their bytes.
+    #[must_use]
+    pub fn charset(&self) -> &'static str {
+        if self.kind == LayoutKind::Template { "utf8mb4" } else { "binary" }
+    }
+
     /// How many ids a loaded table has, from one on. Each stands for a row, but of the order lines of `tpcc` all
     /// that belong to an order have its id: [`RowSource::rows`] counts them.
     #[must_use]

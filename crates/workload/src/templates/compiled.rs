@@ -167,7 +167,9 @@ fn statement(
     if spec.rows.is_some_and(|(fewest, most)| fewest > most) {
         return refuse("template: the rows of a statement", "the fewest first");
     }
-    texts.push(Template::new(spec.pieces.iter().map(piece_of).collect()));
+    let text = Template::new(spec.pieces.iter().map(piece_of).collect());
+    let varies = uses.iter().any(|place| of.parameters[usize::from(*place)].value.type_varies());
+    texts.push(if varies { text.types_vary() } else { text });
     let place = format!("transaction {}, statement {number}", of.name);
     let refusal = match spec.rows {
         Some((fewest, most)) if fewest == most => format!("{place}: not {fewest} rows"),

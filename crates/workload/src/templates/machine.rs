@@ -46,9 +46,10 @@ struct Values {
     keys: Random,
     texts: Random,
     tables: Random,
+    /// By the places of the parameters.
     slots: Vec<Slot>,
-    /// All texts of the event, one behind the other.
-    text: Vec<u8>,
+    /// The same of their texts. Each has memory of its own, which a repeated statement fills again and again.
+    written: Vec<Vec<u8>>,
     /// The copy that the last statement with one went to.
     copy: u32,
     /// The next number of a sequence above its start, and how far the one after it is.
@@ -63,22 +64,19 @@ enum Slot {
     Null,
     Int(i64),
     Double(f64),
-    /// Where in the texts it stands.
-    Text {
-        start: usize,
-        end: usize,
-    },
+    /// It stands at the same place among the texts.
+    Text,
 }
 
 impl TemplateMachine {
     pub(crate) fn new(shared: Arc<Compiled>, seed: u64, user: u64, users: u64) -> Self {
-        let most = shared.transactions.iter().map(|one| one.parameters.len()).max();
+        let most = shared.transactions.iter().map(|one| one.parameters.len()).max().unwrap_or(0);
         let values = Values {
             keys: Random::new(seed, Purpose::Keys, &[user]),
             texts: Random::new(seed, Purpose::Values, &[user]),
             tables: Random::new(seed, Purpose::Tables, &[user]),
-            slots: vec![Slot::Empty; most.unwrap_or_default()],
-            text: Vec::new(),
+            slots: vec![Slot::Empty; most],
+            written: vec![Vec::new(); most],
             copy: 1,
             number: user as i64,
             stride: users.max(user + 1) as i64,
@@ -98,13 +96,12 @@ impl TemplateMachine {
     /// Names of the event's parameters stand for what its last statement would have read.
     pub(super) fn pretend_to_read(&mut self) {
         let transaction = &self.shared.transactions[self.position.transaction];
-        if let Some(statement) = transaction.statements.get(self.position.statement) {
-            for &place in &statement.reads {
-                let name = format!("<{}>", transaction.names[usize::from(place)]);
-                self.values.slots[usize::from(place)] = self.values.keep(name.as_bytes());
-            }
+        let Some(statement) = transaction.statements.get(self.position.statement) else { return };
+        for &place in &statement.reads {
+            let name = format!("<{}>", transaction.names[usize::from(place)]);
+            self.values.keep(place, Value::Bytes(name.as_bytes()));
         }
-        self.advance();
+        self.position = self.position.after(statement);
     }
 
     /// What the event is called that has just ended.
@@ -116,8 +113,8 @@ impl TemplateMachine {
         let transaction = self.again.take().unwrap_or_else(|| self.draw_kind());
         self.position = Position { transaction, statement: 0, repetition: 0 };
         self.in_transaction = false;
-        self.values.slots.fill(Slot::Empty);
-        self.values.text.clear();
+        let used = self.shared.transactions[transaction].parameters.len();
+        self.values.slots[..used].fill(Slot::Empty);
     }
 
     fn draw_kind(&mut self) -> usize {
@@ -126,7 +123,8 @@ impl TemplateMachine {
             return 0;
         }
         let drawn = self.kinds.below(self.shared.total);
-        all.iter().position(|one| drawn < one.up_to).unwrap_or_default()
+        // There may be hundreds of kinds.
+        all.partition_point(|one| one.up_to <= drawn)
     }
 
     /// Sends the statement at the position.
@@ -157,20 +155,22 @@ impl TemplateMachine {
         if !statement.reads.is_empty() && !self.values.read(&statement.reads, answer.result) {
             return Some(Step::Fail(statement.refusal));
         }
-        self.advance();
-        None
-    }
-
-    fn advance(&mut self) {
-        let transaction = &self.shared.transactions[self.position.transaction];
-        let Some(statement) = transaction.statements.get(self.position.statement) else { return };
         if statement.role == Role::Commit {
             self.in_transaction = false;
         }
-        self.position.repetition += 1;
-        if self.position.repetition >= statement.repeat {
-            self.position.repetition = 0;
-            self.position.statement += 1;
+        self.position = self.position.after(statement);
+        None
+    }
+}
+
+impl Position {
+    /// Behind the statement that stands there.
+    #[inline]
+    fn after(self, statement: &Statement) -> Self {
+        if self.repetition + 1 < statement.repeat {
+            Self { repetition: self.repetition + 1, ..self }
+        } else {
+            Self { statement: self.statement + 1, repetition: 0, ..self }
         }
     }
 }
@@ -242,7 +242,7 @@ impl Values {
                 Slot::Empty | Slot::Null => params.push_null(),
                 Slot::Int(value) => params.push_int(value),
                 Slot::Double(value) => params.push_double(value),
-                Slot::Text { start, end } => params.push_text(&self.text[start..end]),
+                Slot::Text => params.push_text(&self.written[usize::from(place)]),
             }
         }
     }
@@ -253,10 +253,11 @@ impl Values {
         if !matches!(slot, Slot::Empty) {
             return slot;
         }
-        let start = self.text.len();
+        let text = &mut self.written[usize::from(place)];
+        text.clear();
         let drawn = match &transaction.parameters[usize::from(place)] {
-            Source::Key(draw) => draw.draw(&mut self.keys, &mut self.text),
-            Source::Value(draw) => draw.draw(&mut self.texts, &mut self.text),
+            Source::Key(draw) => draw.draw(&mut self.keys, text),
+            Source::Value(draw) => draw.draw(&mut self.texts, text),
             Source::Sequence { start } => Drawn::Int(start.wrapping_add(self.next_number())),
             Source::Offset { of, add } => match self.get(*of, transaction) {
                 Slot::Int(value) => Drawn::Int(value.wrapping_add(*add)),
@@ -268,7 +269,7 @@ impl Values {
             Drawn::Null => Slot::Null,
             Drawn::Int(value) => Slot::Int(value),
             Drawn::Double(value) => Slot::Double(value),
-            Drawn::Text => Slot::Text { start, end: self.text.len() },
+            Drawn::Text => Slot::Text,
         };
         self.slots[usize::from(place)] = slot;
         slot
@@ -289,30 +290,32 @@ impl Values {
         let mut values = result.values();
         for &place in reads {
             let Some(Ok(value)) = values.next() else { return false };
-            self.slots[usize::from(place)] = self.kept(value);
+            self.keep(place, value);
         }
         true
     }
 
-    fn kept(&mut self, value: Value<'_>) -> Slot {
-        match value {
+    /// Keeps a value under the place of a parameter.
+    fn keep(&mut self, place: u16, value: Value<'_>) {
+        let text = &mut self.written[usize::from(place)];
+        text.clear();
+        self.slots[usize::from(place)] = match value {
             Value::Null => Slot::Null,
             Value::Int(value) => Slot::Int(value),
             Value::Double(value) => Slot::Double(value),
-            Value::Bytes(bytes) => self.keep(bytes),
-            Value::Unsigned(value) => self.keep(value.to_string().as_bytes()),
-            Value::Temporal(parts) => {
-                let start = self.text.len();
-                push_temporal(parts, &mut self.text);
-                Slot::Text { start, end: self.text.len() }
+            Value::Bytes(bytes) => {
+                text.extend_from_slice(bytes);
+                Slot::Text
             }
-        }
-    }
-
-    fn keep(&mut self, text: &[u8]) -> Slot {
-        let start = self.text.len();
-        self.text.extend_from_slice(text);
-        Slot::Text { start, end: self.text.len() }
+            Value::Unsigned(value) => {
+                text.extend_from_slice(value.to_string().as_bytes());
+                Slot::Text
+            }
+            Value::Temporal(parts) => {
+                push_temporal(parts, text);
+                Slot::Text
+            }
+        };
     }
 }
 

@@ -1,3 +1,5 @@
+use std::mem::discriminant;
+
 use serde::{Deserialize, Serialize};
 
 use crate::Distribution;
@@ -134,6 +136,19 @@ pub enum ValueSpec {
     },
     /// What a statement reads; only of parameters.
     Read {},
+}
+
+impl ValueSpec {
+    /// Whether one value may be of another type than the one before it.
+    pub(super) fn type_varies(&self) -> bool {
+        match self {
+            Self::Read {} => true,
+            Self::Choice { values } => {
+                values.iter().any(|one| discriminant(one) != discriminant(&values[0]))
+            }
+            _ => false,
+        }
+    }
 }
 
 fn uniform() -> Distribution {

@@ -123,6 +123,28 @@ fn what_was_read_is_sent_later() {
 }
 
 #[test]
+fn the_server_is_told_types_anew_where_they_may_change() {
+    let choice = |values: &str| {
+        format!(r#"{{"name": "a", "value": {{"kind": "choice", "values": [{values}]}}}}"#)
+    };
+    let read = r#"{"name": "a", "value": {"kind": "read"}}"#.to_owned();
+    for (parameter, varies) in [
+        (ID.to_owned(), false),
+        (choice(r#""a", "b""#), false),
+        (choice("1, null"), true),
+        (choice(r#"1, "a""#), true),
+        (choice("1, 2.5"), true),
+        (read, true),
+    ] {
+        let statements = r#"{"pieces": [{"text": "DO "}, {"parameter": 0}]}"#;
+        let workload = template(&transaction("t", 1, &parameter, statements));
+        let catalogue = workload.catalogue();
+        let told: Vec<_> = (0..3).map(|kind| catalogue.types_vary(kind)).collect();
+        assert_eq!(told, [false, varies, false], "{parameter}");
+    }
+}
+
+#[test]
 fn rows_that_are_not_expected_fail_the_event() {
     let statements = r#"{"pieces": [{"text": "UPDATE x"}], "rows": [2, 3]}"#;
     let workload = template(&transaction("t", 1, "", statements));
