@@ -43,6 +43,7 @@ from loadstone.lab.preflight import (
 )
 from loadstone.lab.schedule import Steps, steps_of
 from loadstone.lab.surroundings import target_environment
+from loadstone.lab.template_trial import check_loadable
 from loadstone.model.engine_plan import Layout, LoadPlan
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
@@ -294,6 +295,8 @@ def say(line: str, *, quiet: bool = False) -> None:
 
 
 def _fill(request: Request, endpoint: Endpoint) -> None:
+    if request.template and request.file:
+        check_loadable(request.template, request.file, endpoint)
     plan = LoadPlan(layout=_layout(request), parallel=parallel_loads(), seed=request.drive.seed)
     load(plan, endpoint, Consent(sandbox=True), quiet=request.as_json)
 

@@ -70,6 +70,10 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
         layout = Layout.model_validate(made.model_dump() | asked)
     plan = LoadPlan.model_validate(of_plan | {"layout": layout, "parallel": parallel})
     endpoint = connection.endpoint()
+    if template:
+        from loadstone.lab.template_trial import check_loadable
+
+        check_loadable(template, workload, endpoint)
     consent = Consent(yes=yes, sandbox=sandbox_at(endpoint.target) is not None)
     end = load(plan, endpoint, consent)
     speed = f", {digits(end.rows_loaded / end.seconds)} rows/s" if end.seconds else ""

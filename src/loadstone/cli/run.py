@@ -15,7 +15,7 @@ from loadstone.cli.gating import Gates, check_gates, junit_option, threshold_opt
 from loadstone.cli.observing import observing_options
 from loadstone.cli.prove_options import proving_options_of_a_run
 from loadstone.cli.sandbox import sandbox_options, settings_of
-from loadstone.cli.templates import template_of, workload_given
+from loadstone.cli.templates import check_charset, template_of, workload_given
 from loadstone.cli.tpcc_options import check_sizes, tpcc_options
 from loadstone.cli.values import (
     BACKLOG,
@@ -200,6 +200,8 @@ def _request(workload: str, asked: dict[str, Any]) -> Request:
 
     template = template_of(workload)
     known = workload_given(workload, template)
+    if template:
+        check_charset(template, workload, asked["charset"])
     cluster = cluster_asked(asked)
     check_sizes(known.layout, asked)
     sizes = ("tables", "table_size", "warehouses", "foreign_keys", "partitions")

@@ -29,6 +29,22 @@ def template_of(word: str) -> Template | None:
     return read_template(Path(word), frozenset(engine.workloads()))
 
 
+def check_charset(template: Template, file: str, charset: str) -> None:
+    """See that users send its letters in the character set that they are written in.
+
+    Raises:
+        TemplateRefused: they would be taken for other letters.
+    """
+    if template.beyond_ascii is None or charset.lower().startswith("utf8"):
+        return
+    from loadstone.lab.experiment_faults import Fault
+    from loadstone.lab.template_file import TemplateRefused
+
+    said = f"letters beyond ASCII are sent as UTF-8, and --charset {charset} takes them for others"
+    write = "leave --charset out, or write ASCII"
+    raise TemplateRefused(file, [Fault(template.beyond_ascii, "", said, write)])
+
+
 def workload_given(word: str, template: Template | None) -> WorkloadInfo:
     """What commands want to know of it.
 

@@ -33,7 +33,7 @@ def check(file: str, connection: Connection, seed: int) -> None:
     Nothing is carried out: the server is asked for EXPLAIN of each statement, of each once.
     """
     from loadstone.cli.templates import template_of
-    from loadstone.lab.template_trial import explain, samples
+    from loadstone.lab.template_trial import check_loadable, explain, samples
 
     template = template_of(file)
     if template is None:
@@ -43,8 +43,10 @@ def check(file: str, connection: Connection, seed: int) -> None:
         click.echo(line)
     if not connection.given:
         return
-    click.echo(f"\nHow {connection.endpoint().target.place} reaches the rows")
-    for one in explain(template, file, connection.endpoint()):
+    endpoint = connection.endpoint()
+    check_loadable(template, file, endpoint)
+    click.echo(f"\nHow {endpoint.target.place} reaches the rows")
+    for one in explain(template, file, endpoint):
         for line in _explained(one):
             click.echo(line)
 

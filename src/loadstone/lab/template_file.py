@@ -7,7 +7,7 @@ columns, only a server can say: `loadstone workload check FILE --target URL` ask
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from loadstone.lab import experiment_values, template_values
 from loadstone.lab.experiment_faults import ExperimentRefused, Fault, Faults, Section
 from loadstone.lab.experiment_file import not_toml
 from loadstone.lab.experiment_values import Unfit, shown
+from loadstone.lab.template_columns import check_columns, check_names
 from loadstone.lab.template_sql import CopyOf, Named, Part, Text, changes_rows, parts_of
 from loadstone.lab.toml_lines import lines_of
 from loadstone.model.distribution import Distribution, Uniform
@@ -114,7 +115,7 @@ def parse_template(text: str, file: str, taken: Collection[str] = ()) -> Templat
         raise TemplateRefused(file, [fault]) from None
     faults = Faults(lines_of(text))
     top = Section(document, (), faults)
-    template = _template(top, Path(file).stem)
+    template = _template(top, document, Path(file).stem)
     if template.name in taken:
         said = f"{template.name} is a workload of the program's own"
         top.wrong("name", said, 'write name = "another", or rename the file')
@@ -123,7 +124,7 @@ def parse_template(text: str, file: str, taken: Collection[str] = ()) -> Templat
     return template
 
 
-def _template(top: Section, stem: str) -> Template:
+def _template(top: Section, document: Mapping[str, object], stem: str) -> Template:
     name = top.take("name", template_values.name, "")
     about = top.take("about", experiment_values.text, "")
     tables = {each: _table(each, section) for each, section in _below(top, "table")}
@@ -135,13 +136,7 @@ def _template(top: Section, stem: str) -> Template:
         example = 'write [transaction.buy] and statements = ["SELECT …"]'
         top.wrong("transaction", "no transaction", example)
     top.end()
-    taken: dict[str, str] = {}
-    for each, table in tables.items():
-        for one in table.names:
-            if one in taken:
-                said = f"its table {one} is that of [table.{taken[one]}] too"
-                top.faults.add(("table", each), said, "give it another name")
-            taken[one] = each
+    check_names(top.faults, tables)
     return Template(
         name=name or "".join(sign if sign.isalnum() else "_" for sign in stem),
         about=about,
@@ -149,7 +144,28 @@ def _template(top: Section, stem: str) -> Template:
         spec=TemplateSpec(transactions=tuple(one for one, _ in found)),
         writes=any(writes for _, writes in found),
         lines={one.name: _lines(top, one) for one, _ in found},
+        table_lines={each: _table_lines(top, table) for each, table in tables.items()},
+        beyond_ascii=min(_beyond_ascii(document, (), top.faults), default=None),
     )
+
+
+def _table_lines(top: Section, table: Table) -> dict[str, int]:
+    path = ("table", table.name)
+    columns = {one.name: top.faults.line((*path, "columns", one.name)) for one in table.columns}
+    return {"": top.faults.line((*path, "rows"))} | columns
+
+
+def _beyond_ascii(value: object, path: tuple[str | int, ...], faults: Faults) -> Iterator[int]:
+    """Lines of what is sent that has more than ASCII; comments and `about` are not sent."""
+    if isinstance(value, str):
+        if not value.isascii() and path != ("about",):
+            yield faults.line(path)
+    elif isinstance(value, dict):
+        for name, below in value.items():
+            yield from _beyond_ascii(below, (*path, name), faults)
+    elif isinstance(value, list):
+        for at, below in enumerate(value):
+            yield from _beyond_ascii(below, (*path, at), faults)
 
 
 def _lines(top: Section, transaction: Transaction) -> tuple[int, ...]:
@@ -200,6 +216,7 @@ def _table(name: str, section: Section) -> Table:
             if each not in known:
                 said = f"there is no column {each}"
                 section.wrong(where, said, f"there are {', '.join(known)}")
+    check_columns(section, found)
     section.end()
     return found
 

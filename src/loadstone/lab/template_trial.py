@@ -12,15 +12,21 @@ import pymysql
 from loadstone import engine
 from loadstone.lab.experiment_faults import Fault
 from loadstone.lab.template_file import TemplateRefused
+from loadstone.lab.template_size import table_bytes
 from loadstone.model.engine_plan import step_document
 from loadstone.model.plan import Drive, Plan, Step, WorkloadSpec
 from loadstone.model.target import Endpoint, Target
 from loadstone.model.template import Template, TemplateSpec, Transaction
+from loadstone.sandbox import Sandbox, sandbox_at
 from loadstone.target.connect import Connection, connect
+from loadstone.target.introspect import quoted
 
 _HAVE_NO_PLAN = ("BEGIN", "COMMIT")
 # ER_PARSE_ERROR: also where a statement is one that EXPLAIN does not take.
 _PARSE_ERROR = 1064
+# Not in the grammar; longer than there are, or with more digits; characters and orders that are
+# unknown; in MariaDB a type that is unknown.
+_NO_SUCH_TYPE = (_PARSE_ERROR, 1074, 1425, 1426, 1427, 1439, 1115, 1273, 4161)
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,51 @@ def samples(template: Template, count: int, seed: int = 0) -> tuple[engine.Sampl
         PlanRefused: the engine does not take the template.
     """
     return _samples(template.name, template.spec, count, seed)
+
+
+def check_loadable(template: Template, file: str, endpoint: Endpoint) -> None:
+    """See that the tables can be made and filled, before any is; nothing is carried out.
+
+    Raises:
+        TargetError: the server cannot be reached.
+        TemplateRefused: it takes no such columns, or it is a sandbox whose disk is too small.
+    """
+    sandbox = sandbox_at(endpoint.target)
+    if sandbox is not None:
+        _check_room(template, file, sandbox)
+    faults = []
+    with connect(endpoint, database=None) as connection:
+        for table in template.tables:
+            for column in table.columns:
+                made = f"CREATE TABLE loadstone_trial.t ({quoted(column.name)} {column.type})"
+                error = _refusal(connection, made)
+                if error is not None and error.args[0] in _NO_SUCH_TYPE:
+                    line = template.table_lines[table.name][column.name]
+                    key = f"table.{table.name}.columns.{column.name}.type"
+                    write = "write what CREATE TABLE takes behind a column's name"
+                    faults.append(Fault(line, key, _said(error), write))
+    if faults:
+        raise TemplateRefused(file, faults)
+
+
+def _check_room(template: Template, file: str, sandbox: Sandbox) -> None:
+    # Each row is written once more: to the binary log.
+    sizes = {table.name: 2 * table_bytes(table) for table in template.tables}
+    free = sandbox.disk.free_bytes
+    if sum(sizes.values()) <= free:
+        return
+    largest = max(sizes, key=lambda name: sizes[name])
+    said = (
+        f"all rows take about {_gb(sum(sizes.values()))} with their binary log, and {_gb(free)} are"
+        f" free in {sandbox.folder}"
+    )
+    line = template.table_lines[largest][""]
+    fault = Fault(line, f"table.{largest}.rows", said, "write fewer rows, or make room")
+    raise TemplateRefused(file, [fault])
+
+
+def _gb(size: int) -> str:
+    return f"{size / 1e9:,.1f} GB"
 
 
 def explain(template: Template, file: str, endpoint: Endpoint) -> Iterator[Explained]:
@@ -118,7 +169,7 @@ def _explained(connection: Connection, sql: str) -> tuple[Access, ...]:
         try:
             cursor.execute(f"EXPLAIN FORMAT=TRADITIONAL {sql}")
         except pymysql.MySQLError as error:
-            if error.args[0] == _PARSE_ERROR and _is_prepared(connection, sql):
+            if error.args[0] == _PARSE_ERROR and _refusal(connection, sql) is None:
                 return ()
             raise
         rows: Sequence[dict[str, Any]] = cursor.fetchall()
@@ -134,15 +185,15 @@ def _explained(connection: Connection, sql: str) -> tuple[Access, ...]:
     )
 
 
-def _is_prepared(connection: Connection, sql: str) -> bool:
-    """Whether the server takes the statement at all; it is not carried out."""
+def _refusal(connection: Connection, sql: str) -> pymysql.MySQLError | None:
+    """What the server has against the statement; it is not carried out."""
     with connection.cursor() as cursor:
         try:
             cursor.execute("PREPARE loadstone_trial FROM %s", (sql,))
-        except pymysql.MySQLError:
-            return False
+        except pymysql.MySQLError as error:
+            return error
         cursor.execute("DEALLOCATE PREPARE loadstone_trial")
-    return True
+    return None
 
 
 def _said(error: pymysql.MySQLError) -> str:

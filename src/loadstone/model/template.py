@@ -284,6 +284,12 @@ class Template(Frozen):
     lines: dict[str, tuple[int, ...]] = {}
     """Of each transaction, where its statements stand in the file."""
 
+    table_lines: dict[str, dict[str, int]] = {}
+    """Of each table, where its columns stand, and under an empty name its number of rows."""
+
+    beyond_ascii: int | None = None
+    """Where the first letter beyond ASCII stands that is sent to the server."""
+
     def loaded(self, storage_engine: str = "innodb") -> tuple[LoadedTable, ...]:
         """All tables, as the engine makes them."""
         return tuple(one for table in self.tables for one in table.loaded(storage_engine))
