@@ -54,7 +54,7 @@ class Stepping:
         begin = StepBegin(at_s=self._now(), step=step, journal_from=0, hlog_from=0)
         log = StepLog(begin, lambda: iter(samples), lambda: iter(seen))
         before = self._host.read()
-        for record in _records(engine.start(step_document(plan, step, [endpoint]))):
+        for record in records_of(engine.start(step_document(plan, step, [endpoint]))):
             log.add(EngineEntry(at_s=self._now(), step=step.number, record=record))
             if isinstance(record, Sample):
                 samples.append(record)
@@ -87,8 +87,12 @@ class Stepping:
         )
 
 
-def _records(job: engine.StepJob) -> Iterator[AnyStepRecord]:
-    """All that the engine says of a step that comes to its end."""
+def records_of(job: engine.StepJob) -> Iterator[AnyStepRecord]:
+    """All that the engine says of a step that comes to its end.
+
+    Raises:
+        ProgramFailed: it does not.
+    """
     while True:
         record = job.next(_SILENT_S)
         if record is None:

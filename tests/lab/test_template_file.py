@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from loadstone.cli.templates import check_charset
 from loadstone.lab.template_file import TemplateRefused, parse_template, read_template
 from loadstone.lab.template_sql import CopyOf, Named, Text, changes_rows, parts_of
 from loadstone.lab.template_trial import shipped, text_of
@@ -34,6 +35,10 @@ SELL = """
 statements = ["SELECT 1 FROM item WHERE id = :id"]
 parameters.id = { row = "item" }
 """
+OTHER = """
+[transaction.other]
+statements = ["SELECT 1"]
+"""
 
 
 def parse(text: str) -> Template:
@@ -50,7 +55,7 @@ def refused(text: str) -> TemplateRefused:
 def test_templates_that_come_along_are_good(name: str) -> None:
     template = parse_template(text_of(name), f"{name}.toml")
     assert template.name == name and template.about
-    assert template.writes == (name != "point_select")
+    assert template.writes == (name not in ("point_select", "read_only"))
 
 
 def test_a_file_is_read_with_all_that_it_says() -> None:
@@ -186,6 +191,28 @@ BAD: tuple[tuple[str, str], ...] = (
         "its table item2 is that of [table.item",
     ),
     (
+        TABLE.replace("INT NOT NULL", "TINYINT").replace("100", "1000") + SELL,
+        "own.toml:4: table.item.columns.id: TINYINT holds -128 to 127, and its values go from 1 to",
+    ),
+    (
+        TABLE + 'columns.ID = { type = "INT", constant = 1 }\n' + SELL,
+        "table.item.columns.ID: there is such a column",
+    ),
+    (TABLE.replace("item", "loadstone_tables") + OTHER, "table.loadstone_tables: Loadstone keeps its own"),
+    (TABLE.replace("item", "i" * 63) + OTHER, "with its numbers the name has more than 64 letters"),
+    (
+        TABLE + SELL.replace('row = "item"', 'generator = "faker"'),
+        "own.toml:8: transaction.sell.parameters.id.generator: there is no such key",
+    ),
+    (
+        TABLE + SELL.replace('row = "item"', 'row = "item", spread = "normal"'),
+        "own.toml:8: transaction.sell.parameters.id.spread: ",
+    ),
+    (
+        TABLE + SELL.replace("SELECT 1 FROM item WHERE id = :id", "\\u0000"),
+        "own.toml:7: transaction.sell.statements[1].sql: ",
+    ),
+    (
         TABLE + SELL.replace('"SELECT', '{ read = "id", sql = "SELECT').replace(':id"', ':id" }'),
         "sell.statements[1].read: id is a parameter that is drawn",
     ),
@@ -200,6 +227,22 @@ def test_a_fault_is_told_with_its_line_and_its_key(text: str, words: str) -> Non
     assert words in error.message, error.message
     assert re.match(r"own\.toml:\d+: ", error.message)
     assert error.hint and error.exit_code is ExitCode.PLAN
+
+
+def test_letters_beyond_ascii_are_known_by_their_line() -> None:
+    about = 'about = "für alle"  # ñ\n'
+    assert parse(about + TABLE + SELL).beyond_ascii is None
+    assert parse(TABLE + SELL.replace("SELECT 1", "SELECT 'é'")).beyond_ascii == 7
+    value = "columns.name = { type = 'CHAR(9)', choice = ['a',\n 'ø'] }\n"
+    assert parse(TABLE + value + SELL.replace("SELECT 1", "SELECT 'é'")).beyond_ascii == 6
+
+
+def test_such_letters_are_sent_as_utf_8_only() -> None:
+    template = parse(TABLE + SELL.replace("SELECT 1", "SELECT 'é'"))
+    check_charset(template, "own.toml", "utf8mb4")
+    check_charset(parse(TABLE + SELL), "own.toml", "latin1")
+    with pytest.raises(TemplateRefused, match=r"own\.toml:7: letters beyond ASCII .* latin1"):
+        check_charset(template, "own.toml", "latin1")
 
 
 def test_what_is_read_cannot_be_sent_before() -> None:

@@ -34,13 +34,14 @@ def check(file: str, connection: Connection, seed: int) -> None:
     """
     from loadstone.cli.templates import template_of
     from loadstone.lab.template_trial import check_loadable, explain, samples
+    from loadstone.target.said import plain
 
     template = template_of(file)
     if template is None:
         raise click.UsageError(f"{file} is no template: their files end with .toml")
     shown = samples(template, _SAMPLES, seed)
     for line in (*_described(template), *_sampled(shown)):
-        click.echo(line)
+        click.echo(plain(line))
     if not connection.given:
         return
     endpoint = connection.endpoint()
@@ -48,7 +49,7 @@ def check(file: str, connection: Connection, seed: int) -> None:
     click.echo(f"\nHow {endpoint.target.place} reaches the rows")
     for one in explain(template, file, endpoint):
         for line in _explained(one):
-            click.echo(line)
+            click.echo(plain(line))
 
 
 @workload.command(name="list")
