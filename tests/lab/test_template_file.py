@@ -198,7 +198,10 @@ BAD: tuple[tuple[str, str], ...] = (
         TABLE + 'columns.ID = { type = "INT", constant = 1 }\n' + SELL,
         "table.item.columns.ID: there is such a column",
     ),
-    (TABLE.replace("item", "loadstone_tables") + OTHER, "table.loadstone_tables: Loadstone keeps its own"),
+    (
+        TABLE.replace("item", "loadstone_tables") + OTHER,
+        "table.loadstone_tables: Loadstone keeps its own list",
+    ),
     (TABLE.replace("item", "i" * 63) + OTHER, "with its numbers the name has more than 64 letters"),
     (
         TABLE + SELL.replace('row = "item"', 'generator = "faker"'),
