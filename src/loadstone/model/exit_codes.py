@@ -17,7 +17,7 @@ class ExitCode(IntEnum):
     TARGET = 3
     """The database could not be reached, or refused what was asked of it."""
     PLAN = 4
-    """An experiment or a value in it is not valid."""
+    """An experiment, a template or a value in it is not valid."""
     CLIENT_BOUND = 5
     """A verdict was asked for, but the load generator itself was the limit."""
     SANDBOX = 6
