@@ -43,7 +43,7 @@ from loadstone.lab.preflight import (
 )
 from loadstone.lab.schedule import Steps, steps_of
 from loadstone.lab.surroundings import target_environment
-from loadstone.lab.template_trial import check_loadable
+from loadstone.lab.template_trial import check_loadable, check_statements
 from loadstone.model.engine_plan import Layout, LoadPlan
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
@@ -136,6 +136,7 @@ def _run_against(
     plan = request.plan([one.target for one in endpoints], data)
     plan = plan.model_copy(update={"search": _capped(plan.search, looked)})
     found = check(plan, looked, writes=request.writes, observed=request.observing.on)
+    _check_template(request, endpoints)
     steps = steps_for(plan)
     sources = sources_for([observable(one) for one in looked], request.observing)
     recorder = begin_run(plan, looked, request.out, sources.data_device, sources=sources)
@@ -152,6 +153,14 @@ def _run_against(
     if proving is None:
         return code or gated
     return _prove(request, proving, recorder.folder, endpoints[0]) or code or gated
+
+
+def _check_template(request: Request, endpoints: Sequence[Endpoint]) -> None:
+    """See that each server knows what a file's statements mean."""
+    if request.template and request.file:
+        for endpoint in endpoints:
+            init_sql = request.drive.session.init_sql
+            check_statements(request.template, request.file, endpoint, init_sql)
 
 
 def _wanted_of(request: Request) -> Wanted:

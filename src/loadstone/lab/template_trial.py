@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 import pymysql
 
@@ -16,14 +16,17 @@ from loadstone.lab.template_size import table_bytes
 from loadstone.model.engine_plan import step_document
 from loadstone.model.plan import Drive, Plan, Step, WorkloadSpec
 from loadstone.model.target import Endpoint, Target
-from loadstone.model.template import Template, TemplateSpec, Transaction
+from loadstone.model.template import Piece, Statement, Template, TemplateSpec, TextPiece
 from loadstone.sandbox import Sandbox, sandbox_at
-from loadstone.target.connect import Connection, connect
+from loadstone.target.connect import Connection, connect, statement_errors
 from loadstone.target.introspect import quoted
 
-_HAVE_NO_PLAN = ("BEGIN", "COMMIT")
+# Of one event the engine shows twice as many.
+_SHOWN_AT_ONCE = 100
 # ER_PARSE_ERROR: also where a statement is one that EXPLAIN does not take.
 _PARSE_ERROR = 1064
+# Not in the grammar, a column and a function that are unknown.
+_MEANS_NOTHING = (_PARSE_ERROR, 1054, 1305)
 # Not in the grammar; longer than there are, or with more digits; characters and orders that are
 # unknown; in MariaDB a type that is unknown.
 _NO_SUCH_TYPE = (_PARSE_ERROR, 1074, 1425, 1426, 1427, 1439, 1115, 1273, 4161)
@@ -125,26 +128,83 @@ def explain(template: Template, file: str, endpoint: Endpoint) -> Iterator[Expla
     """
     faults: list[Fault] = []
     with connect(endpoint) as connection:
-        for transaction in template.spec.transactions:
-            statements = _each_once(template.name, transaction)
-            for number, sql in enumerate(statements, 1):
-                try:
-                    access = _explained(connection, sql)
-                except pymysql.MySQLError as error:
-                    line = template.lines[transaction.name][number - 1]
-                    key = f"transaction.{transaction.name}.statements[{number}]"
-                    faults.append(Fault(line, key, _said(error), f"it was sent as: {sql}"))
-                    continue
-                yield Explained(transaction.name, number, sql, access)
+        for one in _each_once(template):
+            try:
+                access = _explained(connection, one.sql)
+            except pymysql.MySQLError as error:
+                faults.append(_fault(template, one, error))
+                continue
+            yield Explained(one.transaction, one.number, one.sql, access)
     if faults:
         raise TemplateRefused(file, faults)
 
 
-def _each_once(name: str, transaction: Transaction) -> Sequence[str]:
-    once = [each.model_copy(update={"repeat": 1}) for each in transaction.statements]
-    alone = transaction.model_copy(update={"statements": tuple(once)})
-    (sample,) = _samples(name, TemplateSpec(transactions=(alone,)), 1, 0)
-    return [sql for sql in sample.statements if sql not in _HAVE_NO_PLAN]
+def check_statements(
+    template: Template, file: str, endpoint: Endpoint, init_sql: Sequence[str] = ()
+) -> None:
+    """See that the server knows what each statement means, before any is carried out.
+
+    `init_sql`: what each session is told before, as it may change what SQL means. Tables are not
+    asked for: a statement may make the one that the next one reads.
+
+    Raises:
+        TargetError: the server cannot be reached.
+        TemplateRefused: a statement is none, or has columns or functions that are not there.
+    """
+    faults = []
+    with connect(endpoint) as connection:
+        with statement_errors(endpoint.target), connection.cursor() as cursor:
+            for sql in init_sql:
+                cursor.execute(sql)
+        for one in _each_once(template):
+            # With placeholders, as the server has to take what is not read yet; some statements
+            # take values only.
+            error = _refusal(connection, one.prepared)
+            if error is not None and error.args[0] == _PARSE_ERROR:
+                error = _refusal(connection, one.sql)
+            if error is not None and error.args[0] in _MEANS_NOTHING:
+                faults.append(_fault(template, one, error))
+    if faults:
+        raise TemplateRefused(file, faults)
+
+
+class _Sent(NamedTuple):
+    """A statement of a transaction."""
+
+    transaction: str
+    number: int
+    sql: str
+    """With values."""
+    prepared: str
+    """With a placeholder for each."""
+
+
+def _each_once(template: Template) -> Iterator[_Sent]:
+    for transaction in template.spec.transactions:
+        for begin in range(0, len(transaction.statements), _SHOWN_AT_ONCE):
+            some = transaction.statements[begin : begin + _SHOWN_AT_ONCE]
+            once = tuple(each.model_copy(update={"repeat": 1}) for each in some)
+            alone = transaction.model_copy(update={"statements": once, "autocommit": True})
+            spec = TemplateSpec(transactions=(alone,))
+            (sample,) = _samples(template.name, spec, 1, 0)
+            for number, sql in enumerate(sample.statements, begin + 1):
+                prepared = _with_placeholders(transaction.statements[number - 1])
+                yield _Sent(transaction.name, number, sql, prepared)
+
+
+def _with_placeholders(statement: Statement) -> str:
+    def written(piece: Piece) -> str:
+        if isinstance(piece, TextPiece):
+            return piece.text
+        return "1" if piece == "copy" else "?"
+
+    return "".join(map(written, statement.pieces))
+
+
+def _fault(template: Template, one: _Sent, error: pymysql.MySQLError) -> Fault:
+    line = template.lines[one.transaction][one.number - 1]
+    key = f"transaction.{one.transaction}.statements[{one.number}]"
+    return Fault(line, key, _said(error), f"it was sent as: {one.sql}")
 
 
 def _samples(name: str, spec: TemplateSpec, count: int, seed: int) -> tuple[engine.Sample, ...]:
