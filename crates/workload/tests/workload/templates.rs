@@ -1,6 +1,6 @@
 //! Templates: what their users send, on answers as a server gives them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use loadstone_wire::{Completion, ResultSet};
 use loadstone_workload::{Answer, LoadLayout, Machine, Params, Step, Workload, WorkloadSpec};
@@ -74,7 +74,7 @@ fn values_stay_for_an_event_or_for_a_statement() {
         {"pieces": [{"text": "C "}, {"parameter": 1}, {"text": " "}, {"parameter": 0}]}"#;
     let workload = template(&transaction("t", 1, &[ID, kept, last].join(","), statements));
     let mut machine = workload.machine(1, 0, 1);
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     for _ in 0..20 {
         let (sent, failed) = attempt(&workload, machine.as_mut(), &row(&["1"]));
         assert_eq!((failed, sent.len()), (None, 7));
@@ -96,6 +96,33 @@ fn sent_prepared(workload: &Workload) -> String {
     let statement = loadstone_workload::StatementRef { kind: 1, table: 0 };
     workload.catalogue().write_prepared(statement, &mut out);
     String::from_utf8(out).expect("ASCII")
+}
+
+#[test]
+fn a_text_outlasts_those_that_are_drawn_anew() {
+    let text = |name: &str, per: &str| {
+        format!(
+            r#"{{"name": "{name}", "per": "{per}",
+                "value": {{"kind": "text", "least": 8, "most": 30}}}}"#
+        )
+    };
+    let parameters = [text("kept", "event"), text("fresh", "statement")].join(",");
+    let both = r#"[{"parameter": 0}, {"text": " "}, {"parameter": 1}]"#;
+    let statements = format!(r#"{{"pieces": {both}, "repeat": 3}}, {{"pieces": {both}}}"#);
+    let workload = template(&transaction("t", 1, &parameters, &statements));
+    let mut machine = workload.machine(1, 0, 1);
+    let (mut seen, mut kept_before) = (BTreeSet::new(), BTreeSet::new());
+    for event in 1..=20 {
+        let (sent, _) = attempt(&workload, machine.as_mut(), &row(&[]));
+        let (kept, _) = sent[1].text.split_once(' ').expect("two texts");
+        for one in &sent[1..=4] {
+            let (first, second) = one.text.split_once(' ').expect("two texts");
+            assert_eq!(first, kept);
+            seen.insert(second.to_owned());
+        }
+        assert_eq!(seen.len(), 4 * event);
+        assert!(kept_before.insert(kept.to_owned()), "a new one for each event");
+    }
 }
 
 #[test]
@@ -334,7 +361,7 @@ fn tables_of_a_template_have_its_names_and_its_rows() {
         rows.write_row_tsv(1, id, &mut tsv);
     }
     let tsv = String::from_utf8(tsv).unwrap();
-    let mut states = std::collections::BTreeSet::new();
+    let mut states = BTreeSet::new();
     for (number, line) in (1..).zip(tsv.lines()) {
         let fields: Vec<_> = line.split('\t').collect();
         let [key, state, price] = fields[..] else { panic!("{line:?}") };
