@@ -159,7 +159,8 @@ impl Sampler {
     pub fn draw(&self, random: &mut Random) -> u64 {
         let above_one = match &self.kind {
             Kind::Uniform => return 1 + random.below(self.size),
-            Kind::Zipfian(zipf) => return zipf.draw(random),
+            // Sizes beyond 2^53 are rounded there.
+            Kind::Zipfian(zipf) => return zipf.draw(random).min(self.size),
             Kind::Special(special) => special.draw(random),
             Kind::Gaussian(bell) => bell.draw(random),
             Kind::Pareto { power, span } => span * random.unit().powf(*power),

@@ -104,9 +104,11 @@ impl TemplateMachine {
         self.position = self.position.after(statement);
     }
 
-    /// What the event is called that has just ended.
-    pub(super) fn name(&self) -> &'static str {
-        self.done.map_or("", |kind| self.shared.transactions[kind].name[0])
+    /// What the event that has begun is called, and how many statements it sends.
+    pub(super) fn event(&self) -> (&'static str, usize) {
+        let transaction = &self.shared.transactions[self.position.transaction];
+        let sent = transaction.statements.iter().map(|one| one.repeat as usize).sum();
+        (transaction.name[0], sent)
     }
 
     fn begin(&mut self) {

@@ -28,18 +28,17 @@ pub(crate) fn samples(
 }
 
 fn sample(machine: &mut TemplateMachine, catalogue: &Catalogue) -> Sample {
-    let (mut params, mut statements, mut more) = (Params::new(), Vec::new(), 0);
+    let (mut params, mut statements) = (Params::new(), Vec::new());
     let mut step = machine.step(None, &mut params);
-    while let Step::Send(statement) = step {
-        if statements.len() < MOST_SHOWN {
-            let mut text = Vec::new();
-            catalogue.write_text(statement, &params, &mut text);
-            statements.push(String::from_utf8_lossy(&text).into_owned());
-        } else {
-            more += 1;
-        }
+    let (transaction, sent) = machine.event();
+    while let Step::Send(statement) = step
+        && statements.len() < MOST_SHOWN
+    {
+        let mut text = Vec::new();
+        catalogue.write_text(statement, &params, &mut text);
+        statements.push(String::from_utf8_lossy(&text).into_owned());
         machine.pretend_to_read();
         step = machine.send(&mut params);
     }
-    Sample { transaction: machine.name(), statements, more }
+    Sample { transaction, more: sent - statements.len(), statements }
 }
