@@ -7,6 +7,7 @@ from loadstone.target.guard import (
     Consent,
     ListedTable,
     SchemaState,
+    check_writes,
     decide_cleanup,
     decide_prepare,
     hash_of_columns,
@@ -181,6 +182,17 @@ def test_a_table_made_anew_since_is_not_ours(state_of_line: str) -> None:
 def test_a_line_from_before_goes_by_the_columns_alone() -> None:
     made = table("sbtest1").model_copy(update={"created_s": 1000})
     assert schema(made, lines=(listed("sbtest1", made),)).of("ours") == ("sbtest1",)
+
+
+def test_tables_of_a_template_are_written_to_only_where_they_are_ours() -> None:
+    ours = schema(ORDERS, lines=(listed("orders", ORDERS, "template"),))
+    check_writes(ours, [ORDERS], "shop.toml", NOBODY_ASKED)
+    other = table("orders", (*ORDERS.columns, ("note", "text")))
+    for theirs in (schema(ORDERS), schema(other, lines=ours.listed)):
+        with pytest.raises(GuardError, match=r"shop\.toml would write to them: orders"):
+            check_writes(theirs, theirs.tables, "shop.toml", YES)
+    with pytest.raises(GuardError, match=r"shop\.toml writes: orders"):
+        check_writes(schema(ORDERS), (), "shop.toml", NOBODY_ASKED)
 
 
 def test_the_list_itself_is_neither_foreign_nor_dropped_as_a_table() -> None:
