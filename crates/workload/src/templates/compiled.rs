@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use crate::{Piece, SpecError, Template};
 
 use super::draw::{Draw, refuse};
@@ -62,6 +64,7 @@ pub(super) enum Source {
     Sequence {
         start: i64,
     },
+    /// Of one that is drawn.
     Offset {
         of: u16,
         add: i64,
@@ -110,12 +113,13 @@ fn transaction(
     if !(0.0..=LONGEST_THINK_S).contains(&spec.think_s) {
         return refuse("template: a time to think", "0 to 3600 s");
     }
+    let parameters = sources(&spec.parameters)?;
     let mut statements = Vec::new();
     if !spec.autocommit {
         statements.push(bare(Role::Begin, "BEGIN", texts));
     }
     for (number, one) in (1..).zip(&spec.statements) {
-        statements.push(statement(one, spec, number, texts)?);
+        statements.push(statement((number, one), spec, &parameters, texts)?);
     }
     if !spec.autocommit {
         statements.push(bare(Role::Commit, "COMMIT", texts));
@@ -124,7 +128,7 @@ fn transaction(
         name: kept(&spec.name),
         up_to,
         think_s: spec.think_s,
-        parameters: sources(&spec.parameters)?,
+        parameters,
         statements,
         names: spec.parameters.iter().map(|one| one.name.clone()).collect(),
     })
@@ -147,9 +151,9 @@ fn bare(role: Role, sql: &str, texts: &mut Vec<Template>) -> Statement {
 }
 
 fn statement(
-    spec: &StatementSpec,
+    (number, spec): (usize, &StatementSpec),
     of: &TransactionSpec,
-    number: usize,
+    sources: &[Source],
     texts: &mut Vec<Template>,
 ) -> Result<Statement, SpecError> {
     if !(1..=MOST_REPEATS).contains(&spec.repeat) {
@@ -182,7 +186,7 @@ fn statement(
         repeat: spec.repeat,
         copies: spec.copies,
         same_copy: spec.same_copy,
-        anew: drawn_anew(&uses, &of.parameters),
+        anew: drawn_anew(&uses, sources, &of.parameters),
         uses,
         reads: spec.reads.clone(),
         rows: spec.rows,
@@ -206,32 +210,28 @@ fn piece_of(piece: &PieceSpec) -> Piece {
 }
 
 /// Those that are named, and those that their values come from, as far as they last for a statement only.
-fn drawn_anew(uses: &[u16], parameters: &[ParameterSpec]) -> Vec<u16> {
-    let mut anew = Vec::new();
+fn drawn_anew(uses: &[u16], sources: &[Source], parameters: &[ParameterSpec]) -> Vec<u16> {
+    let mut anew = BTreeSet::new();
     for &place in uses {
-        let mut next = Some(place);
-        while let Some(place) = next {
-            let one = &parameters[usize::from(place)];
-            let base = match one.value {
-                ValueSpec::Offset { of, .. } if of < place => Some(of),
-                _ => None,
-            };
-            let lasts = base.is_none() && one.per == Per::Event;
-            if !lasts && !anew.contains(&place) {
-                anew.push(place);
-            }
-            next = base;
+        let mut drawn = place;
+        if let Source::Offset { of, .. } = sources[usize::from(place)] {
+            anew.insert(place);
+            drawn = of;
+        }
+        if parameters[usize::from(drawn)].per == Per::Statement {
+            anew.insert(drawn);
         }
     }
-    anew
+    anew.into_iter().collect()
 }
 
 fn sources(parameters: &[ParameterSpec]) -> Result<Vec<Source>, SpecError> {
     if parameters.len() > usize::from(u16::MAX) {
         return refuse("template: the parameters of a transaction", "65535 at most");
     }
-    let source = |(place, one): (usize, &ParameterSpec)| {
-        Ok(match (&one.value, Draw::compile(&one.value)?) {
+    let mut sources: Vec<Source> = Vec::with_capacity(parameters.len());
+    for (place, one) in parameters.iter().enumerate() {
+        sources.push(match (&one.value, Draw::compile(&one.value)?) {
             (_, Some(draw @ (Draw::Integer { .. } | Draw::Hot(_)))) => Source::Key(draw),
             (_, Some(draw)) => Source::Value(draw),
             (ValueSpec::Sequence { start }, _) => Source::Sequence { start: *start },
@@ -240,12 +240,18 @@ fn sources(parameters: &[ParameterSpec]) -> Result<Vec<Source>, SpecError> {
                     let allowed = "of a whole number that stands before it";
                     return refuse("template: an offset", allowed);
                 }
-                Source::Offset { of: *of, add: *add }
+                // A long way from one to the next is gone here, once.
+                match sources[usize::from(*of)] {
+                    Source::Offset { of, add: more } => {
+                        Source::Offset { of, add: add.wrapping_add(more) }
+                    }
+                    _ => Source::Offset { of: *of, add: *add },
+                }
             }
             _ => Source::Read,
-        })
-    };
-    parameters.iter().enumerate().map(source).collect()
+        });
+    }
+    Ok(sources)
 }
 
 fn is_whole(value: &ValueSpec) -> bool {

@@ -99,6 +99,24 @@ fn sent_prepared(workload: &Workload) -> String {
 }
 
 #[test]
+fn a_long_chain_of_offsets_is_one_sum() {
+    const LINKS: u32 = 50_000;
+    let link = |of: u32| {
+        format!(r#"{{"name": "p", "value": {{"kind": "offset", "of": {of}, "add": 2}}}}"#)
+    };
+    let all: Vec<_> = std::iter::once(ID.to_owned()).chain((0..LINKS).map(link)).collect();
+    let statement =
+        format!(r#"{{"pieces": [{{"parameter": 0}}, {{"parameter": {LINKS}}}], "repeat": 2}}"#);
+    let workload = template(&transaction("t", 1, &all.join(","), &statement));
+    let mut machine = workload.machine(1, 0, 1);
+    let (sent, _) = attempt(&workload, machine.as_mut(), &row(&[]));
+    assert_ne!(sent[1].ints[0], sent[2].ints[0]);
+    for one in &sent[1..=2] {
+        assert_eq!(one.ints[1], one.ints[0] + 2 * i64::from(LINKS));
+    }
+}
+
+#[test]
 fn a_text_outlasts_those_that_are_drawn_anew() {
     let text = |name: &str, per: &str| {
         format!(
