@@ -388,20 +388,20 @@ def _read_names(written: Sequence[_Sentence], drawn: Mapping[str, _Drawn]) -> li
 
 def _in_order(drawn: Mapping[str, _Drawn], reads: Sequence[str]) -> list[str]:
     """All names, each behind the one that it comes from; faults where they go round in a circle."""
-    order: list[str] = [*reads]
+    order = dict.fromkeys(reads)
     for name in drawn:
-        chain: list[str] = []
+        chain: dict[str, None] = {}
         current: str | None = name
         while current is not None and current in drawn and current not in order:
             if current in chain:
-                circle = " from ".join([*chain[chain.index(current) :], current])
-                said = f"it goes round in a circle: {circle}"
+                links = [*chain, current]
+                said = f"it goes round in a circle: {' from '.join(links[links.index(current) :])}"
                 drawn[name].section.wrong("from", said, "draw one of them")
                 break
-            chain.append(current)
+            chain[current] = None
             current = drawn[current].after
-        order.extend(each for each in reversed(chain) if each not in order)
-    return order
+        order |= dict.fromkeys(reversed(chain))
+    return list(order)
 
 
 def _placed(
