@@ -62,7 +62,7 @@ class Bench:
             return list(cursor.fetchall())
 
     def write(self, name: str, text: str) -> str:
-        (self.home / name).write_text(text)
+        (self.home / name).write_text(text, encoding="utf-8")
         return name
 
 
@@ -234,11 +234,11 @@ WORDS = """
 rows = 50
 [table.word.columns]
 id = { type = "INT NOT NULL", sequence = true }
-any = { type = "VARCHAR(20) CHARACTER SET utf8mb4 NOT NULL", choice = ["naïve", "日本"] }
+wide = { type = "VARCHAR(20) CHARACTER SET utf8mb4 NOT NULL", choice = ["naïve", "日本"] }
 latin = { type = "VARCHAR(20) CHARACTER SET latin1 NOT NULL", choice = ["naïve", "Zoë"] }
 [transaction.look]
 statements = [
-  { sql = "SELECT any FROM word WHERE id = :id AND latin IN ('Zoë', :naive)", rows = 1 },
+  { sql = "SELECT wide FROM word WHERE id = :id AND latin IN ('Zoë', :naive)", rows = 1 },
 ]
 [transaction.look.parameters]
 id = { row = "word" }
@@ -253,7 +253,7 @@ def test_letters_of_other_character_sets_arrive(bench: Bench, method: str) -> No
     bench.loadstone("prepare", file, "--method", method)
     found = bench.rows("SELECT DISTINCT HEX(latin) FROM word")
     assert {word for (word,) in found} == {"naïve".encode("latin1").hex().upper(), "5A6FEB"}
-    found = bench.rows("SELECT DISTINCT any FROM word ORDER BY any")
+    found = bench.rows("SELECT DISTINCT wide FROM word ORDER BY wide")
     assert found == [("naïve",), ("日本",)]
     assert bench.step(file)["events"] > 0
     said = bench.loadstone("run", file, "--charset", "latin1", code=4).stderr
