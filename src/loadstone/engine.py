@@ -185,6 +185,24 @@ class PartJob:
         """Somebody still wants the step."""
         self._native.renew()
 
+    def set_rate(self, rate: float) -> None:
+        """From now on so many events a second are due in the whole step, of which this is a part.
+
+        Raises:
+            PlanRefused: the loop is closed, or nobody could drive such a rate.
+        """
+        with _starting():
+            self._native.set_rate(rate)
+
+    def set_users(self, users: int) -> None:
+        """From now on so many of this part's own users begin events; the others rest.
+
+        Raises:
+            PlanRefused: none, or in an open loop fewer than the part has event loops.
+        """
+        with _starting():
+            self._native.set_concurrency(users)
+
     def stop(self) -> None:
         """Ask for a clean end; the record `end` still comes."""
         self._native.stop()

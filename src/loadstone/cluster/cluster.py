@@ -10,7 +10,7 @@ from loadstone.cluster.collecting import Member
 from loadstone.cluster.errors import ClusterError
 from loadstone.cluster.generator import own_versions
 from loadstone.cluster.link import Link
-from loadstone.cluster.parts import parts_of, refuse_other_versions, users_of
+from loadstone.cluster.parts import fewest_users, parts_of, refuse_other_versions, users_of
 from loadstone.cluster.step import ClusterStep, Driver, raise_lost, read_clocks
 from loadstone.model.cluster import OnNodeLoss
 from loadstone.model.cluster_nodes import NodeFacts
@@ -60,7 +60,8 @@ class Cluster:
             for number, ((link, clock), part) in enumerate(zip(living, parts, strict=True))
         ]
         self._steps += 1
-        return ClusterStep(self._steps, drivers, self._on_node_loss)
+        fewest = fewest_users(document, len(parts))
+        return ClusterStep(self._steps, drivers, self._on_node_loss, fewest)
 
     def _living(self) -> list[tuple[Link, Offset]]:
         """Those that answer, with their clocks as they are now."""

@@ -10,8 +10,8 @@ from pathlib import Path
 from threading import Lock
 
 from loadstone import __version__, engine
-from loadstone.cluster.told import HostUse, Told
-from loadstone.engine import PartJob
+from loadstone.cluster.told import Changed, HostUse, Told
+from loadstone.engine import PartJob, PlanRefused
 from loadstone.model.cluster_nodes import Line, NodeFacts, Versions
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.observed import Reading, SourceName
@@ -97,6 +97,22 @@ class Generator:
             self._kept = [told for told in self._kept if told.number > has]
             self._hear(self._job, 0.0 if self._kept else wait_s)
             return list(self._kept)
+
+    def change(self, step: int, what: Changed, value: float) -> str | None:
+        """Another rate of the whole step, or another number of this part's own users at work.
+
+        Returns why it cannot be; `None` when it holds, or this step is over.
+        """
+        if self._job is None or step != self._step:
+            return None
+        try:
+            if what == "rate":
+                self._job.set_rate(value)
+            else:
+                self._job.set_users(int(value))
+        except PlanRefused as refused:
+            return refused.message
+        return None
 
     def stop(self, step: int) -> None:
         """Ask for a clean end of this step; its records still come."""

@@ -40,6 +40,23 @@ def users_of(number: int, of: int, users: int) -> int:
     return len(range(number, users, of))
 
 
+def fewest_users(document: str, of: int) -> int:
+    """The least number of users that may be at work in a step of so many parts.
+
+    Each part needs one of them; in an open loop, where event loops share the events, one for each
+    of its event loops.
+    """
+    whole = json.loads(document)
+    is_open = whole["arrival"]["kind"] == "open"
+
+    def least(number: int) -> int:
+        own = users_of(number, of, whole["concurrency"])
+        needed = min(whole["shards"], own) if is_open else 1
+        return number + of * (needed - 1) + 1
+
+    return max(map(least, range(of)))
+
+
 def refuse_other_versions(own: Versions, others: Sequence[tuple[str, Versions]]) -> None:
     """Parts of one step are driven by one version.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, wait
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from queue import Empty, Queue
 from threading import Event, Thread
 from typing import Any, NoReturn
@@ -16,7 +16,8 @@ from loadstone.cluster.clocks import Exchange, Offset, offset_of
 from loadstone.cluster.collecting import Collector, Member, joined
 from loadstone.cluster.errors import ClusterError
 from loadstone.cluster.link import Link
-from loadstone.cluster.told import Told
+from loadstone.cluster.parts import users_of
+from loadstone.cluster.told import Changed, Told
 from loadstone.engine import PlanRefused, Steerable
 from loadstone.model.cluster import OnNodeLoss
 from loadstone.model.records import STEP_RECORD, AnyStepRecord
@@ -34,8 +35,6 @@ _CLOCK_ROUNDS = 9
 _HEAD_START_S = 0.2
 """Between the word when to begin and that moment, beside twice the slowest round trip."""
 
-_NOT_CHANGED = "what several machines drive together is not changed while it runs"
-
 _LOOK_S = 0.1
 """How soon a wish to stop, and a silence, is noticed."""
 
@@ -52,6 +51,24 @@ class Driver:
     """When it last answered, on our monotonic clock."""
 
 
+@dataclass(frozen=True)
+class _Change:
+    """Of the load, for each generator that is still there."""
+
+    what: Changed
+    value_of: Callable[[Member], float]
+    asked: Future[list[Future[str | None]]]
+    """The calls that were begun for it."""
+
+
+@dataclass(frozen=True)
+class _Wishes:
+    """What the program wants of a step under way."""
+
+    stop: Event = field(default_factory=Event)
+    changes: Queue[_Change] = field(default_factory=Queue)
+
+
 class ClusterStep(Steerable):
     """A step under way; its records come in the order in which they were merged.
 
@@ -59,10 +76,16 @@ class ClusterStep(Steerable):
     slow disk, a terminal that is held) costs them their lease.
     """
 
-    def __init__(self, number: int, drivers: Sequence[Driver], on_node_loss: OnNodeLoss) -> None:
+    def __init__(
+        self, number: int, drivers: Sequence[Driver], on_node_loss: OnNodeLoss, fewest_users: int
+    ) -> None:
+        """`fewest_users`: that may be at work, so that each generator has one."""
         self._records: Queue[AnyStepRecord | BaseException] = Queue()
-        self._stop = Event()
-        asking = _Asking(number, drivers, on_node_loss, self._stop, self._records)
+        self._wishes = _Wishes()
+        self._parts = len(drivers)
+        self._fewest_users = fewest_users
+        self._users = sum(driver.member.users for driver in drivers)
+        asking = _Asking(number, drivers, on_node_loss, self._wishes, self._records)
         self._thread = Thread(target=asking.run, name="head", daemon=True)
         self._thread.start()
 
@@ -82,23 +105,41 @@ class ClusterStep(Steerable):
 
     def stop(self) -> None:
         """Ask for a clean end; the record `end` still comes."""
-        self._stop.set()
+        self._wishes.stop.set()
 
     def set_rate(self, rate: float) -> None:
-        """Not possible.
+        """From now on so many events a second are due, over all generators.
 
         Raises:
-            PlanRefused: always.
+            PlanRefused: the loop is closed, nobody could drive such a rate, or the step is over.
         """
-        raise PlanRefused(_NOT_CHANGED)
+        # Each generator has its part of the events, whatever their rate: it is told the whole one.
+        self._change("rate", lambda member: rate)
 
     def set_users(self, users: int) -> None:
-        """Not possible.
+        """From now on so many users begin events; the others rest, with their connections.
 
         Raises:
-            PlanRefused: always.
+            PlanRefused: more than the step has, or too few.
         """
-        raise PlanRefused(_NOT_CHANGED)
+        if not self._fewest_users <= users <= self._users:
+            said = f"users: {self._fewest_users} to {self._users} in this step"
+            raise PlanRefused(said)
+        self._change("users", lambda member: users_of(member.number, self._parts, users))
+
+    def _change(self, what: Changed, value_of: Callable[[Member], float]) -> None:
+        """Tell all generators, and wait until they have heard it."""
+        change = _Change(what, value_of, Future())
+        self._wishes.changes.put(change)
+        try:
+            asked = change.asked.result(SILENCE_S)
+        except TimeoutError:
+            raise PlanRefused("the step is over") from None
+        answered, _ = wait(asked, SILENCE_S)
+        # Of a generator that does not answer the records tell.
+        told = [answer.result() for answer in answered if answer.exception() is None]
+        for refusal in filter(None, told):
+            raise PlanRefused(refusal)
 
 
 class _Asking:
@@ -109,12 +150,12 @@ class _Asking:
         number: int,
         drivers: Sequence[Driver],
         on_node_loss: OnNodeLoss,
-        stop: Event,
+        wishes: _Wishes,
         records: Queue[AnyStepRecord | BaseException],
     ) -> None:
         self._number = number
         self._drivers = {driver.member.number: driver for driver in drivers}
-        self._stop = stop
+        self._wishes = wishes
         self._records = records
         members = [driver.member for driver in drivers]
         self._collector = Collector(members, on_node_loss, engine.sum_hlog)
@@ -128,6 +169,7 @@ class _Asking:
             self._begin()
             while not self._collector.over:
                 self._look_at_stop()
+                self._look_at_changes()
                 self._take_answers()
                 self._look_for_silence()
                 if not self._collector.begun and self._collector.is_connected:
@@ -204,8 +246,20 @@ class _Asking:
                 self._drivers[member.number].link.call("stop", self._number)
 
     def _look_at_stop(self) -> None:
-        if not self._stopped and (self._stop.is_set() or self._collector.failure):
+        if not self._stopped and (self._wishes.stop.is_set() or self._collector.failure):
             self._stop_all()
+
+    def _look_at_changes(self) -> None:
+        """All that is wanted by now; who is to drive it answers whoever wants it."""
+        with suppress(Empty):
+            while True:
+                change = self._wishes.changes.get_nowait()
+                living = [self._drivers[member.number] for member in self._collector.living]
+                change.asked.set_result([self._tell(each, change) for each in living])
+
+    def _tell(self, driver: Driver, change: _Change) -> Future[str | None]:
+        value = change.value_of(driver.member)
+        return driver.link.call("change", self._number, change.what, value)
 
     def _stop_all(self) -> None:
         """Lost ones too: they may hear it, and their lease ends them where they do not."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+Changed = Literal["users", "rate"]
+"""What of a load may be changed while it runs."""
 
 
 class HostUse(NamedTuple):
