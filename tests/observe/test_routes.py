@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadstone.observe.listening import listening_inodes
-from loadstone.observe.routes import FILES, interface_towards
+from loadstone.observe.routes import FILES, gateway_towards, interface_towards
 from observe.beside import program
 
 ROUTE = """\
@@ -43,6 +43,21 @@ TABLES = {
     "net/ipv6_route": IPV6_ROUTE,
     "net/if_inet6": IF_INET6,
 }
+
+
+@pytest.mark.parametrize(
+    ("peer", "gateway"),
+    [
+        ("8.8.8.8", "192.168.0.1"),
+        ("10.1.2.3", None),  # on the same network
+        ("192.168.0.7", None),  # this host itself
+        ("2001:db8::9", None),
+        ("2a00::1", "fe80::1"),
+        ("db1", None),
+    ],
+)
+def test_the_next_host_is_that_of_the_route_that_is_taken(peer: str, gateway: str | None) -> None:
+    assert gateway_towards(peer, TABLES) == gateway
 
 
 @pytest.mark.parametrize(

@@ -19,33 +19,47 @@ def cluster() -> None:
 @click.option(
     "--target", "peer", type=WORD, metavar="HOST", help="Name or address that the load would go to."
 )
+@click.option(
+    "--calibrate/--no-calibrate",
+    default=True,
+    help="Measure each node's ceiling now, or take what `loadstone calibrate` has kept there.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One document on stdout, nothing else.")
 def check(
-    address: str, generators: int | None, cpus_per_generator: int, peer: str | None, as_json: bool
+    address: str,
+    generators: int | None,
+    cpus_per_generator: int,
+    peer: str | None,
+    calibrate: bool,
+    as_json: bool,
 ) -> int:
     """What each node of the cluster at ADDRESS is, and the largest load that it can make.
 
     A generator is started on each node and asked: versions, processors, file descriptors, ports,
-    the interface towards the target and its speed, and its ceiling where `loadstone calibrate`
-    was run there. Nothing is driven.
+    the way to the target and its speed. Then each measures its ceiling for three seconds, against
+    a server of its own: nothing is driven over the network.
     """
     from rich.console import Console
 
-    from loadstone.cluster.cluster import facts_of
-    from loadstone.cluster.generator import own_versions
+    from loadstone.cli.carry import say
+    from loadstone.cluster.cluster import calibrated, check_versions, facts_of
     from loadstone.cluster.on_ray import Wanted
     from loadstone.cluster.on_ray import generators as started
-    from loadstone.cluster.parts import refuse_other_versions
     from loadstone.model.cluster_nodes import ClusterCheck
     from loadstone.report.cluster import as_renderable
 
+    def told(line: str) -> None:
+        say(line, quiet=as_json)
+
     with started(Wanted(address, generators, cpus_per_generator, peer)) as links:
+        check_versions(links)
         facts = facts_of(links)
+        if calibrate:
+            told("measuring what each node's generator can do at most")
+            facts = calibrated(links, facts, told)
     found = ClusterCheck(nodes=tuple(facts), cpus_per_generator=cpus_per_generator)
     if as_json:
         click.echo(found.model_dump_json(indent=2))
     else:
         Console(highlight=False).print(as_renderable(found))
-    # Said last: what was found is of use all the same.
-    refuse_other_versions(own_versions(), [(one.node, one.versions) for one in facts])
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from loadstone.cluster.clocks import Offset
 from loadstone.cluster.collecting import Member
@@ -13,10 +14,13 @@ from loadstone.cluster.link import Link
 from loadstone.cluster.parts import fewest_users, parts_of, refuse_other_versions, users_of
 from loadstone.cluster.step import ClusterStep, Driver, raise_lost, read_clocks
 from loadstone.model.cluster import OnNodeLoss
-from loadstone.model.cluster_nodes import NodeFacts
+from loadstone.model.cluster_nodes import NodeFacts, Versions
 
 _FACTS_S = 60.0
 """A generator's process may still be starting, and imports the engine."""
+
+CALIBRATION_S = 3.0
+"""Of load on each node, behind half a second of warm-up."""
 
 
 class Cluster:
@@ -34,8 +38,8 @@ class Cluster:
         self._on_node_loss = on_node_loss
         self._say = say
         self._steps = 0
+        check_versions(self._links)
         self.facts = facts_of(self._links)
-        refuse_other_versions(own_versions(), [(one.node, one.versions) for one in self.facts])
 
     def start(self, document: str) -> ClusterStep:
         """Begin a step; returns at once.
@@ -86,17 +90,56 @@ class Cluster:
         return living
 
 
+def check_versions(links: Sequence[Link]) -> None:
+    """See that all nodes have this version; nothing else is asked of one that has another.
+
+    Raises:
+        ClusterError: one does not answer, or has another version.
+    """
+    told = _answers(links, _FACTS_S, "versions")
+    found = [Versions.model_validate(versions) for versions in told]
+    nodes = [link.node for link in links]
+    refuse_other_versions(own_versions(), list(zip(nodes, found, strict=True)))
+
+
 def facts_of(links: Sequence[Link]) -> list[NodeFacts]:
     """What each node says of itself, all asked at the same time.
 
     Raises:
         ClusterError: one does not answer.
     """
-    asked = [(link, link.call("facts")) for link in links]
-    found: list[NodeFacts] = []
+    return _answers(links, _FACTS_S, "facts")
+
+
+def calibrated(
+    links: Sequence[Link], facts: Sequence[NodeFacts], say: Callable[[str], None]
+) -> list[NodeFacts]:
+    """The same with what each node's generator can do at most, all measured at the same time.
+
+    Raises:
+        ClusterError: one does not answer.
+    """
+    found = _answers(links, CALIBRATION_S + _FACTS_S, "calibrate", CALIBRATION_S)
+    measured = []
+    for one, ceiling in zip(facts, found, strict=True):
+        if isinstance(ceiling, str):
+            say(f"{one.node} is not calibrated: {ceiling}")
+        known = None if isinstance(ceiling, str) else ceiling
+        measured.append(one.model_copy(update={"queries_per_core": known}))
+    return measured
+
+
+def _answers(links: Sequence[Link], patience_s: float, method: str, *arguments: Any) -> list[Any]:
+    """Of all generators, in their order.
+
+    Raises:
+        ClusterError: one does not answer.
+    """
+    asked = [(link, link.call(method, *arguments)) for link in links]
+    found = []
     for link, future in asked:
         try:
-            found.append(future.result(_FACTS_S))
+            found.append(future.result(patience_s))
         except Exception as error:
             raise_lost(link, error)
     return found

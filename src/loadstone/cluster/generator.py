@@ -4,26 +4,40 @@ from __future__ import annotations
 
 import os
 import resource
+import socket
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from importlib import metadata
 from pathlib import Path
 from threading import Lock
 
 from loadstone import __version__, engine
 from loadstone.cluster.told import Changed, HostUse, Told
 from loadstone.engine import PartJob, PlanRefused
+from loadstone.lab.calibrate import USERS as CALIBRATION_USERS
+from loadstone.lab.calibrate import measure
+from loadstone.lab.interrupts import Interrupts
+from loadstone.model.calibration import Protocol, Transport
 from loadstone.model.cluster_nodes import Line, NodeFacts, Versions
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.observed import Reading, SourceName
+from loadstone.observe import routes
+from loadstone.observe.host import address_of_peer
 from loadstone.observe.local import LocalHost
 from loadstone.observe.source import SourceError
 from loadstone.store import calibration
+from loadstone.store.environment import of_this_machine
 
 _SAMPLE = '{"kind":"sample"'
 """How the engine's text of an interval begins."""
 
 _DESCRIPTORS_BESIDE_USERS = 100
-_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
+_WAY: tuple[Protocol, Transport] = ("prepared", "tcp")
+"""Of the statements that a calibration here is made with."""
+_PROC = Path("/proc")
+_PORTS = _PROC / "sys/net/ipv4/ip_local_port_range"
+_ANY_PORT = 9
 
 
 class Generator:
@@ -45,19 +59,35 @@ class Generator:
         self._taking = Lock()
         _raise_descriptors()
 
+    def versions(self) -> dict[str, str]:
+        """What has to be the same everywhere; in words that each version understands."""
+        return own_versions().model_dump()
+
     def facts(self) -> NodeFacts:
         """What this node is and could do."""
         kept = calibration.kept()
-        ceilings = kept.ceilings("prepared", "tcp") if kept else None
+        ceilings = kept.ceilings(*_WAY) if kept else None
         return NodeFacts(
             node=self._node,
             versions=own_versions(),
+            ray=_version_of_ray(),
+            machine=of_this_machine({}),
             cores=len(os.sched_getaffinity(0)),
             descriptors=_descriptors(),
             ephemeral_ports=_ephemeral_ports(),
             line=self._host.line(),
             queries_per_core=ceilings.queries_per_core(encrypted=False) if ceilings else None,
         )
+
+    def calibrate(self, seconds: float) -> float | str:
+        """Statements a second that one event loop can do at most here, or why that is not known.
+
+        Measured anew, with as many seconds of load against a server of this process.
+        """
+        try:
+            return measure(_WAY, CALIBRATION_USERS, seconds, Interrupts()).queries_per_core
+        except LoadstoneError as error:
+            return error.message
 
     def clock(self) -> int:
         """CLOCK_MONOTONIC of this machine, nanoseconds: the clock that the engine goes by."""
@@ -133,6 +163,12 @@ def own_versions() -> Versions:
     return Versions(loadstone=__version__, engine=engine.build_info()["version"])
 
 
+def _version_of_ray() -> str | None:
+    with suppress(metadata.PackageNotFoundError):
+        return metadata.version("ray")
+    return None
+
+
 def _raise_descriptors() -> None:
     """As far as this process may; what it then has is in its facts."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -175,13 +211,37 @@ class _HostWatch:
             return None
         mbits = now.facts.get(f"nic.{nic}.speed_mbit")
         speed = int(float(mbits) * 1e6) if mbits else None
-        return Line(interface=nic, speed_bits_per_s=speed)
+        peer = address_of_peer(self._peer) if self._peer else None
+        return Line(
+            interface=nic,
+            speed_bits_per_s=speed,
+            source=_source_towards(peer) if peer else None,
+            gateway=routes.gateway_towards(peer, _tables()) if peer else None,
+        )
 
     def _read(self) -> Reading | None:
         try:
             return self._source.read()
         except (SourceError, OSError):
             return None
+
+
+def _tables() -> dict[str, str]:
+    """The kernel's, of routes; what cannot be read is missing."""
+    found = {}
+    for name in routes.FILES:
+        with suppress(OSError):
+            found[name] = (_PROC / name).read_text()
+    return found
+
+
+def _source_towards(peer: str) -> str | None:
+    """The address of ours that packets to that one have; none is sent for it."""
+    family = socket.AF_INET6 if ":" in peer else socket.AF_INET
+    with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as asked:
+        asked.connect((peer, _ANY_PORT))
+        return str(asked.getsockname()[0])
+    return None
 
 
 def host_use(before: Reading, now: Reading) -> HostUse:

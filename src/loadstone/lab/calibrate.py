@@ -62,6 +62,19 @@ def calibrate(
     )
 
 
+def measure(
+    way: tuple[Protocol, Transport], users: int, seconds: float, interrupts: Interrupts
+) -> Ceiling:
+    """One way alone, for whoever wants to know soon; nothing is kept.
+
+    Raises:
+        Interrupted: on request.
+        EngineError: the engine or the null server could not do its work.
+    """
+    with _null_server() as server:
+        return _measure(server.target(way[1]), way, users, seconds, interrupts)
+
+
 @dataclass(frozen=True)
 class _Null:
     port: int

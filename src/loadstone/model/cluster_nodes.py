@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import PositiveFloat, PositiveInt, computed_field
 
@@ -18,11 +18,15 @@ class Versions(Frozen):
 
 
 class Line(Frozen):
-    """The interface by which a node reaches a target."""
+    """The way by which a node reaches a target."""
 
     interface: str
     speed_bits_per_s: int | None = None
     """As the interface says it, which virtual ones do wrongly or not at all."""
+    source: str | None = None
+    """The address that the target sees; `None`: not told."""
+    gateway: str | None = None
+    """The next host on the way; `None`: the target is on the same network, or it is not told."""
 
 
 class NodeFacts(Frozen):
@@ -30,6 +34,10 @@ class NodeFacts(Frozen):
 
     node: str
     versions: Versions
+    ray: str | None = None
+    """Its version; `None` where generators are reached in another way."""
+    machine: dict[str, Any]
+    """As `environment.json` has the generator's (docs/result.md)."""
     cores: PositiveInt
     descriptors: int | None
     """File descriptors that a generator may have, one a virtual user; `None`: no limit."""
@@ -38,7 +46,18 @@ class NodeFacts(Frozen):
     line: Line | None = None
     """Towards the target; `None`: no target was named, or no route is known."""
     queries_per_core: PositiveFloat | None = None
-    """Statements a second that one event loop can do at most, by its calibration."""
+    """Statements a second that one event loop can do at most, by its calibration: prepared ones
+    over TCP, without TLS."""
+
+    @property
+    def host(self) -> str:
+        """Its own name for itself."""
+        return str(self.machine["host"])
+
+    @property
+    def kernel(self) -> str:
+        """The kernel's release."""
+        return str(self.machine["kernel"]["release"])
 
     @property
     def users(self) -> int | None:
@@ -73,3 +92,14 @@ class ClusterCheck(Frozen):
         if len(known) < len(ceilings) or not known:
             return None
         return CLIENT_BOUND_SHARE * min(known) * self.cpus_per_generator * len(known)
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def bits_per_s(self) -> int | None:
+        """What their lines carry together, dealt out evenly: the slowest decides.
+
+        By the interfaces' own word; `None` where one does not say it.
+        """
+        speeds = [node.line.speed_bits_per_s if node.line else None for node in self.nodes]
+        known = [speed for speed in speeds if speed is not None]
+        return min(known) * len(known) if known and len(known) == len(speeds) else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import NamedTuple
 
 FILES = ("net/route", "net/ipv6_route", "net/fib_trie", "net/if_inet6")
 """What is needed of /proc/PID (or of /proc)."""
@@ -58,18 +59,43 @@ def interface_towards(
     own = local_addresses(texts.get("net/fib_trie", ""), texts.get("net/if_inet6", ""))
     if address.is_loopback or (address in own and not from_outside):
         return "lo"
+    route = _route_to(address, texts)
+    return route.interface if route else None
+
+
+def gateway_towards(peer: str, texts: Mapping[str, str]) -> str | None:
+    """The next host on the way to that address; `None`: there is none, or no route is known.
+
+    Args:
+        peer: an address; a name is not looked up.
+        texts: of `FILES`, by those names; what is missing there is not known.
+    """
+    address = address_of(peer)
+    if address is None or interface_towards(peer, texts) == "lo":
+        return None
+    route = _route_to(address, texts)
+    return str(type(address)(route.gateway)) if route and route.gateway else None
+
+
+class _Route(NamedTuple):
+    """The least of them is the one that is taken: the longest prefix, then the least metric."""
+
+    minus_length: int
+    metric: int
+    interface: str
+    gateway: int
+    """0: none."""
+
+
+def _route_to(address: IPv4Address | IPv6Address, texts: Mapping[str, str]) -> _Route | None:
     if isinstance(address, IPv4Address):
-        return _best(_matches_4(int(address), texts.get("net/route", "")))
-    return _best(_matches_6(int(address), texts.get("net/ipv6_route", "")))
+        matches = _matches_4(int(address), texts.get("net/route", ""))
+    else:
+        matches = _matches_6(int(address), texts.get("net/ipv6_route", ""))
+    return min(matches, default=None)
 
 
-def _best(matches: list[tuple[int, int, str]]) -> str | None:
-    """The longest prefix, then the least metric."""
-    return min(matches)[2] if matches else None
-
-
-def _matches_4(address: int, text: str) -> list[tuple[int, int, str]]:
-    """Routes to it as (minus the prefix's length, metric, interface)."""
+def _matches_4(address: int, text: str) -> list[_Route]:
     found = []
     for line in text.splitlines():
         words = line.split()
@@ -79,11 +105,12 @@ def _matches_4(address: int, text: str) -> list[tuple[int, int, str]]:
         if to is None or mask is None or flags is None or not words[6].isdigit():
             continue
         if address & mask == to and flags & _UP and not flags & _REJECT:
-            found.append((-mask.bit_count(), int(words[6]), words[0]))
+            gateway = _little(words[2]) or 0
+            found.append(_Route(-mask.bit_count(), int(words[6]), words[0], gateway))
     return found
 
 
-def _matches_6(address: int, text: str) -> list[tuple[int, int, str]]:
+def _matches_6(address: int, text: str) -> list[_Route]:
     found = []
     for line in text.splitlines():
         words = line.split()
@@ -99,7 +126,7 @@ def _matches_6(address: int, text: str) -> list[tuple[int, int, str]]:
             continue
         # The table ends with a route of `lo` that refuses everything.
         if (address ^ to) >> (128 - length) == 0 and not flags & _REJECT and words[9] != "lo":
-            found.append((-length, metric, words[9]))
+            found.append(_Route(-length, metric, words[9], _hex(words[4], 32) or 0))
     return found
 
 

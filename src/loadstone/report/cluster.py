@@ -18,14 +18,16 @@ def as_renderable(found: ClusterCheck) -> RenderableType:
 
 def _nodes(found: ClusterCheck) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0))
-    for head in ("node", "loadstone"):
-        table.add_column(head, vertical="bottom")
+    for head in ("node", "host", "kernel", "loadstone"):
+        table.add_column(head, vertical="bottom", overflow="fold")
     for head in ("cores", "file\ndescriptors", "ports to\none target", "queries/s\na core"):
         table.add_column(head, justify="right", vertical="bottom")
     table.add_column("towards the target", vertical="bottom")
     for node in found.nodes:
         table.add_row(
             node.node,
+            node.host,
+            node.kernel,
             node.versions.loadstone,
             count(node.cores),
             "no limit" if node.descriptors is None else count(node.descriptors),
@@ -39,9 +41,12 @@ def _nodes(found: ClusterCheck) -> Table:
 def _line(line: Line | None) -> str:
     if line is None:
         return NOTHING
-    if line.speed_bits_per_s is None:
-        return f"{line.interface}, speed not told"
-    return f"{line.interface}, {line.speed_bits_per_s / 1e9:g} Gbit/s by its own word"
+    speed = "speed not told"
+    if line.speed_bits_per_s is not None:
+        speed = f"{line.speed_bits_per_s / 1e9:g} Gbit/s by its own word"
+    source = f" from {line.source}" if line.source else ""
+    gateway = f" by way of {line.gateway}" if line.gateway else ""
+    return f"{line.interface}{source}{gateway}, {speed}"
 
 
 def _together(found: ClusterCheck) -> list[str]:
@@ -49,11 +54,14 @@ def _together(found: ClusterCheck) -> list[str]:
     lines = [f"together  at most {users} virtual users"]
     if found.queries_per_s is None:
         lines.append(
-            "load      not evaluated: run loadstone calibrate on each node for its ceiling"
+            "load      not evaluated: leave --no-calibrate out, or run loadstone calibrate on each "
+            "node"
         )
     else:
         lines.append(
             f"load      at most {digits(found.queries_per_s)} statements a second that say "
             "something of the server, not of the generators"
         )
+    if found.bits_per_s is not None:
+        lines.append(f"network   at most {found.bits_per_s / 1e9:g} Gbit/s, by their own word")
     return lines
