@@ -117,7 +117,8 @@ def run_against(
 ) -> int:
     """Look at the targets, drive the plan, show and keep what came of it."""
     told = functools.partial(say, quiet=request.as_json)
-    with starting(request.cluster, endpoints, told) as ways:
+    targets = [endpoint.target for endpoint in endpoints]
+    with starting(request.cluster, targets, told) as ways:
         return _run_against(request, endpoints, notes, gates, begun, ways)
 
 
@@ -140,6 +141,7 @@ def _run_against(
     steps = steps_for(plan)
     sources = sources_for([observable(one) for one in looked], request.observing)
     recorder = begin_run(plan, looked, request.out, sources.data_device, sources=sources)
+    recorder.generators(ways.nodes)
     if begun:
         begun(recorder.folder)
     said = [*notes, *data.notes, *found, *sources.notes]
@@ -359,8 +361,7 @@ def begin_run(
         steps=experiment[1] if experiment else steps,
         experiment=experiment[0] if experiment else None,
         recipe=recipe,
-        # Those of this machine say nothing of the machines of a cluster.
-        ceilings=None if plan.cluster else generator_ceilings(plan),
+        ceilings=generator_ceilings(plan),
     )
     path = folder.create(out, plan.name, time.time())
     recorder = Recorder(path, asked, [one.facts.version for one in looked])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,8 +15,9 @@ from loadstone.cli.values import WORD
 if TYPE_CHECKING:
     from loadstone.lab.conduct import Start
     from loadstone.model.cluster import ClusterAsked
+    from loadstone.model.cluster_nodes import NodeFacts
     from loadstone.model.result import StepResult
-    from loadstone.model.target import Endpoint
+    from loadstone.model.target import Target
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -67,16 +69,18 @@ class Ways:
 
     start: Start
     drives_again: Callable[[StepResult], bool]
+    nodes: tuple[NodeFacts, ...] = ()
+    """The machines of a cluster; none where this one drives."""
 
 
 @contextmanager
 def starting(
-    asked: ClusterAsked | None, endpoints: Sequence[Endpoint], say: Callable[[str], None]
+    asked: ClusterAsked | None, targets: Sequence[Target], say: Callable[[str], None]
 ) -> Iterator[Ways]:
     """This machine's engine, or a cluster's generators, for as long as the block lasts.
 
     Raises:
-        ClusterError: the cluster cannot be used.
+        ClusterError: the cluster cannot be used, or cannot reach a target.
     """
     from loadstone import engine
     from loadstone.model.cluster import GENERATOR_LOST
@@ -86,16 +90,19 @@ def starting(
         return
     from loadstone.cluster.cluster import Cluster
     from loadstone.cluster.on_ray import Wanted, generators
+    from loadstone.cluster.parts import refuse_unreachable
 
-    target = endpoints[0].target
-    peer = None if target.socket else target.host
+    peer = None if targets[0].socket else targets[0].host
     wanted = Wanted(asked.address, asked.generators, asked.cpus_per_generator, peer)
     with generators(wanted) as links:
         cluster = Cluster(links, asked.on_node_loss, say)
+        hosts = {one.node: one.host for one in cluster.facts}
+        refuse_unreachable(targets, hosts, socket.gethostname())
         say(f"{len(links)} generators: {', '.join(one.node for one in cluster.facts)}")
 
         def lost(step: StepResult) -> bool:
             return step.error is not None and step.error.kind == GENERATOR_LOST
 
         repeats = asked.on_node_loss == "repeat"
-        yield Ways(cluster.start, lambda step: repeats and lost(step))
+        nodes = tuple(cluster.facts)
+        yield Ways(cluster.start, lambda step: repeats and lost(step), nodes)

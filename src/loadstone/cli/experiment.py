@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from loadstone.cli.beside import beside_options, shown_beside
+from loadstone.cli.clustering import cluster_asked, cluster_options
 from loadstone.cli.gating import Gates, check_gates, junit_option, threshold_option
 from loadstone.cli.observing import observing_options
 from loadstone.cli.run import out_option
@@ -31,6 +32,7 @@ _json = click.option("--json", "as_json", is_flag=True, help="result.json on std
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--dry-run", is_flag=True, help="Show the steps and the time; start nothing.")
+@cluster_options
 @observing_options
 @threshold_option
 @junit_option
@@ -51,25 +53,30 @@ def experiment(
     yes: bool,
     as_json: bool,
     out: Path,
+    **asked: Any,
 ) -> int:
     """Carry out what FILE says, and tell which of its differences are real.
 
     docs/experiments.md has the format.
     """
-    from loadstone.cli.experimenting import Wanted, begin, checked, show_plan
+    from loadstone.cli.experimenting import Wanted, begin, checked, on_cluster, show_plan
 
     check_gates(thresholds, junit)
+    cluster = cluster_asked(asked)
     found = checked(file)
     if dry_run:
-        show_plan(found.experiment)
+        show_plan(on_cluster(found.experiment, cluster))
         return 0
-    wanted = Wanted(out=out, observing=observing, strict=strict, as_json=as_json, yes=yes)
+    wanted = Wanted(
+        out=out, observing=observing, strict=strict, as_json=as_json, yes=yes, cluster=cluster
+    )
     with shown_beside(live, metrics, out) as begun:
         return begin(found, wanted, Gates(thresholds, junit), begun)
 
 
 @click.command()
 @click.argument("run", default="last")
+@cluster_options
 @observing_options
 @threshold_option
 @junit_option
@@ -89,11 +96,19 @@ def resume(
     yes: bool,
     as_json: bool,
     out: Path,
+    **asked: Any,
 ) -> int:
     """Go on with an experiment that was stopped or killed, at the step where it was left."""
     from loadstone.cli.experimenting import Wanted, go_on
 
     check_gates(thresholds, junit)
-    wanted = Wanted(out=out, observing=observing, strict=strict, as_json=as_json, yes=yes)
+    wanted = Wanted(
+        out=out,
+        observing=observing,
+        strict=strict,
+        as_json=as_json,
+        yes=yes,
+        cluster=cluster_asked(asked),
+    )
     with shown_beside(live, metrics, out) as begun:
         return go_on(run, wanted, Gates(thresholds, junit), begun)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -13,6 +15,7 @@ from loadstone import engine
 from loadstone.analyse.again import more_wanted
 from loadstone.analyse.steady import truncation
 from loadstone.cli.carry import Begun, begin_run, judged, say, show
+from loadstone.cli.clustering import Ways, starting
 from loadstone.cli.connection import unasked
 from loadstone.cli.errors import tell
 from loadstone.cli.gating import NO_GATES, Gates
@@ -21,8 +24,21 @@ from loadstone.cli.run import USERS_A_SHARD, cores
 from loadstone.cli.watching import Silence, TimeLeft
 from loadstone.lab.blocks import plan_time, schedule
 from loadstone.lab.conduct import Lab
-from loadstone.lab.experiment import Bench, Carried, Look, Pace, carry_out
-from loadstone.lab.experiment_checks import Machine, check_variables, check_workloads
+from loadstone.lab.experiment import (
+    Bench,
+    Carried,
+    Look,
+    Pace,
+    PaceOfGenerators,
+    Pacing,
+    carry_out,
+)
+from loadstone.lab.experiment_checks import (
+    Machine,
+    beyond_a_cluster,
+    check_variables,
+    check_workloads,
+)
 from loadstone.lab.experiment_data import check_tables, tables_of
 from loadstone.lab.experiment_file import ExperimentFile, parse_experiment, read_experiment
 from loadstone.lab.experiment_hosts import Loads
@@ -34,6 +50,7 @@ from loadstone.lab.preflight import Looked, check_descriptors, common_device, ob
 from loadstone.lab.server_variables import known_variables
 from loadstone.lab.surroundings import target_environment
 from loadstone.lab.variants import drive_of, place_of, step_plan
+from loadstone.model.cluster import ClusterAsked
 from loadstone.model.engine_plan import Layout, LoadPlan
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.experiment import Experiment
@@ -66,6 +83,8 @@ class Wanted(Frozen):
     """Where the file is a recipe's."""
     yes: bool = False
     """Tables may be made and written to on another machine, and beside foreign tables."""
+    cluster: ClusterAsked | None = None
+    """In place of what the file says of it."""
 
 
 def checked(path: Path) -> ExperimentFile:
@@ -106,21 +125,37 @@ def show_plan(experiment: Experiment) -> None:
     click.echo(as_plain(plan_of(experiment, steps, plan_time(experiment, steps))), nl=False)
 
 
+def on_cluster(experiment: Experiment, asked: ClusterAsked | None) -> Experiment:
+    """The experiment, driven from these machines where some are asked for.
+
+    Raises:
+        UsageError: other machines cannot drive it.
+    """
+    if asked is None:
+        return experiment
+    if said := beyond_a_cluster(experiment):
+        raise click.UsageError(f"--cluster: {said}: measure a [target] that all nodes reach")
+    return experiment.model_copy(update={"cluster": asked})
+
+
 def begin(
     file: ExperimentFile, wanted: Wanted, gates: Gates = NO_GATES, begun: Begun | None = None
 ) -> int:
     """Carry a file out, from its first step on."""
-    experiment = file.experiment
-    check_descriptors(max(experiment.ladder))
+    experiment = on_cluster(file.experiment, wanted.cluster)
+    if experiment.cluster is None:
+        check_descriptors(max(experiment.ladder))
     folder.check_writable(wanted.out)
     _check_variables(file, wanted)
     means = _means(experiment, wanted)
-    with Servers(experiment, means) as servers:
+    with _starting(experiment, wanted) as ways, Servers(experiment, means) as servers:
         looked, notes = servers.prepare()
         recorder = _recorder(experiment, servers, looked, wanted)
+        recorder.generators(ways.nodes)
         if begun:
             begun(recorder.folder)
-        carried, asked = _carry_out(experiment, servers, recorder, (wanted, notes, ()))
+        told = _Told(wanted, ways, notes)
+        carried, asked = _carry_out(experiment, servers, recorder, told)
     code = _end(carried, recorder.folder, wanted, interrupted=asked)
     gated = judged(gates, carried.result, as_json=wanted.as_json)
     return code or gated
@@ -134,24 +169,33 @@ def go_on(run: str, wanted: Wanted, gates: Gates = NO_GATES, begun: Begun | None
     """
     path = folder.find(wanted.out, run)
     asked = read_asked(path)
-    experiment = asked.experiment
-    if experiment is None:
+    if asked.experiment is None:
         raise StoreError(f"{path.name} is no experiment", "only those are taken up: run it again")
+    experiment = on_cluster(asked.experiment, wanted.cluster)
     log = read_log(path)
     before = result_of(path, log)
     if log.begin is None or before.run.state == "finished":
         raise StoreError(f"there is nothing left to do in {path.name}", "loadstone runs show")
     done = [step for step in before.steps if step.state == "finished"]
-    with Servers(experiment, _means(experiment, wanted)) as servers:
+    means = _means(experiment, wanted)
+    with _starting(experiment, wanted) as ways, Servers(experiment, means) as servers:
         _, notes = servers.prepare()
         recorder = Recorder(path, asked, (), before=log.begin)
+        recorder.generators(ways.nodes)
         if begun:
             begun(path)
-        notes.append(_taken_up(before, done))
-        carried, stopped = _carry_out(experiment, servers, recorder, (wanted, notes, done))
+        told = _Told(wanted, ways, [*notes, _taken_up(before, done)], done)
+        carried, stopped = _carry_out(experiment, servers, recorder, told)
     code = _end(carried, path, wanted, interrupted=stopped)
     gated = judged(gates, carried.result, as_json=wanted.as_json)
     return code or gated
+
+
+def _starting(experiment: Experiment, wanted: Wanted) -> AbstractContextManager[Ways]:
+    """This machine, or those of its cluster."""
+    places = [place_of(experiment, each) for each in experiment.variants]
+    targets = [place.target for place in places if place.target]
+    return starting(experiment.cluster, targets, lambda line: say(line, quiet=wanted.as_json))
 
 
 def _taken_up(before: Result, done: Sequence[StepResult]) -> str:
@@ -245,14 +289,22 @@ def _steps(experiment: Experiment) -> tuple[Step, ...]:
     return tuple(planned.step for planned in schedule(experiment))
 
 
+@dataclass(frozen=True)
+class _Told:
+    """What an experiment is carried out by, beside its file."""
+
+    wanted: Wanted
+    ways: Ways
+    notes: Sequence[str]
+    """Of the preparation."""
+    done: Sequence[StepResult] = ()
+    """Steps that were carried out before it was stopped."""
+
+
 def _carry_out(
-    experiment: Experiment,
-    servers: Servers,
-    recorder: Recorder,
-    told: tuple[Wanted, Sequence[str], Sequence[StepResult]],
+    experiment: Experiment, servers: Servers, recorder: Recorder, told: _Told
 ) -> tuple[Carried, bool]:
-    """`told`: what the command line said, notes of the preparation, and steps that are done."""
-    wanted, notes, done = told
+    wanted, ways = told.wanted, told.ways
     quiet = wanted.as_json and not sys.stderr.isatty()
     planned = None if experiment.until else len(_steps(experiment))
     first = servers.workload(experiment.workloads[0].name)
@@ -270,13 +322,26 @@ def _carry_out(
         recorder.variant(variant, target_environment(looked, sources))
 
     with Interrupts() as interrupts:
-        lab = Lab((), recorder, observer, interrupts, truncation, may_change=False)
-        for note in notes:
+        lab = Lab(
+            (),
+            recorder,
+            observer,
+            interrupts,
+            truncation,
+            may_change=False,
+            start=ways.start,
+            drives_again=ways.drives_again,
+        )
+        for note in told.notes:
             lab.note(note)
         look = looking(wanted.observing, lab.note)
-        pace = Pace(cores(), USERS_A_SHARD)
-        bench = Bench(experiment, servers, lab, look, pace, describe)
-        return carry_out(bench, more_wanted(experiment), done), interrupts.asked
+        bench = Bench(experiment, servers, lab, look, _pace(experiment), describe)
+        return carry_out(bench, more_wanted(experiment), told.done), interrupts.asked
+
+
+def _pace(experiment: Experiment) -> Pacing:
+    cluster = experiment.cluster
+    return PaceOfGenerators(cluster.cpus_per_generator) if cluster else Pace(cores(), USERS_A_SHARD)
 
 
 def looking(observing: Observing, note: Callable[[str], None]) -> Look:

@@ -96,8 +96,10 @@ def check_versions(links: Sequence[Link]) -> None:
     Raises:
         ClusterError: one does not answer, or has another version.
     """
+    names = Versions.model_fields
     told = _answers(links, _FACTS_S, "versions")
-    found = [Versions.model_validate(versions) for versions in told]
+    # Another version may tell of more, or of less.
+    found = [Versions(**{name: told_by.get(name, "?") for name in names}) for told_by in told]
     nodes = [link.node for link in links]
     refuse_other_versions(own_versions(), list(zip(nodes, found, strict=True)))
 

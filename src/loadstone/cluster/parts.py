@@ -8,10 +8,11 @@ parts together are the whole step whatever their number is.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from loadstone.cluster.errors import ClusterError
 from loadstone.model.cluster_nodes import Versions
+from loadstone.model.target import Target
 
 LEASE_S = 4.0
 """A generator that has heard nothing for so long ends its load; with the engine's 5 s for events
@@ -74,3 +75,24 @@ def refuse_other_versions(own: Versions, others: Sequence[tuple[str, Versions]])
             + ", ".join(wrong),
             "install the same version on each node, then start Ray there again",
         )
+
+
+def refuse_unreachable(targets: Sequence[Target], hosts: Mapping[str, str], own_host: str) -> None:
+    """A unix socket, or a loopback address, is another server on each machine.
+
+    Args:
+        targets: what is to be driven.
+        hosts: of the nodes, by their addresses, each by its own name.
+        own_host: this machine's name.
+
+    Raises:
+        ClusterError: not all nodes would drive the server that is meant.
+    """
+    others = [node for node, host in sorted(hosts.items()) if host != own_host]
+    for target in targets:
+        if target.is_local and others:
+            raise ClusterError(
+                f"{target.place} is a server of this machine, and {', '.join(others)} would look "
+                "for one of their own there",
+                "give --target the address by which all nodes reach it",
+            )

@@ -43,6 +43,22 @@ def check(experiment: Experiment, machine: Machine, faults: Faults) -> None:
         _check_limits(path, level, machine, faults)
     _check_variants(experiment, faults)
     _check_between_factors(experiment, faults)
+    if experiment.cluster and (said := beyond_a_cluster(experiment)):
+        write = "leave [cluster] out, or measure a [target] that all its nodes reach"
+        faults.add(("cluster",), said, write)
+
+
+def beyond_a_cluster(experiment: Experiment) -> str | None:
+    """Why other machines cannot drive it; `None`: they can."""
+    if any(_is_sandboxed(experiment, each) for each in experiment.variants):
+        return "a throwaway server cannot be reached from other machines"
+    targets = [experiment.target, *(level.target for _, level in _levels(experiment))]
+    clients = [level.client for _, level in _levels(experiment)]
+    if any(each and each.socket for each in targets) or any(
+        each and each.connect == "socket" for each in clients
+    ):
+        return "a unix socket cannot be reached from other machines"
+    return None
 
 
 _NO_ROOT = (

@@ -12,12 +12,14 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 from loadstone.lab import experiment_values as values
 from loadstone.lab.experiment_checks import Machine, check
 from loadstone.lab.experiment_faults import ExperimentRefused, Fault, Faults, Section
 from loadstone.lab.toml_lines import Path as KeyPath
 from loadstone.lab.toml_lines import lines_of
+from loadstone.model.cluster import ClusterAsked, OnNodeLoss
 from loadstone.model.experiment import (
     CgroupLimit,
     ClientOptions,
@@ -34,6 +36,7 @@ from loadstone.model.target import Target
 
 DEFAULT_TABLES = 10
 DEFAULT_TABLE_SIZE = 10_000
+_ON_NODE_LOSS = values.one_of(get_args(OnNodeLoss))
 DEFAULT_TIME_LIMIT_S = 8 * 3600.0
 
 
@@ -119,6 +122,7 @@ def _experiment(top: Section, stem: str) -> Experiment | None:
         "restore": top.take("restore", values.restore, "auto"),
         "columns": top.take("columns", values.columns, ()),
         "seed": top.take("seed", values.seed, 0),
+        "cluster": _cluster(top.section("cluster")),
     }
     top.end()
     return None if top.faults.found else Experiment.model_validate(given)
@@ -137,6 +141,21 @@ def _target(section: Section) -> Target | None:
     if not section.has("url"):
         section.wrong(None, "no url", 'write url = "mysql://user@host:3306/schema"')
     found = section.take("url", values.target, None)
+    section.end()
+    return found
+
+
+def _cluster(section: Section | None) -> ClusterAsked | None:
+    if section is None:
+        return None
+    if not section.has("address"):
+        section.wrong(None, "no address", 'write address = "10.0.0.1:6379", as Ray has it')
+    found = ClusterAsked(
+        address=section.take("address", values.text, ""),
+        generators=section.take("generators", values.count, None),
+        cpus_per_generator=section.take("cpus_per_generator", values.count, 1),
+        on_node_loss=section.take("on_node_loss", _ON_NODE_LOSS, "continue"),
+    )
     section.end()
     return found
 

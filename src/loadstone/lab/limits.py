@@ -32,9 +32,10 @@ def limits_of(run: Path) -> Limits:
 
 
 def generator_ceilings(plan: Plan) -> Ceilings | None:
-    """What this machine's generator can do at most, where it was calibrated."""
+    """What this machine's generator can do at most, where it was calibrated and is what drives."""
     found = calibration.kept()
-    if found is None:
+    # It says nothing of the machines of a cluster.
+    if found is None or plan.cluster:
         return None
     by_socket = all(target.socket is not None for target in plan.targets)
     return found.ceilings(plan.drive.protocol, "socket" if by_socket else "tcp")

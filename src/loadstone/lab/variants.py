@@ -119,6 +119,7 @@ def step_plan(
         duration_s=experiment.duration_s,
         warmup=experiment.warmup,
         repeats=experiment.repeats,
+        cluster=experiment.cluster,
         drive=drive,
     )
 

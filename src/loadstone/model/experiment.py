@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
+from loadstone.model.cluster import ClusterAsked
 from loadstone.model.columns import Column
 from loadstone.model.frozen import Frozen
 from loadstone.model.plan import Rate, Warmup, WarmupAuto, WorkloadSpec
@@ -172,6 +173,8 @@ class Experiment(Frozen):
     columns: tuple[Column, ...] = ()
     """Figures to show beside the rates."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    cluster: ClusterAsked | None = None
+    """The machines that drive each step together; `None`: this one does."""
 
     @property
     def variants(self) -> tuple[Variant, ...]:

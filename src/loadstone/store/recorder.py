@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from loadstone import engine
 from loadstone.model.calibration import Ceilings
+from loadstone.model.cluster_nodes import NodeFacts
 from loadstone.model.experiment import Experiment
 from loadstone.model.frozen import Frozen
 from loadstone.model.hot_spots import HotSpots
@@ -133,8 +134,16 @@ class Recorder:
 
     def environment(self, found: dict[str, Any]) -> None:
         """Write environment.json; what is agreed on with the servers is added when it is known."""
-        document = found | {"agreed": None, "variants": {}}
+        document = found | {"agreed": None, "generators": [], "variants": {}}
         write_private_json(self.folder / folder.ENVIRONMENT, document)
+
+    def generators(self, nodes: Sequence[NodeFacts]) -> None:
+        """Keep what the machines of a cluster say of themselves; none where this one drives."""
+        if not nodes:
+            return
+        document = folder.read_environment(self.folder)
+        found = document | {"generators": [node.model_dump(mode="json") for node in nodes]}
+        write_private_json(self.folder / folder.ENVIRONMENT, found)
 
     def variant(self, name: str, targets: list[dict[str, Any]]) -> None:
         """Keep what surrounded a variant at its first step, in the shape of `targets`."""
