@@ -192,6 +192,7 @@ class _HostWatch:
     """This machine between two samples; what cannot be read is not told."""
 
     def __init__(self, peer: str | None) -> None:
+        self._peer = peer
         self._source = LocalHost(SourceName(role="generator-host"), peer=peer)
         self._before: Reading | None = None
 

@@ -14,6 +14,7 @@ from rich.text import Text
 from loadstone.analyse.ladder import Level, quotable, shape
 from loadstone.model.hot_spots import HotSpots
 from loadstone.model.result import Result, StepResult
+from loadstone.report.generators import generators_table
 from loadstone.report.hot_spots import hot_spots_table, hottest_step
 from loadstone.report.kinds import busiest, kinds_table
 from loadstone.report.ladders import ladders_of
@@ -60,10 +61,7 @@ def as_renderable(result: Result) -> RenderableType:
         parts.extend(_by_kind(ladder))
         if not result.run.search and (said := verdict(ladder, ENGLISH)):
             parts.append(Text(said, style="bold"))
-    if hottest := hottest_step(result.steps):
-        users = number_of(hottest.concurrency, "user")
-        parts.append(Text(f"Where the server spent the step of {users}, by its own instruments:"))
-        parts.append(Padding(hot_spots_table(hottest.hot_spots or HotSpots()), (0, 0, 1, 0)))
+    parts += _of_all_steps(result)
     if result.run.search:
         parts.append(Text("\n".join(search_sentences(result.run.search, ENGLISH)), style="bold"))
         parts.append(Text())
@@ -80,6 +78,16 @@ def _by_kind(ladder: Sequence[Level]) -> Iterator[RenderableType]:
     elif mixed := busiest(ladder):
         yield Text(f"The transactions of the step of {number_of(mixed.concurrency, 'user')}:")
         yield Padding(kinds_table(mixed, {kind: kind for kind in mixed.kinds}), (0, 0, 1, 0))
+
+
+def _of_all_steps(result: Result) -> Iterator[RenderableType]:
+    """What is told once: the machines that drove, and what the server was busy with."""
+    if machines := generators_table(result.steps):
+        yield Padding(machines, (0, 0, 1, 0))
+    if hottest := hottest_step(result.steps):
+        users = number_of(hottest.concurrency, "user")
+        yield Text(f"Where the server spent the step of {users}, by its own instruments:")
+        yield Padding(hot_spots_table(hottest.hot_spots or HotSpots()), (0, 0, 1, 0))
 
 
 def head(result: Result) -> Iterator[str]:

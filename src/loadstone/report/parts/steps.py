@@ -10,6 +10,7 @@ from loadstone.model.result import StepResult
 from loadstone.report.figures.latency import heat_figure, percentile_figure
 from loadstone.report.figures.series import series_figure
 from loadstone.report.figures.thinning import Thinned
+from loadstone.report.generators import figures_of, name_of
 from loadstone.report.latencies import StepLatencies
 from loadstone.report.markup import Markup, element, folded, list_of, paragraph, table
 from loadstone.report.notes import step_notes
@@ -111,6 +112,8 @@ def _of_step(making: Making, step: StepResult, known: _Known) -> Iterator[Markup
     seconds, latencies, room = known
     group = f"step-{step.step}"
     yield from _notes(step, words)
+    if step.generators:
+        yield folded(words.table_of_generators, _generators(step, words))
     panels = seconds.panels(step)
     if panels:
         figure, thinned = series_figure(panels, step, words, room.columns, group)
@@ -146,6 +149,12 @@ def _notes(step: StepResult, words: Words) -> Iterator[Markup]:
     """What a reader should know, errors and outages among it."""
     if lines := list(step_notes(step, words)):
         yield element("div", element("b", words.notes), list_of(lines))
+
+
+def _generators(step: StepResult, words: Words) -> Markup:
+    """The machines of a cluster."""
+    rows = [(name_of(one), *figures_of([one])) for one in step.generators]
+    return table(words.generators_heads, rows)
 
 
 def _percentiles(step: StepResult, words: Words) -> Markup:

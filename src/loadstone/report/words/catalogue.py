@@ -221,6 +221,9 @@ class Words:
     no_seconds: str
     table_of_seconds: str
     table_of_percentiles: str
+    table_of_generators: str
+    generators_heads: tuple[str, ...]
+    """Of its columns: the machine, then as `report.generators.figures_of` has them."""
     warmup: str
     outage: str
     connections: str

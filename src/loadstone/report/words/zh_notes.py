@@ -71,6 +71,25 @@ _SOURCES: tuple[Phrase, ...] = (
     ),
 )
 
+_WITH_IT = one_of(
+    {"1 virtual user": "1 个虚拟用户", "{number} virtual users": "{number} 个虚拟用户"}
+)
+
+_CLUSTERS: tuple[Phrase, ...] = (
+    phrase(
+        "generator {number} on {node} was lost {at} s after the load's begin, and {users} with it: "
+        "{why}",
+        "负载开始 {at} 秒后失去 {node} 上的发生器 {number}，连同它的 {users}：{why}",
+        users=_WITH_IT,
+    ),
+    phrase("step {step} is driven again as step {next}", "步骤 {step} 作为步骤 {next} 重新运行"),
+    phrase(
+        "step {step} is measured anew{why}",
+        "步骤 {step} 重新测量{why}",
+        why=one_of({"": "", ": {message}": "：{message}"}),
+    ),
+)
+
 _RUNS: tuple[Phrase, ...] = (
     phrase(
         "error: the counters of the generator do not add up ({what})",
@@ -164,5 +183,5 @@ _PARTS = one_of(
     }
 ).phrases
 
-NOTES: tuple[Phrase, ...] = (*_DATA, *_SOURCES, *_RUNS, *_STEERED, *_PARTS)
+NOTES: tuple[Phrase, ...] = (*_DATA, *_SOURCES, *_CLUSTERS, *_RUNS, *_STEERED, *_PARTS)
 """Notes of runs and steps, and why something was not evaluated."""

@@ -1,0 +1,84 @@
+"""The machines of a cluster, a row each: whether one was the limit, how far its clock was off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from rich import box
+from rich.table import Table
+
+from loadstone.model.result import GeneratorShare, StepResult
+from loadstone.report.numbers import NOTHING, count, digits, rate, share
+
+Rows = dict[tuple[int, str], list[GeneratorShare]]
+
+
+def generators_table(steps: Sequence[StepResult]) -> Table | None:
+    """Of all steps together, each generator's worst; `None` where one machine drove.
+
+    The clock is that of the last step: it is asked anew before each.
+    """
+    rows: Rows = {}
+    for step in steps:
+        for one in step.generators:
+            rows.setdefault((one.number, one.node), []).append(one)
+    if not rows:
+        return None
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("generator", vertical="bottom", overflow="fold")
+    for head in _HEADS:
+        table.add_column(head, justify="right", vertical="bottom", no_wrap=True)
+    for _, found in sorted(rows.items()):
+        saturated = sum(one.saturated is True for one in found)
+        said = f"{saturated} of {len(found)}"
+        table.add_row(f"{found[0].number} {found[0].node}", *figures_of(found), said)
+    return table
+
+
+_HEADS = (
+    "users",
+    "events",
+    "CPU",
+    "late µs\np99",
+    "host\nCPU",
+    "MB/s\nin",
+    "MB/s\nout",
+    "clock off\nby µs",
+    "seconds\nlost",
+    "steps\nsaturated",
+)
+
+
+def name_of(one: GeneratorShare) -> str:
+    """`0 10.0.0.1`, with a mark where it was saturated."""
+    return f"{one.number} {one.node}{' !' if one.saturated else ''}"
+
+
+def figures_of(found: Sequence[GeneratorShare]) -> Iterator[str]:
+    """One machine in one step or several: users, events, CPU, lateness, its host, its clock."""
+    yield count(max(one.users for one in found))
+    yield count(sum(one.events for one in found))
+    yield share(_worst(found, lambda one: one.cpu_share))
+    yield rate(_worst(found, lambda one: one.dispatch_p99_us))
+    yield share(_worst(found, lambda one: one.host_cpu_share))
+    yield _megabytes(_worst(found, lambda one: one.net_bytes_in_per_s))
+    yield _megabytes(_worst(found, lambda one: one.net_bytes_out_per_s))
+    yield _clock(found[-1])
+    yield digits(sum(one.seconds_lost for one in found))
+
+
+def _clock(one: GeneratorShare) -> str:
+    """`+120 ± 450`: against the head's, and how wrong that can be at most."""
+    if one.clock_offset_us is None or one.clock_bound_us is None:
+        return NOTHING
+    return f"{one.clock_offset_us:+,.0f} ± {one.clock_bound_us:,.0f}"
+
+
+def _worst(
+    found: Sequence[GeneratorShare], figure: Callable[[GeneratorShare], float | None]
+) -> float | None:
+    return max((value for one in found if (value := figure(one)) is not None), default=None)
+
+
+def _megabytes(bytes_per_s: float | None) -> str:
+    return NOTHING if bytes_per_s is None else digits(bytes_per_s / 1e6)

@@ -1,0 +1,62 @@
+"""The machines of a cluster, as text and as part of the page."""
+
+from __future__ import annotations
+
+from analyse.made import a_step
+from loadstone.model.result import GeneratorShare
+from loadstone.report.generators import generators_table, name_of
+from loadstone.report.text import as_plain
+from loadstone.report.words import CHINESE, ENGLISH
+
+
+def a_share(number: int, **changes: object) -> GeneratorShare:
+    made: dict[str, object] = {
+        "number": number,
+        "node": f"10.0.0.{number + 1}",
+        "users": 32,
+        "events": 4000,
+        "seconds": 10.0,
+        "seconds_lost": 0.0,
+        "lost": None,
+        "cpu_share": 0.25,
+        "dispatch_p99_us": 40.0,
+        "host_cpu_share": 0.5,
+        "net_bytes_in_per_s": 2e6,
+        "net_bytes_out_per_s": 1e6,
+        "clock_offset_us": 1234.0,
+        "clock_bound_us": 450.0,
+        "saturated": False,
+    }
+    return GeneratorShare.model_validate(made | changes)
+
+
+def test_one_machine_has_no_table() -> None:
+    assert generators_table([a_step()]) is None
+
+
+def test_each_machine_has_its_worst_of_all_steps_and_its_latest_clock() -> None:
+    quiet = a_step(generators=(a_share(0), a_share(1)))
+    busy = a_step(
+        generators=(
+            a_share(0, clock_offset_us=-20.0),
+            a_share(1, cpu_share=0.93, saturated=True, seconds_lost=2.0, net_bytes_in_per_s=None),
+        )
+    )
+    table = generators_table([quiet, busy])
+    assert table is not None
+    rows = [line.split() for line in as_plain(table).splitlines()[-2:]]
+    first = "0 10.0.0.1 32 8,000 25 % 40.0 50 % 2.00 1.00 -20 ± 450 0 0 of 2"
+    second = "1 10.0.0.2 32 8,000 93 % 40.0 50 % 2.00 1.00 +1,234 ± 450 2.00 1 of 2"
+    assert rows == [first.split(), second.split()]
+
+
+def test_a_machine_whose_clock_nobody_knows_has_a_dash() -> None:
+    table = generators_table([a_step(generators=(a_share(0, clock_bound_us=None),))])
+    assert table is not None
+    assert as_plain(table).splitlines()[-1].split()[-5] == "-"
+
+
+def test_a_saturated_machine_is_marked_in_the_page() -> None:
+    assert name_of(a_share(1, saturated=True)) == "1 10.0.0.2 !"
+    # The machine itself, and nine figures of it.
+    assert len(ENGLISH.generators_heads) == len(CHINESE.generators_heads) == 10
