@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,11 +13,19 @@ from cluster.made import a_sample
 from loadstone.cluster.errors import ClusterError
 from loadstone.cluster.generator import host_use
 from loadstone.cluster.on_ray import Node, choose
-from loadstone.cluster.parts import LEASE_S, parts_of, refuse_other_versions, users_of
-from loadstone.model.cluster_nodes import ClusterCheck, NodeFacts, Versions
+from loadstone.cluster.parts import (
+    LEASE_S,
+    fewest_users,
+    parts_of,
+    refuse_other_versions,
+    refuse_unreachable,
+    users_of,
+)
+from loadstone.model.cluster_nodes import ClusterCheck, Line, NodeFacts, Versions
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.observed import Reading
 from loadstone.model.records import GeneratorPart, GeneratorState, GeneratorUse
+from loadstone.model.target import Target
 from loadstone.store.generators import GeneratorSums, generator_shares
 
 OWN = Versions(loadstone="1.0", engine="1.0")
@@ -50,6 +59,41 @@ def test_a_script_is_refused() -> None:
         parts_of('{"concurrency": 2, "script": {}}', 2)
 
 
+@given(
+    users=st.integers(1, 300),
+    generators=st.integers(1, 40),
+    shards=st.integers(1, 16),
+    kind=st.sampled_from(["open", "closed"]),
+)
+def test_with_the_fewest_users_each_part_has_what_the_engine_wants_of_it(
+    users: int, generators: int, shards: int, kind: str
+) -> None:
+    of = min(users, generators)
+    whole = {"concurrency": users, "shards": shards, "arrival": {"kind": kind}}
+    fewest = fewest_users(json.dumps(whole), of)
+
+    def suffices(wanted: int) -> bool:
+        own = ((users_of(part, of, wanted), users_of(part, of, users)) for part in range(of))
+        return all(at_work >= (min(shards, all_) if kind == "open" else 1) for at_work, all_ in own)
+
+    assert suffices(fewest) and not suffices(fewest - 1)
+    assert fewest <= users
+
+
+HERE = {"10.0.0.1": "head"}
+TWO = HERE | {"10.0.0.2": "other"}
+
+
+def test_a_server_that_only_this_machine_reaches_is_refused() -> None:
+    by_socket, loopback = Target(socket=Path("/tmp/s")), Target(host="127.0.0.1", port=3306)
+    for target in (by_socket, loopback):
+        refuse_unreachable([target], HERE, "head")
+        with pytest.raises(ClusterError, match=r"10\.0\.0\.2 would look") as refused:
+            refuse_unreachable([Target(host="db1"), target], TWO, "head")
+        assert target.place in refused.value.message
+    refuse_unreachable([Target(host="db1")], TWO, "head")
+
+
 def test_nodes_with_another_version_are_named() -> None:
     refuse_other_versions(OWN, [("10.0.0.1", OWN)])
     other = Versions(loadstone="0.9", engine="1.0")
@@ -80,6 +124,8 @@ def test_what_a_cluster_can_do_follows_from_its_least_node() -> None:
         return NodeFacts(
             node="n",
             versions=OWN,
+            machine={"host": "n", "kernel": {"release": "6.1"}},
+            line=Line(interface="eth0", speed_bits_per_s=users * 1_000_000),
             cores=4,
             descriptors=users,
             ephemeral_ports=28_232,
@@ -88,6 +134,7 @@ def test_what_a_cluster_can_do_follows_from_its_least_node() -> None:
 
     both = ClusterCheck(cpus_per_generator=2, nodes=(node(1000, 50_000.0), node(400, 40_000.0)))
     assert (both.users, both.queries_per_s) == (800, 0.8 * 40_000 * 2 * 2)
+    assert both.bits_per_s == 800_000_000
     unknown = ClusterCheck(cpus_per_generator=2, nodes=(node(1000, 50_000.0), node(400, None)))
     assert unknown.queries_per_s is None
 

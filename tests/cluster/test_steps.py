@@ -13,12 +13,15 @@ from typing import Any
 import pytest
 
 from loadstone import engine
+from loadstone.cluster import cluster
 from loadstone.cluster.cluster import Cluster
+from loadstone.cluster.errors import ClusterError
 from loadstone.cluster.link import InThisProcess
 from loadstone.engine import Sending
 from loadstone.lab.follow import follow
 from loadstone.lab.interrupts import Interrupts
 from loadstone.model.cluster import OnNodeLoss
+from loadstone.model.cluster_nodes import ClusterCheck
 from loadstone.model.null_server import NullServerSettings
 from loadstone.model.records import (
     AnyStepRecord,
@@ -216,12 +219,88 @@ def test_a_stop_ends_all_generators_cleanly(
 ) -> None:
     stop = {"kind": "time", "warmup_s": 0.0, "duration_s": 60.0}
     job = a_cluster(links).start(a_plan(server.port, stop=stop))
-    while not isinstance(job.next(10.0), Sample):
-        pass
+    after_its_first_second(job)
     job.stop()
     step = Followed(job)
     assert (step.end.reason, step.end.error) == ("stopped", None)
     assert step.end.tally.succeeded == server.stats().queries
+
+
+def last_whole_second(step: Followed) -> Sample:
+    windows = [sample for sample in step.samples if sample.phase == "window"]
+    return [sample for sample in windows if sample.seconds > 0.9][-1]
+
+
+def after_its_first_second(job: engine.Steerable) -> None:
+    while not isinstance(job.next(10.0), Sample):
+        pass
+
+
+def test_a_rate_that_is_changed_is_that_of_all_generators_together(
+    server: engine.NullServer, links: list[InThisProcess]
+) -> None:
+    arrival = {"kind": "open", "rate": 200.0, "gaps": "uniform", "max_backlog": 100_000}
+    stop = {"kind": "time", "warmup_s": 0.0, "duration_s": 5.0}
+    job = a_cluster(links).start(a_plan(server.port, arrival=arrival, stop=stop))
+    after_its_first_second(job)
+    job.set_rate(777.0)
+    with pytest.raises(engine.PlanRefused, match="rate"):
+        job.set_rate(-1.0)
+    step = Followed(job)
+    # Each generator's even row of events is whole or cut at either end of the second.
+    assert abs(last_whole_second(step).counts.due - 777) <= 2
+    assert step.end.tally.balances()
+    with pytest.raises(engine.PlanRefused, match="the step is over"):
+        job.set_rate(10.0)
+
+
+def test_users_that_are_changed_rest_on_each_generator(
+    server: engine.NullServer, links: list[InThisProcess]
+) -> None:
+    stop = {"kind": "time", "warmup_s": 0.0, "duration_s": 4.0}
+    job = a_cluster(links).start(a_plan(server.port, stop=stop))
+    after_its_first_second(job)
+    for users in (1, USERS + 1):
+        with pytest.raises(engine.PlanRefused, match=f"users: 2 to {USERS} in this step"):
+            job.set_users(users)
+    with pytest.raises(engine.PlanRefused, match="a closed loop has none"):
+        job.set_rate(100.0)
+    job.set_users(8)
+    last = last_whole_second(Followed(job))
+    # Each of the four users of a generator thinks for 20 ms between two events.
+    assert all(0 < part.events <= 4 * 51 for part in last.generators)
+    assert last.users == USERS
+
+
+def test_a_node_with_another_version_is_asked_for_nothing_else(
+    links: list[InThisProcess],
+) -> None:
+    class Older:
+        node = "10.0.0.9"
+
+        def call(self, method: str, *arguments: Any) -> Future[Any]:
+            assert method == "versions"
+            answer: Future[Any] = Future()
+            answer.set_result({"loadstone": "0.0.9"})
+            return answer
+
+    with pytest.raises(ClusterError, match=r"10\.0\.0\.9 has 0\.0\.9 \(engine \?\)"):
+        a_cluster([links[0], Older()])
+
+
+def test_the_ceiling_of_each_node_is_measured_on_the_spot(
+    links: list[InThisProcess], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "CALIBRATION_S", 0.5)
+    facts = cluster.facts_of(links)
+    said: list[str] = []
+    found = ClusterCheck(
+        cpus_per_generator=1, nodes=tuple(cluster.calibrated(links, facts, said.append))
+    )
+    ceilings = [node.queries_per_core for node in found.nodes]
+    assert said == [] and all(ceiling and ceiling > 1000 for ceiling in ceilings)
+    assert found.queries_per_s == pytest.approx(0.8 * 2 * min(filter(None, ceilings)))
+    assert [node.line and node.line.source for node in found.nodes] == ["127.0.0.1"] * 2
 
 
 class Cut:
@@ -241,8 +320,7 @@ def test_a_generator_that_is_silent_is_lost_soon_and_ends_its_load_by_itself(
     cut = Cut(links[1])
     stop = {"kind": "time", "warmup_s": 0.0, "duration_s": 8.0}
     job = a_cluster([links[0], cut]).start(a_plan(server.port, stop=stop))
-    while not isinstance(job.next(10.0), Sample):
-        pass
+    after_its_first_second(job)
     cut.is_cut, cut_s = True, time.monotonic()
     step = Followed(job)
     (lost,) = step.lost
@@ -265,8 +343,7 @@ def test_a_head_that_is_gone_leaves_no_load_behind(
     cuts = [Cut(link) for link in links]
     stop = {"kind": "time", "warmup_s": 0.0, "duration_s": 60.0}
     job = a_cluster(cuts).start(a_plan(server.port, stop=stop))
-    while not isinstance(job.next(10.0), Sample):
-        pass
+    after_its_first_second(job)
     for cut in cuts:
         cut.is_cut = True
     cut_s = time.monotonic()

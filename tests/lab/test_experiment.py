@@ -6,15 +6,20 @@ import json
 import os
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import scripted_engine
+from loadstone import engine
+from loadstone.cli.clustering import Ways
 from loadstone.cli.errors import exit_code_of
 from loadstone.lab.data import Data, Wanted
 from loadstone.lab.preflight import Looked
+from loadstone.model.cluster import GENERATOR_LOST, ClusterAsked
+from loadstone.model.result import StepResult
 from loadstone.model.target import Endpoint
 from loadstone.target.introspect import ServerFacts
 from scripted_engine import Script
@@ -108,6 +113,49 @@ def test_variants_take_turns_each_on_its_own_server() -> None:
         (share,) = step["targets"]
         assert share["target"] == f"mysql://bench@127.0.0.1:{port}/sbtest"
         assert share["server_version"] == f"10.11.0-{port}"
+
+
+def test_the_machines_of_a_cluster_drive_with_what_was_set_aside_there(
+    script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[ClusterAsked | None] = []
+
+    @contextmanager
+    def starting(asked: ClusterAsked | None, *_: object) -> Iterator[Ways]:
+        given.append(asked)
+        yield Ways(engine.start, lambda step: False)
+
+    monkeypatch.setattr("loadstone.cli.experimenting.starting", starting)
+    file = f'{FILE}[cluster]\naddress = "10.0.0.1:6379"\ncpus_per_generator = 2\n'
+    assert carried_out(file) == 0
+    assert {sent["shards"] for sent in scripted_engine.PLANS} == {2}
+    assert given == [ClusterAsked(address="10.0.0.1:6379", cpus_per_generator=2)]
+    assert carried_out(file, "--out", "others", "--cluster", "10.9.9.9:1") == 0
+    assert given[1] == ClusterAsked(address="10.9.9.9:1")
+
+
+def test_a_step_in_which_a_machine_was_lost_is_measured_anew_under_its_number(
+    script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script.fail_at_s = 2
+    script.end_error = {"kind": GENERATOR_LOST, "message": "generator 1 on b was lost"}
+
+    def once(step: StepResult) -> bool:
+        lost, script.fail_at_s = script.fail_at_s is not None, None
+        return lost
+
+    @contextmanager
+    def starting(*_: object) -> Iterator[Ways]:
+        yield Ways(engine.start, once)
+
+    monkeypatch.setattr("loadstone.cli.experimenting.starting", starting)
+    assert carried_out() == 0
+    found = result()
+    assert [(step["step"], step["state"]) for step in found["steps"]] == [
+        (number, "finished") for number in range(1, 9)
+    ]
+    assert variants_of(found) == ABBA * 2
+    assert "step 1 is measured anew: generator 1 on b was lost" in found["run"]["notes"]
 
 
 def test_a_faster_server_is_told(script: Script, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,7 @@ from loadstone.engine import WorkloadInfo
 from loadstone.lab.experiment_checks import Machine, check_variables, check_workloads
 from loadstone.lab.experiment_faults import ExperimentRefused
 from loadstone.lab.experiment_file import ExperimentFile, parse_experiment, read_experiment
+from loadstone.model.cluster import ClusterAsked
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.experiment import Experiment, SandboxChoice, Until
 from loadstone.model.plan import Rate, Uniform, WarmupAuto, WarmupSeconds
@@ -72,6 +73,29 @@ def test_a_good_file_means_what_it_says() -> None:
     (workload,) = found.workloads
     assert (workload.table_size, workload.options) == (10_000, {"point_selects": 5})
     assert workload.distribution == Uniform()
+
+
+def on_cluster(level: str = "") -> str:
+    return f"""\
+[target]
+url = "mysql://bench@db1/sbtest"
+[cluster]
+address = "10.0.0.1:6379"
+generators = 3
+on_node_loss = "repeat"
+[[workload]]
+name = "oltp_read_only"
+[factor.way.a]
+[factor.way.b]
+client = {{ tls = "required"{level} }}
+"""
+
+
+def test_a_file_may_name_the_machines_that_drive() -> None:
+    cluster = ClusterAsked(address="10.0.0.1:6379", generators=3, on_node_loss="repeat")
+    assert good(on_cluster()).cluster == cluster
+    with pytest.raises(ExperimentRefused, match="a unix socket cannot be reached from other"):
+        good(on_cluster(', connect = "socket"'))
 
 
 def test_variants_are_each_level_with_each_of_the_others() -> None:
@@ -171,6 +195,17 @@ BAD = [
         "[factor.pool.off]", '[target]\nurl = "mysql://u:secret@h/x"\n[factor.pool.off]'),
     Bad("not a URL", 22, "target.url", "not a target's URL", "mysql://",
         "[factor.pool.off]", '[target]\nurl = "db1:3306"\n[factor.pool.off]'),
+    Bad("a cluster without an address", 21, "cluster", "no address", "address =",
+        "[factor.pool.off]", "[cluster]\ngenerators = 2\n[factor.pool.off]"),
+    Bad("a cluster without a generator", 23, "cluster.generators", "not a number from 1", "1",
+        "[factor.pool.off]", '[cluster]\naddress = "h:1"\ngenerators = 0\n[factor.pool.off]'),
+    Bad("a cluster that nobody knows what to do about", 23, "cluster.on_node_loss",
+        '"wait" is not one of "continue"', "write one of",
+        "[factor.pool.off]",
+        '[cluster]\naddress = "h:1"\non_node_loss = "wait"\n[factor.pool.off]'),
+    Bad("a sandbox that a cluster does not reach", 21, "cluster", "throwaway server cannot be",
+        "leave [cluster] out", "[factor.pool.off]",
+        '[cluster]\naddress = "h:1"\n[factor.pool.off]'),
     Bad("no workload", 1, "workload", "no workload", "[[workload]]",
         GOOD[GOOD.index("[[workload]]"):GOOD.index("[factor.pool.off]")], ""),
     Bad("a workload twice", 22, "workload[2].name", "there twice", "levels",

@@ -132,7 +132,7 @@ class ClusterStep(Steerable):
         change = _Change(what, value_of, Future())
         self._wishes.changes.put(change)
         try:
-            asked = change.asked.result(SILENCE_S)
+            asked = change.asked.result(SILENCE_S if self._thread.is_alive() else 0.0)
         except TimeoutError:
             raise PlanRefused("the step is over") from None
         answered, _ = wait(asked, SILENCE_S)

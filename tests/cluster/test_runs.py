@@ -1,0 +1,140 @@
+"""Whole runs that several generators of this process drive, against the null server."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lab.watched import lab_for
+from loadstone import engine
+from loadstone.cli.request import steps_for
+from loadstone.cluster.cluster import Cluster
+from loadstone.cluster.link import InThisProcess
+from loadstone.lab.conduct import Outcome, carry_out
+from loadstone.model.cluster import ClusterAsked
+from loadstone.model.null_server import NullServerSettings
+from loadstone.model.plan import Drive, Open, Plan, Rate, WarmupSeconds, WorkloadSpec
+from loadstone.model.search import Objective, SearchPlan
+from loadstone.model.target import Target, Tls
+from loadstone.model.wish import AnyWish, SetRate, SetUsers, StopRun
+from loadstone.store import wishes
+
+SERVICE_US = 2000
+"""Of each statement: so few users are not limited by this machine."""
+
+
+@pytest.fixture
+def server() -> Iterator[engine.NullServer]:
+    running = engine.null_server(NullServerSettings())
+    running.set_script(json.dumps({"service": {"kind": "constant", "us": SERVICE_US}}))
+    yield running
+    with contextlib.suppress(engine.NullServerError):
+        running.stop()
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    links = [InThisProcess(f"127.0.0.{number}", "127.0.0.1") for number in (2, 3)]
+    yield Cluster(links, "continue", print)
+    for link in links:
+        link.close()
+
+
+def a_plan(server: engine.NullServer, **changes: object) -> Plan:
+    target = Target(
+        host="127.0.0.1", port=server.port, user="u", database="sbtest", tls=Tls(mode="disabled")
+    )
+    fields: dict[str, object] = {
+        "name": "cluster",
+        "targets": (target,),
+        "workload": WorkloadSpec(name="oltp_point_select", tables=10, table_size=10_000),
+        "ladder": (4,),
+        "duration_s": 0.5,
+        "warmup": WarmupSeconds(warmup_s=0.0),
+        "drive": Drive(protocol="text"),
+        "cluster": ClusterAsked(address="10.0.0.1:6379"),
+    }
+    return Plan.model_validate(fields | changes)
+
+
+def carried_out(plan: Plan, cluster: Cluster, out: Path, *wanted: AnyWish) -> Outcome:
+    """With what is wanted of the step once its load has begun."""
+    lab, observer = lab_for(out, plan)
+    lab.recorder.environment({"version": 1})
+    lab.recorder.generators(cluster.facts)
+    asked = list(wanted)
+
+    def begins(document: str) -> engine.Steerable:
+        job = cluster.start(document)
+        # What lies there when the step begins is found in its first second.
+        for wish in asked:
+            wishes.ask(lab.recorder.folder, wish)
+        asked.clear()
+        return job
+
+    lab = replace(lab, start=begins, may_change=plan.search is None)
+    outcome = carry_out(plan, steps_for(plan), lab)
+    assert observer.results == list(outcome.result.steps)
+    return outcome
+
+
+def test_a_search_finds_its_levels_as_with_one_generator(
+    server: engine.NullServer, cluster: Cluster, tmp_path: Path
+) -> None:
+    objective = Objective(figure="p50", relation="<", limit_ms=500.0)
+    search = SearchPlan(objective=objective, peak=True, most_users=2)
+    plan = a_plan(server, search=search, ladder=(1,), drive=Drive(protocol="text", arrival=Open()))
+    result = carried_out(plan, cluster, tmp_path).result
+    found = result.run.search
+    assert found is not None and found.complete
+    # Twice the users of a server that always needs the same time do twice as much.
+    assert found.concurrency and found.concurrency.value == 2
+    assert found.rate and 0 < found.rate.value <= 1.1 * 2e6 / SERVICE_US
+    assert {(step.concurrency, len(step.generators)) for step in result.steps} == {(1, 1), (2, 2)}
+
+
+def test_what_the_live_page_asks_for_is_done_by_all_generators(
+    server: engine.NullServer, cluster: Cluster, tmp_path: Path
+) -> None:
+    plan = a_plan(
+        server,
+        rates=(Rate(rate=200.0),),
+        duration_s=4.0,
+        drive=Drive(protocol="text", arrival=Open(gaps="uniform")),
+    )
+    asked = (SetRate(step=1, rate=400.0), SetUsers(step=1, users=3), SetUsers(step=1, users=1))
+    outcome = carried_out(plan, cluster, tmp_path, *asked)
+    (step,) = outcome.result.steps
+    assert [(change.what, change.value) for change in step.changes] == [("rate", 400), ("users", 3)]
+    assert any("users: 2 to 4 in this step" in note for note in step.notes)
+    # At the old rate 800 would have been due; the change came within the first two seconds.
+    assert step.tally and step.tally.due > 1100
+
+
+def test_a_run_that_is_stopped_from_the_live_page_stops_all_generators(
+    server: engine.NullServer, cluster: Cluster, tmp_path: Path
+) -> None:
+    plan = a_plan(server, duration_s=60.0)
+    outcome = carried_out(plan, cluster, tmp_path, StopRun())
+    assert outcome.result.run.state == "stopped"
+    (step,) = outcome.result.steps
+    assert step.tally and step.tally.succeeded == server.stats().queries
+    assert server.stats().open == 0
+
+
+def test_the_machines_are_kept_with_the_run(
+    server: engine.NullServer, cluster: Cluster, tmp_path: Path
+) -> None:
+    carried_out(a_plan(server), cluster, tmp_path)
+    (path,) = tmp_path.iterdir()
+    found = json.loads((path / "environment.json").read_text())["generators"]
+    assert [one["node"] for one in found] == ["127.0.0.2", "127.0.0.3"]
+    for one in found:
+        assert {"host", "kernel", "python", "cpu", "network"} <= one["machine"].keys()
+        assert one["versions"].keys() == {"loadstone", "engine"}
+        assert one["cores"] and one["line"]["interface"] == "lo"
