@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from benches import two_generators
 from benches.place import Asked
 from benches.processes import ProgramFailed
 from benches.progress import say
@@ -74,13 +75,15 @@ def measure(asked: Asked, folder: Path) -> Report:
         ]
         for reading in readings
     ]
+    beside, rates, compared = two_generators.measure(asked)
     return Report(
-        title="The head of a cluster: what a second of so many generators costs it",
-        tables=(table(["generators", "of a core", "kB/s in", "kB/s kept"], rows),),
-        readings=[asdict(reading) for reading in readings],
+        title="A cluster: what so many generators cost its head, and two against one engine",
+        tables=(table(["generators", "of a core", "kB/s in", "kB/s kept"], rows), beside),
+        readings=[*(asdict(reading) for reading in readings), *two_generators.readings(rates)],
         notes=(
             f"{counted(len(recorded), 'recorded interval')} of {_USERS // _RECORDED_BY} users; "
             "without what carries the messages.",
+            compared,
         ),
     )
 
