@@ -57,14 +57,12 @@ def measure(asked: Asked) -> tuple[str, list[Rate], str]:
         for pair, order in enumerate(mirrored((_ONE, _TWO), asked.pairs))
         for driver in order
     ]
-    rows = [
-        _row(think_s, [rate for rate in rates if rate.think_s == think_s]) for think_s in THINK_S
-    ]
+    rows = [_row(think_s, rates) for think_s in THINK_S]
     heads = ["think time", f"tps, {_ONE}", f"tps, {_TWO}", "ratio of tps", "ratio of p99"]
     note = (
         f"{USERS} users against {GENERATORS} × {USERS // GENERATORS}, point select, "
-        f"{counted(asked.pairs, 'pair')} of {seconds:g} s; in each step the server answered exactly "
-        "as many events as were counted."
+        f"{counted(asked.pairs, 'pair')} of {seconds:g} s; in each step the server answered "
+        "exactly as many events as were counted."
     )
     return table(heads, rows), rates, note
 
@@ -76,7 +74,8 @@ def readings(rates: list[Rate]) -> list[dict[str, object]]:
 
 def _row(think_s: float, rates: list[Rate]) -> list[str]:
     def of(driver: str) -> list[Rate]:
-        return sorted((rate for rate in rates if rate.driver == driver), key=lambda rate: rate.pair)
+        found = [rate for rate in rates if (rate.driver, rate.think_s) == (driver, think_s)]
+        return sorted(found, key=lambda rate: rate.pair)
 
     pairs = list(zip(of(_ONE), of(_TWO), strict=True))
     return [
