@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psutil
 
-HEAD, OTHER = "127.0.0.2", "127.0.0.3"
+HEAD, OTHER, THIRD = "127.0.0.2", "127.0.0.3", "127.0.0.4"
 """Not 127.0.0.1: Ray takes the host's own address in its place."""
 
 ROOT = Path(__file__).parents[2]
@@ -72,8 +72,20 @@ class Nodes:
             text=True,
         )
 
-    def start(self, address: str, *options: str) -> None:
-        """Another node; returns at once."""
+    def another_version(self) -> Path:
+        """A folder that has the same program under another version."""
+        folder = self.folder / "another"
+        package = folder / "loadstone"
+        package.mkdir(parents=True)
+        for each in (ROOT / "src" / "loadstone").iterdir():
+            if each.name not in ("__init__.py", "__pycache__"):
+                (package / each.name).symlink_to(each)
+        own = (ROOT / "src" / "loadstone" / "__init__.py").read_text()
+        (package / "__init__.py").write_text(f'{own}\n__version__ = "0.0.0.another"\n')
+        return folder
+
+    def start(self, address: str, *options: str, source: Path = ROOT / "src") -> None:
+        """Another node, which has the program from there; returns at once."""
         assert address not in self.nodes
         ray = str(Path(sys.executable).with_name("ray"))
         words = [
@@ -83,7 +95,7 @@ class Nodes:
         with self._log(address).open("wb") as log:
             process = subprocess.Popen(
                 words,
-                env=environment(),
+                env=environment(source),
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
@@ -102,11 +114,11 @@ class Nodes:
         return self.folder / f"{address}.log"
 
 
-def environment() -> dict[str, str]:
-    """What nodes and programs have in common: this source, and no word to anybody outside."""
-    source = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
+def environment(source: Path = ROOT / "src") -> dict[str, str]:
+    """What nodes and programs have in common: the program, and no word to anybody outside."""
+    path = os.pathsep.join(filter(None, [str(source), os.environ.get("PYTHONPATH")]))
     return os.environ | {
-        "PYTHONPATH": source,
+        "PYTHONPATH": path,
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
         # Sooner than after Ray's half a minute: these tests kill nodes.

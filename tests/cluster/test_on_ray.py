@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import importlib.util
 import json
+import re
 import signal
 import subprocess
 import time
@@ -14,10 +16,12 @@ from typing import Any
 
 import pytest
 
-from cluster.nodes import HEAD, OTHER, Nodes, two_nodes
+from cluster.nodes import HEAD, OTHER, THIRD, Nodes, two_nodes
 from loadstone import engine
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.null_server import NullServerSettings
+from loadstone.model.wish import SetRate, SetUsers, StopRun
+from loadstone.store import wishes
 
 pytestmark = [
     pytest.mark.ray,
@@ -26,6 +30,7 @@ pytestmark = [
     ),
 ]
 
+LOG = "null-server.csv"
 USERS = 64
 RATE = 1000
 """Events a second, of an open loop: a machine with other work on it still keeps up."""
@@ -37,11 +42,21 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
 
 
 @pytest.fixture
-def server() -> Iterator[engine.NullServer]:
-    running = engine.null_server(NullServerSettings())
+def server(tmp_path: Path) -> Iterator[engine.NullServer]:
+    running = engine.null_server(NullServerSettings(log=tmp_path / LOG))
     yield running
     with contextlib.suppress(engine.NullServerError):
         running.stop()
+
+
+def answered(server: engine.NullServer, folder: Path) -> list[dict[str, int | str]]:
+    """All that the server has answered, by its own log; it is stopped for that."""
+    assert server.stop().log_lost == 0
+    with (folder / LOG).open() as log:
+        return [
+            {name: int(value) if value.isdigit() else value for name, value in row.items()}
+            for row in csv.DictReader(log)
+        ]
 
 
 def words(server: engine.NullServer, duration_s: int, *more: str) -> list[str]:
@@ -83,12 +98,18 @@ def wait_for_silence(server: engine.NullServer, limit_s: float) -> None:
 
 
 def test_the_nodes_say_what_they_are(nodes: Nodes) -> None:
-    program = nodes.loadstone("cluster", "check", nodes.address, "--json")
+    program = nodes.loadstone("cluster", "check", nodes.address, "--json", "--target", "127.0.0.1")
     out, err = program.communicate(timeout=90)
     assert program.returncode == 0, err
     found = json.loads(out)
     assert [node["node"] for node in found["nodes"]] == [HEAD, OTHER]
     assert found["users"] > 0
+    for node in found["nodes"]:
+        assert node["ray"] and node["machine"]["kernel"]["release"]
+        assert node["line"]["interface"] == "lo"
+        assert node["queries_per_core"] > 1000
+    least = min(node["queries_per_core"] for node in found["nodes"])
+    assert found["queries_per_s"] == pytest.approx(0.8 * 2 * least)
 
 
 def test_two_generators_make_the_load_of_one(nodes: Nodes, server: engine.NullServer) -> None:
@@ -104,6 +125,112 @@ def test_two_generators_make_the_load_of_one(nodes: Nodes, server: engine.NullSe
     alone = finished(nodes.loadstone(*words(server, 4)))
     assert alone["events"] == server.stats().executes
     assert together["tps"] == pytest.approx(alone["tps"], rel=0.02)
+
+
+def begun_run(folder: Path, program: subprocess.Popen[str]) -> Path:
+    """The folder of the run that the program has begun."""
+    deadline = time.monotonic() + 60
+    while not (found := list(folder.glob("*/journal.jsonl"))):
+        assert program.poll() is None, program.communicate()
+        assert time.monotonic() < deadline, "no run was begun"
+        time.sleep(0.1)
+    (journal,) = found
+    return journal.parent
+
+
+def test_rate_users_and_end_of_a_running_step_are_asked_of_all_generators(
+    nodes: Nodes, server: engine.NullServer, tmp_path: Path
+) -> None:
+    out = tmp_path / "runs"
+    program = nodes.loadstone(*words(server, 60, "--cluster", nodes.address, "--out", str(out)))
+    run = begun_run(out, program)
+    wait_for_load(server, program)
+    wishes.ask(run, SetRate(step=1, rate=RATE / 10))
+    wishes.ask(run, SetUsers(step=1, users=1))
+    wishes.ask(run, SetUsers(step=1, users=4))
+    deadline = time.monotonic() + 20
+    while (run / wishes.FOLDER).exists() and any((run / wishes.FOLDER).iterdir()):
+        assert time.monotonic() < deadline, "nobody looks for wishes"
+        time.sleep(0.1)
+    time.sleep(2.0)
+    wishes.ask(run, StopRun())
+    out_text, err = program.communicate(timeout=60)
+    assert program.returncode == ExitCode.INTERRUPTED, err
+    (step,) = json.loads(out_text)["steps"]
+    changed = [(change["what"], change["value"]) for change in step["changes"]]
+    assert changed == [("rate", RATE / 10), ("users", 4)]
+    assert any(f"users: 2 to {USERS} in this step" in note for note in step["notes"])
+    assert step["tally"]["succeeded"] == server.stats().executes
+    assert server.stats().open == 0
+
+
+EXPERIMENT = """\
+name = "two"
+duration = "1s"
+warmup = "0s"
+ladder = [4]
+repeats = 2
+
+[target]
+url = "mysql://u@127.0.0.1:{port}/sbtest"
+
+[cluster]
+address = "{address}"
+on_node_loss = "stop"
+
+[[workload]]
+name = "oltp_point_select"
+tables = 1
+table_size = 1000
+
+[factor.protocol.prepared]
+[factor.protocol.text]
+client = {{ prepared = false }}
+"""
+
+
+def test_an_experiment_is_driven_from_all_nodes(
+    nodes: Nodes, server: engine.NullServer, tmp_path: Path
+) -> None:
+    file = tmp_path / "two.toml"
+    file.write_text(EXPERIMENT.format(port=server.port, address=nodes.address))
+    out = ("--out", str(tmp_path / "runs"))
+    program = nodes.loadstone("experiment", str(file), "--no-observe", "--json", *out)
+    text, err = program.communicate(timeout=90)
+    assert program.returncode == 0, err
+    found = json.loads(text)
+    protocols = [step["variant"].removeprefix("protocol=") for step in found["steps"]]
+    assert protocols == ["prepared", "text", "text", "prepared"]
+    for step in found["steps"]:
+        assert [(one["node"], one["users"]) for one in step["generators"]] == [
+            (HEAD, 2),
+            (OTHER, 2),
+        ]
+    events = {name: 0 for name in protocols}
+    for name, step in zip(protocols, found["steps"], strict=True):
+        events[name] += step["tally"]["succeeded"]
+    counted = server.stats()
+    assert events["prepared"] == counted.executes
+    assert events["text"] <= counted.queries
+    (run,) = (tmp_path / "runs").iterdir()
+    kept = json.loads((run / "environment.json").read_text())["generators"]
+    assert [one["node"] for one in kept] == [HEAD, OTHER]
+
+
+def test_a_search_is_driven_from_all_nodes(nodes: Nodes, server: engine.NullServer) -> None:
+    server.set_script('{"service": {"kind": "constant", "us": 5000}}')
+    program = nodes.loadstone(
+        "run", "oltp_point_select", "--target", f"mysql://u@127.0.0.1:{server.port}/sbtest",
+        "--tls", "disabled", "--concurrency", "2", "--slo", "p50<1s", "--warmup", "0s",
+        "--duration", "500ms", "--no-observe", "--json", "--cluster", nodes.address,
+    )  # fmt: skip
+    out, err = program.communicate(timeout=120)
+    assert program.returncode == 0, err
+    found = json.loads(out)
+    assert found["run"]["search"]["complete"]
+    # Two users that wait 5 ms for each answer do 400 a second at most.
+    assert 0 < found["run"]["search"]["rate"]["value"] <= 1.1 * 400
+    assert {len(step["generators"]) for step in found["steps"]} == {2}
 
 
 def test_fewer_nodes_than_asked_for_is_one_line(nodes: Nodes, server: engine.NullServer) -> None:
@@ -127,27 +254,36 @@ def test_a_generator_that_stands_still_is_lost_and_the_step_goes_on(
         stalled.send_signal(signal.SIGCONT)
     first, second = step["generators"]
     assert (step["state"], first["lost"], first["seconds_lost"]) == ("finished", None, 0)
-    assert "did not answer" in second["lost"]
+    (silent_s,) = re.findall(r"did not answer for ([\d.]+) s", second["lost"])
+    assert 2.5 <= float(silent_s) <= 3.0
     assert second["seconds_lost"] > 0
     assert any(f"generator 1 on {OTHER} was lost" in note for note in step["notes"])
+    # What had waited in the one that stood still is given up: nobody asks for it any more.
     wait_for_silence(server, 10.0)
 
 
-def test_without_its_head_no_generator_drives_on(nodes: Nodes, server: engine.NullServer) -> None:
+def test_without_its_head_no_generator_drives_on(
+    nodes: Nodes, server: engine.NullServer, tmp_path: Path
+) -> None:
     program = nodes.loadstone(*words(server, 60, "--cluster", nodes.address))
     wait_for_load(server, program)
+    killed_ns = time.monotonic_ns()
     program.kill()
     program.communicate()
     wait_for_silence(server, 10.0)
+    last_ns = max(int(row["received_ns"]) for row in answered(server, tmp_path))
+    # The load went on behind the head's back, and ended by itself.
+    assert killed_ns < last_ns < killed_ns + 10_000_000_000
 
 
 def test_a_node_that_dies_ends_the_run_or_not_by_policy(
     nodes: Nodes, server: engine.NullServer, tmp_path: Path
 ) -> None:
-    more = ("--cluster", nodes.address, "--on-node-loss", "repeat", "--out", str(tmp_path))
+    more = ("--cluster", nodes.address, "--on-node-loss", "repeat", "--out", str(tmp_path / "runs"))
     program = nodes.loadstone(*words(server, 6, *more))
     wait_for_load(server, program)
     nodes.nodes.pop(OTHER).kill()
+    killed_ns = time.monotonic_ns()
     out, err = program.communicate(timeout=90)
     assert program.returncode == 0, err
     lost, again = json.loads(out)["steps"]
@@ -155,3 +291,22 @@ def test_a_node_that_dies_ends_the_run_or_not_by_policy(
     assert (again["state"], again["step"]) == ("finished", 2)
     (only,) = again["generators"]
     assert (only["node"], only["users"]) == (HEAD, USERS)
+    # Of the dead node's connections nothing came after it died.
+    log = answered(server, tmp_path)
+    last_ns = {row["connection"]: int(row["received_ns"]) for row in log}
+    assert sum(at_ns <= killed_ns for at_ns in last_ns.values()) >= USERS // 2
+    of_again = {row["connection"] for row in log if int(row["received_ns"]) > killed_ns}
+    assert len(of_again) <= USERS // 2 + USERS
+
+
+def test_a_node_with_another_version_is_refused_before_anything_is_driven(
+    nodes: Nodes, server: engine.NullServer
+) -> None:
+    nodes.start(THIRD, f"--address={nodes.address}", source=nodes.another_version())
+    nodes.wait_until_started(THIRD)
+    program = nodes.loadstone(*words(server, 1, "--cluster", nodes.address))
+    _, err = program.communicate(timeout=90)
+    assert program.returncode == ExitCode.CLUSTER
+    assert f"{THIRD} has 0.0.0.another (engine" in err
+    assert "install the same version on each node" in err
+    assert server.stats().logins == 0
