@@ -18,6 +18,7 @@ from loadstone.cluster.parts import (
     fewest_users,
     parts_of,
     refuse_other_versions,
+    refuse_too_many,
     refuse_unreachable,
     users_of,
 )
@@ -119,19 +120,29 @@ def test_a_hosts_use_is_what_grew_between_two_readings() -> None:
     assert found == (0.25, 2, None)
 
 
-def test_what_a_cluster_can_do_follows_from_its_least_node() -> None:
-    def node(users: int, ceiling: float | None) -> NodeFacts:
-        return NodeFacts(
-            node="n",
-            versions=OWN,
-            machine={"host": "n", "kernel": {"release": "6.1"}},
-            line=Line(interface="eth0", speed_bits_per_s=users * 1_000_000),
-            cores=4,
-            descriptors=users,
-            ephemeral_ports=28_232,
-            queries_per_core=ceiling,
-        )
+def node(users: int, ceiling: float | None = None) -> NodeFacts:
+    return NodeFacts(
+        node="n",
+        versions=OWN,
+        machine={"host": "n", "kernel": {"release": "6.1"}},
+        line=Line(interface="eth0", speed_bits_per_s=users * 1_000_000),
+        cores=4,
+        descriptors=users,
+        ephemeral_ports=28_232,
+        queries_per_core=ceiling,
+    )
 
+
+def test_more_users_than_a_node_has_descriptors_for_are_refused() -> None:
+    nodes = [node(1000), node(400)]
+    refuse_too_many(801, nodes)  # 401 and 400
+    refuse_too_many(1, nodes)
+    with pytest.raises(ClusterError, match=r"401 of 802 users .* for 400") as refused:
+        refuse_too_many(802, nodes)
+    assert refused.value.exit_code == ExitCode.CLUSTER
+
+
+def test_what_a_cluster_can_do_follows_from_its_least_node() -> None:
     both = ClusterCheck(cpus_per_generator=2, nodes=(node(1000, 50_000.0), node(400, 40_000.0)))
     assert (both.users, both.queries_per_s) == (800, 0.8 * 40_000 * 2 * 2)
     assert both.bits_per_s == 800_000_000

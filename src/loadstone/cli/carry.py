@@ -118,7 +118,7 @@ def run_against(
     """Look at the targets, drive the plan, show and keep what came of it."""
     told = functools.partial(say, quiet=request.as_json)
     targets = [endpoint.target for endpoint in endpoints]
-    with starting(request.cluster, targets, told) as ways:
+    with starting(request.cluster, targets, request.most_users, told) as ways:
         return _run_against(request, endpoints, notes, gates, begun, ways)
 
 

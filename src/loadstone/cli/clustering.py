@@ -75,12 +75,16 @@ class Ways:
 
 @contextmanager
 def starting(
-    asked: ClusterAsked | None, targets: Sequence[Target], say: Callable[[str], None]
+    asked: ClusterAsked | None,
+    targets: Sequence[Target],
+    most_users: int,
+    say: Callable[[str], None],
 ) -> Iterator[Ways]:
     """This machine's engine, or a cluster's generators, for as long as the block lasts.
 
     Raises:
-        ClusterError: the cluster cannot be used, or cannot reach a target.
+        ClusterError: the cluster cannot be used, cannot reach a target, or is too small for so
+            many users.
     """
     from loadstone import engine
     from loadstone.model.cluster import GENERATOR_LOST
@@ -90,7 +94,7 @@ def starting(
         return
     from loadstone.cluster.cluster import Cluster
     from loadstone.cluster.on_ray import Wanted, generators
-    from loadstone.cluster.parts import refuse_unreachable
+    from loadstone.cluster.parts import refuse_too_many, refuse_unreachable
 
     peer = None if targets[0].socket else targets[0].host
     wanted = Wanted(asked.address, asked.generators, asked.cpus_per_generator, peer)
@@ -98,6 +102,7 @@ def starting(
         cluster = Cluster(links, asked.on_node_loss, say)
         hosts = {one.node: one.host for one in cluster.facts}
         refuse_unreachable(targets, hosts, socket.gethostname())
+        refuse_too_many(most_users, cluster.facts)
         say(f"{len(links)} generators: {', '.join(one.node for one in cluster.facts)}")
 
         def lost(step: StepResult) -> bool:

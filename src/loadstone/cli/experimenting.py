@@ -195,7 +195,11 @@ def _starting(experiment: Experiment, wanted: Wanted) -> AbstractContextManager[
     """This machine, or those of its cluster."""
     places = [place_of(experiment, each) for each in experiment.variants]
     targets = [place.target for place in places if place.target]
-    return starting(experiment.cluster, targets, lambda line: say(line, quiet=wanted.as_json))
+
+    def told(line: str) -> None:
+        say(line, quiet=wanted.as_json)
+
+    return starting(experiment.cluster, targets, max(experiment.ladder), told)
 
 
 def _taken_up(before: Result, done: Sequence[StepResult]) -> str:

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from loadstone.cluster.errors import ClusterError
-from loadstone.model.cluster_nodes import Versions
+from loadstone.model.cluster_nodes import NodeFacts, Versions
 from loadstone.model.target import Target
 
 LEASE_S = 4.0
@@ -95,4 +95,22 @@ def refuse_unreachable(targets: Sequence[Target], hosts: Mapping[str, str], own_
                 f"{target.place} is a server of this machine, and {', '.join(others)} would look "
                 "for one of their own there",
                 "give --target the address by which all nodes reach it",
+            )
+
+
+def refuse_too_many(users: int, nodes: Sequence[NodeFacts]) -> None:
+    """See that each node can have its share of the users.
+
+    Raises:
+        ClusterError: naming a node that has too few descriptors or ports.
+    """
+    of = min(len(nodes), users)
+    for number, node in enumerate(nodes[:of]):
+        share = users_of(number, of, users)
+        if node.users is not None and share > node.users:
+            raise ClusterError(
+                f"{share:,} of {users:,} users would be those of {node.node}, which has file "
+                f"descriptors and ports for {node.users:,}",
+                "ulimit -n 65536 there before Ray is started, a wider "
+                "net.ipv4.ip_local_port_range, or more nodes",
             )
