@@ -135,11 +135,18 @@ def node(users: int, ceiling: float | None = None) -> NodeFacts:
 
 def test_more_users_than_a_node_has_descriptors_for_are_refused() -> None:
     nodes = [node(1000), node(400)]
-    refuse_too_many(801, nodes)  # 401 and 400
-    refuse_too_many(1, nodes)
+    refuse_too_many(801, 1, nodes)  # 401 and 400
+    refuse_too_many(1, 1, nodes)
     with pytest.raises(ClusterError, match=r"401 of 802 users .* for 400") as refused:
-        refuse_too_many(802, nodes)
+        refuse_too_many(802, 1, nodes)
     assert refused.value.exit_code == ExitCode.CLUSTER
+
+
+def test_ports_are_those_to_each_target() -> None:
+    many = [node(100_000)]
+    refuse_too_many(2 * 28_232, 2, many)
+    with pytest.raises(ClusterError, match="ports for 28,232"):
+        refuse_too_many(28_233, 1, many)
 
 
 def test_what_a_cluster_can_do_follows_from_its_least_node() -> None:

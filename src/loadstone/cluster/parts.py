@@ -98,19 +98,19 @@ def refuse_unreachable(targets: Sequence[Target], hosts: Mapping[str, str], own_
             )
 
 
-def refuse_too_many(users: int, nodes: Sequence[NodeFacts]) -> None:
-    """See that each node can have its share of the users.
+def refuse_too_many(users: int, targets: int, nodes: Sequence[NodeFacts]) -> None:
+    """See that each node can have its share of the users, who are dealt out to so many targets.
 
     Raises:
         ClusterError: naming a node that has too few descriptors or ports.
     """
     of = min(len(nodes), users)
     for number, node in enumerate(nodes[:of]):
-        share = users_of(number, of, users)
-        if node.users is not None and share > node.users:
+        share, most = users_of(number, of, users), node.most_users(targets)
+        if most is not None and share > most:
             raise ClusterError(
                 f"{share:,} of {users:,} users would be those of {node.node}, which has file "
-                f"descriptors and ports for {node.users:,}",
+                f"descriptors and ports for {most:,}",
                 "ulimit -n 65536 there before Ray is started, a wider "
                 "net.ipv4.ip_local_port_range, or more nodes",
             )

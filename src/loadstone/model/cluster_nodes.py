@@ -59,10 +59,13 @@ class NodeFacts(Frozen):
         """The kernel's release."""
         return str(self.machine["kernel"]["release"])
 
-    @property
-    def users(self) -> int | None:
-        """The most virtual users that it can have; `None` where nothing limits them."""
-        limits = [limit for limit in (self.descriptors, self.ephemeral_ports) if limit is not None]
+    def most_users(self, targets: int = 1) -> int | None:
+        """The most virtual users that it can have, dealt out to so many targets.
+
+        `None` where nothing limits them.
+        """
+        ports = None if self.ephemeral_ports is None else targets * self.ephemeral_ports
+        limits = [limit for limit in (self.descriptors, ports) if limit is not None]
         return min(limits, default=None)
 
 
@@ -76,8 +79,8 @@ class ClusterCheck(Frozen):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def users(self) -> int | None:
-        """The most virtual users of a step, dealt out evenly: the least node decides."""
-        limits = [node.users for node in self.nodes if node.users is not None]
+        """The most virtual users of a step against one target: the least node decides."""
+        limits = [most for node in self.nodes if (most := node.most_users()) is not None]
         return min(limits) * len(self.nodes) if limits else None
 
     @computed_field  # type: ignore[prop-decorator]
