@@ -115,7 +115,9 @@ def test_the_nodes_say_what_they_are(nodes: Nodes) -> None:
 def test_two_generators_make_the_load_of_one(nodes: Nodes, server: engine.NullServer) -> None:
     together = finished(nodes.loadstone(*words(server, 4, "--cluster", nodes.address)))
     counted = server.stats().executes
-    assert together["events"] == counted == together["tally"]["succeeded"]
+    assert together["tally"]["succeeded"] == counted
+    # What was in flight when the window ended counts in no figure.
+    assert counted - USERS <= together["events"] <= counted
     first, second = together["generators"]
     assert (first["node"], second["node"]) == (HEAD, OTHER)
     assert (first["users"], second["users"]) == (USERS // 2, USERS // 2)
@@ -123,7 +125,7 @@ def test_two_generators_make_the_load_of_one(nodes: Nodes, server: engine.NullSe
     assert first["seconds_lost"] == second["seconds_lost"] == 0
     server.flush()
     alone = finished(nodes.loadstone(*words(server, 4)))
-    assert alone["events"] == server.stats().executes
+    assert alone["tally"]["succeeded"] == server.stats().executes
     assert together["tps"] == pytest.approx(alone["tps"], rel=0.02)
 
 
