@@ -154,7 +154,7 @@ def _notes(step: StepResult, words: Words) -> Iterator[Markup]:
 def _generators(step: StepResult, words: Words) -> Markup:
     """The machines of a cluster."""
     rows = [(name_of(one), *figures_of([one])) for one in step.generators]
-    return table(words.generators_heads, rows)
+    return table(list(words.generators_heads.values()), rows)
 
 
 def _percentiles(step: StepResult, words: Words) -> Markup:

@@ -222,7 +222,7 @@ class Words:
     table_of_seconds: str
     table_of_percentiles: str
     table_of_generators: str
-    generators_heads: tuple[str, ...]
+    generators_heads: Mapping[str, str]
     """Of its columns: the machine, then as `report.generators.figures_of` has them."""
     warmup: str
     outage: str
