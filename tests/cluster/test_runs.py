@@ -22,6 +22,10 @@ from loadstone.model.plan import Drive, Open, Plan, Rate, WarmupSeconds, Workloa
 from loadstone.model.search import Objective, SearchPlan
 from loadstone.model.target import Target, Tls
 from loadstone.model.wish import AnyWish, SetRate, SetUsers, StopRun
+from loadstone.report.html import as_html
+from loadstone.report.opened import Run
+from loadstone.report.text import as_text
+from loadstone.report.words import LANGUAGES
 from loadstone.store import wishes
 
 SERVICE_US = 2000
@@ -127,11 +131,16 @@ def test_a_run_that_is_stopped_from_the_live_page_stops_all_generators(
     assert server.stats().open == 0
 
 
-def test_the_machines_are_kept_with_the_run(
+def test_the_machines_are_kept_and_shown_with_the_run(
     server: engine.NullServer, cluster: Cluster, tmp_path: Path
 ) -> None:
-    carried_out(a_plan(server), cluster, tmp_path)
+    result = carried_out(a_plan(server), cluster, tmp_path).result
     (path,) = tmp_path.iterdir()
+    assert "0 127.0.0.2" in as_text(result) and "1 127.0.0.3" in as_text(result)
+    for lang, words in LANGUAGES.items():
+        page = as_html(Run(path), lang)
+        assert words.table_of_generators in page and words.generators_heads["clock"] in page
+        assert "1 127.0.0.3" in page
     found = json.loads((path / "environment.json").read_text())["generators"]
     assert [one["node"] for one in found] == ["127.0.0.2", "127.0.0.3"]
     for one in found:
