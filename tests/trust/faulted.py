@@ -225,11 +225,15 @@ def a_server(kind: str = "mariadb", **spec: object) -> Iterator[Sandbox]:
         yield sandbox
 
 
-def nothing_is_left(home: Home, server: Sandbox | None = None) -> None:
-    """No process, connection, lock, transaction, temporary table or file of a victim's."""
+def nothing_is_left(home: Home, server: Sandbox | None = None, *, was_killed: bool = False) -> None:
+    """No process, connection, lock, transaction, temporary table or file of a victim's.
+
+    `was_killed`: the file that was being written then lies beside the others, under its own name.
+    """
     wait_until(lambda: not home.processes(), "no process of it")
+    expected = re.compile(rf"{FILES.pattern}|\..+\.\d+" if was_killed else FILES.pattern)
     for run in home.runs.glob("*/"):
-        assert not [each.name for each in run.iterdir() if not FILES.fullmatch(each.name)]
+        assert not [each.name for each in run.iterdir() if not expected.fullmatch(each.name)]
     assert not list(home.state.glob("settings/*"))
     assert not [each for each in home.state.glob("sandboxes/*") if each.is_dir()]
     if server is None:
