@@ -54,7 +54,7 @@ table_size = 500
 
 [factor.durability.full]
 [factor.durability.relaxed]
-dynamic = {{ sort_buffer_size = 300000, max_connections = 777 }}
+dynamic = {{ sort_buffer_size = 262144, max_connections = 777 }}
 """
 RESTLESS = ("gtid", "timestamp", "last_", "innodb_buffer_pool_dump", "innodb_buffer_pool_load")
 
