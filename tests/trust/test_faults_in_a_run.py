@@ -472,6 +472,7 @@ def terminated(home: Home) -> Ended:
     with a_server() as server:
         victim = drive(home, server, "--duration", "60s")
         victim.until_seconds(1)
+        assert home.processes(), "what is to be gone later is seen while it is there"
         victim.signal(signal.SIGTERM)
         return end(victim, server)
 
