@@ -49,6 +49,7 @@ Scenario = Callable[[Home], Ended]
 
 AT_ONCE = 4
 STOPPED_S = 20 if NIGHTLY else 3
+DEADLOCK = "1213"
 AS_ROOT = "only root may do that"
 
 
@@ -186,7 +187,8 @@ def test_a_server_that_is_stopped_for_a_while_is_latency_and_no_outage(ended: En
     assert ended.code == 0, ended.err
     ended.has_lost_nothing(seconds=STOPPED_S + 4)
     (step,) = ended.run.steps
-    assert (step.outages, step.errors, step.connect_failures, step.reconnects) == ((), {}, {}, 0)
+    assert (step.outages, step.connect_failures, step.reconnects) == ((), {}, 0)
+    assert step.errors.keys() <= {DEADLOCK}
     assert step.latency.response.max and step.latency.response.max > 900 * STOPPED_S
 
 
@@ -239,7 +241,7 @@ def test_sessions_that_are_killed_come_back_as_soon_as_there_is_room(ended: Ende
     assert step.connect_failures["1040"] > 0
     assert (step.users, step.reconnects) == (16, 16)
     assert step.outages[0].to_s is not None
-    assert set(step.errors) <= {"1053", "1317", "1927", "2013"}
+    assert step.errors.keys() <= {"1053", "1317", "1927", "2013", DEADLOCK}
     assert "too many connections" in ended.out
 
 
@@ -265,7 +267,8 @@ def test_a_run_without_descriptors_waits_until_it_may_have_some(ended: Ended) ->
     (step,) = ended.run.steps
     assert step.connect_failures["2003"] > 0
     assert (step.users, step.reconnects) == (16, 16)
-    assert [note for note in step.notes if "no file descriptor left" in note], step.notes
+    told = [note for note in step.notes if "open files" in note or "descriptor" in note]
+    assert told, step.notes
 
 
 @contextlib.contextmanager
