@@ -8,6 +8,7 @@ import random
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import psutil
@@ -75,10 +76,11 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Sandbox]:
     """One that is no sandbox for those whose state is elsewhere."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_STATE_HOME", str(tmp_path / "servers"))
-        with a_server() as sandbox:
-            yield sandbox
+    with ExitStack() as stack:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("XDG_STATE_HOME", str(tmp_path / "servers"))
+            sandbox = stack.enter_context(a_server())
+        yield sandbox
 
 
 def moments(number: int, from_s: float, to_s: float) -> list[float]:
