@@ -79,6 +79,7 @@ def server(tmp_path: Path) -> Iterator[Sandbox]:
     with ExitStack() as stack:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("XDG_STATE_HOME", str(tmp_path / "servers"))
+            patch.setenv("HOME", str(tmp_path))
             sandbox = stack.enter_context(a_server())
         yield sandbox
 
