@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from scipy.stats import theilslopes
+
 _EVERY_S = 1.0
 
 
@@ -75,20 +77,22 @@ def own_kb(status: str) -> int:
     return 0
 
 
-def steady_slope(points: Sequence[tuple[float, float]]) -> float:
-    """How much y grows with x: the median of the slopes between all pairs of points (Theil-Sen).
+@dataclass(frozen=True)
+class Slope:
+    """How much y grows with x, and what it is at the least and at the most, with 95 % confidence."""
 
-    A few points that lie elsewhere hardly move it.
+    value: float
+    low: float
+    high: float
+
+
+def steady_slope(points: Sequence[tuple[float, float]]) -> Slope:
+    """The median of the slopes between all pairs of points (Theil-Sen): few points hardly move it.
 
     Raises:
         ValueError: there are no two points.
     """
-    slopes = sorted(
-        (later[1] - earlier[1]) / (later[0] - earlier[0])
-        for number, earlier in enumerate(points)
-        for later in points[number + 1 :]
-    )
-    if not slopes:
+    if len(points) < 2:
         raise ValueError(f"{len(points)} points have no slope")
-    middle = len(slopes) // 2
-    return slopes[middle] if len(slopes) % 2 else (slopes[middle - 1] + slopes[middle]) / 2
+    found = theilslopes([y for _, y in points], [x for x, _ in points], 0.95)
+    return Slope(float(found[0]), float(found[2]), float(found[3]))

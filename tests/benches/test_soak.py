@@ -44,7 +44,7 @@ def broken(soaked: Soaked) -> tuple[str, ...]:
 def test_a_good_soak_keeps_all_promises() -> None:
     assert broken(GOOD) == ()
     assert len(promises(GOOD)) == 6
-    assert growth_mb_an_hour(GOOD) == 0
+    assert growth_mb_an_hour(GOOD).value == 0
 
 
 @pytest.mark.parametrize(
@@ -70,10 +70,20 @@ def test_each_promise_can_be_broken(changes: dict[str, Any], promise: str) -> No
     assert told.startswith(promise)
 
 
+def test_a_growth_that_may_be_noise_is_not_held_against_a_soak() -> None:
+    noise = random.Random(7)
+    memory = tuple((minute / 60, 100 + noise.uniform(-2, 2)) for minute in range(10))
+    assert broken(replace(GOOD, memory=memory)) == ()
+    grows = tuple((at, mb + 60 * at) for at, mb in memory)
+    assert len(broken(replace(GOOD, memory=grows))) == 1
+
+
 def test_a_slope_is_hardly_moved_by_single_points() -> None:
     points = [(float(x), 2.0 * x) for x in range(20)]
     points[3], points[11] = (3.0, 500.0), (11.0, -300.0)
-    assert steady_slope(points) == pytest.approx(2, abs=0.01)
+    found = steady_slope(points)
+    assert found.value == pytest.approx(2, abs=0.01)
+    assert found.low <= 2 <= found.high
     with pytest.raises(ValueError, match="1 points have no slope"):
         steady_slope(points[:1])
 
