@@ -79,7 +79,7 @@ def own_kb(status: str) -> int:
 
 @dataclass(frozen=True)
 class Slope:
-    """How much y grows with x, and what it is at the least and at the most, with 95 % confidence."""
+    """How much y grows with x, at the least and at the most with 95 % confidence."""
 
     value: float
     low: float

@@ -72,7 +72,7 @@ def test_each_promise_can_be_broken(changes: dict[str, Any], promise: str) -> No
 
 def test_a_growth_that_may_be_noise_is_not_held_against_a_soak() -> None:
     noise = random.Random(7)
-    memory = tuple((minute / 60, 100 + noise.uniform(-2, 2)) for minute in range(10))
+    memory = tuple((minute / 60, 100 + noise.uniform(-2, 2)) for minute in range(60))
     assert broken(replace(GOOD, memory=memory)) == ()
     grows = tuple((at, mb + 60 * at) for at, mb in memory)
     assert len(broken(replace(GOOD, memory=grows))) == 1
