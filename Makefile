@@ -21,7 +21,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PYO3_BUILD_EXTENSION_MODULE := 1
 export VIRTUAL_ENV := $(CURDIR)/.venv
 
-.PHONY: help demo demo-server build test test-rust test-python test-cluster test-servers lint lint-python lint-rust fmt bench faults trials proofs recipes trust lock clean
+.PHONY: help demo demo-server build test test-rust test-python test-cluster test-servers lint lint-python lint-rust fmt bench faults trials proofs recipes trust soak nightly lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -91,6 +91,14 @@ faults: build test-servers ## inject faults into real servers and see which the 
 
 trust: build test-servers ## run what holds the promises of docs/reliability.md, and print them with their figures
 	@$(BIN)/python tools/trust.py
+
+soak: build ## an hour at 2,000 users with a fault every minute (or MINUTES=10)
+	@tools/setup packages mariadb-server-core
+	$(BIN)/python -m benches soak --minutes $(or $(MINUTES),60)
+
+nightly: build test-servers ## the long forms of what make test has in short, and a soak of ten minutes: half an hour
+	LOADSTONE_NIGHTLY=1 $(BIN)/pytest tests/trust/test_faults_in_a_run.py tests/trust/test_killed.py
+	$(BIN)/python -m benches soak --minutes 10
 
 lock: $(ENVIRONMENT) ## compile requirements/*.txt anew from pyproject.toml and requirements/*.in
 	@tools/lock

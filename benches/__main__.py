@@ -25,6 +25,7 @@ from benches import (
     protocols,
     recording,
     scripted,
+    soak,
     start_up,
     templates,
     timers,
@@ -60,16 +61,19 @@ APART: dict[str, BenchApart] = {
     "trials": trials.measure,
     "proofs": proofs.measure,
     "cluster": cluster.measure,
+    "soak": soak.measure,
 }
 """Measured only where they are named: they take long, or bring servers of their own."""
 _RESULTS = ROOT / "bench-results"
 
 
 def main() -> int:
-    """Measure what was named, or all but those apart."""
+    """Measure what was named, or all but those apart; 1 where a promise does not hold."""
     asked = _arguments()
     names = asked.names or list(BENCHES)
-    time_for_it = Asked(asked.pairs, asked.seconds, asked.quick, asked.users, asked.part)
+    time_for_it = Asked(
+        asked.pairs, asked.seconds, asked.quick, asked.users, asked.part, asked.minutes
+    )
     try:
         with contextlib.ExitStack() as stack:
             within = tempfile.TemporaryDirectory(prefix="loadstone-bench-")
@@ -78,7 +82,7 @@ def main() -> int:
             if any(name in BENCHES for name in names):
                 say("starting a sandbox")
                 place = stack.enter_context(open_place(time_for_it, folder))
-            _measure(names, place, (time_for_it, folder))
+            broken = _measure(names, place, (time_for_it, folder))
     except (ProgramFailed, SandboxError, OSError) as error:
         hush()
         print(f"error: {error}", file=sys.stderr)
@@ -86,20 +90,23 @@ def main() -> int:
     except KeyboardInterrupt:
         hush()
         return 130
-    return 0
+    return 1 if broken else 0
 
 
-def _measure(names: list[str], place: Place | None, apart: tuple[Asked, Path]) -> None:
+def _measure(names: list[str], place: Place | None, apart: tuple[Asked, Path]) -> list[str]:
+    """Returns the promises that did not hold."""
     begun = time.monotonic()
     kept: dict[str, Any] = {"command": sys.argv[1:], "conditions": conditions(place)}
     stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
     path = _RESULTS / f"{stamp}.json"
     for name, value in kept["conditions"].items():
         print(f"- {name}: {value}")
+    broken: list[str] = []
     for name in names:
         report = BENCHES[name](place) if place and name in BENCHES else APART[name](*apart)
         hush()
         print(f"\n{report.text()}", flush=True)
+        broken += report.broken
         kept[name] = {"title": report.title, "readings": report.readings}
         # After each bench: one that fails later takes none of the others along.
         _keep(path, kept | {"load_average_after": os.getloadavg()[0]})
@@ -107,6 +114,7 @@ def _measure(names: list[str], place: Place | None, apart: tuple[Asked, Path]) -
     load = os.getloadavg()[0]
     print(f"\nTook {seconds:.0f} s; load average {load:.1f} (1 min) at the end.")
     print(f"Every reading: {path.relative_to(ROOT)}")
+    return broken
 
 
 def _keep(path: Path, kept: dict[str, Any]) -> None:
@@ -137,6 +145,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--part", type=_part, help="of hundreds of trials; 1 is all, 0.02 with --quick"
     )
+    parser.add_argument("--minutes", type=_minutes, default=60.0, help="of a soak; 60")
     asked = parser.parse_args()
     for name in asked.names:
         if name not in known:
@@ -160,6 +169,16 @@ def _users(text: str) -> tuple[int, ...]:
     if not users or min(users) < 1:
         raise argparse.ArgumentTypeError(f"{text!r}: 1 and above")
     return users
+
+
+def _minutes(text: str) -> float:
+    try:
+        minutes = float(text)
+    except ValueError:
+        minutes = 0.0
+    if not 2 <= minutes <= 24 * 60:
+        raise argparse.ArgumentTypeError(f"{text!r}: 2 to 1440")
+    return minutes
 
 
 def _part(text: str) -> float:

@@ -42,6 +42,8 @@ class Asked:
     """Of the levels of each bench, only these."""
     part: float = 1.0
     """Of the trials, where there are hundreds."""
+    minutes: float = 60.0
+    """Of a soak."""
 
 
 @dataclass(frozen=True)

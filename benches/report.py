@@ -19,6 +19,8 @@ class Report:
     readings: list[dict[str, Any]]
     """One for each run of a program, nothing left out."""
     notes: tuple[str, ...] = field(default=())
+    broken: tuple[str, ...] = ()
+    """Promises that did not hold, of benches that have some."""
 
     def text(self) -> str:
         """For the terminal, in Markdown."""

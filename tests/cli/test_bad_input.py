@@ -199,3 +199,16 @@ def test_ctrl_c_before_the_load_is_no_bug(
     monkeypatch.setattr("loadstone.store.folder.list_runs", interrupted)
     assert exit_code_of(["runs", "list"]) == 130
     assert capsys.readouterr().err.strip() == "error: interrupted"
+
+
+def test_memory_that_is_not_there_is_no_bug(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def greedy(*arguments: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("loadstone.store.folder.list_runs", greedy)
+    assert exit_code_of(["runs", "list"]) == 1
+    err = capsys.readouterr().err.splitlines()
+    assert err[0] == "error: out of memory"
+    assert err[1].startswith("hint:  lower --concurrency")

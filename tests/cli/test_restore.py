@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from loadstone.lab.settings_journal import Journal, left_behind
+from loadstone.lab.settings_journal import Journal, SettingsError, left_behind
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.target import Target
 
@@ -76,3 +77,23 @@ def test_what_a_journal_says_is_read_back(folder: Path) -> None:
     assert Journal.take(found.path) is None, "its maker is at work"
     journal.close(done=True)
     assert list(left_behind(folder)) == []
+
+
+def test_a_disk_that_is_full_leaves_no_half_line(folder: Path) -> None:
+    journal = Journal.begin(folder, Target(host="db1", user="u"), {"a": "1"})
+    journal.changing("a", 1)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (journal.path.stat().st_size + 5, before[1]))
+    try:
+        with pytest.raises(SettingsError, match="cannot keep old settings in .*file too large"):
+            journal.changed("a", 2)
+        with pytest.raises(SettingsError, match="cannot keep old settings in"):
+            Journal.begin(folder, Target(host="db2", user="u"), {"b": "x" * 1000})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    (found,) = left_behind(folder)
+    assert found.cut_short
+    journal.changed("a", 3)
+    (found,) = left_behind(folder)
+    assert [(each.old, each.new) for each in found.changes] == [(1, 3)]
+    journal.close(done=True)

@@ -219,4 +219,6 @@ def test_a_full_disk_ends_the_load_and_keeps_what_there_is(
     with pytest.raises(StoreError, match="no space left"):
         carry_out(plan, InOrder(steps_of(plan)), lab)
     assert stopped == [True]
-    assert folder.load(lab.recorder.folder).run.state == "interrupted"
+    info = folder.load(lab.recorder.folder).run
+    assert info.state == "failed"
+    assert info.notes[-1] == f"ended early: cannot write {tmp_path}: no space left"

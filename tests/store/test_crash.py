@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import resource
 import shutil
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from loadstone.model.plan import WarmupSeconds
-from loadstone.store import folder
+from loadstone.store import atomic, folder
 from loadstone.store.errors import StoreError
+from loadstone.store.journal import AppendOnly
+from loadstone.store.recorder import Recorder, read_asked
+from loadstone.store.replay import read_log
 from recorded import a_plan, record_step, recorded_run, recorder_for, steps_of
 from scripted_engine import Script
 
@@ -89,6 +96,85 @@ def test_the_disk_being_full_is_said_with_its_path(
         monkeypatch.setattr(recorder._journal, "file", full)
         with pytest.raises(StoreError, match=r"cannot write .*journal.jsonl: no space left"):
             recorder.note("does not fit")
+
+
+@contextlib.contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    """The kernel takes a file's first bytes, and refuses the others."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_of_a_line_that_does_not_fit_nothing_stays(tmp_path: Path) -> None:
+    journal = AppendOnly(tmp_path / "journal.jsonl")
+    journal.append(b"first\n")
+    with files_of_at_most(10), pytest.raises(StoreError, match="file too large"):
+        journal.append(b"is cut in its midst\n")
+    journal.append(b"last\n")
+    journal.close()
+    assert (tmp_path / "journal.jsonl").read_bytes() == b"first\nlast\n"
+
+
+def test_of_a_file_that_does_not_fit_nothing_stays(tmp_path: Path) -> None:
+    (tmp_path / "result.json").write_text("old")
+    with files_of_at_most(10), pytest.raises(StoreError, match=r"cannot write .*result.json"):
+        atomic.write_bytes(tmp_path / "result.json", bytes(20))
+    assert [each.name for each in tmp_path.iterdir()] == ["result.json"]
+    assert (tmp_path / "result.json").read_text() == "old"
+
+
+def test_a_run_that_is_given_up_says_why(tmp_path: Path, script: Script) -> None:
+    plan = a_plan()
+    recorder = recorder_for(tmp_path, plan)
+    recorder.begin_step(steps_of(plan)[0])
+    recorder.give_up("the disk is full")
+    recorder.close()
+    result = folder.load(recorder.folder)
+    assert (result.run.state, result.run.notes[-1]) == ("failed", "ended early: the disk is full")
+    assert [step.state for step in result.steps] == ["interrupted"]
+
+
+@pytest.mark.parametrize("moved", [True, False])
+def test_a_folder_that_goes_away_is_noticed_within_a_second(
+    tmp_path: Path, script: Script, moved: bool
+) -> None:
+    plan = a_plan()
+    recorder = recorder_for(tmp_path, plan)
+    if moved:
+        recorder.folder.rename(tmp_path / "elsewhere")
+        recorder.folder.mkdir()
+    else:
+        shutil.rmtree(recorder.folder)
+    with pytest.raises(StoreError, match="was removed or moved while the run went on"):
+        record_step(recorder, plan, steps_of(plan)[0])
+    recorder.give_up("gone")
+    recorder.close()
+
+
+def test_a_run_that_is_taken_up_with_its_clock_set_back_goes_on_after_its_last_second(
+    tmp_path: Path, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = a_plan()
+    first, second = steps_of(plan)
+    recorder = recorder_for(tmp_path, plan)
+    record_step(recorder, plan, first)
+    recorder.close()
+    run = recorder.folder
+    (run / ".load.parquet.4711").write_text("half of it")
+    before = read_log(run)
+    true = time.time
+    monkeypatch.setattr(time, "time", lambda: true() - 3600)
+    again = Recorder(run, read_asked(run), (), before=before.begin)
+    record_step(again, plan, second)
+    again.end_run("finished")
+    steps = read_log(run).steps
+    assert before.last_at_s <= steps[1].begin.at_s < before.last_at_s + 60
+    assert [step.state for step in folder.load(run).steps] == ["finished", "finished"]
+    assert not [each.name for each in run.iterdir() if each.name.startswith(".")]
 
 
 def test_two_runs_in_one_second_get_folders_of_their_own(tmp_path: Path) -> None:

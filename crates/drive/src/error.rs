@@ -128,12 +128,13 @@ impl Failure {
     /// A failure of the operating system while connecting.
     pub(crate) fn from_connect(error: &std::io::Error, unix: bool) -> Self {
         use rustix::io::Errno;
-        let errno = if unix { 2002 } else { 2003 };
-        let kind = match Errno::from_io_error(error) {
-            Some(Errno::MFILE | Errno::NFILE) => FailureKind::Descriptors,
-            Some(Errno::TIMEDOUT) => FailureKind::TimedOut,
-            Some(Errno::AGAIN) if unix => FailureKind::QueueFull,
-            _ => FailureKind::Unreachable,
+        let unreachable = if unix { 2002 } else { 2003 };
+        let no_socket = if unix { 2001 } else { 2004 };
+        let (kind, errno) = match Errno::from_io_error(error) {
+            Some(Errno::MFILE | Errno::NFILE) => (FailureKind::Descriptors, no_socket),
+            Some(Errno::TIMEDOUT) => (FailureKind::TimedOut, unreachable),
+            Some(Errno::AGAIN) if unix => (FailureKind::QueueFull, unreachable),
+            _ => (FailureKind::Unreachable, unreachable),
         };
         Self::new(kind, Some(errno), os_text(error))
     }
@@ -222,8 +223,10 @@ mod tests {
         assert!(Failure::from_connect(&closed, false).is_refused());
         assert!(!Failure::from_connect(&closed, true).is_refused());
         let full = Error::from_raw_os_error(rustix::io::Errno::MFILE.raw_os_error());
-        let full = Failure::from_connect(&full, false);
-        assert_eq!(full.kind, FailureKind::Descriptors);
-        assert!(!full.is_refused() && !full.may_pass());
+        for (unix, errno) in [(false, 2004), (true, 2001)] {
+            let full = Failure::from_connect(&full, unix);
+            assert_eq!((full.kind, full.errno), (FailureKind::Descriptors, Some(errno)));
+            assert!(!full.is_refused() && !full.may_pass());
+        }
     }
 }

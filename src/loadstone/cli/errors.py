@@ -118,6 +118,9 @@ def _tell(error: BaseException) -> int:
         case LoadstoneError():
             tell(error.message, error.hint)
             return int(error.exit_code)
+        case MemoryError():
+            tell("out of memory", "lower --concurrency, or give this process more")
+            return ExitCode.BUG
         case SystemExit():
             return error.code if isinstance(error.code, int) else ExitCode.BUG
     if told := _validation(error):

@@ -151,6 +151,9 @@ def carry_out(plan: Plan, steps: Steps, lab: Lab) -> Outcome:
                 state = "stopped" if step else "finished"
                 break
         return Outcome(lab.recorder.end_run(state, steps.outcome(done)), error)
+    except LoadstoneError as failure:
+        lab.recorder.give_up(failure.message)
+        raise
     finally:
         if lab.sampling:
             lab.sampling.close()
@@ -175,7 +178,8 @@ def _refusal(lab: Lab) -> LoadstoneError | None:
 
 def drive_step(plan: Plan, step: Step, lab: Lab) -> StepResult:
     """One step, from its first connection to its row in the result."""
-    watched = _Watched(step, lab, looking=lab.look(step))
+    settles = isinstance(plan.warmup, WarmupAuto)
+    watched = _Watched(step, lab, looking=lab.look(step), settles=settles)
     lab.observer.on_step_begin(step)
     lab.recorder.begin_step(step, lab.conditions)
     if watched.looking:
@@ -185,9 +189,7 @@ def drive_step(plan: Plan, step: Step, lab: Lab) -> StepResult:
     watched.steering = Steering(step, job, wishes, lab.interrupts, lab.may_change)
     follow(job, watched.take, lab.interrupts, watched.keep_what_was_seen)
     watched.end_looking()
-    settled = None
-    if isinstance(plan.warmup, WarmupAuto):
-        settled = watched.settled(lab.settle)
+    settled = watched.settled(lab.settle) if settles else None
     result = lab.recorder.end_step(step, watched.state, watched.error, settled)
     lab.observer.on_step_end(step, result)
     return result
@@ -209,6 +211,9 @@ class _Watched:
     lab: Lab
     end: End | None = None
     cut_off: Outage | None = None
+    settles: bool = False
+    """Whether it is to be judged when the load has settled: nothing else needs its seconds, and a
+    step may have very many."""
     seconds: list[tuple[float, float, float]] = field(default_factory=list)
     looking: Looking | None = None
     steering: Steering | None = None
@@ -243,10 +248,11 @@ class _Watched:
 
     def end_looking(self) -> None:
         """What they tell once all load is over."""
-        self._take_seen(self.looking.end() if self.looking else ())
+        if self.looking:
+            self._take_seen(self.looking.end(hurried=lambda: self.lab.interrupts.asked_again))
 
     def _take_seen(self, told: Sequence[Seen]) -> None:
-        for seen in told:
+        for seen in told if self.settles else ():
             if isinstance(seen, Observation) and seen.source == _FIRST_SERVER:
                 self._take_pool_reads(seen)
 
@@ -277,7 +283,8 @@ class _Watched:
         return False
 
     def _take_sample(self, sample: Sample) -> None:
-        if sample.phase == "window" and sample.seconds > 0 and not self.is_changed:
+        counts = sample.phase == "window" and sample.seconds > 0 and not self.is_changed
+        if self.settles and counts:
             rate = sample.counts.events / sample.seconds
             self.seconds.append((sample.from_s, sample.to_s, rate))
         self.lab.observer.on_sample(self.step, sample)

@@ -108,6 +108,9 @@ def carry_out(bench: Bench, more: More, before: Sequence[StepResult] = ()) -> Ca
             lab.note(f"ended early: {failure.message}")
             state, error = "failed", failure
         return Carried(lab.recorder.end_run(state), error)
+    except StoreError as failure:
+        lab.recorder.give_up(failure.message)
+        raise
     finally:
         lab.recorder.close()
 

@@ -180,7 +180,9 @@ def _put_back(staging: Staged, journal: Journal, endpoint: Endpoint) -> PutBack:
     target = endpoint.target
     with contextlib.closing(connect(endpoint, database=None)) as connection:
         ours, left = _judged(connection, target, staging)
-        journal.restoring(ours)
+        with contextlib.suppress(SettingsError):
+            # On a full disk: to put back now is worth more than to be able to put back twice.
+            journal.restoring(ours)
         for _ in range(_ROUNDS):
             for change in reversed(ours):
                 if not change.is_undone(read(connection, target, change.variable)):

@@ -10,6 +10,7 @@ lets go of however a process ends, says whether somebody is still at work with i
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -102,15 +103,26 @@ class Journal:
 
     @classmethod
     def begin(cls, folder: Path, target: Target, before: Mapping[str, str]) -> Journal:
-        """A new journal for a target with these variables."""
+        """A new journal for a target with these variables.
+
+        Raises:
+            SettingsError: it cannot be written; nothing of it is left.
+        """
         place = re.sub(r"[^\w.:-]+", "_", target.place).strip("_")
         path = folder / f"{place}-{time.time_ns()}-{os.getpid()}.jsonl"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
-        descriptor = os.open(path, flags, 0o600)
+        try:
+            descriptor = os.open(path, flags, 0o600)
+        except OSError as error:
+            raise _cannot_keep(path, error) from error
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         journal = cls(path, descriptor)
         head = {"target": target.url, "place": target.place, "before": dict(before)}
-        journal._append(head)
+        try:
+            journal._append(head)
+        except SettingsError:
+            journal.close(done=True)
+            raise
         _sync_folder(folder)
         return journal
 
@@ -150,10 +162,21 @@ class Journal:
         os.close(self._descriptor)
 
     def _append(self, line: Mapping[str, object]) -> None:
+        """Add a line as a whole.
+
+        Raises:
+            SettingsError: the disk refuses it; nothing of it stays.
+        """
+        size = os.fstat(self._descriptor).st_size
         rest = json.dumps(line).encode() + b"\n"
-        while rest:
-            rest = rest[os.write(self._descriptor, rest) :]
-        os.fsync(self._descriptor)
+        try:
+            while rest:
+                rest = rest[os.write(self._descriptor, rest) :]
+            os.fsync(self._descriptor)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._descriptor, size)
+            raise _cannot_keep(self.path, error) from error
 
 
 def read_journal(path: Path) -> Staged | None:
@@ -211,6 +234,13 @@ def left_behind(folder: Path) -> Iterator[Staged]:
             yield staged
         elif (journal := Journal.take(path)) is not None:
             journal.close(done=True)
+
+
+def _cannot_keep(path: Path, error: OSError) -> SettingsError:
+    return SettingsError(
+        f"cannot keep old settings in {path}: {(error.strerror or str(error)).lower()}",
+        "make room there, or set XDG_STATE_HOME to a folder on another disk",
+    )
 
 
 def _sync_folder(folder: Path) -> None:

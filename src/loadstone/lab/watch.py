@@ -13,6 +13,7 @@ from loadstone.model.plan import Plan, Step
 from loadstone.model.result import Result
 from loadstone.model.wish import StopRun
 from loadstone.observe.sampler import Sampling, Seen
+from loadstone.store.errors import StoreError
 from loadstone.store.journal import Settled
 
 METHOD = "watched"
@@ -54,6 +55,9 @@ def watch(plan: Plan, lab: Lab, sampling: Sampling, on_seen: OnSeen) -> Result:
         stopped = lab.interrupts.asked
         recorder.end_step(step, "stopped" if stopped else "finished", None, window)
         return recorder.end_run("stopped" if stopped else "finished")
+    except StoreError as failure:
+        recorder.give_up(failure.message)
+        raise
     finally:
         sampling.close()
         recorder.close()

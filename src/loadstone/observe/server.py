@@ -40,6 +40,9 @@ _FILES = {
 }
 _PICOSECONDS = 1e12
 
+VERSION = "version"
+"""The fact that is the server's version."""
+
 Raw = dict[str, float]
 
 
@@ -69,6 +72,7 @@ class ServerSource:
     _connection: Connection | None = None
     _parts: list[Part] = field(default_factory=list)
     _writes_are_synced: bool = False
+    _version: str = ""
     _readings: int = 0
 
     def read(self) -> Reading:
@@ -96,6 +100,7 @@ class ServerSource:
         known = _variables(self._connection)
         self._parts = parts_for(known)
         self._writes_are_synced = log_writes_are_synced(known)
+        self._version = known.get("version", "")
         return self._connection
 
     def _ask(self, connection: Connection) -> Reading:
@@ -116,7 +121,7 @@ class ServerSource:
             at_s=at_s,
             # Which of them only grow is known to the table of names.
             gauges=found,
-            facts={name: why for name, why in refused.items() if why},
+            facts={VERSION: self._version} | {name: why for name, why in refused.items() if why},
         )
 
     def _refused(self, name: str | None) -> str | None:

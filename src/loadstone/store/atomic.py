@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable
+import re
 from pathlib import Path
 
 from loadstone.store.errors import StoreError
@@ -11,29 +12,43 @@ from loadstone.store.errors import StoreError
 PRIVATE = 0o600
 PUBLIC = 0o644
 
+_HALF_WRITTEN = re.compile(r"\..+\.\d+")
+
 
 def write_bytes(path: Path, content: bytes, mode: int = PUBLIC) -> None:
-    """Put `content` at `path`: a reader sees the old file or the new one, never half of it."""
+    """Put `content` at `path`: a reader sees the old file or the new one, never half of it.
 
-    def fill(temporary: Path) -> None:
-        temporary.write_bytes(content)
-
-    write_with(path, fill, mode)
-
-
-def write_with(path: Path, fill: Callable[[Path], None], mode: int = PUBLIC) -> None:
-    """As `write_bytes`, for writers that want a path of their own to write to."""
+    Raises:
+        StoreError: it cannot be written; nothing of it is left.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode))
         os.chmod(temporary, mode)
-        fill(temporary)
+        temporary.write_bytes(content)
         _sync(temporary)
         os.replace(temporary, path)
         _sync(path.parent)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise StoreError.from_os("write", path, error) from error
+        raise
+
+
+def clear_half_written(folder: Path) -> None:
+    """Remove what a process that was killed had not finished; nobody may be writing there.
+
+    Raises:
+        StoreError: it cannot be removed.
+    """
+    try:
+        for path in folder.iterdir():
+            if _HALF_WRITTEN.fullmatch(path.name):
+                path.unlink()
     except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise StoreError.from_os("write", path, error) from error
+        raise StoreError.from_os("clear", folder, error) from error
 
 
 def _sync(path: Path) -> None:

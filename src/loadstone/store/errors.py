@@ -16,6 +16,8 @@ _HINTS = {
     errno.EDQUOT: "your quota is used up; choose another disk with --out; what was written is kept",
     errno.ENOTDIR: "a file is in the way; choose another folder with --out",
     errno.EEXIST: "a file is in the way; choose another folder with --out",
+    errno.EMFILE: "raise the limit: ulimit -n 65536; what was written is kept",
+    errno.ENFILE: "all files of this machine are open: end something; what was written is kept",
 }
 
 

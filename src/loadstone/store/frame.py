@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,8 +81,14 @@ def frame(log: RunLog) -> polars.DataFrame:
 
 def write(path: Path, log: RunLog) -> None:
     """Put the frame into a Parquet file."""
-    table = frame(log)
-    atomic.write_with(path, lambda temporary: table.write_parquet(temporary, compression="zstd"))
+    atomic.write_bytes(path, as_parquet(frame(log)))
+
+
+def as_parquet(table: polars.DataFrame) -> bytes:
+    """The file's content: what the disk says to it is then heard in the system's own words."""
+    content = BytesIO()
+    table.write_parquet(content, compression="zstd")
+    return content.getvalue()
 
 
 def read(path: Path) -> polars.DataFrame:

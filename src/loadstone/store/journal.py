@@ -6,6 +6,7 @@ short can only be the last one; it is left out when the journal is read.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -224,15 +225,39 @@ class AppendOnly:
         return self.file.read(1) == b"\n"
 
     def append(self, content: bytes) -> None:
-        """Add `content`; a short write is gone on with, a refused one is an error."""
+        """Add `content` as a whole; a short write is gone on with.
+
+        Raises:
+            StoreError: it is refused. Nothing of it stays, so that what may follow is a line.
+        """
         rest = memoryview(content)
         try:
             while rest:
-                written = self.file.write(rest)
-                self.size += written
-                rest = rest[written:]
+                rest = rest[self.file.write(rest) :]
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                self.file.truncate(self.size)
+                self.file.seek(self.size)
+            raise StoreError.from_os("write", self._path, error) from error
+        self.size += len(content)
+
+    def check_in_place(self) -> None:
+        """Notice that nobody will ever read what is written from here on.
+
+        Raises:
+            StoreError: somebody has removed the file, or moved it.
+        """
+        try:
+            there = os.path.samestat(os.stat(self._path), os.fstat(self.file.fileno()))
+        except (FileNotFoundError, NotADirectoryError):
+            there = False
         except OSError as error:
             raise StoreError.from_os("write", self._path, error) from error
+        if not there:
+            raise StoreError(
+                f"{self._path} was removed or moved while the run went on",
+                "run it again, and leave its folder where it is until it has ended",
+            )
 
     def sync(self) -> None:
         """Wait until all is on the disk."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from loadstone.model.observed import Observation, Role
 from loadstone.store import atomic
+from loadstone.store.frame import as_parquet
 from loadstone.store.replay import RunLog
 from loadstone.store.steplog import StepLog
 
@@ -107,6 +108,4 @@ def write(path: Path, log: RunLog, roles: Collection[Role]) -> None:
     """Put the frame into a Parquet file; none is written where nothing was seen."""
     table = frame(log, roles)
     if not table.is_empty():
-        atomic.write_with(
-            path, lambda temporary: table.write_parquet(temporary, compression="zstd")
-        )
+        atomic.write_bytes(path, as_parquet(table))

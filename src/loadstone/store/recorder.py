@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import time
@@ -44,6 +45,7 @@ from loadstone.store.journal import (
 )
 from loadstone.store.observing import ObservationLines
 from loadstone.store.replay import JOURNAL, LATENCIES, read_log, step_result
+from loadstone.store.reserve import Reserve
 
 
 class Asked(Frozen):
@@ -87,8 +89,7 @@ class Recorder:
         self.folder = path
         began_unix_s = before.unix_s if before else time.time()
         self._began = time.monotonic()
-        if before:
-            self._began -= time.time() - began_unix_s
+        self._ended = False
         self._load_began_s = 0.0
         self._agreed = before is not None
         self._begin = before or RunBegin(
@@ -104,10 +105,16 @@ class Recorder:
         )
         self._step_from = 0
         self._lines = ObservationLines(0)
-        if before:
-            self._take_up()
-        else:
-            self._set_out(asked, began_unix_s)
+        self._reserve = Reserve(path)
+        try:
+            if before:
+                self._take_up()
+                self._began -= self._went_on_s(began_unix_s)
+            else:
+                self._set_out(asked, began_unix_s)
+        except BaseException:
+            self._reserve.close()
+            raise
         wishes.take(path)  # those of whoever watched the run before it was killed
 
     def _set_out(self, asked: Asked, began_unix_s: float) -> None:
@@ -129,8 +136,16 @@ class Recorder:
         self._latencies = AppendOnly(self.folder / LATENCIES, again=True)
         self._journal.take_up()
         self._latencies.take_up()
+        atomic.clear_half_written(self.folder)
         # What was made from the journal at an earlier end is not the whole of it any more.
         (self.folder / folder.RESULT).unlink(missing_ok=True)
+
+    def _went_on_s(self, began_unix_s: float) -> float:
+        """Seconds since the run's begin: no fewer than it has told of, if the clock was set back.
+
+        The wall clock alone knows how long the run lay still.
+        """
+        return max(time.time() - began_unix_s, read_log(self.folder).last_at_s)
 
     def environment(self, found: dict[str, Any]) -> None:
         """Write environment.json; what is agreed on with the servers is added when it is known."""
@@ -168,6 +183,8 @@ class Recorder:
     def record(self, step: Step, record: StepRecord) -> None:
         """Keep what the engine said."""
         at_s = self._now()
+        if isinstance(record, Sample):
+            self._journal.check_in_place()
         if isinstance(record, Connected):
             self._load_began_s = at_s
             self._add_agreed(record)
@@ -237,13 +254,28 @@ class Recorder:
     def end_run(self, state: StepState, search: SearchOutcome | None = None) -> Result:
         """The run is over: write what is made from the journal."""
         self._append(RunEnd(at_s=self._now(), state=state, search=search))
+        self._ended = True
         self._journal.sync()
         result = folder.finish(self.folder)
         self.close()
         return result
 
+    def give_up(self, why: str) -> None:
+        """The run cannot go on: the journal says why, if anything can be written to it at all.
+
+        result.json is made from the journal when somebody wants it.
+        """
+        self._reserve.close()
+        if self._ended:
+            return
+        with contextlib.suppress(StoreError):
+            self._append(Note(at_s=self._now(), text=f"ended early: {why}"))
+            self._append(RunEnd(at_s=self._now(), state="failed"))
+            self._journal.sync()
+
     def close(self) -> None:
         """Let go of the files, whether or not the run has ended."""
+        self._reserve.close()
         self._latencies.close()
         self._journal.close()
 

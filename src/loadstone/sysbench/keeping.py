@@ -26,6 +26,7 @@ from loadstone.observe.sampler import Sampling
 from loadstone.observe.sources import sources_for
 from loadstone.store import folder
 from loadstone.store.environment import of_this_machine
+from loadstone.store.errors import StoreError
 from loadstone.store.recorder import Asked, Recorder
 from loadstone.target.connect import connect
 from loadstone.target.hide import blank_arguments
@@ -87,6 +88,9 @@ class Keeper:
                 self._looking.end()
             self._recorder.end_step(step, state, end.error if end else None)
             self._recorder.end_run(state)
+        except StoreError as failure:
+            self._recorder.give_up(failure.message)
+            raise
         finally:
             if self._sampling:
                 self._sampling.close()

@@ -121,6 +121,11 @@ _RUNS: tuple[Phrase, ...] = (
     ),
     phrase("ended early: {why}", "提前结束：{why}"),
     phrase(
+        "{source} was {before} when the step began, and is {after} at its end: its figures are of "
+        "both",
+        "{source} 在步骤开始时为 {before}，结束时为 {after}：其数据来自两者",
+    ),
+    phrase(
         "{short} of {all} cells measured once more, as units were left out: {why}",
         "{all} 个场景中的 {short} 个因有单元被排除而加测：{why}",
         why=Each(

@@ -1,0 +1,62 @@
+"""Whether a step has lost anything: events that came to no end, seconds without a record."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from loadstone.model.records import Tally
+from loadstone.store.steplog import StepLog
+
+_LONGEST_S = 1.5
+"""A record that stands for more seconds than one hides what happened in each of them."""
+
+_SLACK_S = 1e-6
+"""Times are written to the microsecond."""
+
+
+@dataclass(frozen=True)
+class Account:
+    """What a step's records say of its events and of its seconds."""
+
+    due: int
+    """Events whose time had come."""
+    unaccounted: int
+    """Of these and of what became of them: by how many the records contradict each other."""
+    seconds: int
+    """That have a record, without the drain."""
+    missing_s: float
+    """Between the load's begin and its last record, without a record of their own."""
+
+
+def account_of(step: StepLog) -> Account:
+    """Add up each second's counts, and hold them against the tally that was kept all along."""
+    counted: Counter[str] = Counter()
+    seconds = 0
+    missing_s = at_s = 0.0
+    for sample in step.samples():
+        counts = sample.counts
+        counted.update(
+            due=counts.due, skipped=counts.skipped, succeeded=counts.events, failed=counts.failed
+        )
+        missing_s += max(sample.from_s - at_s, 0.0)
+        at_s = sample.to_s
+        if sample.phase != "drain":
+            seconds += 1
+            missing_s += sample.seconds - 1 if sample.seconds > _LONGEST_S else 0.0
+    return Account(
+        due=counted["due"],
+        unaccounted=_unaccounted(step.tally, counted) if step.tally else 0,
+        seconds=seconds,
+        missing_s=missing_s if missing_s > _SLACK_S * max(seconds, 1) else 0.0,
+    )
+
+
+def _unaccounted(tally: Tally, counted: Counter[str]) -> int:
+    """Both laws of the tally, and each of its terms against the sum of the seconds."""
+    laws = (
+        tally.due - tally.waiting - tally.started - tally.skipped,
+        tally.started - tally.in_flight - tally.succeeded - tally.failed,
+    )
+    terms = (getattr(tally, name) - counted[name] for name in counted)
+    return sum(map(abs, (*laws, *terms)))
