@@ -1,57 +1,43 @@
-"""A software bill of materials in CycloneDX 1.6: what is in the engine, and what the program wants.
+"""A software bill of materials, CycloneDX 1.6: what is in the wheel, and what it wants beside it.
 
-The same sources give the same file, byte by byte: it has no time in it, and its serial number is
-made of its content.
+The same sources give the same file, byte by byte: no time is in it, and its serial number is made
+of its content. https://cyclonedx.org/docs/1.6/json/
 """
 
 from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 import tomllib
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
-PROJECT = Path(__file__).resolve().parent.parent
-ENGINE = "loadstone-python"
+from tools.linked import PROJECT, Crate, Library, crates_of_engine, libraries_of, said_by
+
+LOCK = PROJECT / "requirements" / "bundle.txt"
+CHARTS = PROJECT / "src/loadstone/report/vendor"
 
 Component = dict[str, Any]
+Needs = dict[str, list[str]]
+"""The `bom-ref` of a component, and those of what it is linked with or imports."""
 
 
 def main() -> int:
     """Write it to the file that is named."""
     if len(sys.argv) != 2:
-        raise SystemExit("usage: tools/sbom.py FILE")
-    document = bill(version_of_project(), [*crates(), *packages()])
+        raise SystemExit("usage: python -m tools.sbom FILE")
+    crates = crates_of_engine()
+    engine = list(parts_of_engine(crates, libraries_of(crates)))
+    packages = list(parts_of_lock(LOCK.read_text()))
+    needs = needs_of_crates(crates) | needs_of_packages(LOCK.read_text())
+    document = bill(version_of_project(), [*engine, charts(), *packages], needs)
     Path(sys.argv[1]).write_text(json.dumps(document, indent=1, sort_keys=True) + "\n")
     return 0
-
-
-def bill(version: str, components: list[Component]) -> dict[str, Any]:
-    """The document."""
-    components = sorted(components, key=lambda each: str(each["purl"]))
-    content = json.dumps(components, sort_keys=True)
-    return {
-        "bomFormat": "CycloneDX",
-        "specVersion": "1.6",
-        "version": 1,
-        "serialNumber": f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, content)}",
-        "metadata": {
-            "component": {
-                "type": "application",
-                "name": "loadstone",
-                "version": version,
-                "licenses": [{"expression": "Apache-2.0"}],
-                "purl": f"pkg:pypi/loadstone@{version}",
-            }
-        },
-        "components": components,
-    }
 
 
 def version_of_project() -> str:
@@ -60,70 +46,109 @@ def version_of_project() -> str:
     return str(manifest["workspace"]["package"]["version"])
 
 
-def crates() -> Iterator[Component]:
-    """What is linked into the engine; what only builds or tests it is left out."""
-    words = ["cargo", "metadata", "--locked", "--format-version", "1"]
-    said = subprocess.run(words, cwd=PROJECT, capture_output=True, check=True, text=True)
-    known = json.loads(said.stdout)
-    by_id = {package["id"]: package for package in known["packages"]}
-    nodes = {node["id"]: node for node in known["resolve"]["nodes"]}
-    checksums = {
-        (package["name"], package["version"]): package.get("checksum")
-        for package in tomllib.loads((PROJECT / "Cargo.lock").read_text())["package"]
+def bill(version: str, components: Iterable[Component], needs: Needs) -> dict[str, Any]:
+    """The document. What the program itself needs stands under the key of its own purl."""
+    parts = sorted(components, key=lambda each: str(each["purl"]))
+    own = component(f"pkg:pypi/loadstone@{version}", "Apache-2.0", [], kind="application")
+    edges = [{"ref": ref, "dependsOn": sorted(needs[ref])} for ref in sorted(needs)]
+    edges.append({"ref": own["bom-ref"], "dependsOn": sorted(part["bom-ref"] for part in parts)})
+    content = {"metadata": {"component": own}, "components": parts, "dependencies": edges}
+    serial = uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(content, sort_keys=True))
+    return {
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "serialNumber": f"urn:uuid:{serial}",
+        "version": 1,
+        **content,
     }
-    (root,) = (each for each, package in by_id.items() if package["name"] == ENGINE)
-    for each in sorted(reached(root, nodes)):
-        package = by_id[each]
-        name, version = package["name"], package["version"]
-        if checksum := checksums[name, version]:
-            yield component(f"pkg:cargo/{name}@{version}", package["license"], [checksum])
 
 
-def reached(root: str, nodes: dict[str, Any]) -> set[str]:
-    """A package and all that it is linked with."""
-    found: set[str] = set()
-    waiting = [root]
-    while waiting:
-        if (here := waiting.pop()) in found:
-            continue
-        found.add(here)
-        for needed in nodes[here]["deps"]:
-            if any(kind["kind"] is None for kind in needed["dep_kinds"]):
-                waiting.append(needed["pkg"])
-    return found
+def parts_of_engine(crates: Iterable[Crate], libraries: Iterable[Library]) -> Iterator[Component]:
+    """Crates of others, the C within them, and what the compiler adds of its own."""
+    for crate in crates:
+        if crate.checksum:
+            yield component(purl_of_crate(crate.key), crate.licence, [crate.checksum])
+    for each in libraries:
+        yield component(f"pkg:generic/{each.name}@{quote(each.version)}", each.licence, [])
+    compiler = said_by("rustc", "--version").split()[1]
+    yield component(f"pkg:generic/rust-std@{quote(compiler)}", "MIT OR Apache-2.0", [])
 
 
-def packages() -> Iterator[Component]:
-    """What the program wants of Python, with the hashes of all files that would do."""
-    text = (PROJECT / "requirements" / "run.txt").read_text()
-    for name, version, rest in re.findall(
-        r"^([a-z0-9_.-]+)==([^ ;\\\n]+)(.*(?:\n +.*)*)", text, re.MULTILINE
-    ):
-        hashes = re.findall(r"--hash=sha256:(\w+)", rest)
-        yield component(f"pkg:pypi/{name}@{version}", licence_of(name), hashes)
+def purl_of_crate(key: str) -> str:
+    """https://github.com/package-url/purl-spec: a plus sign in a version is written %2B."""
+    name, _, version = key.partition(" ")
+    return f"pkg:cargo/{name}@{quote(version, safe='')}"
 
 
-def licence_of(name: str) -> str | None:
-    """By what is installed here; `None` where it is not, or says nothing."""
+def needs_of_crates(crates: Iterable[Crate]) -> Needs:
+    """Who is linked with whom, among the crates of others."""
+    known = {crate.key for crate in crates if crate.checksum}
+    return {
+        purl_of_crate(crate.key): [purl_of_crate(each) for each in crate.needs if each in known]
+        for crate in crates
+        if crate.key in known
+    }
+
+
+def charts() -> Component:
+    """The library that a report's charts are drawn with; it is part of the package."""
+    script = (CHARTS / "echarts.min.js").read_bytes()
+    said = re.search(rb'version="(\d+\.\d+\.\d+)"', script)
+    assert said is not None, "ECharts no longer says its version where it did"
+    return component(f"pkg:npm/echarts@{said[1].decode()}", "Apache-2.0", [])
+
+
+ENTRY = re.compile(
+    r"^(?P<name>[a-z0-9_.-]+)==(?P<version>[^ ;\\\n]+)(?P<rest>.*(?:\n +.*)*)", re.MULTILINE
+)
+
+
+def parts_of_lock(lock: str) -> Iterator[Component]:
+    """Python packages that the program wants; the hashes are of every file that would do."""
+    for entry in ENTRY.finditer(lock):
+        purl = f"pkg:pypi/{entry['name']}@{quote(entry['version'], safe='')}"
+        hashes = re.findall(r"--hash=sha256:(\w+)", entry["rest"])
+        yield component(purl, licence_of(entry["name"]), hashes)
+
+
+def needs_of_packages(lock: str) -> Needs:
+    """Who imports whom: the lock says behind each package for whom it is there."""
+    purls = {
+        entry["name"]: f"pkg:pypi/{entry['name']}@{quote(entry['version'], safe='')}"
+        for entry in ENTRY.finditer(lock)
+    }
+    needs: Needs = {purl: [] for purl in purls.values()}
+    for entry in ENTRY.finditer(lock):
+        for wanted_by in re.findall(r"# +(?:via +)?([a-z0-9_.-]+)$", entry["rest"], re.MULTILINE):
+            if wanted_by in purls:
+                needs[purls[wanted_by]].append(purls[entry["name"]])
+    return needs
+
+
+def licence_of(package: str) -> str | None:
+    """By what is installed here; `None` where it is not, or says nothing that is an expression."""
     try:
-        return metadata.metadata(name).get("License-Expression")
+        return metadata.metadata(package).get("License-Expression")
     except metadata.PackageNotFoundError:
         return None
 
 
-def component(purl: str, licence: str | None, hashes: list[str]) -> Component:
+def component(
+    purl: str, licence: str | None, hashes: list[str], kind: str = "library"
+) -> Component:
     """One part."""
     name, _, version = purl.rpartition("/")[2].partition("@")
     found: Component = {
-        "type": "library",
+        "type": kind,
         "name": name,
-        "version": version,
+        "version": version.replace("%2B", "+"),
         "purl": purl,
         "bom-ref": purl,
-        "hashes": [{"alg": "SHA-256", "content": each} for each in hashes],
     }
+    if hashes:
+        found["hashes"] = [{"alg": "SHA-256", "content": each} for each in sorted(hashes)]
     if licence:
-        found["licenses"] = [{"expression": licence.replace("/", " OR ")}]
+        found["licenses"] = [{"expression": licence}]
     return found
 
 

@@ -10,7 +10,7 @@ from loadstone.model.exit_codes import ExitCode
 
 PUBLIC_TARGETS = (
     ["help", "demo", "build", "test", "test-rust", "test-python", "test-cluster", "lint", "fmt"]
-    + ["bench", "trials", "proofs", "recipes", "faults", "trust", "lock", "clean"]
+    + ["bench", "trials", "proofs", "recipes", "faults", "trust", "dist", "lock", "clean"]
 )  # fmt: skip
 
 # In pieces, so that this file does not hold them either.
