@@ -31,13 +31,17 @@ def main() -> int:
     """Write it to the file that is named."""
     if len(sys.argv) != 2:
         raise SystemExit("usage: python -m tools.sbom FILE")
-    crates = crates_of_engine()
-    engine = list(parts_of_engine(crates, libraries_of(crates)))
-    packages = list(parts_of_lock(LOCK.read_text()))
-    needs = needs_of_crates(crates) | needs_of_packages(LOCK.read_text())
-    document = bill(version_of_project(), [*engine, charts(), *packages], needs)
-    Path(sys.argv[1]).write_text(json.dumps(document, indent=1, sort_keys=True) + "\n")
+    Path(sys.argv[1]).write_text(json.dumps(document(), indent=1, sort_keys=True) + "\n")
     return 0
+
+
+def document() -> dict[str, Any]:
+    """The bill of this project's sources."""
+    crates = crates_of_engine()
+    lock = LOCK.read_text()
+    engine = parts_of_engine(crates, libraries_of(crates))
+    needs = needs_of_crates(crates) | needs_of_packages(lock)
+    return bill(version_of_project(), [*engine, charts(), *parts_of_lock(lock)], needs)
 
 
 def version_of_project() -> str:
@@ -47,7 +51,7 @@ def version_of_project() -> str:
 
 
 def bill(version: str, components: Iterable[Component], needs: Needs) -> dict[str, Any]:
-    """The document. What the program itself needs stands under the key of its own purl."""
+    """A document of these components; the program itself has all of them."""
     parts = sorted(components, key=lambda each: str(each["purl"]))
     own = component(f"pkg:pypi/loadstone@{version}", "Apache-2.0", [], kind="application")
     edges = [{"ref": ref, "dependsOn": sorted(needs[ref])} for ref in sorted(needs)]
