@@ -102,6 +102,12 @@ def charts() -> Component:
     return component(f"pkg:npm/echarts@{said[1].decode()}", "Apache-2.0", [])
 
 
+SPDX_OF_CLASSIFIERS = {
+    "Apache Software License": "Apache-2.0",
+    "MIT License": "MIT",
+}
+"""Those that stand for one licence alone; "BSD License" is any of several."""
+
 ENTRY = re.compile(
     r"^(?P<name>[a-z0-9_.-]+)==(?P<version>[^ ;\\\n]+)(?P<rest>.*(?:\n +.*)*)", re.MULTILINE
 )
@@ -130,11 +136,21 @@ def needs_of_packages(lock: str) -> Needs:
 
 
 def licence_of(package: str) -> str | None:
-    """By what is installed here; `None` where it is not, or says nothing that is an expression."""
+    """By what is installed here: an SPDX expression, else the name that its authors use.
+
+    `None` where the package is not installed, or says nothing.
+    """
     try:
-        return metadata.metadata(package).get("License-Expression")
+        said = metadata.metadata(package)
     except metadata.PackageNotFoundError:
         return None
+    if expression := said.get("License-Expression"):
+        return expression
+    for classifier in said.get_all("Classifier") or []:
+        if classifier.startswith("License :: "):
+            name = classifier.rpartition(" :: ")[2]
+            return SPDX_OF_CLASSIFIERS.get(name, name)
+    return said.get("License")
 
 
 def component(
@@ -152,8 +168,15 @@ def component(
     if hashes:
         found["hashes"] = [{"alg": "SHA-256", "content": each} for each in sorted(hashes)]
     if licence:
-        found["licenses"] = [{"expression": licence}]
+        found["licenses"] = [licence_choice(licence)]
     return found
+
+
+def licence_choice(licence: str) -> Component:
+    """As https://cyclonedx.org/docs/1.6/json/#components_items_licenses wants either."""
+    if re.fullmatch(r"[\w.()+-]+( (AND|OR|WITH) [\w.()+-]+)*", licence):
+        return {"expression": licence}
+    return {"license": {"name": licence}}
 
 
 if __name__ == "__main__":

@@ -14,6 +14,19 @@ from tools import licences, sbom
 from tools.linked import Crate, crates_of, crates_of_engine, libraries_of
 
 REFERENCE = "4" * 64
+PERMISSIVE = {
+    "0BSD",
+    "Apache-2.0",
+    "BSD License",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "CC0-1.0",
+    "ISC",
+    "MIT",
+    "MIT-0",
+    "PSF-2.0",
+    "Zlib",
+}
 LOCK = f"""\
 click==8.5.1 \\
     --hash=sha256:{REFERENCE} \\
@@ -138,6 +151,16 @@ def test_the_bill_names_all_that_is_in_the_wheel(document: dict[str, Any]) -> No
     crates = [part for part in document["components"] if part["purl"].startswith("pkg:cargo/")]
     assert len(crates) > 50
     assert all(part["hashes"] and part["licenses"] for part in crates)
+
+
+def test_no_package_has_a_licence_that_asks_more_than_to_be_named(document: dict[str, Any]) -> None:
+    """As cargo-deny has it for crates (deny.toml)."""
+    for part in document["components"]:
+        if not part["purl"].startswith("pkg:cargo/"):
+            (said,) = part["licenses"]
+            licence = said["expression"] if "expression" in said else said["license"]["name"]
+            offers = [set(re.split(r" AND ", each)) for each in licence.split(" OR ")]
+            assert any(offer <= PERMISSIVE for offer in offers), part["purl"]
 
 
 def test_the_same_sources_give_the_same_bill(document: dict[str, Any]) -> None:
