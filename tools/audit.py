@@ -46,8 +46,8 @@ def asked(program: str, lock: Path) -> tuple[dict[str, Any] | None, str]:
     """
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
-        words = [program, "--disable-pip", "--no-deps", "--require-hashes", "--requirement", lock]
-        words += ["--progress-spinner", "off", "--format", "json", "--output", report]
+        words = [program, "--disable-pip", "--no-deps", "--require-hashes", "-r", str(lock)]
+        words += ["--progress-spinner", "off", "--format", "json", "--output", str(report)]
         try:
             done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S)
         except (OSError, subprocess.TimeoutExpired) as error:

@@ -62,7 +62,7 @@ def node(name: str, **needed: str | None) -> dict[str, Any]:
 
 
 def test_what_is_linked_is_found_and_what_only_builds_is_not() -> None:
-    known = {
+    known: dict[str, Any] = {
         "packages": [
             package("loadstone-python", "cdylib"),
             package("mlua-sys"),
@@ -86,7 +86,9 @@ def test_what_is_linked_is_found_and_what_only_builds_is_not() -> None:
             ]
         },
     }
-    lock = {f"{each['name']} {each['version']}": {} for each in known["packages"]}
+    lock: dict[str, dict[str, str]] = {
+        f"{each['name']} {each['version']}": {} for each in known["packages"]
+    }
     lock["mlua-sys 1.0.0"] = {"checksum": REFERENCE}
     found = crates_of(known, lock)
     assert [crate.key for crate in found] == [

@@ -46,7 +46,7 @@ def engine(wheel: zipfile.ZipFile, tmp_path_factory: pytest.TempPathFactory) -> 
 def read_elf(option: str, file: Path) -> str:
     if shutil.which("readelf") is None:
         pytest.skip("no readelf here: apt-get install binutils")
-    words = ["readelf", "--wide", option, file]
+    words = ["readelf", "--wide", option, str(file)]
     return subprocess.run(words, capture_output=True, text=True, check=True).stdout
 
 
@@ -218,16 +218,15 @@ def test_a_file_that_was_changed_on_the_way_is_not_installed(
     unpacked: Path, tmp_path: Path
 ) -> None:
     """One byte more at the end of the wheel, which a zip file would let pass."""
-    copied = tmp_path / "bundle"
-    copied.mkdir()
-    for path in unpacked.iterdir():
-        if path.name.startswith("loadstone-"):
-            (copied / path.name).write_bytes(path.read_bytes() + b"\n")
-        else:
-            (copied / path.name).symlink_to(path)
-    words = ["-m", "pip", "download", "--no-deps", "--no-index", "--find-links", copied]
+    (ours,) = unpacked.glob("loadstone-*.whl")
+    (tmp_path / ours.name).write_bytes(ours.read_bytes() + b"\n")
+    locked = (unpacked / "requirements.txt").read_text().splitlines()
+    (tmp_path / "ours.txt").write_text(
+        "\n".join(line for line in locked if line.startswith("loadstone=="))
+    )
+    words = ["--no-deps", "--no-index", "--find-links", ".", "--require-hashes", "-r", "ours.txt"]
     done = subprocess.run(
-        [sys.executable, *words, "--require-hashes", "-r", copied / "requirements.txt"],
+        [sys.executable, "-m", "pip", "download", "--dest", "got", *words],
         cwd=tmp_path,
         capture_output=True,
         text=True,
