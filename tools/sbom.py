@@ -144,13 +144,15 @@ def licence_of(package: str) -> str | None:
         said = metadata.metadata(package)
     except metadata.PackageNotFoundError:
         return None
-    if expression := said.get("License-Expression"):
-        return expression
+    for expression in said.get_all("License-Expression") or []:
+        return str(expression)
     for classifier in said.get_all("Classifier") or []:
         if classifier.startswith("License :: "):
-            name = classifier.rpartition(" :: ")[2]
+            name = str(classifier).rpartition(" :: ")[2]
             return SPDX_OF_CLASSIFIERS.get(name, name)
-    return said.get("License")
+    for name in said.get_all("License") or []:
+        return str(name)
+    return None
 
 
 def component(

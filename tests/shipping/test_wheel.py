@@ -21,7 +21,14 @@ DIST = Path(__file__).resolve().parents[2] / "dist"
 WHEELS = sorted(DIST.glob("loadstone-*.whl"))
 BUNDLES = sorted(DIST.glob("loadstone-*.tar.gz"))
 GLIBC = (2, 17)
-SYSTEM_LIBRARIES = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1"}
+SYSTEM_LIBRARIES = {
+    "libc.so.6",
+    "libdl.so.2",
+    "libgcc_s.so.1",
+    "libm.so.6",
+    "libpthread.so.0",
+    "librt.so.1",
+}
 """Of those that manylinux2014 allows: https://peps.python.org/pep-0599/#the-manylinux2014-policy"""
 
 pytestmark = pytest.mark.timeout(600)  # an installation writes half a gigabyte
