@@ -30,8 +30,7 @@ def main() -> int:
             print(f"advisories for requirements/{name}.txt: not evaluated ({said})")
             continue
         known = list(vulnerabilities(found))
-        unseen = [each["name"] for each in found["dependencies"] if "skip_reason" in each]
-        print(f"advisories for requirements/{name}.txt: {counted(found, known, unseen)}")
+        print(f"advisories for requirements/{name}.txt: {counted(found['dependencies'], known)}")
         for line in known:
             print(f"  {line}")
         failed = failed or bool(known)
@@ -66,9 +65,12 @@ def vulnerabilities(found: dict[str, Any]) -> Iterator[str]:
             yield f"{package['name']} {package['version']}: {each['id']}, mended by {mended}"
 
 
-def counted(found: dict[str, Any], known: list[str], unseen: list[str]) -> str:
+def counted(packages: list[dict[str, Any]], known: list[str]) -> str:
     """In one sentence; what was not looked at is told, as it is not fine."""
-    said = f"{len(known)} known in {len(found['dependencies']) - len(unseen)} packages"
+    unseen = {each["name"]: each["skip_reason"] for each in packages if "skip_reason" in each}
+    if len(unseen) == len(packages):
+        return f"not evaluated ({next(iter(unseen.values()), 'no package')})"
+    said = f"{len(known)} known in {len(packages) - len(unseen)} packages"
     return f"{said}; not evaluated: {', '.join(unseen)}" if unseen else said
 
 

@@ -57,3 +57,9 @@ def test_a_database_out_of_reach_is_not_evaluated(tmp_path: Path) -> None:
 def test_a_package_that_was_passed_over_is_named(tmp_path: Path) -> None:
     done = audit(tmp_path, reporting(CLEAN, {"name": "odd", "skip_reason": "not found"}))
     assert "0 known in 1 packages; not evaluated: odd\n" in done.stdout
+
+
+def test_nothing_looked_at_is_not_evaluated(tmp_path: Path) -> None:
+    done = audit(tmp_path, reporting({"name": "odd", "skip_reason": "no such package"}))
+    assert done.returncode == 0
+    assert "bundle.txt: not evaluated (no such package)\n" in done.stdout
