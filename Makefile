@@ -21,7 +21,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PYO3_BUILD_EXTENSION_MODULE := 1
 export VIRTUAL_ENV := $(CURDIR)/.venv
 
-.PHONY: help demo demo-server build test test-rust test-python test-cluster test-servers lint lint-python lint-rust fmt bench faults trials proofs recipes trust soak nightly lock clean
+.PHONY: help demo demo-server build test test-rust test-python test-cluster test-servers lint lint-python lint-rust fmt bench faults trials proofs recipes trust soak nightly dist lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -100,11 +100,18 @@ nightly: build test-servers ## the long forms of what make test has in short, an
 	LOADSTONE_NIGHTLY=1 $(BIN)/pytest tests/trust/test_faults_in_a_run.py tests/trust/test_killed.py
 	$(BIN)/python -m benches soak --minutes 10
 
+dist: $(ENVIRONMENT) ## make dist/: a wheel for Linux with glibc 2.17, and a bundle for hosts without a network (CHECK=1: twice, and compare)
+	@tools/setup rust
+	@tools/setup dist
+	@tools/dist $(if $(CHECK),--check) $(if $(CLUSTER),--cluster) $(if $(FOR),--python $(FOR))
+	$(BIN)/pytest tests/shipping
+
 lock: $(ENVIRONMENT) ## compile requirements/*.txt anew from pyproject.toml and requirements/*.in
 	@tools/lock
 
 clean: ## remove what was built; fetched servers in .cache and runs stay
 	rm -rf .venv target .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf dist LICENSE-THIRD-PARTY.txt
 	rm -f src/loadstone/_engine*.so
 	find src tests benches faults tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 

@@ -6,11 +6,12 @@ import subprocess
 import pytest
 
 from house.repository import Repository
+from loadstone.cli.app import COMMANDS
 from loadstone.model.exit_codes import ExitCode
 
 PUBLIC_TARGETS = (
     ["help", "demo", "build", "test", "test-rust", "test-python", "test-cluster", "lint", "fmt"]
-    + ["bench", "trials", "proofs", "recipes", "faults", "trust", "soak", "nightly"]
+    + ["bench", "trials", "proofs", "recipes", "faults", "trust", "soak", "nightly", "dist"]
     + ["lock", "clean"]
 )  # fmt: skip
 
@@ -71,6 +72,11 @@ def test_the_exit_codes_document_lists_exactly_the_exit_codes(repository: Reposi
         r"^\| (\d+) \| `([A-Z_]+)` \|", repository.text("docs/exit-codes.md"), re.MULTILINE
     )
     assert {name: int(code) for code, name in rows} == {code.name: code.value for code in ExitCode}
+
+
+def test_the_page_of_rights_names_each_command(repository: Repository) -> None:
+    named = re.findall(r"`([a-z-]+)[ `]", repository.text("docs/privileges.md"))
+    assert sorted(COMMANDS.keys() - set(named)) == []
 
 
 def test_help_names_each_public_target(repository: Repository) -> None:
