@@ -65,7 +65,7 @@ def kind_of(tokens: Sequence[Token]) -> StatementKind | str:
         return _setting(seen, words)
     if verb not in _DATA:
         return f"{verb} statements" if verb.isalpha() else "what is no statement"
-    if _names_own_schema(seen):
+    if names_own_schema(seen):
         return OWN_TABLES
     return "data"
 
@@ -158,7 +158,8 @@ def _sets_session(tokens: Sequence[Token], words: Sequence[str]) -> bool:
     return not _NO_READS.intersection(words) and "SELECT" not in words
 
 
-def _names_own_schema(tokens: Sequence[Token]) -> bool:
+def names_own_schema(tokens: Sequence[Token]) -> bool:
+    """Whether it is about tables of the server itself."""
     return any(
         token.kind in ("word", "name")
         and name_of(token).lower() in _OWN_SCHEMAS

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from loadstone.store.errors import StoreError
 from loadstone.traffic.entries import Entry, Heard
-from loadstone.traffic.kinds import is_read, is_secret
-from loadstone.traffic.tokens import NotSql, tokens_of, with_code
+from loadstone.traffic.kinds import is_read, is_secret, names_own_schema
+from loadstone.traffic.tokens import NotSql, name_of, tokens_of, with_code
 
 _BUFFER_BYTES = 64 << 10
 """Of a lane, before it goes to its file."""
@@ -42,6 +42,9 @@ class Dealt:
 
     schemas: Counter[str] = field(default_factory=Counter)
     """That sessions were in."""
+
+    qualifiers: set[str] = field(default_factory=set)
+    """Names before a point in what writes: schemas, or tables and what stands for them."""
 
 
 class _Lane:
@@ -183,7 +186,18 @@ class Dealer:
         )
         if verb in _NEVER or is_global:
             return SERVER
-        return None if self._writes or is_read(tokens) else NOT_READ
+        if is_read(tokens):
+            return None
+        if not self._writes:
+            return NOT_READ
+        if names_own_schema(seen):
+            return SERVER
+        self.dealt.qualifiers.update(
+            name_of(token)
+            for token, following in zip(seen, seen[1:], strict=False)
+            if following.text == "." and token.kind in ("word", "name")
+        )
+        return None
 
 
 _KEPT = "surrogateescape"

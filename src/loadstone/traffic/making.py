@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -156,3 +158,23 @@ def _without_folder(heard: Heard) -> list[str]:
 
 def _left_out(heard: Heard) -> list[str]:
     return [f"left out: {count} {what}" for what, count in heard.left_out.most_common()]
+
+
+_LOOKED_AT = 200
+"""Lines of a log by which its kind is told."""
+
+
+def kind_of_log(path: Path) -> LogKind:
+    """By the first entry in it.
+
+    Raises:
+        LogRefused: it cannot be read, or is neither.
+    """
+    head = list(itertools.islice(lines_of(path), _LOOKED_AT))
+    for kind, read in _READERS.items():
+        heard = Heard(str(path))
+        with contextlib.suppress(LogRefused):
+            if next(read(head, heard, "utf-8"), None) is not None or heard.entries:
+                return kind
+    said = "neither a slow nor a general log, as far as its first lines tell"
+    raise LogRefused(str(path), 1, said, "say which it is with --log, or give another file")
