@@ -241,8 +241,11 @@ def _several(
         hole = first
         for inner in piece.pieces:
             if isinstance(inner, Hole):
-                # What is not known is said of the first row alone.
-                text += _new_value(writing, (at, hole), run, inner, is_told=row == 0)
+                place = (at, hole)
+                if run.sizes.keys() == {1}:
+                    text += _value(writing, place, run, inner)
+                else:
+                    text += _new_value(writing, place, run, inner, is_told=row == 0)
                 hole += 1
             else:
                 text += _text_of(inner, number)
@@ -292,7 +295,7 @@ def _drawn(writing: _Writing, place: Place, run: Run, hole: Hole, found: Drawn) 
 
 
 def _new_value(writing: _Writing, place: Place, run: Run, hole: Hole, *, is_told: bool) -> str:
-    """Of a row or a list: each is drawn for itself."""
+    """Of a row or a list: each is drawn for itself, and what is not known is said of the first."""
     found = writing.estimator(run.sketches[place[1]], hole, _inserts(run))
     if isinstance(found, Constant):
         return found.written

@@ -13,7 +13,7 @@ from math import gcd
 from loadstone.traffic.fitting import Spread, fitted
 from loadstone.traffic.kinds import is_secret_column
 from loadstone.traffic.shapes import Hole
-from loadstone.traffic.sketches import Numbers, Sketch, Texts
+from loadstone.traffic.sketches import CAPITAL, DIGIT, Numbers, Sketch, Texts
 from loadstone.traffic.tokens import meaning_of
 
 _LONGEST_TEXT = 65_535
@@ -200,8 +200,8 @@ def _text(texts: Texts, count: int) -> Drawn:
         return Drawn({"date": ends})
     if texts.datetimes == count and all(map(_is_moment, ends)):
         return Drawn({"datetime": ends})
-    if texts.shape and "?" not in texts.shape and _is_pattern(texts.shape):
-        return Drawn({"pattern": texts.shape})
+    if pattern := _pattern(texts.shape or ""):
+        return Drawn({"pattern": pattern})
     said = "which texts: letters and digits of the same lengths stand for them"
     return Drawn({"text": _lengths(texts)}, said)
 
@@ -215,10 +215,13 @@ def _is_moment(text: str) -> bool:
     return True
 
 
-def _is_pattern(shape: str) -> bool:
-    drawn = sum(sign in "#@" for sign in shape)
-    plain = all(" " <= sign != "'" and sign != "\\" for sign in shape)
-    return plain and drawn > 0 and shape.isascii()
+def _pattern(shape: str) -> str | None:
+    """The shape as a template writes it; `None` where it has no such signs, or nothing is drawn."""
+    is_drawn = DIGIT in shape or CAPITAL in shape
+    plain = shape.replace(DIGIT, "").replace(CAPITAL, "")
+    if not is_drawn or not plain.isascii() or any(s < " " or s in "'\\#@" for s in plain):
+        return None
+    return shape.replace(DIGIT, "#").replace(CAPITAL, "@")
 
 
 def _lengths(texts: Texts) -> list[int]:

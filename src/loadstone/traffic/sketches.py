@@ -83,14 +83,14 @@ class Texts:
     datetimes: int = 0
     digits: int = 0
     shape: str | None = None
-    """By place: `#` where all have digits, `@` where all have capitals, `?` where they differ; a
-    sign that all have. `None`: they differ in length, or are too long."""
+    """By place: the sign that all have, or `DIGIT`, `CAPITAL` or `OTHER` where they differ. `None`:
+    they differ in length, or are too long."""
 
     @classmethod
     def first(cls, text: str) -> Texts:
         """Of the first one."""
         found = cls(len(text), len(text), text, text)
-        found.shape = _shape(text) if len(text) <= _LONGEST_SHAPE else None
+        found.shape = text if len(text) <= _LONGEST_SHAPE and text.isprintable() else None
         found._note(text)
         return found
 
@@ -100,7 +100,7 @@ class Texts:
         self.low, self.high = min(self.low, text), max(self.high, text)
         if self.shape is not None:
             same = len(text) == len(self.shape)
-            self.shape = _common(self.shape, _shape(text)) if same else None
+            self.shape = _common(self.shape, text) if same else None
         self._note(text)
 
     def _note(self, text: str) -> None:
@@ -109,21 +109,24 @@ class Texts:
         self.digits += text.isascii() and text.isdecimal()
 
 
-def _shape(text: str) -> str:
-    return "".join(map(_sign, text))
+DIGIT, CAPITAL, OTHER = "\x01", "\x02", "\x03"
+"""Places of a shape whose signs differ: digits, capitals, anything. No text that has a shape has these signs."""
 
 
-def _sign(sign: str) -> str:
-    if sign in "#@":
-        # They mean something else in a pattern.
-        return "?"
-    return "#" if "0" <= sign <= "9" else "@" if "A" <= sign <= "Z" else sign
+def _common(shape: str, text: str) -> str:
+    if shape == text:
+        return shape
+    return "".join(map(_both, shape, text))
 
 
-def _common(before: str, shape: str) -> str:
-    if before == shape:
-        return before
-    return "".join(a if a == b else "?" for a, b in zip(before, shape, strict=True))
+def _both(before: str, sign: str) -> str:
+    if before == sign:
+        return sign
+    if before in "0123456789\x01" and sign in "0123456789":
+        return DIGIT
+    if (before == CAPITAL or "A" <= before <= "Z") and "A" <= sign <= "Z":
+        return CAPITAL
+    return OTHER
 
 
 @dataclass
