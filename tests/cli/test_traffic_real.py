@@ -1,4 +1,4 @@
-"""The round trip on real servers: what a template did is recorded, made into a template, and driven."""
+"""The round trip on real servers: what was driven is recorded, made a template of, and driven."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from loadstone.traffic.collecting import Group, Run
 from loadstone.traffic.entries import Heard
 from loadstone.traffic.errors import TrafficRefused
 from loadstone.traffic.kinds import kind_of
-from loadstone.traffic.shapes import Sentence, sentence_of_tokens
+from loadstone.traffic.shapes import Sentence, frame_of, merged, sentence_of
 from loadstone.traffic.sketches import Sketch
 from loadstone.traffic.tokens import NotSql, Token, tokens_of
 from loadstone.traffic.words import KEYWORDS
@@ -161,7 +161,7 @@ def _sentence(digest: Digest, heard: Heard) -> Sentence | None:
         heard.left_out[kind] += digest.count
         return None
     try:
-        return sentence_of_tokens(tokens_of(digest.sample)) if digest.sample else _whole(tokens)
+        return sentence_of(digest.sample) if digest.sample else _whole(tokens)
     except NotSql:
         heard.left_out[CUT_SHORT] += digest.count
         return None
@@ -171,7 +171,8 @@ def _whole(tokens: Sequence[Token]) -> Sentence:
     """Raises NotSql where the digest was cut short: dots stand at its end."""
     if tokens and tokens[-1].text == "...":
         raise NotSql("it was cut short")
-    return sentence_of_tokens(tokens)
+    whole = merged(tokens)
+    return frame_of(whole).fill(whole)
 
 
 def _without_gaps(tokens: Sequence[Token]) -> list[Token]:

@@ -100,32 +100,55 @@ class Sentence:
     """At the end of its tables' names."""
 
 
+@dataclass(frozen=True)
+class Frame:
+    """What all statements have in common whose tokens differ in literals only."""
+
+    shape: Shape
+    places: tuple[tuple[int, ...], ...]
+    """Of each hole: which tokens are its literals."""
+
+    number: int | None
+
+    def fill(self, tokens: Sequence[Token]) -> Sentence:
+        """One of them, by its merged tokens."""
+        values = tuple(tuple(_value(tokens[at]) for at in places) for places in self.places)
+        return Sentence(self.shape, values, self.number)
+
+
 def sentence_of(sql: str) -> Sentence:
     """Take a statement apart.
 
     Raises:
         NotSql: a literal, a name or a comment has no end, or there is nothing.
     """
-    return sentence_of_tokens(tokens_of(sql))
+    tokens = merged(tokens_of(sql))
+    return frame_of(tokens).fill(tokens)
 
 
-def sentence_of_tokens(tokens: Sequence[Token]) -> Sentence:
-    """The same of its tokens.
+def frame_of(tokens: Sequence[Token]) -> Frame:
+    """The same of its merged tokens, without the literals.
 
     Raises:
         NotSql: there is none, or more than one statement.
     """
-    while tokens and tokens[-1].text == ";":
-        tokens = tokens[:-1]
     if not tokens:
         raise NotSql("there is no statement")
     if any(token.text == ";" for token in tokens):
         raise NotSql("there is more than one statement")
-    return _Reader(_merged(tokens)).sentence()
+    return _Reader(tokens).frame()
 
 
-def _merged(tokens: Sequence[Token]) -> list[Token]:
-    """Signs go to the numbers behind them, texts beside each other are one, prefixes go."""
+def skeleton_of(tokens: Sequence[Token]) -> tuple[str, ...]:
+    """One for all merged tokens that differ in literals only: they have one frame."""
+    return tuple(token.kind if token.kind in _LITERALS else token.text for token in tokens)
+
+
+def merged(tokens: Sequence[Token]) -> list[Token]:
+    """Signs go to the numbers behind them, texts beside each other are one.
+
+    Prefixes of texts go, and so do semicolons at the end.
+    """
     found: list[Token] = []
     for token in tokens:
         last = found[-1] if found else None
@@ -137,6 +160,8 @@ def _merged(tokens: Sequence[Token]) -> list[Token]:
             found[-1] = Token("number", f"-{token.text}", last.gap)
         else:
             found.append(token)
+    while found and found[-1].text == ";":
+        found.pop()
     return found
 
 
@@ -176,7 +201,7 @@ class _Out:
 
     pieces: list[str | Hole | Number | Several] = field(default_factory=list)
     key: list[str] = field(default_factory=list)
-    values: list[tuple[Value, ...]] = field(default_factory=list)
+    places: list[tuple[int, ...]] = field(default_factory=list)
 
     def text(self, text: str, gap: bool, key: str) -> None:
         blank = " " if gap and self.pieces else ""
@@ -188,7 +213,7 @@ class _Out:
 
 
 class _Reader:
-    def __init__(self, tokens: list[Token]) -> None:
+    def __init__(self, tokens: Sequence[Token]) -> None:
         self._tokens = tokens
         self._at = 0
         self._place = _Place()
@@ -196,13 +221,13 @@ class _Reader:
         self._folded, self._number = _folded(self._tables)
         self._columns: tuple[str, ...] = ()
 
-    def sentence(self) -> Sentence:
+    def frame(self) -> Frame:
         out = _Out()
         while self._at < len(self._tokens):
             self._one(out)
         tables = tuple(dict.fromkeys(self._folded.get(name, name) for name in self._tables))
         shape = Shape(" ".join(out.key), tuple(out.pieces), tables)
-        return Sentence(shape, tuple(out.values), self._number)
+        return Frame(shape, tuple(out.places), self._number)
 
     def _one(self, out: _Out) -> None:
         token = self._tokens[self._at]
@@ -239,7 +264,7 @@ class _Reader:
             out.pieces.append(" ")
         out.pieces.append(Hole(place.column, self._first_table(), function))
         out.key.append("?")
-        out.values.append((_value(token),))
+        out.places.append((self._at,))
         self._at += 1
 
     def _first_table(self) -> str | None:
@@ -311,16 +336,15 @@ class _Reader:
         """`(1, 2, 3)`, and what digests write for it, `(...)`."""
         place = self._place
         out.text("(", self._tokens[self._at].gap, "(")
-        values = []
+        listed = []
         self._at += 1
         while self._tokens[self._at].text != ")":
-            token = self._tokens[self._at]
-            if token.text != ",":
-                values.append(_value(token))
+            if self._tokens[self._at].text != ",":
+                listed.append(self._at)
             self._at += 1
         hole = Hole(place.column, self._first_table(), place.function)
         out.pieces.append(Several((hole,)))
-        out.values.append(tuple(values))
+        out.places.append(tuple(listed))
         out.key.append("...")
         out.text(")", False, ")")
         self._at += 1
@@ -339,7 +363,7 @@ class _Reader:
                 break
             rows.append(row)
         first = rows[0]
-        if not first.values:
+        if not first.places:
             out.pieces += [" ", *first.pieces]
             out.key += first.key
             return
@@ -347,8 +371,8 @@ class _Reader:
         pieces = tuple(piece for piece in first.pieces if not isinstance(piece, Several))
         out.pieces += [" ", Several(pieces)]
         out.key += [*first.key, "/* rows */"]
-        columns = zip(*(row.values for row in rows), strict=True)
-        out.values += [tuple(one for each in column for one in each) for column in columns]
+        columns = zip(*(row.places for row in rows), strict=True)
+        out.places += [tuple(one for each in column for one in each) for column in columns]
 
     def _row(self) -> _Out:
         """What stands between two parentheses; literals belong to the columns by their order."""
@@ -379,7 +403,8 @@ class _Reader:
                 out.text(", ", False, ",")
             out.pieces.append(Hole(column, self._first_table()))
             out.key.append("?")
-            out.values.append((Value("unknown", None, "?"),))
+            # The dots are no literal: what they stand for is unknown.
+            out.places.append((self._at,))
         self._at += 1
 
 

@@ -110,7 +110,7 @@ class Texts:
 
 
 DIGIT, CAPITAL, OTHER = "\x01", "\x02", "\x03"
-"""Places of a shape whose signs differ: digits, capitals, anything. No text that has a shape has these signs."""
+"""Places of a shape whose signs differ: digits, capitals, anything. No such text has these."""
 
 
 def _common(shape: str, text: str) -> str:

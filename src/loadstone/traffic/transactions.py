@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from loadstone.traffic.entries import Entry, Heard
 from loadstone.traffic.kinds import kind_of
-from loadstone.traffic.shapes import Sentence, sentence_of_tokens
+from loadstone.traffic.shapes import Frame, Sentence, frame_of, merged, skeleton_of
 from loadstone.traffic.tokens import NotSql, tokens_of
 
 _MOST_STATEMENTS = 1_000
@@ -60,6 +60,39 @@ class Span:
         return (self.to_s or 0.0) - (self.from_s or 0.0)
 
 
+class _Known:
+    """Statements are taken apart once for each skeleton: logs have the same few again and again."""
+
+    _MOST = 20_000
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, ...], tuple[str, Frame | None]] = {}
+
+    def read(self, text: str) -> tuple[str, Sentence | None]:
+        """What a statement is for, and what it is made of where it is about data.
+
+        Raises:
+            NotSql: it was cut off, or is none.
+        """
+        tokens = tokens_of(text)
+        whole = merged(tokens)
+        skeleton = skeleton_of(whole)
+        found = self._found.get(skeleton)
+        if found is None:
+            kind = kind_of(tokens)
+            found = kind, frame_of(whole) if kind == "data" else None
+            # What is set by SET is a literal, and says what it is for.
+            if skeleton and skeleton[0].upper() != "SET":
+                self._keep(skeleton, found)
+        kind, frame = found
+        return kind, frame.fill(whole) if frame else None
+
+    def _keep(self, skeleton: tuple[str, ...], found: tuple[str, Frame | None]) -> None:
+        if len(self._found) >= self._MOST:
+            self._found.clear()
+        self._found[skeleton] = found
+
+
 class Grouping:
     """Follows each session from its BEGIN to its COMMIT."""
 
@@ -67,6 +100,7 @@ class Grouping:
         self.span = Span()
         self._heard = heard
         self._schema = schema
+        self._known = _Known()
         self._schemas: OrderedDict[int, str] = OrderedDict()
         self._sessions: OrderedDict[int, _Session] = OrderedDict()
 
@@ -94,9 +128,7 @@ class Grouping:
             self._heard.left_out[f"statements outside of the schema {self._schema}"] += 1
             return
         try:
-            tokens = tokens_of(entry.text)
-            kind = kind_of(tokens)
-            sentence = sentence_of_tokens(tokens) if kind == "data" else None
+            kind, sentence = self._known.read(entry.text)
         except NotSql as unfit:
             self._heard.leave_out(entry.line, f"what is no statement: {unfit}")
             return
