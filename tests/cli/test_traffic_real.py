@@ -238,8 +238,15 @@ def test_a_template_made_of_digests_sends_what_was_counted(bench: Bench) -> None
     bench.rows(empty)
     bench.drive("stall.toml", "--text")
     before = counted()
+    password = bench.sandbox.tcp.credentials.reveal()
+    bench.rows(
+        f"CREATE USER reader@'%' IDENTIFIED BY '{password}'",
+        "GRANT SELECT ON performance_schema.* TO reader@'%'",
+        "GRANT SELECT ON sbtest.* TO reader@'%'",
+    )
+    reader = bench.sandbox.tcp.target.model_copy(update={"user": "reader"}).url
     done = bench.loadstone(
-        "workload", "from-digest", "--name", "counted", "-o", "counted.toml", *bench.target
+        "workload", "from-digest", "--name", "counted", "-o", "counted.toml", "--target", reader
     )
     assert "each statement is a transaction of its own" in done.stderr
     bench.rows(empty)
