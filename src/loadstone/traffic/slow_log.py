@@ -23,7 +23,8 @@ _TIME = re.compile(
     rb"|(?P<new>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)))\s*"
 )
 _USER = re.compile(rb"# User@Host: .*?\](?:\s+Id:\s*(?P<session>\d+))?\s*")
-_THREAD = re.compile(rb"# Thread_id: (?P<session>\d+)\s+Schema: (?P<schema>\S*).*")
+# MariaDB has both; Percona Server's own has the schema here, and the session beside the user.
+_THREAD = re.compile(rb"# (?:Thread_id: (?P<session>\d+)\s+)?Schema: (?P<schema>\S*).*")
 _QUERY_TIME = re.compile(rb"# Query_time: (?P<seconds>[\d.]+)\s.*")
 _USE = re.compile(rb"use (?P<schema>.*);", re.IGNORECASE)
 _STAMP = re.compile(rb"SET timestamp=(?P<seconds>\d+(?:\.\d+)?);", re.IGNORECASE)
@@ -163,7 +164,8 @@ class _Reader:
         if entry.in_statement:
             entry.add(content)
         elif found := _THREAD.fullmatch(content):
-            entry.session = int(found["session"])
+            if found["session"]:
+                entry.session = int(found["session"])
             entry.schema = self._decoded(found["schema"])
         elif found := _QUERY_TIME.fullmatch(content):
             entry.query_s = float(found["seconds"])
