@@ -131,7 +131,7 @@ def carry_out(plan: Plan, lab: Lab, folder: Path) -> Outcome:
     try:
         ended = drive_step(plan, step, lab)
         for sentence in sentences(lateness_of(folder, step.concurrency)):
-            lab.note(sentence, step)
+            lab.note(sentence)
         error = as_error(ended.error, plan.targets) if ended.error else None
         return Outcome(lab.recorder.end_run(ended.state), error)
     finally:
