@@ -37,6 +37,8 @@ local told = {
   sent = 0, refused = 0, cycles = 0, sessions = 0, held = 0, held_max_us = 0, late_max_us = 0,
 }
 local late = {}
+-- When the time that the replay was given is over.
+local ends_s = math.huge
 
 local function next_record()
   local line = lane:read("*l")
@@ -111,6 +113,9 @@ end
 
 --- Whether the load is over; returns when it is due otherwise.
 local function wait_until(due)
+  if due > ends_s then
+    return true
+  end
   local left = due - now()
   while left > 0 do
     ffi.C.usleep(left * 1e6)
@@ -179,6 +184,7 @@ function thread_run()
   ffi.C.sb_event_stop()
   local begin_s = now() + tonumber(options.lead_s)
   local speed, length_s = tonumber(options.speed), tonumber(options.length_s)
+  ends_s = begin_s + tonumber(options.duration_s)
   local freed_s = 0
   repeat
     local over

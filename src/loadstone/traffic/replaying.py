@@ -91,6 +91,7 @@ def plan_of(
         "speed": repr(asked.speed),
         # A statement of the next time through must not come with the last one of this.
         "length_s": repr(dealt.length_s + _mean_gap_s(dealt)),
+        "duration_s": repr(asked.duration_s or _ENDLESS_S),
         "loop": "yes" if asked.loop else "no",
         "use_schemas": "yes" if len(dealt.schemas) > 1 else "no",
     }
