@@ -17,6 +17,9 @@ from loadstone.traffic.entries import Entry, Heard
 from loadstone.traffic.kinds import is_read, is_secret, names_own_schema
 from loadstone.traffic.tokens import NotSql, name_of, tokens_of, with_code
 
+_MOST_SCHEMAS = 100_000
+"""Sessions of which the schema is remembered."""
+
 _BUFFER_BYTES = 64 << 10
 """Of a lane, before it goes to its file."""
 
@@ -106,12 +109,12 @@ class Dealer:
         match entry.command:
             case "connect":
                 self._leave(entry)
-                self._schemas[entry.session] = entry.text
+                self._enter(entry)
             case "quit":
                 self._leave(entry)
                 self._schemas.pop(entry.session, None)
             case "schema":
-                self._schemas[entry.session] = entry.text
+                self._enter(entry)
                 self.dealt.schemas[entry.text] += 1
                 if entry.session in self._taken:
                     lane = self._lane(entry)
@@ -119,6 +122,12 @@ class Dealer:
             case "statement":
                 if self._is_sent(entry):
                     self._send(entry, encoding)
+
+    def _enter(self, entry: Entry) -> None:
+        self._schemas[entry.session] = entry.text
+        if len(self._schemas) > _MOST_SCHEMAS:
+            # Sessions whose end the log does not tell: memory must not grow with it.
+            self._schemas.pop(next(iter(self._schemas)))
 
     def _send(self, entry: Entry, encoding: str) -> None:
         lane = self._lane(entry, encoding)
