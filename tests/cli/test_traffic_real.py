@@ -356,4 +356,5 @@ def test_a_server_that_counts_nothing_is_named(bench: Bench) -> None:
     assert "does not count digests" in said
     bench.rows(off.format("YES", "statements_digest"))
     url = bench.sandbox.tcp.target.model_copy(update={"database": "nowhere"}).url
-    bench.loadstone("workload", "from-digest", "--target", url, code=3)
+    said = bench.loadstone("workload", "from-digest", "--target", url, code=4).stderr
+    assert "has counted no statement in schema nowhere" in said

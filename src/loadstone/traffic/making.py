@@ -110,7 +110,8 @@ def from_digests(endpoint: Endpoint, wanted: Wanted, over_s: float | None) -> Ma
     """
     target = endpoint.target
     heard = Heard(target.place)
-    with connect(endpoint) as connection:
+    # Outside of the schema, so that what is asked here is not counted there.
+    with connect(endpoint, database=None) as connection:
         digests = read_digests(connection, target, over_s, heard)
         groups, tables = groups_of(digests, heard)
         facts = read_columns(connection, target, target.database or "", tables)

@@ -30,8 +30,8 @@ local function now()
   return tonumber(moment.seconds) + tonumber(moment.nanoseconds) / 1e9
 end
 
-local options = sysbench.opt
-local lane, connection
+-- Known when a user begins, and not yet while the file is loaded.
+local options, lane, connection
 local schema, connected = nil, false
 local told = {
   sent = 0, refused = 0, cycles = 0, sessions = 0, held = 0, held_max_us = 0, late_max_us = 0,
@@ -141,6 +141,7 @@ local function count_lateness(us, waited_for_answer)
 end
 
 function thread_init(tid)
+  options = sysbench.opt
   lane = assert(io.open(options.lanes .. "/" .. tid .. ".lane", "rb"))
   open_connection()
 end
