@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -90,7 +91,7 @@ one = { row = "item" }
 two = { row = "item" }
 three = { row = "item" }
 """
-RUN = ("--concurrency", "4", "--duration", "2s", "--warmup", "0s", "--json", "--no-observe")
+RUN = ("--concurrency", "4", "--duration", "1s", "--warmup", "0s", "--json", "--no-observe")
 
 
 @dataclass
@@ -166,15 +167,16 @@ def entries_of(path: Path, kind: LogKind) -> list[Entry]:
     return list(log_entries(path, kind, Heard(str(path)), "utf-8"))
 
 
+def about_its_tables(sql: str) -> str | None:
+    """The shape of a statement, if it is one of the template's."""
+    shape = sentence_of(sql).shape
+    return shape.key if {"item", "note", "part"}.intersection(shape.tables) else None
+
+
 def shapes_in(path: Path, kind: LogKind) -> Counter[str]:
     """How often each statement about the template's tables came."""
-    found: Counter[str] = Counter()
-    for entry in entries_of(path, kind):
-        if entry.command == "statement" and any(
-            f" {table}" in entry.text for table in ("item", "note", "part")
-        ):
-            found[sentence_of(entry.text).shape.key] += 1
-    return found
+    said = (one.text for one in entries_of(path, kind) if one.command == "statement")
+    return Counter(key for text in said if (key := about_its_tables(text)))
 
 
 def weights_of(text: str) -> Counter[str]:
@@ -183,7 +185,8 @@ def weights_of(text: str) -> Counter[str]:
     for one in parse_template(text, "made.toml").spec.transactions:
         for statement in one.statements:
             sql = "".join(getattr(piece, "text", "0") for piece in statement.pieces)
-            found[sentence_of(sql).shape.key] += one.weight * statement.repeat
+            if key := about_its_tables(sql):
+                found[key] += one.weight * statement.repeat
     return found
 
 
@@ -196,9 +199,7 @@ def differences(before: Counter[str], after: Counter[str]) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("bench", SERVERS, indirect=True)
-@pytest.mark.parametrize(
-    ("kind", "protocol"), [("general", "--prepared"), ("slow", "--text"), ("slow", "--prepared")]
-)
+@pytest.mark.parametrize(("kind", "protocol"), [("general", "--prepared"), ("slow", "--text")])
 def test_a_template_made_of_a_log_sends_what_the_log_had(
     bench: Bench, kind: LogKind, protocol: str
 ) -> None:
@@ -213,8 +214,8 @@ def test_a_template_made_of_a_log_sends_what_the_log_had(
     assert max(differences(before, made).values()) < 0.1
     bench.loadstone("workload", "check", out, *bench.target)
     with bench.recorded(kind) as second:
-        bench.drive(out, protocol)
-    assert max(differences(before, shapes_in(second, kind)).values()) < 2
+        step = bench.drive(out, protocol)
+    assert max(differences(before, shapes_in(second, kind)).values()) < allowed(step)
     names = {one.name: one for one in parse_template(text, out).spec.transactions}
     look = names["select_item"]
     zipf = [one.value for one in look.parameters if one.name == "id"]
@@ -250,8 +251,8 @@ def test_a_template_made_of_digests_sends_what_was_counted(bench: Bench) -> None
     )
     assert "each statement is a transaction of its own" in done.stderr
     bench.rows(empty)
-    bench.drive("counted.toml", "--text")
-    assert max(differences(before, counted()).values()) < 2
+    step = bench.drive("counted.toml", "--text")
+    assert max(differences(before, counted()).values()) < allowed(step)
     # Its rows are there: values are those of the columns.
     by_name = parse_template((bench.home / "counted.toml").read_text(), "counted.toml")
     values = [value for one in by_name.spec.transactions for value in one.parameters]
@@ -309,8 +310,9 @@ def log_of(bench: Bench, name: str, texts: list[str]) -> str:
 def test_what_writes_is_sent_only_where_that_is_asked_and_allowed(bench: Bench) -> None:
     bench.rows("DELETE FROM note", "CREATE TABLE others (id INT PRIMARY KEY)")
     bench.rows(
+        "SET GLOBAL log_bin_trust_function_creators = ON",
         "CREATE FUNCTION sly() RETURNS INT MODIFIES SQL DATA BEGIN"
-        " INSERT INTO others VALUES (1); RETURN 1; END"
+        " INSERT INTO others VALUES (1); RETURN 1; END",
     )
     log = log_of(
         bench,

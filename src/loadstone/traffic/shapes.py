@@ -339,8 +339,10 @@ class _Reader:
         listed = []
         self._at += 1
         while self._tokens[self._at].text != ")":
-            if self._tokens[self._at].text != ",":
-                listed.append(self._at)
+            text = self._tokens[self._at].text
+            if text != ",":
+                # Digests have dots for two values and more, and a mark for one.
+                listed += [self._at] * (2 if text == "..." else 1)
             self._at += 1
         hole = Hole(place.column, self._first_table(), place.function)
         out.pieces.append(Several((hole,)))
