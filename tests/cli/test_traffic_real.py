@@ -198,6 +198,11 @@ def differences(before: Counter[str], after: Counter[str]) -> dict[str, float]:
     }
 
 
+def allowed(step: dict[str, Any]) -> float:
+    """Two percent, and what drawing so many events adds by chance: three standard deviations."""
+    return 2 + 300 * math.sqrt(0.25 / float(step["events"]))
+
+
 @pytest.mark.parametrize("bench", SERVERS, indirect=True)
 @pytest.mark.parametrize(("kind", "protocol"), [("general", "--prepared"), ("slow", "--text")])
 def test_a_template_made_of_a_log_sends_what_the_log_had(
