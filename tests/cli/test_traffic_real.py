@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
+from loadstone.cli.errors import exit_code_of
 from loadstone.lab.template_file import parse_template
 from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
 from loadstone.traffic.entries import Entry, Heard
@@ -94,6 +93,13 @@ three = { row = "item" }
 RUN = ("--concurrency", "4", "--duration", "1s", "--warmup", "0s", "--json", "--no-observe")
 
 
+class Said(NamedTuple):
+    """What a command wrote."""
+
+    stdout: str
+    stderr: str
+
+
 @dataclass
 class Bench:
     """A server with the template's tables, and a folder for files."""
@@ -102,17 +108,25 @@ class Bench:
     home: Path
     logs: list[Path] = field(default_factory=list)
 
-    def loadstone(self, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-        kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
-        kept |= {"HOME": str(self.home), "COLUMNS": "100"}
-        kept["LOADSTONE_PASSWORD"] = self.sandbox.tcp.credentials.reveal()
-        command = [sys.executable, "-m", "loadstone.cli", *words]
-        done = subprocess.run(
-            command, capture_output=True, text=True, cwd=self.home, env=kept, timeout=110
-        )
-        assert done.returncode == code, done.stderr + done.stdout
-        assert "Traceback" not in done.stderr
-        return done
+    def loadstone(self, *words: str, code: int = 0) -> Said:
+        """As a command of its own would do it, but in this process: that is much quicker."""
+        # Bytes, as the result is written as such.
+        said = (BytesIO(), BytesIO())
+        out, err = (TextIOWrapper(each, encoding="utf-8", write_through=True) for each in said)
+        with (
+            pytest.MonkeyPatch.context() as patch,
+            chdir(self.home),
+            redirect_stdout(out),
+            redirect_stderr(err),
+        ):
+            patch.setenv("LOADSTONE_PASSWORD", self.sandbox.tcp.credentials.reveal())
+            patch.setenv("HOME", str(self.home))
+            # What is no sandbox of this user's is somebody's server.
+            patch.setenv("XDG_STATE_HOME", str(self.home / "state"))
+            done = exit_code_of(words)
+        found = Said(*(each.getvalue().decode() for each in said))
+        assert done == code, found.stderr + found.stdout
+        return found
 
     @property
     def target(self) -> tuple[str, str]:
