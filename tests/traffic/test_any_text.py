@@ -19,7 +19,7 @@ ANY_TEXT = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300, deadline=None, derandomize=True)
 @given(ANY_TEXT)
 def test_any_text_is_taken_apart_or_refused(text: str) -> None:
     try:
@@ -68,7 +68,7 @@ def written(piece: str | Number, number: int | None) -> str:
     return piece if isinstance(piece, str) else str(number)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(st.integers(-(2**70), 2**70), st.text(max_size=20))
 def test_a_shape_does_not_depend_on_its_literals(number: int, text: str) -> None:
     quoted = "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"

@@ -17,9 +17,8 @@ local MONOTONIC = 1
 -- event loop has opened again.
 local GONE = 2006
 local LOST = { [GONE] = true, [2013] = true }
--- Sleeps end a little early where the event loop's clock is a little old: then it is slept again. What
--- ends earlier than that was broken off, since the load is over.
-local BROKEN_OFF_S = 0.02
+-- A sleep never ends before its time but by rounding: what does was broken off, as the load is over.
+local BROKEN_OFF_S = 1e-5
 -- Buckets of lateness: eight for each doubling of microseconds.
 local A_DOUBLING = 8
 
@@ -117,16 +116,11 @@ local function wait_until(due)
     return true
   end
   local left = due - now()
-  while left > 0 do
-    ffi.C.usleep(left * 1e6)
-    left = due - now()
-    if left > BROKEN_OFF_S then
-      -- What was asked for is still owed: another sleep takes its place.
-      ffi.C.usleep(0)
-      return true
-    end
+  if left <= 0 then
+    return false
   end
-  return false
+  ffi.C.usleep(left * 1e6)
+  return due - now() > BROKEN_OFF_S
 end
 
 local function count_lateness(us, waited_for_answer)
@@ -202,7 +196,11 @@ function thread_run()
 end
 
 function thread_done(tid)
+  if not lane then
+    return
+  end
   lane:close()
+  lane = nil
   close_connection()
   local file = assert(io.open(options.lanes .. "/" .. tid .. ".told", "wb"))
   for name, value in pairs(told) do

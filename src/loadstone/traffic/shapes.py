@@ -154,8 +154,8 @@ def merged(tokens: Sequence[Token]) -> list[Token]:
         last = found[-1] if found else None
         if token.kind == "text" and last and last.kind == "text":
             found[-1] = Token("text", _quoted(meaning_of(last.text) + meaning_of(token.text)), True)
-        elif token.kind == "text" and last and _is_prefix(last):
-            found[-1] = token._replace(gap=last.gap)
+        elif token.kind == "text" and _is_prefix(found):
+            found[-1] = token._replace(gap=found[-1].gap)
         elif token.kind == "number" and last and last.text == "-" and _is_sign(found):
             found[-1] = Token("number", f"-{token.text}", last.gap)
         else:
@@ -170,7 +170,14 @@ def _quoted(meaning: str) -> str:
     return f"'{escaped}'"
 
 
-def _is_prefix(token: Token) -> bool:
+def _is_prefix(found: Sequence[Token]) -> bool:
+    """Whether the last one is DATE or the like, and stands where a value begins."""
+    if not found or not _is_temporal(found[-1]):
+        return False
+    return len(found) < 2 or not (found[-2].kind in _LITERALS or _is_temporal(found[-2]))
+
+
+def _is_temporal(token: Token) -> bool:
     return token.kind == "word" and token.text.upper() in _PREFIXES
 
 
