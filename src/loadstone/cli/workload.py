@@ -1,4 +1,4 @@
-"""`loadstone workload check`, `list` and `show`."""
+"""`loadstone workload check`, `list` and `show`; what is made of logs is in `traffic`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from loadstone.cli import traffic
 from loadstone.cli.connection import Connection, connection_options
 
 if TYPE_CHECKING:
@@ -21,6 +22,15 @@ _SAMPLES = 5
 @click.group()
 def workload() -> None:
     """Templates: workloads of your own SQL in a TOML file (docs/templates.md)."""
+
+
+for _command in (
+    traffic.from_digest,
+    traffic.from_slowlog,
+    traffic.from_generallog,
+    traffic.replay,
+):
+    workload.add_command(_command)
 
 
 @workload.command()

@@ -1,0 +1,193 @@
+"""What a server counted by statement: performance_schema's digests. Questions only.
+
+https://dev.mysql.com/doc/refman/8.4/en/performance-schema-statement-summary-tables.html,
+https://mariadb.com/kb/en/performance-schema-events_statements_summary_by_digest-table/
+
+MySQL from 8.0 on keeps one execution of each digest (QUERY_SAMPLE_TEXT), MariaDB none.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from loadstone.model.target import Target
+from loadstone.target.connect import Connection, statement_errors
+from loadstone.traffic.collecting import Group, Run
+from loadstone.traffic.entries import Heard
+from loadstone.traffic.errors import TrafficRefused
+from loadstone.traffic.kinds import kind_of
+from loadstone.traffic.shapes import Sentence, frame_of, merged, sentence_of
+from loadstone.traffic.sketches import Sketch
+from loadstone.traffic.tokens import NotSql, Token, tokens_of
+from loadstone.traffic.words import KEYWORDS
+
+_TABLE = "performance_schema.events_statements_summary_by_digest"
+CUT_SHORT = "statements whose digest was cut short (performance_schema_max_digest_length)"
+NOT_KEPT = "statements without a digest of their own (performance_schema_digests_size)"
+BOUNDS = "BEGIN, COMMIT and ROLLBACK: which statements stood between them, digests do not tell"
+_BOUNDS = ("begin", "commit", "rollback")
+
+
+@dataclass(frozen=True)
+class Digest:
+    """A line of the table."""
+
+    name: str
+    text: str
+    sample: str | None
+    """One execution, where the server kept it whole."""
+
+    count: int
+
+
+def read_digests(
+    connection: Connection, target: Target, over_s: float | None, heard: Heard
+) -> list[Digest]:
+    """What was counted in the target's schema: since the table was emptied, or in so many seconds.
+
+    Raises:
+        TrafficRefused: the server counts nothing.
+        TargetError: it refused to tell.
+    """
+    _check_counting(connection, target)
+    found = _read(connection, target, heard)
+    if over_s is not None:
+        before = {one.name: one.count for one in found}
+        heard.left_out.clear()
+        time.sleep(over_s)
+        later = _read(connection, target, heard)
+        # The table may have been emptied meanwhile: then it counts from nought.
+        differences = [(one, one.count - before.get(one.name, 0)) for one in later]
+        found = [
+            Digest(one.name, one.text, one.sample, count if count >= 0 else one.count)
+            for one, count in differences
+            if count
+        ]
+    if not found:
+        said = f"{target.place} has counted no statement in schema {target.database}"
+        raise TrafficRefused(said, "name the schema behind the host in --target")
+    return found
+
+
+def _check_counting(connection: Connection, target: Target) -> None:
+    with statement_errors(target), connection.cursor() as cursor:
+        cursor.execute("SELECT @@performance_schema")
+        row = cursor.fetchone()
+        if row is None or not int(row[0]):
+            said = f"{target.place} runs without performance_schema, so it counts no digests"
+            hint = "set performance_schema=ON and restart it, or take from-slowlog"
+            raise TrafficRefused(said, hint)
+        cursor.execute(
+            "SELECT ENABLED FROM performance_schema.setup_consumers"
+            " WHERE NAME = 'statements_digest'"
+        )
+        row = cursor.fetchone()
+    if row is None or row[0] != "YES":
+        said = f"{target.place} does not count digests: the consumer statements_digest is off"
+        hint = "set ENABLED = 'YES' for it in performance_schema.setup_consumers"
+        raise TrafficRefused(said, hint)
+
+
+def _read(connection: Connection, target: Target, heard: Heard) -> list[Digest]:
+    with statement_errors(target), connection.cursor() as cursor:
+        cursor.execute(f"SHOW COLUMNS FROM {_TABLE} LIKE 'QUERY_SAMPLE_TEXT'")
+        has_sample = cursor.fetchone() is not None
+        longest = 0
+        if has_sample:
+            cursor.execute("SELECT @@performance_schema_max_sql_text_length")
+            row = cursor.fetchone()
+            longest = int(row[0]) if row else 0
+        sample = "QUERY_SAMPLE_TEXT" if has_sample else "NULL"
+        cursor.execute(
+            f"SELECT DIGEST, DIGEST_TEXT, {sample}, COUNT_STAR FROM {_TABLE}"
+            " WHERE SCHEMA_NAME = %s OR DIGEST IS NULL",
+            (target.database,),
+        )
+        rows = cursor.fetchall()
+    found = []
+    for name, text, example, count in rows:
+        if name is None or text is None:
+            heard.left_out[NOT_KEPT] += int(count)
+            continue
+        is_whole = example and len(str(example).encode()) < longest
+        found.append(Digest(str(name), str(text), str(example) if is_whole else None, int(count)))
+    return found
+
+
+def groups_of(digests: Iterable[Digest], heard: Heard) -> tuple[list[Group], set[str]]:
+    """Each shape as a transaction of its own, and the tables that they name."""
+    groups: dict[str, Group] = {}
+    tables: set[str] = set()
+    random = Random(0)
+    for digest in digests:
+        sentence = _sentence(digest, heard)
+        if sentence is None:
+            continue
+        tables.update(_tables(sentence))
+        key = sentence.shape.key
+        if key not in groups:
+            run = Run(sentence.shape, 1, tuple(Sketch() for _ in sentence.values))
+            groups[key] = Group(False, 0, (run,))
+        group = groups[key]
+        group.count += digest.count
+        (run,) = group.runs
+        run.sizes[max((len(values) for values in sentence.values), default=1)] += digest.count
+        if sentence.number is not None:
+            run.numbers[sentence.number] += digest.count
+        for sketch, values in zip(run.sketches, sentence.values, strict=True):
+            sketch.add(values, random)
+    return list(groups.values()), tables
+
+
+def _tables(sentence: Sentence) -> set[str]:
+    return {hole.table for hole in sentence.shape.holes if hole.table is not None}
+
+
+def _sentence(digest: Digest, heard: Heard) -> Sentence | None:
+    """The statement of a digest; `None`, and counted, where a template has no such."""
+    try:
+        tokens = _without_gaps(tokens_of(digest.text))
+        kind = kind_of(tokens)
+    except NotSql:
+        heard.left_out[CUT_SHORT] += digest.count
+        return None
+    if kind in _BOUNDS:
+        heard.noted[BOUNDS] += digest.count
+        return None
+    if kind != "data":
+        heard.left_out[kind] += digest.count
+        return None
+    try:
+        return sentence_of(digest.sample) if digest.sample else _whole(tokens)
+    except NotSql:
+        heard.left_out[CUT_SHORT] += digest.count
+        return None
+
+
+def _whole(tokens: Sequence[Token]) -> Sentence:
+    """Raises NotSql where the digest was cut short: dots stand at its end."""
+    if tokens and tokens[-1].text == "...":
+        raise NotSql("it was cut short")
+    whole = merged(tokens)
+    return frame_of(whole).fill(whole)
+
+
+def _without_gaps(tokens: Sequence[Token]) -> list[Token]:
+    """Digests have blanks everywhere; before the parenthesis of a function none may stand.
+
+    https://dev.mysql.com/doc/refman/8.4/en/function-resolution.html
+    """
+    found: list[Token] = []
+    for token in tokens:
+        before = found[-1] if found else None
+        is_call = (
+            token.text == "("
+            and before is not None
+            and before.kind == "word"
+            and before.text.upper() not in KEYWORDS
+        )
+        found.append(token._replace(gap=False) if is_call else token)
+    return found

@@ -1,0 +1,64 @@
+"""A log as lines: opened, unpacked where it is gzip, and never held in memory as a whole."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from loadstone.traffic.errors import LogRefused
+
+_GZIP = b"\x1f\x8b"
+LONGEST_LINE = 64 << 20
+"""Bytes; `max_allowed_packet` of a default server, above which no statement is logged whole."""
+
+
+class Line(NamedTuple):
+    """A line of the file."""
+
+    number: int
+    """Counted from 1."""
+
+    content: bytes
+    """Without its end."""
+
+    is_whole: bool
+    """Whether its end was there: the last line of a log that was cut off has none."""
+
+
+def lines_of(path: Path) -> Iterator[Line]:
+    """All lines, one after the other.
+
+    Raises:
+        LogRefused: it cannot be read, or is no text of lines; what was read before was given.
+    """
+    number = 0
+    try:
+        with _opened(path) as file:
+            while content := file.readline(LONGEST_LINE):
+                number += 1
+                is_whole = content.endswith(b"\n")
+                if not is_whole and len(content) >= LONGEST_LINE:
+                    said = f"a line of more than {LONGEST_LINE >> 20} MiB: this is no log"
+                    raise LogRefused(str(path), number, said, "give a slow or a general log")
+                yield Line(number, content.rstrip(b"\r\n") if is_whole else content, is_whole)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        said = f"the gzip file is damaged or was cut off behind this line: {error}"
+        raise LogRefused(str(path), max(number, 1), said, "copy it again") from error
+    except OSError as error:
+        said = f"cannot be read: {(error.strerror or str(error)).lower()}"
+        raise LogRefused(str(path), number + 1, said, "give the path of a log") from error
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    with path.open("rb") as file:
+        packed = file.peek(2)[:2] == _GZIP
+        if not packed:
+            yield file
+            return
+        with gzip.open(file, "rb") as unpacked:
+            yield unpacked  # type: ignore[misc]

@@ -1,0 +1,175 @@
+"""A log sent again: each session on a connection of its own, each statement at its time.
+
+The engine sends it: a script, `replay.lua`, whose virtual users read what `lanes` has dealt out to
+them. Statements are events; users wait for their times between events, so that no wait is part of
+a latency. How late statements were sent is counted by the script.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from loadstone.lab.conduct import Lab, Outcome, drive_step
+from loadstone.lab.failures import as_error
+from loadstone.lab.schedule import steps_of
+from loadstone.model.frozen import Frozen
+from loadstone.model.plan import Drive, Plan, ScriptSpec, Session, WarmupSeconds, WorkloadSpec
+from loadstone.model.target import Target
+from loadstone.traffic.lanes import Dealt, told_by
+
+NAME = "replay"
+LEAD_S = 1.0
+"""Between the load's begin, when all connections are there, and the first statement."""
+
+_ENDLESS_S = 366 * 86_400.0
+"""As long as the engine goes on; a replay ends when all its sessions have."""
+
+_A_DOUBLING = 8
+"""Buckets of lateness for each doubling of microseconds, as replay.lua has them."""
+
+_READ_ONLY = "SET SESSION TRANSACTION READ ONLY"
+# Measured with `loadstone run`: fewer users than that share one event loop best.
+_USERS_A_SHARD = 16
+
+
+class ReplayAsked(Frozen):
+    """How a log is to be sent."""
+
+    speed: float = 1.0
+    """Of the log's times; 0: as fast as the sessions' answers come."""
+
+    loop: bool = False
+    writes: bool = False
+    duration_s: float | None = None
+    """After which it is ended; `None`: when it is through."""
+
+
+@dataclass(frozen=True)
+class Lateness:
+    """How late statements were sent, by the users' own count."""
+
+    sent: int
+    refused: int
+    late: Counter[int]
+    """Statements by bucket, of those whose session was free when they were due."""
+
+    late_max_us: int
+    held: int
+    """Statements that were due before the session's last answer had come."""
+
+    held_max_us: int
+    cycles: int
+    silent: int
+    """Users that were ended before they could say anything."""
+
+    def quantile_us(self, share: float) -> float | None:
+        """The upper end of the bucket in which it lies; `None` where nothing was counted."""
+        total = self.late.total()
+        if not total:
+            return None
+        wanted = math.ceil(share * total)
+        seen = 0
+        for bucket in sorted(self.late):
+            seen += self.late[bucket]
+            if seen >= wanted:
+                return min(2 ** (bucket / _A_DOUBLING), float(self.late_max_us))
+        return float(self.late_max_us)
+
+
+def plan_of(
+    dealt: Dealt, folder: Path, targets: Sequence[Target], asked: ReplayAsked, shards: int
+) -> Plan:
+    """What the engine is asked to do."""
+    options = {
+        "lanes": str(folder),
+        "lead_s": repr(LEAD_S),
+        "speed": repr(asked.speed),
+        # A statement of the next time through must not come with the last one of this.
+        "length_s": repr(dealt.length_s + _mean_gap_s(dealt)),
+        "duration_s": repr(asked.duration_s or _ENDLESS_S),
+        "loop": "yes" if asked.loop else "no",
+        "use_schemas": "yes" if len(dealt.schemas) > 1 else "no",
+    }
+    script = ScriptSpec(
+        path=str(files("loadstone.traffic").joinpath("replay.lua")),
+        options=options,
+        ignore_errors=None,
+    )
+    drive = Drive(
+        protocol="text",
+        session=Session(init_sql=() if asked.writes else (_READ_ONLY,)),
+        shards=shards,
+        users_a_shard=_USERS_A_SHARD,
+    )
+    is_local = any(target.is_local for target in targets)
+    return Plan(
+        name=NAME,
+        targets=tuple(targets),
+        workload=WorkloadSpec(name=NAME, tables=1, table_size=1, script=script),
+        ladder=(max(dealt.lanes, 1),),
+        duration_s=asked.duration_s or _ENDLESS_S,
+        warmup=WarmupSeconds(warmup_s=LEAD_S),
+        drive=drive.beside_the_server() if is_local else drive,
+    )
+
+
+def _mean_gap_s(dealt: Dealt) -> float:
+    return dealt.length_s / max(dealt.statements - 1, 1)
+
+
+def carry_out(plan: Plan, lab: Lab, folder: Path) -> Outcome:
+    """Send it, and keep with the run how late that was.
+
+    Raises:
+        StoreError: the run cannot be written any more; what was written is kept.
+    """
+    (step,) = steps_of(plan)
+    try:
+        ended = drive_step(plan, step, lab)
+        for sentence in sentences(lateness_of(folder, step.concurrency)):
+            lab.note(sentence)
+        error = as_error(ended.error, plan.targets) if ended.error else None
+        return Outcome(lab.recorder.end_run(ended.state), error)
+    finally:
+        if lab.sampling:
+            lab.sampling.close()
+        lab.recorder.close()
+
+
+def lateness_of(folder: Path, lanes: int) -> Lateness:
+    """What the users have written down."""
+    figures, late, silent = told_by(folder, lanes)
+    return Lateness(
+        sent=figures["sent"],
+        refused=figures["refused"],
+        late=late,
+        late_max_us=figures["late_max_us"],
+        held=figures["held"],
+        held_max_us=figures["held_max_us"],
+        cycles=figures["cycles"],
+        silent=silent,
+    )
+
+
+def sentences(found: Lateness) -> list[str]:
+    """What a reader of the run should know of it."""
+    said = [f"replay: {found.sent} statements were sent, and {found.refused} were refused"]
+    p50, p99 = found.quantile_us(0.5), found.quantile_us(0.99)
+    if p50 is not None and p99 is not None:
+        said.append(
+            f"replay: behind its time each was sent at the median {p50 / 1e3:.2f} ms, at the 99th"
+            f" percentile {p99 / 1e3:.2f} ms and at most {found.late_max_us / 1e3:.2f} ms late"
+        )
+    if found.held:
+        said.append(
+            f"replay: {found.held} statements waited for the answer to their session's last one,"
+            f" at most {found.held_max_us / 1e3:.0f} ms: that is the server's lateness"
+        )
+    if found.silent:
+        said.append(f"replay: {found.silent} sessions were ended before they were through")
+    return said

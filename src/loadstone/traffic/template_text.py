@@ -1,0 +1,100 @@
+"""A template as the text of a file, with what could not be known of it as comments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from loadstone.lab.template_file import parse_template
+from loadstone.traffic.drafting import Draft, DraftParameter, DraftTransaction
+
+_WIDTH = 110
+
+
+def text_of(draft: Draft, name: str, about: str, notes: Iterable[str]) -> str:
+    """The whole file; it has been read back, so that it is known to be a template.
+
+    Raises:
+        TemplateRefused: it is none, which is a mistake of this program.
+    """
+    text = "\n".join(_lines(draft, name, about, notes)) + "\n"
+    parse_template(text, f"{name}.toml")
+    return text
+
+
+def unknown_of(draft: Draft) -> tuple[str, ...]:
+    """What could not be known, each once."""
+    found = [
+        f"{one.name}, :{each.name}: not known: {each.unknown}"
+        for one in draft.transactions
+        for each in one.parameters
+        if each.unknown
+    ]
+    return tuple(found)
+
+
+def _lines(draft: Draft, name: str, about: str, notes: Iterable[str]) -> Iterator[str]:
+    for note in notes:
+        yield from _comment(note)
+    yield f"name = {toml(name)}"
+    yield f"about = {toml(about)}"
+    for one in draft.transactions:
+        yield ""
+        yield from _transaction(one)
+
+
+def _transaction(one: DraftTransaction) -> Iterator[str]:
+    yield f"[transaction.{one.name}]"
+    yield f"weight = {one.weight}"
+    if not one.explicit:
+        yield "autocommit = true"
+    yield "statements = ["
+    for statement in one.statements:
+        sql = toml(statement.sql)
+        more = f", repeat = {statement.repeat}" if statement.repeat > 1 else ""
+        yield f"  {{ sql = {sql}{more} }}," if more else f"  {sql},"
+    yield "]"
+    if one.parameters:
+        yield f"[transaction.{one.name}.parameters]"
+    for each in one.parameters:
+        yield from _parameter(each)
+
+
+def _parameter(each: DraftParameter) -> Iterator[str]:
+    if each.unknown:
+        yield from _comment(f"not known: {each.unknown}")
+    yield f"{each.name} = {toml(each.keys)}"
+
+
+def _comment(text: str) -> Iterator[str]:
+    """In lines of a bearable length; a control character in a comment is no TOML."""
+    line = "#"
+    for word in "".join(sign if sign.isprintable() else " " for sign in text).split():
+        if len(line) + len(word) >= _WIDTH and line != "#":
+            yield line
+            line = "#"
+        line += f" {word}"
+    yield line
+
+
+def toml(value: object) -> str:
+    """A value as TOML 1.0 has it, on one line: https://toml.io/en/v1.0.0."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, Mapping):
+        inside = ", ".join(f"{key} = {toml(each)}" for key, each in value.items())
+        return f"{{ {inside} }}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(toml, value))}]"
+    return '"' + "".join(map(_escaped, str(value))) + '"'
+
+
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+def _escaped(sign: str) -> str:
+    if sign in _ESCAPES:
+        return _ESCAPES[sign]
+    is_control = ord(sign) < 0x20 or ord(sign) == 0x7F
+    return f"\\u{ord(sign):04x}" if is_control else sign

@@ -1,0 +1,109 @@
+"""SQL in tokens, as MySQL's and MariaDB's lexers cut it with their default `sql_mode`.
+
+https://dev.mysql.com/doc/refman/8.4/en/language-structure.html. Double quotes are texts
+(no ANSI_QUOTES) and a backslash escapes (no NO_BACKSLASH_ESCAPES). The text has been decoded
+before: bytes that are no text of the log's character set are lone surrogates.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+Kind = Literal["word", "name", "number", "text", "bytes", "mark", "sign", "hint", "code"]
+
+# Possessive quantifiers: a text without an end fails at once instead of after all ways to cut it.
+_TOKEN = re.compile(
+    r"""
+      (?P<space> \s++ )
+    | (?P<hint> /\*\+ .*? \*/ )
+    | (?P<code> /\*M?! .*? \*/ )
+    | (?P<comment> /\* .*? \*/ | \#[^\n]*+ | --(?=[\s\x00-\x1f]|\Z)[^\n]*+ )
+    | (?P<bytes> [xX]'[0-9a-fA-F]*+' | 0x[0-9a-fA-F]++(?![\w$]) | [bB]'[01]*+' | 0b[01]++(?![\w$]) )
+    | (?P<text> (?: [nN] | _[A-Za-z][A-Za-z0-9]*+\s*+ )?
+                (?: '(?:[^'\\]++|\\.|'')*+' | "(?:[^"\\]++|\\.|"")*+" ) )
+    | (?P<name> `(?:[^`]++|``)*+` )
+    | (?P<number> (?: \d++(?:\.\d*+)? | \.\d++ ) (?:[eE][+-]?\d++)? (?![\w$]) )
+    | (?P<word> @@?(?:[\w$.]++|`[^`]*+`|'[^']*+'|"[^"]*+")?+ | [\w$]++ )
+    | (?P<open> ['"`] | /\* )
+    | (?P<mark> \? )
+    | (?P<sign> <=> | ->> | -> | := | << | >> | <= | >= | <> | != | \|\| | && | \.\.\. | . )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_CODE = re.compile(r"/\*M?!\d*(.*)\*/", re.DOTALL)
+_INTRODUCED = re.compile(r"(?:[nN]|_[A-Za-z][A-Za-z0-9]*+\s*+)(?=['\"])")
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_MEANINGS = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
+
+
+class NotSql(Exception):
+    """The text ends inside of a literal, a name or a comment: it was cut off, or is no SQL."""
+
+
+class Token(NamedTuple):
+    """A word, a literal, a sign."""
+
+    kind: Kind
+    text: str
+    """As it is written."""
+
+    gap: bool
+    """Whether something blank, or a comment, stands before it."""
+
+
+def tokens_of(sql: str) -> list[Token]:
+    """The statement without comments; hints and executable comments stay, whole.
+
+    Raises:
+        NotSql: a literal, a name or a comment has no end.
+    """
+    return list(_tokens(sql))
+
+
+def _tokens(sql: str) -> Iterator[Token]:
+    gap = False
+    for match in _TOKEN.finditer(sql):
+        kind = match.lastgroup
+        if kind in ("space", "comment"):
+            gap = True
+            continue
+        if kind == "open":
+            raise NotSql(f"what begins with {match[0]} has no end")
+        yield Token(kind, match[0], gap)  # type: ignore[arg-type]
+        gap = False
+
+
+def with_code(tokens: list[Token]) -> list[Token]:
+    """The same with what stands in executable comments: a server carries it out.
+
+    Raises:
+        NotSql: as `tokens_of`.
+    """
+    found: list[Token] = []
+    for token in tokens:
+        match = _CODE.fullmatch(token.text) if token.kind == "code" else None
+        found += with_code(tokens_of(match[1])) if match else [token]
+    return found
+
+
+def name_of(token: Token) -> str:
+    """What a word or a name between backticks calls something."""
+    return token.text[1:-1].replace("``", "`") if token.kind == "name" else token.text
+
+
+def meaning_of(text: str) -> str:
+    r"""What a text literal says: without introducer, quotes and escapes.
+
+    https://dev.mysql.com/doc/refman/8.4/en/string-literals.html: `\%` and `\_` stay as they are.
+    """
+    match = _INTRODUCED.match(text)
+    body = text[match.end() if match else 0 :]
+    body = body[1:-1].replace(body[0] * 2, body[0])
+    return _ESCAPED.sub(_unescaped, body)
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    sign = match[1]
+    return match[0] if sign in "%_" else _MEANINGS.get(sign, sign)

@@ -1,0 +1,186 @@
+"""Statements of a log put together as their sessions sent them: transactions."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from loadstone.traffic.entries import Entry, Heard
+from loadstone.traffic.kinds import kind_of
+from loadstone.traffic.shapes import Frame, Sentence, frame_of, merged, skeleton_of
+from loadstone.traffic.tokens import NotSql, tokens_of
+
+_MOST_STATEMENTS = 1_000
+_MOST_SESSIONS = 50_000
+LONG = f"transactions of more than {_MOST_STATEMENTS} statements: taken one by one"
+FORGOTTEN = f"transactions open in more than {_MOST_SESSIONS} sessions: taken as ended"
+ROLLED_BACK = "transactions that were rolled back: the template commits them"
+
+
+@dataclass(frozen=True)
+class Transaction:
+    """What a session did between BEGIN and COMMIT, or one statement that stood alone."""
+
+    explicit: bool
+    sentences: tuple[Sentence, ...]
+
+
+@dataclass
+class _Session:
+    explicit: bool = False
+    """Whether a transaction is open."""
+
+    autocommit: bool = True
+    sentences: list[Sentence] = field(default_factory=list)
+    is_long: bool = False
+
+
+@dataclass
+class Span:
+    """When the first and the last statement began, and how many sessions there were."""
+
+    from_s: float | None = None
+    to_s: float | None = None
+    sessions: set[int] = field(default_factory=set)
+    """Of the first million of them: no template has more users."""
+
+    _MOST = 1_000_000
+
+    def see(self, entry: Entry) -> None:
+        """Take an entry in."""
+        self.from_s = entry.at_s if self.from_s is None else min(self.from_s, entry.at_s)
+        self.to_s = entry.at_s if self.to_s is None else max(self.to_s, entry.at_s)
+        if len(self.sessions) < self._MOST:
+            self.sessions.add(entry.session)
+
+    @property
+    def seconds(self) -> float:
+        """From the first to the last."""
+        return (self.to_s or 0.0) - (self.from_s or 0.0)
+
+
+class _Known:
+    """Statements are taken apart once for each skeleton: logs have the same few again and again."""
+
+    _MOST = 20_000
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, ...], tuple[str, Frame | None]] = {}
+
+    def read(self, text: str) -> tuple[str, Sentence | None]:
+        """What a statement is for, and what it is made of where it is about data.
+
+        Raises:
+            NotSql: it was cut off, or is none.
+        """
+        tokens = tokens_of(text)
+        whole = merged(tokens)
+        skeleton = skeleton_of(whole)
+        found = self._found.get(skeleton)
+        if found is None:
+            kind = kind_of(tokens)
+            found = kind, frame_of(whole) if kind == "data" else None
+            # What is set by SET is a literal, and says what it is for.
+            if skeleton and skeleton[0].upper() != "SET":
+                self._keep(skeleton, found)
+        kind, frame = found
+        return kind, frame.fill(whole) if frame else None
+
+    def _keep(self, skeleton: tuple[str, ...], found: tuple[str, Frame | None]) -> None:
+        if len(self._found) >= self._MOST:
+            self._found.clear()
+        self._found[skeleton] = found
+
+
+class Grouping:
+    """Follows each session from its BEGIN to its COMMIT."""
+
+    def __init__(self, heard: Heard, schema: str | None = None) -> None:
+        self.span = Span()
+        self._heard = heard
+        self._schema = schema
+        self._known = _Known()
+        self._schemas: OrderedDict[int, str] = OrderedDict()
+        self._sessions: OrderedDict[int, _Session] = OrderedDict()
+
+    def transactions(self, entries: Iterable[Entry]) -> Iterator[Transaction]:
+        """Each as it ends; those that are open at the log's end come last."""
+        for entry in entries:
+            match entry.command:
+                case "statement":
+                    yield from self._statement(entry)
+                case "schema":
+                    self._schemas[entry.session] = entry.text
+                case "connect" | "quit":
+                    # What was open is rolled back by the server; the log may have lost its end.
+                    yield from self._ended(self._sessions.pop(entry.session, None))
+                    self._schemas.pop(entry.session, None)
+                    if entry.text:
+                        self._schemas[entry.session] = entry.text
+            if len(self._schemas) > _MOST_SESSIONS:
+                self._schemas.popitem(last=False)
+        for session in self._sessions.values():
+            yield from self._ended(session)
+
+    def _statement(self, entry: Entry) -> Iterator[Transaction]:
+        if self._schema and self._schemas.get(entry.session) != self._schema:
+            self._heard.left_out[f"statements outside of the schema {self._schema}"] += 1
+            return
+        try:
+            kind, sentence = self._known.read(entry.text)
+        except NotSql as unfit:
+            self._heard.leave_out(entry.line, f"what is no statement: {unfit}")
+            return
+        session = self._session(entry.session)
+        if sentence:
+            self.span.see(entry)
+            yield from self._data(session, sentence)
+        elif kind in ("begin", "commit", "rollback", "autocommit on", "autocommit off"):
+            yield from self._bound(session, kind)
+        else:
+            self._heard.leave_out(entry.line, kind)
+        if len(self._sessions) > _MOST_SESSIONS:
+            _, oldest = self._sessions.popitem(last=False)
+            if oldest.sentences:
+                self._heard.noted[FORGOTTEN] += 1
+            yield from self._ended(oldest)
+
+    def _session(self, number: int) -> _Session:
+        session = self._sessions.setdefault(number, _Session())
+        self._sessions.move_to_end(number)
+        return session
+
+    def _data(self, session: _Session, sentence: Sentence) -> Iterator[Transaction]:
+        if not session.explicit and session.autocommit:
+            yield Transaction(explicit=False, sentences=(sentence,))
+            return
+        session.explicit = True
+        session.sentences.append(sentence)
+        if len(session.sentences) > _MOST_STATEMENTS:
+            session.is_long = True
+        if session.is_long:
+            yield from self._one_by_one(session)
+
+    def _one_by_one(self, session: _Session) -> Iterator[Transaction]:
+        for one in session.sentences:
+            yield Transaction(explicit=False, sentences=(one,))
+        session.sentences.clear()
+
+    def _bound(self, session: _Session, kind: str) -> Iterator[Transaction]:
+        if kind == "rollback" and session.sentences:
+            self._heard.noted[ROLLED_BACK] += 1
+        yield from self._ended(session)
+        session.explicit = kind == "begin"
+        if kind.startswith("autocommit"):
+            session.autocommit = kind == "autocommit on"
+
+    def _ended(self, session: _Session | None) -> Iterator[Transaction]:
+        if session is None:
+            return
+        if session.is_long:
+            self._heard.noted[LONG] += 1
+        if session.sentences:
+            yield Transaction(explicit=True, sentences=tuple(session.sentences))
+        session.sentences.clear()
+        session.is_long = session.explicit = False

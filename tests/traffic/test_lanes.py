@@ -1,0 +1,139 @@
+"""A log is dealt out to connections: sessions stay apart, and only what reads is sent."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from loadstone.traffic.entries import Entry, Heard
+from loadstone.traffic.lanes import NOT_READ, PASSWORDS, PREPARED, SERVER, SHARED, Dealer, Dealt
+from loadstone.traffic.replaying import Lateness, lateness_of, sentences
+
+Record = tuple[str, int, str]
+
+
+def said(session: int, at_s: float, text: str) -> Entry:
+    return Entry(at_s, session, "statement", text, 1)
+
+
+def dealt(
+    entries: list[Entry], folder: Path, *, most: int = 10, writes: bool = False
+) -> tuple[Dealt, Heard, list[list[Record]]]:
+    heard = Heard("x")
+    found = Dealer(folder, heard, most=most, writes=writes).deal(entries, "utf-8")
+    return found, heard, [read_lane(folder / f"{lane}.lane") for lane in range(found.lanes)]
+
+
+def read_lane(path: Path) -> list[Record]:
+    """As replay.lua reads it: what a record's length says is all that ends it."""
+    content = path.read_bytes()
+    found = []
+    while content:
+        head, _, rest = content.partition(b"\n")
+        kind, at_us, length = head.split()
+        text = rest[: int(length)].decode("utf-8", "surrogateescape")
+        found.append((kind.decode(), int(at_us), text))
+        assert rest[int(length) : int(length) + 1] == b"\n"
+        content = rest[int(length) + 1 :]
+    return found
+
+
+def test_each_session_has_a_lane_and_ends_where_it_ended(tmp_path: Path) -> None:
+    found, _, lanes = dealt(
+        [
+            Entry(100.0, 1, "connect", "shop", 1),
+            said(1, 100.0, "SELECT 1"),
+            said(2, 100.25, "SELECT 'a\nS 1 5\nb'"),
+            said(1, 100.5, "SELECT 2"),
+            Entry(101.0, 1, "quit", "", 1),
+            said(3, 102.0, "SELECT '\udcff'"),
+        ],
+        tmp_path,
+    )
+    assert lanes == [
+        [
+            ("C", 0, "shop"),
+            ("S", 0, "SELECT 1"),
+            ("S", 500_000, "SELECT 2"),
+            ("Q", 1_000_000, ""),
+            # The next session's connection is another one.
+            ("C", 2_000_000, ""),
+            ("S", 2_000_000, "SELECT '\udcff'"),
+        ],
+        [("C", 250_000, ""), ("S", 250_000, "SELECT 'a\nS 1 5\nb'")],
+    ]
+    assert (found.sessions, found.statements, found.length_s) == (3, 4, 2.0)
+
+
+def test_sessions_take_turns_where_there_are_too_many(tmp_path: Path) -> None:
+    entries = [said(session, 0.0, f"SELECT {session}") for session in (1, 2, 3, 1)]
+    found, heard, lanes = dealt(entries, tmp_path, most=2)
+    assert found.lanes == 2 and heard.noted == {SHARED: 2}
+    assert [[text for kind, _, text in lane if kind == "S"] for lane in lanes] == [
+        ["SELECT 1", "SELECT 3"],
+        ["SELECT 2", "SELECT 1"],
+    ]
+    assert sum(kind == "C" for lane in lanes for kind, _, _ in lane) == 4
+
+
+def test_only_reads_are_sent_unless_asked(tmp_path: Path) -> None:
+    texts = [
+        "SELECT 1",
+        "UPDATE shop.t SET a = 1",
+        "SET GLOBAL max_connections = 1",
+        "SET PASSWORD = 'x'",
+        "PREPARE s FROM 'SELECT 1'",
+        "KILL 7",
+        "DELETE FROM mysql.user",
+    ]
+    entries = [said(1, 0.0, text) for text in texts]
+    (tmp_path / "reads").mkdir()
+    found, heard, _ = dealt(entries, tmp_path / "reads")
+    assert found.statements == 1
+    assert heard.left_out == {NOT_READ: 2, SERVER: 2, PASSWORDS: 1, PREPARED: 1}
+    (tmp_path / "writes").mkdir()
+    found, heard, _ = dealt(entries, tmp_path / "writes", writes=True)
+    assert found.statements == 2 and found.qualifiers == {"shop"}
+    assert heard.left_out == {SERVER: 3, PASSWORDS: 1, PREPARED: 1}
+
+
+def test_a_change_of_schema_is_replayed(tmp_path: Path) -> None:
+    found, _, lanes = dealt(
+        [
+            Entry(0.0, 1, "schema", "shop", 1),
+            said(1, 0.0, "SELECT 1"),
+            Entry(1.0, 1, "schema", "blog", 1),
+            said(1, 1.0, "SELECT 2"),
+        ],
+        tmp_path,
+    )
+    assert [record[::2] for record in lanes[0]] == [
+        ("C", "shop"),
+        ("S", "SELECT 1"),
+        ("U", "blog"),
+        ("S", "SELECT 2"),
+    ]
+    assert set(found.schemas) == {"shop", "blog"}
+
+
+def test_what_users_have_told_is_put_together(tmp_path: Path) -> None:
+    (tmp_path / "0.told").write_text("sent 90\nrefused 1\nlate_max_us 900\nlate 8 89\nlate 70 1\n")
+    (tmp_path / "1.told").write_text("sent 10\nheld 4\nheld_max_us 5000\nlate_max_us 3\nlate 9 6\n")
+    found = lateness_of(tmp_path, 3)
+    assert found == Lateness(
+        sent=100,
+        refused=1,
+        late=Counter({8: 89, 9: 6, 70: 1}),
+        late_max_us=900,
+        held=4,
+        held_max_us=5000,
+        cycles=0,
+        silent=1,
+    )
+    # Of the bucket's upper end: 2 ** (8 / 8) microseconds.
+    assert found.quantile_us(0.5) == 2.0
+    assert found.quantile_us(1.0) is not None and found.quantile_us(1.0) <= 900  # type: ignore[operator]
+    first, second, third, fourth = sentences(found)
+    assert first == "replay: 100 statements were sent, and 1 were refused"
+    assert "at most 0.90 ms late" in second and "at most 5 ms" in third
+    assert fourth == "replay: 1 sessions were ended before they were through"
