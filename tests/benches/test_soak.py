@@ -15,7 +15,7 @@ import pytest
 
 from benches.accounting import Account, account_of
 from benches.growth import look, steady_slope
-from benches.soak import Injected, Soaked, growth_mb_an_hour, promises, report
+from benches.soak import Injected, Soaked, memory_promise, promises, report
 from benches.soak_faults import FAULTS, LINE_FAULTS, in_rounds
 from loadstone.store.replay import read_log
 from recorded import a_plan, recorded_run
@@ -44,7 +44,7 @@ def broken(soaked: Soaked) -> tuple[str, ...]:
 def test_a_good_soak_keeps_all_promises() -> None:
     assert broken(GOOD) == ()
     assert len(promises(GOOD)) == 6
-    assert growth_mb_an_hour(GOOD).value == 0
+    assert memory_promise(GOOD).figure == "+0.00 (+0.00 to +0.00) at 110.0 MB"
 
 
 @pytest.mark.parametrize(
@@ -70,12 +70,12 @@ def test_each_promise_can_be_broken(changes: dict[str, Any], promise: str) -> No
     assert told.startswith(promise)
 
 
-def test_a_growth_that_may_be_noise_is_not_held_against_a_soak() -> None:
-    noise = random.Random(7)
-    memory = tuple((minute / 60, 100 + noise.uniform(-2, 2)) for minute in range(60))
-    assert broken(replace(GOOD, memory=memory)) == ()
-    grows = tuple((at, mb + 60 * at) for at, mb in memory)
-    assert len(broken(replace(GOOD, memory=grows))) == 1
+def test_ten_minutes_judge_only_what_no_settling_would_explain() -> None:
+    ten = replace(GOOD, minutes=10, memory=GOOD.memory[:10])
+    assert memory_promise(ten).figure == "+9.00 to 109.0 MB (+54 MB an hour)"
+    assert memory_promise(ten).holds
+    leaks = tuple((at, mb + 12 * at) for at, mb in ten.memory)
+    assert not memory_promise(replace(ten, memory=leaks)).holds
 
 
 def test_a_slope_is_hardly_moved_by_single_points() -> None:
