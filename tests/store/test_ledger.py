@@ -11,18 +11,19 @@ from loadstone.store.errors import StoreError
 from loadstone.store.ledger import LEDGER, Account, LedgerFile, read_books
 
 
-def written(folder: Path) -> LedgerFile:
+def written(folder: Path, *, complete: bool = False) -> None:
     ledger = LedgerFile(folder)
     ledger.open_book(1, 4711, 2)
     ledger.tell(1, (Entries(0, 5, ()), Entries(3, 2, (2,))))
     ledger.tell(1, ())
     ledger.tell(1, (Entries(3, 9, (7, 8)),))
-    return ledger
+    if complete:
+        ledger.close_book(1)
+    ledger.close()
 
 
 def test_what_was_told_last_counts_and_doubts_are_added_up(tmp_path: Path) -> None:
-    ledger = written(tmp_path)
-    ledger.close_book(1)
+    written(tmp_path, complete=True)
     (book,) = read_books(tmp_path).values()
     assert (book.step, book.number, book.tables, book.is_complete) == (1, 4711, 2, True)
     assert book.accounts == {0: Account(5, []), 3: Account(9, [2, 7, 8])}
@@ -40,7 +41,7 @@ def test_a_killed_generator_has_told_what_stands_there(tmp_path: Path) -> None:
 
 
 def test_a_run_that_is_taken_up_adds_its_books(tmp_path: Path) -> None:
-    written(tmp_path).close_book(1)
+    written(tmp_path, complete=True)
     path = tmp_path / LEDGER
     path.write_bytes(path.read_bytes() + b"half a line")
     again = LedgerFile(tmp_path)
