@@ -168,7 +168,7 @@ def _blows(sandbox: Sandbox, seconds: float) -> _Blows:
 
 
 def provoke_deadlock(sandbox: Sandbox) -> None:
-    """Lock a warehouse's stock, and then its districts: New-Orders lock them the other way round."""
+    """Lock a warehouse's stock, then its districts: New-Orders lock them the other way round."""
     with sandbox.connect() as connection, connection.cursor() as cursor:
         connection.begin()
         # Whoever has done less is the victim, and that may be this one.
