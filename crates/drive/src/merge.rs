@@ -57,7 +57,7 @@ impl Merge {
     ) -> Sample {
         let mut sum = Sum::default();
         for (shard, mut part) in self.parts {
-            let number = |place| engines_part.number_of(place * shards + shard);
+            let number = |place: usize| engines_part.number_of(place * shards + shard);
             let users = std::mem::take(&mut part.users);
             sum.add_users(&users, number);
             sum.add_pauses(std::mem::take(&mut part.pauses), number);
