@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
-from loadstone.model.drill import DrillError, DrillOutage, DrillSecond, LedgerPlace, LedgerVerdict
+import pytest
+
+from analyse.made import a_step
+from loadstone.model.drill import (
+    DrillError,
+    DrillOutage,
+    DrillSecond,
+    LedgerPlace,
+    LedgerVerdict,
+    Timeline,
+)
 from loadstone.report.drill import outage_lines, verdict_lines
+from loadstone.report.notes import drill_notes
+from loadstone.report.words import CHINESE, ENGLISH, Words
 
 _OUTAGE = DrillOutage(
     from_s=4.9981,
@@ -104,3 +116,15 @@ def test_a_ledger_names_what_was_lost_and_what_nobody_knows() -> None:
         "  user 5: entries 1,000 to 1,011 acknowledged, and not there",
         "  user 6: entry 9 there more than once",
     ]
+
+
+@pytest.mark.parametrize(("words", "said"), [(ENGLISH, "nobody was served"), (CHINESE, "账本")])
+def test_the_page_has_both_in_its_language(words: Words, said: str) -> None:
+    timeline = Timeline(outages=(_OUTAGE,), outages_left_out=0)
+    step = a_step(timeline=timeline, ledger=(_VERDICT,))
+    lines = list(drill_notes(step, words))
+    assert len(lines) == 3
+    assert "2,500 ms" in lines[0] or "2,500 毫秒" in lines[0]
+    assert "3,200" in lines[1] and "123,456" in lines[2]
+    assert said in " ".join(lines)
+    assert list(drill_notes(a_step(), words)) == []
