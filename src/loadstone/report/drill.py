@@ -87,9 +87,9 @@ def _ms(milliseconds: float) -> str:
 
 def _seconds_table(outage: DrillOutage) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    for head in ("from\ns", "succeeded", "failed", "users"):
-        table.add_column(head, justify="right", vertical="bottom", no_wrap=True, min_width=5)
-    table.add_column("errors", vertical="bottom")
+    for head in ("from s", "succeeded", "failed", "users"):
+        table.add_column(head, justify="right", no_wrap=True, min_width=5)
+    table.add_column("errors")
     half = len(outage.seconds) // 2
     for place, second in enumerate(outage.seconds):
         if outage.seconds_left_out and place == half:
