@@ -37,7 +37,7 @@ def test_costs_are_by_transaction_and_the_mix_by_its_worst_share() -> None:
     driven = driven_of(LEVEL, a_step(), HOLD)
     assert (driven.generator_us, driven.server_us) == (270.0, 7500.0)
     assert driven.off_mix == pytest.approx(0.4)
-    assert driven.is_good
+    assert driven.has_the_mix
     assert (driven.deadlocks, driven.p90_ms) == (3, 12.5)
 
 
@@ -45,7 +45,7 @@ def test_a_transaction_that_never_came_is_as_far_off_as_its_share() -> None:
     kinds = {"new_order": {"count": 500, "p90": 1.0}, "payment": {"count": 500, "p90": 1.0}}
     driven = driven_of(LEVEL, a_step(kinds=kinds), HOLD)
     assert driven.off_mix == pytest.approx(7.0)
-    assert not driven.is_good
+    assert not driven.has_the_mix
 
 
 def test_a_server_that_was_another_in_the_end_has_no_cost() -> None:
@@ -56,7 +56,6 @@ def test_a_server_that_was_another_in_the_end_has_no_cost() -> None:
 
 def test_broken_conditions_are_named() -> None:
     driven = driven_of(LEVEL, a_step(), (tuple(range(1, 13)), (3, 11), 9.0))
-    assert not driven.is_good
     assert "broken: 3, 11" in steps_table([driven])
     assert "1 to 4 hold" in steps_table([driven_of(LEVEL, a_step(), HOLD)])
 
