@@ -78,7 +78,7 @@ impl Workload {
                 let mut machine = TemplateMachine::new(Arc::clone(shared), seed, 0, 1);
                 samples(&mut machine, &self.catalogue, count)
             }
-            Shape::Sequence(_) | Shape::Bulk(_) | Shape::Tpcc(_) => Vec::new(),
+            Shape::Sequence(_) | Shape::Bulk(_) | Shape::Tpcc(_) | Shape::Ledger(_) => Vec::new(),
         }
     }
 
