@@ -68,7 +68,7 @@ class WorkloadInfo(Frozen):
     summary: str
     options: dict[str, OptionValue | None]
     writes: bool
-    layout: Literal["sbtest", "bulk", "hot", "tpcc", "template"]
+    layout: Literal["sbtest", "bulk", "hot", "ledger", "tpcc", "template"]
     """`template`: it is none of the engine's, but of a file."""
 
 

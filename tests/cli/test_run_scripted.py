@@ -67,6 +67,28 @@ def test_the_table_is_on_stdout_and_the_progress_on_stderr(
     ]
 
 
+@pytest.mark.parametrize(
+    ("words", "pauses_s", "longest_s", "on_error"),
+    [
+        ((), None, 1.0, "restart"),
+        (("--timeline",), 1.0, 0.1, "continue"),
+        (("--timeline", "--on-error", "stop"), 1.0, 0.1, "stop"),
+    ],
+)
+def test_a_drill_tells_users_apart_connects_in_a_hurry_and_goes_on(
+    words: tuple[str, ...], pauses_s: float | None, longest_s: float, on_error: str
+) -> None:
+    assert exit_code_of(["run", "oltp_read_write", *SHORT, *words]) == 0
+    (plan,) = scripted_engine.PLANS
+    assert (plan["pauses_s"], plan["on_error"]) == (pauses_s, on_error)
+    assert plan["connect"]["longest_backoff_s"] == longest_s
+
+
+def test_a_drill_without_trouble_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code_of(["run", "oltp_read_write", *SHORT, "--timeline"]) == 0
+    assert "No outage in step 1: no user had to wait for a second." in capsys.readouterr().out
+
+
 def test_json_is_all_that_stdout_has(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code_of(["run", "oltp_read_write", *SHORT, "--json"]) == 0
     out, err = capsys.readouterr()

@@ -30,6 +30,13 @@ ALL = [condition.number for condition in CONDITIONS]
 MAKING = {"mariadb": ("--foreign-keys",), "mysql": ("--partition", "4")}
 """Each way of making the tables is tried on one of the servers."""
 
+OTHER_MAKING = {"mariadb": ("--partition", "4"), "mysql": ("--foreign-keys",)}
+"""The way that the server does not have above is loaded and driven for a moment."""
+
+REFUSED_WITH = {("mariadb", "parent"): 1005}
+"""ER_CANT_CREATE_TABLE, with InnoDB's 150 in its text; all others say it outright:"""
+FOREIGN_KEY_ON_PARTITIONED = 1506
+
 PROTOCOL = {"mariadb": "--prepared", "mysql": "--text"}
 """And so is each way of sending statements; the run with 64 users is prepared."""
 
@@ -208,3 +215,35 @@ def test_cleanup_drops_them_whatever_refers_to_what(shop: Shop) -> None:
     said = shop.loadstone("cleanup").stdout
     assert said.count("tpcc_") == 9
     assert shop.rows("SHOW TABLES") == []
+
+
+def test_the_other_way_of_making_them_is_driven_as_well(shop: Shop) -> None:
+    other = OTHER_MAKING[shop.sandbox.flavour]
+    shop.loadstone("prepare", "tpcc", *other)
+    (made,) = shop.rows("SHOW CREATE TABLE tpcc_order_line")
+    assert ("FOREIGN KEY" in made[1]) == ("--foreign-keys" in other)
+    assert ("PARTITION BY HASH" in made[1].upper()) == ("--partition" in other)
+    words = ("--concurrency", "4", "--duration", "2s", "--warmup", "0s", "--json", "--no-observe")
+    (step,) = json.loads(shop.loadstone("run", "tpcc", *words).stdout)["steps"]
+    assert (step["state"], step["failed"]) == ("finished", 0)
+    assert step["events"] > 0
+    assert shop.broken() == []
+    shop.loadstone("cleanup")
+
+
+@pytest.mark.parametrize("partitioned", ["parent", "child"])
+def test_both_at_once_are_refused_by_the_server_itself(shop: Shop, partitioned: str) -> None:
+    """Were they not, `--foreign-keys` and `--partition` could go together."""
+    ways = {name: "" for name in ("parent", "child")}
+    ways[partitioned] = " PARTITION BY HASH (a) PARTITIONS 2"
+    try:
+        shop.rows(f"CREATE TABLE parent (a INT PRIMARY KEY){ways['parent']}")
+        with pytest.raises(pymysql.MySQLError) as caught:
+            shop.rows(
+                "CREATE TABLE child (a INT PRIMARY KEY, FOREIGN KEY (a) REFERENCES parent (a))"
+                + ways["child"]
+            )
+        case = (shop.sandbox.flavour, partitioned)
+        assert caught.value.args[0] == REFUSED_WITH.get(case, FOREIGN_KEY_ON_PARTITIONED)
+    finally:
+        shop.rows("DROP TABLE IF EXISTS child, parent")

@@ -18,11 +18,13 @@ from loadstone.lab.conduct import MOST_REPEATS, carry_out
 from loadstone.lab.schedule import InOrder, steps_of
 from loadstone.model.cluster import GENERATOR_LOST
 from loadstone.model.exit_codes import ExitCode
-from loadstone.model.plan import WarmupAuto
+from loadstone.model.plan import WarmupAuto, WorkloadSpec
 from loadstone.model.result import StepResult
+from loadstone.model.target import Target
 from loadstone.report.notes import step_notes
 from loadstone.store import folder
 from loadstone.store.errors import StoreError
+from loadstone.store.ledger import read_books
 from recorded import SECRET, a_plan
 from scripted_engine import Script
 
@@ -47,6 +49,21 @@ def test_the_step_that_is_shown_is_the_one_that_is_kept(tmp_path: Path, script: 
     outcome = carry_out(plan, InOrder(steps_of(plan)), lab)
     assert tuple(observer.results) == outcome.result.steps
     assert folder.load(lab.recorder.folder) == outcome.result
+
+
+def test_a_ledger_that_cannot_be_compared_is_a_note_with_the_command_for_later(
+    tmp_path: Path, script: Script
+) -> None:
+    spec = WorkloadSpec(name="ledger", tables=1, table_size=1, book=1 << 20)
+    nobody = Target(host="127.0.0.1", port=1, user="bench", database="sbtest")
+    plan = a_plan(workload=spec, targets=(nobody,), ladder=(4,), duration_s=2.0)
+    lab, _ = lab_for(tmp_path, plan)
+    (step,) = carry_out(plan, InOrder(steps_of(plan)), lab).result.steps
+    assert (step.state, step.ledger) == ("finished", ())
+    (said,) = step.notes
+    assert said.startswith("the ledger was not compared: ")
+    assert said.endswith(f": loadstone ledger check {lab.recorder.folder} --target URL")
+    assert read_books(lab.recorder.folder)[1].is_complete
 
 
 def test_the_password_goes_to_the_engine_and_nowhere_else(tmp_path: Path, script: Script) -> None:

@@ -9,7 +9,7 @@ from pydantic import SecretStr, ValidationError
 
 from loadstone.lab.schedule import steps_of
 from loadstone.model.engine_plan import Layout, LoadPlan, load_document, step_document
-from loadstone.model.plan import Drive, Plan, WarmupAuto
+from loadstone.model.plan import Drive, Plan, WarmupAuto, WorkloadSpec
 from loadstone.model.target import Credentials, Endpoint, Target
 from recorded import SECRET, a_plan
 
@@ -35,6 +35,7 @@ def test_a_step_has_every_key_of_the_contract() -> None:
         "restart_on",
         "drain_s",
         "per_user",
+        "pauses_s",
         "shards",
         "seed",
         "tag",
@@ -53,6 +54,15 @@ def test_a_limit_of_events_stands_beside_that_of_time() -> None:
     document = json.loads(step_document(plan, steps_of(plan)[0], [ENDPOINT]))
     assert (document["stop"]["kind"], document["stop"]["events"]) == ("events", 100)
     assert document["stop"]["duration_s"] == 60.0
+
+
+def test_each_step_of_a_ledger_has_a_book_of_its_own_and_other_workloads_have_none() -> None:
+    spec = WorkloadSpec(name="ledger", tables=1, table_size=1, book=1 << 20)
+    plan = a_plan(workload=spec)
+    sent = [json.loads(step_document(plan, step, [ENDPOINT])) for step in steps_of(plan)]
+    assert [each["workload"]["book"] for each in sent] == [(1 << 20) + 1, (1 << 20) + 2]
+    other = json.loads(step_document(a_plan(), steps_of(a_plan())[1], [ENDPOINT]))
+    assert other["workload"]["book"] == 0
 
 
 def test_an_automatic_warm_up_drives_the_whole_duration_as_window() -> None:

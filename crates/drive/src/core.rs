@@ -278,6 +278,7 @@ impl Core {
         match self.stage {
             Stage::Draining { .. } => {
                 let now = self.settings.clock.now();
+                self.meter.end_pauses(self.since_begin(now));
                 let interval = self.meter.cut(self.since_begin(now));
                 self.send(Message::Interval(Box::new(interval)));
             }

@@ -327,12 +327,15 @@ fn make_core(
 }
 
 fn make_meter(plan: &Plan, shard: usize) -> Meter {
-    let meter = Meter::new(Ticks::new(&plan.stop), plan.targets.len());
-    if !plan.per_user {
-        return meter;
+    let mut meter = Meter::new(Ticks::new(&plan.stop), plan.targets.len());
+    let users = plan.dealt_to(shard).numbers(u64::from(plan.concurrency)).count();
+    if plan.per_user {
+        meter = meter.with_users(users);
     }
-    let users = plan.dealt_to(shard).numbers(u64::from(plan.concurrency));
-    meter.with_users(users.count())
+    match plan.pauses_s {
+        Some(least_s) => meter.with_pauses(Nanos::from_seconds(least_s), users),
+        None => meter,
+    }
 }
 
 /// Each shard has every `step`-th event: those of all shards of all parts make the whole rate.

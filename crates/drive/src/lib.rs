@@ -26,6 +26,7 @@ mod opening;
 mod outages;
 mod outbox;
 mod pacing;
+mod pauses;
 mod plan;
 mod poller;
 mod ramp;

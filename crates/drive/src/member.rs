@@ -73,7 +73,8 @@ impl Member {
         }
     }
 
-    /// The step ends: an event that is due and has no connection does not begin any more.
+    /// The step ends: an event that is due and has no connection does not begin any more, and one in flight
+    /// gets no answer.
     pub(crate) fn give_up_waiting(&mut self, core: &mut Core) {
         match self {
             Self::Native(user) => user.give_up_waiting(core),

@@ -1,11 +1,14 @@
 //! One interval of all shards together.
 
 use crate::meter::{Connectivity, Interval, Latencies};
+use crate::pauses::Pause;
 use crate::plan::Part;
 use crate::record::{
-    Counts, EventLatency, FirstError, Generator, PhaseName, Sample, Seconds, TargetCounts,
+    Counts, EventLatency, FirstError, Generator, NumberedEntries, NumberedPause, PhaseName, Sample,
+    Seconds, TargetCounts,
 };
 use loadstone_measure::{Latency, Nanos, NumberedShare, Share, Tally, hlog};
+use loadstone_workload::Entries;
 use std::collections::BTreeMap;
 
 #[derive(Debug, Default)]
@@ -54,10 +57,15 @@ impl Merge {
     ) -> Sample {
         let mut sum = Sum::default();
         for (shard, mut part) in self.parts {
+            let number = |place: usize| engines_part.number_of(place * shards + shard);
             let users = std::mem::take(&mut part.users);
-            sum.add_users(&users, |place| engines_part.number_of(place * shards + shard));
+            sum.add_users(&users, number);
+            sum.add_pauses(std::mem::take(&mut part.pauses), number);
+            sum.add_entries(std::mem::take(&mut part.entries), number);
             sum.add(part);
         }
+        sum.pauses.sort_unstable_by_key(|NumberedPause(number, Seconds(from), _)| (*from, *number));
+        sum.ledger.sort_unstable_by_key(|NumberedEntries(number, ..)| *number);
         sum.per_user.sort_unstable_by_key(|NumberedShare(number, _)| *number);
         sum.into_sample(tag, tally, shards)
     }
@@ -75,6 +83,8 @@ struct Sum {
     connect_failures: BTreeMap<u16, u64>,
     targets: Vec<TargetCounts>,
     per_user: Vec<NumberedShare>,
+    pauses: Vec<NumberedPause>,
+    ledger: Vec<NumberedEntries>,
     latencies: Latencies<Latency>,
 }
 
@@ -87,6 +97,21 @@ impl Sum {
             .filter(|(_, user)| user.events > 0)
             .map(|(place, user)| NumberedShare(number(place), *user));
         self.per_user.extend(numbered);
+    }
+
+    fn add_pauses(&mut self, pauses: Vec<Pause>, number: impl Fn(usize) -> u64) {
+        let numbered = pauses.into_iter().map(|pause| {
+            let number = number(pause.user as usize);
+            NumberedPause(number, Seconds(pause.from), pause.to.map(Seconds))
+        });
+        self.pauses.extend(numbered);
+    }
+
+    fn add_entries(&mut self, entries: BTreeMap<u32, Entries>, number: impl Fn(usize) -> u64) {
+        let numbered = entries.into_iter().map(|(user, Entries { settled, doubts })| {
+            NumberedEntries(number(user as usize), settled, doubts)
+        });
+        self.ledger.extend(numbered);
     }
 
     fn add(&mut self, part: Interval) {
@@ -122,6 +147,8 @@ impl Sum {
             users: 0,
             targets: self.targets,
             per_user: self.per_user,
+            pauses: self.pauses,
+            ledger: self.ledger,
             latency_ns: EventLatency {
                 response: self.latencies.response.summary(),
                 service: self.latencies.service.summary(),

@@ -2,10 +2,12 @@
 
 use crate::clock::thread_cpu;
 use crate::endpoint::Endpoint;
+use crate::pauses::{Pause, Pauses};
 use crate::record::{Counts, FirstError, PhaseName, TargetCounts};
 use crate::run_queue::RunQueue;
 use crate::ticks::Ticks;
 use loadstone_measure::{Latency, LatencyRecorder, Nanos, Share, Tally};
+use loadstone_workload::Entries;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -76,6 +78,10 @@ pub(crate) struct Interval {
     pub(crate) targets: Vec<TargetCounts>,
     /// Of each user by its place in the shard; none where nobody asked.
     pub(crate) users: Vec<Share>,
+    /// Pauses of users that are over.
+    pub(crate) pauses: Vec<Pause>,
+    /// By place in the shard, what became of the entries of users that have written some.
+    pub(crate) entries: BTreeMap<u32, Entries>,
     pub(crate) latencies: Latencies<Latency>,
     pub(crate) first_errors: Vec<FirstError>,
     pub(crate) connectivity: Vec<Connectivity>,
@@ -91,6 +97,8 @@ pub(crate) struct Meter {
     ticks: Ticks,
     targets: Vec<TargetCounts>,
     users: Vec<Share>,
+    pauses: Option<Pauses>,
+    entries: BTreeMap<u32, Entries>,
     errors: BTreeMap<u16, u64>,
     connect_failures: BTreeMap<u16, u64>,
     /// Those of them that the record of the connected users has.
@@ -120,6 +128,8 @@ impl Meter {
             ticks,
             targets: vec![TargetCounts::default(); targets],
             users: Vec::new(),
+            pauses: None,
+            entries: BTreeMap::new(),
             errors: BTreeMap::new(),
             connect_failures: BTreeMap::new(),
             told_connect_failures: BTreeMap::new(),
@@ -139,6 +149,12 @@ impl Meter {
     /// The same, and each of so many users is counted apart.
     pub(crate) fn with_users(mut self, users: usize) -> Self {
         self.users = vec![Share::default(); users];
+        self
+    }
+
+    /// The same, and it tells of the pauses of so many users.
+    pub(crate) fn with_pauses(mut self, least: Nanos, users: usize) -> Self {
+        self.pauses = Some(Pauses::new(least, users));
         self
     }
 
@@ -238,10 +254,42 @@ impl Meter {
         self.target(target).events += 1;
     }
 
-    /// A user has seen an event through; nothing where users are not counted apart.
-    pub(crate) fn of_user(&mut self, index: u32, response: Nanos) {
+    /// A user has seen an event through, at `at` since the load began; nothing where users are not told
+    /// apart.
+    pub(crate) fn of_user(&mut self, index: u32, at: Nanos, response: Nanos) {
         if let Some(user) = self.users.get_mut(index as usize) {
             user.add_event(response);
+        }
+        if let Some(pauses) = &mut self.pauses {
+            pauses.succeeded(index, at, response);
+        }
+    }
+
+    /// An event of a user was given up.
+    pub(crate) fn user_failed(&mut self, index: u32) {
+        if let Some(pauses) = &mut self.pauses {
+            pauses.failed(index);
+        }
+    }
+
+    /// A user waits for what may never come: its connection is gone, or the step ends meanwhile.
+    pub(crate) fn user_cut_off(&mut self, index: u32) {
+        if let Some(pauses) = &mut self.pauses {
+            pauses.lost(index);
+        }
+    }
+
+    /// What became of a user's entries until now.
+    pub(crate) fn of_ledger(&mut self, index: u32, mut told: Entries) {
+        let entries = self.entries.entry(index).or_default();
+        entries.settled = told.settled;
+        entries.doubts.append(&mut told.doubts);
+    }
+
+    /// The step is over: pauses that last are told as they are.
+    pub(crate) fn end_pauses(&mut self, at: Nanos) {
+        if let Some(pauses) = &mut self.pauses {
+            pauses.end(at);
         }
     }
 
@@ -352,6 +400,8 @@ impl Meter {
             connect_failures: std::mem::take(&mut self.connect_failures),
             targets: self.targets.clone(),
             users: self.users.clone(),
+            pauses: self.pauses.as_mut().map(Pauses::take).unwrap_or_default(),
+            entries: std::mem::take(&mut self.entries),
             latencies: self.take_latencies(),
             first_errors: std::mem::take(&mut self.first_errors),
             connectivity: std::mem::take(&mut self.connectivity),
@@ -438,17 +488,28 @@ mod tests {
     #[test]
     fn users_are_counted_apart_only_where_somebody_asked() {
         let mut meter = meter();
-        meter.of_user(1, Nanos(5));
+        meter.of_user(1, Nanos(9), Nanos(5));
         assert!(meter.cut(Nanos(1)).users.is_empty());
         let mut meter = self::meter().with_users(2);
         for response in [5, 3] {
-            meter.of_user(1, Nanos(response));
+            meter.of_user(1, Nanos(9), Nanos(response));
         }
         let users = meter.cut(Nanos(1)).users;
         assert_eq!(users[0], Share::default());
         let expected = Share { events: 2, busy: Nanos(8), least: Nanos(3), greatest: Nanos(5) };
         assert_eq!(users[1], expected);
         assert_eq!(meter.cut(Nanos(2)).users[1], Share::default());
+    }
+
+    #[test]
+    fn entries_are_told_once_and_their_doubts_are_kept_until_then() {
+        let mut meter = meter();
+        for (settled, doubts) in [(7, vec![7]), (9, vec![8, 9]), (10, vec![])] {
+            meter.of_ledger(1, Entries { settled, doubts });
+        }
+        let told = meter.cut(Nanos(1)).entries;
+        assert_eq!(told, BTreeMap::from([(1, Entries { settled: 10, doubts: vec![7, 8, 9] })]));
+        assert!(meter.cut(Nanos(2)).entries.is_empty());
     }
 
     #[test]

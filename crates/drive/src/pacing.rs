@@ -12,6 +12,7 @@ impl User {
         self.attempt = 0;
         if !matches!(self.link, Link::Open(_)) {
             core.meter.user_missing(core.since_begin(at));
+            core.meter.user_cut_off(self.index);
         }
         let now = core.now();
         if core.open.is_some() {
@@ -97,8 +98,10 @@ impl User {
         }
     }
 
-    /// The step ends: an event that is due and has no connection does not begin any more.
+    /// The step ends: an event that is due and has no connection does not begin any more, and one in flight
+    /// gets no answer.
     pub(crate) fn give_up_waiting(&mut self, core: &mut Core) {
+        self.cut_off(core);
         if matches!(self.activity, Activity::Waiting { .. }) {
             self.activity = Activity::Resting;
             core.meter.event_skipped();

@@ -53,6 +53,10 @@ pub struct Plan {
     /// Whether the samples tell what each virtual user did.
     #[serde(default)]
     pub per_user: bool,
+    /// From which length on the samples tell of the times in which a user saw no event through; not at
+    /// all where there is none. A lost connection makes one of any length.
+    #[serde(default)]
+    pub pauses_s: Option<f64>,
     /// What of the step is this engine's, where others drive the rest of it.
     #[serde(default)]
     pub part: Part,
@@ -238,22 +242,25 @@ pub struct ConnectPlan {
     pub timeout_s: f64,
     /// How often one connection is tried again before the load has begun.
     pub retries: u32,
-    /// The first wait between two attempts; it doubles up to one second.
+    /// The first wait between two attempts; it doubles up to the longest one.
     pub backoff_s: f64,
+    /// The longest: whoever measures how long a server was away wants it short.
+    #[serde(default = "default_longest_backoff_s")]
+    pub longest_backoff_s: f64,
+}
+
+fn default_longest_backoff_s() -> f64 {
+    1.0
 }
 
 impl ConnectPlan {
-    /// The longest wait between two attempts.
-    pub const LONGEST_BACKOFF: Duration = Duration::from_secs(1);
-
-    /// The shortest: without any, a server that refuses would cost the whole processor.
+    /// The shortest wait between two attempts: without any, a server that refuses would cost the whole processor.
     pub const SHORTEST_BACKOFF: Duration = Duration::from_millis(1);
 
     /// How long to wait before attempt number `attempt` (the first is 0).
     pub fn backoff(&self, attempt: u32) -> Duration {
         let doubled = self.backoff_s * f64::from(2_u32.saturating_pow(attempt.min(16)));
-        Duration::from_secs_f64(doubled.min(Self::LONGEST_BACKOFF.as_secs_f64()))
-            .max(Self::SHORTEST_BACKOFF)
+        Duration::from_secs_f64(doubled.min(self.longest_backoff_s)).max(Self::SHORTEST_BACKOFF)
     }
 }
 
@@ -428,6 +435,9 @@ impl Plan {
         if !(0.0..=StopRule::LONGEST_S).contains(&self.drain_s) {
             return refuse("drain_s: 0 to a year");
         }
+        if self.pauses_s.is_some_and(|pauses_s| !(0.001..=3600.0).contains(&pauses_s)) {
+            return refuse("pauses_s: 0.001 to 3600");
+        }
         self.part.check(self.concurrency)?;
         if self.part.of > 1 && self.script.is_some() {
             return refuse("part: the users of a script share one engine");
@@ -451,6 +461,9 @@ pub(crate) fn check_connect(connect: &ConnectPlan) -> Result<(), PlanError> {
     }
     if !(connect.backoff_s >= 0.0 && connect.backoff_s <= 3600.0) {
         return Err(PlanError::new("connect.backoff_s: 0 to 3600"));
+    }
+    if !(connect.longest_backoff_s >= 0.0 && connect.longest_backoff_s <= 3600.0) {
+        return Err(PlanError::new("connect.longest_backoff_s: 0 to 3600"));
     }
     Ok(())
 }
@@ -504,12 +517,18 @@ mod tests {
     }
 
     #[test]
-    fn pauses_double_up_to_a_second_and_are_never_nothing() {
-        let plan = |backoff_s| ConnectPlan { at_once: 1, timeout_s: 1.0, retries: 0, backoff_s };
+    fn waits_double_up_to_the_longest_and_are_never_nothing() {
+        let read = |text| serde_json::from_str::<ConnectPlan>(text).unwrap();
+        let plan = |backoff_s| ConnectPlan {
+            backoff_s,
+            ..read(r#"{"at_once": 1, "timeout_s": 1.0, "retries": 0, "backoff_s": 0.1}"#)
+        };
         let pauses = [0, 1, 2, 3, 4, 99].map(|attempt| plan(0.1).backoff(attempt).as_millis());
         assert_eq!(pauses, [100, 200, 400, 800, 1000, 1000]);
         assert_eq!(plan(0.0).backoff(0), ConnectPlan::SHORTEST_BACKOFF);
         assert_eq!(plan(0.0).backoff(u32::MAX), ConnectPlan::SHORTEST_BACKOFF);
-        assert_eq!(plan(3600.0).backoff(u32::MAX), ConnectPlan::LONGEST_BACKOFF);
+        assert_eq!(plan(3600.0).backoff(u32::MAX), Duration::from_secs(1));
+        let hasty = ConnectPlan { longest_backoff_s: 0.15, ..plan(0.1) };
+        assert_eq!([0, 1, 9].map(|attempt| hasty.backoff(attempt).as_millis()), [100, 150, 150]);
     }
 }

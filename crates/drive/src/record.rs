@@ -131,6 +131,12 @@ pub struct Sample {
     /// Users that saw events through, where the plan asked for them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub per_user: Vec<NumberedShare>,
+    /// Times in which users saw no event through, where the plan asked for them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pauses: Vec<NumberedPause>,
+    /// What became of users' entries, where they keep a ledger.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ledger: Vec<NumberedEntries>,
     /// Of events.
     pub latency_ns: EventLatency,
     /// The engine's own cost.
@@ -147,6 +153,14 @@ pub struct EventLatency {
     /// What the server took.
     pub service: LatencySummary,
 }
+
+/// A user, its last success before a pause and its first after it; one short row each.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct NumberedPause(pub u64, pub Seconds, pub Option<Seconds>);
+
+/// A user, the number up to which its entries are over, and those since the row before that are in doubt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NumberedEntries(pub u64, pub u64, pub Vec<u64>);
 
 /// Counters of one interval.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

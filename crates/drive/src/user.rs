@@ -305,6 +305,7 @@ impl User {
         }
         let Activity::Busy(event) = &mut self.activity else { return };
         let statement = event.statement;
+        self.machine.refused(error.errno);
         core.meter.error(error.errno, self.endpoint.index, now - event.began);
         let catalogue = core.settings.catalogue.clone();
         core.meter.first_error(error.errno, || FirstError {
@@ -314,11 +315,13 @@ impl User {
         });
         let roll_back = self.machine.in_transaction() && error.errno != DEADLOCK;
         self.machine.abandon();
+        self.tell_entries(core);
         let restart = core.settings.restarts(error.errno);
         if restart {
             core.meter.counts.restarts += 1;
         } else {
             core.meter.event_failed();
+            core.meter.user_failed(self.index);
             if core.settings.on_error != OnError::Continue {
                 let text = statement_text(&catalogue, statement);
                 core.fail(Failure::of_statement(error, text).at(self.endpoint.index));
@@ -356,9 +359,11 @@ impl User {
         let Activity::Busy(event) = &self.activity else { return };
         let empty = event.statements == 0;
         core.meter.event_succeeded(self.endpoint.index, now - event.due, now - event.began);
-        core.meter.of_user(self.index, now - event.due);
+        let response = now - event.due;
+        core.meter.of_user(self.index, core.since_begin(now), response);
+        self.tell_entries(core);
         for kind in self.machine.kinds() {
-            core.meter.of_kind(kind, now - event.due);
+            core.meter.of_kind(kind, response);
         }
         core.busy -= 1;
         self.proven = true;
@@ -368,6 +373,22 @@ impl User {
             self.think(core, now + Nanos(1));
         } else {
             self.schedule(core, now);
+        }
+    }
+
+    /// What became of the entries of a user that keeps a ledger.
+    fn tell_entries(&mut self, core: &mut Core) {
+        if let Some(entries) = self.machine.take_entries() {
+            core.meter.of_ledger(self.index, entries);
+        }
+    }
+
+    /// The step ends with an event in flight, and nobody waits for its answer any more.
+    pub(crate) fn cut_off(&mut self, core: &mut Core) {
+        if matches!(self.activity, Activity::Busy(_)) {
+            self.machine.abandon();
+            self.tell_entries(core);
+            core.meter.user_cut_off(self.index);
         }
     }
 
@@ -386,8 +407,14 @@ impl User {
 
     /// The connection is gone, and with it the event that was in flight.
     pub(crate) fn event_lost(&mut self, core: &mut Core, loss: &Loss, now: Nanos) {
+        if core.is_loading() || matches!(self.activity, Activity::Busy(_)) {
+            core.meter.user_cut_off(self.index);
+        }
         let Activity::Busy(event) = &self.activity else { return };
         self.machine.abandon();
+        if let Some(entries) = self.machine.take_entries() {
+            core.meter.of_ledger(self.index, entries);
+        }
         core.meter.error(loss.errno, self.endpoint.index, now - event.began);
         core.meter.first_error(loss.errno, || FirstError {
             errno: loss.errno,

@@ -57,7 +57,7 @@ pub(crate) struct Builtin {
     pub(crate) options: &'static [Known],
     writes: bool,
     pub(crate) layout: LayoutKind,
-    /// Writes an event down; the statements alone for bulk insert and tpcc, whose events are no sequences.
+    /// Writes an event down; the statements alone for bulk insert, ledger and tpcc, whose events are no sequences.
     pub(crate) recipe: fn(&Options, &mut Recipe),
 }
 
@@ -229,6 +229,16 @@ pub(crate) const BUILTIN: &[Builtin] = &[
                 recipe.one(HOT_UPDATE, Fill::Id);
                 recipe.commit(options);
             }
+        },
+    },
+    Builtin {
+        name: "ledger",
+        summary: "one entry in a transaction, and what became of it is remembered: for failover drills",
+        options: &[],
+        writes: true,
+        layout: LayoutKind::Ledger,
+        recipe: |_, recipe| {
+            recipe.templates = crate::ledger::STATEMENTS.map(Template::parse).to_vec();
         },
     },
     Builtin {

@@ -4,7 +4,7 @@
 //! ([`arrival`]) and *how long* ([`stop`]). Nothing here has a socket, a clock or a thread, so everything is
 //! tested by feeding it answers. [`layout`] holds the tables that the workloads run on.
 //!
-//! The built-in workloads but `tpcc` and `hot_row` send what sysbench 1.0.20 sends: their statements, counts, orders and key ranges
+//! The built-in workloads but `tpcc`, `hot_row` and `ledger` send what sysbench 1.0.20 sends: their statements, counts, orders and key ranges
 //! were taken down from a server's general log while that program ran.
 
 pub mod arrival;
@@ -14,6 +14,7 @@ mod catalogue;
 mod digits;
 pub mod distribution;
 pub mod layout;
+mod ledger;
 mod machine;
 mod options;
 mod params;
@@ -32,6 +33,7 @@ pub use builtin::{Description, builtin};
 pub use catalogue::{Catalogue, Piece, StatementRef, Template};
 pub use distribution::Distribution;
 pub use layout::{LayoutKind, LoadLayout};
+pub use ledger::Entries;
 pub use machine::{Answer, Machine, Rows, Step};
 pub use params::Params;
 pub use spec::{OptionValue, SpecError, WorkloadSpec};

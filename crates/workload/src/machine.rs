@@ -1,6 +1,7 @@
 use loadstone_measure::Nanos;
 use loadstone_wire::{Completion, ResultSet, Value, Values};
 
+use crate::ledger::Entries;
 use crate::{Params, StatementRef};
 
 /// What a virtual user does next.
@@ -65,6 +66,10 @@ pub trait Machine: Send {
     /// filled.
     fn step(&mut self, answer: Option<Answer<'_>>, params: &mut Params) -> Step;
 
+    /// The server has refused the statement last sent, and the connection is still there;
+    /// [`Machine::abandon`] comes next.
+    fn refused(&mut self, _errno: u16) {}
+
     /// The server refused a statement or the connection is gone: forget the rest of this event. What an
     /// event begun again draws is the machine's business: new keys, as the field's tools have it, unless
     /// it says otherwise.
@@ -83,6 +88,12 @@ pub trait Machine: Send {
     /// latencies are told apart. The first is the one that it belongs to whatever became of it.
     fn kinds(&self) -> &'static [&'static str] {
         &[]
+    }
+
+    /// What became of the entries of a machine that keeps a ledger. Asked after each event, whatever became
+    /// of it.
+    fn take_entries(&mut self) -> Option<Entries> {
+        None
     }
 
     /// How long the user waits of its own accord before its next event is due, in a closed loop. Asked

@@ -103,6 +103,9 @@ pub struct WorkloadSpec {
     /// What users do in place of a built-in workload; it knows its own tables.
     #[serde(default)]
     pub template: Option<TemplateSpec>,
+    /// What the entries of a `ledger` are told by from those of all other steps and runs.
+    #[serde(default)]
+    pub book: u64,
 }
 
 fn one_table() -> u32 {

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use crate::builtin::{BUILTIN, Builtin, Recipe};
 use crate::bulk::{Bulk, BulkMachine};
+use crate::ledger::{Ledger, LedgerMachine};
 use crate::options::Options;
 use crate::sequence::{Group, Sequence, SequenceMachine, Table};
 use crate::templates::{Compiled, Sample, TemplateMachine, TemplateSpec, kept, samples};
@@ -23,6 +24,7 @@ enum Shape {
     Bulk(Bulk),
     Tpcc(Tpcc),
     Template(Arc<Compiled>),
+    Ledger(Ledger),
 }
 
 impl Workload {
@@ -52,6 +54,7 @@ impl Workload {
             }
             LayoutKind::Tpcc => tpcc(spec, &options)?,
             LayoutKind::Template => return Err(unknown(&spec.name)),
+            LayoutKind::Ledger => ledger(spec)?,
         };
         let catalogue = Arc::new(Catalogue::new(recipe.templates));
         Ok(Self { name: builtin.name, layout: builtin.layout, catalogue, shape })
@@ -75,7 +78,7 @@ impl Workload {
                 let mut machine = TemplateMachine::new(Arc::clone(shared), seed, 0, 1);
                 samples(&mut machine, &self.catalogue, count)
             }
-            Shape::Sequence(_) | Shape::Bulk(_) | Shape::Tpcc(_) => Vec::new(),
+            Shape::Sequence(_) | Shape::Bulk(_) | Shape::Tpcc(_) | Shape::Ledger(_) => Vec::new(),
         }
     }
 
@@ -110,6 +113,7 @@ impl Workload {
             Shape::Template(shared) => {
                 Box::new(TemplateMachine::new(Arc::clone(shared), seed, user, users))
             }
+            Shape::Ledger(shared) => Box::new(LedgerMachine::new(*shared, user)),
         }
     }
 }
@@ -156,6 +160,13 @@ fn tpcc(spec: &WorkloadSpec, options: &Options) -> Result<Shape, SpecError> {
     }
     let paced = options.bool("keying_and_think_time");
     Ok(Shape::Tpcc(Tpcc { warehouses: spec.warehouses, paced }))
+}
+
+fn ledger(spec: &WorkloadSpec) -> Result<Shape, SpecError> {
+    // The column `book` is a signed integer of 64 bits.
+    let refused = SpecError::OutOfRange { what: "book", allowed: "0 to 2^63 - 1" };
+    let book = i64::try_from(spec.book).map_err(|_| refused)?;
+    Ok(Shape::Ledger(Ledger { tables: spec.tables, book }))
 }
 
 /// The hot rows are the first ones of their table.

@@ -23,6 +23,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "check": ("check", "check", "Review a server's settings for a benchmark."),
     "workload": ("workload", "workload", "Templates: check a file, show those that come along."),
     "tpcc": ("tpcc", "tpcc", "Whether TPC-C's tables are consistent."),
+    "ledger": ("ledger", "ledger", "Whether acknowledged writes are there, after a failover."),
     "ceilings": ("ceilings", "ceilings", "What each resource would allow at a run's steps."),
     "diagnose": ("diagnose", "diagnose", "Why a run is not faster, with evidence and remedy."),
     "report": ("report", "report", "A run as a page to hand on, as Markdown, CSV or JSON."),

@@ -24,6 +24,7 @@ from loadstone.cli.connection import Connection
 from loadstone.cli.diagnose import findings_of
 from loadstone.cli.errors import tell
 from loadstone.cli.gating import NO_GATES, Gates, conclude, judge_run
+from loadstone.cli.ledger import told_of_ledgers
 from loadstone.cli.loading import load, parallel_loads
 from loadstone.cli.request import Request, steps_for
 from loadstone.cli.watching import watching
@@ -387,6 +388,8 @@ def _exit_code(request: Request, outcome: Outcome, *, interrupted: bool) -> int:
     if outcome.error:
         tell(outcome.error.message, outcome.error.hint)
         return outcome.error.exit_code
+    if code := told_of_ledgers(outcome.result):
+        return code
     if interrupted and outcome.result.run.state == "stopped":
         return ExitCode.INTERRUPTED
     if request.strict and any(step.generator.client_bound for step in outcome.result.steps):

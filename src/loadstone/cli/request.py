@@ -52,6 +52,9 @@ class Request(Frozen):
     warehouses: int | None = None
     foreign_keys: bool = False
     partitions: int = 0
+    book: int = 0
+    """Of `ledger`: what tells this run's entries from all others."""
+
     ladder: tuple[int, ...]
     rates: tuple[Rate, ...] = ()
     search: SearchPlan | None = None
@@ -96,6 +99,7 @@ class Request(Frozen):
                 warehouses=data.warehouses,
                 template=self.template.spec if self.template else None,
                 options=self.options,
+                book=self.book,
                 distribution=self.distribution,
             ),
             ladder=self.ladder,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,15 @@ _USERS_OF_A_RATE = 64
 # statement than it takes off the first.
 USERS_A_SHARD = 16
 _AT_ONCE = click.IntRange(1, 1_000_000)
+# The longest wait before a connection is tried again; as short as a drill wants it, the wait is no
+# part of the outage that is told.
+_BACKOFF_S = 1.0
+_DRILL_BACKOFF_S = 0.1
+# A wait of a second is one that somebody notices.
+_PAUSES_S = 1.0
+# Together below 53: whoever reads result.json or run.json as doubles sees the same number.
+_BOOK_BITS = 32
+_STEP_BITS = 20
 _ISOLATION = ["read-uncommitted", "read-committed", "repeatable-read", "serializable"]
 _PATH = click.Path(path_type=Path, file_okay=True)
 
@@ -95,9 +105,13 @@ out_option = click.option(
 @click.option(
     "--on-error",
     type=click.Choice(["restart", "continue", "stop"]),
-    default="restart",
-    show_default=True,
-    help="Restart after deadlocks and lock waits, count all and go on, or stop at any.",
+    help="Restart after deadlocks and lock waits, count all and go on, or stop at any."
+    " [default: restart; with --timeline continue]",
+)
+@click.option(
+    "--timeline",
+    is_flag=True,
+    help="A failover drill: outages by user and second, connecting again every tenth of a second.",
 )
 @click.option("--init-sql", type=WORD, multiple=True, metavar="SQL", help="For each connection.")
 @click.option("--isolation", type=click.Choice(_ISOLATION, case_sensitive=False))
@@ -218,6 +232,7 @@ def _request(workload: str, asked: dict[str, Any]) -> Request:
         rates=asked["rates"] or (),
         search=_search(asked),
         duration_s=asked["duration"],
+        book=_new_book() if known.layout == "ledger" else 0,
         drive=_drive(asked, cluster),
         cluster=cluster,
         out=asked["out"],
@@ -237,6 +252,7 @@ def _drive(asked: dict[str, Any], cluster: ClusterAsked | None) -> Drive:
 
     # On other machines the processors that were set aside decide, not those of this one.
     shards = asked["shards"] or (cluster.cpus_per_generator if cluster else None)
+    drill = asked["timeline"]
     return Drive(
         protocol="prepared" if asked["prepared"] else "text",
         arrival=_arrival(asked),
@@ -244,13 +260,15 @@ def _drive(asked: dict[str, Any], cluster: ClusterAsked | None) -> Drive:
             at_once=asked["connect_at_once"],
             timeout_s=asked["connect_timeout"],
             retries=asked["connect_retries"],
+            longest_backoff_s=_DRILL_BACKOFF_S if drill else _BACKOFF_S,
         ),
         session=Session(
             init_sql=tuple(asked["init_sql"]),
             isolation=asked["isolation"],
             charset=asked["charset"],
         ),
-        on_error=asked["on_error"],
+        on_error=asked["on_error"] or ("continue" if drill else "restart"),
+        pauses_s=_PAUSES_S if drill else None,
         seed=asked["seed"],
         shards=shards or cores(),
         users_a_shard=1 if shards else USERS_A_SHARD,
@@ -273,6 +291,11 @@ def _search(asked: dict[str, Any]) -> SearchPlan | None:
     if not is_search(asked):
         return None
     return SearchPlan(objective=asked["objective"], peak=asked["concurrency"] == ())
+
+
+def _new_book() -> int:
+    """Far apart from all others, so that a step's number can be added."""
+    return (secrets.randbits(_BOOK_BITS) + 1) << _STEP_BITS
 
 
 def cores() -> int:

@@ -14,6 +14,7 @@ from loadstone.model.records import (
     GeneratorUse,
     Latencies,
     LatencyNs,
+    Pause,
     Sample,
     Tally,
     TargetCounts,
@@ -52,6 +53,8 @@ def merge_samples(
         users=sum(sample.users for sample in samples),
         targets=_sum_targets([sample.targets for sample in samples]),
         per_user=tuple(sorted(share for sample in samples for share in sample.per_user)),
+        pauses=tuple(sorted((each for sample in samples for each in sample.pauses), key=_begin)),
+        ledger=tuple(sorted(each for sample in samples for each in sample.ledger)),
         latency_ns=Latencies(
             response=_latency([each.latency_ns.response for each in samples], by_name, "response"),
             service=_latency([each.latency_ns.service for each in samples], by_name, "service"),
@@ -60,6 +63,10 @@ def merge_samples(
         generators=tuple(details[number] for number in sorted(parts)),
         hlog=summed.lines,
     )
+
+
+def _begin(pause: Pause) -> tuple[float, int]:
+    return pause.from_s, pause.user
 
 
 def merge_connected(parts: Sequence[Connected]) -> Connected:

@@ -11,11 +11,12 @@ from loadstone import engine
 from loadstone.lab.failures import as_error
 from loadstone.lab.follow import follow
 from loadstone.lab.interrupts import Interrupts
+from loadstone.lab.ledger import check_books
 from loadstone.lab.looking import Looking
 from loadstone.lab.observer import Observer
 from loadstone.lab.schedule import Steps
 from loadstone.lab.steering import Steering, Wishes
-from loadstone.model.engine_plan import step_document
+from loadstone.model.engine_plan import book_of, step_document
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.observed import Observation, SourceName
 from loadstone.model.plan import Plan, Step, WarmupAuto
@@ -32,7 +33,9 @@ from loadstone.model.result import LevelChange, Result, StepResult, StepState
 from loadstone.model.target import Endpoint
 from loadstone.observe.sampler import Sampling, Seen
 from loadstone.store.journal import Conditions, Settled
+from loadstone.store.ledger import read_books
 from loadstone.store.recorder import Recorder
+from loadstone.target.errors import TargetError
 
 _FIRST_SERVER = SourceName(role="server")
 
@@ -189,10 +192,30 @@ def drive_step(plan: Plan, step: Step, lab: Lab) -> StepResult:
     watched.steering = Steering(step, job, wishes, lab.interrupts, lab.may_change)
     follow(job, watched.take, lab.interrupts, watched.keep_what_was_seen)
     watched.end_looking()
+    if book_of(plan, step):
+        keep_verdicts(step, lab)
     settled = watched.settled(lab.settle) if settles else None
     result = lab.recorder.end_step(step, watched.state, watched.error, settled)
     lab.observer.on_step_end(step, result)
     return result
+
+
+def keep_verdicts(step: Step, lab: Lab) -> None:
+    """Compare what a step's generator was told of its entries with what the targets have of them.
+
+    A target that does not answer now may be asked later: that is noted, and ends nothing.
+    """
+    folder = lab.recorder.folder
+    try:
+        verdicts = check_books(read_books(folder)[step.number], lab.endpoints)
+    except TargetError as error:
+        lab.note(
+            f"the ledger was not compared: {error.message}; when the server is there again: "
+            f"loadstone ledger check {folder} --target URL",
+            step,
+        )
+        return
+    lab.recorder.ledger(step, verdicts)
 
 
 def _lost(generator: GeneratorState) -> str:

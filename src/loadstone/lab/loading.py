@@ -26,7 +26,7 @@ from loadstone.target.introspect import Layout as LayoutKind
 
 Item = TypeVar("Item")
 
-_BEGIN_EMPTY: tuple[LayoutKind, ...] = ("bulk", "orders")
+_BEGIN_EMPTY: tuple[LayoutKind, ...] = ("bulk", "orders", "ledger")
 
 _LISTED_AT_ONCE = 500
 # More, as each look at the columns is one at those of the whole schema.

@@ -33,7 +33,9 @@ class Layout(Frozen):
     secondary_index: bool = True
     auto_increment: bool = True
     distribution: Distribution = Special()
-    kind: Literal["sbtest", "bulk", "hot", "products", "orders", "tpcc", "template"] = "sbtest"
+    kind: Literal["sbtest", "bulk", "hot", "products", "orders", "ledger", "tpcc", "template"] = (
+        "sbtest"
+    )
     warehouses: NonNegativeInt = 0
     """Of `tpcc`."""
 
@@ -75,6 +77,7 @@ def step_document(plan: Plan, step: Step, endpoints: Sequence[Endpoint]) -> str:
         "restart_on": drive.restart_on,
         "drain_s": drive.drain_s,
         "per_user": drive.per_user,
+        "pauses_s": drive.pauses_s,
         "shards": drive.shards_for(step.concurrency),
         # Each step draws other keys: the second of two oltp_delete steps would find no row left.
         "seed": (drive.seed + step.number - 1) % 2**63,
@@ -87,7 +90,12 @@ def _what_to_do(plan: Plan, step: Step, endpoints: Sequence[Endpoint]) -> dict[s
     if plan.workload.script:
         return {"script": script_document(plan.workload.script, endpoints)}
     workload = plan.workload.model_dump(mode="json", exclude={"script"})
-    return {"workload": workload | {"name": step.workload}}
+    return {"workload": workload | {"name": step.workload, "book": book_of(plan, step)}}
+
+
+def book_of(plan: Plan, step: Step) -> int:
+    """What a step's entries in the tables of `ledger` are told by; 0 for all other workloads."""
+    return plan.workload.book + step.number if plan.workload.book else 0
 
 
 def script_document(script: ScriptSpec, endpoints: Sequence[Endpoint]) -> dict[str, Any]:

@@ -30,7 +30,8 @@ class ExitCode(IntEnum):
     HOST_TEST = 9
     """A test of this host could not be carried out: files, memory or threads were refused."""
     INCONSISTENT = 10
-    """The data of a workload do not fulfil the conditions that they must."""
+    """The data of a workload do not fulfil the conditions that they must, or acknowledged
+    writes are lost or doubled."""
     CLUSTER = 11
     """A cluster of generators could not be reached, is too small, or its nodes do not fit."""
     THRESHOLD = 99

@@ -57,6 +57,8 @@ class WorkloadSpec(Frozen):
 
     template: TemplateSpec | None = None
     """What users do in place of a workload that the engine has; it knows its own tables."""
+    book: NonNegativeInt = 0
+    """Of `ledger`: with a step's number added, what tells its entries from all others; else 0."""
 
     script: ScriptSpec | None = None
     """What drives the users in place of a workload of ours; it knows its own tables."""
@@ -122,6 +124,9 @@ class ConnectPolicy(Frozen):
     timeout_s: Annotated[float, Field(gt=0, le=3600)] = 10.0
     retries: NonNegativeInt = 5
     backoff_s: Annotated[float, Field(ge=0, le=3600)] = 0.1
+    """The first wait between two attempts; it doubles up to the longest."""
+
+    longest_backoff_s: Annotated[float, Field(ge=0, le=3600)] = 1.0
 
 
 class Session(Frozen):
@@ -152,6 +157,9 @@ class Drive(Frozen):
 
     per_user: bool = False
     """Samples tell what each virtual user did."""
+
+    pauses_s: Annotated[float, Field(ge=0.001, le=3600)] | None = None
+    """From which length on a user's times without success are told; `None`: none are."""
 
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     shards: Annotated[int, Field(ge=1, le=1024)] = 1

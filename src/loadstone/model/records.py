@@ -76,6 +76,26 @@ class Share(NamedTuple):
     max_ns: int
 
 
+class Pause(NamedTuple):
+    """A time in which a virtual user saw no event through, since the load's begin."""
+
+    user: int
+    from_s: float
+    """Its last success before; 0 where it had none."""
+    to_s: float | None
+    """Its first success after; `None`: none until the step's end."""
+
+
+class Entries(NamedTuple):
+    """What became of the entries that a virtual user of `ledger` has written."""
+
+    user: int
+    settled: int
+    """All up to this number are over: acknowledged, or in doubt."""
+    doubts: tuple[int, ...]
+    """Those in doubt since this was told last."""
+
+
 class LatencyNs(Frozen):
     """Quantiles of one histogram; all but `count` are empty when nothing was recorded."""
 
@@ -170,6 +190,10 @@ class Sample(Frozen):
     users: int
     targets: tuple[TargetCounts, ...] = ()
     per_user: tuple[Share, ...] = ()
+    pauses: tuple[Pause, ...] = ()
+    """Those that ended in the interval, or with the step."""
+    ledger: tuple[Entries, ...] = ()
+    """Of users that have written; a run's journal leaves it out, a file of its own has it."""
     latency_ns: Latencies = Latencies()
     generator: GeneratorUse
     generators: tuple[GeneratorPart, ...] = ()

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from loadstone.model.drill import LedgerVerdict, Timeline
 from loadstone.model.finding import Finding, Proof
 from loadstone.model.frozen import Frozen
 from loadstone.model.hot_spots import HotSpots
@@ -313,6 +314,12 @@ class StepResult(Frozen):
     tally: Tally | None = _said("what became of all events since the load began")
     tally_balances: bool | None = _said("whether the law of the counters held at every record")
     outages: tuple[OutageLine, ...] = _said("times without connection")
+    timeline: Timeline | None = _may("outages by user and second; null where nobody asked for them")
+    ledger: tuple[LedgerVerdict, ...] = Field(
+        default=(),
+        description="of `ledger`, what each target has of the entries that were acknowledged; "
+        "empty where it was not asked",
+    )
     targets: tuple[TargetShare, ...] = _said("each target's part")
     generator: GeneratorCost = _said("what the generator spent, all of them together")
     generators: tuple[GeneratorShare, ...] = Field(

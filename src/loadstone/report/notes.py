@@ -47,6 +47,28 @@ def step_notes(step: StepResult, words: Words = ENGLISH) -> Iterator[str]:
         yield words.note_compressed.format(number=step.compressed_users, users=users)
 
 
+def drill_notes(step: StepResult, words: Words = ENGLISH) -> Iterator[str]:
+    """How long a drill's outages were, and what became of acknowledged writes."""
+    for outage in step.timeline.outages if step.timeline else ():
+        if outage.outage_ms is not None:
+            yield words.note_nobody_served.format(
+                begin=digits(outage.last_success_s or 0.0), milliseconds=digits(outage.outage_ms)
+            )
+        if outage.slowest_ms is not None:
+            yield words.note_slowest_user.format(
+                begin=digits(outage.from_s), milliseconds=digits(outage.slowest_ms)
+            )
+    for verdict in step.ledger:
+        yield words.note_ledger.format(
+            target=verdict.target,
+            acknowledged=count(verdict.acknowledged),
+            lost=count(verdict.lost),
+            doubled=count(verdict.doubled),
+            present=count(verdict.in_doubt_present),
+            absent=count(verdict.in_doubt_absent),
+        )
+
+
 def _of_the_client(step: StepResult, words: Words) -> Iterator[str]:
     used = step.generator
     if used.client_bound:

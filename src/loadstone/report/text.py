@@ -14,6 +14,7 @@ from rich.text import Text
 from loadstone.analyse.ladder import Level, quotable, shape
 from loadstone.model.hot_spots import HotSpots
 from loadstone.model.result import Result, StepResult
+from loadstone.report.drill import drill_parts
 from loadstone.report.generators import generators_table
 from loadstone.report.hot_spots import hot_spots_table, hottest_step
 from loadstone.report.kinds import busiest, kinds_table
@@ -62,6 +63,7 @@ def as_renderable(result: Result) -> RenderableType:
         if sale := sale_table(ladder):
             parts.append(Padding(sale, (0, 0, 1, 0)))
         parts.extend(_by_kind(ladder))
+        parts += drill_parts(ladder)
         if not result.run.search and (said := verdict(ladder, ENGLISH)):
             parts.append(Text(said, style="bold"))
     parts += _of_all_steps(result)
@@ -116,7 +118,7 @@ def head(result: Result) -> Iterator[str]:
 def _size(workload: dict[str, Any]) -> str:
     if warehouses := workload.get("warehouses"):
         return number_of(warehouses, "warehouse")
-    if workload.get("template"):
+    if workload.get("template") or workload.get("book"):
         return number_of(workload["tables"], "table")
     return f"{number_of(workload['tables'], 'table')} × {number_of(workload['table_size'], 'row')}"
 

@@ -15,6 +15,7 @@ from typing import Annotated, Any, BinaryIO, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from loadstone.model.calibration import Ceilings
+from loadstone.model.drill import LedgerVerdict
 from loadstone.model.frozen import Frozen
 from loadstone.model.hot_spots import HotSpots
 from loadstone.model.observed import SourceName, SourceState
@@ -68,7 +69,10 @@ class StepBegin(Frozen):
 
 
 class EngineEntry(Frozen):
-    """A record of the engine; its hlog lines are in latency.hlog, and it has no rows of users."""
+    """A record of the engine without what other files have, and without rows of users.
+
+    Its hlog lines are in latency.hlog, its ledger in ledger.jsonl.
+    """
 
     kind: Literal["engine"] = "engine"
     at_s: float
@@ -132,6 +136,15 @@ class HotSpotsEntry(Frozen):
     hot_spots: HotSpots
 
 
+class LedgerEntry(Frozen):
+    """What the servers have of the entries that a step wrote."""
+
+    kind: Literal["ledger"] = "ledger"
+    at_s: float
+    step: int
+    verdicts: tuple[LedgerVerdict, ...]
+
+
 class Changed(Frozen):
     """Somebody changed the step's load by hand."""
 
@@ -186,6 +199,7 @@ StepEntry = (
     | SourceEntry
     | SourceFacts
     | HotSpotsEntry
+    | LedgerEntry
     | Changed
     | StepEnd
     | Note
@@ -273,7 +287,7 @@ class AppendOnly:
 
 def to_line(entry: Entry) -> bytes:
     """The entry as it stands in the journal."""
-    text = entry.model_dump_json(exclude={"record": {"hlog", "per_user"}})
+    text = entry.model_dump_json(exclude={"record": {"hlog", "per_user", "ledger"}})
     return text.encode() + b"\n"
 
 

@@ -15,13 +15,22 @@ from pydantic import ValidationError
 from loadstone import engine
 from loadstone.model.calibration import Ceilings
 from loadstone.model.cluster_nodes import NodeFacts
+from loadstone.model.drill import LedgerVerdict
+from loadstone.model.engine_plan import book_of
 from loadstone.model.experiment import Experiment
 from loadstone.model.frozen import Frozen
 from loadstone.model.hot_spots import HotSpots
 from loadstone.model.observed import Observation, SourceState
 from loadstone.model.plan import Plan, Step
 from loadstone.model.recipe_asked import RecipeAsked
-from loadstone.model.records import Connected, EngineFailure, Sample, StepRecord
+from loadstone.model.records import (
+    Connected,
+    End,
+    EngineFailure,
+    GeneratorState,
+    Sample,
+    StepRecord,
+)
 from loadstone.model.result import LevelChange, Result, StepResult, StepState
 from loadstone.model.search import SearchOutcome
 from loadstone.store import atomic, folder, hlog, wishes
@@ -33,6 +42,7 @@ from loadstone.store.journal import (
     EngineEntry,
     Entry,
     HotSpotsEntry,
+    LedgerEntry,
     Note,
     RunBegin,
     RunEnd,
@@ -43,6 +53,7 @@ from loadstone.store.journal import (
     StepEnd,
     to_line,
 )
+from loadstone.store.ledger import LedgerFile
 from loadstone.store.observing import ObservationLines
 from loadstone.store.replay import JOURNAL, LATENCIES, read_log, step_result
 from loadstone.store.reserve import Reserve
@@ -105,6 +116,9 @@ class Recorder:
         )
         self._step_from = 0
         self._lines = ObservationLines(0)
+        self._plan = asked.plan
+        self._ledger = LedgerFile(path)
+        self._all_told = True
         self._reserve = Reserve(path)
         try:
             if before:
@@ -179,6 +193,9 @@ class Recorder:
                 conditions=conditions,
             )
         )
+        self._all_told = True
+        if book := book_of(self._plan, step):
+            self._ledger.open_book(step.number, book, self._plan.workload.tables)
 
     def record(self, step: Step, record: StepRecord) -> None:
         """Keep what the engine said."""
@@ -191,6 +208,12 @@ class Recorder:
         if isinstance(record, Sample) and record.hlog:
             lines = (hlog.restamp(line, self._load_began_s) for line in record.hlog)
             self._latencies.append("".join(f"{line}\n" for line in lines).encode("ascii"))
+        if isinstance(record, Sample):
+            self._ledger.tell(step.number, record.ledger)
+        if isinstance(record, GeneratorState) and record.state == "lost":
+            self._all_told = False
+        if isinstance(record, End) and self._all_told and book_of(self._plan, step):
+            self._ledger.close_book(step.number)
         self._append(EngineEntry(at_s=at_s, step=step.number, record=record))
 
     @property
@@ -210,6 +233,11 @@ class Recorder:
     def hot_spots(self, step: Step, found: HotSpots) -> None:
         """Keep where the server spent the step."""
         self._append(HotSpotsEntry(at_s=self._now(), step=step.number, hot_spots=found))
+
+    def ledger(self, step: Step, verdicts: Sequence[LedgerVerdict]) -> None:
+        """Keep what the servers have of the step's entries."""
+        at_s = self._now()
+        self._append(LedgerEntry(at_s=at_s, step=step.number, verdicts=tuple(verdicts)))
 
     def source_facts(self, step: Step, facts: dict[str, dict[str, str]]) -> None:
         """Keep what the sources said that hardly changes."""
@@ -277,6 +305,7 @@ class Recorder:
         """Let go of the files, whether or not the run has ended."""
         self._reserve.close()
         self._latencies.close()
+        self._ledger.close()
         self._journal.close()
 
     def _append(self, entry: Entry) -> None:

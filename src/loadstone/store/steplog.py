@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from loadstone.model.drill import LedgerVerdict
 from loadstone.model.hot_spots import HotSpots
 from loadstone.model.observed import Observation, SourceState
 from loadstone.model.plan import Step
@@ -27,6 +28,7 @@ from loadstone.store.journal import (
     Changed,
     EngineEntry,
     HotSpotsEntry,
+    LedgerEntry,
     Note,
     SourceEntry,
     SourceFacts,
@@ -54,6 +56,7 @@ class StepLog:
     source_states: list[SourceState] = field(default_factory=list)
     hot_spots: HotSpots | None = None
     source_facts: dict[str, dict[str, str]] = field(default_factory=dict)
+    ledger: tuple[LedgerVerdict, ...] = ()
     tally: Tally | None = None
     unbalanced: Tally | None = None
     """The first one that breaks the law."""
@@ -100,6 +103,8 @@ class StepLog:
                 self.hot_spots = entry.hot_spots
             case SourceFacts():
                 self.source_facts = entry.facts
+            case LedgerEntry():
+                self.ledger = entry.verdicts
 
     def _add_record(self, record: StepRecord, at_s: float) -> None:
         match record:

@@ -30,6 +30,7 @@ from loadstone.store.generators import generator_shares
 from loadstone.store.journal import RunBegin
 from loadstone.store.steplog import StepLog
 from loadstone.store.sums import Sums, add_up
+from loadstone.store.timeline import timeline_of
 
 Quantiles = Callable[[Window], Mapping[str, LatencyNs]]
 """Latencies of a window, from the latency log: by `response`, `read`, `error-1213` and so on."""
@@ -77,6 +78,8 @@ def summarise(log: StepLog, run: RunBegin, quantiles: Quantiles) -> StepResult:
         tally=log.tally,
         tally_balances=log.unbalanced is None if log.tally else None,
         outages=tuple(OutageLine(**outage.model_dump(exclude={"kind"})) for outage in log.outages),
+        timeline=timeline_of(log.samples, log.step.concurrency) if _is_drill(run) else None,
+        ledger=log.ledger,
         targets=_shares(run, sums),
         generator=_generator(log, run, sums, merged),
         generators=generator_shares(log.generators, sums.generators, sums.seconds),
@@ -85,6 +88,12 @@ def summarise(log: StepLog, run: RunBegin, quantiles: Quantiles) -> StepResult:
         changes=tuple(log.changes),
         notes=_notes(log, sums, merged),
     )
+
+
+def _is_drill(run: RunBegin) -> bool:
+    """Whether users' pauses were asked for."""
+    drive = run.plan.get("drive")
+    return isinstance(drive, dict) and drive.get("pauses_s") is not None
 
 
 def _watched_window(log: StepLog) -> Window | None:

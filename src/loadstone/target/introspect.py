@@ -14,12 +14,12 @@ from loadstone.target.connect import Connection, statement_errors
 from loadstone.target.said import plain
 
 Flavour = Literal["mariadb", "mysql", "percona", "aurora", "tidb", "other"]
-Numbered = Literal["sbtest", "bulk", "hot", "products", "orders"]
+Numbered = Literal["sbtest", "bulk", "hot", "products", "orders", "ledger"]
 """Layouts whose tables have numbers."""
 
-Layout = Literal["sbtest", "bulk", "hot", "products", "orders", "tpcc", "template"]
+Layout = Literal["sbtest", "bulk", "hot", "products", "orders", "ledger", "tpcc", "template"]
 
-_NAME = re.compile(r"(sbtest|hot_row|hot_product|hot_order)([1-9][0-9]*)")
+_NAME = re.compile(r"(sbtest|hot_row|hot_product|hot_order|drill_ledger)([1-9][0-9]*)")
 # As crates/workload makes them; `sbtest` is sysbench's. A display width (int(11)) says nothing.
 KNOWN_LAYOUTS: dict[Numbered, tuple[tuple[str, str], ...]] = {
     "sbtest": (("id", "int"), ("k", "int"), ("c", "char(120)"), ("pad", "char(60)")),
@@ -27,6 +27,13 @@ KNOWN_LAYOUTS: dict[Numbered, tuple[tuple[str, str], ...]] = {
     "hot": (("product", "int"), ("stock", "bigint"), ("sold", "bigint")),
     "products": (("product", "int"), ("price", "int"), ("name", "char(60)")),
     "orders": (("id", "bigint"), ("product", "int"), ("buyer", "int"), ("pieces", "int")),
+    "ledger": (
+        ("id", "bigint"),
+        ("book", "bigint"),
+        ("user_no", "int"),
+        ("seq", "bigint"),
+        ("amount", "int"),
+    ),
 }
 TABLE_NAMES: dict[Numbered, str] = {
     "sbtest": "sbtest",
@@ -34,6 +41,7 @@ TABLE_NAMES: dict[Numbered, str] = {
     "hot": "hot_row",
     "products": "hot_product",
     "orders": "hot_order",
+    "ledger": "drill_ledger",
 }
 """By layout, what stands before a table's number."""
 # MariaDB's errno, MySQL's, and the one that MySQL gives when threads count in parallel.
@@ -127,7 +135,7 @@ class TableFacts(Frozen):
 
     @property
     def number(self) -> int | None:
-        """The N of sbtestN, hot_rowN, hot_productN or hot_orderN."""
+        """The N of sbtestN, hot_rowN, hot_productN, hot_orderN or drill_ledgerN."""
         found = _NAME.fullmatch(self.name)
         return int(found[2]) if found else None
 

@@ -9,7 +9,6 @@ use crate::clock::{Clock, thread_cpu};
 use crate::control::Control;
 use crate::endpoint::Endpoint;
 use crate::error::{Failure, FailureKind};
-use crate::plan::ConnectPlan;
 use crate::record::{EndReason, Record};
 use crossbeam_channel::Sender;
 use loadstone_measure::Nanos;
@@ -24,6 +23,9 @@ const TELL_EVERY: Duration = Duration::from_millis(200);
 
 /// How long a server that was lost in the middle of a load is waited for.
 const LONGEST_OUTAGE: Duration = Duration::from_secs(60);
+
+/// The pause between two attempts to reach it.
+const LOST_SERVER_PAUSE: Duration = Duration::from_secs(1);
 
 /// A worker's connection is never idle for so long.
 const IDLE_S: u64 = 60;
@@ -140,7 +142,7 @@ impl Job {
                 Err(Halt::Failed(failure))
                     if failure.may_pass() && began.elapsed() < LONGEST_OUTAGE =>
                 {
-                    pause(ConnectPlan::LONGEST_BACKOFF, &self.control)?;
+                    pause(LOST_SERVER_PAUSE, &self.control)?;
                 }
                 other => return other,
             }

@@ -141,6 +141,7 @@ impl Scripted {
             let reason = format!("{} {}", loss.errno, loss.message);
             let Channel { number, endpoint, .. } = channel;
             core.meter.user_lost(core.since_begin(now), &endpoint, reason);
+            core.meter.user_cut_off(self.index);
             self.connect(core, Wanted { number, endpoint, loss: Some(loss) });
         } else {
             self.answer(core, Given::loss(&loss));

@@ -86,9 +86,10 @@ impl Scripted {
         let now = core.now();
         if self.script.has_cancelled() {
             core.meter.event_failed();
+            core.meter.user_failed(self.index);
         } else {
             core.meter.event_succeeded(self.endpoint.index, now - due, now - began);
-            core.meter.of_user(self.index, now - due);
+            core.meter.of_user(self.index, core.since_begin(now), now - due);
         }
         core.busy -= 1;
         self.activity = Activity::Resting;

@@ -38,6 +38,9 @@ pub enum LayoutKind {
     Products,
     /// `hot_orderN`, empty at first: each sale of `hot_rowN` adds a row.
     Orders,
+    /// `drill_ledgerN`, empty at first: each entry of `ledger` adds a row. Nothing makes entries unique, so
+    /// that one which was carried out twice stands there twice.
+    Ledger,
     /// The nine tables of TPC-C, their names behind `tpcc_`.
     Tpcc,
     /// The tables of a template, with the names that it gives them.
@@ -168,6 +171,7 @@ impl LoadLayout {
             LayoutKind::Hot => format!("hot_row{table}"),
             LayoutKind::Products => format!("hot_product{table}"),
             LayoutKind::Orders => format!("hot_order{table}"),
+            LayoutKind::Ledger => format!("drill_ledger{table}"),
             LayoutKind::Tpcc => Table::numbered(table).name.to_owned(),
             LayoutKind::Template => self.of_template(table).name.clone(),
         }
@@ -214,6 +218,13 @@ impl LoadLayout {
                  pieces INTEGER NOT NULL, \
                  PRIMARY KEY (id)"
                 .to_owned(),
+            LayoutKind::Ledger => "id BIGINT NOT NULL AUTO_INCREMENT, \
+                 book BIGINT NOT NULL, \
+                 user_no INTEGER NOT NULL, \
+                 seq BIGINT NOT NULL, \
+                 amount INTEGER NOT NULL, \
+                 PRIMARY KEY (id)"
+                .to_owned(),
         };
         format!("CREATE TABLE {name} ({columns}) ENGINE = {}", self.storage_engine)
     }
@@ -230,6 +241,10 @@ impl LoadLayout {
             LayoutKind::Sbtest if self.secondary_index => {
                 vec![format!("CREATE INDEX k_{table} ON {}(k)", self.table_name(table))]
             }
+            LayoutKind::Ledger => {
+                let name = self.table_name(table);
+                vec![format!("CREATE INDEX entry_{table} ON {name}(book, user_no, seq)")]
+            }
             LayoutKind::Tpcc => Table::numbered(table).create_indexes_sql(),
             LayoutKind::Template => self.of_template(table).indexes.clone(),
             _ => Vec::new(),
@@ -245,6 +260,7 @@ impl LoadLayout {
             LayoutKind::Hot => "product, stock, sold",
             LayoutKind::Products => "product, price, name",
             LayoutKind::Orders => "product, buyer, pieces",
+            LayoutKind::Ledger => "book, user_no, seq, amount",
             LayoutKind::Tpcc => Table::numbered(table).columns,
             LayoutKind::Template => return Cow::Owned(self.of_template(table).columns()),
         })
@@ -264,7 +280,7 @@ impl LoadLayout {
     pub fn ids(&self, table: u32) -> u64 {
         match self.kind {
             LayoutKind::Sbtest | LayoutKind::Hot | LayoutKind::Products => self.table_size,
-            LayoutKind::Bulk | LayoutKind::Orders => 0,
+            LayoutKind::Bulk | LayoutKind::Orders | LayoutKind::Ledger => 0,
             LayoutKind::Tpcc => Table::numbered(table).ids(u64::from(self.warehouses)),
             LayoutKind::Template => self.of_template(table).rows,
         }
@@ -300,18 +316,20 @@ impl LoadLayout {
     /// The column that holds the id, where one does.
     fn id_column(&self, table: u32) -> Option<Cow<'static, str>> {
         match self.kind {
-            LayoutKind::Sbtest | LayoutKind::Bulk | LayoutKind::Orders => Some("id".into()),
+            LayoutKind::Sbtest | LayoutKind::Bulk | LayoutKind::Orders | LayoutKind::Ledger => {
+                Some("id".into())
+            }
             LayoutKind::Hot | LayoutKind::Products => Some("product".into()),
             LayoutKind::Tpcc => None,
             LayoutKind::Template => self.of_template(table).quoted_number().map(Cow::Owned),
         }
     }
 
-    /// Whether rows that came after loading stay when it is asked for again, and are not counted: orders,
-    /// whose keys the server gives. In any other table they would be in the way of those to come.
+    /// Whether rows that came after loading stay when it is asked for again, and are not counted: orders
+    /// and entries, whose keys the server gives. In any other table they would be in the way of those to come.
     #[must_use]
     pub fn may_have_more(&self) -> bool {
-        self.kind == LayoutKind::Orders
+        matches!(self.kind, LayoutKind::Orders | LayoutKind::Ledger)
     }
 
     /// Where the rows come from.

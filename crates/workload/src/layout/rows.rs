@@ -68,6 +68,8 @@ impl RowSource {
             }
             // None is loaded; this is what a sale would add.
             LayoutKind::Orders => row.begin().int(id).int(1).int(1).end(),
+            // None is loaded, either; this is what a drill would add.
+            LayoutKind::Ledger => row.begin().int(0).int(1).int(id).int(1).end(),
             LayoutKind::Tpcc => self.population().write(Table::numbered(table), id, &mut row),
             LayoutKind::Template => {
                 if let Some(rows) = self.template.get(table as usize - 1) {

@@ -77,6 +77,17 @@ fn a_sale_has_a_page_to_read_and_orders_to_add_to() {
 }
 
 #[test]
+fn a_ledger_begins_empty_and_lets_an_entry_stand_there_twice() {
+    let ledger = layout(r#", "kind": "ledger""#);
+    assert_eq!((ledger.table_name(2), ledger.ids(2)), ("drill_ledger2".into(), 0));
+    assert_eq!(ledger.columns(2), "book, user_no, seq, amount");
+    assert!(ledger.create_table_sql(2).contains("amount INTEGER NOT NULL, PRIMARY KEY (id)"));
+    let index = "CREATE INDEX entry_2 ON drill_ledger2(book, user_no, seq)";
+    assert_eq!(ledger.create_indexes_sql(2), [index]);
+    assert!(ledger.may_have_more());
+}
+
+#[test]
 fn rows_have_the_columns_in_both_notations() {
     let rows = layout("").rows(42).unwrap();
     let (mut tsv, mut sql) = (Vec::new(), Vec::new());

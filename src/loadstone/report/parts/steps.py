@@ -13,7 +13,7 @@ from loadstone.report.figures.thinning import Thinned
 from loadstone.report.generators import figures_of, name_of
 from loadstone.report.latencies import StepLatencies
 from loadstone.report.markup import Markup, element, folded, list_of, paragraph, table
-from loadstone.report.notes import step_notes
+from loadstone.report.notes import drill_notes, step_notes
 from loadstone.report.numbers import NOTHING, count, digits, rate
 from loadstone.report.parts.making import Making
 from loadstone.report.seconds import Panel, Seconds
@@ -147,7 +147,7 @@ def _thinned(thinned: Thinned, words: Words) -> str:
 
 def _notes(step: StepResult, words: Words) -> Iterator[Markup]:
     """What a reader should know, errors and outages among it."""
-    if lines := list(step_notes(step, words)):
+    if lines := [*step_notes(step, words), *drill_notes(step, words)]:
         yield element("div", element("b", words.notes), list_of(lines))
 
 

@@ -277,6 +277,9 @@ class Words:
     note_unsettled: str
     note_settling_unknown: str
     note_outage: str
+    note_nobody_served: str
+    note_slowest_user: str
+    note_ledger: str
     note_steps_end: str
     note_second: str
     note_errors: str

@@ -431,6 +431,10 @@ ENGLISH = Words(
     note_unsettled="never settled: its rate stands in no mean; try a longer --duration",
     note_settling_unknown="whether it settled was not evaluated: {method}",
     note_outage="outage from {begin} s to {end}, {users}: {reason}",
+    note_nobody_served="from {begin} s on nobody was served for {milliseconds} ms",
+    note_slowest_user="in the outage from {begin} s on the slowest user waited {milliseconds} ms",
+    note_ledger="ledger at {target}: of {acknowledged} acknowledged entries {lost} lost, {doubled} "
+    "doubled; of those in doubt {present} there, {absent} not",
     note_steps_end="the step's end",
     note_second="{second} s",
     note_errors="errors: {errors}",

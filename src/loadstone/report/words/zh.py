@@ -397,6 +397,10 @@ CHINESE = Words(
     note_unsettled="始终未稳定：其吞吐不计入平均值；请尝试更长的 --duration",
     note_settling_unknown="是否稳定未评估：{method}",
     note_outage="中断：{begin} 秒至{end}，{users}：{reason}",
+    note_nobody_served="自 {begin} 秒起，{milliseconds} 毫秒内没有任何用户得到服务",
+    note_slowest_user="在自 {begin} 秒起的中断中，最慢的用户等待了 {milliseconds} 毫秒",
+    note_ledger="{target} 的账本：已确认的 {acknowledged} 条写入中丢失 {lost} 条，"
+    "重复 {doubled} 条；未决的写入中存在 {present} 条，不存在 {absent} 条",
     note_steps_end="步骤结束",
     note_second=" {second} 秒",
     note_errors="错误：{errors}",

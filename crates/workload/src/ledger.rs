@@ -1,0 +1,244 @@
+use crate::{Answer, Machine, Params, StatementRef, Step};
+
+/// BEGIN, the entry, COMMIT: the kinds of [`crate::Catalogue`]'s statements, in this order.
+pub(crate) const STATEMENTS: [&str; 3] = [
+    "BEGIN",
+    "INSERT INTO drill_ledger{table} (book, user_no, seq, amount) VALUES (?, ?, ?, ?)",
+    "COMMIT",
+];
+const BEGIN: u16 = 0;
+const ENTRY: u16 = 1;
+const COMMIT: u16 = 2;
+
+/// Answers to COMMIT after which the transaction is certainly not carried out: lock wait timeout, deadlock
+/// (and Galera's conflicts), read-only server, read-only transaction, read-only mode, rolled back by group
+/// replication. Whatever else a server or a proxy says there leaves it open.
+const ROLLED_BACK: [u16; 6] = [1205, 1213, 1290, 1792, 1836, 3101];
+
+/// What all users of a ledger share.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Ledger {
+    pub(crate) tables: u32,
+    /// Tells the entries of this step from all others in the tables.
+    pub(crate) book: i64,
+}
+
+/// What became of a user's entries since this was asked last.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Entries {
+    /// All entries up to this number are over: acknowledged, unless they are or were in doubt.
+    pub settled: u64,
+    /// Those among them of which nobody knows, as COMMIT was sent and no answer came that says what became
+    /// of it.
+    pub doubts: Vec<u64>,
+}
+
+/// One user that writes entries with rising numbers, and knows of each what it was told.
+///
+/// An entry that was refused, or lost before its COMMIT was sent, must not be there: the same number is
+/// taken again. So the numbers of a user have no gaps, and one that stands there twice was carried out
+/// although it was refused, or carried out again by somebody on the way.
+#[derive(Debug)]
+pub(crate) struct LedgerMachine {
+    table: u32,
+    book: i64,
+    user: u64,
+    settled: u64,
+    doubts: Vec<u64>,
+    phase: Phase,
+    /// What the server answered, where it refused the last statement.
+    refusal: Option<u16>,
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Next: `Begun`.
+    Idle,
+    /// BEGIN was sent. Next: `Entered`, or `Idle` where the event is abandoned, as from all others.
+    Begun,
+    /// The entry was sent. Next: `Committing`.
+    Entered,
+    /// COMMIT was sent. Next: `Idle`.
+    Committing,
+}
+
+impl LedgerMachine {
+    pub(crate) fn new(ledger: Ledger, user: u64) -> Self {
+        Self {
+            table: (user % u64::from(ledger.tables)) as u32 + 1,
+            book: ledger.book,
+            user,
+            settled: 0,
+            doubts: Vec::new(),
+            phase: Phase::Idle,
+            refusal: None,
+        }
+    }
+
+    fn send(&mut self, kind: u16, phase: Phase) -> Step {
+        self.phase = phase;
+        let table = if kind == ENTRY { self.table } else { 0 };
+        Step::Send(StatementRef { kind, table })
+    }
+
+    fn push_entry(&self, params: &mut Params) {
+        let number = self.settled + 1;
+        params.push_int(self.book);
+        params.push_int(self.user as i64);
+        params.push_int(number as i64);
+        params.push_int(amount(self.user, number));
+    }
+}
+
+/// What an entry is of: follows from whose it is and from its number, so that a changed one is seen. 1 to
+/// 1000.
+fn amount(user: u64, number: u64) -> i64 {
+    ((user * 31 + number * 17) % 1000) as i64 + 1
+}
+
+impl Machine for LedgerMachine {
+    fn step(&mut self, _answer: Option<Answer<'_>>, params: &mut Params) -> Step {
+        params.clear();
+        match self.phase {
+            Phase::Idle => self.send(BEGIN, Phase::Begun),
+            Phase::Begun => {
+                self.push_entry(params);
+                self.send(ENTRY, Phase::Entered)
+            }
+            Phase::Entered => self.send(COMMIT, Phase::Committing),
+            Phase::Committing => {
+                self.settled += 1;
+                self.phase = Phase::Idle;
+                Step::Done
+            }
+        }
+    }
+
+    fn refused(&mut self, errno: u16) {
+        self.refusal = Some(errno);
+    }
+
+    fn abandon(&mut self) {
+        let refusal = self.refusal.take();
+        let is_open = !refusal.is_some_and(|errno| ROLLED_BACK.contains(&errno));
+        if self.phase == Phase::Committing && is_open {
+            self.settled += 1;
+            self.doubts.push(self.settled);
+        }
+        self.phase = Phase::Idle;
+    }
+
+    fn in_transaction(&self) -> bool {
+        self.phase != Phase::Idle
+    }
+
+    fn take_entries(&mut self) -> Option<Entries> {
+        Some(Entries { settled: self.settled, doubts: std::mem::take(&mut self.doubts) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Catalogue;
+    use loadstone_wire::{Completion, Param};
+
+    fn machine(user: u64) -> LedgerMachine {
+        LedgerMachine::new(Ledger { tables: 2, book: 77 }, user)
+    }
+
+    /// Steps until so many statements were sent, the first of them BEGIN; the parameters of the last.
+    fn send(machine: &mut LedgerMachine, statements: u16) -> Vec<i64> {
+        let completion = Completion::default();
+        let mut params = Params::new();
+        for kind in 0..statements {
+            let answer = (kind > 0).then(|| Answer::of(&completion));
+            let Step::Send(sent) = machine.step(answer, &mut params) else { panic!("{kind}") };
+            assert_eq!(sent.kind, kind);
+        }
+        params
+            .iter()
+            .map(|param| match param {
+                Param::Int(value) => value,
+                other => panic!("{other:?}"),
+            })
+            .collect()
+    }
+
+    fn acknowledge(machine: &mut LedgerMachine) {
+        send(machine, 3);
+        let completion = Completion::default();
+        let step = machine.step(Some(Answer::of(&completion)), &mut Params::new());
+        assert_eq!(step, Step::Done);
+    }
+
+    fn entries(machine: &mut LedgerMachine) -> (u64, Vec<u64>) {
+        let entries = machine.take_entries().unwrap();
+        (entries.settled, entries.doubts)
+    }
+
+    #[test]
+    fn entries_are_numbered_and_go_to_the_table_of_their_user() {
+        let mut machine = machine(3);
+        acknowledge(&mut machine);
+        assert_eq!(send(&mut machine, 2), [77, 3, 2, amount(3, 2)]);
+        let catalogue = Catalogue::new(STATEMENTS.map(crate::Template::parse).to_vec());
+        let mut sql = Vec::new();
+        catalogue.write_prepared(StatementRef { kind: ENTRY, table: machine.table }, &mut sql);
+        assert!(String::from_utf8(sql).unwrap().starts_with("INSERT INTO drill_ledger2 "));
+        assert_eq!(entries(&mut machine), (1, vec![]));
+    }
+
+    #[test]
+    fn what_was_lost_before_its_commit_is_written_again_under_its_number() {
+        for statements in [1, 2] {
+            let mut machine = machine(0);
+            send(&mut machine, statements);
+            machine.abandon();
+            assert!(!machine.in_transaction());
+            assert_eq!(entries(&mut machine), (0, vec![]));
+            assert_eq!(send(&mut machine, 2)[2], 1);
+        }
+    }
+
+    #[test]
+    fn a_connection_that_is_lost_after_the_commit_was_sent_leaves_its_entry_in_doubt() {
+        let mut machine = machine(0);
+        acknowledge(&mut machine);
+        send(&mut machine, 3);
+        assert!(machine.in_transaction());
+        machine.abandon();
+        assert_eq!(entries(&mut machine), (2, vec![2]));
+        assert_eq!(send(&mut machine, 2)[2], 3, "the number in doubt is not taken again");
+        machine.abandon();
+        assert_eq!(entries(&mut machine), (2, vec![]), "a doubt is told once");
+    }
+
+    #[test]
+    fn a_refused_commit_is_certain_only_where_its_number_says_that_it_was_rolled_back() {
+        for (errno, doubts) in [(1213, vec![]), (1290, vec![]), (1180, vec![1]), (2013, vec![1])] {
+            let mut machine = machine(0);
+            send(&mut machine, 3);
+            machine.refused(errno);
+            machine.abandon();
+            assert_eq!(entries(&mut machine), (doubts.len() as u64, doubts), "{errno}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_says_nothing_of_the_loss_that_comes_later() {
+        let mut machine = machine(0);
+        send(&mut machine, 2);
+        machine.refused(1290);
+        machine.abandon();
+        send(&mut machine, 3);
+        machine.abandon();
+        assert_eq!(entries(&mut machine), (1, vec![1]));
+    }
+
+    #[test]
+    fn amounts_are_those_that_the_check_computes() {
+        let amounts = [(0, 1), (1, 1), (63, 1_000), (4_000, 123_456_789)];
+        assert_eq!(amounts.map(|(user, number)| amount(user, number)), [18, 49, 954, 414]);
+    }
+}

@@ -1,0 +1,301 @@
+"""The failover drill on real servers: acknowledged writes after a source was killed for good."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("loadstone._engine", reason="the engine is not built")
+
+from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
+from loadstone.store.ledger import LEDGER
+
+pytestmark = [pytest.mark.server, pytest.mark.slow]
+
+USERS = 8
+
+
+@dataclass(frozen=True)
+class Drill:
+    """A server that users reach by a link to its socket, which can be led to another server."""
+
+    first: Sandbox
+    home: Path
+
+    @property
+    def way(self) -> Path:
+        return self.home / "way"
+
+    @property
+    def replica(self) -> Sandbox:
+        assert self.first.replica is not None
+        return self.first.replica
+
+    def lead_to(self, sandbox: Sandbox) -> None:
+        fresh = self.home / "fresh"
+        fresh.symlink_to(sandbox.socket)
+        fresh.replace(self.way)
+
+    def command(self, *words: str) -> tuple[list[str], dict[str, str]]:
+        kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+        kept |= {"HOME": str(self.home), "COLUMNS": "100"}
+        kept["LOADSTONE_PASSWORD"] = self.first.tcp.credentials.reveal()
+        return [sys.executable, "-m", "loadstone.cli", *words], kept
+
+    def loadstone(self, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+        command, environment = self.command(*words)
+        done = subprocess.run(
+            command, capture_output=True, text=True, cwd=self.home, env=environment, timeout=60
+        )
+        assert done.returncode == code, done.stderr + done.stdout
+        assert "Traceback" not in done.stderr
+        return done
+
+    @property
+    def url(self) -> str:
+        return f"mysql://loadstone@localhost/sbtest?socket={self.way}"
+
+    def check(self, sandbox: Sandbox, code: int = 0) -> dict[str, Any]:
+        """What a server has of the last run's entries."""
+        words = ("ledger", "check", "last", "--json", "--target", sandbox.tcp.target.url)
+        (found,) = json.loads(self.loadstone(*words, code=code).stdout)["steps"]
+        return dict(found)
+
+    @contextlib.contextmanager
+    def load(self, seconds: float, *words: str) -> Iterator[subprocess.Popen[str]]:
+        """Users that write, from when the first of them were told of an entry."""
+        options = ["--target", self.url, "--concurrency", str(USERS), "--warmup", "0s"]
+        options += ["--duration", f"{seconds:g}s", "--no-observe", *words]
+        command, environment = self.command("run", "ledger", *options)
+        with subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.home,
+            env=environment,
+        ) as run:
+            try:
+                wait_for(lambda: self._told() or run.poll() is not None)
+                yield run
+            finally:
+                run.kill()
+
+    def _told(self) -> bool:
+        found = list(self.home.glob(f"runs/*/{LEDGER}"))
+        return any(b'"told"' in path.read_bytes() for path in found)
+
+
+def wait_for(is_so: Callable[[], bool], within_s: float = 30) -> None:
+    deadline = time.monotonic() + within_s
+    while not is_so():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.02)
+
+
+def rows(sandbox: Sandbox, *statements: str) -> list[tuple[Any, ...]]:
+    """Those of the last statement."""
+    with sandbox.connect() as connection, connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+        return list(cursor.fetchall())
+
+
+class Following:
+    """A replica by its server's words."""
+
+    def __init__(self, replica: Sandbox) -> None:
+        self._replica = replica
+        self._word = "SLAVE" if replica.flavour == "mariadb" else "REPLICA"
+
+    def has_applied_all(self) -> bool:
+        with self._replica.connect() as connection, connection.cursor() as cursor:
+            cursor.execute(f"SHOW {self._word} STATUS")
+            status = cursor.fetchone()
+            assert status is not None
+            names = [column[0] for column in cursor.description or ()]
+        state = dict(zip(names, status, strict=True))[f"{self._word.title()}_SQL_Running_State"]
+        return "has read all relay log" in str(state)
+
+    def cut_the_line(self) -> None:
+        rows(self._replica, f"STOP {self._word} IO_THREAD")
+
+    def promote(self) -> None:
+        rows(self._replica, f"STOP {self._word} IO_THREAD")
+        wait_for(self.has_applied_all)
+        rows(self._replica, f"STOP {self._word}", f"RESET {self._word} ALL")
+
+
+@pytest.fixture(params=["mariadb", pytest.param("mysql", marks=pytest.mark.mysql)])
+def server(request: pytest.FixtureRequest) -> str:
+    try:
+        find_server(request.param)
+    except SandboxError as error:
+        pytest.skip(f"{error.message}: {error.hint}")
+    return str(request.param)
+
+
+@contextlib.contextmanager
+def drill_on(spec: SandboxSpec, folder: Path) -> Iterator[Drill]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(folder / "state"))
+        with start_sandbox(spec) as first:
+            drill = Drill(first, folder)
+            drill.lead_to(first)
+            drill.loadstone("prepare", "ledger", "--tables", "2", "--target", drill.url)
+            yield drill
+
+
+def entries(sandbox: Sandbox) -> int:
+    """Different entries of the one book that there is."""
+    counted = (
+        f"SELECT COUNT(DISTINCT book, user_no, seq) FROM drill_ledger{table}" for table in (1, 2)
+    )
+    return sum(int(rows(sandbox, statement)[0][0]) for statement in counted)
+
+
+def last_of_users(sandbox: Sandbox) -> dict[int, int]:
+    """By user the greatest number of its entries."""
+    found: dict[int, int] = {}
+    for table in (1, 2):
+        statement = f"SELECT user_no, MAX(seq) FROM drill_ledger{table} GROUP BY user_no"
+        found |= {int(user): int(number) for user, number in rows(sandbox, statement)}
+    return found
+
+
+def all_have_more(now: dict[int, int], before: dict[int, int]) -> bool:
+    return len(now) == USERS and all(now[user] > before.get(user, 0) for user in now)
+
+
+@pytest.mark.parametrize("semi_sync", [True, False], ids=["semi-sync", "asynchronous"])
+def test_a_source_that_is_gone_for_good_loses_what_its_replica_never_had(
+    server: str, semi_sync: bool, tmp_path: Path
+) -> None:
+    spec = SandboxSpec(server=server, replica=True, semi_sync=semi_sync)
+    with drill_on(spec, tmp_path) as drill:
+        following = Following(drill.replica)
+        wait_for(following.has_applied_all)
+        with drill.load(60, "--timeline", "--json") as run:
+            if not semi_sync:
+                # A replica that is behind: else a fast machine has sent all by chance.
+                following.cut_the_line()
+                time.sleep(0.5)
+            drill.first.kill()
+            shutil.rmtree(drill.first.datadir)
+            following.promote()
+            before = last_of_users(drill.replica)
+            drill.lead_to(drill.replica)
+            wait_for(lambda: all_have_more(last_of_users(drill.replica), before))
+            run.send_signal(signal.SIGINT)
+            stdout, stderr = run.communicate(timeout=60)
+        assert run.returncode == (130 if semi_sync else 10), stderr
+        (step,) = json.loads(stdout)["steps"]
+        assert (step["state"], step["tally_balances"]) == ("stopped", True)
+        (verdict,) = step["ledger"]
+        found = {name: verdict[name] for name in ("twice", "though_refused", "altered")}
+        assert found == {"twice": 0, "though_refused": 0, "altered": 0}
+        assert verdict["is_complete"] and verdict["acknowledged"] >= step["events"]
+        there = entries(drill.replica) - verdict["in_doubt_present"]
+        assert verdict["lost"] == verdict["acknowledged"] - there
+        assert (verdict["lost"] > 0) == (not semi_sync) == (not verdict["holds"])
+        assert verdict["in_doubt_present"] + verdict["in_doubt_absent"] <= USERS
+        if not semi_sync:
+            assert "the ledger and mysql://" in stderr and " differ: " in stderr
+            assert {place["what"] for place in verdict["places"]} == {"lost"}
+        (outage,) = step["timeline"]["outages"]
+        assert outage["users"] == USERS
+        assert outage["from_s"] <= outage["last_success_s"] < outage["first_success_s"]
+        assert outage["first_success_s"] <= outage["to_s"]
+        between = 1000 * (outage["first_success_s"] - outage["last_success_s"])
+        assert outage["outage_ms"] == pytest.approx(between, abs=0.01)
+        assert outage["slowest_ms"] >= outage["median_ms"]
+        assert {"CR_SERVER_LOST"} <= {error["name"] for error in outage["errors"]}
+        asked = drill.check(drill.replica, code=0 if semi_sync else 10)
+        same = ("acknowledged", "lost", "in_doubt_present", "in_doubt_absent", "places")
+        assert {name: asked[name] for name in same} == {name: verdict[name] for name in same}
+        shown = drill.loadstone("runs", "show", "last").stdout
+        assert "  nobody was served for " in shown and "Ledger at" in shown
+
+
+def test_what_a_killed_generator_was_told_is_there_and_what_was_done_to_it_is_found(
+    server: str, tmp_path: Path
+) -> None:
+    with drill_on(SandboxSpec(server=server), tmp_path) as drill:
+        with drill.load(30, "--text") as run:
+            run.send_signal(signal.SIGKILL)
+            run.wait()
+        found = drill.check(drill.first)
+        assert (found["holds"], found["is_complete"]) == (True, False)
+        assert found["acknowledged"] > 0 and found["lost"] == 0
+        # What the server had begun when its client died may still come.
+        assert found["untold_present"] <= entries(drill.first) - found["acknowledged"]
+
+        user = "user_no = 1"
+        table = "drill_ledger2"
+        rows(
+            drill.first,
+            f"DELETE FROM {table} WHERE {user} AND seq BETWEEN 2 AND 3",
+            f"INSERT INTO {table} (book, user_no, seq, amount)"
+            f" SELECT book, user_no, seq, amount FROM {table} WHERE {user} AND seq = 1",
+            f"UPDATE {table} SET amount = amount + 1 WHERE user_no = 3 AND seq = 1",
+        )
+        harmed = drill.check(drill.first, code=10)
+        assert [harmed[name] for name in ("lost", "twice", "altered")] == [2, 1, 1]
+        assert [place for place in harmed["places"] if place["what"] != "untold"] == [
+            {"user": 1, "what": "lost", "first": 2, "last": 3},
+            {"user": 1, "what": "twice", "first": 1, "last": 1},
+            {"user": 3, "what": "altered", "first": 1, "last": 1},
+        ]
+        words = ("ledger", "check", "last", "--target", drill.first.tcp.target.url)
+        said = drill.loadstone(*words, code=10)
+        assert "  user 1: entries 2 to 3 acknowledged, and not there\n" in said.stdout
+        assert "differ: 2 lost, 1 doubled, 1 altered" in said.stderr
+
+
+def test_a_server_that_applies_what_it_refused_is_found_out(tmp_path: Path) -> None:
+    with drill_on(SandboxSpec(server="mariadb"), tmp_path) as drill:
+        words = ("--target", drill.url, "--duration", "1s", "--warmup", "0s", "--no-observe")
+        drill.loadstone("run", "ledger", *words, "--concurrency", "2")
+        told = drill.check(drill.first)
+        assert (told["holds"], told["is_complete"], told["untold_present"]) == (True, True, 0)
+        assert told["sum_expected"] == told["sum_found"] > 0
+        # The entry after the last one, which the user was never told of.
+        rows(
+            drill.first,
+            "INSERT INTO drill_ledger1 (book, user_no, seq, amount) SELECT MAX(book), 0,"
+            " MAX(seq) + 1, (MAX(seq) + 1) * 17 MOD 1000 + 1 FROM drill_ledger1",
+        )
+        found = drill.check(drill.first, code=10)
+        assert (found["though_refused"], found["lost"], found["altered"]) == (1, 0, 0)
+        (place,) = found["places"]
+        assert (place["user"], place["what"]) == (0, "though_refused")
+
+
+def test_what_cannot_be_checked_is_said_in_a_line(tmp_path: Path) -> None:
+    with drill_on(SandboxSpec(server="mariadb"), tmp_path) as drill:
+        target = ("--target", drill.url)
+        assert (
+            "there are no runs in runs"
+            in drill.loadstone("ledger", "check", *target, code=8).stderr
+        )
+        assert "with --target" in drill.loadstone("ledger", "check", code=2).stderr
+        words = ("--duration", "1s", "--warmup", "0s", "--no-observe", "--concurrency", "2")
+        drill.loadstone("run", "ledger", *target, *words)
+        assert (
+            "step 7 of runs/ledger-"
+            in drill.loadstone("ledger", "check", "--step", "7", *target, code=8).stderr
+        )
+        rows(drill.first, "DROP TABLE drill_ledger2")
+        assert "1146" in drill.loadstone("ledger", "check", *target, code=3).stderr
