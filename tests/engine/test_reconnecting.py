@@ -56,8 +56,9 @@ def test_connections_are_as_many_as_the_server_took(arrival: Document, shards: i
         outcome = drive(plan).finished()
         counted = server.stats()
     counts, tally = outcome.total(), outcome.last.tally
-    assert counts.connects > 100
-    assert counted.logins == users + counts.connects
+    assert counts.connects > users
+    # An attempt that the window's end cuts off is in the server's number alone.
+    assert 0 <= counted.logins - users - counts.connects <= users
     assert counted.statements == counts.queries == tally.succeeded
     assert outcome.latency()["connect"].count == counts.connects
     # Users between two connections are there all the same.
@@ -86,9 +87,9 @@ def test_failures_to_connect_are_counted_and_are_outages_until_it_works() -> Non
     counts = outcome.total()
     failed = outcome.connect_failures()
     assert failed["1040"] == counted.refused > 0
-    assert counted.logins == 2 + counts.connects + counts.reconnects
-    # Each user was refused once as it wanted another, and from then on had none.
-    assert counts.reconnects == 2
+    assert 0 <= counted.logins - 2 - counts.connects - counts.reconnects <= 2
+    # A user that was refused as it wanted another had none from then on, until it was back.
+    assert 1 <= counts.reconnects <= 2
     assert outcome.outages[0].reason.startswith("1040 ")
     assert all(outage.to_s is not None for outage in outcome.outages)
 
