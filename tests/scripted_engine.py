@@ -279,8 +279,11 @@ def load(plan: str) -> Load:
 
 def check_plan(plan: str) -> None:
     document = json.loads(plan)
-    if document["workload"]["name"] not in {each["name"] for each in json.loads(workloads())}:
-        raise PlanError(f"workload.name: {document['workload']['name']}")
+    members = document.get("members") or [document]
+    known = {each["name"] for each in json.loads(workloads())}
+    for name in (member["workload"]["name"] for member in members):
+        if name not in known:
+            raise PlanError(f"workload.name: {name}")
 
 
 def workloads() -> str:

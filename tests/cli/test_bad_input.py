@@ -56,7 +56,7 @@ CLUSTER = f"{RUN} --target mysql://u@127.0.0.1:1/x --cluster 127.0.0.1:1"
 BAD = [
     ("--nonsense", 2, "no such option", None),
     ("rnu oltp_read_write", 2, "no such command 'rnu'", "did you mean run?"),
-    ("run", 2, "missing argument 'WORKLOAD'", None),
+    ("run", 2, "missing argument 'WORKLOAD...'", None),
     ("run oltp_read_wriet", 2, "there is no workload 'oltp_read_wriet': did you mean", None),
     ("run tpcc", 2, "there is no workload 'tpcc' (oltp_read_write, ", None),
     (f"{RUN} --concurency 8", 2, "no such option '--concurency'\n", "did you mean --concurrency?"),

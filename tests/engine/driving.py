@@ -22,6 +22,7 @@ from loadstone.model.records import (
     FirstError,
     LoadEnd,
     LoadProgress,
+    MemberCounts,
     Outage,
     Printed,
     Sample,
@@ -111,6 +112,7 @@ class Outcome:
                 self.connected = record
             case Sample():
                 assert record.tally.balances(), record
+                check_members(record)
                 self.samples.append(record)
             case FirstError():
                 assert record.errno not in self.errors_said
@@ -160,6 +162,20 @@ class Outcome:
 
     def of_target(self, index: int, name: str) -> int:
         return sum(getattr(sample.targets[index], name) for sample in self.samples)
+
+
+def check_members(sample: Sample) -> None:
+    """Each workload of a mix keeps both laws, and all of them are the whole."""
+    if not sample.members:
+        return
+    assert all(member.tally.balances() for member in sample.members), sample
+    for name in type(sample.tally).model_fields:
+        of_members = sum(getattr(member.tally, name) for member in sample.members)
+        assert of_members == getattr(sample.tally, name), (name, sample)
+    for name in MemberCounts.model_fields:
+        of_members = sum(getattr(member.counts, name) for member in sample.members)
+        assert of_members == getattr(sample.counts, name), (name, sample)
+    assert added(member.errors for member in sample.members) == added([sample.errors])
 
 
 def added(tables: Iterable[Mapping[str, int]]) -> Counter[str]:

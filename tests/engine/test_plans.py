@@ -84,6 +84,15 @@ BAD: list[tuple[Document, str]] = [
     ({"session": {"init_sql": [], "isolation": "CHAOS"}}, "CHAOS"),
     ({"session": {"init_sql": [], "charset": "utf8'; DROP TABLE t"}}, "charset"),
     ({"seed": -1}, "seed"),
+    ({"reconnect_after": 0}, "nonzero"),
+    ({"idle": -1}, "-1"),
+    ({"idle": 2_000_000}, "idle"),
+    ({"phases": [{"seconds": 20, "from": 1, "to": 1}]}, "all of the step's time"),
+    ({"phases": [{"seconds": 1, "from": 1, "to": 1}], "stop": seconds(2.0)}, "time"),
+    ({"phases": [{"seconds": 2, "from": 1, "to": 2}], "stop": seconds(2.0)}, "no more than"),
+    ({"phases": [{"seconds": 2, "from": 0.5, "to": 1}], "stop": seconds(2.0)}, "whole number"),
+    ({"phases": [{"seconds": 2, "from": 0, "to": 0}], "stop": seconds(2.0)}, "ever at work"),
+    ({"members": [{"name": "a", "weight": 1, "workload": workload("hot_row")}]}, "members"),
 ]  # fmt: skip
 
 
@@ -98,6 +107,53 @@ def test_a_plan_that_cannot_be_is_refused_in_one_line_that_names_it(
         assert named in caught.value.message or named == "seed"
         assert "\n" not in caught.value.message
         assert "secret" not in caught.value.message
+
+
+def of_members(*members: Document, users: int = 4, **changes: Any) -> Document:
+    plan = a_plan(NOBODY, concurrency=users, **changes) | {"members": list(members)}
+    del plan["workload"]
+    return plan
+
+
+def member(name: str = "a", **changes: Any) -> Document:
+    return {"name": name, "workload": workload("oltp_read_only")} | changes
+
+
+OPEN: Document = {"kind": "open", "rate": 5}
+
+
+@pytest.mark.parametrize(
+    ("plan", "named"),
+    [
+        (of_members(member(weight=1), member(weight=2)), "a is there twice"),
+        (of_members(member("two words", weight=1)), "two words"),
+        (of_members(member()), "users of its own or a weight"),
+        (of_members(member(users=1, weight=1)), "users of its own or a weight"),
+        (of_members(member(weight=0)), "weight"),
+        (of_members(member(weight=1, think_s=1)), "think_s"),
+        (of_members(member(users=5)), "more users than the step"),
+        (of_members(member(users=3)), "belong to none"),
+        (of_members(member(users=4), member("b", weight=1)), "no user left"),
+        (of_members(member(users=4), arrival=OPEN), "open loop"),
+        (of_members(member(weight=1, workload=workload("oltp_nothing"))), "oltp_nothing"),
+        (of_members(member(weight=1)) | {"part": {"number": 0, "of": 2}}, "share one engine"),
+        (of_members(*(member(f"m{n}", weight=1) for n in range(65))), "at most 64"),
+    ],
+)
+def test_a_mix_that_cannot_be_is_refused_in_one_line(plan: Document, named: str) -> None:
+    with pytest.raises(PlanRefused) as caught:
+        engine.check_plan(json.dumps(plan))
+    assert named in caught.value.message
+    assert "\n" not in caught.value.message
+
+
+@pytest.mark.parametrize("asked", [{"idle": 1}, {"reconnect_after": 1}])
+def test_a_script_opens_its_connections_itself(asked: Document) -> None:
+    script = {"path": "a.lua", "options": {}, "general": {}}
+    plan = a_plan(NOBODY) | {"script": script} | asked
+    del plan["workload"]
+    with pytest.raises(PlanRefused, match="opens its connections itself"):
+        engine.check_plan(json.dumps(plan))
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"targets": 1}'])

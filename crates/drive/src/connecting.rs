@@ -6,6 +6,7 @@ use crate::loss::Loss;
 use crate::opening::{Advance, Opened, Opening};
 use crate::plan::OnError;
 use crate::poller::Interest;
+use crate::record::FirstError;
 use crate::timers::Alarm;
 use crate::user::{Link, User};
 use loadstone_measure::Nanos;
@@ -36,7 +37,7 @@ impl User {
             }
             Err(failure) => return self.connect_failed(core, failure, now),
         };
-        self.queued_since = None;
+        self.attempt_began = self.queued_since.take().unwrap_or(now);
         let token = u64::from(self.index);
         if let Err(error) = core.poller.add(opening.fd(), token, Interest::ReadAndWrite) {
             let failure = Failure::from_connect(&error, self.endpoint.unix);
@@ -84,10 +85,15 @@ impl User {
     /// A connection is lost while others still log in: the attempt has come to nothing.
     pub(crate) fn lose_before_load(&mut self, core: &mut Core, loss: &Loss, now: Nanos) {
         if let Link::Open(connection) = std::mem::replace(&mut self.link, Link::Down) {
-            core.connected.users -= 1;
-            core.connected.encrypted_users -= u64::from(connection.is_encrypted());
-            core.connected.compressed_users -= u64::from(connection.is_compressed());
-            core.meter.user_gone(&self.endpoint);
+            if self.is_idle {
+                core.connected.idle -= 1;
+                core.meter.idle_gone();
+            } else {
+                core.connected.users -= 1;
+                core.connected.encrypted_users -= u64::from(connection.is_encrypted());
+                core.connected.compressed_users -= u64::from(connection.is_compressed());
+                core.meter.user_gone(&self.endpoint);
+            }
         }
         let failure = Failure::new(loss.kind(), Some(loss.errno), loss.message.clone());
         self.attempt_failed(core, failure.at(self.endpoint.index), now);
@@ -98,6 +104,14 @@ impl User {
         let retries = core.settings.connect.retries;
         if core.stage == Stage::Connecting && (!failure.may_pass() || self.attempt >= retries) {
             return core.fail(failure);
+        }
+        if std::mem::take(&mut self.renews) {
+            // It meant to have another at once: from here on it is one that lost its connection.
+            let reason = format!("{} {}", failure.errno.unwrap_or(0), failure.message);
+            core.meter.user_lost(core.since_begin(now), &self.endpoint, reason);
+            if core.settings.on_error == OnError::Stop {
+                core.fail(failure);
+            }
         }
         self.retry_later(core, now);
     }
@@ -113,6 +127,9 @@ impl User {
             return self.lose_before_load(core, loss, now);
         }
         self.link = Link::Down;
+        if self.is_idle {
+            return self.idle_lost(core, loss, now);
+        }
         let reason = format!("{} {}", loss.errno, loss.message);
         core.meter.user_lost(core.since_begin(now), &self.endpoint, reason);
         self.reopen(core, now);
@@ -121,6 +138,37 @@ impl User {
             core.fail(failure.at(self.endpoint.index));
         }
         self.event_lost(core, loss, now);
+    }
+
+    /// A server may end a connection that says nothing for too long (`wait_timeout`): that is counted,
+    /// and another one is opened in its place.
+    fn idle_lost(&mut self, core: &mut Core, loss: &Loss, now: Nanos) {
+        core.meter.idle_lost();
+        core.meter.first_error(loss.errno, || FirstError {
+            errno: loss.errno,
+            message: format!("an idle connection was lost: {}", loss.message),
+            statement: None,
+        });
+        self.retry_later(core, now);
+    }
+
+    /// One more event is over. The plan may want each connection to see only so many.
+    pub(crate) fn renew_when_served(&mut self, core: &Core) {
+        let Some(most) = core.settings.reconnect_after else { return };
+        self.served += 1;
+        if self.served < most.get() {
+            return;
+        }
+        if let Link::Open(connection) = std::mem::replace(&mut self.link, Link::Down) {
+            connection.quit();
+            self.renews = true;
+            self.attempt = 0;
+        }
+    }
+
+    /// Whether it can carry out an event: at once, or when it has connected anew as the plan wants.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.renews || matches!(self.link, Link::Open(_))
     }
 
     /// Says goodbye.
@@ -180,18 +228,11 @@ impl User {
         self.proven = false;
         core.meter.counts.bytes_in += opened.bytes_in;
         core.meter.counts.bytes_out += opened.bytes_out;
+        self.served = 0;
         if core.stage == Stage::Connecting {
-            core.connected.users += 1;
-            core.connected.encrypted_users += u64::from(opened.cipher.is_some());
-            core.connected.tls = core.connected.tls.take().or(opened.cipher);
-            let compression = opened.session.compression.map(|by| by.name());
-            core.connected.compressed_users += u64::from(compression.is_some());
-            core.connected.compression = core.connected.compression.or(compression);
-            let version = Some(opened.session.server_version);
-            core.connected.server_version = core.connected.server_version.take().or(version);
-            core.meter.user_up(&self.endpoint);
+            self.count_first(core, &opened);
         } else {
-            core.meter.user_back(core.since_begin(now), &self.endpoint);
+            self.count_another(core, now);
         }
         let mut connection = opened.connection;
         if self.machine.reads_rows() {
@@ -199,5 +240,36 @@ impl User {
         }
         self.link = Link::Open(connection);
         self.reconnected(core, now);
+    }
+
+    /// Connected before the load begins.
+    fn count_first(&self, core: &mut Core, opened: &Opened) {
+        if self.is_idle {
+            core.connected.idle += 1;
+            return core.meter.idle_opened();
+        }
+        let connected = &mut core.connected;
+        connected.users += 1;
+        connected.encrypted_users += u64::from(opened.cipher.is_some());
+        connected.tls = connected.tls.take().or_else(|| opened.cipher.clone());
+        let compression = opened.session.compression.map(|by| by.name());
+        connected.compressed_users += u64::from(compression.is_some());
+        connected.compression = connected.compression.or(compression);
+        let version = || Some(opened.session.server_version.clone());
+        connected.server_version = connected.server_version.take().or_else(version);
+        core.meter.user_up(&self.endpoint);
+    }
+
+    /// Connected under load: as the plan wants, or after a loss.
+    fn count_another(&mut self, core: &mut Core, now: Nanos) {
+        if self.is_idle {
+            return core.meter.idle_opened();
+        }
+        core.meter.connected_under_load(now - self.attempt_began);
+        if std::mem::take(&mut self.renews) {
+            core.meter.counts.connects += 1;
+        } else {
+            core.meter.user_back(core.since_begin(now), &self.endpoint);
+        }
     }
 }

@@ -3,7 +3,7 @@
 use crate::clock::Clock;
 use crate::control::Control;
 use crate::error::{Failure, FailureKind};
-use crate::merge::Merge;
+use crate::merge::{Merge, Whole};
 use crate::meter::Interval;
 use crate::outages::Outages;
 use crate::plan::{Part, Plan};
@@ -13,6 +13,8 @@ use crate::record::{
 };
 use crossbeam_channel::{Receiver, Sender, never, select};
 use loadstone_measure::{Nanos, Tally};
+use loadstone_workload::arrival::Arrival;
+use loadstone_workload::phases::UsersOverTime;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,6 +62,12 @@ pub(crate) struct Step {
     shards: usize,
     part: Part,
     told_when: bool,
+    /// Whether it has connections that say nothing.
+    has_idle: bool,
+    /// What the members of a mix are called.
+    members: Vec<String>,
+    /// How many users are at work, where that goes by phases.
+    users: Option<UsersAtWork>,
     /// How long the step goes on without a sign of life.
     lease: Option<Nanos>,
 }
@@ -71,8 +79,39 @@ impl Step {
             shards: plan.shards as usize,
             part: plan.part,
             told_when: plan.told_when,
+            has_idle: plan.idle > 0,
+            members: plan.members.iter().map(|member| member.name.clone()).collect(),
+            users: UsersAtWork::of(plan),
             lease: plan.lease_s.map(Nanos::from_seconds),
         }
+    }
+}
+
+/// Users at work over time.
+struct UsersAtWork {
+    over_time: UsersOverTime,
+    /// Those that a member of a mix has for itself: they always are.
+    always: u32,
+    /// When their number changes next, since the load began.
+    next: Option<Nanos>,
+}
+
+impl UsersAtWork {
+    fn of(plan: &Plan) -> Option<Self> {
+        if !matches!(plan.arrival, Arrival::Closed { .. }) {
+            return None;
+        }
+        let over_time = UsersOverTime::new(&plan.phases)?;
+        Some(Self { over_time, always: plan.concurrency - plan.pool(), next: Some(Nanos::ZERO) })
+    }
+
+    /// How many there are from now on, where that has changed by `time`.
+    fn change(&mut self, time: Nanos) -> Option<u32> {
+        if self.next? > time {
+            return None;
+        }
+        self.next = self.over_time.next_change(time);
+        Some(self.always + self.over_time.at(time))
     }
 }
 
@@ -86,7 +125,8 @@ pub(crate) struct Coordinator {
     records: Sender<Record>,
     /// When the load is to begin, on the step's clock, once somebody has said so.
     begin_at: Option<Nanos>,
-    begun: bool,
+    /// When the load began, on the step's clock.
+    began: Option<Nanos>,
     /// When somebody last wanted the step, on the step's clock.
     renewed: Nanos,
     connected: Connected,
@@ -95,6 +135,7 @@ pub(crate) struct Coordinator {
     pending: BTreeMap<u64, Merge>,
     /// The last word of each shard on what is cumulative.
     tallies: Vec<Tally>,
+    members: Vec<Vec<Tally>>,
     users: Vec<Vec<u64>>,
     outages: Outages,
     failure: Option<Failure>,
@@ -117,13 +158,14 @@ impl Coordinator {
             clock,
             records,
             begin_at: None,
-            begun: false,
+            began: None,
             renewed: clock.now(),
             connected: Connected::default(),
             connected_shards: 0,
             finished: vec![false; shards],
             pending: BTreeMap::new(),
             tallies: vec![Tally::default(); shards],
+            members: vec![Vec::new(); shards],
             users: vec![Vec::new(); shards],
             outages: Outages::new(shards),
             failure: None,
@@ -192,7 +234,8 @@ impl Coordinator {
         let now = self.clock.now();
         let begin = self.begin_at.filter(|_| self.is_ready());
         let lease_ends = self.step.lease.map(|lease| self.renewed + lease);
-        let next = begin.into_iter().chain(lease_ends).fold(now + IDLE, Nanos::min);
+        let change = self.step.users.as_ref().and_then(|users| Some(self.began? + users.next?));
+        let next = begin.into_iter().chain(lease_ends).chain(change).fold(now + IDLE, Nanos::min);
         Duration::from_nanos(next.0.saturating_sub(now.0))
     }
 
@@ -205,6 +248,9 @@ impl Coordinator {
         {
             self.begin(at);
         }
+        if let Some(began) = self.began {
+            self.change_users(now.since(began));
+        }
         if let Some(lease) = self.step.lease
             && now >= self.renewed + lease
         {
@@ -216,17 +262,27 @@ impl Coordinator {
 
     /// Whether all users are connected and wait for the load to begin.
     fn is_ready(&self) -> bool {
-        !self.begun && self.connected_shards == self.finished.len()
+        self.began.is_none() && self.connected_shards == self.finished.len()
     }
 
     fn begin(&mut self, at: Nanos) {
-        self.begun = true;
+        self.began = Some(at);
+        // Known before the load begins, so that nobody has an event too many.
+        self.change_users(Nanos::ZERO);
         self.control.begin(at);
+    }
+
+    /// Where their number goes by phases: so many users are at work from now on.
+    fn change_users(&mut self, time: Nanos) {
+        if let Some(users) = self.step.users.as_mut().and_then(|users| users.change(time)) {
+            self.control.set_active(users);
+        }
     }
 
     fn shard_connected(&mut self, connected: Connected) {
         self.connected_shards += 1;
         self.connected.users += connected.users;
+        self.connected.idle += connected.idle;
         self.connected.encrypted_users += connected.encrypted_users;
         self.connected.tls = self.connected.tls.take().or(connected.tls);
         self.connected.compressed_users += connected.compressed_users;
@@ -259,9 +315,10 @@ impl Coordinator {
     }
 
     fn emit(&mut self, mut merge: Merge) {
-        for (shard, tally, users) in merge.take_cumulative() {
-            self.tallies[shard] = tally;
-            self.users[shard] = users;
+        for last in merge.cumulative() {
+            self.tallies[last.shard] = last.tally;
+            self.users[last.shard] = last.users;
+            self.members[last.shard] = last.members;
         }
         for outage in self.outages.follow(merge.take_connectivity()) {
             self.say(Record::Outage(outage));
@@ -271,12 +328,11 @@ impl Coordinator {
                 self.say(Record::Error(error));
             }
         }
-        let tally = self.tally();
-        let mut sample =
-            merge.into_sample(&self.step.tag, tally, self.finished.len(), self.step.part);
+        let mut sample = merge.into_sample(&self.whole());
         for (target, counts) in sample.targets.iter_mut().enumerate() {
             counts.users = self.users.iter().filter_map(|users| users.get(target)).sum();
         }
+        sample.idle = sample.idle.filter(|_| self.step.has_idle);
         sample.users = sample.targets.iter().map(|target| target.users).sum();
         let Seconds(to) = sample.to_s;
         self.to = self.to.max(to);
@@ -297,14 +353,30 @@ impl Coordinator {
         self.say(Record::End(End { reason, error, seconds, tally }));
     }
 
+    fn whole(&self) -> Whole<'_> {
+        let tally_of = |number| sum(self.members.iter().filter_map(|shard| shard.get(number)));
+        let names = self.step.members.iter().enumerate();
+        Whole {
+            tag: &self.step.tag,
+            tally: self.tally(),
+            members: names.map(|(number, name)| (name.as_str(), tally_of(number))).collect(),
+            shards: self.finished.len(),
+            part: self.step.part,
+        }
+    }
+
     fn tally(&self) -> Tally {
-        let mut sum = Tally::default();
-        self.tallies.iter().for_each(|tally| sum.add(tally));
-        sum
+        sum(&self.tallies)
     }
 
     fn say(&self, record: Record) {
         // The listener may be gone (an interrupted program): the load still ends cleanly.
         drop(self.records.send(record));
     }
+}
+
+fn sum<'a>(tallies: impl IntoIterator<Item = &'a Tally>) -> Tally {
+    let mut sum = Tally::default();
+    tallies.into_iter().for_each(|tally| sum.add(tally));
+    sum
 }

@@ -16,6 +16,7 @@ use crossbeam_channel::Sender;
 use loadstone_measure::Nanos;
 use loadstone_script::{IgnoredErrors, ScriptPlan};
 use loadstone_workload::{Catalogue, Params};
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// Events in flight when the step is asked to stop are finished, but not for longer than this.
@@ -33,6 +34,8 @@ pub(crate) struct Settings {
     /// How long what is in flight at the window's end may take.
     pub(crate) longest_drain: Nanos,
     pub(crate) connect: ConnectPlan,
+    /// After how many events a user says goodbye to its connection.
+    pub(crate) reconnect_after: Option<NonZeroU32>,
     /// When the window begins, since the load began.
     pub(crate) window_begins: Nanos,
     /// How long a user of a closed loop thinks between two events.
@@ -175,6 +178,7 @@ impl Core {
     pub(crate) fn begin_load(&mut self, at: Nanos) {
         self.began = at;
         self.stage = Stage::Loading;
+        self.active = self.settings.control.active_in(self.shard);
         self.manners.begin();
         self.meter.begin();
         self.next_cut = at + self.meter.next_tick();
@@ -221,11 +225,11 @@ impl Core {
             if !self.claim_event(due) {
                 return;
             }
-            self.meter.became_due();
-            if let Some(open) = &mut self.open
-                && open.admit() == Admitted::Skipped
-            {
-                self.meter.event_skipped();
+            let Some(open) = &mut self.open else { return };
+            let (admitted, member) = open.admit();
+            self.meter.became_due(member);
+            if admitted == Admitted::Skipped {
+                self.meter.event_skipped(member);
             }
         }
     }
@@ -240,8 +244,8 @@ impl Core {
 
     /// No event begins any more: those that wait are skipped.
     fn give_up_waiting(&mut self) {
-        while self.open.as_mut().and_then(OpenLoop::take_waiting).is_some() {
-            self.meter.event_skipped();
+        while let Some(due) = self.open.as_mut().and_then(OpenLoop::take_waiting) {
+            self.meter.event_skipped(due.member);
         }
     }
 

@@ -1,5 +1,6 @@
 //! A step from outside: start it, hear of it, stop it.
 
+use crate::cast::Cast;
 use crate::clock::Clock;
 use crate::control::Control;
 use crate::coordinator::{Coordinator, Message, Order, ShardMessage, Step};
@@ -20,7 +21,6 @@ use crate::user::User;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use loadstone_measure::{Nanos, Tally};
 use loadstone_script::{Command, ScriptError, Vm};
-use loadstone_workload::Workload;
 use loadstone_workload::arrival::{Arrival, Gaps};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -41,6 +41,8 @@ pub struct Drive {
 #[derive(Clone, Copy, Debug)]
 struct Limits {
     is_open: bool,
+    /// Its phases say how the load goes.
+    has_phases: bool,
     /// Each shard has its share of an open loop's events, and so needs a user.
     fewest_users: u32,
     most_users: u32,
@@ -49,8 +51,19 @@ struct Limits {
 impl Limits {
     fn of(plan: &Plan) -> Self {
         let is_open = !matches!(plan.arrival, Arrival::Closed { .. });
-        let fewest_users = if is_open { plan.shards.min(plan.concurrency) } else { 1 };
-        Self { is_open, fewest_users, most_users: plan.concurrency }
+        let own = plan.concurrency - plan.pool();
+        let fewest_users = if is_open { own + plan.shards.min(plan.pool()) } else { own.max(1) };
+        let has_phases = !plan.phases.is_empty();
+        Self { is_open, has_phases, fewest_users, most_users: plan.concurrency }
+    }
+}
+
+impl Limits {
+    fn refuse_with_phases(self) -> Result<(), PlanError> {
+        if self.has_phases {
+            return Err(PlanError::new("the step goes by its phases, and by nothing else"));
+        }
+        Ok(())
     }
 }
 
@@ -105,6 +118,7 @@ impl Drive {
     /// # Errors
     /// The loop is closed, or nobody could drive such a rate.
     pub fn set_rate(&self, rate: f64) -> Result<(), PlanError> {
+        self.limits.refuse_with_phases()?;
         if !self.limits.is_open {
             return Err(PlanError::new("rate: a closed loop has none"));
         }
@@ -120,6 +134,7 @@ impl Drive {
     /// # Errors
     /// More users than the step has, or too few.
     pub fn set_concurrency(&self, users: u32) -> Result<(), PlanError> {
+        self.limits.refuse_with_phases()?;
         let Limits { fewest_users, most_users, .. } = self.limits;
         if !(fewest_users..=most_users).contains(&users) {
             let allowed = format!("concurrency: {fewest_users} to {most_users} in this step");
@@ -169,8 +184,7 @@ fn try_run_step(
     records: Sender<Record>,
     orders: Receiver<Order>,
 ) -> Result<(), Failure> {
-    let workload = plan
-        .build_workload()
+    let cast = Cast::of_plan(plan)
         .map_err(|error| Failure::new(FailureKind::Plan, None, error.to_string()))?;
     let endpoints = Endpoint::of_plan(plan)?;
     let clock = Clock::start();
@@ -183,12 +197,13 @@ fn try_run_step(
     let settings = Arc::new(Settings {
         control: control.clone(),
         clock,
-        catalogue: workload.as_ref().map(Workload::catalogue).unwrap_or_default(),
+        catalogue: cast.as_ref().map(Cast::catalogue).unwrap_or_default(),
         protocol: plan.protocol,
         on_error: plan.on_error,
         restart_on: plan.restart_on.clone(),
         longest_drain: Nanos::from_seconds(plan.drain_s),
         connect: plan.connect.clone(),
+        reconnect_after: plan.reconnect_after,
         window_begins: plan.stop.window_begins(),
         think: plan.arrival.think(),
         script,
@@ -199,16 +214,21 @@ fn try_run_step(
     for index in 0..shards {
         let places = places(plan, index, &endpoints);
         let all_endpoints: Arc<[_]> = endpoints.clone().into();
-        let natives = workload.as_ref().map(|workload| make_users(plan, &places, workload));
-        let spawned = make_core(plan, index, settings.clone(), sender.clone()).and_then(|core| {
-            spawn_shard(index, sender.clone(), move |say| {
-                let users = match natives {
-                    Some(users) => users.into_iter().map(Member::Native).collect(),
-                    None => scripted_users(&core.settings, places, &all_endpoints, say)?,
-                };
-                Ok(Shard::new(index, users, core))
-            })
+        let natives = cast.as_ref().map(|cast| {
+            let mut users = make_users(plan, &places, cast);
+            users.extend(make_idle(plan, index, users.len(), &endpoints));
+            users
         });
+        let spawned = make_core(plan, index, settings.clone(), cast.as_ref(), sender.clone())
+            .and_then(|core| {
+                spawn_shard(index, sender.clone(), move |say| {
+                    let users = match natives {
+                        Some(users) => users.into_iter().map(Member::Native).collect(),
+                        None => scripted_users(&core.settings, places, &all_endpoints, say)?,
+                    };
+                    Ok(Shard::new(index, users, core))
+                })
+            });
         threads.push(spawned.map_err(|error| {
             // The shards that run already must not wait for this one.
             control.stop();
@@ -270,11 +290,25 @@ fn places(plan: &Plan, shard: usize, endpoints: &[Arc<Endpoint>]) -> Vec<Place> 
         .collect()
 }
 
-fn make_users(plan: &Plan, places: &[Place], workload: &Workload) -> Vec<User> {
-    let all = u64::from(plan.concurrency);
-    let machine = |place: &Place| workload.machine(plan.seed, place.number, all);
-    let native = |place: &Place| User::new(place.index, place.endpoint.clone(), machine(place));
+fn make_users(plan: &Plan, places: &[Place], cast: &Cast) -> Vec<User> {
+    let role = |place: &Place| cast.role(plan, place.number);
+    let native = |place: &Place| User::new(place.index, place.endpoint.clone(), role(place));
     places.iter().map(native).collect()
+}
+
+/// Connections that say nothing, dealt out as users are; in the shard they stand behind its users.
+fn make_idle(
+    plan: &Plan,
+    shard: usize,
+    users: usize,
+    endpoints: &[Arc<Endpoint>],
+) -> impl Iterator<Item = User> {
+    let numbers = plan.dealt_to(shard).numbers(u64::from(plan.idle));
+    let idle = move |(place, number): (usize, u64)| {
+        let index = u32::try_from(users + place).unwrap_or(u32::MAX);
+        User::idle(index, endpoints[number as usize % endpoints.len()].clone())
+    };
+    numbers.enumerate().map(idle)
 }
 
 /// A script's users belong to the thread that makes them.
@@ -313,9 +347,10 @@ fn make_core(
     plan: &Plan,
     shard: usize,
     settings: Arc<Settings>,
+    cast: Option<&Cast>,
     messages: Sender<ShardMessage>,
 ) -> std::io::Result<Core> {
-    let open = open_loop(plan, shard);
+    let open = open_loop(plan, shard, cast);
     let manners = if open.is_some() { Manners::of_open_loop() } else { Manners::of_closed_loop() };
     let parts = Parts {
         meter: make_meter(plan, shard),
@@ -327,8 +362,9 @@ fn make_core(
 }
 
 fn make_meter(plan: &Plan, shard: usize) -> Meter {
-    let mut meter = Meter::new(Ticks::new(&plan.stop), plan.targets.len());
     let users = plan.dealt_to(shard).numbers(u64::from(plan.concurrency)).count();
+    let mut meter = Meter::new(Ticks::new(&plan.stop), plan.targets.len())
+        .with_members(plan.members.len());
     if plan.per_user {
         meter = meter.with_users(users);
     }
@@ -339,10 +375,15 @@ fn make_meter(plan: &Plan, shard: usize) -> Meter {
 }
 
 /// Each shard has every `step`-th event: those of all shards of all parts make the whole rate.
-fn open_loop(plan: &Plan, shard: usize) -> Option<OpenLoop> {
+fn open_loop(plan: &Plan, shard: usize, cast: Option<&Cast>) -> Option<OpenLoop> {
     let Dealt { first, step } = plan.dealt_to(shard);
-    let schedule = plan.arrival.open(plan.seed, first, step, plan.stop.window_begins())?;
-    Some(OpenLoop::new(schedule, plan.arrival.backlog(step)))
+    let schedule = if plan.phases.is_empty() {
+        plan.arrival.open(plan.seed, first, step, plan.stop.window_begins())?
+    } else {
+        plan.arrival.open_by_phases(plan.seed, first, step, &plan.phases)?
+    };
+    let lot = cast.and_then(|cast| cast.lot(plan.seed, first));
+    Some(OpenLoop::new(schedule, plan.arrival.backlog(step), lot))
 }
 
 /// A shard's way to the coordinator.

@@ -83,6 +83,10 @@ pub enum FailureKind {
     Internal,
 }
 
+/// EADDRNOTAVAIL of connect(2): each connection of the last minute keeps its port (ip(7), tcp(7)).
+const NO_PORT: &str = "no local port is left for another connection: see \
+                       net.ipv4.ip_local_port_range and net.ipv4.tcp_tw_reuse";
+
 impl Failure {
     pub(crate) fn new(kind: FailureKind, errno: Option<u16>, message: impl Into<String>) -> Self {
         Self { kind, errno, sql_state: None, message: message.into(), target: 0, statement: None }
@@ -133,6 +137,9 @@ impl Failure {
         let (kind, errno) = match Errno::from_io_error(error) {
             Some(Errno::MFILE | Errno::NFILE) => (FailureKind::Descriptors, no_socket),
             Some(Errno::TIMEDOUT) => (FailureKind::TimedOut, unreachable),
+            Some(Errno::ADDRNOTAVAIL) => {
+                return Self::new(FailureKind::Unreachable, Some(unreachable), NO_PORT);
+            }
             Some(Errno::AGAIN) if unix => (FailureKind::QueueFull, unreachable),
             _ => (FailureKind::Unreachable, unreachable),
         };

@@ -4,6 +4,7 @@
 //! [`Load`](load::Load) fill tables. What happens comes as [`Record`]s. The crate knows no Python,
 //! no file and no report.
 
+mod cast;
 mod channel;
 mod ciphers;
 mod client;
@@ -16,6 +17,7 @@ mod core;
 mod drive;
 mod endpoint;
 mod error;
+mod idle;
 pub mod load;
 mod loss;
 mod member;

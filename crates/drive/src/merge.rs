@@ -1,15 +1,37 @@
 //! One interval of all shards together.
 
-use crate::meter::{Connectivity, Interval, Latencies};
+use crate::meter::{Connectivity, Interval, Latencies, OfMember};
 use crate::pauses::Pause;
 use crate::plan::Part;
 use crate::record::{
-    Counts, EventLatency, FirstError, Generator, NumberedEntries, NumberedPause, PhaseName, Sample,
+    Counts, EventLatency, FirstError, Generator, IdleCounts, MemberSample, NumberedEntries,
+    NumberedPause, PhaseName, Sample,
     Seconds, TargetCounts,
 };
 use loadstone_measure::{Latency, Nanos, NumberedShare, Share, Tally, hlog};
 use loadstone_workload::Entries;
 use std::collections::BTreeMap;
+
+/// What of a shard's interval is since the load began, or of its end.
+pub(crate) struct Cumulative {
+    pub(crate) shard: usize,
+    pub(crate) tally: Tally,
+    /// Users by target.
+    pub(crate) users: Vec<u64>,
+    /// Of a mix, by member.
+    pub(crate) members: Vec<Tally>,
+}
+
+/// What is said of the step as a whole.
+pub(crate) struct Whole<'a> {
+    pub(crate) tag: &'a str,
+    pub(crate) tally: Tally,
+    /// Of a mix: names and tallies.
+    pub(crate) members: Vec<(&'a str, Tally)>,
+    pub(crate) shards: usize,
+    /// What of it all these shards together drive.
+    pub(crate) part: Part,
+}
 
 #[derive(Debug, Default)]
 pub(crate) struct Merge {
@@ -25,10 +47,15 @@ impl Merge {
         self.parts.iter().any(|(part, _)| *part == shard)
     }
 
-    /// Per shard: its tally, and its users by target.
-    pub(crate) fn take_cumulative(&self) -> Vec<(usize, Tally, Vec<u64>)> {
-        let users = |interval: &Interval| interval.targets.iter().map(|t| t.users).collect();
-        self.parts.iter().map(|(shard, part)| (*shard, part.tally, users(part))).collect()
+    /// Of each shard that has told.
+    pub(crate) fn cumulative(&self) -> Vec<Cumulative> {
+        let of_part = |(shard, part): &(usize, Interval)| Cumulative {
+            shard: *shard,
+            tally: part.tally,
+            users: part.targets.iter().map(|target| target.users).collect(),
+            members: part.members.iter().map(|member| member.tally).collect(),
+        };
+        self.parts.iter().map(of_part).collect()
     }
 
     pub(crate) fn take_connectivity(&mut self) -> Vec<(usize, Connectivity)> {
@@ -47,17 +74,11 @@ impl Merge {
         by_errno.into_values().collect()
     }
 
-    /// `engines_part`: what of the step all these shards together drive.
-    pub(crate) fn into_sample(
-        self,
-        tag: &str,
-        tally: Tally,
-        shards: usize,
-        engines_part: Part,
-    ) -> Sample {
+    pub(crate) fn into_sample(self, whole: &Whole<'_>) -> Sample {
+        let shards = whole.shards;
         let mut sum = Sum::default();
         for (shard, mut part) in self.parts {
-            let number = |place: usize| engines_part.number_of(place * shards + shard);
+            let number = |place: usize| whole.part.number_of(place * shards + shard);
             let users = std::mem::take(&mut part.users);
             sum.add_users(&users, number);
             sum.add_pauses(std::mem::take(&mut part.pauses), number);
@@ -67,7 +88,7 @@ impl Merge {
         sum.pauses.sort_unstable_by_key(|NumberedPause(number, Seconds(from), _)| (*from, *number));
         sum.ledger.sort_unstable_by_key(|NumberedEntries(number, ..)| *number);
         sum.per_user.sort_unstable_by_key(|NumberedShare(number, _)| *number);
-        sum.into_sample(tag, tally, shards)
+        sum.into_sample(whole)
     }
 }
 
@@ -82,6 +103,8 @@ struct Sum {
     errors: BTreeMap<u16, u64>,
     connect_failures: BTreeMap<u16, u64>,
     targets: Vec<TargetCounts>,
+    idle: IdleCounts,
+    members: Vec<OfMember<Latency>>,
     per_user: Vec<NumberedShare>,
     pauses: Vec<NumberedPause>,
     ledger: Vec<NumberedEntries>,
@@ -129,23 +152,36 @@ impl Sum {
         for (sum, target) in self.targets.iter_mut().zip(&part.targets) {
             sum.add(target);
         }
+        self.idle.add(&part.idle);
+        self.members.resize_with(self.members.len().max(part.members.len()), OfMember::default);
+        for (sum, member) in self.members.iter_mut().zip(part.members) {
+            sum.counts.add(&member.counts);
+            add_counts(&mut sum.errors, &member.errors);
+            sum.response.merge(&member.response);
+            sum.service.merge(&member.service);
+        }
         self.latencies.merge(part.latencies);
     }
 
-    fn into_sample(self, tag: &str, tally: Tally, shards: usize) -> Sample {
+    fn into_sample(self, whole: &Whole<'_>) -> Sample {
+        let shards = whole.shards;
         let from = self.from.unwrap_or_default();
         let span = self.to - from;
         let micros = |nanos: Nanos| nanos.0 / 1_000;
+        let members = member_samples(&self.members, &whole.members);
+        let hlog = self.hlog_lines(whole, from, span);
         Sample {
             phase: self.phase.unwrap_or(PhaseName::Drain),
             from_s: Seconds(from),
             to_s: Seconds(self.to),
-            tally,
+            tally: whole.tally,
             counts: self.counts,
             errors: self.errors,
             connect_failures: self.connect_failures,
             users: 0,
             targets: self.targets,
+            idle: Some(self.idle),
+            members,
             per_user: self.per_user,
             pauses: self.pauses,
             ledger: self.ledger,
@@ -162,9 +198,40 @@ impl Sum {
                 run_delay_us: self.run_delay.map(micros),
                 shards: u32::try_from(shards).unwrap_or(u32::MAX),
             },
-            hlog: self.latencies.hlog_lines(tag, from, span),
+            hlog,
         }
     }
+}
+
+impl Sum {
+    fn hlog_lines(&self, whole: &Whole<'_>, from: Nanos, span: Nanos) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut write = |name: &str, latency: &Latency| {
+            let tag = format!("{}/{name}", whole.tag);
+            let written = hlog::write(&tag, from.seconds(), span.seconds(), latency, &mut lines);
+            debug_assert!(written.is_ok(), "the plan's tag was checked");
+        };
+        self.latencies.write(&mut write);
+        for (sum, (name, _)) in self.members.iter().zip(&whole.members) {
+            write(&format!("response-of-{name}"), &sum.response);
+            write(&format!("service-of-{name}"), &sum.service);
+        }
+        lines
+    }
+}
+
+fn member_samples(sums: &[OfMember<Latency>], told: &[(&str, Tally)]) -> Vec<MemberSample> {
+    let sample = |(sum, (name, tally)): (&OfMember<Latency>, &(&str, Tally))| MemberSample {
+        name: (*name).to_owned(),
+        tally: *tally,
+        counts: sum.counts.clone(),
+        errors: sum.errors.clone(),
+        latency_ns: EventLatency {
+            response: sum.response.summary(),
+            service: sum.service.summary(),
+        },
+    };
+    sums.iter().zip(told).map(sample).collect()
 }
 
 fn add_counts(sum: &mut BTreeMap<u16, u64>, part: &BTreeMap<u16, u64>) {
@@ -183,6 +250,7 @@ impl Latencies<Latency> {
         self.late.merge(&other.late);
         self.dispatch.merge(&other.dispatch);
         self.held.merge(&other.held);
+        self.connect.merge(&other.connect);
         for (errno, latency) in other.errors {
             self.errors.entry(errno).or_default().merge(&latency);
         }
@@ -191,13 +259,7 @@ impl Latencies<Latency> {
         }
     }
 
-    fn hlog_lines(&self, tag: &str, from: Nanos, span: Nanos) -> Vec<String> {
-        let mut lines = Vec::new();
-        let mut write = |name: &str, latency: &Latency| {
-            let tag = format!("{tag}/{name}");
-            let written = hlog::write(&tag, from.seconds(), span.seconds(), latency, &mut lines);
-            debug_assert!(written.is_ok(), "the plan's tag was checked");
-        };
+    fn write(&self, mut write: impl FnMut(&str, &Latency)) {
         write("response", &self.response);
         write("service", &self.service);
         write("read", &self.read);
@@ -206,12 +268,12 @@ impl Latencies<Latency> {
         write("late", &self.late);
         write("dispatch", &self.dispatch);
         write("held", &self.held);
+        write("connect", &self.connect);
         for (errno, latency) in &self.errors {
             write(&format!("error-{errno}"), latency);
         }
         for (kind, latency) in &self.kinds {
             write(&format!("kind-{kind}"), latency);
         }
-        lines
     }
 }

@@ -3,7 +3,7 @@
 use crate::clock::thread_cpu;
 use crate::endpoint::Endpoint;
 use crate::pauses::{Pause, Pauses};
-use crate::record::{Counts, FirstError, PhaseName, TargetCounts};
+use crate::record::{Counts, FirstError, IdleCounts, MemberCounts, PhaseName, TargetCounts};
 use crate::run_queue::RunQueue;
 use crate::ticks::Ticks;
 use loadstone_measure::{Latency, LatencyRecorder, Nanos, Share, Tally};
@@ -36,6 +36,47 @@ pub(crate) enum HeldBy {
     Users,
 }
 
+/// The member of a step that is no mix.
+pub(crate) const ALONE: u16 = 0;
+
+/// What something that is counted belongs to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Whose {
+    pub(crate) target: usize,
+    /// Of a mix.
+    pub(crate) member: u16,
+}
+
+impl Whose {
+    /// In a step that is no mix.
+    pub(crate) fn of_target(target: usize) -> Self {
+        Self { target, member: ALONE }
+    }
+}
+
+/// What one member of a mix did in an interval; its tally is since the load began.
+#[derive(Debug, Default)]
+pub(crate) struct OfMember<T> {
+    pub(crate) tally: Tally,
+    pub(crate) counts: MemberCounts,
+    pub(crate) errors: BTreeMap<u16, u64>,
+    pub(crate) response: T,
+    pub(crate) service: T,
+}
+
+impl OfMember<LatencyRecorder> {
+    /// All of it; what is of the interval begins anew.
+    fn take(&mut self) -> OfMember<Latency> {
+        OfMember {
+            tally: self.tally,
+            counts: std::mem::take(&mut self.counts),
+            errors: std::mem::take(&mut self.errors),
+            response: self.response.take(),
+            service: self.service.take(),
+        }
+    }
+}
+
 /// The recorders of one interval.
 #[derive(Debug, Default)]
 pub(crate) struct Latencies<T> {
@@ -49,6 +90,8 @@ pub(crate) struct Latencies<T> {
     /// The same of events for which a user was free.
     pub(crate) dispatch: T,
     pub(crate) held: T,
+    /// How long opening a connection under load took.
+    pub(crate) connect: T,
     pub(crate) errors: BTreeMap<u16, T>,
     /// Response times by kind of event, where a workload has several.
     pub(crate) kinds: BTreeMap<&'static str, T>,
@@ -76,6 +119,9 @@ pub(crate) struct Interval {
     pub(crate) errors: BTreeMap<u16, u64>,
     pub(crate) connect_failures: BTreeMap<u16, u64>,
     pub(crate) targets: Vec<TargetCounts>,
+    pub(crate) idle: IdleCounts,
+    /// Of a mix, in the plan's order.
+    pub(crate) members: Vec<OfMember<Latency>>,
     /// Of each user by its place in the shard; none where nobody asked.
     pub(crate) users: Vec<Share>,
     /// Pauses of users that are over.
@@ -96,6 +142,8 @@ pub(crate) struct Meter {
     pub(crate) counts: Counts,
     ticks: Ticks,
     targets: Vec<TargetCounts>,
+    idle: IdleCounts,
+    members: Vec<OfMember<LatencyRecorder>>,
     users: Vec<Share>,
     pauses: Option<Pauses>,
     entries: BTreeMap<u32, Entries>,
@@ -127,6 +175,8 @@ impl Meter {
             counts: Counts::default(),
             ticks,
             targets: vec![TargetCounts::default(); targets],
+            idle: IdleCounts::default(),
+            members: Vec::new(),
             users: Vec::new(),
             pauses: None,
             entries: BTreeMap::new(),
@@ -158,11 +208,18 @@ impl Meter {
         self
     }
 
+    /// The same, and so many members of a mix are counted apart.
+    pub(crate) fn with_members(mut self, members: usize) -> Self {
+        self.members.resize_with(members, OfMember::default);
+        self
+    }
+
     /// The load begins: what connecting took was said before. A failure since then was not.
     pub(crate) fn begin(&mut self) {
         self.cpu_before = thread_cpu();
         self.run_queue = RunQueue::of_this_thread();
         self.counts = Counts::default();
+        self.idle = IdleCounts { open: self.idle.open, ..IdleCounts::default() };
         for (errno, told) in std::mem::take(&mut self.told_connect_failures) {
             if let Some(count) = self.connect_failures.get_mut(&errno) {
                 *count -= told;
@@ -185,7 +242,14 @@ impl Meter {
         self.ticks.is_last()
     }
 
-    pub(crate) fn statement(&mut self, class: Class, target: usize, latency: Nanos) {
+    pub(crate) fn statement(&mut self, class: Class, whose: Whose, latency: Nanos) {
+        if let Some(member) = self.member(whose.member) {
+            match class {
+                Class::Read => member.counts.reads += 1,
+                Class::Write => member.counts.writes += 1,
+                Class::Other => member.counts.other += 1,
+            }
+        }
         match class {
             Class::Read => {
                 self.counts.reads += 1;
@@ -200,7 +264,7 @@ impl Meter {
                 self.latencies.other.record(latency);
             }
         }
-        self.target(target).queries += 1;
+        self.target(whose.target).queries += 1;
     }
 
     /// A script counts by itself, by the field's numbers of counters. What it counts took no time that
@@ -221,14 +285,22 @@ impl Meter {
     }
 
     /// An event's time has come.
-    pub(crate) fn became_due(&mut self) {
+    pub(crate) fn became_due(&mut self, member: u16) {
         self.tally.became_due();
         self.counts.due += 1;
+        if let Some(member) = self.member(member) {
+            member.tally.became_due();
+            member.counts.due += 1;
+        }
     }
 
     /// An event begins, `lateness` after it was due.
-    pub(crate) fn event_started(&mut self, lateness: Nanos, held_by: HeldBy) {
+    pub(crate) fn event_started(&mut self, member: u16, lateness: Nanos, held_by: HeldBy) {
         self.tally.start();
+        if let Some(member) = self.member(member) {
+            member.tally.start();
+            member.counts.late += u64::from(lateness > LATE);
+        }
         if lateness == Nanos::ZERO {
             self.punctual_starts += 1;
             return;
@@ -242,16 +314,22 @@ impl Meter {
         }
     }
 
-    pub(crate) fn event_succeeded(&mut self, target: usize, response: Nanos, service: Nanos) {
+    pub(crate) fn event_succeeded(&mut self, whose: Whose, response: Nanos, service: Nanos) {
         self.tally.succeed();
         self.counts.events += 1;
+        if let Some(member) = self.member(whose.member) {
+            member.tally.succeed();
+            member.counts.events += 1;
+            member.response.record(response);
+            member.service.record(service);
+        }
         if response == service {
             self.punctual.record(response);
         } else {
             self.latencies.response.record(response);
             self.latencies.service.record(service);
         }
-        self.target(target).events += 1;
+        self.target(whose.target).events += 1;
     }
 
     /// A user has seen an event through, at `at` since the load began; nothing where users are not told
@@ -303,25 +381,44 @@ impl Meter {
         self.latencies.held.record(span);
     }
 
-    pub(crate) fn event_failed(&mut self) {
+    /// An event is begun anew after an error.
+    pub(crate) fn restarted(&mut self, member: u16) {
+        self.counts.restarts += 1;
+        if let Some(member) = self.member(member) {
+            member.counts.restarts += 1;
+        }
+    }
+
+    pub(crate) fn event_failed(&mut self, member: u16) {
         self.tally.fail();
         self.counts.failed += 1;
+        if let Some(member) = self.member(member) {
+            member.tally.fail();
+            member.counts.failed += 1;
+        }
     }
 
     /// An event was due and did not begin before the step's end.
-    pub(crate) fn event_skipped(&mut self) {
+    pub(crate) fn event_skipped(&mut self, member: u16) {
         self.tally.skip();
         self.counts.skipped += 1;
+        if let Some(member) = self.member(member) {
+            member.tally.skip();
+            member.counts.skipped += 1;
+        }
     }
 
     /// An attempt at an event ended by an error, `latency` after it was begun.
-    pub(crate) fn error(&mut self, errno: u16, target: usize, latency: Nanos) {
+    pub(crate) fn error(&mut self, errno: u16, whose: Whose, latency: Nanos) {
         // A histogram each: a server that thinks up numbers must not take all our memory.
         let known = self.errors.contains_key(&errno) || self.errors.len() < MOST_ERROR_NUMBERS;
         let errno = if known { errno } else { ANY_OTHER_ERROR };
         *self.errors.entry(errno).or_default() += 1;
         self.latencies.errors.entry(errno).or_default().record(latency);
-        self.target(target).errors += 1;
+        if let Some(member) = self.member(whose.member) {
+            *member.errors.entry(errno).or_default() += 1;
+        }
+        self.target(whose.target).errors += 1;
     }
 
     /// Whether this is the shard's first error of this number.
@@ -385,6 +482,28 @@ impl Meter {
         self.connectivity.push(Connectivity { at, down: self.down, reason: None });
     }
 
+    /// A connection was opened under load, and took so long.
+    pub(crate) fn connected_under_load(&mut self, latency: Nanos) {
+        self.latencies.connect.record(latency);
+    }
+
+    /// A connection that says nothing is there.
+    pub(crate) fn idle_opened(&mut self) {
+        self.idle.open += 1;
+        self.idle.opened += 1;
+    }
+
+    /// One is gone before the load.
+    pub(crate) fn idle_gone(&mut self) {
+        self.idle.open = self.idle.open.saturating_sub(1);
+    }
+
+    /// One is gone under load.
+    pub(crate) fn idle_lost(&mut self) {
+        self.idle_gone();
+        self.idle.lost += 1;
+    }
+
     /// Ends the current interval at `at`.
     pub(crate) fn cut(&mut self, at: Nanos) -> Interval {
         let cpu = thread_cpu();
@@ -399,6 +518,8 @@ impl Meter {
             errors: std::mem::take(&mut self.errors),
             connect_failures: std::mem::take(&mut self.connect_failures),
             targets: self.targets.clone(),
+            idle: self.idle,
+            members: self.members.iter_mut().map(OfMember::take).collect(),
             users: self.users.clone(),
             pauses: self.pauses.as_mut().map(Pauses::take).unwrap_or_default(),
             entries: std::mem::take(&mut self.entries),
@@ -410,6 +531,7 @@ impl Meter {
         };
         self.cpu_before = cpu;
         self.users.fill(Share::default());
+        self.idle = IdleCounts { open: self.idle.open, ..IdleCounts::default() };
         for target in &mut self.targets {
             *target = TargetCounts { users: target.users, ..TargetCounts::default() };
         }
@@ -438,12 +560,18 @@ impl Meter {
             late: now.late.take(),
             dispatch: now.dispatch.take(),
             held: now.held.take(),
+            connect: now.connect.take(),
             errors: std::mem::take(&mut now.errors)
                 .into_iter()
                 .map(|(errno, mut recorder)| (errno, recorder.take()))
                 .collect(),
             kinds: now.kinds.iter_mut().map(|(kind, recorder)| (*kind, recorder.take())).collect(),
         }
+    }
+
+    /// `None` where the step is no mix.
+    fn member(&mut self, index: u16) -> Option<&mut OfMember<LatencyRecorder>> {
+        self.members.get_mut(usize::from(index))
     }
 
     fn target(&mut self, index: usize) -> &mut TargetCounts {
@@ -528,12 +656,59 @@ mod tests {
     }
 
     #[test]
+    fn idle_connections_stay_open_over_intervals_and_the_others_count_in_one() {
+        let mut meter = meter();
+        (0..3).for_each(|_| meter.idle_opened());
+        meter.begin();
+        meter.idle_lost();
+        let first = meter.cut(Nanos(1)).idle;
+        assert_eq!(first, IdleCounts { open: 2, lost: 1, opened: 0 });
+        meter.idle_opened();
+        assert_eq!(meter.cut(Nanos(2)).idle, IdleCounts { open: 3, lost: 0, opened: 1 });
+        assert_eq!(meter.cut(Nanos(3)).idle, IdleCounts { open: 3, lost: 0, opened: 0 });
+    }
+
+    #[test]
     fn an_event_that_never_began_keeps_the_law() {
         let mut meter = meter();
-        meter.became_due();
-        meter.event_skipped();
+        meter.became_due(ALONE);
+        meter.event_skipped(ALONE);
         let interval = meter.cut(Nanos(1));
         assert!(interval.tally.balances());
         assert_eq!((interval.tally.waiting, interval.counts.skipped), (0, 1));
+    }
+
+    #[test]
+    fn the_members_of_a_mix_are_counted_apart_and_sum_up_to_the_whole() {
+        let mut meter = meter().with_members(2);
+        let whose = |member| Whose { target: 0, member };
+        for (member, events) in [(0, 3), (1, 2)] {
+            for _ in 0..events {
+                meter.became_due(member);
+                meter.event_started(member, Nanos::ZERO, HeldBy::Generator);
+                meter.statement(Class::Read, whose(member), Nanos(5));
+                meter.event_succeeded(whose(member), Nanos(7), Nanos(7));
+            }
+        }
+        meter.became_due(1);
+        meter.event_started(1, Nanos::from_millis(2), HeldBy::Users);
+        meter.error(1213, whose(1), Nanos(9));
+        meter.restarted(1);
+        meter.event_failed(1);
+        meter.became_due(0);
+        meter.event_skipped(0);
+        let interval = meter.cut(Nanos(1));
+        let [first, second] = interval.members.as_slice() else { panic!("two members") };
+        assert!(first.tally.balances() && second.tally.balances());
+        let mut sum = first.tally;
+        sum.add(&second.tally);
+        assert_eq!(sum, interval.tally);
+        let all = |of: &OfMember<Latency>| (of.counts.events, of.counts.reads, of.response.count());
+        assert_eq!((all(first), all(second)), ((3, 3, 3), (2, 2, 2)));
+        assert_eq!((first.counts.skipped, second.counts.failed, second.counts.late), (1, 1, 1));
+        assert_eq!((first.errors.len(), second.errors.get(&1213)), (0, Some(&1)));
+        assert_eq!((interval.counts.restarts, second.counts.restarts), (1, 1));
+        let next = &meter.cut(Nanos(2)).members[1];
+        assert_eq!((next.tally, next.counts.events), (second.tally, 0));
     }
 }

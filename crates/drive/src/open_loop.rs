@@ -1,6 +1,8 @@
 //! Open loop: events become due by the schedule, wait in a queue, and are taken by users that are free.
 
+use crate::meter::ALONE;
 use loadstone_measure::Nanos;
+use loadstone_workload::Lot;
 use loadstone_workload::arrival::OpenSchedule;
 use std::collections::VecDeque;
 
@@ -10,13 +12,24 @@ pub(crate) struct OpenLoop {
     schedule: OpenSchedule,
     /// When the load began, on the step's clock.
     began: Nanos,
-    /// When the waiting events were due, oldest first.
-    waiting: VecDeque<Nanos>,
+    /// The events that wait, oldest first.
+    waiting: VecDeque<Due>,
+    /// Draws which member of a mix each event is of.
+    lot: Option<Lot>,
     /// How many may wait; what comes beyond is skipped, so that no overload takes all our memory.
     most_waiting: usize,
     /// Users that stood idle when they were put here, longest first; some may have lost their
     /// connection since.
     free: VecDeque<u32>,
+}
+
+/// An event that waits for a user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Due {
+    /// Since when.
+    pub(crate) at: Nanos,
+    /// Of a mix.
+    pub(crate) member: u16,
 }
 
 /// What became of an event when its time came.
@@ -29,9 +42,9 @@ pub(crate) enum Admitted {
 }
 
 impl OpenLoop {
-    pub(crate) fn new(schedule: OpenSchedule, most_waiting: usize) -> Self {
+    pub(crate) fn new(schedule: OpenSchedule, most_waiting: usize, lot: Option<Lot>) -> Self {
         let (waiting, free) = (VecDeque::new(), VecDeque::new());
-        Self { schedule, began: Nanos::ZERO, waiting, most_waiting, free }
+        Self { schedule, began: Nanos::ZERO, waiting, lot, most_waiting, free }
     }
 
     pub(crate) fn begin(&mut self, at: Nanos) {
@@ -48,19 +61,20 @@ impl OpenLoop {
         self.schedule.change_rate(now - self.began, rate);
     }
 
-    /// The next event's time has come.
-    pub(crate) fn admit(&mut self) -> Admitted {
-        let due = self.next_due();
+    /// The next event's time has come. Says what became of it, and of which member it is.
+    pub(crate) fn admit(&mut self) -> (Admitted, u16) {
+        let at = self.next_due();
         self.schedule.advance();
+        let member = self.lot.as_mut().map_or(ALONE, Lot::draw);
         if self.waiting.len() >= self.most_waiting {
-            return Admitted::Skipped;
+            return (Admitted::Skipped, member);
         }
-        self.waiting.push_back(due);
-        Admitted::Waits
+        self.waiting.push_back(Due { at, member });
+        (Admitted::Waits, member)
     }
 
     /// The event that has waited longest.
-    pub(crate) fn take_waiting(&mut self) -> Option<Nanos> {
+    pub(crate) fn take_waiting(&mut self) -> Option<Due> {
         self.waiting.pop_front()
     }
 
@@ -86,13 +100,14 @@ mod tests {
     #[test]
     fn beyond_the_backlog_events_are_skipped_and_the_oldest_goes_first() {
         let curve = RateCurve::new(1000.0, None, Nanos::ZERO);
-        let mut open = OpenLoop::new(OpenSchedule::new(curve, Gaps::Even, 0, 0, 1), 2);
+        let mut open = OpenLoop::new(OpenSchedule::new(curve, Gaps::Even, 0, 0, 1), 2, None);
         open.begin(Nanos::from_millis(100));
-        let admitted: Vec<_> = (0..3).map(|_| open.admit()).collect();
+        let admitted: Vec<_> = (0..3).map(|_| open.admit().0).collect();
         assert_eq!(admitted, [Admitted::Waits, Admitted::Waits, Admitted::Skipped]);
         assert_eq!(open.next_due(), Nanos::from_millis(103));
-        assert_eq!(open.take_waiting(), Some(Nanos::from_millis(100)));
-        assert_eq!(open.take_waiting(), Some(Nanos::from_millis(101)));
+        let mut taken = || open.take_waiting().map(|due| due.at);
+        assert_eq!(taken(), Some(Nanos::from_millis(100)));
+        assert_eq!(taken(), Some(Nanos::from_millis(101)));
         assert!(!open.has_waiting());
     }
 }

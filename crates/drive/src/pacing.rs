@@ -2,6 +2,7 @@
 
 use crate::core::Core;
 use crate::meter::HeldBy;
+use crate::open_loop::Due;
 use crate::timers::Alarm;
 use crate::user::{Activity, Link, User};
 use loadstone_measure::Nanos;
@@ -10,14 +11,18 @@ impl User {
     /// The load begins at `at`; it may take a while until all users' turns have come.
     pub(crate) fn begin(&mut self, core: &mut Core, at: Nanos) {
         self.attempt = 0;
+        if self.is_idle {
+            return self.watch(core);
+        }
         if !matches!(self.link, Link::Open(_)) {
             core.meter.user_missing(core.since_begin(at));
             core.meter.user_cut_off(self.index);
         }
         let now = core.now();
-        if core.open.is_some() {
+        if self.goes_by_schedule(core) {
             self.schedule(core, now);
         } else {
+            self.draw_member();
             let pause = self.machine.pause();
             self.becomes_due_after(core, pause, at, now);
         }
@@ -27,14 +32,28 @@ impl User {
     /// The user is free: which event is its next one?
     pub(crate) fn schedule(&mut self, core: &mut Core, now: Nanos) {
         self.activity = Activity::Resting;
-        if !core.is_loading() {
+        if !core.is_loading() || self.is_idle {
             return;
         }
-        if core.open.is_some() {
+        if self.goes_by_schedule(core) {
             return self.take_waiting(core, now);
         }
-        let pause = core.settings.think + self.machine.pause();
+        self.draw_member();
+        let pause = self.think + self.machine.pause();
         self.becomes_due_after(core, pause, now, now);
+    }
+
+    /// Whether its events are due by the schedule of an open loop.
+    fn goes_by_schedule(&self, core: &Core) -> bool {
+        core.open.is_some() && !self.is_beside
+    }
+
+    /// Closed loop, in a mix: whose event is the next one?
+    fn draw_member(&mut self) {
+        if let Some(lot) = &mut self.lot {
+            self.member = lot.draw();
+            self.machine.turn_to(self.member);
+        }
     }
 
     /// Closed loop: the user's next event, a while after `from`.
@@ -53,7 +72,7 @@ impl User {
 
     pub(crate) fn has_thought(&mut self, core: &mut Core, due: Nanos, now: Nanos) {
         self.activity = Activity::Resting;
-        if core.open.is_some() {
+        if self.goes_by_schedule(core) {
             self.schedule(core, now);
         } else {
             self.becomes_due(core, due, now);
@@ -76,12 +95,12 @@ impl User {
         if core.rests(self.index) {
             return;
         }
-        if !matches!((&self.link, &self.activity), (Link::Open(_), Activity::Resting)) {
+        if !self.is_ready() || !matches!(self.activity, Activity::Resting) {
             return;
         }
         let now = core.now();
         if let Some(due) = core.open.as_mut().and_then(|open| open.take_waiting()) {
-            self.start(core, due, now, HeldBy::Generator);
+            self.take(core, due, now, HeldBy::Generator);
         }
         self.watch(core);
     }
@@ -93,7 +112,7 @@ impl User {
         }
         match self.activity {
             Activity::Waiting { due } => self.start(core, due, now, HeldBy::Users),
-            Activity::Resting if core.open.is_some() => self.schedule(core, now),
+            Activity::Resting if self.goes_by_schedule(core) => self.schedule(core, now),
             _ => {}
         }
     }
@@ -104,7 +123,7 @@ impl User {
         self.cut_off(core);
         if matches!(self.activity, Activity::Waiting { .. }) {
             self.activity = Activity::Resting;
-            core.meter.event_skipped();
+            core.meter.event_skipped(self.member);
         }
     }
 
@@ -115,12 +134,12 @@ impl User {
 
     /// Open loop: the event that has waited longest, or a place in the row of the free users.
     fn take_waiting(&mut self, core: &mut Core, now: Nanos) {
-        if !matches!(self.link, Link::Open(_)) || core.rests(self.index) {
+        if !self.is_ready() || core.rests(self.index) {
             return;
         }
         let Some(open) = &mut core.open else { return };
         if let Some(due) = open.take_waiting() {
-            self.start(core, due, now, HeldBy::Users);
+            self.take(core, due, now, HeldBy::Users);
         } else if !self.in_row {
             self.in_row = true;
             open.put_free(self.index);
@@ -132,16 +151,32 @@ impl User {
         if !core.is_loading() || core.rests(self.index) || !core.claim_event(now) {
             return;
         }
-        core.meter.became_due();
+        core.meter.became_due(self.member);
+        self.start_or_connect(core, due, now, HeldBy::Generator);
+    }
+
+    /// Open loop: this event is the user's.
+    fn take(&mut self, core: &mut Core, due: Due, now: Nanos, held_by: HeldBy) {
+        if self.lot.is_some() {
+            self.member = due.member;
+            self.machine.turn_to(due.member);
+        }
+        self.start_or_connect(core, due.at, now, held_by);
+    }
+
+    /// Begins the event that is due; where there is no connection, it waits for one.
+    fn start_or_connect(&mut self, core: &mut Core, due: Nanos, now: Nanos, held_by: HeldBy) {
         if matches!(self.link, Link::Open(_)) {
-            self.start(core, due, now, HeldBy::Generator);
-        } else {
-            self.activity = Activity::Waiting { due };
+            return self.start(core, due, now, held_by);
+        }
+        self.activity = Activity::Waiting { due };
+        if self.renews {
+            core.ramp.enqueue(self.index);
         }
     }
 
     fn start(&mut self, core: &mut Core, due: Nanos, now: Nanos, held_by: HeldBy) {
-        core.meter.event_started(now - due, held_by);
+        core.meter.event_started(self.member, now - due, held_by);
         core.busy += 1;
         self.begin_attempt(core, due, now);
     }

@@ -2,13 +2,16 @@
 //!
 //! The format is documented in `docs/engine.md`; unknown keys are errors.
 
+use crate::cast::Cast;
 use crate::error::PlanError;
 use crate::scripted::ScriptSpec;
 use loadstone_measure::hlog;
 use loadstone_workload::arrival::Arrival;
+use loadstone_workload::phases::Stretch;
 use loadstone_workload::stop::StopRule;
 use loadstone_workload::{Workload, WorkloadSpec};
 use serde::Deserialize;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -21,6 +24,9 @@ pub struct Plan {
     /// What each virtual user does; or
     #[serde(default)]
     pub workload: Option<WorkloadSpec>,
+    /// several workloads at once; or
+    #[serde(default)]
+    pub members: Vec<MemberPlan>,
     /// the script that does it.
     #[serde(default)]
     pub script: Option<ScriptSpec>,
@@ -32,6 +38,10 @@ pub struct Plan {
     pub arrival: Arrival,
     /// When the step is over.
     pub stop: StopRule,
+    /// How many users are at work, or events a second due, one stretch after the other to the step's
+    /// end; none: all users, and the rate of `arrival`.
+    #[serde(default)]
+    pub phases: Vec<Stretch>,
     /// How connections are opened.
     pub connect: ConnectPlan,
     /// What each connection is told before its first event.
@@ -66,10 +76,62 @@ pub struct Plan {
     /// The step ends when whoever started it has given no sign of life for so long, in seconds.
     #[serde(default)]
     pub lease_s: Option<f64>,
+    /// A user says goodbye after so many events, and connects anew when its next one is due; none: it
+    /// keeps its connection.
+    #[serde(default)]
+    pub reconnect_after: Option<NonZeroU32>,
+    /// Connections beside the users' that are there when the load begins and say nothing.
+    #[serde(default)]
+    pub idle: u32,
 }
 
 fn default_drain_s() -> f64 {
     5.0
+}
+
+/// One of several workloads at once.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MemberPlan {
+    /// What its figures are called.
+    pub name: String,
+    /// What its events are.
+    pub workload: WorkloadSpec,
+    /// So many of the step's users do nothing else, in a closed loop; or
+    #[serde(default)]
+    pub users: Option<NonZeroU32>,
+    /// its share of the events of all users that no member has for itself.
+    #[serde(default)]
+    pub weight: Option<f64>,
+    /// How long its own users think between two events, in seconds; none: as the others.
+    #[serde(default)]
+    pub think_s: Option<f64>,
+}
+
+/// More workloads than anybody tells apart.
+const MOST_MEMBERS: usize = 64;
+
+impl MemberPlan {
+    fn check(&self) -> Result<(), PlanError> {
+        let refuse = |text: &str| Err(PlanError::new(format!("members: {}: {text}", self.name)));
+        let is_word = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+        if self.name.is_empty() || !self.name.chars().all(is_word) {
+            return refuse("a name has letters, digits, dots, dashes and underscores");
+        }
+        if self.users.is_some() == self.weight.is_some() {
+            return refuse("it has either users of its own or a weight");
+        }
+        if self.weight.is_some_and(|weight| !(weight > 0.0 && weight <= 1e9)) {
+            return refuse("weight: above 0 and at most 1000000000");
+        }
+        if self.think_s.is_some_and(|think_s| !(0.0..=86_400.0).contains(&think_s)) {
+            return refuse("think_s: 0 to 86400");
+        }
+        if self.think_s.is_some() && self.users.is_none() {
+            return refuse("think_s is of users of its own");
+        }
+        Ok(())
+    }
 }
 
 /// A database under test.
@@ -401,14 +463,84 @@ impl Plan {
         (self.connect.at_once / self.part.of).max(1)
     }
 
-    /// The workload, ready to make virtual users.
+    /// The workload, ready to make virtual users; `None` where several, or a script, drive them.
     ///
     /// # Errors
     /// An unknown workload or option.
     pub fn build_workload(&self) -> Result<Option<Workload>, PlanError> {
-        let build = |spec| Workload::from_spec(spec);
-        let built = self.workload.as_ref().map(build).transpose();
-        built.map_err(|error| PlanError::new(error.to_string()))
+        self.workload.as_ref().map(build).transpose()
+    }
+
+    /// How many users no member of a mix has for itself; all of them where there is no mix.
+    pub(crate) fn pool(&self) -> u32 {
+        self.concurrency.saturating_sub(self.users_of_members())
+    }
+
+    fn users_of_members(&self) -> u32 {
+        let own = self.members.iter().filter_map(|member| member.users);
+        own.fold(0_u32, |sum, users| sum.saturating_add(users.get()))
+    }
+
+    fn check_phases(&self) -> Result<(), PlanError> {
+        let refuse = |text: &str| Err(PlanError::new(format!("phases: {text}")));
+        let is_open = matches!(self.arrival, Arrival::Open { .. });
+        let most = f64::from(self.pool());
+        let is_users = |level: f64| (0.0..=most).contains(&level) && level.fract() == 0.0;
+        for Stretch { seconds, from, to } in &self.phases {
+            if !(*seconds > 0.0 && *seconds <= StopRule::LONGEST_S) {
+                return refuse("seconds: above 0 and at most a year");
+            }
+            let fits = |level: f64| if is_open { Arrival::is_rate(level) } else { is_users(level) };
+            if !fits(*from) || !fits(*to) {
+                return refuse(if is_open {
+                    "a rate is at most 10000000 events a second"
+                } else {
+                    "users at work are a whole number, and no more than there are"
+                });
+            }
+        }
+        if self.phases.iter().all(|phase| phase.from.max(phase.to) <= 0.0) {
+            return refuse("nobody is ever at work");
+        }
+        let all: f64 = self.phases.iter().map(|phase| phase.seconds).sum();
+        let is_whole = (all - self.stop.window_ends().seconds()).abs() < 1e-3;
+        if !is_whole || self.stop.events().is_some() {
+            return refuse("they take all of the step's time, and events do not end it");
+        }
+        if self.script.is_some() || self.part.of > 1 {
+            return refuse("a script, or several engines, cannot go by them");
+        }
+        Ok(())
+    }
+
+    fn check_members(&self) -> Result<(), PlanError> {
+        let refuse = |text: &str| Err(PlanError::new(text));
+        if self.members.len() > MOST_MEMBERS {
+            return refuse("members: at most 64 workloads at once");
+        }
+        for (number, member) in self.members.iter().enumerate() {
+            member.check()?;
+            if self.members[..number].iter().any(|before| before.name == member.name) {
+                return refuse(&format!("members: {} is there twice", member.name));
+            }
+        }
+        let drawn = self.members.iter().any(|member| member.weight.is_some());
+        if self.users_of_members() > self.concurrency {
+            return refuse("members: they have more users than the step");
+        }
+        if drawn && self.pool() == 0 {
+            return refuse("members: those with a weight have no user left");
+        }
+        if !drawn && self.pool() > 0 {
+            return refuse("members: some users belong to none of them");
+        }
+        if !drawn && matches!(self.arrival, Arrival::Open { .. }) {
+            return refuse("members: without a weight none takes the events of an open loop");
+        }
+        if self.part.of > 1 {
+            return refuse("part: several workloads at once share one engine");
+        }
+        Ok(())
     }
 
     fn check(&mut self) -> Result<(), PlanError> {
@@ -416,8 +548,9 @@ impl Plan {
         if self.targets.is_empty() {
             return refuse("targets: at least one is needed");
         }
-        if self.workload.is_some() == self.script.is_some() {
-            return refuse("workload, script: one of them is needed, and not both");
+        let asked = [self.workload.is_some(), self.script.is_some(), !self.members.is_empty()];
+        if asked.iter().filter(|asked| **asked).count() != 1 {
+            return refuse("workload, members, script: one of them is needed, and no other");
         }
         if self.concurrency == 0 {
             return refuse("concurrency: at least 1 virtual user is needed");
@@ -442,14 +575,37 @@ impl Plan {
         if self.part.of > 1 && self.script.is_some() {
             return refuse("part: the users of a script share one engine");
         }
+        if self.script.is_some() && (self.reconnect_after.is_some() || self.idle > 0) {
+            return refuse("reconnect_after, idle: a script opens its connections itself");
+        }
+        if self.idle > MOST_USERS {
+            return refuse("idle: at most 1000000 connections");
+        }
         if self.lease_s.is_some_and(|lease_s| !(lease_s > 0.0 && lease_s <= 3600.0)) {
             return refuse("lease_s: more than 0, at most 3600");
         }
+        if !self.members.is_empty() {
+            self.check_members()?;
+        }
+        if !self.phases.is_empty() {
+            self.check_phases()?;
+        }
         let own_users = self.part.share(u64::from(self.concurrency));
-        self.shards = self.shards.min(u32::try_from(own_users).unwrap_or(u32::MAX));
+        let mut most_shards = u32::try_from(own_users).unwrap_or(u32::MAX);
+        if matches!(self.arrival, Arrival::Open { .. }) && !self.members.is_empty() {
+            // Each shard has its share of the events, and so needs somebody who takes them.
+            most_shards = self.pool();
+        }
+        self.shards = self.shards.min(most_shards);
         self.session.check()?;
-        self.build_workload().map(drop)
+        Cast::of_plan(self).map(drop)
     }
+}
+
+/// # Errors
+/// An unknown workload or option.
+pub(crate) fn build(spec: &WorkloadSpec) -> Result<Workload, PlanError> {
+    Workload::from_spec(spec).map_err(|error| PlanError::new(error.to_string()))
 }
 
 pub(crate) fn check_connect(connect: &ConnectPlan) -> Result<(), PlanError> {

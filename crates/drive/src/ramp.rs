@@ -9,11 +9,13 @@ pub(crate) struct Ramp {
     control: Arc<Control>,
     under_way: usize,
     waiting: VecDeque<u32>,
+    /// Those that let all others go before them.
+    behind: VecDeque<u32>,
 }
 
 impl Ramp {
     pub(crate) fn new(control: Arc<Control>) -> Self {
-        Self { control, under_way: 0, waiting: VecDeque::new() }
+        Self { control, under_way: 0, waiting: VecDeque::new(), behind: VecDeque::new() }
     }
 
     /// This user wants a connection.
@@ -26,13 +28,18 @@ impl Ramp {
         self.waiting.push_front(user);
     }
 
+    /// This one wants one after all others: nobody waits for it.
+    pub(crate) fn enqueue_behind(&mut self, user: u32) {
+        self.behind.push_back(user);
+    }
+
     /// The next user whose turn it is. Its attempt is under way until `finished` is called.
     pub(crate) fn admit(&mut self) -> Option<u32> {
-        if self.waiting.is_empty() || !self.control.take_connect() {
+        if (self.waiting.is_empty() && self.behind.is_empty()) || !self.control.take_connect() {
             return None;
         }
         self.under_way += 1;
-        self.waiting.pop_front()
+        self.waiting.pop_front().or_else(|| self.behind.pop_front())
     }
 
     /// An attempt has ended, well or badly.
@@ -91,5 +98,14 @@ mod tests {
         ramps[0].enqueue(1);
         ramps[0].enqueue_first(2);
         assert_eq!([ramps[0].admit(), ramps[0].admit()], [Some(2), Some(1)]);
+    }
+
+    #[test]
+    fn whoever_nobody_waits_for_comes_last() {
+        let (_, mut ramps) = ramps(1, 9);
+        ramps[0].enqueue_behind(1);
+        ramps[0].enqueue(2);
+        ramps[0].enqueue(3);
+        assert_eq!([(); 4].map(|()| ramps[0].admit()), [Some(2), Some(3), Some(1), None]);
     }
 }

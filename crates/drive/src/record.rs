@@ -41,7 +41,9 @@ pub struct Connected {
     pub seconds: f64,
     /// How many are connected.
     pub users: u64,
-    /// How many of them are encrypted.
+    /// How many connections beside theirs are there and say nothing.
+    pub idle: u64,
+    /// How many of the users are encrypted.
     pub encrypted_users: u64,
     /// Protocol version and cipher of the first encrypted one.
     pub tls: Option<String>,
@@ -53,6 +55,13 @@ pub struct Connected {
     pub server_version: Option<String>,
     /// Attempts that failed, by errno.
     pub connect_failures: BTreeMap<u16, u64>,
+}
+
+impl Connected {
+    /// Users, and connections beside theirs.
+    pub(crate) fn all(&self) -> u64 {
+        self.users + self.idle
+    }
 }
 
 /// See [`Record::Printed`].
@@ -128,6 +137,12 @@ pub struct Sample {
     pub users: u64,
     /// The same by target, in the plan's order.
     pub targets: Vec<TargetCounts>,
+    /// Connections that say nothing, where the plan asked for some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle: Option<IdleCounts>,
+    /// The same by member, where the step is a mix; in the plan's order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<MemberSample>,
     /// Users that saw events through, where the plan asked for them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub per_user: Vec<NumberedShare>,
@@ -185,6 +200,8 @@ pub struct Counts {
     pub skipped: u64,
     /// Connections opened again.
     pub reconnects: u64,
+    /// Connections opened because the plan wants a new one after so many events.
+    pub connects: u64,
     /// From the servers.
     pub bytes_in: u64,
     /// To the servers.
@@ -203,6 +220,7 @@ impl Counts {
         self.late += other.late;
         self.skipped += other.skipped;
         self.reconnects += other.reconnects;
+        self.connects += other.connects;
         self.bytes_in += other.bytes_in;
         self.bytes_out += other.bytes_out;
     }
@@ -230,6 +248,77 @@ impl TargetCounts {
         self.errors += other.errors;
         self.connect_failures += other.connect_failures;
         self.users += other.users;
+    }
+}
+
+/// What one workload of a mix did.
+#[derive(Clone, Debug, Serialize)]
+pub struct MemberSample {
+    /// As the plan calls it.
+    pub name: String,
+    /// Since the load began.
+    pub tally: Tally,
+    /// What happened.
+    pub counts: MemberCounts,
+    /// Errors of statements, by errno.
+    pub errors: BTreeMap<u16, u64>,
+    /// Of its events.
+    pub latency_ns: EventLatency,
+}
+
+/// Counters of one interval of one workload of a mix.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MemberCounts {
+    /// Events that succeeded.
+    pub events: u64,
+    /// Events that failed.
+    pub failed: u64,
+    /// Times that an event was begun anew after a deadlock and the like.
+    pub restarts: u64,
+    /// Statements with a result set.
+    pub reads: u64,
+    /// Statements that changed rows.
+    pub writes: u64,
+    /// All other statements.
+    pub other: u64,
+    /// Events whose time has come.
+    pub due: u64,
+    /// Events started more than 1 ms after they were due.
+    pub late: u64,
+    /// Events given up before they were started.
+    pub skipped: u64,
+}
+
+impl MemberCounts {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.events += other.events;
+        self.failed += other.failed;
+        self.restarts += other.restarts;
+        self.reads += other.reads;
+        self.writes += other.writes;
+        self.other += other.other;
+        self.due += other.due;
+        self.late += other.late;
+        self.skipped += other.skipped;
+    }
+}
+
+/// What became of the connections that say nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct IdleCounts {
+    /// Open at the interval's end.
+    pub open: u64,
+    /// Ended by the server or the network.
+    pub lost: u64,
+    /// Opened, those before the load left out.
+    pub opened: u64,
+}
+
+impl IdleCounts {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.open += other.open;
+        self.lost += other.lost;
+        self.opened += other.opened;
     }
 }
 

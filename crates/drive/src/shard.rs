@@ -154,7 +154,7 @@ impl Shard {
     }
 
     fn wait_for_begin(&mut self) {
-        if !self.reported && self.core.connected.users == self.users.len() as u64 {
+        if !self.reported && self.core.connected.all() == self.users.len() as u64 {
             self.reported = true;
             let mut connected = self.core.connected.clone();
             connected.connect_failures = self.core.meter.tell_connect_failures();

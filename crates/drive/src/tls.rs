@@ -3,8 +3,8 @@
 use crate::ciphers;
 use crate::error::{Failure, FailureKind};
 use crate::plan::{TargetPlan, TlsMode, TlsPlan};
-use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
@@ -58,18 +58,21 @@ fn client_config(plan: &TlsPlan) -> Result<ClientConfig, Failure> {
         .map_err(|error| plan_failure(error.to_string()))?
         .dangerous()
         .with_custom_certificate_verifier(verifier(plan, provider)?);
-    match (&plan.cert, &plan.key) {
+    let mut config = match (&plan.cert, &plan.key) {
         (Some(cert), Some(key)) => {
             let chain = read_certificates(cert)?;
             let key = PrivateKeyDer::from_pem_file(key)
                 .map_err(|error| file_failure("tls.key", key, &error))?;
             builder
                 .with_client_auth_cert(chain, key)
-                .map_err(|error| plan_failure(format!("tls.cert and tls.key: {error}")))
+                .map_err(|error| plan_failure(format!("tls.cert and tls.key: {error}")))?
         }
-        (None, None) => Ok(builder.with_no_client_auth()),
-        _ => Err(plan_failure("tls.cert and tls.key go together".to_owned())),
-    }
+        (None, None) => builder.with_no_client_auth(),
+        _ => return Err(plan_failure("tls.cert and tls.key go together".to_owned())),
+    };
+    // As the field's clients do unless they are told otherwise: what a new connection costs is measured.
+    config.resumption = Resumption::disabled();
+    Ok(config)
 }
 
 fn verifier(

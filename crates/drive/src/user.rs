@@ -1,11 +1,13 @@
 //! A virtual user: one connection, one stream of events.
 
+use crate::cast::Role;
 use crate::connection::{Connection, Handle};
 use crate::core::{Core, Stage};
 use crate::endpoint::Endpoint;
 use crate::error::Failure;
+use crate::idle::Idle;
 use crate::loss::{Loss, ends_connection};
-use crate::meter::Class;
+use crate::meter::{ALONE, Class, Whose};
 use crate::opening::Opening;
 use crate::plan::{OnError, Protocol};
 use crate::poller::Ready;
@@ -17,7 +19,7 @@ use loadstone_wire::{
     Completion, Expect, Prepared, Reply, ServerError, begin_query, end, write_execute,
     write_prepare, write_query,
 };
-use loadstone_workload::{Answer, Machine, Params, StatementRef, Step};
+use loadstone_workload::{Answer, Lot, Machine, Params, StatementRef, Step};
 use std::sync::Arc;
 
 pub(crate) struct User {
@@ -25,6 +27,14 @@ pub(crate) struct User {
     pub(crate) index: u32,
     pub(crate) endpoint: Arc<Endpoint>,
     pub(crate) machine: Box<dyn Machine>,
+    /// Of a mix, the member that its event is of; between two events that of the next.
+    pub(crate) member: u16,
+    /// Draws that member, where it is not always the same.
+    pub(crate) lot: Option<Lot>,
+    /// How long it thinks between two events, where its loop is closed.
+    pub(crate) think: Nanos,
+    /// Its loop is closed, also beside an open one.
+    pub(crate) is_beside: bool,
     pub(crate) link: Link,
     pub(crate) activity: Activity,
     /// Attempts in a row that gave no connection, or one that saw no event through.
@@ -39,6 +49,14 @@ pub(crate) struct User {
     pub(crate) refused: usize,
     /// Since when the queue of the server's unix socket is full.
     pub(crate) queued_since: Option<Nanos>,
+    /// When the attempt that is under way began.
+    pub(crate) attempt_began: Nanos,
+    /// Events that this connection has seen the end of.
+    pub(crate) served: u32,
+    /// It has said goodbye as the plan wants, and connects anew when its next event is due.
+    pub(crate) renews: bool,
+    /// It says nothing: it is a connection, and no user.
+    pub(crate) is_idle: bool,
 }
 
 pub(crate) enum Link {
@@ -93,11 +111,16 @@ const CANNOT_PREPARE: u16 = 1295;
 const DEADLOCK: u16 = 1213;
 
 impl User {
-    pub(crate) fn new(index: u32, endpoint: Arc<Endpoint>, machine: Box<dyn Machine>) -> Self {
+    pub(crate) fn new(index: u32, endpoint: Arc<Endpoint>, role: Role) -> Self {
+        let Role { machine, member, lot, think, is_beside } = role;
         Self {
             index,
             endpoint,
             machine,
+            member,
+            lot,
+            think,
+            is_beside,
             link: Link::Down,
             activity: Activity::Resting,
             attempt: 0,
@@ -106,7 +129,28 @@ impl User {
             address: 0,
             refused: 0,
             queued_since: None,
+            attempt_began: Nanos::ZERO,
+            served: 0,
+            renews: false,
+            is_idle: false,
         }
+    }
+
+    /// A connection that says nothing. It comes, goes and comes again as a user's does.
+    pub(crate) fn idle(index: u32, endpoint: Arc<Endpoint>) -> Self {
+        let role = Role {
+            machine: Box::new(Idle),
+            member: ALONE,
+            lot: None,
+            think: Nanos::ZERO,
+            is_beside: false,
+        };
+        Self { is_idle: true, ..Self::new(index, endpoint, role) }
+    }
+
+    /// Where its event is counted.
+    pub(crate) fn whose(&self) -> Whose {
+        Whose { target: self.endpoint.index, member: self.member }
     }
 
     /// The socket is ready.
@@ -136,6 +180,7 @@ impl User {
             (Alarm::Retry, _, Link::Down) if core.stage == Stage::Connecting => {
                 core.ramp.enqueue_first(self.index);
             }
+            (Alarm::Retry, _, Link::Down) if self.is_idle => core.ramp.enqueue_behind(self.index),
             (Alarm::Retry, _, Link::Down) => core.ramp.enqueue(self.index),
             (Alarm::ConnectTimeout, _, Link::Opening(opening)) if opening.deadline <= now => {
                 self.connect_timed_out(core, now);
@@ -195,7 +240,7 @@ impl User {
             }
             (Owed::Rollback { restart }, Reply::Done(_)) => {
                 let latency = now - event.sent;
-                core.meter.statement(Class::Other, self.endpoint.index, latency);
+                core.meter.statement(Class::Other, self.whose(), latency);
                 self.rolled_back(core, restart, now);
             }
             (owed @ Owed::Rollback { .. }, Reply::Failed(error)) => {
@@ -216,7 +261,7 @@ impl User {
     fn statement_done(&mut self, core: &mut Core, completion: &Completion, now: Nanos) {
         let Activity::Busy(event) = &self.activity else { return };
         let latency = now - event.sent;
-        core.meter.statement(class_of(completion), self.endpoint.index, latency);
+        core.meter.statement(class_of(completion), self.whose(), latency);
         let Link::Open(connection) = &self.link else { return };
         let answer = Answer { completion, result: connection.reader.results().first() };
         let step = self.machine.step(Some(answer), &mut core.params);
@@ -304,9 +349,9 @@ impl User {
             return self.lose(core, &Loss::from_server(error));
         }
         let Activity::Busy(event) = &mut self.activity else { return };
-        let statement = event.statement;
+        let (statement, began) = (event.statement, event.began);
         self.machine.refused(error.errno);
-        core.meter.error(error.errno, self.endpoint.index, now - event.began);
+        core.meter.error(error.errno, self.whose(), now - began);
         let catalogue = core.settings.catalogue.clone();
         core.meter.first_error(error.errno, || FirstError {
             errno: error.errno,
@@ -318,9 +363,9 @@ impl User {
         self.tell_entries(core);
         let restart = core.settings.restarts(error.errno);
         if restart {
-            core.meter.counts.restarts += 1;
+            core.meter.restarted(self.member);
         } else {
-            core.meter.event_failed();
+            core.meter.event_failed(self.member);
             core.meter.user_failed(self.index);
             if core.settings.on_error != OnError::Continue {
                 let text = statement_text(&catalogue, statement);
@@ -351,6 +396,7 @@ impl User {
             self.begin_attempt(core, due, now);
         } else {
             core.busy -= 1;
+            self.renew_when_served(core);
             self.schedule(core, now);
         }
     }
@@ -358,7 +404,7 @@ impl User {
     fn event_done(&mut self, core: &mut Core, now: Nanos) {
         let Activity::Busy(event) = &self.activity else { return };
         let empty = event.statements == 0;
-        core.meter.event_succeeded(self.endpoint.index, now - event.due, now - event.began);
+        core.meter.event_succeeded(self.whose(), now - event.due, now - event.began);
         let response = now - event.due;
         core.meter.of_user(self.index, core.since_begin(now), response);
         self.tell_entries(core);
@@ -367,6 +413,7 @@ impl User {
         }
         core.busy -= 1;
         self.proven = true;
+        self.renew_when_served(core);
         if empty {
             // An event without a statement would otherwise begin the next one from in here, and
             // one that is due now would be popped by the loop that we are in.
@@ -415,7 +462,7 @@ impl User {
         if let Some(entries) = self.machine.take_entries() {
             core.meter.of_ledger(self.index, entries);
         }
-        core.meter.error(loss.errno, self.endpoint.index, now - event.began);
+        core.meter.error(loss.errno, self.whose(), now - event.began);
         core.meter.first_error(loss.errno, || FirstError {
             errno: loss.errno,
             message: loss.message.clone(),
@@ -423,7 +470,7 @@ impl User {
         });
         // Rolling back an event that had failed already: it is counted.
         if !matches!(event.owed, Owed::Rollback { restart: false }) {
-            core.meter.event_failed();
+            core.meter.event_failed(self.member);
         }
         core.busy -= 1;
         self.schedule(core, now);

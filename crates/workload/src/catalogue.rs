@@ -102,6 +102,15 @@ impl Catalogue {
         Self { templates }
     }
 
+    /// Adds those of another; returns the kind that its first one has here. `None`, and nothing is
+    /// added, where kinds run out of numbers.
+    pub(crate) fn append(&mut self, other: &Self) -> Option<u16> {
+        let first = u16::try_from(self.templates.len()).ok()?;
+        u16::try_from(self.templates.len() + other.templates.len()).ok()?;
+        self.templates.extend(other.templates.iter().cloned());
+        Some(first)
+    }
+
     /// How many kinds there are: `0..kinds()`.
     #[must_use]
     pub fn kinds(&self) -> usize {

@@ -29,6 +29,10 @@ pub enum Purpose {
     Kinds = 8,
     /// How long a user waits between events.
     Pauses = 9,
+    /// The seeds of a mix's members but the first.
+    Members = 10,
+    /// Which member of a mix an event is of.
+    Lots = 11,
 }
 
 /// One stream of random numbers.

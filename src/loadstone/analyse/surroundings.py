@@ -89,6 +89,10 @@ def _work(part: Part, steps: Sequence[StepResult]) -> Iterator[tuple[str, str | 
     yield "arrivals", _pairs(drive.get("arrival"))
     session = _mapping(drive.get("session"))
     yield "isolation", _text(session.get("isolation"))
+    yield "mix", _listed(_part_of(each) for each in _list(plan.get("mix")))
+    yield "phases", _listed(_pairs(each) for each in _list(plan.get("phases")))
+    yield "new connection after", _text(drive.get("reconnect_after"))
+    yield "idle connections", _text(drive.get("idle") or None)
     yield "init-sql", _listed(_list(session.get("init_sql")))
     yield (
         "duration of a step",
@@ -105,7 +109,15 @@ def _workloads(part: Part, plan: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     experiment = part.run.experiment
     if experiment:
         return [each.model_dump(mode="json") for each in experiment.workloads]
-    return [_mapping(plan.get("workload"))]
+    members = [_mapping(_mapping(each).get("workload")) for each in _list(plan.get("mix"))]
+    return members or [_mapping(plan.get("workload"))]
+
+
+def _part_of(member: object) -> str | None:
+    """What one workload of a mix has of the load: `report: users=2`."""
+    known = _mapping(member)
+    has = {name: known.get(name) for name in ("users", "weight", "think_s")}
+    return f"{known.get('name')}: {_pairs({k: v for k, v in has.items() if v is not None})}"
 
 
 def _protocol(part: Part, drive: Mapping[str, Any]) -> str | None:

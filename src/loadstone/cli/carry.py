@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from loadstone.cli.request import Request, steps_for
 from loadstone.cli.watching import watching
 from loadstone.diagnose.frames import environment_of
 from loadstone.lab.conduct import Lab, Outcome, carry_out
-from loadstone.lab.data import Wanted, needed_beside
+from loadstone.lab.data import Data, Wanted, needed_beside
 from loadstone.lab.interrupts import Interrupts
 from loadstone.lab.limits import generator_ceilings
 from loadstone.lab.loading import layout_for, layout_of
@@ -101,7 +102,7 @@ def run_in_sandbox(
 
 def _sandbox_for(request: Request) -> SandboxSpec:
     """It takes thousands of users unasked, and more when told."""
-    users = request.most_users
+    users = request.most_connections
     return SandboxSpec(
         server=request.server,
         settings=request.settings,
@@ -131,22 +132,25 @@ def _run_against(
     begun: Begun | None,
     ways: Ways,
 ) -> int:
-    wanted = _wanted_of(request)
     timeout_s = request.drive.connect.timeout_s
-    looked = [look_at(endpoint, wanted, timeout_s) for endpoint in endpoints]
-    data = common_data(looked)
-    plan = request.plan([one.target for one in endpoints], data)
+    looked_for = [
+        [look_at(endpoint, _wanted_of(one), timeout_s) for endpoint in endpoints]
+        for one in request.alone
+    ]
+    looked, data = looked_for[0], [common_data(found) for found in looked_for]
+    plan = request.plan_of_all([one.target for one in endpoints], data)
     plan = plan.model_copy(update={"search": _capped(plan.search, looked)})
     found = check(plan, looked, writes=request.writes, observed=request.observing.on)
-    _check_template(request, endpoints)
+    for one in request.alone:
+        _check_template(one, endpoints)
     steps = steps_for(plan)
     sources = sources_for([observable(one) for one in looked], request.observing)
     recorder = begin_run(plan, looked, request.out, sources.data_device, sources=sources)
     recorder.generators(ways.nodes)
     if begun:
         begun(recorder.folder)
-    said = [*notes, *data.notes, *found, *sources.notes]
-    prepared = Prepared(recorder, said, looked, sources, ways)
+    said = [*notes, *_notes_on(data), *found, *sources.notes]
+    prepared = Prepared(recorder, said, looked, sources, ways, list(chain(*looked_for)))
     outcome, interrupted = _drive(request, plan, steps, prepared)
     proving = request.proving if outcome.result.run.state == "finished" else None
     if proving is None or not request.as_json:
@@ -164,6 +168,11 @@ def _check_template(request: Request, endpoints: Sequence[Endpoint]) -> None:
         for endpoint in endpoints:
             init_sql = request.drive.session.init_sql
             check_statements(request.template, request.file, endpoint, init_sql)
+
+
+def _notes_on(data: Sequence[Data]) -> Sequence[str]:
+    """What the tables' finders said, once where several workloads use the same."""
+    return list(dict.fromkeys(note for one in data for note in one.notes))
 
 
 def _wanted_of(request: Request) -> Wanted:
@@ -212,6 +221,8 @@ class Prepared:
     looked: Sequence[Looked]
     sources: Sources
     ways: Ways
+    tables: Sequence[Looked]
+    """What was found of each workload's tables at each target."""
 
 
 def _capped(wanted: SearchPlan | None, looked: Sequence[Looked]) -> SearchPlan | None:
@@ -234,7 +245,7 @@ def _drive(
     prepared: Prepared,
 ) -> tuple[Outcome, bool]:
     recorder = prepared.recorder
-    confirm = functools.partial(confirm_all, prepared.looked)
+    confirm = functools.partial(confirm_all, prepared.tables)
     quiet = request.as_json and not sys.stderr.isatty()
     with Interrupts() as interrupts, watching(plan, steps.planned, quiet=quiet) as observer:
         endpoints = tuple(one.endpoint for one in prepared.looked)
@@ -250,7 +261,7 @@ def _drive(
             sampling,
             start=ways.start,
             drives_again=ways.drives_again,
-            may_change=plan.search is None,
+            may_change=plan.search is None and not plan.phases,
             confirm=confirm,
         )
         for note in prepared.notes:
@@ -307,10 +318,25 @@ def say(line: str, *, quiet: bool = False) -> None:
 
 
 def _fill(request: Request, endpoint: Endpoint) -> None:
-    if request.template and request.file:
-        check_loadable(request.template, request.file, endpoint)
-    plan = LoadPlan(layout=_layout(request), parallel=parallel_loads(), seed=request.drive.seed)
-    load(plan, endpoint, Consent(sandbox=True), quiet=request.as_json)
+    for one in request.alone:
+        if one.template and one.file:
+            check_loadable(one.template, one.file, endpoint)
+    for layout in together([_layout(one) for one in request.alone]):
+        plan = LoadPlan(layout=layout, parallel=parallel_loads(), seed=request.drive.seed)
+        load(plan, endpoint, Consent(sandbox=True), quiet=request.as_json)
+
+
+def together(layouts: Sequence[Layout]) -> list[Layout]:
+    """Each kind once: tables that workloads share are as many and as large as any of them wants."""
+    found: dict[object, Layout] = {}
+    for layout in layouts:
+        # A file has tables of its own: it shares them with itself alone.
+        which = (layout.kind, *(table.name for table in layout.template))
+        other = found.get(which, layout)
+        sizes = ("tables", "table_size", "warehouses")
+        largest = {name: max(getattr(layout, name), getattr(other, name)) for name in sizes}
+        found[which] = layout.model_copy(update=largest)
+    return list(found.values())
 
 
 def _layout(request: Request) -> Layout:

@@ -138,6 +138,9 @@ def _check(run: Path, asked: Asked) -> None:
     if plan.workload.script is not None or plan.workload.name not in engine.workloads():
         said = f"the load of {run.name} was none of Loadstone's workloads"
         raise NothingToProve(said, "loadstone run drives one that can be driven again")
+    if plan.phases:
+        said = f"the load of {run.name} went by phases"
+        raise NothingToProve(said, "run it again at one level: loadstone run with --concurrency")
     if len(plan.targets) > 1:
         places = ", ".join(target.place for target in plan.targets)
         said = f"{run.name} spread its users over {len(plan.targets)} targets ({places})"

@@ -17,7 +17,9 @@ from loadstone.model.observing import Observing
 from loadstone.model.plan import (
     Distribution,
     Drive,
+    MixMember,
     OptionValue,
+    Phase,
     Plan,
     Rate,
     Warmup,
@@ -33,6 +35,16 @@ from loadstone.target.introspect import Layout as LayoutKind
 
 _ANY_SIZE = 2_000_000_000
 """Stands for a size that is not known yet when the plan is looked at for the first time."""
+
+
+class MixedIn(Frozen):
+    """One of several workloads at once: what would be asked of it alone, and its part."""
+
+    name: str
+    users: int | None
+    weight: float | None
+    think_s: float | None
+    request: Request
 
 
 class Request(Frozen):
@@ -57,9 +69,13 @@ class Request(Frozen):
 
     ladder: tuple[int, ...]
     rates: tuple[Rate, ...] = ()
+    mix: tuple[MixedIn, ...] = ()
+    """Several workloads at once; `workload` is then the names of all, `ladder` all their users."""
+
     search: SearchPlan | None = None
     duration_s: float
     warmup: Warmup
+    phases: tuple[Phase, ...] = ()
     repeats: int
     drive: Drive
     observing: Observing = Observing()
@@ -87,6 +103,38 @@ class Request(Frozen):
         climbs = self.search.most_users if self.search and self.search.peak else 0
         return max(*self.ladder, climbs)
 
+    @property
+    def alone(self) -> tuple[Request, ...]:
+        """A request for each workload; itself, where there is one."""
+        return tuple(one.request for one in self.mix) or (self,)
+
+    @property
+    def most_connections(self) -> int:
+        """The same, and the connections that say nothing."""
+        return self.most_users + self.drive.idle
+
+    def plan_of_all(self, targets: Sequence[Target], data: Sequence[Data]) -> Plan:
+        """The plan on tables that are there: those of each workload, in the order of `alone`."""
+        plan = self.plan(targets, data[0])
+        if not self.mix:
+            return plan
+        mix = tuple(
+            MixMember(
+                name=one.name,
+                workload=one.request.plan(targets, found).workload,
+                users=one.users,
+                weight=one.weight,
+                think_s=one.think_s,
+            )
+            for one, found in zip(self.mix, data, strict=True)
+        )
+        all_of_them = WorkloadSpec(
+            name=self.workload,
+            tables=max(found.tables for found in data),
+            table_size=max(found.table_size for found in data),
+        )
+        return plan.model_copy(update={"workload": all_of_them, "mix": mix})
+
     def plan(self, targets: Sequence[Target], data: Data) -> Plan:
         """The plan on tables that are there."""
         return Plan(
@@ -104,6 +152,7 @@ class Request(Frozen):
             ),
             ladder=self.ladder,
             rates=self.rates,
+            phases=self.phases,
             search=self.search,
             duration_s=self.duration_s,
             warmup=self.warmup,
@@ -111,6 +160,9 @@ class Request(Frozen):
             cluster=self.cluster,
             drive=self.drive.beside_the_server() if any_local(targets) else self.drive,
         )
+
+
+MixedIn.model_rebuild()
 
 
 def any_local(targets: Sequence[Target]) -> bool:
@@ -128,17 +180,20 @@ def check_request(request: Request, targets: int = 1) -> None:
         SourceError: a place to read counters from is none.
     """
     check_places(request.observing, targets)
-    data = Data(
-        tables=request.tables or request.most_users,
-        table_size=request.table_size or _ANY_SIZE,
-        warehouses=request.warehouses or int(request.layout == "tpcc"),
-    )
-    plan = request.plan([Target()], data)
+    data = [
+        Data(
+            tables=one.tables or one.most_users,
+            table_size=one.table_size or _ANY_SIZE,
+            warehouses=one.warehouses or int(one.layout == "tpcc"),
+        )
+        for one in request.alone
+    ]
+    plan = request.plan_of_all([Target()], data)
     first = steps_for(plan).following([])
     assert first is not None, "every plan has a step"
     engine.check_plan(step_document(plan, first, [Endpoint(target=Target())]))
     if request.cluster is None:
-        check_descriptors(request.most_users)
+        check_descriptors(request.most_connections)
     folder.check_writable(request.out)
 
 

@@ -13,7 +13,9 @@ from loadstone.cli.beside import beside_options, shown_beside
 from loadstone.cli.clustering import cluster_asked, cluster_options
 from loadstone.cli.connection import Connection, connection_options
 from loadstone.cli.gating import Gates, check_gates, junit_option, threshold_option
+from loadstone.cli.mixing import Member, is_mix, ladder_of, members_of
 from loadstone.cli.observing import observing_options
+from loadstone.cli.phasing import Phases, check_phases, rates_of, seconds_of
 from loadstone.cli.prove_options import proving_options_of_a_run
 from loadstone.cli.sandbox import sandbox_options, settings_of
 from loadstone.cli.templates import check_charset, template_of, workload_given
@@ -38,7 +40,7 @@ from loadstone.cli.workload_options import WorkloadCommand, options_of
 if TYPE_CHECKING:
     from loadstone.cli.request import Request
     from loadstone.model.cluster import ClusterAsked
-    from loadstone.model.plan import Arrival, Drive
+    from loadstone.model.plan import Arrival, Drive, Phase
     from loadstone.model.search import SearchPlan
 
 # In an open loop users are who may wait at the same time: enough of them for most servers.
@@ -46,6 +48,7 @@ _USERS_OF_A_RATE = 64
 # Measured with point select on this many users: below it a second event loop costs more CPU per
 # statement than it takes off the first.
 USERS_A_SHARD = 16
+_MOST_IDLE = 1_000_000
 _AT_ONCE = click.IntRange(1, 1_000_000)
 # The longest wait before a connection is tried again; as short as a drill wants it, the wait is no
 # part of the outage that is told.
@@ -65,7 +68,7 @@ out_option = click.option(
 
 
 @click.command(cls=WorkloadCommand)
-@click.argument("workload")
+@click.argument("workloads", nargs=-1, required=True, metavar="WORKLOAD...")
 @connection_options
 @click.option(
     "--concurrency",
@@ -85,8 +88,14 @@ out_option = click.option(
     help="Gaps between events, with --rate. [default: poisson]",
 )
 @click.option("--max-backlog", type=BACKLOG, help="Due events that may wait. [default: 100000]")
-@click.option("--duration", type=DURATION, default="30s", show_default=True, help="Of a step.")
-@click.option("--warmup", type=WarmupTime(), default="5s", show_default=True, help="Before it.")
+@click.option("--duration", type=DURATION, help="Of a step. [default: 30s]")
+@click.option("--warmup", type=WarmupTime(), help="Before it. [default: 5s]")
+@click.option(
+    "--phases",
+    type=Phases(),
+    help='How the load goes over a step: "warm 60s 16, ramp 2m 16..256, spike 30s 1k"; N/s is a'
+    " rate.",
+)
 @click.option("--repeats", type=click.IntRange(1, 1000), default=1, show_default=True)
 @click.option("--tables", type=TABLES, help="[default: as many as there are]")
 @click.option("--table-size", type=SIZE, help="[default: as large as they are]")
@@ -102,6 +111,20 @@ out_option = click.option(
 @click.option("--connect-at-once", type=_AT_ONCE, default=64, show_default=True)
 @click.option("--connect-timeout", type=CONNECT_TIME, default="10s", show_default=True)
 @click.option("--connect-retries", type=click.IntRange(0, 1000), default=5, show_default=True)
+@click.option(
+    "--reconnect",
+    "reconnect_after",
+    type=click.IntRange(1, 2**32 - 1),
+    metavar="N",
+    help="A new connection after each N transactions of a user.",
+)
+@click.option(
+    "--idle",
+    type=click.IntRange(0, _MOST_IDLE),
+    default=0,
+    metavar="N",
+    help="Connections beside the users' that are held and say nothing.",
+)
 @click.option(
     "--on-error",
     type=click.Choice(["restart", "continue", "stop"]),
@@ -137,22 +160,29 @@ out_option = click.option(
 @click.option("--json", "as_json", is_flag=True, help="result.json on stdout, nothing else.")
 @out_option
 @click.option("--name", help="Of the run. [default: the workload's]")
-def run(workload: str, connection: Connection, **asked: Any) -> int:
+def run(workloads: tuple[str, ...], connection: Connection, **asked: Any) -> int:
     """Drive WORKLOAD, a step for each number of users, and keep what was seen.
 
-    WORKLOAD is one of the program's own, or a TOML file (docs/templates.md). Without a target, a
-    throwaway server is started, filled and removed.
+    WORKLOAD is one of the program's own, or a TOML file (docs/templates.md). Several are carried
+    out at once: NAME:users=2 has users of its own, NAME:weight=9 a share of the others' events.
+    More after the colon: as=NAME, think=TIME, tables, table_size, distribution, and the workload's
+    options, as oltp_read_only:as=report,users=2,range_size=10k (docs/mixes.md).
+
+    Without a target, a throwaway server is started, filled and removed.
     """
     if asked["proving"] and not asked["observing"].on:
         raise click.UsageError("--prove wants findings, and they rest on what is observed")
     if connection.files_without_target:
         option = connection.files_without_target[0]
         raise click.UsageError(f"{option} is for a server of yours: say which with --target")
+    members = members_of(workloads) if is_mix(workloads) else ()
     _check_loop(asked)
+    check_phases(asked)
     _check_cluster(connection, asked)
+    _check_alone(members, asked)
     gates = Gates(asked["thresholds"], asked["junit"])
     check_gates(gates.thresholds, gates.junit)
-    request = _request(workload, asked)
+    request = _mixed(members, asked) if members else _request(workloads[0], asked)
     if request.proving and connection.count > 1:
         raise click.UsageError("--prove takes one --target: what is changed is changed on one")
 
@@ -160,8 +190,9 @@ def run(workload: str, connection: Connection, **asked: Any) -> int:
     from loadstone.cli.request import check_request
 
     check_request(request, connection.count)
-    if not connection.given and request.template and not request.template.tables:
-        raise click.UsageError(f"{workload} has no tables of its own: say where with --target")
+    for one in request.alone:
+        if not connection.given and one.template and not one.template.tables:
+            raise click.UsageError(f"{one.file} has no tables of its own: say where with --target")
     if connection.given and (request.foreign_keys or request.partitions):
         raise click.UsageError(
             "--foreign-keys and --partition are how tables are made: give them to prepare"
@@ -185,6 +216,26 @@ def _check_cluster(connection: Connection, asked: dict[str, Any]) -> None:
         raise click.UsageError("--prove drives from this machine: leave --cluster out")
 
 
+def _check_alone(members: tuple[Member, ...], asked: dict[str, Any]) -> None:
+    """What wants one workload, or a load that stays as it is."""
+    if not members and not asked["phases"]:
+        return
+    what = "several workloads at once" if members else "--phases"
+    if is_search(asked):
+        option = "--slo" if asked["objective"] else "--concurrency auto"
+        raise click.UsageError(f"{option} looks for a level, and {what} has none: leave one out")
+    if asked["proving"]:
+        raise click.UsageError(f"--prove drives one workload at one level: not {what}")
+    if asked["cluster"] is not None:
+        raise click.UsageError(f"--cluster: {what} is driven by one machine: leave one out")
+    if members and asked["workload_options"]:
+        option = asked["workload_options"][0]
+        raise click.UsageError(
+            f"{option}: which of the workloads has it? Write it there, as"
+            f" {members[0].workload}:{option}"
+        )
+
+
 def _check_loop(asked: dict[str, Any]) -> None:
     """An open loop and a closed one have options that make no sense in the other."""
     if asked["rates"] and asked["objective"]:
@@ -201,12 +252,61 @@ def _check_loop(asked: dict[str, Any]) -> None:
 
 def is_open(asked: dict[str, Any]) -> bool:
     """Whether events are to be due by a schedule."""
-    return asked["rates"] is not None or asked["objective"] is not None
+    by_phases = bool(asked["phases"]) and asked["phases"][0].rate is not None
+    return asked["rates"] is not None or asked["objective"] is not None or by_phases
 
 
 def is_search(asked: dict[str, Any]) -> bool:
     """Whether the levels follow from what the steps show."""
     return asked["objective"] is not None or asked["concurrency"] == ()
+
+
+def _mixed(members: tuple[Member, ...], asked: dict[str, Any]) -> Request:
+    """Several workloads at once, each of them a request of its own."""
+    from loadstone.cli.request import MixedIn
+
+    if (is_open(asked) or asked["phases"]) and all(member.users for member in members):
+        what = "phases" if asked["phases"] else "the events of an open loop"
+        raise click.UsageError(
+            f"{what} are for workloads without users of their own: write one of them without users="
+        )
+    ladder = ladder_of(members, _ladder_asked(asked), _few(asked))
+    pool = tuple(users - sum(member.users or 0 for member in members) for users in ladder)
+    mixed = []
+    for member in members:
+        alone = _request(member.workload, member.asked(asked))
+        levels = (member.users,) if member.users else pool
+        mixed.append(
+            MixedIn(
+                name=member.name,
+                users=member.users,
+                weight=member.weight,
+                think_s=member.think_s,
+                request=alone.model_copy(update={"ladder": levels}),
+            )
+        )
+    name = "+".join(member.name for member in members)
+    return mixed[0].request.model_copy(
+        update={
+            "name": asked["name"] or name,
+            "workload": name,
+            "writes": any(one.request.writes for one in mixed),
+            "ladder": ladder,
+            "mix": tuple(mixed),
+        }
+    )
+
+
+def _ladder_asked(asked: dict[str, Any]) -> tuple[int, ...] | None:
+    """The users of each step, as far as somebody said so."""
+    phases: tuple[Phase, ...] | None = asked["phases"]
+    if phases and phases[0].users:
+        return (int(max(max(phase.levels) for phase in phases)),)
+    return asked["concurrency"] or None
+
+
+def _few(asked: dict[str, Any]) -> int:
+    return _USERS_OF_A_RATE if is_open(asked) else 1
 
 
 def _request(workload: str, asked: dict[str, Any]) -> Request:
@@ -219,7 +319,7 @@ def _request(workload: str, asked: dict[str, Any]) -> Request:
     cluster = cluster_asked(asked)
     check_sizes(known.layout, asked)
     sizes = ("tables", "table_size", "warehouses", "foreign_keys", "partitions")
-    same = (*sizes, "repeats", "warmup", "distribution", "storage_engine")
+    same = (*sizes, "repeats", "distribution", "storage_engine")
     return Request(
         name=asked["name"] or known.name,
         workload=known.name,
@@ -228,10 +328,9 @@ def _request(workload: str, asked: dict[str, Any]) -> Request:
         layout=known.layout,
         writes=known.writes,
         options=options_of(known, asked["workload_options"]),
-        ladder=asked["concurrency"] or (_USERS_OF_A_RATE if is_open(asked) else 1,),
-        rates=asked["rates"] or (),
+        ladder=_ladder_asked(asked) or (_few(asked),),
+        rates=rates_of(asked),
         search=_search(asked),
-        duration_s=asked["duration"],
         book=_new_book() if known.layout == "ledger" else 0,
         drive=_drive(asked, cluster),
         cluster=cluster,
@@ -243,6 +342,7 @@ def _request(workload: str, asked: dict[str, Any]) -> Request:
         strict=asked["strict"],
         server=asked["server"],
         settings=settings_of(asked["settings"]),
+        **seconds_of(asked),
         **{name: asked[name] for name in same},
     )
 
@@ -269,6 +369,8 @@ def _drive(asked: dict[str, Any], cluster: ClusterAsked | None) -> Drive:
         ),
         on_error=asked["on_error"] or ("continue" if drill else "restart"),
         pauses_s=_PAUSES_S if drill else None,
+        reconnect_after=asked["reconnect_after"],
+        idle=asked["idle"],
         seed=asked["seed"],
         shards=shards or cores(),
         users_a_shard=1 if shards else USERS_A_SHARD,

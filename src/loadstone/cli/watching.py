@@ -75,7 +75,8 @@ class PlainLines(Silence):
         """How it goes, now and then."""
         if sample.to_s - self._said_at_s >= LINE_EVERY_S - 0.5:
             self._said_at_s = sample.to_s
-            _say(f"{_place(step, self._steps)}: {second_line(self._plan, sample)}")
+            parts = [second_line(self._plan, sample), *member_lines(sample)]
+            _say(f"{_place(step, self._steps)}: {'; '.join(parts)}")
 
     def on_step_end(self, step: Step, result: StepResult) -> None:
         """What came out."""
@@ -151,7 +152,10 @@ class LiveTable(Silence):
         if self._step:
             self._add_running(table, self._step)
         notes = [Text(f"note  {text}", "dim") for text in self._notes]
-        return Group(Text(self._top(), "bold"), Text(), table, *notes)
+        members = [
+            Text(f"  {line}") for line in (member_lines(self._sample) if self._sample else ())
+        ]
+        return Group(Text(self._top(), "bold"), *members, Text(), table, *notes)
 
     def _top(self) -> str:
         if self._step is None:
@@ -176,14 +180,43 @@ def _nowhere() -> None:
 
 def second_line(plan: Plan, sample: Sample) -> str:
     """`window 12 s of 30 s, 1,234 tps, p95 12.3 ms, 64 users`."""
-    lasts = plan.warmup_s if sample.phase == "warmup" else plan.duration_s
-    done = sample.to_s - (0.0 if sample.phase == "warmup" else plan.warmup_s)
     tps, _, _, p95, *_ = _cells_of_second(sample)
     errors = sum(sample.errors.values())
-    said = f"{sample.phase} {done:.0f} of {duration(lasts)}, {tps} tps, p95 {p95} ms"
+    said = f"{_place_in(plan, sample)}, {tps} tps, p95 {p95} ms"
     if is_open(plan):
         said += f", {count(sample.tally.waiting)} waiting"
+    if plan.drive.reconnect_after:
+        said += f", {rate(sample.counts.connects / (sample.seconds or 1.0))} connects/s"
+    if sample.idle and sample.idle.open < plan.drive.idle:
+        said += f", {count(sample.idle.open)} of {count(plan.drive.idle)} idle"
     return said + (f", {number_of(errors, 'error')}" if errors else "")
+
+
+def _place_in(plan: Plan, sample: Sample) -> str:
+    """`window 12 of 30 s`, or `ramp 12 of 2 min, 16..256 users`."""
+    begin = 0.0
+    for phase in plan.phases:
+        if sample.to_s <= begin + phase.seconds and sample.phase != "drain":
+            unit = " users" if phase.users else ""
+            done = sample.to_s - begin
+            return f"{phase.name} {done:.0f} of {duration(phase.seconds)}, {phase}{unit}"
+        begin += phase.seconds
+    lasts = plan.warmup_s if sample.phase == "warmup" else plan.duration_s
+    done = sample.to_s - (0.0 if sample.phase == "warmup" else plan.warmup_s)
+    return f"{sample.phase} {done:.0f} of {duration(lasts)}"
+
+
+def member_lines(sample: Sample) -> list[str]:
+    """A line for each workload of a mix: `shop 1,234 tps, p95 12.3 ms`."""
+    lines = []
+    for member in sample.members:
+        p95 = member.latency_ns.response.p95
+        shown = rate(None if p95 is None else p95 / 1e6)
+        events = rate(member.counts.events / (sample.seconds or 1.0))
+        errors = sum(member.errors.values())
+        said = f"{member.name} {events} tps, p95 {shown} ms"
+        lines.append(said + (f", {number_of(errors, 'error')}" if errors else ""))
+    return lines
 
 
 def is_open(plan: Plan) -> bool:

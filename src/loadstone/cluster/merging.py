@@ -12,6 +12,7 @@ from loadstone.model.records import (
     Counts,
     GeneratorPart,
     GeneratorUse,
+    IdleCounts,
     Latencies,
     LatencyNs,
     Pause,
@@ -52,6 +53,7 @@ def merge_samples(
         connect_failures=_sum_numbers(sample.connect_failures for sample in samples),
         users=sum(sample.users for sample in samples),
         targets=_sum_targets([sample.targets for sample in samples]),
+        idle=_sum_idle([sample.idle for sample in samples if sample.idle]),
         per_user=tuple(sorted(share for sample in samples for share in sample.per_user)),
         pauses=tuple(sorted((each for sample in samples for each in sample.pauses), key=_begin)),
         ledger=tuple(sorted(each for sample in samples for each in sample.ledger)),
@@ -77,6 +79,7 @@ def merge_connected(parts: Sequence[Connected]) -> Connected:
     return Connected(
         seconds=max(part.seconds for part in parts),
         users=sum(part.users for part in parts),
+        idle=sum(part.idle for part in parts),
         encrypted_users=sum(part.encrypted_users for part in parts),
         tls=encrypted,
         compressed_users=sum(part.compressed_users for part in parts),
@@ -114,6 +117,13 @@ def _sum_targets(targets: Sequence[Sequence[TargetCounts]]) -> tuple[TargetCount
         TargetCounts(**{name: sum(getattr(each, name) for each in of_target) for name in names})
         for of_target in zip_longest(*targets, fillvalue=TargetCounts())
     )
+
+
+def _sum_idle(parts: Sequence[IdleCounts]) -> IdleCounts | None:
+    if not parts:
+        return None
+    names = IdleCounts.model_fields
+    return IdleCounts(**{name: sum(getattr(each, name) for each in parts) for name in names})
 
 
 def _latency(parts: Sequence[LatencyNs], merged: Mapping[str, LatencyNs], name: str) -> LatencyNs:

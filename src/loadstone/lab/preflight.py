@@ -10,7 +10,7 @@ from typing import Any
 
 from loadstone.lab.data import Data, Wanted, find_data, tables_for
 from loadstone.model.frozen import Frozen
-from loadstone.model.plan import Plan, Session
+from loadstone.model.plan import Plan, Session, WorkloadSpec
 from loadstone.model.target import Endpoint
 from loadstone.observe.local import data_device
 from loadstone.observe.locate import find_server_process
@@ -145,12 +145,13 @@ def check(
         TargetError: it does not fit.
     """
     users = max(plan.ladder)
+    idle = math.ceil(plan.drive.idle / len(looked))
     if plan.cluster is None:
-        check_descriptors(users)
+        check_descriptors(users + plan.drive.idle)
     share = math.ceil(users / len(looked))
     notes = []
     for one in looked:
-        check_connections(one, share, beside=int(observed))
+        check_connections(one, share, beside=int(observed), idle=idle)
         if writes and one.facts.read_only:
             raise TargetError(
                 "statement_failed",
@@ -185,8 +186,14 @@ def try_session(endpoint: Endpoint, session: Session, timeout_s: float) -> None:
                 raise TargetError(error.kind, message, error.hint, error.errno) from error
 
 
-def check_connections(looked: Looked, users: int, beside: int = 0) -> None:
+def check_connections(looked: Looked, users: int, beside: int = 0, idle: int = 0) -> None:
     """Whether the server takes so many more connections, and those of ours beside them.
+
+    Args:
+        looked: the server.
+        users: one connection each.
+        beside: other connections of ours.
+        idle: connections that say nothing.
 
     Raises:
         TargetError: it does not.
@@ -195,13 +202,15 @@ def check_connections(looked: Looked, users: int, beside: int = 0) -> None:
     if most is None or connected is None:
         return
     in_use = connected - 1 + beside  # the one that asked is closed before the load begins
-    if users > most - in_use:
+    if users + idle > most - in_use:
+        who = _users(users, "does", "do") if not idle else f"{_users(users)} and {idle} idle do"
         raise TargetError(
             "too_many_connections",
-            f"{_users(users, 'does', 'do')} not fit: {looked.endpoint.target.place} has "
+            f"{who} not fit: {looked.endpoint.target.place} has "
             f"max_connections {most}"
             + (f", and {in_use} {'is' if in_use == 1 else 'are'} in use" if in_use > 0 else ""),
-            f"SET GLOBAL max_connections = {users + in_use + 10}; or a lower --concurrency",
+            f"SET GLOBAL max_connections = {users + idle + in_use + 10}; or a lower --concurrency"
+            + (" or --idle" if idle else ""),
             1040,
         )
 
@@ -231,6 +240,8 @@ def prepared_statements_note(plan: Plan, looked: Looked, users: int) -> list[str
     limit = looked.facts.variables.get("max_prepared_stmt_count", "")
     if plan.drive.protocol != "prepared" or not limit.isdigit():
         return []
+    if plan.mix:
+        return _prepared_by_a_mix(plan, int(limit), users)
     statements = _STATEMENTS_A_TABLE.get(plan.workload.name, 1)
     tables = plan.workload.tables
     if plan.workload.warehouses:
@@ -241,6 +252,25 @@ def prepared_statements_note(plan: Plan, looked: Looked, users: int) -> list[str
     return [
         f"up to {most:,} prepared statements ({statements} × {_tables(tables)} × {_users(users)}) "
         f"may pass max_prepared_stmt_count {int(limit):,} (error 1461): raise it, or take --text"
+    ]
+
+
+def _prepared_by_a_mix(plan: Plan, limit: int, users: int) -> list[str]:
+    """Users without a workload of their own prepare the statements of all that are drawn."""
+
+    def statements(workload: WorkloadSpec) -> int:
+        if workload.warehouses:
+            return _STATEMENTS_OF_TPCC
+        return _STATEMENTS_A_TABLE.get(workload.name, 1) * workload.tables
+
+    drawn = sum(statements(one.workload) for one in plan.mix if not one.users)
+    own = sum(statements(one.workload) * one.users for one in plan.mix if one.users)
+    most = drawn * max(users - plan.users_of_members, 0) + own
+    if most <= limit:
+        return []
+    return [
+        f"up to {most:,} prepared statements may pass max_prepared_stmt_count {limit:,} "
+        "(error 1461): raise it, or take --text"
     ]
 
 

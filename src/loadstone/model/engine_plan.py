@@ -14,11 +14,14 @@ from loadstone.model.plan import (
     Closed,
     ConnectPolicy,
     Distribution,
+    MixMember,
+    Phase,
     Plan,
     ScriptSpec,
     Session,
     Special,
     Step,
+    WorkloadSpec,
 )
 from loadstone.model.target import Endpoint
 from loadstone.model.template import LoadedTable
@@ -78,6 +81,9 @@ def step_document(plan: Plan, step: Step, endpoints: Sequence[Endpoint]) -> str:
         "drain_s": drive.drain_s,
         "per_user": drive.per_user,
         "pauses_s": drive.pauses_s,
+        "reconnect_after": drive.reconnect_after,
+        "idle": drive.idle,
+        "phases": [_stretch(phase) for phase in plan.phases],
         "shards": drive.shards_for(step.concurrency),
         # Each step draws other keys: the second of two oltp_delete steps would find no row left.
         "seed": (drive.seed + step.number - 1) % 2**63,
@@ -89,13 +95,30 @@ def step_document(plan: Plan, step: Step, endpoints: Sequence[Endpoint]) -> str:
 def _what_to_do(plan: Plan, step: Step, endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     if plan.workload.script:
         return {"script": script_document(plan.workload.script, endpoints)}
-    workload = plan.workload.model_dump(mode="json", exclude={"script"})
-    return {"workload": workload | {"name": step.workload, "book": book_of(plan, step)}}
+    if plan.mix:
+        return {"members": [_member(member) for member in plan.mix]}
+    workload = _workload(plan.workload) | {"name": step.workload, "book": book_of(plan, step)}
+    return {"workload": workload}
 
 
 def book_of(plan: Plan, step: Step) -> int:
     """What a step's entries in the tables of `ledger` are told by; 0 for all other workloads."""
     return plan.workload.book + step.number if plan.workload.book else 0
+
+
+def _workload(workload: WorkloadSpec) -> dict[str, Any]:
+    return workload.model_dump(mode="json", exclude={"script"})
+
+
+def _member(member: MixMember) -> dict[str, Any]:
+    return member.model_dump(mode="json", exclude={"workload"}) | {
+        "workload": _workload(member.workload)
+    }
+
+
+def _stretch(phase: Phase) -> dict[str, float]:
+    begin, end = phase.levels
+    return {"seconds": phase.seconds, "from": begin, "to": end}
 
 
 def script_document(script: ScriptSpec, endpoints: Sequence[Endpoint]) -> dict[str, Any]:

@@ -64,6 +64,47 @@ class WorkloadSpec(Frozen):
     """What drives the users in place of a workload of ours; it knows its own tables."""
 
 
+class MixMember(Frozen):
+    """One of several workloads at once: with users of its own, or a share of the others' events."""
+
+    name: str
+    workload: WorkloadSpec
+    users: PositiveInt | None = None
+    """They do nothing else, in a closed loop beside all others."""
+
+    weight: PositiveFloat | None = None
+    """By which it is drawn for each event of the users that no member has for itself."""
+
+    think_s: NonNegativeFloat | None = None
+    """Of its own users; `None`: as long as all others."""
+
+
+class Phase(Frozen):
+    """A stretch of a step's time: in a straight line from one number of users, or rate, on."""
+
+    name: str
+    seconds: PositiveInt
+    users: tuple[NonNegativeInt, NonNegativeInt] | None = None
+    """At work, at its begin and its end; `None` in an open loop."""
+
+    rate: tuple[NonNegativeFloat, NonNegativeFloat] | None = None
+    """Events a second; `None` in a closed loop."""
+
+    is_warmup: bool = False
+    """It comes before the window: it counts in no figure but its own."""
+
+    @property
+    def levels(self) -> tuple[float, float]:
+        """Users or rate at its two ends."""
+        return self.users or self.rate or (0, 0)
+
+    def __str__(self) -> str:
+        """What it asks for, as it is written: `16..256` users, `1000/s`."""
+        begin, end = self.levels
+        unit = "" if self.users else "/s"
+        return f"{begin:g}{unit}" if begin == end else f"{begin:g}..{end:g}{unit}"
+
+
 class Closed(Frozen):
     """The next event is due when the one before has ended, after a time to think."""
 
@@ -155,6 +196,12 @@ class Drive(Frozen):
     drain_s: NonNegativeFloat = 5.0
     """How long events in flight at the window's end may take."""
 
+    reconnect_after: PositiveInt | None = None
+    """A user takes a new connection after so many events; `None`: it keeps its own."""
+
+    idle: NonNegativeInt = 0
+    """Connections beside the users' that say nothing."""
+
     per_user: bool = False
     """Samples tell what each virtual user did."""
 
@@ -187,6 +234,14 @@ class Plan(Frozen):
     name: str
     targets: Annotated[tuple[Target, ...], Field(min_length=1)]
     workload: WorkloadSpec
+    """Of a mix the names of all, and the most tables and rows that any of them has."""
+
+    mix: tuple[MixMember, ...] = ()
+    """Several workloads at once; none: `workload` alone."""
+
+    phases: tuple[Phase, ...] = ()
+    """How the load goes over each step; none: it stays."""
+
     ladder: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
     rates: tuple[Rate, ...] = ()
     """Open loop: the rates to try with each number of users. None in a closed loop."""
@@ -207,6 +262,11 @@ class Plan(Frozen):
     def warmup_s(self) -> float:
         """The fixed warm-up; none when the window is chosen afterwards."""
         return self.warmup.warmup_s if isinstance(self.warmup, WarmupSeconds) else 0.0
+
+    @property
+    def users_of_members(self) -> int:
+        """Users that a member of a mix has for itself: they are part of every level."""
+        return sum(member.users or 0 for member in self.mix)
 
 
 class Step(Frozen):

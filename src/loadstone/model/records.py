@@ -47,6 +47,7 @@ class Counts(Frozen):
     late: int = 0
     skipped: int = 0
     reconnects: int = 0
+    connects: int = 0
     bytes_in: int = 0
     bytes_out: int = 0
 
@@ -64,6 +65,34 @@ class TargetCounts(Frozen):
     errors: int = 0
     connect_failures: int = 0
     users: int = 0
+
+
+class IdleCounts(Frozen):
+    """What became of the connections that say nothing."""
+
+    open: int = 0
+    """At the interval's end."""
+    lost: int = 0
+    opened: int = 0
+
+
+class MemberCounts(Frozen):
+    """What one workload of a mix did in one interval."""
+
+    events: int = 0
+    failed: int = 0
+    restarts: int = 0
+    reads: int = 0
+    writes: int = 0
+    other: int = 0
+    due: int = 0
+    late: int = 0
+    skipped: int = 0
+
+    @property
+    def queries(self) -> int:
+        """All its statements that were answered."""
+        return self.reads + self.writes + self.other
 
 
 class Share(NamedTuple):
@@ -118,6 +147,16 @@ class Latencies(Frozen):
     service: LatencyNs = LatencyNs()
 
 
+class MemberSample(Frozen):
+    """One workload of a mix in one interval; its tally is since the load began."""
+
+    name: str
+    tally: Tally
+    counts: MemberCounts
+    errors: dict[str, int] = {}
+    latency_ns: Latencies = Latencies()
+
+
 class GeneratorUse(Frozen):
     """What the generator itself spent in an interval, over all shards."""
 
@@ -168,6 +207,8 @@ class Connected(Frozen):
     kind: Literal["connected"] = "connected"
     seconds: float
     users: int
+    idle: int = 0
+    """Connections beside theirs that say nothing."""
     encrypted_users: int
     tls: str | None = None
     compressed_users: int = 0
@@ -189,6 +230,10 @@ class Sample(Frozen):
     connect_failures: dict[str, int] = {}
     users: int
     targets: tuple[TargetCounts, ...] = ()
+    idle: IdleCounts | None = None
+    """`None`: the plan asked for none."""
+    members: tuple[MemberSample, ...] = ()
+    """Of a mix, in the plan's order."""
     per_user: tuple[Share, ...] = ()
     pauses: tuple[Pause, ...] = ()
     """Those that ended in the interval, or with the step."""

@@ -261,6 +261,58 @@ class ObservedTarget(Frozen):
     host: HostFigures | None = _said("null: not evaluated")
 
 
+class IdleConnections(Frozen):
+    """The connections beside the users' that say nothing."""
+
+    asked: int = _said("how many were to be held")
+    open: int = _said("held at the window's end")
+    lost: int = _said("ended by the server or the network, over the whole step")
+    opened: int = _said("opened under load in place of those, over the whole step")
+
+
+class MemberResult(Frozen):
+    """One workload of a mix; all of the window."""
+
+    name: str = _said("as the plan calls it")
+    workload: str = _said("name of the workload")
+    users: int | None = _said("virtual users of its own; null: it shares those of the others")
+    weight: float | None = _said("by which its events were drawn; null: it has users of its own")
+    events: int = _said("events that succeeded")
+    failed: int = _said("events given up after an error")
+    restarts: int = _said("events begun anew")
+    tps: float | None = _said("events a second")
+    qps: float | None = _said("statements a second")
+    reads: int = _said("statements answered with a result set")
+    writes: int = _said("statements answered with affected rows")
+    other: int = _said("all other statements")
+    errors: dict[str, int] = _said("error packets by errno")
+    due: int = _said("events whose time has come")
+    late: int = _said("events that began more than 1 ms after they were due")
+    skipped: int = _said("events that were due and never begun")
+    waiting: int = _said("events that were due and had not begun at the window's end")
+    latency: LatencyPair = _said("of good events")
+    tally: Tally = _said("what became of its events since the load began")
+
+
+class PhaseResult(Frozen):
+    """One phase of a step: all of its seconds, also where they come before the window."""
+
+    name: str = _said("as the plan calls it")
+    from_s: float = _said("begin, seconds since the load's begin")
+    to_s: float = _said("end; earlier than planned where the step was cut off")
+    users: tuple[int, int] | None = _said("at work at its begin and its end; null in an open loop")
+    rate: tuple[float, float] | None = _said("events a second due, likewise; null in a closed loop")
+    events: int = _said("events that succeeded")
+    failed: int = _said("events given up after an error")
+    restarts: int = _said("events begun anew")
+    skipped: int = _said("events that were due and never begun")
+    reconnects: int = _said("connections lost and opened again")
+    tps: float | None = _said("events a second")
+    qps: float | None = _said("statements a second")
+    errors: dict[str, int] = _said("error packets by errno")
+    latency: LatencyPair = _said("of good events")
+
+
 class StepResult(Frozen):
     """One step: the numbers people quote. All counts and rates are of the window."""
 
@@ -288,7 +340,20 @@ class StepResult(Frozen):
     errors_outside: dict[str, int] = _said("the same before and after the window")
     error_examples: dict[str, ErrorExample] = _said("the first error of each errno")
     reconnects: int = _said("connections lost and opened again")
+    connects: int = Field(
+        default=0, description="connections opened because --reconnect wants a new one"
+    )
+    connect: LatencyMs | None = _may(
+        "time to open a connection under load, login and session included; null: none was; ms"
+    )
     connect_failures: dict[str, int] = _said("failed attempts by errno, over the whole step")
+    idle: IdleConnections | None = _may("connections that say nothing; null: none were asked for")
+    members: tuple[MemberResult, ...] = Field(
+        default=(), description="of a mix, each workload's part"
+    )
+    phases: tuple[PhaseResult, ...] = Field(
+        default=(), description="each phase, where the load went by phases"
+    )
     due: int = _said("events whose time has come")
     late: int = _said("events that began more than 1 ms after they were due")
     skipped: int = _said("events that were due and never begun")

@@ -37,6 +37,7 @@ def step_notes(step: StepResult, words: Words = ENGLISH) -> Iterator[str]:
     yield from _of_the_client(step, words)
     yield from _of_its_end(step, words)
     yield from _of_errors(step, words)
+    yield from _of_idle(step, words)
     response, users = step.latency.response, step.concurrency
     if response.above_range:
         longest = duration((response.max or 0) / 1000)
@@ -77,8 +78,12 @@ def _of_the_client(step: StepResult, words: Words) -> Iterator[str]:
     if held and answered and held / 1000 > _HELD_SHARE * answered:
         part = share(held / 1000 / answered)
         yield words.note_held.format(held=rate(held), share=part)
+    if step.connects:
+        yield words.note_connects
     if step.rate:
         yield from _of_the_queue(step, words)
+    elif step.connects:
+        return
     elif step.due and step.late / step.due > _LATE_SHARE:
         late = share(step.late / step.due)
         yield words.note_late.format(share=late, p99=rate(used.late_p99_us))
@@ -152,6 +157,16 @@ def _of_errors(step: StepResult, words: Words) -> Iterator[str]:
             yield said
     if step.connect_failures:
         yield words.note_connect_failures.format(errors=by_errno(step.connect_failures, words))
+
+
+def _of_idle(step: StepResult, words: Words) -> Iterator[str]:
+    """Connections that say nothing are there for a reason: they are always told of."""
+    if step.idle is None:
+        return
+    yield words.note_idle.format(open=count(step.idle.open), asked=count(step.idle.asked))
+    if step.idle.lost:
+        lost, opened = count(step.idle.lost), count(step.idle.opened)
+        yield words.note_idle_lost.format(lost=lost, opened=opened)
 
 
 def by_errno(errors: Mapping[str, int], words: Words = ENGLISH) -> str:

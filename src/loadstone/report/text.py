@@ -14,6 +14,7 @@ from rich.text import Text
 from loadstone.analyse.ladder import Level, quotable, shape
 from loadstone.model.hot_spots import HotSpots
 from loadstone.model.result import Result, StepResult
+from loadstone.report.apart import tables_apart
 from loadstone.report.drill import drill_parts
 from loadstone.report.generators import generators_table
 from loadstone.report.hot_spots import hot_spots_table, hottest_step
@@ -58,6 +59,7 @@ def as_renderable(result: Result) -> RenderableType:
     for ladder in ladders_of(result.steps):
         if not watched(result):
             parts.append(Padding(ladder_table(ladder), (1, 0, 1, 0)))
+        parts.extend(_told_apart(ladder))
         if seen := observed_table(ladder):
             parts.append(Padding(seen, (int(watched(result)), 0, 1, 0)))
         if sale := sale_table(ladder):
@@ -73,6 +75,13 @@ def as_renderable(result: Result) -> RenderableType:
     if lines := list(notes(result)):
         parts.append(_list_of_notes(lines))
     return Group(*parts)
+
+
+def _told_apart(ladder: Sequence[Level]) -> Iterator[RenderableType]:
+    """Workloads of a mix, phases, connections."""
+    for apart in tables_apart(ladder, ENGLISH):
+        yield Text(f"{apart.title}:")
+        yield Padding(apart.as_table(), (0, 0, 1, 0))
 
 
 def _by_kind(ladder: Sequence[Level]) -> Iterator[RenderableType]:
@@ -105,14 +114,31 @@ def head(result: Result) -> Iterator[str]:
     if watched(result):
         yield from _watched(result)
         return
-    yield (
-        f"{workload['name']}, {_size(workload)}, {plan['drive']['protocol']} statements, "
-        f"{_timing(plan)}, seed {plan['drive']['seed']}"
-    )
+    mix = plan.get("mix") or ()
+    what = f"{workload['name']}, " + (f"{_size(workload)}, " if not mix else "")
+    how = f"{plan['drive']['protocol']} statements, {_timing(plan)}"
+    yield f"{what}{how}, seed {plan['drive']['seed']}"
+    for member in mix:
+        own = (
+            number_of(member["users"], "user")
+            if member["users"]
+            else f"weight {member['weight']:g}"
+        )
+        which = member["workload"]
+        yield f"  {member['name']}: {own}, {which['name']}, {_size(which)}"
+    yield from _beside(plan["drive"])
     first = result.steps[0] if result.steps else None
     for part in first.targets if first else ():
         server = f" ({part.server_version})" if part.server_version else ""
         yield f"{part.target}{server}, {_encryption(first)}"
+
+
+def _beside(drive: dict[str, Any]) -> Iterator[str]:
+    """What connections there are but one for each user."""
+    if after := drive.get("reconnect_after"):
+        yield f"a new connection after each {number_of(after, 'transaction')} of a user"
+    if idle := drive.get("idle"):
+        yield f"{number_of(idle, 'idle connection')} beside the users"
 
 
 def _size(workload: dict[str, Any]) -> str:
@@ -168,6 +194,8 @@ def _timing(plan: dict[str, Any]) -> str:
     ends_itself = plan["duration_s"] >= _LONGEST_S
     window = "a step to its own end" if ends_itself else f"{duration(plan['duration_s'])} a step"
     repeats = f", {count(plan['repeats'])} repeats" if plan["repeats"] > 1 else ""
+    if plan.get("phases"):
+        return f"{window} in {number_of(len(plan['phases']), 'phase')}{repeats}"
     if warmup["kind"] == "auto":
         return f"{window} with automatic warm-up{repeats}"
     return f"{window} after {duration(warmup['warmup_s'])} warm-up{repeats}"

@@ -112,6 +112,8 @@ class StepLog:
                 self.connected = record
                 self.load_began_s = at_s
             case Sample():
+                for member in record.members:
+                    self._check(member.tally)
                 self._add_tally(record.tally)
                 self._add_interval(record)
             case Outage():
@@ -129,6 +131,9 @@ class StepLog:
 
     def _add_tally(self, tally: Tally) -> None:
         self.tally = tally
+        self._check(tally)
+
+    def _check(self, tally: Tally) -> None:
         if self.unbalanced is None and not tally.balances():
             self.unbalanced = tally
 

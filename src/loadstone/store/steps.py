@@ -16,7 +16,6 @@ from loadstone.model.result import (
     GeneratorCost,
     HostFigures,
     LatencyMs,
-    LatencyPair,
     LevelChange,
     ObservedTarget,
     OutageLine,
@@ -25,11 +24,12 @@ from loadstone.model.result import (
     TargetShare,
     Window,
 )
+from loadstone.store.apart import connect_of, idle_of, latency_pair, members_of, phases_of
 from loadstone.store.figures import host_figures, observing_cost, server_figures, sums_of
 from loadstone.store.generators import generator_shares
 from loadstone.store.journal import RunBegin
 from loadstone.store.steplog import StepLog
-from loadstone.store.sums import Sums, add_up
+from loadstone.store.sums import Sums, add_up, by_number
 from loadstone.store.timeline import timeline_of
 
 Quantiles = Callable[[Window], Mapping[str, LatencyNs]]
@@ -63,9 +63,13 @@ def summarise(log: StepLog, run: RunBegin, quantiles: Quantiles) -> StepResult:
         errors_outside=by_number(sums.errors_outside),
         error_examples=_examples(log),
         connect_failures=_connect_failures(log, sums),
-        latency=_latency(sums, merged),
+        latency=latency_pair(sums.response, sums.service, merged),
         statements=_of_classes(merged),
         kinds=_of_kinds(merged),
+        connect=connect_of(merged),
+        idle=idle_of(run.plan, sums),
+        members=members_of(run.plan, sums, merged),
+        phases=phases_of(run.plan, log, quantiles),
         tpmc=_tpmc(log, merged, seconds),
         error_latency=_of_errors(merged),
         waiting=sums.last.tally.waiting if sums.last else 0,
@@ -143,11 +147,6 @@ def _generators_host(facts: Mapping[str, Mapping[str, str]]) -> Role:
     return "server-host" if shared else "generator-host"
 
 
-def by_number(counted: Mapping[str, int]) -> dict[str, int]:
-    """Counts by errno in the order of the numbers."""
-    return dict(sorted(counted.items(), key=lambda item: (len(item[0]), item[0])))
-
-
 def utc(unix_s: float) -> str:
     """A time as it stands in result.json."""
     return datetime.fromtimestamp(unix_s, UTC).isoformat(timespec="milliseconds")
@@ -163,13 +162,6 @@ def _examples(log: StepLog) -> dict[str, ErrorExample]:
 def _connect_failures(log: StepLog, sums: Sums) -> dict[str, int]:
     before = Counter(log.connected.connect_failures if log.connected else {})
     return by_number(before + sums.connect_failures_anywhere)
-
-
-def _latency(sums: Sums, merged: Mapping[str, LatencyNs]) -> LatencyPair:
-    nothing = LatencyNs()
-    response = sums.response.with_quantiles_of(merged.get("response", nothing))
-    service = sums.service.with_quantiles_of(merged.get("service", nothing))
-    return LatencyPair(response=LatencyMs.from_ns(response), service=LatencyMs.from_ns(service))
 
 
 def _of_classes(merged: Mapping[str, LatencyNs]) -> dict[str, LatencyMs]:

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from loadstone.model.records import Counts, LatencyNs, Sample, TargetCounts
+from loadstone.model.records import (
+    Counts,
+    IdleCounts,
+    LatencyNs,
+    MemberCounts,
+    MemberSample,
+    Sample,
+    TargetCounts,
+)
 from loadstone.model.result import Window
 from loadstone.store.generators import GeneratorSums
 from loadstone.store.steplog import in_window
@@ -48,6 +56,30 @@ class ExactLatency:
 
 
 @dataclass
+class MemberSums:
+    """One workload of a mix, in the window."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    errors: Counter[str] = field(default_factory=Counter)
+    response: ExactLatency = field(default_factory=ExactLatency)
+    service: ExactLatency = field(default_factory=ExactLatency)
+    last: MemberSample | None = None
+
+    @property
+    def total(self) -> MemberCounts:
+        """All counts."""
+        return MemberCounts(**self.counts)
+
+    def add(self, sample: MemberSample) -> None:
+        """Take in its part of another second."""
+        self.counts.update(sample.counts.model_dump())
+        self.errors.update(sample.errors)
+        self.response.add(sample.latency_ns.response)
+        self.service.add(sample.latency_ns.service)
+        self.last = sample
+
+
+@dataclass
 class Sums:
     """Of the window, unless the name says otherwise."""
 
@@ -63,6 +95,9 @@ class Sums:
     cpu_us: int = 0
     run_delay_us: int | None = None
     generators: dict[int, GeneratorSums] = field(default_factory=dict)
+    members: dict[str, MemberSums] = field(default_factory=dict)
+    """By name, in the plan's order."""
+    idle_anywhere: Counter[str] = field(default_factory=Counter)
     last: Sample | None = None
 
     @property
@@ -82,6 +117,8 @@ class Sums:
             self.run_delay_us = (self.run_delay_us or 0) + sample.generator.run_delay_us
         for part in sample.generators:
             self.generators.setdefault(part.number, GeneratorSums()).add(part, sample.seconds)
+        for member in sample.members:
+            self.members.setdefault(member.name, MemberSums()).add(member)
         self.last = sample
         while len(self.targets) < len(sample.targets):
             self.targets.append(Counter())
@@ -91,6 +128,8 @@ class Sums:
     def add_anywhere(self, sample: Sample) -> None:
         """Any second of the step: what is counted wherever it happened."""
         self.connect_failures_anywhere.update(sample.connect_failures)
+        if sample.idle:
+            self.idle_anywhere.update(sample.idle.model_dump(exclude={"open"}))
         for index, target in enumerate(sample.targets):
             self.target_failures_anywhere[index] += target.connect_failures
 
@@ -104,6 +143,17 @@ class Sums:
             users=last[index].users if index < len(last) else 0,
         )
 
+    @property
+    def idle(self) -> IdleCounts | None:
+        """Those open at the window's end; what was lost and opened over the whole step."""
+        last = self.last.idle if self.last else None
+        return last and IdleCounts(open=last.open, **self.idle_anywhere)
+
+
+def by_number(counted: Mapping[str, int]) -> dict[str, int]:
+    """Counts by errno in the order of the numbers."""
+    return dict(sorted(counted.items(), key=lambda item: (len(item[0]), item[0])))
+
 
 def add_up(samples: Iterable[Sample], window: Window | None) -> Sums:
     """One pass over all samples of a step."""
@@ -115,3 +165,13 @@ def add_up(samples: Iterable[Sample], window: Window | None) -> Sums:
         else:
             sums.errors_outside.update(sample.errors)
     return sums
+
+
+def add_up_each(samples: Iterable[Sample], windows: Sequence[Window]) -> list[Sums]:
+    """One pass over all samples of a step, for windows that do not overlap."""
+    all_sums = [Sums() for _ in windows]
+    for sample in samples:
+        for sums, window in zip(all_sums, windows, strict=True):
+            if in_window(sample, window):
+                sums.add_inside(sample)
+    return all_sums

@@ -1,7 +1,7 @@
 //! What it costs to record an event: the clock, the counters and the histograms. In here, as all of
 //! it is the engine's own business; `python -m benches recording` runs it.
 
-use super::{HeldBy, Meter};
+use super::{ALONE, HeldBy, Meter, Whose};
 use crate::clock::Clock;
 use crate::meter::Class;
 use crate::ticks::Ticks;
@@ -30,13 +30,13 @@ impl Course {
 /// An event of one statement: two readings of the clock, and all that the meter is told.
 fn record_event(meter: &mut Meter, course: &mut Course, lateness: Nanos) {
     let sent = course.clock.now();
-    meter.became_due();
-    meter.event_started(lateness, HeldBy::Generator);
+    meter.became_due(ALONE);
+    meter.event_started(ALONE, lateness, HeldBy::Generator);
     let answered = course.later();
     let service = answered - sent;
     meter.held(Nanos(service.0 >> 6));
-    meter.statement(Class::Read, 0, service);
-    meter.event_succeeded(0, service + lateness, service);
+    meter.statement(Class::Read, Whose::of_target(0), service);
+    meter.event_succeeded(Whose::of_target(0), service + lateness, service);
 }
 
 fn meter() -> Meter {

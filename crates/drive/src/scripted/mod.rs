@@ -15,6 +15,7 @@ use crate::core::{Core, Stage};
 use crate::endpoint::Endpoint;
 use crate::error::{Failure, FailureKind};
 use crate::loss::{Loss, ends_connection};
+use crate::meter::{ALONE, Whose};
 use crate::opening::Opening;
 use crate::poller::Ready;
 use crate::record::FirstError;
@@ -350,7 +351,8 @@ impl Scripted {
         latency: Nanos,
     ) {
         let target = self.target_at(place);
-        core.meter.statement(crate::user::class_of(completion), target, latency);
+        let whose = Whose::of_target(target);
+        core.meter.statement(crate::user::class_of(completion), whose, latency);
     }
 
     /// Where the connection at this place goes.
@@ -370,7 +372,7 @@ impl Scripted {
         let (errno, message) = (error.errno, error.message.clone());
         self.count_error(core, target, FirstError { errno, message, statement });
         if core.settings.ignores(error.errno) && self.has_event() {
-            core.meter.counts.restarts += 1;
+            core.meter.restarted(ALONE);
         }
         self.answer(core, Given::refusal(error));
     }
@@ -381,7 +383,7 @@ impl Scripted {
             Activity::Busy { began, .. } => began,
             _ => now,
         };
-        core.meter.error(error.errno, target, now - began);
+        core.meter.error(error.errno, Whose::of_target(target), now - began);
         Self::tell_first(core, error);
     }
 
@@ -407,7 +409,7 @@ impl Scripted {
         self.depart(core);
         core.busy -= u64::from(waited_for);
         if let Activity::Busy { .. } = self.activity {
-            core.meter.event_failed();
+            core.meter.event_failed(ALONE);
             core.busy -= 1;
             self.activity = Activity::Resting;
         }

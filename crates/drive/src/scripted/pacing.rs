@@ -3,7 +3,7 @@
 use super::turns::Given;
 use super::{Activity, Part, Scripted};
 use crate::core::{Core, Stage};
-use crate::meter::HeldBy;
+use crate::meter::{ALONE, HeldBy, Whose};
 use crate::timers::Alarm;
 use loadstone_measure::Nanos;
 
@@ -40,7 +40,7 @@ impl Scripted {
         }
         let now = core.now();
         if let Some(due) = core.open.as_mut().and_then(|open| open.take_waiting()) {
-            let given = self.start(core, due, now, HeldBy::Generator);
+            let given = self.start(core, due.at, now, HeldBy::Generator);
             self.answer(core, given);
         }
     }
@@ -85,10 +85,14 @@ impl Scripted {
         self.has_waited = asked;
         let now = core.now();
         if self.script.has_cancelled() {
-            core.meter.event_failed();
+            core.meter.event_failed(ALONE);
             core.meter.user_failed(self.index);
         } else {
-            core.meter.event_succeeded(self.endpoint.index, now - due, now - began);
+            core.meter.event_succeeded(
+                Whose::of_target(self.endpoint.index),
+                now - due,
+                now - began,
+            );
             core.meter.of_user(self.index, core.since_begin(now), now - due);
         }
         core.busy -= 1;
@@ -130,7 +134,7 @@ impl Scripted {
         }
         let open = core.open.as_mut()?;
         if let Some(due) = open.take_waiting() {
-            return Some(self.start(core, due, now, HeldBy::Users));
+            return Some(self.start(core, due.at, now, HeldBy::Users));
         }
         if !self.in_row {
             self.in_row = true;
@@ -143,7 +147,7 @@ impl Scripted {
         if !core.is_loading() || self.must_rest(core) || !core.claim_event(now) {
             return None;
         }
-        core.meter.became_due();
+        core.meter.became_due(ALONE);
         Some(self.start(core, due, now, HeldBy::Generator))
     }
 
@@ -153,7 +157,7 @@ impl Scripted {
     }
 
     fn start(&mut self, core: &mut Core, due: Nanos, now: Nanos, held_by: HeldBy) -> Given {
-        core.meter.event_started(now - due, held_by);
+        core.meter.event_started(ALONE, now - due, held_by);
         core.busy += 1;
         self.activity = Activity::Busy { due, began: now, asked: false };
         Given::Done

@@ -13,6 +13,7 @@ use loadstone_measure::Nanos;
 use serde::{Deserialize, Serialize};
 
 use crate::SpecError;
+use crate::phases::Stretch;
 
 /// The arrival schedule of a step.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -80,8 +81,7 @@ impl Arrival {
             Self::Open { rate, ramp, max_backlog, .. } => {
                 let to = ramp.map_or(rate, |ramp| ramp.to);
                 let over_s = ramp.map_or(1.0, |ramp| ramp.over_s);
-                let is_rate = |rate: f64| (0.0..=HIGHEST_RATE).contains(&rate);
-                if !is_rate(rate) || !is_rate(to) || rate.max(to) <= 0.0 {
+                if !Self::is_rate(rate) || !Self::is_rate(to) || rate.max(to) <= 0.0 {
                     return refuse("arrival.rate", "above 0 and at most 10000000 events a second");
                 }
                 if !(over_s > 0.0 && over_s <= 31_622_400.0) {
@@ -120,6 +120,29 @@ impl Arrival {
                 Some(OpenSchedule::new(curve, gaps, seed, shard, shards))
             }
         }
+    }
+
+    /// The same where the rate goes by phases, from the load's begin on.
+    #[must_use]
+    pub fn open_by_phases(
+        &self,
+        seed: u64,
+        shard: u64,
+        shards: u64,
+        phases: &[Stretch],
+    ) -> Option<OpenSchedule> {
+        match *self {
+            Self::Closed { .. } => None,
+            Self::Open { rate, gaps, .. } => {
+                Some(OpenSchedule::new(RateCurve::of(rate, phases), gaps, seed, shard, shards))
+            }
+        }
+    }
+
+    /// Whether this many events a second can be due.
+    #[must_use]
+    pub fn is_rate(rate: f64) -> bool {
+        (0.0..=HIGHEST_RATE).contains(&rate)
     }
 
     /// How many events may wait on one shard of `shards`.

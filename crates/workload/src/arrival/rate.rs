@@ -1,41 +1,64 @@
 //! A rate over time, and its inverse: when has so much come together?
 
 use super::Ramp;
+use crate::phases::Stretch;
 use loadstone_measure::Nanos;
 
-/// Events a second: level until a moment, then in a straight line to another level, which stays.
-#[derive(Copy, Clone, Debug, PartialEq)]
+/// Events a second, in straight lines one after the other; the last level stays.
+#[derive(Clone, Debug, PartialEq)]
 pub struct RateCurve {
-    from: f64,
-    to: f64,
-    /// When the ramp begins, in seconds.
+    pieces: Vec<Piece>,
+    /// When the last piece ends, in seconds.
+    ends: f64,
+    /// How many events have been due by then.
+    held: f64,
+    /// Events a second from then on.
+    stays: f64,
+}
+
+#[derive(Copy, Clone, Debug, PartialEq)]
+struct Piece {
     begins: f64,
-    /// How long it takes, in seconds; above 0.
-    over: f64,
+    line: Stretch,
+    /// How many events have been due before it.
+    before: f64,
 }
 
 impl RateCurve {
     /// The ramp begins at `begins`; without one the rate is level.
     #[must_use]
     pub fn new(rate: f64, ramp: Option<Ramp>, begins: Nanos) -> Self {
-        let ramp = ramp.unwrap_or(Ramp { to: rate, over_s: 1.0 });
-        Self { from: rate, to: ramp.to, begins: begins.seconds(), over: ramp.over_s }
+        let Some(ramp) = ramp else { return Self::of(rate, &[]) };
+        let level = Stretch { seconds: begins.seconds(), from: rate, to: rate };
+        let climbs = Stretch { seconds: ramp.over_s, from: rate, to: ramp.to };
+        Self::of(rate, &[level, climbs])
+    }
+
+    /// These one after the other; `rate` where there is none.
+    #[must_use]
+    pub fn of(rate: f64, stretches: &[Stretch]) -> Self {
+        let (mut ends, mut held) = (0.0, 0.0);
+        let mut pieces = Vec::new();
+        for &line in stretches {
+            pieces.push(Piece { begins: ends, line, before: held });
+            ends += line.seconds;
+            held += (line.from + line.to) / 2.0 * line.seconds;
+        }
+        let stays = stretches.last().map_or(rate, |line| line.to);
+        Self { pieces, ends, held, stays }
     }
 
     /// The time at which `events` events have been due: the inverse of the rate's integral. Later than
     /// any time where that never comes.
     #[must_use]
     pub fn when(&self, events: f64) -> Nanos {
-        let before = self.from * self.begins;
-        if events < before {
-            return Nanos::from_seconds(events / self.from);
+        if events < self.held {
+            // Of pieces without an event, the last begins where the next event's own does.
+            let behind = self.pieces.partition_point(|piece| piece.before <= events);
+            let piece = &self.pieces[behind.saturating_sub(1)];
+            return Nanos::from_seconds(piece.begins + piece.seconds_of(events - piece.before));
         }
-        let in_ramp = events - before;
-        let ramp_holds = (self.from + self.to) / 2.0 * self.over;
-        if in_ramp < ramp_holds {
-            return Nanos::from_seconds(self.begins + self.seconds_of_ramp(in_ramp));
-        }
-        let seconds = self.begins + self.over + (in_ramp - ramp_holds) / self.to;
+        let seconds = self.ends + (events - self.held) / self.stays;
         if seconds.is_finite() { Nanos::from_seconds(seconds) } else { Nanos::MAX }
     }
 
@@ -43,19 +66,32 @@ impl RateCurve {
     #[must_use]
     pub fn events(&self, at: Nanos) -> f64 {
         let time = at.seconds();
-        let into = (time - self.begins).clamp(0.0, self.over);
-        self.from * time.min(self.begins)
-            + self.from * into
-            + (self.to - self.from) * into * into / (2.0 * self.over)
-            + self.to * (time - self.begins - self.over).max(0.0)
+        if time >= self.ends {
+            return self.held + self.stays * (time - self.ends);
+        }
+        let behind = self.pieces.partition_point(|piece| piece.begins <= time);
+        let piece = &self.pieces[behind.saturating_sub(1)];
+        let into = time - piece.begins;
+        let line = piece.line;
+        piece.before + line.from * into + piece.slope() * into * into / 2.0
+    }
+}
+
+impl Piece {
+    fn slope(&self) -> f64 {
+        if self.line.seconds > 0.0 {
+            (self.line.to - self.line.from) / self.line.seconds
+        } else {
+            0.0
+        }
     }
 
-    /// Solves `from t + (to - from) t^2 / (2 over) = events`, in the form that subtracts nothing of
-    /// nearly the same size.
-    fn seconds_of_ramp(&self, events: f64) -> f64 {
-        let slope = (self.to - self.from) / self.over;
-        let root = (self.from * self.from + 2.0 * slope * events).max(0.0).sqrt();
-        let sum = self.from + root;
+    /// Solves `from t + slope t^2 / 2 = events`, in the form that subtracts nothing of nearly the same
+    /// size.
+    fn seconds_of(&self, events: f64) -> f64 {
+        let from = self.line.from;
+        let root = (from * from + 2.0 * self.slope() * events).max(0.0).sqrt();
+        let sum = from + root;
         if sum > 0.0 { 2.0 * events / sum } else { 0.0 }
     }
 }
@@ -94,6 +130,29 @@ mod tests {
         let curve = RateCurve::new(100.0, Some(ramp), Nanos::ZERO);
         assert!(curve.when(499.9) < Nanos::from_millis(10_000));
         assert_eq!(curve.when(501.0), Nanos::MAX);
+    }
+
+    #[test]
+    fn stretches_follow_each_other_and_pauses_hold_no_event() {
+        let line = |seconds, from, to| Stretch { seconds, from, to };
+        let curve = RateCurve::of(
+            9.0,
+            &[
+                line(2.0, 10.0, 10.0),
+                line(3.0, 0.0, 0.0),
+                line(2.0, 0.0, 20.0),
+                line(1.0, 5.0, 5.0),
+            ],
+        );
+        // 20 in two seconds, none in three, 5 t^2 in two, then 5 a second.
+        for (events, time) in
+            [(0.0, 0.0), (19.0, 1.9), (25.0, 6.0), (40.0, 7.0), (45.0, 8.0), (50.0, 9.0)]
+        {
+            assert!((seconds(&curve, events) - time).abs() < 1e-6, "{events}");
+            assert!((curve.events(Nanos::from_seconds(time)) - events).abs() < 1e-6, "{time}");
+        }
+        assert!((curve.events(Nanos::from_seconds(4.0)) - 20.0).abs() < 1e-9);
+        assert!(seconds(&curve, 20.001) > 5.0);
     }
 
     proptest! {

@@ -8,6 +8,7 @@ from functools import partial
 from loadstone.analyse.ladder import Level, quotable, shape
 from loadstone.analyse.usl import Refused, Usl, of_ladder
 from loadstone.model.result import StepResult
+from loadstone.report.apart import tables_apart
 from loadstone.report.figures.ladder import ladder_figure, qps_mean, variants_figure
 from loadstone.report.markup import Markup, cell, element, folded, paragraph, table
 from loadstone.report.numbers import NOTHING, asked, count, digits, rate, share
@@ -58,8 +59,17 @@ def _of_ladder(making: Making, ladder: list[Level]) -> Markup:
         if isinstance(law, Usl | Refused):
             parts.append(paragraph(law_sentence(law, words), "note"))
     rows = folded(words.table_of_figures, _table(ladder, words), is_open=True)
+    apart = _apart_tables(ladder, words)
     beside = [element("h4", words.client_and_server), *_beside(making, ladder)]
-    return element("div", *parts, rows, *beside)
+    return element("div", *parts, rows, *apart, *beside)
+
+
+def _apart_tables(ladder: Sequence[Level], words: Words) -> list[Markup]:
+    """What the steps tell apart: workloads of a mix, phases, connections."""
+    found: list[Markup] = []
+    for apart in tables_apart(ladder, words):
+        found += [element("h4", apart.title), table(apart.heads, apart.rows, words=apart.words)]
+    return found
 
 
 def _table(ladder: Sequence[Level], words: Words) -> Markup:

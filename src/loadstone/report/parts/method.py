@@ -61,7 +61,7 @@ def _of_plan(plan: dict[str, Any], words: Words) -> Iterator[tuple[str, str]]:
     workload, drive, warmup = plan["workload"], plan["drive"], plan["warmup"]
     tables, size = workload.get("tables"), workload.get("table_size")
     rows = words.tables_of.format(tables=tables, rows=f"{size:,}") if tables and size else ""
-    yield words.workload, f"{workload['name']} {rows}".strip()
+    yield words.workload, f"{workload['name']} {'' if plan.get('mix') else rows}".strip()
     yield words.window, duration(plan["duration_s"])
     kind = warmup["kind"]
     yield words.warmup, words.automatic if kind == "auto" else duration(warmup["warmup_s"])

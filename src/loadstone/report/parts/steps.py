@@ -174,6 +174,7 @@ def _percentiles(step: StepResult, words: Words) -> Markup:
         (words.response, step.latency.response),
         (words.service, step.latency.service),
         *((words.classes.get(name, name), each) for name, each in step.statements.items()),
+        *([(words.connects_row, step.connect)] if step.connect else []),
         *(
             (words.failed_with.format(errno=errno), each)
             for errno, each in step.error_latency.items()

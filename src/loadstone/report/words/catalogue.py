@@ -110,6 +110,18 @@ class Words:
     verdict_count: str
     not_finished: Mapping[str, str]
 
+    # What a step tells apart
+    members_title: str
+    member_has: str
+    member_weight: str
+    phases_title: str
+    phase: str
+    phase_load: str
+    phase_users: str
+    connects_title: str
+    connects_per_s: str
+    connects_row: str
+
     # The ladder
     ladder: str
     ladder_about: str
@@ -267,6 +279,9 @@ class Words:
     note_bound_by_generator: str
     note_part_of_p99: str
     note_held: str
+    note_connects: str
+    note_idle: str
+    note_idle_lost: str
     note_late: str
     note_waiting: str
     note_skipped: str

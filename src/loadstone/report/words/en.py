@@ -101,6 +101,16 @@ ENGLISH = Words(
         "running": "The run is still going on.",
     },
     # The ladder
+    members_title="Each workload of the mix",
+    member_has="has",
+    member_weight="weight {weight}",
+    phases_title="Phase by phase",
+    phase="phase",
+    phase_load="load",
+    phase_users="{users} users",
+    connects_title="Connections opened anew, and how long opening one took",
+    connects_per_s="connects, /s",
+    connects_row="opening a connection",
     ladder="The ladder",
     ladder_about=(
         "Rates and latencies over virtual users. Whiskers: 95 % interval of the rate,"
@@ -414,6 +424,14 @@ ENGLISH = Words(
         " the response times is partly its own"
     ),
     note_part_of_p99=", {share} of the p99 shown",
+    note_connects=(
+        "events wait for their new connection: response times contain the connecting, service times"
+        " do not"
+    ),
+    note_idle="{open} of {asked} idle connections were held beside the users",
+    note_idle_lost=(
+        "{lost} idle connections were ended by the server or the network, and {opened} opened again"
+    ),
     note_held=(
         "answers waited up to {held} µs (p99) until the generator looked at them, which is"
         " {share} of the p99 shown"

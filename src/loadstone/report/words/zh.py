@@ -100,6 +100,16 @@ CHINESE = Words(
         "running": "测试仍在进行。",
     },
     # The ladder
+    members_title="混合负载中的每个负载",
+    member_has="占用",
+    member_weight="权重 {weight}",
+    phases_title="分阶段结果",
+    phase="阶段",
+    phase_load="负载",
+    phase_users="{users} 并发",
+    connects_title="新建连接数与建立连接的耗时",
+    connects_per_s="新建连接/秒",
+    connects_row="建立连接",
     ladder="并发阶梯",
     ladder_about=(
         "吞吐与延迟随并发的变化。须线：吞吐为 95 % 置信区间，延迟为各次重复的最小到最大值。"
@@ -383,6 +393,9 @@ CHINESE = Words(
         "负载发生器自身发起事件最多晚 {late} 毫秒（p99）{part}；响应时间的尾部有一部分由它造成"
     ),
     note_part_of_p99="，占所示 p99 的 {share}",
+    note_connects="事件要等待新连接建立：响应时间包含建立连接的时间，服务时间不包含",
+    note_idle="另有 {asked} 个空闲连接，其中保持打开的有 {open} 个",
+    note_idle_lost="{lost} 个空闲连接被服务器或网络断开，重新打开了 {opened} 个",
     note_held="应答到达后最多等待 {held} 微秒（p99）才被负载发生器处理，占所示 p99 的 {share}",
     note_late=(
         "{share} 的事件由客户端晚发起 1 毫秒以上（p99 {p99} 微秒）；从应发时刻起计的延迟已"

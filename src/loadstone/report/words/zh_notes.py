@@ -49,6 +49,12 @@ _DATA: tuple[Phrase, ...] = (
         tables=_TABLES,
         users=_USERS,
     ),
+    phrase(
+        "up to {most} prepared statements may pass max_prepared_stmt_count {limit} (error 1461): "
+        "raise it, or take --text",
+        "最多会有 {most} 个预处理语句，可能超过 max_prepared_stmt_count {limit}（错误 1461）："
+        "请调大，或用 --text",
+    ),
 )  # fmt: skip
 
 _SOURCES: tuple[Phrase, ...] = (

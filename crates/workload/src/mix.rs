@@ -1,0 +1,230 @@
+//! Several workloads at once: their statements in one catalogue, and users that do one of them or,
+//! drawn by weight for each event, several in turn.
+
+use std::sync::Arc;
+
+use loadstone_measure::Nanos;
+
+use crate::random::{Purpose, Random};
+use crate::{Answer, Catalogue, Machine, Params, SpecError, StatementRef, Step, Workload};
+
+/// Workloads that users of one step carry out side by side.
+#[derive(Clone, Debug)]
+pub struct Mix {
+    members: Vec<Member>,
+    catalogue: Arc<Catalogue>,
+    shares: Arc<[Share]>,
+}
+
+#[derive(Clone, Debug)]
+struct Member {
+    workload: Workload,
+    /// Its statements' place in the catalogue of all.
+    first_kind: u16,
+}
+
+/// A member that is drawn, and the sum of the weights up to and with its own.
+#[derive(Clone, Copy, Debug)]
+struct Share {
+    upto: f64,
+    member: u16,
+}
+
+impl Mix {
+    /// Of these members; those with a weight are drawn by it.
+    ///
+    /// # Errors
+    /// All of them together have more statements than can be numbered.
+    pub fn new(members: Vec<(Workload, Option<f64>)>) -> Result<Self, SpecError> {
+        let mut catalogue = Catalogue::default();
+        let mut shares: Vec<Share> = Vec::new();
+        let mut made = Vec::new();
+        for (number, (workload, weight)) in (0_u16..).zip(members) {
+            let (what, allowed) = ("members", "workloads of at most 65535 statements together");
+            let first_kind = catalogue
+                .append(&workload.catalogue())
+                .ok_or(SpecError::OutOfRange { what, allowed })?;
+            if let Some(weight) = weight {
+                let before = shares.last().map_or(0.0, |share| share.upto);
+                shares.push(Share { upto: before + weight, member: number });
+            }
+            made.push(Member { workload, first_kind });
+        }
+        Ok(Self { members: made, catalogue: Arc::new(catalogue), shares: shares.into() })
+    }
+
+    /// The statements of all members.
+    #[must_use]
+    pub fn catalogue(&self) -> Arc<Catalogue> {
+        Arc::clone(&self.catalogue)
+    }
+
+    /// The machine of user `user` of the `users` that do this member's events alone.
+    #[must_use]
+    pub fn machine_of(&self, member: u16, seed: u64, user: u64, users: u64) -> Box<dyn Machine> {
+        let voices = vec![self.voice(member, seed, user, users)];
+        Box::new(MixMachine { voices, turn: 0 })
+    }
+
+    /// The machine of user `user` of the `users` that do events of all members with a weight.
+    #[must_use]
+    pub fn machine(&self, seed: u64, user: u64, users: u64) -> Box<dyn Machine> {
+        let voice = |share: &Share| self.voice(share.member, seed, user, users);
+        Box::new(MixMachine { voices: self.shares.iter().map(voice).collect(), turn: 0 })
+    }
+
+    /// Draws members by their weights; each `place` (a user, a shard) has a stream of its own.
+    #[must_use]
+    pub fn lot(&self, seed: u64, place: &[u64]) -> Lot {
+        Lot { shares: Arc::clone(&self.shares), random: Random::new(seed, Purpose::Lots, place) }
+    }
+
+    fn voice(&self, member: u16, seed: u64, user: u64, users: u64) -> Voice {
+        let Member { workload, first_kind } = &self.members[usize::from(member)];
+        // Two members of one workload would otherwise draw the same keys.
+        let seed = match member {
+            0 => seed,
+            other => Random::new(seed, Purpose::Members, &[u64::from(other)]).bits(),
+        };
+        let machine = workload.machine(seed, user, users);
+        Voice { member, first_kind: *first_kind, machine }
+    }
+}
+
+/// Draws which member of a mix an event is of.
+#[derive(Clone, Debug)]
+pub struct Lot {
+    shares: Arc<[Share]>,
+    random: Random,
+}
+
+impl Lot {
+    /// The member of the next event.
+    pub fn draw(&mut self) -> u16 {
+        let all = self.shares.last().map_or(0.0, |share| share.upto);
+        let at = self.random.unit() * all;
+        let drawn = self.shares.iter().find(|share| at < share.upto).or(self.shares.last());
+        drawn.map_or(0, |share| share.member)
+    }
+}
+
+/// One user's machine for one of the members.
+struct Voice {
+    member: u16,
+    first_kind: u16,
+    machine: Box<dyn Machine>,
+}
+
+struct MixMachine {
+    voices: Vec<Voice>,
+    /// Which of them has its turn.
+    turn: usize,
+}
+
+impl MixMachine {
+    fn current(&self) -> &Voice {
+        &self.voices[self.turn]
+    }
+}
+
+impl Machine for MixMachine {
+    fn step(&mut self, answer: Option<Answer<'_>>, params: &mut Params) -> Step {
+        let voice = &mut self.voices[self.turn];
+        match voice.machine.step(answer, params) {
+            Step::Send(StatementRef { kind, table }) => {
+                Step::Send(StatementRef { kind: kind + voice.first_kind, table })
+            }
+            over => over,
+        }
+    }
+
+    fn abandon(&mut self) {
+        self.voices[self.turn].machine.abandon();
+    }
+
+    fn in_transaction(&self) -> bool {
+        self.current().machine.in_transaction()
+    }
+
+    fn reads_rows(&self) -> bool {
+        self.voices.iter().any(|voice| voice.machine.reads_rows())
+    }
+
+    fn kinds(&self) -> &'static [&'static str] {
+        self.current().machine.kinds()
+    }
+
+    fn pause(&mut self) -> Nanos {
+        self.voices[self.turn].machine.pause()
+    }
+
+    fn turn_to(&mut self, member: u16) {
+        if let Some(turn) = self.voices.iter().position(|voice| voice.member == member) {
+            self.turn = turn;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::WorkloadSpec;
+
+    fn workload(name: &str) -> Workload {
+        let spec = format!(r#"{{"name": "{name}", "tables": 2, "table_size": 100}}"#);
+        let spec: WorkloadSpec = serde_json::from_str(&spec).expect("a spec");
+        Workload::from_spec(&spec).expect("a workload")
+    }
+
+    fn first_statement(machine: &mut dyn Machine, mix: &Mix) -> (u16, String) {
+        let mut params = Params::new();
+        let Step::Send(statement) = machine.step(None, &mut params) else { panic!("no statement") };
+        machine.abandon();
+        let mut sql = Vec::new();
+        mix.catalogue().write_text(statement, &params, &mut sql);
+        (statement.kind, String::from_utf8(sql).expect("a text"))
+    }
+
+    #[test]
+    fn each_member_has_statements_and_keys_of_its_own() {
+        let members = ["oltp_point_select", "oltp_update_index", "oltp_point_select"];
+        let members = members.map(|name| (workload(name), Some(1.0))).to_vec();
+        let mix = Mix::new(members).expect("a mix");
+        let mut machine = mix.machine(7, 0, 1);
+        let mut said = Vec::new();
+        for member in [0, 1, 2, 0] {
+            machine.turn_to(member);
+            said.push(first_statement(machine.as_mut(), &mix));
+        }
+        assert_eq!(said.iter().map(|(kind, _)| *kind).collect::<Vec<_>>(), [0, 1, 2, 0]);
+        assert!(said[0].1.starts_with("SELECT c") && said[1].1.starts_with("UPDATE"));
+        // The same statement, but with keys of its own.
+        let mut drawn = |member| {
+            machine.turn_to(member);
+            (0..20).map(|_| first_statement(machine.as_mut(), &mix).1).collect::<Vec<_>>()
+        };
+        let (first, third) = (drawn(0), drawn(2));
+        assert!(third[0].starts_with("SELECT c") && first != third);
+    }
+
+    #[test]
+    fn a_mix_of_one_draws_the_keys_that_the_workload_draws_alone() {
+        let alone = workload("oltp_point_select");
+        let mix = Mix::new(vec![(alone.clone(), None)]).expect("a mix");
+        let (mut one, mut other) = (alone.machine(7, 3, 8), mix.machine_of(0, 7, 3, 8));
+        let all: Vec<_> = (0..20).map(|_| first_statement(one.as_mut(), &mix)).collect();
+        let same: Vec<_> = (0..20).map(|_| first_statement(other.as_mut(), &mix)).collect();
+        assert_eq!(all, same);
+    }
+
+    #[test]
+    fn members_are_drawn_by_their_weights_and_those_without_one_never() {
+        let weights = [Some(9.0), None, Some(1.0)];
+        let members = weights.map(|weight| (workload("oltp_point_select"), weight)).to_vec();
+        let mut lot = Mix::new(members).expect("a mix").lot(7, &[0]);
+        let mut drawn = [0_u32; 3];
+        (0..10_000).for_each(|_| drawn[usize::from(lot.draw())] += 1);
+        // Binomial with 0.1: six standard deviations are 180.
+        assert!(drawn[1] == 0 && drawn[2].abs_diff(1_000) < 180, "{drawn:?}");
+    }
+}

@@ -1,0 +1,124 @@
+"""A new connection after each so many events: all of them counted, and none of them an outage."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from engine.driving import (
+    Document,
+    a_plan,
+    connecting,
+    drive,
+    events,
+    local,
+    seconds,
+    tcp,
+    workload,
+)
+from engine.servers import counters, wait_until_nobody
+from engine.truth import null_target
+from loadstone.sandbox import Sandbox
+
+OPEN: Document = {"kind": "open", "rate": 300, "gaps": "uniform", "max_backlog": 1000}
+
+
+def renewing(target: Document, after: int, **changes: Any) -> Document:
+    return a_plan(target, **changes) | {"reconnect_after": after}
+
+
+@pytest.mark.parametrize("after", [1, 3, 100])
+def test_a_user_connects_when_the_event_after_so_many_is_due(after: int) -> None:
+    with null_target() as (server, target):
+        plan = renewing(target, after, stop=events(10), workload=workload("oltp_read_only"))
+        outcome = drive(plan).finished()
+        counted = server.stats()
+    counts = outcome.total()
+    # The last event's connection is the last: none is opened for an event that never comes.
+    assert counts.connects == -(-10 // after) - 1
+    assert counted.logins == 1 + counts.connects
+    assert (counts.events, counts.reconnects, outcome.outages) == (10, 0, [])
+    # Prepared anew on each; statements are as many as the server answered.
+    assert counted.statements == counts.queries == 16 * 10
+    assert outcome.latency().get("connect", counts.connects) is not None
+
+
+@pytest.mark.parametrize("shards", [1, 2])
+@pytest.mark.parametrize("arrival", [{"kind": "closed", "think_s": 0.001}, OPEN])
+def test_connections_are_as_many_as_the_server_took(arrival: Document, shards: int) -> None:
+    users = 6
+    with null_target() as (server, target):
+        plan = renewing(
+            target, 1, concurrency=users, shards=shards, arrival=arrival, stop=seconds(1)
+        )
+        outcome = drive(plan).finished()
+        counted = server.stats()
+    counts, tally = outcome.total(), outcome.last.tally
+    assert counts.connects > users
+    # An attempt that the window's end cuts off is in the server's number alone.
+    assert 0 <= counted.logins - users - counts.connects <= users
+    assert counted.statements == counts.queries == tally.succeeded
+    assert outcome.latency()["connect"].count == counts.connects
+    # Users between two connections are there all the same.
+    assert {sample.users for sample in outcome.samples if sample.phase == "window"} == {users}
+    assert outcome.outages == []
+
+
+def test_the_event_waits_for_its_connection_and_its_service_does_not_count_it() -> None:
+    script = {"accept": {"greeting_us": 30_000}}
+    with null_target(json.dumps(script)) as (_, target):
+        outcome = drive(renewing(target, 1, stop=events(8))).finished()
+    latency = outcome.latency()
+    assert latency["connect"].min > 25_000_000
+    assert latency["response"].p90 > 25_000_000
+    assert latency["service"].p50 < 25_000_000
+
+
+def test_failures_to_connect_are_counted_and_are_outages_until_it_works() -> None:
+    refused = {"refuse": [{"kind": "within", "at_s": 0.5, "for_s": 0.5, "errno": 1040}]}
+    with null_target() as (server, target):
+        policy = connecting(retries=0, backoff_s=0.05)
+        server.set_script(json.dumps(refused))
+        plan = renewing(target, 1, concurrency=2, connect=policy, stop=seconds(2))
+        outcome = drive(plan).finished()
+        counted = server.stats()
+    counts = outcome.total()
+    failed = outcome.connect_failures()
+    assert failed["1040"] == counted.refused > 0
+    assert 0 <= counted.logins - 2 - counts.connects - counts.reconnects <= 2
+    # A user that was refused as it wanted another had none from then on, until it was back.
+    assert 1 <= counts.reconnects <= 2
+    assert outcome.outages[0].reason.startswith("1040 ")
+    assert all(outage.to_s is not None for outage in outcome.outages)
+
+
+@pytest.mark.server
+@pytest.mark.parametrize(
+    ("over", "protocol"), [("tls", "prepared"), ("tcp", "text"), ("socket", "prepared")]
+)
+def test_a_real_server_sees_the_same_logins_and_no_aborted_client(
+    quiet: Sandbox, over: str, protocol: str
+) -> None:
+    target = (
+        local(quiet)
+        if over == "socket"
+        else tcp(quiet, "required" if over == "tls" else "disabled")
+    )
+    plan = renewing(
+        target, 2, concurrency=3, protocol=protocol, stop=events(40),
+        workload=workload("oltp_read_only"),
+    )  # fmt: skip
+    before = counters(quiet)
+    outcome = drive(plan).finished()
+    wait_until_nobody(quiet)
+    after = counters(quiet)
+    counts = outcome.total()
+    assert counts.events == 40
+    assert 15 <= counts.connects <= 20
+    # Those that look at the counters, and at who is there, connect as well: few, and at the end.
+    grew = after["Connections"] - before["Connections"]
+    assert 3 + counts.connects <= grew <= 3 + counts.connects + 40
+    assert after["Aborted_clients"] == before["Aborted_clients"]
+    assert after["Com_begin"] - before["Com_begin"] == 40

@@ -1,0 +1,26 @@
+"""The null server as a target: what it counted is what really happened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from engine.driving import Document
+from loadstone import engine
+from loadstone.engine import NullServer
+from loadstone.model.null_server import NullServerSettings
+
+
+@contextmanager
+def null_target(script: str = "{}") -> Iterator[tuple[NullServer, Document]]:
+    """A server that answers as the script says, and how to reach it."""
+    server = engine.null_server(NullServerSettings())
+    try:
+        server.set_script(script)
+        yield server, {
+            "host": "127.0.0.1", "port": server.port, "socket": None, "user": "u", "password": "",
+            "database": "sbtest", "server_public_key": None,
+            "tls": {"mode": "disabled", "ca": None, "cert": None, "key": None},
+        }  # fmt: skip
+    finally:
+        server.stop()
