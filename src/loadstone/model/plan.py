@@ -201,15 +201,19 @@ class Plan(Frozen):
         return self.warmup.warmup_s if isinstance(self.warmup, WarmupSeconds) else 0.0
 
 
+_Number = Annotated[int, Field(gt=0, lt=2**31)]
+"""The tables of seconds have as much room for it."""
+
+
 class Step(Frozen):
     """One measured window to come: variant × workload × concurrency × rate × repeat."""
 
-    number: PositiveInt
+    number: _Number
     variant: str = "default"
     workload: str
-    concurrency: PositiveInt
+    concurrency: _Number
     rate: Rate | None = None
-    repeat: PositiveInt = 1
+    repeat: _Number = 1
 
     @property
     def tag(self) -> str:
