@@ -13,7 +13,7 @@ from loadstone.store.errors import StoreError
 PRIVATE = 0o600
 PUBLIC = 0o644
 
-_HALF_WRITTEN = re.compile(r"\..+\.[0-9a-f]{16}")
+_HALF_WRITTEN = re.compile(r"\..+\.([0-9a-f]{16}|[0-9]+)")
 
 
 def write_bytes(path: Path, content: bytes, mode: int = PUBLIC) -> None:
