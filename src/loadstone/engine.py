@@ -38,6 +38,12 @@ class EngineError(LoadstoneError):
     """The engine is missing, or broke its contract."""
 
 
+class LogError(EngineError):
+    """A line is not one of an interval log."""
+
+    exit_code = ExitCode.STORE
+
+
 class PlanRefused(LoadstoneError):
     """The engine does not carry out such a plan."""
 
@@ -509,12 +515,12 @@ def merge_hlog(lines: Iterable[str]) -> dict[str, LatencyNs]:
     """By tag, the latency of all values of all lines together.
 
     Raises:
-        EngineError: a line is not one of an interval log.
+        LogError: a line is not one of an interval log.
     """
     try:
         merged = _native().merge_hlog(list(lines))
     except ValueError as error:
-        raise EngineError(f"latency.hlog: {error}") from error
+        raise LogError(f"latency.hlog: {error}") from error
     return TypeAdapter(dict[str, LatencyNs]).validate_json(merged)
 
 
@@ -530,12 +536,12 @@ def sum_hlog(lines: Iterable[str]) -> SummedLines:
     """All values of each tag as one interval; sums of sums are those of all lines.
 
     Raises:
-        EngineError: a line is not one of an interval log.
+        LogError: a line is not one of an interval log.
     """
     try:
         summed = _native().sum_hlog(list(lines))
     except ValueError as error:
-        raise EngineError(f"latency.hlog: {error}") from error
+        raise LogError(f"latency.hlog: {error}") from error
     return SummedLines.model_validate_json(summed)
 
 
@@ -543,12 +549,12 @@ def hlog_counts(lines: Iterable[str]) -> dict[str, list[tuple[int, int]]]:
     """By tag, each value in nanoseconds and how often it came, in rising order.
 
     Raises:
-        EngineError: a line is not one of an interval log.
+        LogError: a line is not one of an interval log.
     """
     try:
         counts = _native().hlog_counts(list(lines))
     except ValueError as error:
-        raise EngineError(f"latency.hlog: {error}") from error
+        raise LogError(f"latency.hlog: {error}") from error
     return TypeAdapter(dict[str, list[tuple[int, int]]]).validate_json(counts)
 
 

@@ -115,6 +115,7 @@ def test_no_file_holds_the_password(tmp_path: Path) -> None:
         "latency.hlog",
         "load.parquet",
         "result.json",
+        "seals",
     }
     assert [file.name for file in files if b"geheim" in file.read_bytes()] == []
 

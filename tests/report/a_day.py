@@ -20,7 +20,7 @@ from loadstone.model.result import (
     TargetShare,
     Window,
 )
-from loadstone.store import folder
+from loadstone.store import folder, seal
 from scripted_engine import hlog_line
 
 Ladder = dict[int, float]
@@ -46,6 +46,8 @@ def a_day(path: Path, steps: int = len(LADDER)) -> Path:
     server.write_parquet(run / folder.SERVER)
     host = _observed(chance, "server-host", (ladder, _host_columns))
     host.write_parquet(run / folder.HOST)
+    for name in (folder.LOAD, folder.SERVER, folder.HOST):
+        seal.add(run, name, (run / name).read_bytes())
     _latencies(chance, run / "latency.hlog", steps)
     return run
 

@@ -96,7 +96,8 @@ class Watching:
                 self._note(f"its child {child}", child)
 
     def _note(self, who: str, pid: int) -> None:
-        for file in ("cmdline", "environ"):
+        # A core file is named after what `comm` says.
+        for file in ("cmdline", "environ", "comm"):
             # A process that has ended has neither.
             with contextlib.suppress(OSError):
                 if data := Path(f"/proc/{pid}/{file}").read_bytes():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import signal
@@ -9,9 +10,13 @@ import subprocess
 import sys
 import time
 import urllib.parse
-from collections.abc import Iterator
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -136,7 +141,7 @@ def option_file(place: Place, secret: str) -> Path:
     return path
 
 
-def by(place: Place, way: str, secret: str, *command: str) -> Said:
+def by(place: Place, way: str, secret: str, command: Sequence[str]) -> Said:
     """Carry a command out with the password given by a way in."""
     target = ("--target", place.url())
     match way:
@@ -167,11 +172,46 @@ def searched(place: Place, *said: Said, secret: str = SECRET) -> list[str]:
 
 
 WAYS = ("url", "url in one word", "environment", "file", "home", "prompt")
+WRONG_WAYS = ("url", "file", "prompt")
+WRONG_URLS = (
+    "mysql://keeper:{}@no-such-host.invalid:3306/shop",
+    "mysql://keeper:{}@127.0.0.1:1/shop",
+    "mysql://keeper:{}@127.0.0.1:port/shop",
+    "postgres://keeper:{}@127.0.0.1/shop",
+    "mysql://keeper:{}@127.0.0.1/shop?tls=maybe",
+)
+AT_ONCE = 4
+"""Programs side by side: they wait for most of their time."""
+
+
+@pytest.fixture(scope="module")
+def carried(
+    server: Sandbox, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, tuple[Place, Said]]:
+    """Each way in once, with the password and with a wrong one, and each URL that leads nowhere."""
+    asked: dict[str, Callable[[Place], Said]] = {
+        **{way: partial(by, way=way, secret=SECRET, command=("run", *RUN)) for way in WAYS},
+        **{
+            f"wrong {way}": partial(by, way=way, secret=WRONG, command=("run", *RUN))
+            for way in WRONG_WAYS
+        },
+        **{url: partial(run_at, url=url.format(WRONG)) for url in WRONG_URLS},
+    }
+    places = {name: Place(server, tmp_path_factory.mktemp("way")) for name in asked}
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        done = {name: pool.submit(ask, places[name]) for name, ask in asked.items()}
+        return {name: (places[name], each.result()) for name, each in done.items()}
+
+
+def run_at(place: Place, url: str) -> Said:
+    return carry_out(place, "run", *RUN, "--target", url)
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_password_is_found_nowhere_after_a_run(place: Place, way: str) -> None:
-    run = by(place, way, SECRET, "run", *RUN)
+def test_a_password_is_found_nowhere_after_a_run(
+    way: str, carried: dict[str, tuple[Place, Said]]
+) -> None:
+    place, run = carried[way]
     assert run.code == 0, run.shown
     assert (place.home / "runs").is_dir()
     reports = []
@@ -180,9 +220,48 @@ def test_a_password_is_found_nowhere_after_a_run(place: Place, way: str) -> None
     assert searched(place, run, *reports) == []
 
 
-@pytest.mark.parametrize("way", ["url", "file", "prompt"])
-def test_a_wrong_password_is_refused_without_repeating_it(place: Place, way: str) -> None:
-    said = by(place, way, WRONG, "run", *RUN)
+def test_the_live_page_and_the_metrics_of_a_run_do_not_have_it(place: Place) -> None:
+    """What viewers are sent while it goes on, and what the servers beside it are started with."""
+    with ThreadPoolExecutor(1) as pool:
+        longer = ("run", *RUN[:-3], "3s", *RUN[-2:], "--live", "--metrics", "127.0.0.1:0")
+        running = pool.submit(by, place, "url", SECRET, longer)
+        mark = wait_for(lambda: json.loads((place.home / "runs" / ".live.json").read_text()))
+        run = wait_for(lambda: next((place.home / "runs").glob("*/journal.jsonl")).parent.name)
+        paths = ("", "api/runs", f"api/runs/{run}", f"runs/{run}/report", "metrics")
+        sent = [(path, fetched(f"{mark['url']}{path}")) for path in paths]
+        sent.append(("stream", fetched(f"{mark['url']}api/events?run={run}", 5_000)))
+        said = running.result()
+    assert said.code == 0, said.shown
+    assert all(len(body) > 100 for _, body in sent), sent
+    assert any(b"loadstone.web" in shown for name, shown in said.seen.items() if "child" in name)
+    assert searched(place, said) == []
+    assert found_in(SECRET, sent) == []
+
+
+Found = TypeVar("Found")
+
+
+def wait_for(look: Callable[[], Found]) -> Found:
+    """Until it is there and whole."""
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            return look()
+        except (OSError, ValueError, StopIteration):
+            assert time.monotonic() < deadline, "it did not come"
+            time.sleep(0.05)
+
+
+def fetched(url: str, most: int = -1) -> bytes:
+    with urllib.request.urlopen(url, timeout=60) as answer:
+        return bytes(answer.read(most))
+
+
+@pytest.mark.parametrize("way", WRONG_WAYS)
+def test_a_wrong_password_is_refused_without_repeating_it(
+    way: str, carried: dict[str, tuple[Place, Said]]
+) -> None:
+    place, said = carried[f"wrong {way}"]
     assert said.code == 3, said.shown
     assert b"refused user 'keeper'" in said.shown
     assert searched(place, said, secret=WRONG) == []
@@ -210,18 +289,11 @@ def test_sysbenchs_password_is_found_nowhere(place: Place, way: str, secret: str
     assert searched(place, said, secret=secret) == []
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "mysql://keeper:{}@no-such-host.invalid:3306/shop",
-        "mysql://keeper:{}@127.0.0.1:1/shop",
-        "mysql://keeper:{}@127.0.0.1:port/shop",
-        "postgres://keeper:{}@127.0.0.1/shop",
-        "mysql://keeper:{}@127.0.0.1/shop?tls=maybe",
-    ],
-)
-def test_an_error_never_repeats_the_password_of_a_url(place: Place, url: str) -> None:
-    said = carry_out(place, "run", *RUN, "--target", url.format(WRONG))
+@pytest.mark.parametrize("url", WRONG_URLS)
+def test_an_error_never_repeats_the_password_of_a_url(
+    url: str, carried: dict[str, tuple[Place, Said]]
+) -> None:
+    place, said = carried[url]
     assert said.code in (2, 3, 4), said.shown
     assert b"error: " in said.shown
     assert searched(place, said, secret=WRONG) == []

@@ -9,12 +9,15 @@
 //! were. Other tools show it as one more tag, so nothing is lost from sight; [`read`] puts it back.
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use flate2::read::ZlibDecoder;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 
+use crate::latency::SIGNIFICANT_DIGITS;
 use crate::{Latency, Nanos};
 
 /// Marks the line of the values above the range.
@@ -25,6 +28,18 @@ const LEGEND: &str =
     "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"";
 
 const NANOS_PER_MILLI: f64 = 1e6;
+
+/// What a histogram begins with that is deflated (version 2 of the encoding, HdrHistogram's wiki).
+const PACKED: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
+
+/// Before the counts: cookie, their length, an offset, digits, the least and the highest value, a ratio.
+const HEAD_BYTES: usize = 40;
+
+/// The highest value of a histogram that grows as it has to.
+const HIGHEST: u64 = i64::MAX as u64;
+
+/// Bytes of an unpacked histogram: 56,320 counts of nine bytes are the most that three digits take.
+const LARGEST: usize = 512 * 1024;
 
 /// Why a line of an interval log cannot be written or read.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -228,10 +243,34 @@ fn decode(line: &str) -> Result<Stored, HlogError> {
     let bytes = BASE64
         .decode(next("no histogram")?.trim_end())
         .map_err(|_| bad("the histogram is not base64"))?;
-    let histogram = Deserializer::new()
-        .deserialize::<u64, _>(&mut bytes.as_slice())
-        .map_err(|_| bad("the histogram is damaged"))?;
+    let histogram = histogram_of(&bytes).ok_or_else(|| bad("the histogram is damaged"))?;
     Ok(Stored { tag: tag.to_owned(), from_s, length_s, histogram })
+}
+
+/// The histogram of a line that anybody may have written; `None` where it is none, or none of ours.
+///
+/// The library makes room for as much as the histogram says that it has (4 GB), and unpacks whatever
+/// there is. So it is given what was unpacked up to a limit, and has no more than it says.
+fn histogram_of(bytes: &[u8]) -> Option<Histogram<u64>> {
+    let unpacked = match bytes.strip_prefix(&PACKED) {
+        // A length follows, which nothing depends on.
+        Some(rest) => unpacked(rest.get(4..)?)?,
+        None => bytes.to_vec(),
+    };
+    let (head, payload) = unpacked.split_at_checked(HEAD_BYTES)?;
+    let word = |at: usize| Some(u32::from_be_bytes(head.get(at..at + 4)?.try_into().ok()?));
+    let (says, digits) = (word(4)? as usize, word(12)?);
+    let highest = (u64::from(word(24)?) << 32) | u64::from(word(28)?);
+    if says > payload.len() || digits > u32::from(SIGNIFICANT_DIGITS) || highest > HIGHEST {
+        return None;
+    }
+    Deserializer::new().deserialize::<u64, _>(&mut unpacked.as_slice()).ok()
+}
+
+fn unpacked(packed: &[u8]) -> Option<Vec<u8>> {
+    let mut found = Vec::new();
+    ZlibDecoder::new(packed).take(LARGEST as u64 + 1).read_to_end(&mut found).ok()?;
+    (found.len() <= LARGEST).then_some(found)
 }
 
 /// Find the interval that the values above the range belong to; where all were above, it has no line.

@@ -8,7 +8,7 @@ pub const HIGHEST_TRACKABLE: Nanos = Nanos(3_600_000_000_000);
 
 /// Three significant digits over the whole range, from one nanosecond on: coarser steps at the bottom
 /// (1 µs) would save a quarter of 270 KB and round a 30 µs answer to two digits.
-const SIGNIFICANT_DIGITS: u8 = 3;
+pub(crate) const SIGNIFICANT_DIGITS: u8 = 3;
 
 /// A distribution of latencies: a histogram, with what a histogram loses kept exactly beside it.
 ///
@@ -73,7 +73,7 @@ impl Latency {
     /// How many values, those above the range included.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.histogram.len() + self.above_range
+        self.histogram.len().saturating_add(self.above_range)
     }
 
     /// Whether there is no value at all.
@@ -191,8 +191,8 @@ impl Latency {
         if count == 0 {
             return;
         }
-        self.above_range += count;
-        self.sum_ns += u128::from(max.0) * u128::from(count);
+        self.above_range = self.above_range.saturating_add(count);
+        self.sum_ns = self.sum_ns.saturating_add(u128::from(max.0) * u128::from(count));
         self.min_ns = self.min_ns.min(max.0);
         self.max_ns = self.max_ns.max(max.0);
     }
@@ -202,9 +202,9 @@ impl Latency {
             return;
         }
         if value > HIGHEST_TRACKABLE.0 || self.histogram.record_n(value, count).is_err() {
-            self.above_range += count;
+            self.above_range = self.above_range.saturating_add(count);
         }
-        self.sum_ns += u128::from(value) * u128::from(count);
+        self.sum_ns = self.sum_ns.saturating_add(u128::from(value) * u128::from(count));
         self.min_ns = self.min_ns.min(value);
         self.max_ns = self.max_ns.max(value);
     }

@@ -25,9 +25,9 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _OUTPUT_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE)
 _GUESS = re.compile(r" \(?(Did you mean|Possible ).*", re.DOTALL)
 _GIVEN = frozenset(
-    "Closed ConnectPolicy CpuTest Drive FileioTest Gaussian HostStop HostTestPlan Layout LoadPlan "
-    "MemoryTest MutexTest Pareto Plan Request SandboxSpec Session Special Target ThreadsTest Tls "
-    "Uniform WarmupAuto WarmupSeconds WorkloadSpec Zipfian".split()
+    "Closed ConnectPolicy CpuTest Drive Experiment FileioTest Gaussian HostStop HostTestPlan "
+    "Layout LoadPlan MemoryTest MutexTest Pareto Plan Request SandboxSpec Session Special Target "
+    "ThreadsTest Tls Uniform WarmupAuto WarmupSeconds WorkloadSpec Zipfian".split()
 )
 """The types of what people give; in any other, a value that does not fit is a bug."""
 

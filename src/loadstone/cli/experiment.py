@@ -12,6 +12,7 @@ from loadstone.cli.clustering import cluster_asked, cluster_options
 from loadstone.cli.gating import Gates, check_gates, junit_option, threshold_option
 from loadstone.cli.observing import observing_options
 from loadstone.cli.run import out_option
+from loadstone.cli.trusting import trust_option
 
 if TYPE_CHECKING:
     from loadstone.analyse.gates import Gate
@@ -83,6 +84,7 @@ def experiment(
 @beside_options
 @_strict
 @yes_option
+@trust_option
 @_json
 @out_option
 def resume(
@@ -94,6 +96,7 @@ def resume(
     metrics: Address | None,
     strict: bool,
     yes: bool,
+    trusted: bool,
     as_json: bool,
     out: Path,
     **asked: Any,
@@ -108,6 +111,7 @@ def resume(
         strict=strict,
         as_json=as_json,
         yes=yes,
+        trusted=trusted,
         cluster=cluster_asked(asked),
     )
     with shown_beside(live, metrics, out) as begun:

@@ -65,7 +65,7 @@ from loadstone.observe.sources import sources_for
 from loadstone.report.experiment import plan_of
 from loadstone.report.text import as_plain
 from loadstone.sandbox import start_sandbox
-from loadstone.store import folder
+from loadstone.store import folder, seal
 from loadstone.store.errors import StoreError
 from loadstone.store.recorder import Recorder, read_asked
 from loadstone.store.replay import read_log, result_of
@@ -85,6 +85,8 @@ class Wanted(Frozen):
     """Tables may be made and written to on another machine, and beside foreign tables."""
     cluster: ClusterAsked | None = None
     """In place of what the file says of it."""
+    trusted: bool = False
+    """A run that is taken up may be somebody else's."""
 
 
 def checked(path: Path) -> ExperimentFile:
@@ -166,9 +168,10 @@ def go_on(run: str, wanted: Wanted, gates: Gates = NO_GATES, begun: Begun | None
 
     Raises:
         StoreError: there is no such run, it is no experiment, or it has all its steps.
+        NotOurs: somebody else began it, and nobody has said that it is meant.
     """
     path = folder.find(wanted.out, run)
-    asked = read_asked(path)
+    asked = read_asked(path, exactly=True)
     if asked.experiment is None:
         raise StoreError(f"{path.name} is no experiment", "only those are taken up: run it again")
     experiment = on_cluster(asked.experiment, wanted.cluster)
@@ -176,6 +179,8 @@ def go_on(run: str, wanted: Wanted, gates: Gates = NO_GATES, begun: Begun | None
     before = result_of(path, log)
     if log.begin is None or before.run.state == "finished":
         raise StoreError(f"there is nothing left to do in {path.name}", "loadstone runs show")
+    if not wanted.trusted:
+        seal.check(path, folder.RUN)
     done = [step for step in before.steps if step.state == "finished"]
     means = _means(experiment, wanted)
     with _starting(experiment, wanted) as ways, Servers(experiment, means) as servers:

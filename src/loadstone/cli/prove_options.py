@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from loadstone.cli.trusting import trust_option
 from loadstone.cli.values import DURATION
 
 if TYPE_CHECKING:
@@ -45,12 +46,13 @@ def proving_options(command: _Command) -> _Command:
     """Give a command all of them; it gets one `proving` in their place, `None` without --prove."""
 
     @wraps(command)
-    def with_proving(*arguments: Any, yes: bool, **options: Any) -> Any:
-        if yes and not options["prove"]:
-            raise _useless("--yes")
-        return command(*arguments, **_with_proving(options, yes))
+    def with_proving(*arguments: Any, yes: bool, trusted: bool, **options: Any) -> Any:
+        for option, given in (("--yes", yes), ("--trust-folder", trusted)):
+            if given and not options["prove"]:
+                raise _useless(option)
+        return command(*arguments, **_with_proving(options, yes, trusted))
 
-    return _decorated(with_proving, (*_PROVE, _YES))  # type: ignore[no-any-return]
+    return _decorated(with_proving, (*_PROVE, _YES, trust_option))  # type: ignore[no-any-return]
 
 
 def proving_options_of_a_run(command: _Command) -> _Command:
@@ -58,12 +60,12 @@ def proving_options_of_a_run(command: _Command) -> _Command:
 
     @wraps(command)
     def with_proving(*arguments: Any, yes: bool, **options: Any) -> Any:
-        return command(*arguments, yes=yes, **_with_proving(options, yes))
+        return command(*arguments, yes=yes, **_with_proving(options, yes, trusted=True))
 
     return _decorated(with_proving, (*_PROVE, _YES_OF_A_RUN))  # type: ignore[no-any-return]
 
 
-def _with_proving(options: dict[str, Any], yes: bool) -> dict[str, Any]:
+def _with_proving(options: dict[str, Any], yes: bool, trusted: bool) -> dict[str, Any]:
     """The options with what was asked of the proof in the place of its own."""
     prove, time_s, only = (options.pop(name) for name in ("prove", "prove_time", "prove_only"))
     if not prove:
@@ -73,7 +75,8 @@ def _with_proving(options: dict[str, Any], yes: bool) -> dict[str, Any]:
         return options | {"proving": None}
     from loadstone.model.proving import Proving
 
-    return options | {"proving": Proving(time_s=time_s or DEFAULT_S, only=only, yes=yes)}
+    asked = Proving(time_s=time_s or DEFAULT_S, only=only, yes=yes, trusted=trusted)
+    return options | {"proving": asked}
 
 
 def _useless(option: str) -> click.UsageError:

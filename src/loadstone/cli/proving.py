@@ -49,7 +49,7 @@ from loadstone.model.result import Result
 from loadstone.model.target import Endpoint, Target
 from loadstone.report.numbers import duration, number_of
 from loadstone.sandbox import sandbox_at
-from loadstone.store import folder
+from loadstone.store import folder, seal
 from loadstone.store.errors import StoreError
 from loadstone.store.proofs import STEPS
 from loadstone.store.recorder import Asked, read_asked
@@ -99,9 +99,12 @@ def prove(run: Path, proving: Proving, reach: Reach, *, quiet: bool = False) -> 
         NoConsent: whatever could be tried wants `--yes`.
         TargetError: the run's server cannot be reached, or has not its tables.
         StoreError: the run's folder cannot be read or written.
+        NotOurs: somebody else began the run, and nobody has said that it is meant.
     """
-    asked = read_asked(run)
+    asked = read_asked(run, exactly=True)
     _check(run, asked)
+    if not proving.trusted:
+        seal.check(run, folder.RUN, folder.ENVIRONMENT)
     proved = Proved(folder.load(run))
     ground = _ground(asked.plan, environment_of(run), proving)
     found = _asked_for(run, findings_of(run, proved.result), proving.only)
@@ -345,6 +348,8 @@ def _bench(
     drive = load.drive(experiment, experiment.variants[0], beside=True)
     plan = step_plan(experiment, workload, [one.endpoint.target for one in looked], drive)
     steps = tuple(planned.step for planned in schedule(experiment))
+    if (run / STEPS).is_symlink():
+        raise StoreError(f"cannot write into {run / STEPS}: it is a link")
     recorder = begin_run(plan, looked, run / STEPS, None, experiment=(experiment, steps))
     interrupts = Deadline(time.monotonic() + spent.most_s)
     lab = Lab((), recorder, Silence(), interrupts, truncation)

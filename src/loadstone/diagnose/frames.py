@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from loadstone.diagnose.case import Series, Source
 from loadstone.store import folder, frames
-from loadstone.store.errors import StoreError
 
 if TYPE_CHECKING:
     import polars
@@ -48,13 +46,7 @@ def environment_of(run: Path) -> dict[str, Any]:
     Raises:
         StoreError: it cannot be read.
     """
-    path = run / folder.ENVIRONMENT
-    if not path.exists():
-        return {}
-    try:
-        return dict(json.loads(path.read_text()))
-    except (OSError, ValueError) as error:
-        raise StoreError(f"cannot read {path}: {error}") from error
+    return folder.read_environment(run)
 
 
 def _first_target(table: polars.DataFrame, source: Source) -> polars.DataFrame:

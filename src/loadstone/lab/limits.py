@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from loadstone.model.calibration import Ceilings
 from loadstone.model.ceilings import Limits
 from loadstone.model.plan import Plan
 from loadstone.store import calibration, probe
-from loadstone.store.errors import StoreError
-from loadstone.store.folder import ENVIRONMENT
+from loadstone.store.folder import read_environment
 
 
 def limits_of(run: Path) -> Limits:
@@ -19,14 +17,7 @@ def limits_of(run: Path) -> Limits:
     Raises:
         StoreError: environment.json cannot be read.
     """
-    written = run / ENVIRONMENT
-    if not written.exists():
-        return Limits()
-    try:
-        environment = json.loads(written.read_text())
-    except (OSError, ValueError) as error:
-        raise StoreError(f"cannot read {written}: {error}") from error
-    device = environment.get("data_device")
+    device = read_environment(run).get("data_device")
     found = probe.kept(device) if isinstance(device, str) else None
     return found.limits if found else Limits()
 

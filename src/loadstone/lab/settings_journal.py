@@ -11,6 +11,7 @@ lets go of however a process ends, says whether somebody is still at work with i
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -20,9 +21,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import TypeAdapter, ValidationError
+
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
-from loadstone.model.target import Target
+from loadstone.model.frozen import Frozen
+from loadstone.model.target import Target, TargetUrlError, parse_target_url
+from loadstone.store import plain
 
 Value = int | float | str | None
 """As the server gives it for `@@GLOBAL.name`."""
@@ -130,7 +135,8 @@ class Journal:
     def take(cls, path: Path) -> Journal | None:
         """One that was left behind; `None` where its maker is still at work, or it is gone."""
         try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+            descriptor = os.open(path, flags)
         except FileNotFoundError:
             return None
         try:
@@ -179,47 +185,114 @@ class Journal:
             raise _cannot_keep(self.path, error) from error
 
 
+class _Head(Frozen):
+    target: str
+    place: str
+    before: dict[str, str]
+
+
+class _Old(Frozen):
+    variable: str
+    old: Value
+
+
+class _New(Frozen):
+    variable: str
+    new: Value
+
+
+class _Restoring(Frozen):
+    restoring: tuple[str, ...]
+
+
+_Line = _Old | _New | _Restoring
+_HEAD: TypeAdapter[_Head] = TypeAdapter(_Head)
+_LINE: TypeAdapter[_Line] = TypeAdapter(_Line)
+
+_LARGEST = 16 * 1024 * 1024
+"""Bytes; all variables of a server are some 50 kB."""
+
+
 def read_journal(path: Path) -> Staged | None:
     """What it says; `None` where its maker died before the first line was whole: nothing was set.
 
+    What it says is set on a server, so it is read only where nobody else can have written it.
+
     Raises:
-        SettingsError: it is no journal.
+        SettingsError: it is no journal, or not one of this user's.
     """
     try:
-        whole = path.read_text(encoding="utf-8").split("\n")[:-1]  # a cut line was never acted on
-        lines = [json.loads(line) for line in whole]
-        if not lines:
+        whole = _own(path).split(b"\n")[:-1]  # a line that was cut off was never acted on
+        if not whole:
             return None
-        begun = [line["restoring"] for line in lines if "restoring" in line]
-        head, *rest = (line for line in lines if "restoring" not in line)
-        said = head["target"], head["place"], head["before"]
+        head = _HEAD.validate_json(whole[0])
+        lines = [_LINE.validate_json(each) for each in whole[1:]]
+        _check_place(head)
+        rest = [line for line in lines if not isinstance(line, _Restoring)]
+        begun = [line.restoring for line in lines if isinstance(line, _Restoring)]
+        said = head.target, head.place, head.before
         return Staged(path, *said, _changes(rest), *_phase(rest, begun))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        hint = "set the variables by hand, and remove the file"
-        raise SettingsError(f"cannot read the old settings in {path}: {error}", hint) from error
+    except ValidationError as error:
+        raise _unreadable(path, "it is no journal of settings") from error
+    except OSError as error:
+        raise _unreadable(path, error.strerror or str(error)) from error
+    except (ValueError, TargetUrlError) as error:
+        raise _unreadable(path, str(error)) from error
 
 
-def _changes(lines: list[dict[str, Value]]) -> tuple[Change, ...]:
+def _unreadable(path: Path, why: str) -> SettingsError:
+    hint = "set the variables by hand, and remove the file"
+    return SettingsError(f"cannot read the old settings in {path}: {why}", hint)
+
+
+def _own(path: Path) -> bytes:
+    """All of a file of this user's.
+
+    Raises:
+        OSError: others could have written it, or it cannot be read.
+    """
+    with plain.opened(path) as file:
+        facts = os.fstat(file.fileno())
+        if facts.st_uid != os.geteuid() or facts.st_mode & 0o022:
+            raise PermissionError("others could have written it")
+        found = file.read(_LARGEST + 1)
+    if len(found) > _LARGEST:
+        raise plain.NotPlain(errno.EFBIG, "it is far too large")
+    return found
+
+
+def _check_place(head: _Head) -> None:
+    """The place is what is asked for on the command line, the target what is connected to.
+
+    Raises:
+        ValueError: they are not the same server.
+        TargetUrlError: the target is none.
+    """
+    target, _ = parse_target_url(head.target)
+    if target.place != head.place:
+        raise ValueError(f"it is of {head.place} and names {target.place}")
+
+
+def _changes(lines: Sequence[_Old | _New]) -> tuple[Change, ...]:
     """The first old value of a variable counts, and the last new one."""
     old: dict[str, Value] = {}
     new: dict[str, Value] = {}
     for line in lines:
-        name = str(line["variable"])
-        if "old" in line:
-            old.setdefault(name, line["old"])
+        if isinstance(line, _Old):
+            old.setdefault(line.variable, line.old)
         else:
-            new[name] = line["new"]
+            new[line.variable] = line.new
     return tuple(Change(name, value, new.get(name, value)) for name, value in old.items())
 
 
 def _phase(
-    lines: list[dict[str, Value]], begun: list[list[str]]
+    lines: Sequence[_Old | _New], begun: Sequence[tuple[str, ...]]
 ) -> tuple[bool, tuple[str, ...] | None]:
     """Whether the last change was cut short, and what somebody has begun to put back."""
     if begun:
-        return False, tuple(begun[-1])
-    set_ = {line["variable"] for line in lines if "old" in line}
-    return bool(set_ - {line["variable"] for line in lines if "new" in line}), None
+        return False, begun[-1]
+    set_ = {line.variable for line in lines if isinstance(line, _Old)}
+    return bool(set_ - {line.variable for line in lines if isinstance(line, _New)}), None
 
 
 def left_behind(folder: Path) -> Iterator[Staged]:

@@ -24,7 +24,7 @@ class ExitCode(IntEnum):
     """A throwaway server or a null server could not be found, started or stopped."""
     GUARD = 7
     """Refused, because it could have harmed data that Loadstone did not make, or changed a server
-    that others use."""
+    that others use; or because somebody else has asked for it."""
     STORE = 8
     """A run folder could not be read or written."""
     HOST_TEST = 9

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from functools import reduce
 from itertools import product
+from math import prod
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
+from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
 
 from loadstone.model.cluster import ClusterAsked
 from loadstone.model.columns import Column
@@ -20,6 +21,9 @@ from loadstone.model.plan import Rate, Warmup, WarmupAuto, WorkloadSpec
 from loadstone.model.target import Compression, Target, TlsMode
 
 Share = Annotated[float, Field(gt=0, lt=1)]
+
+MOST_CELLS = 10_000
+"""Variants x workloads x users x rates: a day of steps of ten seconds, each measured once."""
 
 Restore = Literal["auto", "none", "copy", "prepare"]
 """How data comes back to the same state: a copied data folder, or loaded anew. `auto`: a copy for a
@@ -175,6 +179,14 @@ class Experiment(Frozen):
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     cluster: ClusterAsked | None = None
     """The machines that drive each step together; `None`: this one does."""
+
+    @model_validator(mode="after")
+    def _has_an_end(self) -> Self:
+        sizes = [len(factor.levels) for factor in self.factors]
+        cells = prod([*sizes, len(self.workloads), len(self.ladder), max(len(self.rates), 1)])
+        if cells > MOST_CELLS:
+            raise ValueError(f"{cells:,} steps in a round; at most {MOST_CELLS:,} are compared")
+        return self
 
     @property
     def variants(self) -> tuple[Variant, ...]:

@@ -8,7 +8,9 @@ it is not a plain count (`_s`, `_bytes`).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from loadstone.model.frozen import Frozen
 
@@ -36,7 +38,7 @@ class SourceName(Frozen):
     """Which source an observation is of."""
 
     role: Role
-    target: int = 0
+    target: Annotated[int, Field(ge=0, lt=2**31)] = 0
     """Whose server it is, by its place in the plan."""
 
     def __str__(self) -> str:

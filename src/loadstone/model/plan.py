@@ -269,15 +269,19 @@ class Plan(Frozen):
         return sum(member.users or 0 for member in self.mix)
 
 
+_Number = Annotated[int, Field(gt=0, lt=2**31)]
+"""The tables of seconds have as much room for it."""
+
+
 class Step(Frozen):
     """One measured window to come: variant × workload × concurrency × rate × repeat."""
 
-    number: PositiveInt
+    number: _Number
     variant: str = "default"
     workload: str
-    concurrency: PositiveInt
+    concurrency: _Number
     rate: Rate | None = None
-    repeat: PositiveInt = 1
+    repeat: _Number = 1
 
     @property
     def tag(self) -> str:

@@ -16,3 +16,5 @@ class Proving(Frozen):
     """Causes; none: whatever is found."""
     yes: bool = False
     """Global variables of a server that is no sandbox may be set for a while."""
+    trusted: bool = False
+    """The run may be somebody else's."""

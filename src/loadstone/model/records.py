@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple, Self
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, TypeAdapter, model_validator
 
 from loadstone.model.frozen import Frozen
 
 Phase = Literal["warmup", "window", "drain"]
+
+_EXACT = 2**53
+"""Up to here all whole numbers are exact wherever they are read, also as floating point numbers."""
+
+Whole = Annotated[int, Field(gt=-_EXACT, lt=_EXACT)]
+Count = Annotated[int, Field(ge=0, lt=_EXACT)]
 
 
 class Tally(Frozen):
@@ -18,13 +24,13 @@ class Tally(Frozen):
     `started == in_flight + succeeded + failed`.
     """
 
-    due: int
-    waiting: int
-    started: int
-    skipped: int
-    in_flight: int
-    succeeded: int
-    failed: int
+    due: Count
+    waiting: Count
+    started: Count
+    skipped: Count
+    in_flight: Count
+    succeeded: Count
+    failed: Count
 
     def balances(self) -> bool:
         """Whether both laws hold."""
@@ -37,19 +43,19 @@ class Tally(Frozen):
 class Counts(Frozen):
     """What happened in one interval."""
 
-    events: int = 0
-    failed: int = 0
-    restarts: int = 0
-    reads: int = 0
-    writes: int = 0
-    other: int = 0
-    due: int = 0
-    late: int = 0
-    skipped: int = 0
-    reconnects: int = 0
-    connects: int = 0
-    bytes_in: int = 0
-    bytes_out: int = 0
+    events: Count = 0
+    failed: Count = 0
+    restarts: Count = 0
+    reads: Count = 0
+    writes: Count = 0
+    other: Count = 0
+    due: Count = 0
+    late: Count = 0
+    skipped: Count = 0
+    reconnects: Count = 0
+    connects: Count = 0
+    bytes_in: Count = 0
+    bytes_out: Count = 0
 
     @property
     def queries(self) -> int:
@@ -60,34 +66,34 @@ class Counts(Frozen):
 class TargetCounts(Frozen):
     """What one target had of an interval."""
 
-    events: int = 0
-    queries: int = 0
-    errors: int = 0
-    connect_failures: int = 0
-    users: int = 0
+    events: Count = 0
+    queries: Count = 0
+    errors: Count = 0
+    connect_failures: Count = 0
+    users: Count = 0
 
 
 class IdleCounts(Frozen):
     """What became of the connections that say nothing."""
 
-    open: int = 0
+    open: Count = 0
     """At the interval's end."""
-    lost: int = 0
-    opened: int = 0
+    lost: Count = 0
+    opened: Count = 0
 
 
 class MemberCounts(Frozen):
     """What one workload of a mix did in one interval."""
 
-    events: int = 0
-    failed: int = 0
-    restarts: int = 0
-    reads: int = 0
-    writes: int = 0
-    other: int = 0
-    due: int = 0
-    late: int = 0
-    skipped: int = 0
+    events: Count = 0
+    failed: Count = 0
+    restarts: Count = 0
+    reads: Count = 0
+    writes: Count = 0
+    other: Count = 0
+    due: Count = 0
+    late: Count = 0
+    skipped: Count = 0
 
     @property
     def queries(self) -> int:
@@ -128,16 +134,16 @@ class Entries(NamedTuple):
 class LatencyNs(Frozen):
     """Quantiles of one histogram; all but `count` are empty when nothing was recorded."""
 
-    count: int = 0
-    min: int | None = None
+    count: Count = 0
+    min: Count | None = None
     mean: float | None = None
-    p50: int | None = None
-    p90: int | None = None
-    p95: int | None = None
-    p99: int | None = None
-    p999: int | None = None
-    max: int | None = None
-    above_range: int = 0
+    p50: Count | None = None
+    p90: Count | None = None
+    p95: Count | None = None
+    p99: Count | None = None
+    p999: Count | None = None
+    max: Count | None = None
+    above_range: Count = 0
 
 
 class Latencies(Frozen):
@@ -160,43 +166,43 @@ class MemberSample(Frozen):
 class GeneratorUse(Frozen):
     """What the generator itself spent in an interval, over all shards."""
 
-    cpu_us: int
-    wall_us: int
-    late_ns_p99: int | None
-    dispatch_ns_p99: int | None = None
-    held_ns_p99: int | None = None
-    run_delay_us: int | None = None
-    shards: int
+    cpu_us: Count
+    wall_us: Count
+    late_ns_p99: Count | None
+    dispatch_ns_p99: Count | None = None
+    held_ns_p99: Count | None = None
+    run_delay_us: Count | None = None
+    shards: Count
 
 
 class GeneratorPart(Frozen):
     """What one of several generators had of an interval."""
 
-    number: int
-    users: int
-    events: int
-    response_ns_p99: int | None = None
+    number: Count
+    users: Count
+    events: Count
+    response_ns_p99: Count | None = None
     use: GeneratorUse
     host_cpu_share: float | None = None
     """Of all cores of its host, whoever used them."""
-    net_bytes_in: int | None = None
+    net_bytes_in: Whole | None = None
     """Of the interface towards the first target."""
-    net_bytes_out: int | None = None
+    net_bytes_out: Whole | None = None
 
 
 class GeneratorState(Frozen):
     """A generator takes part in the step, or does so no longer."""
 
     kind: Literal["generator"] = "generator"
-    number: int
+    number: Count
     node: str
     state: Literal["joined", "lost"]
     at_s: float = 0.0
     """Since the load began."""
-    users: int
-    clock_offset_ns: int | None = None
+    users: Count
+    clock_offset_ns: Whole | None = None
     """How far its clock is ahead of the head's."""
-    clock_bound_ns: int | None = None
+    clock_bound_ns: Count | None = None
     """How wrong that can be at most."""
     reason: str | None = None
 
@@ -206,15 +212,15 @@ class Connected(Frozen):
 
     kind: Literal["connected"] = "connected"
     seconds: float
-    users: int
-    idle: int = 0
+    users: Count
+    idle: Count = 0
     """Connections beside theirs that say nothing."""
-    encrypted_users: int
+    encrypted_users: Count
     tls: str | None = None
-    compressed_users: int = 0
+    compressed_users: Count = 0
     compression: str | None = None
     server_version: str | None = None
-    connect_failures: dict[str, int] = {}
+    connect_failures: dict[str, Count] = {}
 
 
 class Sample(Frozen):
@@ -226,9 +232,9 @@ class Sample(Frozen):
     to_s: float
     tally: Tally
     counts: Counts
-    errors: dict[str, int] = {}
-    connect_failures: dict[str, int] = {}
-    users: int
+    errors: dict[str, Count] = {}
+    connect_failures: dict[str, Count] = {}
+    users: Count
     targets: tuple[TargetCounts, ...] = ()
     idle: IdleCounts | None = None
     """`None`: the plan asked for none."""
@@ -245,6 +251,12 @@ class Sample(Frozen):
     """Where there are several: each one's part, and nothing of one that is lost."""
     hlog: tuple[str, ...] = ()
 
+    @model_validator(mode="after")
+    def _ends_after_its_begin(self) -> Self:
+        if self.to_s < self.from_s:
+            raise ValueError("the interval ends before its begin")
+        return self
+
     @property
     def seconds(self) -> float:
         """How long the interval really was."""
@@ -257,7 +269,7 @@ class Outage(Frozen):
     kind: Literal["outage"] = "outage"
     from_s: float
     to_s: float | None
-    users: int
+    users: Count
     reason: str
 
 
@@ -294,7 +306,7 @@ class FirstError(Frozen):
     """The first error of a number, with the server's words."""
 
     kind: Literal["error"] = "error"
-    errno: int
+    errno: Whole
     message: str
     statement: str | None = None
 
@@ -303,10 +315,10 @@ class EngineFailure(Frozen):
     """Why a step or a load could not go on."""
 
     kind: str
-    errno: int | None = None
+    errno: Whole | None = None
     sql_state: str | None = None
     message: str
-    target: int | None = None
+    target: Whole | None = None
     statement: str | None = None
 
 
@@ -325,10 +337,10 @@ class LoadProgress(Frozen):
 
     kind: Literal["progress"] = "progress"
     seconds: float
-    rows: int
-    rows_total: int
+    rows: Count
+    rows_total: Count
     phase: Literal["tables", "rows", "indexes", "verify"]
-    tables_done: int
+    tables_done: Count
     method: str
 
 
@@ -339,10 +351,10 @@ class LoadEnd(Frozen):
     reason: Literal["finished", "stopped", "failed"]
     error: EngineFailure | None = None
     seconds: float
-    rows: int
-    rows_loaded: int
+    rows: Count
+    rows_loaded: Count
     method: str
-    cpu_us: int = 0
+    cpu_us: Count = 0
 
 
 AnyStepRecord = (

@@ -13,6 +13,7 @@ from loadstone.model.hot_spots import HotSpots
 from loadstone.model.plan import Rate
 from loadstone.model.records import EngineFailure, LatencyNs, Tally
 from loadstone.model.search import SearchOutcome
+from loadstone.model.told import Moment, ToldPlan
 
 StepState = Literal["finished", "stopped", "failed", "interrupted"]
 RunState = Literal["finished", "stopped", "failed", "interrupted", "running"]
@@ -324,7 +325,7 @@ class StepResult(Frozen):
     repeat: int = _said("repeat, from 1")
     state: StepState = _said("finished; stopped by request; failed; interrupted by a crash")
     error: EngineFailure | None = _said("why it failed")
-    started_at: str = _said("UTC, ISO 8601")
+    started_at: Moment = _said("UTC, ISO 8601")
     seconds: float = _said("length of the window")
     window: Window | None = _said("null when no second of it was measured")
     steady: bool | None = _said("whether the series settled; null: not evaluated")
@@ -411,10 +412,10 @@ class RunInfo(Frozen):
     id: str = _said("name of the run's folder")
     name: str = _said("name it was given")
     state: RunState = _said("finished, stopped, failed, interrupted (crash), running")
-    started_at: str | None = _said("UTC, ISO 8601")
-    ended_at: str | None = _said("UTC; for an interrupted run the last record's time")
+    started_at: Moment | None = _said("UTC, ISO 8601")
+    ended_at: Moment | None = _said("UTC; for an interrupted run the last record's time")
     loadstone: str | None = _said("version of Loadstone")
-    plan: dict[str, Any] | None = _said("the plan as in run.json; never a secret")
+    plan: ToldPlan | None = _said("the plan as in run.json; never a secret")
     steps_planned: int | None = _said("steps of the plan; null for a search")
     search: SearchOutcome | None = _said("what a search found; null where nothing was looked for")
     steps_finished: int = _said("steps carried out to their end")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from loadstone.model.finding import Diagnosis
 from loadstone.model.result import StepResult
+from loadstone.store.errors import StoreError
 from loadstone.store.frames import Which, of_run
 
 if TYPE_CHECKING:
@@ -150,7 +151,10 @@ def _typed(rows: Sequence[dict[str, Any]], columns: dict[str, str]) -> polars.Da
     import polars
 
     schema = {name: getattr(polars, kind) for name, kind in columns.items()}
-    return polars.DataFrame(rows, schema=schema, orient="row")
+    try:
+        return polars.DataFrame(rows, schema=schema, orient="row")
+    except (OverflowError, TypeError, polars.exceptions.PolarsError) as error:
+        raise StoreError(f"a figure of the run is too great: {error}") from error
 
 
 def _observed(path: Path, which: Which) -> polars.DataFrame:

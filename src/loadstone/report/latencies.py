@@ -6,6 +6,7 @@ Histograms are merged, never averaged. A step of a day is read a piece at a time
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from loadstone import engine
 from loadstone.model.result import StepResult
 from loadstone.store.errors import StoreError
-from loadstone.store.hlog import tag_of
+from loadstone.store.hlog import middle_of, tag_of, text_lines
+from loadstone.store.plain import is_there
 
 if TYPE_CHECKING:
     import polars
@@ -24,6 +26,7 @@ COLUMNS = 90
 """Of a heat map, at most."""
 
 _KINDS = ("response", "service")
+_NUMBER = re.compile(r"[0-9]{1,15}")
 _PIECE = 500
 """Lines that are merged at once: some hundred kilobytes."""
 
@@ -114,7 +117,11 @@ def _empty(span: Span, most: int) -> StepLatencies:
 
 def _take(step: StepLatencies, piece: _Piece) -> None:
     kind, column, inside = piece.place
-    for counts in engine.hlog_counts(piece.lines).values():
+    try:
+        counted = engine.hlog_counts(piece.lines).values()
+    except (engine.LogError, ValueError) as error:
+        raise StoreError(f"cannot read latency.hlog: {error}") from error
+    for counts in counted:
         if kind == "response":
             step.by_time[column].update(dict(counts))
         if inside:
@@ -123,20 +130,14 @@ def _take(step: StepLatencies, piece: _Piece) -> None:
 
 def _lines(path: Path) -> Iterator[tuple[int, str, float, str]]:
     """Number of the step, kind, middle of the interval in the run's seconds, and the line."""
-    if not path.exists():
+    if not is_there(path):
         return
-    try:
-        with path.open(encoding="ascii") as file:
-            for line in file:
-                if not line.startswith("Tag=step-") or not line.endswith("\n"):
-                    continue
-                step, _, kind = tag_of(line).removeprefix("step-").partition("/")
-                if kind not in _KINDS or not step.isdigit():
-                    continue
-                _, begin, length, _ = line.split(",", 3)
-                yield int(step), kind, float(begin) + float(length) / 2, line.rstrip("\n")
-    except (OSError, ValueError) as error:
-        raise StoreError(f"cannot read {path}: {error}") from error
+    for line in text_lines(path):
+        if not line.startswith("Tag=step-"):
+            continue
+        step, _, kind = tag_of(line).removeprefix("step-").partition("/")
+        if kind in _KINDS and _NUMBER.fullmatch(step):
+            yield int(step), kind, middle_of(line), line
 
 
 def share_at_most(counts: Mapping[int, int]) -> list[tuple[float, float]]:

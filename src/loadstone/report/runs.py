@@ -7,6 +7,7 @@ from typing import Literal
 
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
 from loadstone.analyse.ladder import shape
 from loadstone.model.result import Result
@@ -21,12 +22,19 @@ def runs_table(runs: Iterable[tuple[str, Result | None, str | None]]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
     for head in ("run", "state", "workload", "steps", "best tps"):
         table.add_column(head, no_wrap=True, justify=_SIDE.get(head, "left"))
-    for name, result, problem in runs:
+    for folder, result, problem in runs:
+        name = Text(_shown(folder))
         if result is None:
-            table.add_row(name, "damaged", problem or "", NOTHING, NOTHING)
+            table.add_row(name, "damaged", Text(_shown(problem or "")), NOTHING, NOTHING)
         else:
-            table.add_row(name, result.run.state, _workload(result), _steps(result), best(result))
+            workload = Text(_workload(result))
+            table.add_row(name, result.run.state, workload, _steps(result), best(result))
     return table
+
+
+def _shown(text: str) -> str:
+    """Anybody may name a folder: its name neither drives the terminal nor is it markup."""
+    return "".join(mark if mark.isprintable() else "\N{REPLACEMENT CHARACTER}" for mark in text)
 
 
 def best(result: Result) -> str:

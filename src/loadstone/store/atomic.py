@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import secrets
 from pathlib import Path
 
 from loadstone.store.errors import StoreError
@@ -12,7 +13,7 @@ from loadstone.store.errors import StoreError
 PRIVATE = 0o600
 PUBLIC = 0o644
 
-_HALF_WRITTEN = re.compile(r"\..+\.\d+")
+_HALF_WRITTEN = re.compile(r"\..+\.([0-9a-f]{16}|[0-9]+)")
 
 
 def write_bytes(path: Path, content: bytes, mode: int = PUBLIC) -> None:
@@ -21,17 +22,22 @@ def write_bytes(path: Path, content: bytes, mode: int = PUBLIC) -> None:
     Raises:
         StoreError: it cannot be written; nothing of it is left.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    # Nobody else has put a link there under a name that nobody knew, and none is followed.
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    made = False
     try:
-        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode))
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        os.close(os.open(temporary, flags, mode))
+        made = True
         os.chmod(temporary, mode)
         temporary.write_bytes(content)
         _sync(temporary)
         os.replace(temporary, path)
         _sync(path.parent)
     except BaseException as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
+        if made:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise StoreError.from_os("write", path, error) from error
         raise

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,11 +13,12 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic_core import from_json
 
 from loadstone.model.finding import Proof
 from loadstone.model.result import Result
-from loadstone.store import atomic, frame, observed_frame
+from loadstone.model.told import check_environment
+from loadstone.store import atomic, frame, observed_frame, plain, seal
 from loadstone.store.errors import StoreError
 from loadstone.store.observed_frame import HOSTS, SERVERS
 from loadstone.store.proofs import merged, read_proofs, write_proofs
@@ -79,6 +79,9 @@ def finish(folder: Path) -> Result:
     frame.write(folder / LOAD, log)
     observed_frame.write(folder / SERVER, log, SERVERS)
     observed_frame.write(folder / HOST, log, HOSTS)
+    for name in (LOAD, SERVER, HOST):
+        if plain.is_there(folder / name):
+            seal.add(folder, name, (folder / name).read_bytes())
     return result
 
 
@@ -101,15 +104,17 @@ def load(folder: Path) -> Result:
 def _measured(folder: Path) -> Result:
     """What the journal says, as it was written down at the run's end or made anew."""
     written = folder / RESULT
-    if not written.exists():
-        if not (folder / JOURNAL).exists():
+    if not plain.is_there(written):
+        if not plain.is_there(folder / JOURNAL):
             raise StoreError(f"{folder} is not the folder of a run: it has no {JOURNAL}")
         return replay(folder, running=is_running(folder))
     try:
-        return Result.model_validate_json(written.read_bytes())
+        document = plain.document(written)
+        plain.check_numbers(document)
+        return Result.model_validate_json(document)
     except OSError as error:
         raise StoreError.from_os("read", written, error) from error
-    except ValidationError:
+    except ValueError:
         # Of another version, or damaged; the journal is the truth.
         return replay(folder)
 
@@ -122,16 +127,15 @@ def read_environment(folder: Path) -> dict[str, Any]:
     """
     written = folder / ENVIRONMENT
     try:
-        document = json.loads(written.read_bytes())
+        document = plain.document(written)
+        plain.check_numbers(document)
+        return check_environment(from_json(document, allow_inf_nan=False))
     except FileNotFoundError:
         return {}
     except OSError as error:
         raise StoreError.from_os("read", written, error) from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise StoreError(f"cannot read {written}: it is damaged") from error
-    if not isinstance(document, dict):
-        raise StoreError(f"cannot read {written}: it is no object")
-    return document
 
 
 def keep_proofs(folder: Path, proofs: Sequence[Proof]) -> Result:
@@ -151,7 +155,7 @@ def keep_proofs(folder: Path, proofs: Sequence[Proof]) -> Result:
 def is_running(folder: Path) -> bool:
     """Whether a process holds the journal: its lock ends with it, however it ends."""
     try:
-        with (folder / JOURNAL).open("rb") as journal:
+        with plain.opened(folder / JOURNAL) as journal:
             fcntl.flock(journal, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
@@ -187,7 +191,7 @@ def find(out: Path, wanted: str) -> Path:
     if not wanted.strip():
         raise StoreError("the name of the run is empty", "loadstone runs list shows the names")
     for path in (Path(wanted), out / wanted):
-        if (path / JOURNAL).exists():
+        if plain.is_there(path / JOURNAL):
             return path
     names = [journal.parent.name for journal in sorted(out.glob(f"*/{JOURNAL}"), key=_began)]
     if not names:

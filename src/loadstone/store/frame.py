@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from loadstone.model.records import LatencyNs, Sample
 from loadstone.model.result import Window
-from loadstone.store import atomic
+from loadstone.store import atomic, plain
 from loadstone.store.errors import StoreError
 from loadstone.store.replay import RunLog
 from loadstone.store.steplog import StepLog, in_window
@@ -73,11 +73,18 @@ def rows(log: RunLog) -> Iterator[Row]:
 
 
 def frame(log: RunLog) -> polars.DataFrame:
-    """The same as a frame."""
+    """The same as a frame.
+
+    Raises:
+        StoreError: a figure is too great for its column.
+    """
     import polars
 
     schema = {name: getattr(polars, kind) for name, kind in COLUMNS.items()}
-    return polars.DataFrame(list(rows(log)), schema=schema, orient="row")
+    try:
+        return polars.DataFrame(list(rows(log)), schema=schema, orient="row")
+    except (OverflowError, TypeError, polars.exceptions.PolarsError) as error:
+        raise StoreError(f"{log.journal} has a figure that is too great: {error}") from error
 
 
 def write(path: Path, log: RunLog) -> None:
@@ -93,7 +100,7 @@ def as_parquet(table: polars.DataFrame) -> bytes:
 
 
 def read(path: Path) -> polars.DataFrame:
-    """A Parquet file of a run.
+    """A Parquet file of a run, that nobody else has made: a few bytes may stand for gigabytes.
 
     Raises:
         StoreError: there is none, or it is not one.
@@ -101,8 +108,11 @@ def read(path: Path) -> polars.DataFrame:
     import polars
 
     try:
-        return polars.read_parquet(path)
-    except (OSError, polars.exceptions.PolarsError) as error:
+        with plain.opened(path) as file:
+            return polars.read_parquet(file)
+    except OSError as error:
+        raise StoreError.from_os("read", path, error) from error
+    except polars.exceptions.PolarsError as error:
         raise StoreError(f"cannot read {path}: {error}") from error
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from loadstone.store import frame, observed_frame
+from loadstone.store import frame, observed_frame, seal
 from loadstone.store.folder import HOST, LOAD, SERVER
 from loadstone.store.observed_frame import HOSTS, SERVERS
 from loadstone.store.replay import read_log
@@ -20,12 +20,15 @@ FILES: dict[Which, str] = {"load": LOAD, "server": SERVER, "host": HOST}
 def of_run(folder: Path, which: Which) -> polars.DataFrame:
     """One of the run's tables; an empty one where nothing was seen.
 
+    From its file where this user's Loadstone wrote that (`seal`); else from the journal, which
+    takes longer for a run of many hours, and no more than there is.
+
     Raises:
         StoreError: there is no run in the folder, or it is damaged.
     """
-    written = folder / FILES[which]
-    if written.exists():
-        return frame.read(written)
+    name = FILES[which]
+    if seal.is_ours(folder, name):
+        return frame.read(folder / name)
     log = read_log(folder)
     if which == "load":
         return frame.frame(log)

@@ -6,10 +6,15 @@ the load's begin; in the file it counts from the run's, which the head of the fi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from loadstone.store import plain
 from loadstone.store.errors import StoreError
+
+LONGEST_LINE = 4 * plain.MEGABYTE
+"""Bytes: a histogram of three digits has half a megabyte at the most before it is packed."""
 
 
 def restamp(line: str, load_began_s: float) -> str:
@@ -23,24 +28,57 @@ def restamp(line: str, load_began_s: float) -> str:
 
 
 def lines_of(path: Path, from_byte: int, tag: str) -> Iterator[str]:
-    """The whole lines of one step, from the byte on where they begin."""
-    prefix = f"Tag={tag}/".encode()
+    """The whole lines of one step, from the byte on where they begin.
+
+    Raises:
+        StoreError: the file cannot be read, or one of them is no line of such a log.
+    """
+    prefix = f"Tag={tag}/"
+    for line in text_lines(path, from_byte):
+        if not line.startswith(prefix):
+            return
+        yield line
+
+
+def text_lines(path: Path, from_byte: int = 0) -> Iterator[str]:
+    """All whole lines of the file, without their ends.
+
+    Raises:
+        StoreError: it cannot be read, or has a line that is no text or longer than any of ours.
+    """
     try:
-        with path.open("rb") as file:
+        with plain.opened(path) as file:
             file.seek(from_byte)
-            for line in file:
-                if not line.endswith(b"\n") or not line.startswith(prefix):
-                    return
+            while (line := file.readline(LONGEST_LINE)).endswith(b"\n"):
                 yield line.decode("ascii").rstrip("\n")
     except OSError as error:
         raise StoreError.from_os("read", path, error) from error
+    except UnicodeDecodeError as error:
+        raise StoreError(f"{path} has a line that is no text") from error
+    if len(line) >= LONGEST_LINE:
+        raise StoreError(f"{path} has a line of more than {LONGEST_LINE // plain.MEGABYTE} MB")
+
+
+def middle_of(line: str) -> float:
+    """The middle of a line's interval, in seconds since the run's begin.
+
+    Raises:
+        StoreError: it is no line of an interval log.
+    """
+    try:
+        _, begin, length, _ = line.split(",", 3)
+        middle = float(begin) + float(length) / 2
+    except ValueError as error:
+        raise StoreError(f"latency.hlog: {line[:60]!r} is no line of an interval log") from error
+    if not math.isfinite(middle):
+        raise StoreError(f"latency.hlog: {line[:60]!r} is of no time")
+    return middle
 
 
 def within(lines: Iterable[str], from_s: float, to_s: float) -> Iterator[str]:
     """Those whose interval lies in the window: its middle does, so rounding does not matter."""
     for line in lines:
-        _, begin, length, _ = line.split(",", 3)
-        if from_s <= float(begin) + float(length) / 2 < to_s:
+        if from_s <= middle_of(line) < to_s:
             yield line
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Literal
+from typing import Annotated, BinaryIO, Literal, Self
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, model_validator
 
 from loadstone.model.calibration import Ceilings
 from loadstone.model.drill import LedgerVerdict
@@ -20,26 +21,44 @@ from loadstone.model.frozen import Frozen
 from loadstone.model.hot_spots import HotSpots
 from loadstone.model.observed import SourceName, SourceState
 from loadstone.model.plan import Step
-from loadstone.model.records import EngineFailure, StepRecord
+from loadstone.model.records import Count, EngineFailure, Sample, StepRecord
 from loadstone.model.result import LevelChange, StepState
 from loadstone.model.search import SearchOutcome
+from loadstone.model.told import ToldPlan
+from loadstone.store import plain
 from loadstone.store.errors import StoreError
+
+At = Annotated[float, Field(ge=-3e10, le=3e10)]
+"""Seconds since the run's begin, within a thousand years: of all others no date can be made. Below
+nought where the clock was set back before the run was taken up."""
+
+UnixTime = Annotated[float, Field(ge=0, le=1e11)]
+"""Seconds since 1970, up to the year 5138."""
+
+MOST_HELD = 256 * plain.MEGABYTE
+"""Bytes of a journal's lines beside those of its seconds: only these stay in memory."""
 
 
 class RunBegin(Frozen):
     """The first line."""
 
     kind: Literal["run_begin"] = "run_begin"
-    at_s: float = 0.0
-    unix_s: float
+    at_s: At = 0.0
+    unix_s: UnixTime
     id: str
     name: str
     loadstone: str
-    plan: dict[str, Any]
+    plan: ToldPlan
     targets: tuple[str, ...]
     server_versions: tuple[str | None, ...]
-    steps_planned: int | None
+    steps_planned: Count | None
     ceilings: Ceilings | None = None
+
+    @model_validator(mode="after")
+    def _has_a_version_of_each_target(self) -> Self:
+        if len(self.targets) != len(self.server_versions):
+            raise ValueError("there is not a version for each target")
+        return self
 
     def under(self, conditions: Conditions | None) -> RunBegin:
         """The same as one step had it."""
@@ -55,15 +74,21 @@ class Conditions(Frozen):
     server_versions: tuple[str | None, ...]
     ceilings: Ceilings | None = None
 
+    @model_validator(mode="after")
+    def _has_a_version_of_each_target(self) -> Self:
+        if len(self.targets) != len(self.server_versions):
+            raise ValueError("there is not a version for each target")
+        return self
+
 
 class StepBegin(Frozen):
     """A step's first line; from which bytes on journal and latency log are the step's."""
 
     kind: Literal["step_begin"] = "step_begin"
-    at_s: float
+    at_s: At
     step: Step
-    journal_from: int
-    hlog_from: int
+    journal_from: Count
+    hlog_from: Count
     conditions: Conditions | None = None
     """`None`: as the run's first line says."""
 
@@ -75,7 +100,7 @@ class EngineEntry(Frozen):
     """
 
     kind: Literal["engine"] = "engine"
-    at_s: float
+    at_s: At
     step: int
     record: StepRecord
 
@@ -84,7 +109,7 @@ class ObservedNames(Frozen):
     """What the numbers of the observations that follow are called, of one source of one step."""
 
     kind: Literal["observed_names"] = "observed_names"
-    at_s: float
+    at_s: At
     step: int
     names: int
     """The number by which those lines mean this one."""
@@ -97,7 +122,7 @@ class Observed(Frozen):
     """What happened at one source between two readings; times are the run's."""
 
     kind: Literal["observed"] = "observed"
-    at_s: float
+    at_s: At
     step: int
     names: int
     from_s: float
@@ -113,7 +138,7 @@ class SourceEntry(Frozen):
     """A source was lost, or answers again."""
 
     kind: Literal["source"] = "source"
-    at_s: float
+    at_s: At
     step: int
     state: SourceState
 
@@ -122,7 +147,7 @@ class SourceFacts(Frozen):
     """What each source said of itself that hardly changes, by its name."""
 
     kind: Literal["source_facts"] = "source_facts"
-    at_s: float
+    at_s: At
     step: int
     facts: dict[str, dict[str, str]]
 
@@ -131,7 +156,7 @@ class HotSpotsEntry(Frozen):
     """Where the first target's server spent the step."""
 
     kind: Literal["hot_spots"] = "hot_spots"
-    at_s: float
+    at_s: At
     step: int
     hot_spots: HotSpots
 
@@ -149,7 +174,7 @@ class Changed(Frozen):
     """Somebody changed the step's load by hand."""
 
     kind: Literal["changed"] = "changed"
-    at_s: float
+    at_s: At
     step: int
     change: LevelChange
 
@@ -167,7 +192,7 @@ class StepEnd(Frozen):
     """A step's last line."""
 
     kind: Literal["step_end"] = "step_end"
-    at_s: float
+    at_s: At
     step: int
     state: StepState
     error: EngineFailure | None = None
@@ -178,7 +203,7 @@ class Note(Frozen):
     """A sentence for whoever reads the run; of one step where `step` is given."""
 
     kind: Literal["note"] = "note"
-    at_s: float
+    at_s: At
     step: int | None = None
     text: str
 
@@ -187,7 +212,7 @@ class RunEnd(Frozen):
     """The last line of a run that was not killed."""
 
     kind: Literal["run_end"] = "run_end"
-    at_s: float
+    at_s: At
     state: StepState
     search: SearchOutcome | None = None
 
@@ -217,7 +242,7 @@ class AppendOnly:
         """`again`: one that was left is gone on with."""
         self._path = path
         try:
-            self.file: BinaryIO = open(path, "r+b" if again else "xb", buffering=0)
+            self.file: BinaryIO = _again(path) if again else open(path, "xb", buffering=0)
         except OSError as error:
             raise StoreError.from_os("write", path, error) from error
         self.size = 0
@@ -285,6 +310,10 @@ class AppendOnly:
         self.file.close()
 
 
+def _again(path: Path) -> BinaryIO:
+    return plain.opened(path, flags=os.O_RDWR)
+
+
 def to_line(entry: Entry) -> bytes:
     """The entry as it stands in the journal."""
     text = entry.model_dump_json(exclude={"record": {"hlog", "per_user", "ledger"}})
@@ -304,34 +333,77 @@ def read_entries(path: Path, from_byte: int = 0, skip: bytes = OBSERVED) -> Iter
     Lines that nobody wants are most of a journal: they are not even parsed.
 
     Raises:
-        StoreError: a line that is not the last one is no entry, or the file cannot be read.
+        StoreError: a line that is not the last one is no entry, they say more than can be held, or
+            the file cannot be read.
     """
     try:
-        with path.open("rb") as file:
+        with plain.opened(path) as file:
             file.seek(from_byte)
             yield from _parse(path, file, skip)
     except OSError as error:
         raise StoreError.from_os("read", path, error) from error
 
 
-def _parse(path: Path, lines: BinaryIO, skip: bytes) -> Iterator[Entry]:
-    for number, line in enumerate(lines, start=1):
-        if not line.endswith(b"\n"):
-            return
+def _parse(path: Path, file: BinaryIO, skip: bytes) -> Iterator[Entry]:
+    at_byte, number, held = file.tell(), 1, Held(path)
+    while (line := file.readline(plain.LONGEST_LINE)).endswith(b"\n"):
         if not line.startswith(skip):
-            yield parse(line, f"{path}: line {number}")
+            entry = parse(line, f"{path}: line {number}", at_byte)
+            held.add(entry, len(line))
+            yield entry
+        at_byte += len(line)
+        number += 1
+    check_rest(line, f"{path}: line {number}")
 
 
-def parse(line: bytes, place: str) -> Entry:
-    """One line; `place` is where it stands, for a person.
+@dataclass
+class Held:
+    """How much a reader of a journal holds: all that it was told beside the seconds."""
+
+    journal: Path
+    _bytes: int = 0
+
+    def add(self, entry: Entry, size: int) -> None:
+        """Another line.
+
+        Raises:
+            StoreError: there was too much before.
+        """
+        if isinstance(entry, EngineEntry) and isinstance(entry.record, Sample):
+            return
+        self._bytes += size
+        if self._bytes > MOST_HELD:
+            said = f"more than {MOST_HELD // plain.MEGABYTE} MB beside its seconds"
+            raise StoreError(f"{self.journal} says {said}", _NOT_OURS)
+
+
+def check_rest(line: bytes, place: str) -> None:
+    """A line without an end may be the last, which a crash cut short.
 
     Raises:
-        StoreError: it is no entry of a journal.
+        StoreError: it is longer than any line.
+    """
+    if len(line) >= plain.LONGEST_LINE:
+        most = f"{plain.LONGEST_LINE // plain.MEGABYTE} MB"
+        raise StoreError(f"{place} is longer than {most}", _NOT_OURS)
+
+
+def parse(line: bytes, place: str, at_byte: int) -> Entry:
+    """The line that begins at a byte of a journal; `place` is where that is, for a person.
+
+    Raises:
+        StoreError: it is no entry of a journal, or not one that belongs there.
     """
     try:
-        return _ENTRY.validate_json(line)
-    except ValidationError as error:
-        raise StoreError(
-            f"{place} is not an entry of a journal",
-            "the file was changed after it was written, or by a newer Loadstone",
-        ) from error
+        plain.check_numbers(line)
+        entry = _ENTRY.validate_json(plain.shown(line))
+    except ValueError as error:
+        raise StoreError(f"{place} is not an entry of a journal", _NOT_OURS) from error
+    # Whoever wants the step's samples reads on from the place that it names.
+    if isinstance(entry, StepBegin) and entry.journal_from != at_byte:
+        said = f"says that it begins at byte {entry.journal_from:,}, and stands at {at_byte:,}"
+        raise StoreError(f"{place} {said}", _NOT_OURS)
+    return entry
+
+
+_NOT_OURS = "the file was changed after it was written, or by a newer Loadstone"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from loadstone.model.observed import Observation, Role
 from loadstone.store import atomic
+from loadstone.store.errors import StoreError
 from loadstone.store.frame import as_parquet
 from loadstone.store.replay import RunLog
 from loadstone.store.steplog import StepLog
@@ -26,12 +27,17 @@ HOSTS: tuple[Role, ...] = ("server-host", "generator-host")
 
 _NAN = float("nan")
 
+_CELLS, _SPARSE = 10_000_000, 100
+"""A frame of more cells has at least one figure in so many: a few sources tell of their own."""
+
 
 @dataclass
 class _Columns:
     """Numbers as they come, eight bytes each: a run may last for days."""
 
     rows: int = 0
+    told: int = 0
+    """Figures; the rest of the cells are empty."""
     placed: dict[str, list[str | int]] = field(default_factory=dict)
     times: dict[str, array[float]] = field(default_factory=dict)
     figures: dict[str, array[float]] = field(default_factory=dict)
@@ -61,7 +67,10 @@ class _Columns:
                 column = self.figures[name] = array("d")
             self._fill(column)
             column.append(value)
+            self.told += 1
         self.rows += 1
+        if self.rows * len(self.figures) > _CELLS + _SPARSE * self.told:
+            raise StoreError("the journal names more counters than were ever read")
 
     def _fill(self, column: array[float]) -> None:
         """Nothing was told in the rows since the column's last one."""

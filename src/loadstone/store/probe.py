@@ -6,6 +6,7 @@ $XDG_STATE_HOME/loadstone/disks/<device>.json      (else ~/.local/state/...)
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -15,6 +16,8 @@ from loadstone.store import atomic
 from loadstone.store.calibration import place as calibration_place
 from loadstone.store.calibration import this_machine
 from loadstone.store.errors import StoreError
+
+_DEVICE = re.compile(r"[0-9]+:[0-9]+")
 
 
 def device_of(folder: Path) -> str:
@@ -47,6 +50,8 @@ def keep(probe: DiskProbe) -> Path:
 
 def kept(device: str) -> DiskProbe | None:
     """The one of that device on this machine; `None` where there is none that can be read."""
+    if not _DEVICE.fullmatch(device):  # it stands in the file of a run, and becomes a file's name
+        return None
     try:
         found = DiskProbe.model_validate_json(_place(device).read_text())
     except (OSError, ValidationError):

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from loadstone.model.finding import Proof
 from loadstone.model.frozen import Frozen
-from loadstone.store import atomic
+from loadstone.store import atomic, plain
 from loadstone.store.errors import StoreError
 
 PROOFS = "proofs.json"
@@ -34,7 +34,7 @@ def read_proofs(run: Path) -> tuple[Proof, ...]:
     """
     path = run / PROOFS
     try:
-        return Proofs.model_validate_json(path.read_bytes()).proofs
+        return Proofs.model_validate_json(plain.document(path)).proofs
     except FileNotFoundError:
         return ()
     except OSError as error:

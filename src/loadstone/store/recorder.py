@@ -33,7 +33,7 @@ from loadstone.model.records import (
 )
 from loadstone.model.result import LevelChange, Result, StepResult, StepState
 from loadstone.model.search import SearchOutcome
-from loadstone.store import atomic, folder, hlog, wishes
+from loadstone.store import atomic, folder, hlog, plain, seal, wishes
 from loadstone.store.errors import StoreError
 from loadstone.store.journal import (
     AppendOnly,
@@ -132,7 +132,7 @@ class Recorder:
         wishes.take(path)  # those of whoever watched the run before it was killed
 
     def _set_out(self, asked: Asked, began_unix_s: float) -> None:
-        write_private_json(self.folder / folder.RUN, asked.model_dump(mode="json"))
+        self._write_sealed(folder.RUN, asked.model_dump(mode="json"))
         self._latencies = AppendOnly(self.folder / LATENCIES)
         self._latencies.append(engine.hlog_header(began_unix_s).rstrip("\n").encode() + b"\n")
         self._journal = AppendOnly(self.folder / JOURNAL)
@@ -147,12 +147,17 @@ class Recorder:
             self._journal.close()
             hint = "wait until it has ended, or end it"
             raise StoreError(f"{self.folder} is still being written", hint) from None
-        self._latencies = AppendOnly(self.folder / LATENCIES, again=True)
+        try:
+            self._latencies = AppendOnly(self.folder / LATENCIES, again=True)
+        except StoreError:
+            self._journal.close()
+            raise
         self._journal.take_up()
         self._latencies.take_up()
         atomic.clear_half_written(self.folder)
         # What was made from the journal at an earlier end is not the whole of it any more.
-        (self.folder / folder.RESULT).unlink(missing_ok=True)
+        for name in (folder.RESULT, folder.LOAD, folder.SERVER, folder.HOST):
+            (self.folder / name).unlink(missing_ok=True)
 
     def _went_on_s(self, began_unix_s: float) -> float:
         """Seconds since the run's begin: no fewer than it has told of, if the clock was set back.
@@ -164,7 +169,7 @@ class Recorder:
     def environment(self, found: dict[str, Any]) -> None:
         """Write environment.json; what is agreed on with the servers is added when it is known."""
         document = found | {"agreed": None, "generators": [], "variants": {}}
-        write_private_json(self.folder / folder.ENVIRONMENT, document)
+        self._write_sealed(folder.ENVIRONMENT, document)
 
     def generators(self, nodes: Sequence[NodeFacts]) -> None:
         """Keep what the machines of a cluster say of themselves; none where this one drives."""
@@ -172,13 +177,13 @@ class Recorder:
             return
         document = folder.read_environment(self.folder)
         found = document | {"generators": [node.model_dump(mode="json") for node in nodes]}
-        write_private_json(self.folder / folder.ENVIRONMENT, found)
+        self._write_sealed(folder.ENVIRONMENT, found)
 
     def variant(self, name: str, targets: list[dict[str, Any]]) -> None:
         """Keep what surrounded a variant at its first step, in the shape of `targets`."""
         document = folder.read_environment(self.folder)
         found = document | {"variants": {name: targets} | (document.get("variants") or {})}
-        write_private_json(self.folder / folder.ENVIRONMENT, found)
+        self._write_sealed(folder.ENVIRONMENT, found)
 
     def begin_step(self, step: Step, conditions: Conditions | None = None) -> None:
         """A step is about to connect."""
@@ -258,7 +263,7 @@ class Recorder:
             return
         names = {"users", "encrypted_users", "tls", "compressed_users", "compression"}
         found = document | {"agreed": connected.model_dump(include=names)}
-        write_private_json(self.folder / folder.ENVIRONMENT, found)
+        self._write_sealed(folder.ENVIRONMENT, found)
 
     def note(self, text: str, step: Step | None = None) -> None:
         """Keep a sentence for whoever reads the run."""
@@ -308,6 +313,12 @@ class Recorder:
         self._ledger.close()
         self._journal.close()
 
+    def _write_sealed(self, name: str, document: dict[str, Any]) -> None:
+        """A document that a run is taken up with."""
+        # First its seal: whoever is killed in between leaves the document before, and that one's.
+        seal.add(self.folder, name, _as_text(document))
+        write_private_json(self.folder / name, document)
+
     def _append(self, entry: Entry) -> None:
         self._journal.append(to_line(entry))
 
@@ -317,19 +328,25 @@ class Recorder:
 
 def write_private_json(path: Path, document: dict[str, Any]) -> None:
     """A settings file that only its owner reads."""
-    text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-    atomic.write_bytes(path, text.encode(), atomic.PRIVATE)
+    atomic.write_bytes(path, _as_text(document), atomic.PRIVATE)
 
 
-def read_asked(path: Path) -> Asked:
+def _as_text(document: dict[str, Any]) -> bytes:
+    return json.dumps(document, indent=2, ensure_ascii=False).encode() + b"\n"
+
+
+def read_asked(path: Path, *, exactly: bool = False) -> Asked:
     """run.json of a run's folder.
+
+    `exactly`: to be carried out again, and not to be shown.
 
     Raises:
         StoreError: it cannot be read.
     """
     written = path / folder.RUN
     try:
-        return Asked.model_validate_json(written.read_bytes())
+        read = plain.contents if exactly else plain.document
+        return Asked.model_validate_json(read(written))
     except OSError as error:
         raise StoreError.from_os("read", written, error) from error
     except ValidationError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from loadstone.model.observed import Observation
 from loadstone.model.records import LatencyNs, Sample
 from loadstone.model.result import Result, RunInfo, RunState, StepResult, Window
 from loadstone.store import hlog
+from loadstone.store.errors import StoreError
 from loadstone.store.journal import (
     ENGINE,
     EngineEntry,
@@ -31,12 +32,20 @@ from loadstone.store.steps import summarise, utc
 JOURNAL = "journal.jsonl"
 LATENCIES = "latency.hlog"
 
+MOST_TAGS = 500
+"""Of a step: the engine counts 64 errors apart, and has some twenty tags beside them."""
+
+MOST_STEPS = 20_000
+"""Of a run: at ten seconds each, those of two days."""
+
 
 @dataclass
 class RunLog:
     """All that a journal says."""
 
     journal: Path
+    is_whole: bool = True
+    """Whether it is read from its begin on."""
     begin: RunBegin | None = None
     steps: list[StepLog] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -44,10 +53,18 @@ class RunLog:
     last_at_s: float = 0.0
 
     def add(self, entry: Entry) -> None:
-        """Take in the next line."""
+        """Take in the next line.
+
+        Raises:
+            StoreError: it does not belong behind those before it.
+        """
+        if self.is_whole and self.begin is None and not isinstance(entry, RunBegin):
+            raise StoreError(f"{self.journal} does not begin with the run's begin")
         self.last_at_s = max(self.last_at_s, entry.at_s)
         match entry:
             case RunBegin():
+                if self.begin is not None:
+                    raise StoreError(f"{self.journal} has the begin of a second run")
                 self.begin = entry
             case RunEnd():
                 self.end = entry
@@ -57,6 +74,8 @@ class RunLog:
             case Note(step=None, text=text):
                 self.notes.append(text)
             case _:
+                if not self.steps:
+                    raise StoreError(f"{self.journal} tells of a step that never began")
                 self.steps[-1].add(entry)
 
     def _begin_step(self, entry: StepBegin) -> None:
@@ -66,11 +85,13 @@ class RunLog:
         number = entry.step.number
         self.steps = [each for each in self.steps if each.step.number != number]
         self.steps.append(step)
+        if len(self.steps) > MOST_STEPS:
+            raise StoreError(f"{self.journal} has more than {MOST_STEPS:,} steps")
 
 
 def read_log(folder: Path, from_byte: int = 0) -> RunLog:
     """The run's journal, as far as it goes; from a step's first byte on, that step's part."""
-    log = RunLog(folder / JOURNAL)
+    log = RunLog(folder / JOURNAL, is_whole=from_byte == 0)
     for entry in read_entries(log.journal, from_byte):
         log.add(entry)
     return log
@@ -114,12 +135,21 @@ def result_of(folder: Path, log: RunLog, *, running: bool = False) -> Result:
 
 
 def step_result(folder: Path, step: StepLog, run: RunBegin) -> StepResult:
-    """One step's row."""
+    """One step's row.
+
+    Raises:
+        StoreError: the journal or the latency log is not one of ours.
+    """
 
     def quantiles(window: Window) -> Mapping[str, LatencyNs]:
         return latencies(folder / LATENCIES, step, window)
 
-    return summarise(step, run.under(step.begin.conditions), quantiles)
+    try:
+        return summarise(step, run.under(step.begin.conditions), quantiles)
+    except (ArithmeticError, LookupError, ValueError) as error:
+        # Figures that were counted always fit; only those that somebody has put there do not.
+        said = f"the figures of step {step.step.number} in {folder / JOURNAL} do not fit together"
+        raise StoreError(said) from error
 
 
 def latencies(path: Path, step: StepLog, window: Window) -> dict[str, LatencyNs]:
@@ -134,10 +164,23 @@ def latencies(path: Path, step: StepLog, window: Window) -> dict[str, LatencyNs]
         return hlog.within(lines, window.from_s + began, window.to_s + began)
 
     merged: dict[str, LatencyNs] = {}
-    for tag in sorted({hlog.tag_of(line) for line in inside()}):
-        of_tag = engine.merge_hlog(line for line in inside() if hlog.tag_of(line) == tag)
+    for tag in _tags(path, inside()):
+        try:
+            of_tag = engine.merge_hlog(line for line in inside() if hlog.tag_of(line) == tag)
+        except (engine.LogError, ValueError) as error:
+            raise StoreError(f"cannot read {path}: {error}") from error
         merged[hlog.meaning_of(tag)] = of_tag[tag]
     return merged
+
+
+def _tags(path: Path, lines: Iterable[str]) -> list[str]:
+    tags: set[str] = set()
+    for line in lines:
+        tags.add(hlog.tag_of(line))
+        # The file is read again for each of them.
+        if len(tags) > MOST_TAGS:
+            raise StoreError(f"{path} has more than {MOST_TAGS} kinds of latencies of a step")
+    return sorted(tags)
 
 
 def _run_info(folder_name: str, log: RunLog, *, running: bool) -> RunInfo:

@@ -196,7 +196,7 @@ def _of_errors(merged: Mapping[str, LatencyNs]) -> dict[str, LatencyMs]:
 def _generator(
     log: StepLog, run: RunBegin, sums: Sums, merged: Mapping[str, LatencyNs]
 ) -> GeneratorCost:
-    if sums.last is None or not sums.seconds:
+    if sums.last is None or not sums.seconds or not sums.last.generator.shards:
         return GeneratorCost.model_validate(dict.fromkeys(GeneratorCost.model_fields))
     queries = sums.total.queries
     shards = sums.last.generator.shards

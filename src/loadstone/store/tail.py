@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 
+from loadstone.store import plain
 from loadstone.store.errors import StoreError
-from loadstone.store.journal import Entry, parse
+from loadstone.store.journal import Entry, Held, check_rest, parse
 
 MOST_AT_ONCE = 4 * 1024 * 1024
 """Bytes that one look reads: a long journal is taken in in pieces."""
@@ -25,6 +27,7 @@ class Tail:
 
     def __init__(self, journal: Path) -> None:
         self._journal = journal
+        self._held = Held(journal)
         self.at_byte = 0
 
     def read(self, most: int = MOST_AT_ONCE) -> list[Written]:
@@ -35,23 +38,25 @@ class Tail:
                 entry.
         """
         try:
-            with self._journal.open("rb") as file:
+            with plain.opened(self._journal) as file:
                 if file.seek(0, 2) < self.at_byte:
                     raise StoreError(f"{self._journal} is shorter than it was: it was replaced")
                 file.seek(self.at_byte)
                 # The last line may be longer than what is left of the piece.
-                lines = file.read(most) + file.readline()
+                lines = file.read(most) + file.readline(plain.LONGEST_LINE)
         except OSError as error:
             raise StoreError.from_os("read", self._journal, error) from error
         return self._parsed(lines)
 
     def _parsed(self, lines: bytes) -> list[Written]:
         found = []
-        for line in lines.splitlines(keepends=True):
-            if not line.endswith(b"\n"):
-                break
+        for line in BytesIO(lines):
             place = f"{self._journal}: the line at byte {self.at_byte:,}"
-            entry = parse(line, place)
+            if not line.endswith(b"\n"):
+                check_rest(line, place)
+                break
+            entry = parse(line, place, self.at_byte)
+            self._held.add(entry, len(line))
             self.at_byte += len(line)
             found.append(Written(entry, self.at_byte))
         return found

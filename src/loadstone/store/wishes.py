@@ -14,7 +14,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from loadstone.model.wish import WISH, AnyWish
-from loadstone.store import atomic
+from loadstone.store import atomic, plain
 from loadstone.store.errors import StoreError
 
 FOLDER = "wishes"
@@ -32,6 +32,8 @@ def ask(run: Path, wish: AnyWish) -> None:
     place = run / FOLDER
     try:
         place.mkdir(mode=0o700, exist_ok=True)
+        if place.is_symlink():
+            raise StoreError(f"cannot write into {place}: it is a link")
     except OSError as error:
         raise StoreError.from_os("make the folder", place, error) from error
     name = f"{time.time_ns():020}-{os.getpid()}-{next(_NUMBERS):06}.json"
@@ -42,10 +44,12 @@ def take(run: Path) -> list[AnyWish]:
     """Take away all wishes, in the order in which they came.
 
     What is no wish is taken away too: nobody could carry it out. A folder that cannot be read has
-    none: no run ends for that.
+    none: no run ends for that. Nor has a link to one: what lies there is somebody else's.
     """
     found: list[AnyWish] = []
     try:
+        if (run / FOLDER).is_symlink():
+            return found
         names = sorted(entry.name for entry in os.scandir(run / FOLDER))
     except OSError:
         return found
@@ -55,9 +59,15 @@ def take(run: Path) -> list[AnyWish]:
         if name.startswith(".") or not name.endswith(".json"):
             continue
         try:
-            text = path.read_bytes()[:_LARGEST]
-            path.unlink()
+            text = _taken(path)
             found.append(WISH.validate_json(text))
         except (OSError, ValidationError):
             continue
     return found
+
+
+def _taken(path: Path) -> bytes:
+    try:
+        return plain.contents(path, _LARGEST)
+    finally:
+        path.unlink()

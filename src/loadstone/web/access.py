@@ -196,8 +196,7 @@ def _change_refused(headers: Headers, given: _Given) -> PlainTextResponse | None
     origin = headers.get("origin")
     if origin is None and not given.bearer:
         return _refused(403, "a change needs an Origin, or the token as a Bearer")
-    # Whoever puts TLS before this server leaves Host as it is: the scheme says nothing here.
-    if origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower():
+    if origin is not None and not _is_of(origin, headers.get("host", "")):
         return _refused(403, "asked by another site")
     if headers.get("sec-fetch-site", "same-origin") != "same-origin":
         return _refused(403, "asked by another site")
@@ -206,6 +205,14 @@ def _change_refused(headers: Headers, given: _Given) -> PlainTextResponse | None
     if not (given.cookie or given.bearer):
         return _refused(403, "the cookie of this page is missing or old: load the page again")
     return None
+
+
+def _is_of(origin: str, host: str) -> bool:
+    # Whoever puts TLS before this server leaves Host as it is: the scheme says nothing here.
+    try:
+        return urlsplit(origin).netloc.lower() == host.lower()
+    except ValueError:  # "http://["
+        return False
 
 
 def _refused(status: int, why: str) -> PlainTextResponse:

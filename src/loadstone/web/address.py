@@ -8,6 +8,7 @@ import fcntl
 import ipaddress
 import json
 import os
+import re
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from pathlib import Path
 
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
+from loadstone.model.frozen import Frozen
+from loadstone.store import plain
 from loadstone.store.errors import StoreError
 
 DEFAULT_PORT = 8321
@@ -115,19 +118,18 @@ def marked(runs: Path, address: Address) -> Iterator[None]:
     except OSError as error:
         raise StoreError.from_os("make the folder", runs, error) from error
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        file = plain.opened(path, flags=os.O_RDWR | os.O_CREAT)
     except OSError:  # runs that may only be read are shown all the same
         yield
         return
-    with os.fdopen(descriptor, "r+") as file:
+    with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             yield
             return
         file.truncate()
-        json.dump({"url": address.url, "pid": os.getpid()}, file)
-        file.flush()
+        file.write(json.dumps({"url": address.url, "pid": os.getpid()}).encode())
         try:
             yield
         finally:
@@ -137,11 +139,22 @@ def marked(runs: Path, address: Address) -> Iterator[None]:
 def found(runs: Path) -> str | None:
     """The URL of the server that shows these runs at this moment; `None`: there is none."""
     try:
-        with (runs / MARK).open() as file:
+        with plain.opened(runs / MARK) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:
-                return str(json.load(file)["url"])
-    except (OSError, ValueError, KeyError):
+                url = _Mark.model_validate_json(file.read(_LARGEST_MARK)).url
+                return url if _OURS.fullmatch(url) else None
+    except (OSError, ValueError):
         return None
     return None
+
+
+class _Mark(Frozen):
+    url: str
+    pid: int
+
+
+_LARGEST_MARK = 4096
+_OURS = re.compile(r"http://[A-Za-z0-9.:%\[\]_-]+:[0-9]+/")
+"""It is told to people, and the folder may be anybody's."""

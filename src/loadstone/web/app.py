@@ -34,6 +34,12 @@ from loadstone.web.reports import DOCUMENT_POLICY, Lang, report_of
 LARGEST_BODY = 4096
 """Bytes of a request: a wish has some fifty."""
 
+BODY_S = 10.0
+"""How long they may take to come."""
+
+DOCUMENTS_AT_ONCE = 2
+"""Reports and comparisons that are being made: each has a core for some seconds."""
+
 _WISHES: dict[str, type[AnyWish]] = {"stop": StopRun, "users": SetUsers, "rate": SetRate}
 
 
@@ -50,6 +56,7 @@ class _Site:
         self._hub = hub
         self._files = pages()
         self._metrics = Metrics(hub.list.running)
+        self._making = asyncio.Semaphore(DOCUMENTS_AT_ONCE)
 
     def app(self) -> Starlette:
         return Starlette(
@@ -106,16 +113,20 @@ class _Site:
 
     async def _run(self, request: Request) -> Response:
         run = self._hub.list.find(request.path_params["run"])
-        result = await asyncio.to_thread(folder.load, run)
+        async with self._making:
+            result = await asyncio.to_thread(folder.load, run)
         info = result.run.model_dump(mode="json", exclude={"plan"})
         return JSONResponse({"run": info, "rows": [row(step) for step in result.steps]})
 
     async def _compare(self, request: Request) -> Response:
-        return JSONResponse(await asyncio.to_thread(comparing.compared, *self._pair(request)))
+        pair = self._pair(request)
+        async with self._making:
+            return JSONResponse(await asyncio.to_thread(comparing.compared, *pair))
 
     async def _comparison(self, request: Request) -> Response:
-        made = await asyncio.to_thread(comparing.comparison_of, *self._pair(request))
-        return _document(made)
+        pair = self._pair(request)
+        async with self._making:
+            return _document(await asyncio.to_thread(comparing.comparison_of, *pair))
 
     def _pair(self, request: Request) -> tuple[Path, Path]:
         """The runs `a` and `b` of a query.
@@ -140,7 +151,8 @@ class _Site:
     async def _report(self, request: Request) -> Response:
         run = self._hub.list.find(request.path_params["run"])
         lang: Lang = "zh" if request.query_params.get("lang") == "zh" else "en"
-        return _document(await asyncio.to_thread(report_of, run, lang))
+        async with self._making:
+            return _document(await asyncio.to_thread(report_of, run, lang))
 
     async def _scrape(self, request: Request) -> Response:
         return await self._metrics.response(request)
@@ -162,15 +174,24 @@ def _document(made: str) -> Response:
 
 
 async def _body(request: Request) -> Any:
+    try:
+        async with asyncio.timeout(BODY_S):
+            body = await _whole(request)
+    except TimeoutError as error:
+        raise HTTPException(408, "the request did not come to its end") from error
+    try:
+        return json.loads(body or b"{}")
+    except (ValueError, RecursionError) as error:
+        raise HTTPException(400, "the request is no JSON") from error
+
+
+async def _whole(request: Request) -> bytes:
     body = b""
     async for piece in request.stream():
         body += piece
         if len(body) > LARGEST_BODY:
             raise HTTPException(413, "the request is too large")
-    try:
-        return json.loads(body or b"{}")
-    except (ValueError, RecursionError) as error:
-        raise HTTPException(400, "the request is no JSON") from error
+    return body
 
 
 def _parsed(kind: type[AnyWish], document: Any) -> AnyWish:

@@ -22,6 +22,7 @@ from loadstone.model.result import StepResult
 from loadstone.report.figures.live import goes_by_rate
 from loadstone.store import folder
 from loadstone.store.errors import StoreError
+from loadstone.store.plain import is_there
 from loadstone.store.recorder import read_asked
 from loadstone.store.replay import JOURNAL, step_result
 from loadstone.store.steplog import StepLog
@@ -38,6 +39,9 @@ FORGET_AFTER_S = 60.0
 
 KEPT_EVENTS = 2000
 """Of the latest lines: who was away for longer is told all anew."""
+
+KEPT_BYTES = 16 * 1024 * 1024
+"""Of them together at the most."""
 
 Judge = Callable[[Path], list[dict[str, Any]]]
 """Findings of a run, as far as it has come; may take a second of a core."""
@@ -70,7 +74,8 @@ class Feed:
         self._live = LiveRun(run, self._row_of, *_of_asked(run))
         self._guarded = Lock()
         """Held by the thread that reads, or that makes a picture of what was read."""
-        self._events: deque[_Numbered] = deque(maxlen=KEPT_EVENTS)
+        self._events: deque[_Numbered] = deque()
+        self._kept_bytes = 0
         self._from = 0
         """Events after this number are kept."""
         self._extras: dict[str, Any] = {"findings": None, "alive": None, "problem": None}
@@ -145,10 +150,13 @@ class Feed:
     def _keep(self, found: list[_Numbered]) -> None:
         if not found:
             return
-        full = len(self._events) + len(found) - KEPT_EVENTS
-        if full > 0:
-            self._from = [*self._events, *found][full - 1].number
-        self._events.extend(found)
+        for event in found:
+            self._events.append(event)
+            self._kept_bytes += len(event.data)
+        while len(self._events) > KEPT_EVENTS or self._kept_bytes > KEPT_BYTES:
+            oldest = self._events.popleft()
+            self._from = oldest.number
+            self._kept_bytes -= len(oldest.data)
         self._bell.ring()
 
     def _look_at_what_is_not_written(self) -> None:
@@ -215,7 +223,7 @@ def _of_asked(run: Path) -> tuple[bool, bool]:
 
 
 def _written_rows(run: Path) -> dict[int, StepResult]:
-    if not (run / folder.RESULT).exists():
+    if not is_there(run / folder.RESULT):
         return {}
     try:
         return {step.step: step for step in folder.load(run).steps}

@@ -9,7 +9,7 @@ from typing import Any
 
 from loadstone.analyse.ladder import levels
 from loadstone.model.result import Result
-from loadstone.store import folder
+from loadstone.store import folder, plain
 from loadstone.store.errors import StoreError
 from loadstone.store.journal import RunBegin
 from loadstone.store.replay import JOURNAL
@@ -21,6 +21,9 @@ MOST = 500
 """Lines: the newest. `loadstone runs list` shows all."""
 
 _NOT_A_NAME = re.compile(r"[/\\\x00]")
+_LONGEST_NAME = 255
+"""Bytes: NAME_MAX of Linux."""
+
 _FIRST_LINE = 1
 """Byte: the line that begins there is read to its end."""
 
@@ -57,12 +60,18 @@ class RunList:
             return False
         self.lines = found
         self.version += 1
+        self._forget({line["name"] for line in found})
         return True
+
+    def _forget(self, shown: set[str]) -> None:
+        """What is kept of runs that are not there any more."""
+        self._known = {name: known for name, known in self._known.items() if name in shown}
+        self._begins = {name: begin for name, begin in self._begins.items() if name in shown}
 
     def running(self) -> list[Path]:
         """The folders of those that go on at this moment."""
         newest = folder.journals(self.runs)[-MOST:]
-        open_ends = [one.parent for one in newest if not (one.parent / folder.RESULT).exists()]
+        open_ends = [one.parent for one in newest if not plain.is_there(one.parent / folder.RESULT)]
         return [run for run in open_ends if folder.is_running(run)]
 
     def find(self, name: str) -> Path:
@@ -71,14 +80,19 @@ class RunList:
         Raises:
             UnknownRun: there is none, or the name is a path.
         """
-        if not name or name.startswith(".") or _NOT_A_NAME.search(name) or len(name) > 255:
+        too_long = len(name.encode(errors="replace")) > _LONGEST_NAME
+        if not name or name.startswith(".") or _NOT_A_NAME.search(name) or too_long:
             raise UnknownRun(name)
         run = self.runs / name
-        if not (run / JOURNAL).is_file():
-            raise UnknownRun(name)
+        try:
+            plain.opened(run / JOURNAL).close()
+        except OSError as error:
+            raise UnknownRun(name) from error
         return run
 
     def _line(self, run: Path) -> Line | None:
+        if not _is_text(run.name):  # no address leads to it, and no text can have it
+            return None
         try:
             stamp = _stamp(run)
         except OSError:  # removed since
@@ -93,7 +107,7 @@ class RunList:
 
     def _read(self, run: Path) -> Line:
         try:
-            if (run / folder.RESULT).exists():
+            if plain.is_there(run / folder.RESULT):
                 return _of_result(run.name, folder.load(run))
             if run.name not in self._begins:
                 self._begins[run.name] = _begin(run)
@@ -103,11 +117,15 @@ class RunList:
         return {"name": run.name, "state": state} | self._begins[run.name]
 
 
+def _is_text(name: str) -> bool:
+    return name.isprintable()
+
+
 def _stamp(run: Path) -> _Stamp:
     """What is another one when the run goes on, ends, or is taken up again."""
-    journal = (run / JOURNAL).stat()
+    journal = (run / JOURNAL).lstat()
     result = run / folder.RESULT
-    written = result.stat() if result.exists() else None
+    written = result.lstat() if plain.is_there(result) else None
     when, size = (written.st_mtime_ns, written.st_size) if written else (0, 0)
     return journal.st_ino, journal.st_size, when, size
 

@@ -38,6 +38,9 @@ from loadstone.web.telling import told, told_of_steps
 KEPT_S = 900
 """Seconds of each series that a viewer has: the report has all."""
 
+LONGEST_NOTE = 2000
+"""Characters that are shown of one."""
+
 KEPT_NOTES = 200
 MOST_NOTES = 20
 """Of a step."""
@@ -234,6 +237,8 @@ class LiveRun:
         return added
 
     def _note(self, text: str) -> Event:
+        if len(text) > LONGEST_NOTE:
+            text = f"{text[:LONGEST_NOTE]}…"
         self.notes.append(text)
         return Event("note", {"text": text, "told": told([text])})
 
@@ -244,7 +249,8 @@ _DRAWN = frozenset(line.id for figure in TIMELINES.values() for line in figure.l
 def workload_of(plan: Data) -> str | None:
     """Its name, in plans of any version."""
     named = plan.get("workload")
-    return named.get("name") if isinstance(named, dict) else None
+    name = named.get("name") if isinstance(named, dict) else None
+    return name if isinstance(name, str) else None
 
 
 def row(step: StepResult) -> Data:

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 from loadstone.web.access import Keys, own_names
 from loadstone.web.address import Address, marked
 from loadstone.web.app import page_app
+from loadstone.web.bounded import Bounded
 from loadstone.web.hub import Hub
 from loadstone.web.judging import findings
 
@@ -54,7 +55,7 @@ async def _serve(
     config = uvicorn.Config(
         app,
         loop="asyncio",
-        http="h11",
+        http=Bounded,
         ws="none",
         lifespan="on",
         log_level="critical",

@@ -1,5 +1,11 @@
 //! The interval log: what goes in comes out, in a form that other tools read.
 
+use std::io::Write as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 use loadstone_measure::hlog::{self, HlogError};
 use loadstone_measure::{HIGHEST_TRACKABLE, Latency, Nanos};
 use proptest::prelude::*;
@@ -182,3 +188,41 @@ fn lines_of_other_tools_are_read() {
 }
 
 const OF_PYTHON: &str = "1.000000,1.000000,90060.000000,HISTFAAAAC14nJNpmSzMwMDAzQABzFCaEch0M9ixgMH+A0TgPD/T1s2MTO8/MjIBAJoTCIQ=";
+
+/// A line whose histogram has these numbers in its head, and so many bytes behind it.
+fn crafted(says: u32, digits: u32, highest: u64, bytes: usize) -> String {
+    let mut inner = 0x1c84_9313_u32.to_be_bytes().to_vec();
+    for word in [says, 0, digits] {
+        inner.extend(word.to_be_bytes());
+    }
+    inner.extend(1_u64.to_be_bytes());
+    inner.extend(highest.to_be_bytes());
+    inner.extend(1.0_f64.to_be_bytes());
+    // Each is a bucket in which nothing was counted.
+    inner.resize(inner.len() + bytes, 0);
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::best());
+    packed.write_all(&inner).unwrap();
+    let packed = packed.finish().unwrap();
+    let length = u32::try_from(packed.len()).unwrap();
+    let whole = [&0x1c84_9314_u32.to_be_bytes()[..], &length.to_be_bytes(), &packed].concat();
+    format!("Tag=a,0,1,1,{}", STANDARD.encode(whole))
+}
+
+#[test]
+fn a_histogram_that_says_more_than_it_has_is_refused() {
+    const HOUR_NS: u64 = 3_600_000_000_000;
+    assert_eq!(hlog::read(&crafted(9, 3, HOUR_NS, 9)).unwrap().len(), 1);
+    for (says, digits, highest, bytes) in [
+        (u32::MAX, 3, HOUR_NS, 9),
+        (10, 3, HOUR_NS, 9),
+        (9, 5, HOUR_NS, 9),
+        (9, u32::MAX, HOUR_NS, 9),
+        (9, 3, u64::MAX, 9),
+        (9, 3, 0, 9),
+        // A hundred kilobytes that become a hundred megabytes.
+        (100_000_000, 3, HOUR_NS, 100_000_000),
+    ] {
+        let error = hlog::read(&crafted(says, digits, highest, bytes)).unwrap_err().to_string();
+        assert!(error.contains("the histogram is damaged"), "{says} {digits} {highest}: {error}");
+    }
+}

@@ -1,0 +1,143 @@
+"""Tells a folder that this user's Loadstone wrote from one that somebody sent.
+
+Reading a run harms nothing, whoever made it. Carrying it out again is another matter: run.json says
+to which server this user's password goes, which statements and variables are sent there, and which
+program is started; environment.json says how a throwaway server is set. So both are sealed while
+they are written, and whoever acts on them looks at the seal first. So are the tables: a crafted
+Parquet file takes as much memory as its maker likes, and the journal tells the same.
+
+    $XDG_STATE_HOME/loadstone/seal.key      a secret of this user (else ~/.local/state/...)
+    <run>/seals                             a line a document: its HMAC-SHA256 under that secret
+
+RFC 2104, "HMAC: Keyed-Hashing for Message Authentication".
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hmac
+import os
+import secrets
+from hashlib import sha256
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO
+
+from loadstone.model.errors import LoadstoneError
+from loadstone.model.exit_codes import ExitCode
+from loadstone.store import plain
+from loadstone.store.calibration import place as calibration_place
+
+SEALS = "seals"
+_KEY = "seal.key"
+_KEY_BYTES = 32
+_MOST = plain.MEGABYTE
+_LARGEST = 1024 * plain.MEGABYTE
+"""Bytes of a file that is sealed: a table of weeks."""
+
+
+class NotOurs(LoadstoneError):
+    """Nobody here has asked for what the folder asks for."""
+
+    exit_code = ExitCode.GUARD
+
+
+def add(run: Path, name: str, content: bytes) -> None:
+    """What is written, or about to be, into a run's folder under this name.
+
+    Where no secret can be kept (a home that may only be read) there is no seal: the run goes on,
+    and whoever takes it up says that it is theirs.
+    """
+    with contextlib.suppress(OSError):
+        key = _key() or _new_key()
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(run / SEALS, flags, 0o600)
+        try:
+            os.write(descriptor, _seal(key, name, content).encode() + b"\n")
+        finally:
+            os.close(descriptor)
+
+
+def check(run: Path, *names: str) -> None:
+    """Whether these documents are as this user's Loadstone wrote them; one may be missing.
+
+    Raises:
+        NotOurs: one is not, or nobody can tell.
+    """
+    if all(is_ours(run, name) or not plain.is_there(run / name) for name in names):
+        return
+    raise NotOurs(
+        f"{run.name} was not begun by you on this machine, and would be carried out in your name",
+        "look in its run.json for the server, the statements and the programs that it asks for;"
+        " if all of that is meant: --trust-folder",
+    )
+
+
+def is_ours(run: Path, name: str) -> bool:
+    """Whether a file of a run is there, and as this user's Loadstone wrote it."""
+    try:
+        key = _key()
+        known = plain.contents(run / SEALS, _MOST).decode("ascii", "replace").split()
+        if key is None:
+            return False
+        with plain.opened(run / name) as file:
+            if os.fstat(file.fileno()).st_size > _LARGEST:
+                return False
+            wanted = _seal_of_file(key, name, file)
+    except OSError:
+        return False
+    return any(hmac.compare_digest(wanted, each) for each in known)
+
+
+def _seal(key: bytes, name: str, content: bytes) -> str:
+    return _seal_of_file(key, name, BytesIO(content))
+
+
+def _seal_of_file(key: bytes, name: str, file: BinaryIO) -> str:
+    """A piece at a time; of what is larger than any file of ours it is nobody's."""
+    made = hmac.new(key, name.encode() + b"\0", sha256)
+    size = 0
+    while piece := file.read(plain.MEGABYTE):
+        made.update(piece)
+        size += len(piece)
+        if size > _LARGEST:
+            raise plain.NotPlain(errno.EFBIG, "it is far too large")
+    return made.hexdigest()
+
+
+def _key() -> bytes | None:
+    """The secret; `None` where there is none, or others could have read or written it."""
+    try:
+        with plain.opened(_key_place()) as file:
+            facts = os.fstat(file.fileno())
+            found = file.read(_KEY_BYTES + 1)
+    except FileNotFoundError:
+        return None
+    is_own = facts.st_uid == os.geteuid() and not facts.st_mode & 0o077
+    return found if is_own and len(found) == _KEY_BYTES else None
+
+
+def _new_key() -> bytes:
+    path = _key_place()
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    key = secrets.token_bytes(_KEY_BYTES)
+    # Two runs may begin at once: the secret of the first is everybody's.
+    fresh = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(descriptor, key)
+        os.fsync(descriptor)
+        with contextlib.suppress(FileExistsError):
+            os.link(fresh, path)
+    finally:
+        os.close(descriptor)
+        os.unlink(fresh)
+    found = _key()
+    if found is None:
+        raise PermissionError("others can read the secret")
+    return found
+
+
+def _key_place() -> Path:
+    return calibration_place().with_name(_KEY)

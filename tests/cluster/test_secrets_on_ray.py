@@ -1,0 +1,78 @@
+"""A password that goes to other machines over Ray, looked for in all that Ray keeps and shows."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from cluster.nodes import Nodes, two_nodes
+from cluster.test_on_ray import finished, wait_for_load, words
+from loadstone import engine
+from loadstone.model.null_server import NullServerSettings
+from trust.searching import files_below, found_in
+from trust.tally import COUNTS
+
+pytestmark = [
+    pytest.mark.ray,
+    pytest.mark.skipif(
+        importlib.util.find_spec("ray") is None, reason="Ray is not installed: make test-cluster"
+    ),
+]
+
+SECRET = "kV9z-Unique.Secret_73"
+
+
+@pytest.fixture
+def nodes(tmp_path: Path) -> Iterator[Nodes]:
+    yield from two_nodes(tmp_path)
+
+
+@pytest.fixture
+def server() -> Iterator[engine.NullServer]:
+    running = engine.null_server(NullServerSettings())
+    yield running
+    running.stop()
+
+
+def kept_by_ray(nodes: Nodes) -> Path:
+    """The folder of its sessions, with their logs."""
+    (folder,) = {
+        word.partition("=")[2]
+        for node in nodes.nodes.values()
+        for word in psutil.Process(node.process.pid).cmdline()
+        if word.startswith("--temp-dir=")
+    }
+    return Path(folder)
+
+
+def shown(nodes: Nodes) -> Iterator[tuple[str, bytes]]:
+    """What everybody can see of Ray's processes and the generators."""
+    for node in nodes.nodes.values():
+        for process in node.processes:
+            for file in ("cmdline", "environ", "comm"):
+                with contextlib.suppress(OSError):
+                    place = Path(f"/proc/{process.pid}/{file}")
+                    yield str(place), place.read_bytes()
+
+
+def test_ray_keeps_and_shows_no_password(
+    nodes: Nodes, server: engine.NullServer, record_property: Callable[[str, object], None]
+) -> None:
+    COUNTS.clear()
+    target = f"mysql://u:{SECRET}@127.0.0.1:{server.port}/sbtest"
+    asked = [target if word.startswith("mysql://") else word for word in words(server, 3)]
+    program = nodes.loadstone(*asked, "--cluster", nodes.address)
+    wait_for_load(server, program)
+    seen = list(shown(nodes))
+    step = finished(program)
+    assert len(step["generators"]) == 2
+    logs = list(files_below(kept_by_ray(nodes)))
+    assert any(name.endswith(".log") for name, _ in logs)
+    assert found_in(SECRET, [*seen, *logs, *files_below(nodes.folder)]) == []
+    for what, number in COUNTS.items():
+        record_property(what, number)
