@@ -275,6 +275,8 @@ def _mixed(members: tuple[Member, ...], asked: dict[str, Any]) -> Request:
     mixed = []
     for member in members:
         alone = _request(member.workload, member.asked(asked))
+        if alone.book:
+            raise click.UsageError(f"{member.workload} is run alone: leave the others out")
         levels = (member.users,) if member.users else pool
         mixed.append(
             MixedIn(
