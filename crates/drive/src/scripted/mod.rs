@@ -234,9 +234,14 @@ impl Scripted {
         if self.part == Part::Command {
             self.over(core);
         }
+        // Who waits for an answer outside of an event is told when the script asks for the next one.
+        let may_be_told = matches!(self.owed, Owed::Nothing | Owed::Sleep { .. });
         if self.part == Part::ThreadRun
+            && may_be_told
             && matches!(self.activity, Activity::Resting | Activity::Thinking { .. })
         {
+            // The alarm of a sleep that is cut short finds nothing that is owed.
+            self.owed = Owed::Nothing;
             self.activity = Activity::Resting;
             self.answer(core, Given::NoMore);
         }
