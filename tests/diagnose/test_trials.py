@@ -140,9 +140,14 @@ def test_what_is_relaxed_already_is_not_tried() -> None:
     trial = trial_of("commit-flush", replace(case, variables=relaxed))
     assert values(trial) == {"innodb_flush_log_at_trx_commit": "2"}
     both = relaxed | {"innodb_flush_log_at_trx_commit": "2"}
-    finding = commit_flush.RULE.judge(replace(case, variables=both))
-    assert finding is not None and finding.trial is None
-    assert with_reason(finding).untried == NOTHING_TO_CHANGE
+    assert commit_flush.RULE.judge(replace(case, variables=both)) is None
+
+
+def test_where_all_is_set_already_there_is_nothing_to_change() -> None:
+    found = commit_flush.RULE.judge(EXAMPLE["commit-flush"].fires)
+    assert found is not None
+    without = found.model_copy(update={"trial": None})
+    assert with_reason(without).untried == NOTHING_TO_CHANGE
 
 
 @pytest.mark.parametrize(
