@@ -138,6 +138,7 @@ def test_options_reach_the_engine(tmp_path: Path) -> None:
         "distribution": {"kind": "zipfian", "exponent": 1.2},
         "warehouses": 0,
         "template": None,
+        "book": 0,
     }
     assert sent["arrival"] == {"kind": "closed", "think_s": 0.005}
     assert sent["stop"] == {"kind": "time", "warmup_s": 1.0, "duration_s": 2.0}
