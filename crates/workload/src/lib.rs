@@ -14,6 +14,7 @@ mod catalogue;
 mod digits;
 pub mod distribution;
 pub mod layout;
+mod letters;
 mod machine;
 mod options;
 mod params;
