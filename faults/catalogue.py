@@ -261,7 +261,7 @@ def general_log(draw: Draw) -> Fault:
         causes=("general-log",),
         size="to a file",
         load=Load(_read(draw), draw.ladder(4, 8, 32)),
-        inject=injections.growing_log(1e5),
+        inject=injections.growing_log(1e6),
         settings={"general_log": "ON", "log_output": "FILE"},
     )
 
@@ -390,7 +390,7 @@ CASES: tuple[Case, ...] = (
 PAIRS: tuple[Case, ...] = (
     Case("hot-row+cpu-throttled", _pair(hot_row, cpu_throttled), _MARIADB, "pair"),
     Case("missing-index+hog", _pair(missing_index, hog), _MARIADB, "pair"),
-    Case("line-full+general-log", _pair(line_full, general_log), _MARIADB, "pair"),
+    Case("line-full+lock-tables", _pair(line_full, locked_tables), _MARIADB, "pair"),
     Case("tiny-pool+lock-tables", _pair(tiny_pool, locked_tables), _MARIADB, "pair"),
     Case("tls+general-log", _pair(tls, general_log), _MARIADB, "pair"),
     Case("held-rows+hog", _pair(company.held_rows, hog), _MARIADB, "pair"),

@@ -15,6 +15,7 @@ mod digits;
 pub mod distribution;
 pub mod layout;
 mod ledger;
+mod letters;
 mod machine;
 mod mix;
 mod options;

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path as FilePath
 from typing import TypeVar
 
 from loadstone.lab.experiment_values import Unfit, shown
@@ -43,6 +44,21 @@ class ExperimentRefused(LoadstoneError):
         super().__init__(f"{file}:{first}{more}", first.write)
         self.file = file
         self.faults = (first, *others)
+
+
+def text_of(path: FilePath, refused: type[ExperimentRefused]) -> str:
+    """What the file has in it.
+
+    Raises:
+        ExperimentRefused: of the kind `refused`: it cannot be read, or is not UTF-8.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        fault = Fault(1, "", f"cannot be read: {error.strerror}", "give the path of a TOML file")
+        raise refused(str(path), [fault]) from error
+    except UnicodeDecodeError as error:
+        raise refused(str(path), [Fault(1, "", "it is not UTF-8", "save it as UTF-8")]) from error
 
 
 class Faults:

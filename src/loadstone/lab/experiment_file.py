@@ -16,7 +16,7 @@ from typing import get_args
 
 from loadstone.lab import experiment_values as values
 from loadstone.lab.experiment_checks import Machine, check
-from loadstone.lab.experiment_faults import ExperimentRefused, Fault, Faults, Section
+from loadstone.lab.experiment_faults import ExperimentRefused, Fault, Faults, Section, text_of
 from loadstone.lab.toml_lines import Path as KeyPath
 from loadstone.lab.toml_lines import lines_of
 from loadstone.model.cluster import ClusterAsked, OnNodeLoss
@@ -56,16 +56,7 @@ def read_experiment(path: Path, machine: Machine) -> ExperimentFile:
     Raises:
         ExperimentRefused: it cannot be read, or something is wrong with it.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        fault = Fault(1, "", f"cannot be read: {error.strerror}", "give the path of a TOML file")
-        raise ExperimentRefused(str(path), [fault]) from error
-    except UnicodeDecodeError as error:
-        raise ExperimentRefused(
-            str(path), [Fault(1, "", "it is not UTF-8", "save it as UTF-8")]
-        ) from error
-    return parse_experiment(text, str(path), machine)
+    return parse_experiment(text_of(path, ExperimentRefused), str(path), machine)
 
 
 def parse_experiment(text: str, file: str, machine: Machine) -> ExperimentFile:

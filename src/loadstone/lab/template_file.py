@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from loadstone.lab import experiment_values, template_values
-from loadstone.lab.experiment_faults import ExperimentRefused, Fault, Faults, Section
+from loadstone.lab.experiment_faults import ExperimentRefused, Fault, Faults, Section, text_of
 from loadstone.lab.experiment_file import not_toml
 from loadstone.lab.experiment_values import Unfit, shown
 from loadstone.lab.template_columns import check_columns, check_names
@@ -88,16 +88,7 @@ def read_template(path: Path, taken: Collection[str] = ()) -> Template:
     Raises:
         TemplateRefused: it cannot be read, or something is wrong with it.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        fault = Fault(1, "", f"cannot be read: {error.strerror}", "give the path of a TOML file")
-        raise TemplateRefused(str(path), [fault]) from error
-    except UnicodeDecodeError as error:
-        raise TemplateRefused(
-            str(path), [Fault(1, "", "it is not UTF-8", "save it as UTF-8")]
-        ) from error
-    return parse_template(text, str(path), taken)
+    return parse_template(text_of(path, TemplateRefused), str(path), taken)
 
 
 def parse_template(text: str, file: str, taken: Collection[str] = ()) -> Template:

@@ -3,6 +3,7 @@
 use crate::SpecError;
 use crate::digits::{push_decimal, push_groups};
 use crate::distribution::Sampler;
+use crate::letters::{ALPHANUMERIC, CAPITALS, DIGITS, push_of};
 use crate::random::Random;
 
 use super::calendar::push_moment;
@@ -189,25 +190,6 @@ fn drawn_of(literal: &Literal, out: &mut Vec<u8>) -> Drawn {
             out.extend_from_slice(text.as_bytes());
             Drawn::Text
         }
-    }
-}
-
-const ALPHANUMERIC: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-const DIGITS: &[u8] = ALPHANUMERIC.split_at(10).0;
-const CAPITALS: &[u8] = ALPHANUMERIC.split_at(10).1.split_at(26).0;
-
-/// Several characters of each 64 random bits.
-fn push_of(alphabet: &[u8], length: u64, random: &mut Random, out: &mut Vec<u8>) {
-    let base = alphabet.len() as u128;
-    let mut left = length;
-    while left > 0 {
-        let mut fraction = random.bits();
-        for _ in 0..left.min(8) {
-            let product = u128::from(fraction) * base;
-            out.push(alphabet[(product >> 64) as usize]);
-            fraction = product as u64;
-        }
-        left = left.saturating_sub(8);
     }
 }
 

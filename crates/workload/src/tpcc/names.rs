@@ -1,13 +1,11 @@
 //! Last names, and the random strings of clause 4.3.2.
 
+use crate::letters::{ALPHANUMERIC, CAPITALS, DIGITS, push_of};
 use crate::random::Random;
 
 /// Clause 4.3.2.3: a last name is three of these, one for each digit of its number.
 const SYLLABLES: [&str; 10] =
     ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"];
-
-/// Clause 4.3.2.2: letters of both cases and digits.
-const ALPHANUMERIC: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// Append the last name of a number below 1000.
 pub(super) fn push_last_name(number: u64, out: &mut Vec<u8>) {
@@ -24,27 +22,12 @@ pub(super) fn push_alphanumeric((least, most): (u64, u64), random: &mut Random, 
 
 /// Append a random n-string of so many digits (clause 4.3.2.2).
 pub(super) fn push_digits(length: u64, random: &mut Random, out: &mut Vec<u8>) {
-    push_of(&ALPHANUMERIC[..10], length, random, out);
+    push_of(DIGITS, length, random, out);
 }
 
 /// Append so many capital letters, which a state has (clause 4.3.3.1).
 pub(super) fn push_letters(length: u64, random: &mut Random, out: &mut Vec<u8>) {
-    push_of(&ALPHANUMERIC[10..36], length, random, out);
-}
-
-/// Several characters of each 64 random bits: half of what a load costs is spent in here.
-fn push_of(alphabet: &[u8], length: u64, random: &mut Random, out: &mut Vec<u8>) {
-    let base = alphabet.len() as u128;
-    let mut left = length;
-    while left > 0 {
-        let mut fraction = random.bits();
-        for _ in 0..left.min(8) {
-            let product = u128::from(fraction) * base;
-            out.push(alphabet[(product >> 64) as usize]);
-            fraction = product as u64;
-        }
-        left = left.saturating_sub(8);
-    }
+    push_of(CAPITALS, length, random, out);
 }
 
 #[cfg(test)]
