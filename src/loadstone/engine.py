@@ -214,6 +214,25 @@ class PartJob:
         self._native.stop()
 
 
+class PartLoad:
+    """A part of a load: it ends without signs of life."""
+
+    def __init__(self, native: _engine.Load) -> None:
+        self._native = native
+
+    def next(self, timeout_s: float) -> str | None:
+        """The next record as it came, for whoever merges it with others'."""
+        return self._native.next(timeout_s)
+
+    def renew(self) -> None:
+        """Somebody still wants the load."""
+        self._native.renew()
+
+    def stop(self) -> None:
+        """Ask for a clean end; the record `end` still comes."""
+        self._native.stop()
+
+
 LoadJob = Job[LoadProgress | LoadEnd]
 HostTestJob = Job[HostBegun | HostSample | HostEnd]
 
@@ -249,6 +268,17 @@ def load(plan: str) -> LoadJob:
     """
     with _starting():
         return Job(_native().load(plan), LOAD_RECORD)
+
+
+def load_part(plan: str) -> PartLoad:
+    """Begin a part of a load; returns at once.
+
+    Raises:
+        PlanRefused: the plan is not one that can be carried out.
+        EngineError: the system refused threads or descriptors.
+    """
+    with _starting():
+        return PartLoad(_native().load(plan))
 
 
 def host_test(plan: HostTestPlan) -> HostTestJob:

@@ -52,6 +52,7 @@ NOT_EMPTY = (
 
 RAY = "pip install 'loadstone[cluster]', here and on each node"
 CLUSTER = f"{RUN} --target mysql://u@127.0.0.1:1/x --cluster 127.0.0.1:1"
+PREPARE = "prepare --target mysql://u@127.0.0.1:1/x"
 
 BAD = [
     ("--nonsense", 2, "no such option", None),
@@ -127,6 +128,9 @@ BAD = [
     ("demo --fast", 2, "no such option '--fast'", None),
     (CLUSTER, 11, "Ray is not installed here, and --cluster needs it", RAY),
     ("cluster check 127.0.0.1:1", 11, "Ray is not installed here", RAY),
+    (f"{PREPARE} --cluster 127.0.0.1:1", 11, "Ray is not installed here, and --cluster", RAY),
+    (f"{PREPARE} --generators 2", 2, "--generators is for many machines: say where with", None),
+    (f"{PREPARE} --cluster a:1 --on-node-loss stop", 2, "no such option", None),
     (f"{CLUSTER} --prove", 2, "--prove drives from this machine: leave --cluster out", None),
     (f"{CLUSTER} --generators 0", 2, "invalid value for '--generators'", None),
     (f"{CLUSTER} --on-node-loss wait", 2, "invalid value for '--on-node-loss'", None),

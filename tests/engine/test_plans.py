@@ -173,6 +173,13 @@ def test_what_is_no_plan_at_all_is_refused_too(text: str) -> None:
         ({"layout": a_layout(1, 10, storage_engine="innodb; DROP")}, "storage_engine"),
         ({"layout": a_layout(1, 10, colour="red")}, "colour"),
         ({"layout": a_layout(1, 10, kind="tpcc")}, "tpcc"),
+        ({"part": {"number": 0, "of": 2}}, "part: of the stages fill and look alone"),
+        ({"stage": "look", "part": {"number": 2, "of": 2}}, "part: number"),
+        ({"stage": "look", "part": {"number": 0, "of": 10_001}}, "part.of: at most 10000"),
+        ({"stage": "fill"}, "known: what the stage make said, of all tables"),
+        ({"stage": "finish"}, "known"),
+        ({"stage": "burn"}, "burn"),
+        ({"lease_s": 0}, "lease_s"),
     ],
 )
 def test_a_load_that_cannot_be_is_refused(changes: Document, named: str) -> None:

@@ -268,7 +268,7 @@ impl Part {
         u64::from(self.number) + u64::from(self.of) * index as u64
     }
 
-    fn check(&self, concurrency: u32) -> Result<(), PlanError> {
+    pub(crate) fn check(&self, concurrency: u32) -> Result<(), PlanError> {
         if self.number >= self.of {
             return Err(PlanError::new("part: number counts from 0 and is less than of"));
         }

@@ -91,6 +91,11 @@ impl Load {
     fn stop(&self) {
         self.inner.stop();
     }
+
+    /// A sign of life, for a load with a lease.
+    fn renew(&self) {
+        self.inner.renew();
+    }
 }
 
 #[pymethods]

@@ -13,7 +13,9 @@ import click
 from loadstone.cli.values import WORD
 
 if TYPE_CHECKING:
+    from loadstone.cluster.cluster import Cluster
     from loadstone.lab.conduct import Start
+    from loadstone.lab.loading import BeginLoad
     from loadstone.model.cluster import ClusterAsked
     from loadstone.model.cluster_nodes import NodeFacts
     from loadstone.model.result import StepResult
@@ -28,33 +30,38 @@ _BELONG = (
 )
 
 
-def cluster_options(command: Command) -> Command:
-    """The options of a run that several machines drive."""
-    for option in reversed(
-        (
-            click.option(
-                "--cluster", type=WORD, metavar="ADDRESS", help="Drive from the nodes of a cluster."
-            ),
-            click.option(
-                "--generators", type=click.IntRange(1, 10_000), help="[default: one a node]"
-            ),
-            click.option("--cpus-per-generator", type=click.IntRange(1, 1024), help="[default: 1]"),
-            click.option(
-                "--on-node-loss",
-                type=click.Choice(["continue", "repeat", "stop"]),
-                help="[default: continue]",
-            ),
-        )
-    ):
+_MACHINES = (
+    click.option(
+        "--cluster", type=WORD, metavar="ADDRESS", help="Drive from the nodes of a cluster."
+    ),
+    click.option("--generators", type=click.IntRange(1, 10_000), help="[default: one a node]"),
+    click.option("--cpus-per-generator", type=click.IntRange(1, 1024), help="[default: 1]"),
+)
+
+_ON_NODE_LOSS = click.option(
+    "--on-node-loss",
+    type=click.Choice(["continue", "repeat", "stop"]),
+    help="[default: continue]",
+)
+
+
+def machine_options(command: Command) -> Command:
+    """The options of what several machines do together."""
+    for option in reversed(_MACHINES):
         command = option(command)
     return command
+
+
+def cluster_options(command: Command) -> Command:
+    """The options of a run that several machines drive."""
+    return machine_options(_ON_NODE_LOSS(command))
 
 
 def cluster_asked(asked: dict[str, Any]) -> ClusterAsked | None:
     """What the options say; `None` without a cluster."""
     from loadstone.model.cluster import ClusterAsked
 
-    given = {name: asked[name] for name, _ in _BELONG if asked[name] is not None}
+    given = {name: asked[name] for name, _ in _BELONG if asked.get(name) is not None}
     if asked["cluster"] is None:
         for name, option in _BELONG:
             if name in given:
@@ -92,6 +99,54 @@ def starting(
     if asked is None:
         yield Ways(engine.start, lambda step: False)
         return
+    with _generators(asked, targets, most_users, say) as cluster:
+
+        def lost(step: StepResult) -> bool:
+            return step.error is not None and step.error.kind == GENERATOR_LOST
+
+        repeats = asked.on_node_loss == "repeat"
+        nodes = tuple(cluster.facts)
+        yield Ways(cluster.start, lambda step: repeats and lost(step), nodes)
+
+
+@dataclass(frozen=True)
+class Loading:
+    """How tables are loaded."""
+
+    begin: BeginLoad
+    parallel: int
+    """Connections, of all machines together."""
+
+
+@contextmanager
+def loading(
+    asked: ClusterAsked | None,
+    target: Target,
+    parallel: int | None,
+    say: Callable[[str], None],
+) -> Iterator[Loading]:
+    """This machine's engine, or a cluster's generators, for as long as the block lasts.
+
+    Without `parallel` there are two connections for each core that loads.
+
+    Raises:
+        ClusterError: as `starting`.
+    """
+    from loadstone import engine
+    from loadstone.cli.loading import LOADS_A_CORE, MOST_LOADS, parallel_loads
+
+    if asked is None:
+        yield Loading(engine.load, parallel or parallel_loads())
+        return
+    with _generators(asked, [target], parallel or 1, say) as cluster:
+        cores = asked.cpus_per_generator * len(cluster.facts)
+        yield Loading(cluster.load, parallel or min(LOADS_A_CORE * cores, MOST_LOADS))
+
+
+@contextmanager
+def _generators(
+    asked: ClusterAsked, targets: Sequence[Target], most_users: int, say: Callable[[str], None]
+) -> Iterator[Cluster]:
     from loadstone.cluster.cluster import Cluster
     from loadstone.cluster.on_ray import Wanted, generators
     from loadstone.cluster.parts import refuse_too_many, refuse_unreachable
@@ -105,10 +160,4 @@ def starting(
         # Which of an experiment's targets a step drives is not known yet: ports are those to all.
         refuse_too_many(most_users, len(targets), cluster.facts)
         say(f"{len(links)} generators: {', '.join(one.node for one in cluster.facts)}")
-
-        def lost(step: StepResult) -> bool:
-            return step.error is not None and step.error.kind == GENERATOR_LOST
-
-        repeats = asked.on_node_loss == "repeat"
-        nodes = tuple(cluster.facts)
-        yield Ways(cluster.start, lambda step: repeats and lost(step), nodes)
+        yield cluster

@@ -11,8 +11,9 @@ import sys
 import time
 from contextlib import suppress
 
+from loadstone import engine
 from loadstone.lab.interrupts import Interrupts
-from loadstone.lab.loading import Loader, prepare
+from loadstone.lab.loading import BeginLoad, Loader, prepare
 from loadstone.model.engine_plan import LoadPlan
 from loadstone.model.records import LoadEnd, LoadProgress
 from loadstone.model.target import Endpoint
@@ -24,13 +25,26 @@ LINE_EVERY_S = 10.0
 
 FIRST_LINE_AFTER_S = 1.0
 
+LOADS_A_CORE = 2
+"""Connections, where nothing is said."""
 
-def load(plan: LoadPlan, endpoint: Endpoint, consent: Consent, *, quiet: bool = False) -> LoadEnd:
+MOST_LOADS = 1024
+"""Connections of one load."""
+
+
+def load(
+    plan: LoadPlan,
+    endpoint: Endpoint,
+    consent: Consent,
+    begin: BeginLoad = engine.load,
+    *,
+    quiet: bool = False,
+) -> LoadEnd:
     """Make and fill tables, with a line that says how it goes."""
     lines = LoadLines(quiet=quiet)
     with Interrupts() as interrupts:
         try:
-            end = prepare(plan, Loader(endpoint, consent, lines, interrupts))
+            end = prepare(plan, Loader(endpoint, consent, lines, interrupts, begin))
         finally:
             lines.close()
         # A wish of the last moment: what would come after the load does not begin.
@@ -40,7 +54,7 @@ def load(plan: LoadPlan, endpoint: Endpoint, consent: Consent, *, quiet: bool = 
 
 def parallel_loads() -> int:
     """How many connections load at once: servers are the limit, and two a core keep them busy."""
-    return max(2, min(16, 2 * (os.cpu_count() or 1)))
+    return max(2, min(16, LOADS_A_CORE * (os.cpu_count() or 1)))
 
 
 class LoadLines:

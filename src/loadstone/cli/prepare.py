@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from loadstone.cli.clustering import cluster_asked, loading, machine_options
 from loadstone.cli.connection import Connection, connection_options
 from loadstone.cli.templates import template_of, workload_given
 from loadstone.cli.tpcc_options import check_sizes, tpcc_options
@@ -26,6 +27,7 @@ _NO_TARGET = "say which server: --target mysql://user@host:3306/schema"
 @click.option("--table-size", type=SIZE, help="Rows of a table. [default: 10k]")
 @tpcc_options
 @click.option("--parallel", type=click.IntRange(1, 1024), help="Connections. [default: two a core]")
+@machine_options
 @click.option(
     "--method",
     type=click.Choice(["auto", "infile", "insert"]),
@@ -52,7 +54,7 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
     if not connection.given:
         raise click.UsageError(_NO_TARGET)
 
-    from loadstone.cli.loading import load, parallel_loads
+    from loadstone.cli.loading import load
     from loadstone.lab.loading import layout_for, layout_of
     from loadstone.model.engine_plan import Layout, LoadPlan
     from loadstone.report.numbers import count, digits, duration, number_of
@@ -60,7 +62,10 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
     from loadstone.target.guard import Consent
 
     of_plan = {"method": asked.pop("method"), "seed": asked.pop("seed")}
-    parallel = asked.pop("parallel") or parallel_loads()
+    cluster = cluster_asked(asked)
+    for name in ("cluster", "generators", "cpus_per_generator"):
+        del asked[name]
+    parallel = asked.pop("parallel")
     tables, size = asked.pop("tables") or _TABLES, asked.pop("table_size") or _TABLE_SIZE
     warehouses = asked.pop("warehouses") or int(kind == "tpcc")
     if template:
@@ -68,20 +73,25 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
     else:
         made = layout_for(kind, tables, size, warehouses)
         layout = Layout.model_validate(made.model_dump() | asked)
-    plan = LoadPlan.model_validate(of_plan | {"layout": layout, "parallel": parallel})
     endpoint = connection.endpoint()
     if template:
         from loadstone.lab.template_trial import check_loadable
 
         check_loadable(template, workload, endpoint)
     consent = Consent(yes=yes, sandbox=sandbox_at(endpoint.target) is not None)
-    end = load(plan, endpoint, consent)
+    with loading(cluster, endpoint.target, parallel, _told) as loads:
+        of_plan |= {"layout": layout, "parallel": loads.parallel}
+        end = load(LoadPlan.model_validate(of_plan), endpoint, consent, loads.begin)
     speed = f", {digits(end.rows_loaded / end.seconds)} rows/s" if end.seconds else ""
     click.echo(
         f"ready in {endpoint.target.database} at {endpoint.target.place}: "
         f"{_described(layout)}, {number_of(end.rows, 'row')}; "
         f"{count(end.rows_loaded)} loaded in {duration(end.seconds)} by {end.method}{speed}"
     )
+
+
+def _told(line: str) -> None:
+    click.echo(line, err=True)
 
 
 def _described(layout: Layout) -> str:

@@ -11,6 +11,7 @@ from loadstone.cluster.collecting import Member
 from loadstone.cluster.errors import ClusterError
 from loadstone.cluster.generator import own_versions
 from loadstone.cluster.link import Link
+from loadstone.cluster.loading import ClusterLoad
 from loadstone.cluster.parts import fewest_users, parts_of, refuse_other_versions, users_of
 from loadstone.cluster.step import ClusterStep, Driver, raise_lost, read_clocks
 from loadstone.model.cluster import OnNodeLoss
@@ -66,6 +67,11 @@ class Cluster:
         self._steps += 1
         fewest = fewest_users(document, len(parts))
         return ClusterStep(self._steps, drivers, self._on_node_loss, fewest)
+
+    def load(self, document: str) -> ClusterLoad:
+        """Begin to load tables; returns at once."""
+        self._steps += 1
+        return ClusterLoad(self._steps, self._links, document, self._say)
 
     def _living(self) -> list[tuple[Link, Offset]]:
         """Those that answer, with their clocks as they are now."""

@@ -1,4 +1,4 @@
-"""One generator: it drives its part of a step and tells of it for as long as somebody asks."""
+"""One generator: it drives its part of a step or a load, and tells of it while somebody asks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from threading import Lock
 
 from loadstone import __version__, engine
 from loadstone.cluster.told import Changed, HostUse, Told
-from loadstone.engine import PartJob, PlanRefused
+from loadstone.engine import PartJob, PartLoad, PlanRefused
 from loadstone.lab.calibrate import USERS as CALIBRATION_USERS
 from loadstone.lab.calibrate import measure
 from loadstone.lab.interrupts import Interrupts
@@ -53,7 +53,7 @@ class Generator:
         self._peer = peer
         self._host = _HostWatch(peer)
         self._step = 0
-        self._job: PartJob | None = None
+        self._job: PartJob | PartLoad | None = None
         self._kept: list[Told] = []
         self._told = 0
         self._taking = Lock()
@@ -98,21 +98,30 @@ class Generator:
 
         A part that is still under way was given up by the head, and ends.
         """
+        # Each sample then tells of the time since the one before it.
+        self._host.use()
+        return self._begin(step, engine.start_part, document)
+
+    def begin_load(self, step: int, document: str) -> str | None:
+        """Begin to fill this part of the tables; returns as `begin` does."""
+        return self._begin(step, engine.load_part, document)
+
+    def _begin(
+        self, step: int, start: Callable[[str], PartJob | PartLoad], document: str
+    ) -> str | None:
         with self._taking:
             if self._job:
                 self._job.stop()
             self._step, self._job, self._kept, self._told = step, None, [], 0
-            # Each sample then tells of the time since the one before it.
-            self._host.use()
             try:
-                self._job = engine.start_part(document)
+                self._job = start(document)
             except LoadstoneError as error:
                 return error.message
             return None
 
     def begin_at(self, step: int, monotonic_ns: int) -> None:
         """The load of this step begins at this instant of this machine's clock."""
-        if self._job and step == self._step:
+        if isinstance(self._job, PartJob) and step == self._step:
             self._job.begin_at(monotonic_ns)
 
     def take(self, step: int, has: int, wait_s: float) -> list[Told]:
@@ -133,7 +142,7 @@ class Generator:
 
         Returns why it cannot be; `None` when it holds, or this step is over.
         """
-        if self._job is None or step != self._step:
+        if not isinstance(self._job, PartJob) or step != self._step:
             return None
         try:
             if what == "rate":
@@ -149,7 +158,7 @@ class Generator:
         if self._job and step == self._step:
             self._job.stop()
 
-    def _hear(self, job: PartJob, wait_s: float) -> None:
+    def _hear(self, job: PartJob | PartLoad, wait_s: float) -> None:
         record = job.next(wait_s)
         while record is not None:
             self._told += 1

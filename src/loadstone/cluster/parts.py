@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from loadstone.cluster.errors import ClusterError
 from loadstone.model.cluster_nodes import NodeFacts, Versions
+from loadstone.model.records import KnownTable
 from loadstone.model.target import Target
 
 LEASE_S = 4.0
@@ -34,6 +36,30 @@ def parts_of(document: str, generators: int) -> list[str]:
     of = min(generators, whole["concurrency"])
     common = whole | {"told_when": True, "lease_s": LEASE_S}
     return [json.dumps(common | {"part": {"number": number, "of": of}}) for number in range(of)]
+
+
+def load_parts_of(
+    document: str, known: Sequence[KnownTable], generators: int
+) -> list[dict[str, Any]]:
+    """A plan of the stage `fill` for each generator that gets one of the load's connections.
+
+    `known`: what the stage `make` has said of the tables.
+    """
+    whole = json.loads(document)
+    of = min(generators, whole["parallel"])
+    common = whole | {
+        "stage": "fill",
+        "known": [table.model_dump(mode="json") for table in known],
+        "lease_s": LEASE_S,
+    }
+    return [
+        common
+        | {
+            "part": {"number": number, "of": of},
+            "parallel": users_of(number, of, whole["parallel"]),
+        }
+        for number in range(of)
+    ]
 
 
 def users_of(number: int, of: int, users: int) -> int:

@@ -35,7 +35,7 @@ _CLOCK_ROUNDS = 9
 _HEAD_START_S = 0.2
 """Between the word when to begin and that moment, beside twice the slowest round trip."""
 
-_LOOK_S = 0.1
+LOOK_S = 0.1
 """How soon a wish to stop, and a silence, is noticed."""
 
 
@@ -193,7 +193,7 @@ class _Asking:
             (driver, driver.link.call("begin", self._number, driver.document)) for driver in drivers
         ]
         for driver, future in begun:
-            refusal = _result(driver.link, future)
+            refusal = result_of(driver.link, future)
             if refusal is not None:
                 self._stop_all()
                 raise PlanRefused(f"generator on {driver.link.node}: {refusal}")
@@ -208,7 +208,7 @@ class _Asking:
     def _take_answers(self) -> None:
         """All that have come, or the first that comes within a moment."""
         try:
-            answer = self._answers.get(timeout=_LOOK_S)
+            answer = self._answers.get(timeout=LOOK_S)
             while True:
                 self._take(*answer)
                 answer = self._answers.get_nowait()
@@ -221,7 +221,7 @@ class _Asking:
             return
         error = answer.exception()
         if error is not None:
-            self._collector.lose(number, _line(error))
+            self._collector.lose(number, line_of(error))
             return
         driver.heard_s = time.monotonic()
         for told in answer.result():
@@ -233,9 +233,9 @@ class _Asking:
 
     def _look_for_silence(self) -> None:
         now = time.monotonic()
-        if now < self._looked_s + _LOOK_S:
+        if now < self._looked_s + LOOK_S:
             return
-        own_pause_s, self._looked_s = now - self._looked_s - 2 * _LOOK_S, now
+        own_pause_s, self._looked_s = now - self._looked_s - 2 * LOOK_S, now
         for member in self._collector.living:
             # While this machine was held up itself, nobody could be heard.
             self._drivers[member.number].heard_s += max(own_pause_s, 0.0)
@@ -325,7 +325,12 @@ class _Stamped:
         return Exchange(self._sent_ns, remote_ns, self._received_ns)
 
 
-def _result(link: Link, future: Future[Any]) -> Any:
+def result_of(link: Link, future: Future[Any]) -> Any:
+    """What a call answered before there is any load.
+
+    Raises:
+        ClusterError: nothing.
+    """
     try:
         return future.result(SILENCE_S)
     except Exception as error:
@@ -339,12 +344,12 @@ def raise_lost(link: Link, error: BaseException) -> NoReturn:
         ClusterError: always.
     """
     raise ClusterError(
-        f"the generator on {link.node} does not answer: {_line(error)}",
+        f"the generator on {link.node} does not answer: {line_of(error)}",
         f"loadstone cluster check says which nodes do; on {link.node}, ray status and its logs",
     ) from error
 
 
-def _line(error: BaseException) -> str:
+def line_of(error: BaseException) -> str:
     """The first line that says something: Ray's errors have pages."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0] if lines else type(error).__name__

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from loadstone import engine
+from loadstone.engine import Sending
 from loadstone.lab.data import BESIDE, table_name
 from loadstone.lab.failures import as_error
 from loadstone.lab.follow import follow
@@ -33,6 +34,10 @@ _LISTED_AT_ONCE = 500
 _MARKED_AT_ONCE = 10_000
 
 
+BeginLoad = Callable[[str], Sending[LoadProgress | LoadEnd]]
+"""How a load of this document is begun: by this machine's engine, or by several machines."""
+
+
 @dataclass(frozen=True)
 class Loader:
     """What a load is carried out with."""
@@ -41,6 +46,7 @@ class Loader:
     consent: Consent
     observer: LoadObserver
     interrupts: Interrupts
+    begin: BeginLoad = engine.load
 
     @property
     def schema(self) -> str:
@@ -55,7 +61,7 @@ def prepare(plan: LoadPlan, loader: Loader) -> LoadEnd:
     there without it. What is returned is of the tables themselves.
 
     Raises:
-        GuardError, TargetError, Interrupted: as `_prepare`.
+        GuardError, TargetError, Interrupted: as `_prepare`; and what beginning may raise.
     """
     for kind in BESIDE.get(plan.layout.kind, ()):
         layout = plan.layout.model_copy(update={"kind": kind})
@@ -179,7 +185,7 @@ def _load(plan: LoadPlan, loader: Loader) -> LoadEnd:
         loader.observer.on_progress(record)
         return False
 
-    follow(engine.load(load_document(plan, loader.endpoint)), take, loader.interrupts)
+    follow(loader.begin(load_document(plan, loader.endpoint)), take, loader.interrupts)
     if not ends or ends[0].reason == "stopped":
         raise Interrupted("loading was stopped; the same command goes on where it was left")
     (end,) = ends

@@ -344,6 +344,31 @@ class LoadProgress(Frozen):
     method: str
 
 
+class TableIdentity(Frozen):
+    """What a server says of a table, so that another one of its name is told from it."""
+
+    made: tuple[tuple[str | None, ...], ...]
+    columns: tuple[tuple[str | None, ...], ...]
+
+
+class KnownTable(Frozen):
+    """A table as a load's stage `make` left it, for the stages that follow."""
+
+    table: Count
+    """Its number in the layout."""
+    is_new: bool
+    identity: TableIdentity
+
+
+class MissingRows(Frozen):
+    """A range of a table that is not there in full."""
+
+    table: str
+    condition: str
+    """The range, as SQL says it."""
+    rows: Count
+
+
 class LoadEnd(Frozen):
     """The last record of a bulk load."""
 
@@ -355,6 +380,10 @@ class LoadEnd(Frozen):
     rows_loaded: Count
     method: str
     cpu_us: Count = 0
+    tables: tuple[KnownTable, ...] = ()
+    """After the stage `make`."""
+    missing: tuple[MissingRows, ...] = ()
+    """After the stage `look`."""
 
 
 AnyStepRecord = (

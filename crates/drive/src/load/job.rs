@@ -1,9 +1,11 @@
 //! A load from its first to its last statement.
 
 use super::method::{Rows, choose};
-use super::range::{Range, interleave};
+use super::range::{Range, interleave, share};
 use super::whose::Whose;
-use super::{LoadEnd, LoadPhase, LoadPlan, Method, Progress, tables, workers};
+use super::{
+    Lease, LoadEnd, LoadPhase, LoadPlan, Method, Missing, Progress, Stage, tables, workers,
+};
 use crate::client::{Client, Halt, pause};
 use crate::clock::{Clock, thread_cpu};
 use crate::control::Control;
@@ -20,6 +22,12 @@ use std::time::{Duration, Instant};
 
 /// How often progress is told.
 const TELL_EVERY: Duration = Duration::from_millis(200);
+
+/// The same to another machine, which hears of many.
+const TELL_AFAR_EVERY: Duration = Duration::from_secs(1);
+
+/// How soon it is noticed that the load is over, or that nobody wants it any more.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// How long a server that was lost in the middle of a load is waited for.
 const LONGEST_OUTAGE: Duration = Duration::from_secs(60);
@@ -38,6 +46,11 @@ pub(super) struct Job {
     rows: Rows,
     /// How many rows each table is to have, in their order.
     rows_wanted: Vec<u64>,
+    /// The ranges of this part of each table, in their order.
+    own: Vec<Vec<Range>>,
+    rows_total: u64,
+    missing: Mutex<Vec<Missing>>,
+    abandoned: Mutex<Option<Failure>>,
     method: Method,
     clock: Clock,
     cpu_ns: AtomicU64,
@@ -49,16 +62,18 @@ pub(super) struct Job {
 }
 
 /// Runs a load and tells of it; the last record is always the end.
-pub(super) fn run(plan: LoadPlan, control: &Arc<Control>, records: &Sender<Record>) {
+pub(super) fn run(plan: LoadPlan, control: &Arc<Control>, lease: &Lease, records: &Sender<Record>) {
     let clock = Clock::start();
     let end = match Job::new(plan, control, clock) {
         Err(halt) => end_of(Err(halt), None, clock),
         Ok(job) => {
             let result = std::thread::scope(|scope| {
-                scope.spawn(|| job.tell_progress(records));
+                scope.spawn(|| job.tell_progress(lease, records));
                 let result = catch_unwind(AssertUnwindSafe(|| job.carry_out()));
                 job.over.store(true, Ordering::Release);
-                result.unwrap_or_else(|_| Err(Halt::Failed(bug())))
+                let abandoned = job.abandoned.lock().ok().and_then(|mut found| found.take());
+                let result = result.unwrap_or_else(|_| Err(Halt::Failed(bug())));
+                abandoned.map_or(result, |failure| Err(Halt::Failed(failure)))
             });
             end_of(result, Some(&job), clock)
         }
@@ -88,6 +103,12 @@ fn end_of(result: Result<(), Halt>, job: Option<&Job>, clock: Clock) -> LoadEnd 
         rows_loaded: count(|job| &job.rows_loaded),
         method: job.map_or(Method::Infile, |job| job.method),
         cpu_us: (count(|job| &job.cpu_ns) + thread_cpu().0) / 1_000,
+        tables: job
+            .filter(|job| job.plan.stage == Some(Stage::Make))
+            .map_or_else(Vec::new, |job| job.rows.whose.all()),
+        missing: job
+            .and_then(|job| job.missing.lock().ok().map(|mut found| std::mem::take(&mut *found)))
+            .unwrap_or_default(),
     }
 }
 
@@ -101,13 +122,25 @@ impl Job {
         let source = plan.layout.rows(plan.seed).map_err(|error| {
             Halt::Failed(Failure::new(FailureKind::Plan, None, error.to_string()))
         })?;
-        let rows_of = |table| source.rows(table, 1, plan.layout.ids(table));
+        let rows_in = |ranges: &Vec<Range>| -> u64 { ranges.iter().map(|range| range.rows).sum() };
+        let all: Vec<Vec<Range>> = (1..=plan.layout.tables)
+            .map(|table| Range::of_table(&plan.layout, &source, table))
+            .collect();
+        let rows_wanted: Vec<u64> = all.iter().map(rows_in).collect();
+        let mut own = vec![Vec::new(); all.len()];
+        for range in share(interleave(all), plan.part) {
+            own[range.table as usize - 1].push(range);
+        }
         Ok(Self {
-            rows_wanted: (1..=plan.layout.tables).map(rows_of).collect(),
+            rows_total: own.iter().map(rows_in).sum(),
+            rows_wanted,
+            own,
+            missing: Mutex::default(),
+            abandoned: Mutex::default(),
             rows: Rows {
                 layout: plan.layout.clone(),
                 source,
-                whose: Whose::new(plan.continues.as_deref()),
+                whose: Whose::new(plan.continues.as_deref(), &plan.known),
             },
             plan,
             control: control.clone(),
@@ -155,15 +188,49 @@ impl Job {
 
     fn carry_out(&self) -> Result<(), Halt> {
         let tables: Vec<u32> = (1..=self.plan.layout.tables).collect();
-        let missing = self.prepare_tables(&tables)?;
+        match self.plan.stage {
+            None => {
+                let missing = self.find_missing(&tables, |client, table| {
+                    tables::make(client, &self.rows, table)
+                })?;
+                self.fill(&missing)?;
+                self.finish(&tables)
+            }
+            Some(Stage::Make) => {
+                self.with_tables(&tables, |client, table| tables::make(client, &self.rows, table))
+            }
+            Some(Stage::Fill) => {
+                let missing = self.find_missing(&self.own_tables(), |_, _| Ok(()))?;
+                self.fill(&missing)
+            }
+            Some(Stage::Finish) => self.finish(&tables),
+            Some(Stage::Look) => self.look(&self.own_tables()),
+        }
+    }
+
+    fn fill(&self, missing: &[Range]) -> Result<(), Halt> {
         self.begin(LoadPhase::Rows);
-        self.load_rows(&missing)?;
+        self.load_rows(missing)
+    }
+
+    fn finish(&self, tables: &[u32]) -> Result<(), Halt> {
         let (layout, whose) = (&self.plan.layout, &self.rows.whose);
         self.begin(LoadPhase::Indexes);
-        self.with_tables(&tables, |client, table| tables::index(client, layout, whose, table))?;
+        self.with_tables(tables, |client, table| tables::index(client, layout, whose, table))?;
         self.begin(LoadPhase::Verify);
-        self.with_tables(&tables, |client, table| {
+        self.with_tables(tables, |client, table| {
             tables::verify(client, layout, table, self.rows_of(table))
+        })
+    }
+
+    fn look(&self, tables: &[u32]) -> Result<(), Halt> {
+        self.begin(LoadPhase::Verify);
+        self.with_tables(tables, |client, table| {
+            let found = tables::look(client, &self.plan.layout, self.own(table))?;
+            if let Ok(mut missing) = self.missing.lock() {
+                missing.extend(found);
+            }
+            Ok(())
         })
     }
 
@@ -172,14 +239,29 @@ impl Job {
         self.rows_wanted.get(table as usize - 1).copied().unwrap_or_default()
     }
 
-    fn prepare_tables(&self, tables: &[u32]) -> Result<Vec<Range>, Halt> {
-        let layout = &self.plan.layout;
+    /// This part's ranges of a table.
+    fn own(&self, table: u32) -> &[Range] {
+        self.own.get(table as usize - 1).map_or(&[], Vec::as_slice)
+    }
+
+    /// The tables of which this part has some.
+    fn own_tables(&self) -> Vec<u32> {
+        (1..=self.plan.layout.tables).filter(|table| !self.own(*table).is_empty()).collect()
+    }
+
+    /// What of this part's ranges is missing, in the order of work; `first` is done with each table before.
+    fn find_missing(
+        &self,
+        tables: &[u32],
+        first: impl Fn(&mut Client, u32) -> Result<(), Halt> + Sync,
+    ) -> Result<Vec<Range>, Halt> {
         let missing: Mutex<Vec<Vec<Range>>> = Mutex::new(Vec::new());
         self.with_tables(tables, |client, table| {
-            let all = Range::of_table(layout, &self.rows.source, table);
-            let ranges = tables::prepare(client, &self.rows, all, table)?;
-            let rows: u64 = ranges.iter().map(|range| range.rows).sum();
-            self.rows_there.fetch_add(self.rows_of(table) - rows, Ordering::Relaxed);
+            first(client, table)?;
+            let own = self.own(table);
+            let ranges = tables::missing(client, &self.rows, own, table)?;
+            let rows_in = |ranges: &[Range]| ranges.iter().map(|range| range.rows).sum::<u64>();
+            self.rows_there.fetch_add(rows_in(own) - rows_in(&ranges), Ordering::Relaxed);
             if let Ok(mut missing) = missing.lock() {
                 missing.push(ranges);
             }
@@ -228,15 +310,22 @@ impl Job {
         }
     }
 
-    fn tell_progress(&self, records: &Sender<Record>) {
-        let step = Duration::from_millis(50);
+    fn tell_progress(&self, lease: &Lease, records: &Sender<Record>) {
+        let is_afar = self.plan.stage == Some(Stage::Fill);
+        let tell_every = if is_afar { TELL_AFAR_EVERY } else { TELL_EVERY };
         let mut waited = Duration::ZERO;
         while !self.over.load(Ordering::Acquire) {
-            std::thread::sleep(step);
-            waited += step;
-            if waited >= TELL_EVERY {
+            std::thread::sleep(LOOK_EVERY);
+            waited += LOOK_EVERY;
+            if waited >= tell_every {
                 waited = Duration::ZERO;
                 drop(records.send(Record::Progress(self.progress())));
+            }
+            if let Some(failure) = lease.ran_out()
+                && let Ok(mut abandoned) = self.abandoned.lock()
+            {
+                abandoned.get_or_insert(failure);
+                self.control.stop();
             }
         }
     }
@@ -245,7 +334,7 @@ impl Job {
         Progress {
             seconds: self.clock.now().seconds(),
             rows: self.rows_there.load(Ordering::Relaxed),
-            rows_total: self.rows_wanted.iter().sum(),
+            rows_total: self.rows_total,
             phase: self.phase.lock().map_or(LoadPhase::Tables, |phase| *phase),
             tables_done: self.tables_done.load(Ordering::Relaxed),
             method: self.method,

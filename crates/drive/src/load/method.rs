@@ -65,8 +65,11 @@ impl Rows {
             Err(halt) if halt.errno() == Some(ROW_EXISTS) => {}
             Err(halt) => return Err(halt),
         }
-        self.hold(client, range, |client| range.clear(client, &self.layout))?;
-        let loaded = self.try_load(client, range, method)?;
+        // In one transaction: whoever else loads the same range meanwhile, in full, finds it so afterwards.
+        let loaded = self.hold(client, range, |client| {
+            range.clear(client, &self.layout)?;
+            self.send(client, range, method)
+        })?;
         if loaded == range.rows {
             return Ok(());
         }
@@ -80,10 +83,14 @@ impl Rows {
 
     /// How many rows the server took.
     fn try_load(&self, client: &mut Client, range: Range, method: Method) -> Result<u64, Halt> {
-        self.hold(client, range, |client| match method {
+        self.hold(client, range, |client| self.send(client, range, method))
+    }
+
+    fn send(&self, client: &mut Client, range: Range, method: Method) -> Result<u64, Halt> {
+        match method {
             Method::Infile => self.load_by_infile(client, range),
             Method::Insert => self.load_by_insert(client, range),
-        })
+        }
     }
 
     fn load_by_infile(&self, client: &mut Client, range: Range) -> Result<u64, Halt> {

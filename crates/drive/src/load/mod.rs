@@ -5,6 +5,7 @@
 //! ranges that are there in part are emptied and loaded again. The same seed gives the same rows.
 
 mod job;
+mod lease;
 mod method;
 mod range;
 mod tables;
@@ -14,13 +15,19 @@ mod workers;
 use crate::control::Control;
 use crate::drive::{Heard, hear};
 use crate::error::{Failure, PlanError};
-use crate::plan::{ConnectPlan, SessionPlan, TargetPlan, check_connect};
+use crate::plan::{ConnectPlan, Part, SessionPlan, TargetPlan, check_connect};
 use crate::record::{EndReason, Record};
 use crossbeam_channel::{Receiver, unbounded};
 use loadstone_workload::LoadLayout;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
+
+use lease::Lease;
+pub use whose::{Identity, KnownTable};
+
+/// More machines than anybody has for one load.
+const MOST_PARTS: u32 = 10_000;
 
 /// What to load and how; the format is documented in `docs/engine.md`.
 #[derive(Clone, Debug, Deserialize)]
@@ -43,6 +50,33 @@ pub struct LoadPlan {
     /// The tables that may be there already and are taken up; any, where nothing is said.
     #[serde(default)]
     pub continues: Option<Vec<String>>,
+    /// What of the load is done here; all of it, where nothing is said.
+    #[serde(default)]
+    pub stage: Option<Stage>,
+    /// Which of the ranges are filled or looked at here.
+    #[serde(default)]
+    pub part: Part,
+    /// For the stages that follow `make`: what it said of all tables.
+    #[serde(default)]
+    pub known: Vec<KnownTable>,
+    /// The load ends when [`Load::renew`] has not been called for so long; never, where nothing is said.
+    #[serde(default)]
+    pub lease_s: Option<f64>,
+}
+
+/// A piece of a load that several machines do together: one makes the tables, all fill them, one does
+/// the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stage {
+    /// Tables are made, or looked at where they exist; the end says what they are.
+    Make,
+    /// The part's ranges are loaded, where they are missing.
+    Fill,
+    /// Secondary indexes are made and rows are counted.
+    Finish,
+    /// The end says which of the part's ranges are missing; nothing is changed.
+    Look,
 }
 
 /// By which statement rows are wanted to travel.
@@ -115,6 +149,23 @@ pub struct LoadEnd {
     pub method: Method,
     /// CPU time of the loader's threads.
     pub cpu_us: u64,
+    /// After the stage `make`: all tables.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tables: Vec<KnownTable>,
+    /// After the stage `look`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<Missing>,
+}
+
+/// A range that is not there in full.
+#[derive(Clone, Debug, Serialize)]
+pub struct Missing {
+    /// The table's name.
+    pub table: String,
+    /// The range, as SQL says it.
+    pub condition: String,
+    /// How many rows it lacks.
+    pub rows: u64,
 }
 
 impl LoadPlan {
@@ -130,7 +181,27 @@ impl LoadPlan {
         if plan.parallel == 0 || plan.parallel > 1024 {
             return Err(PlanError::new("parallel: 1 to 1024"));
         }
+        plan.check_stage()?;
         Ok(plan)
+    }
+
+    fn check_stage(&self) -> Result<(), PlanError> {
+        if self.part.of > MOST_PARTS {
+            return Err(PlanError::new(format!("part.of: at most {MOST_PARTS}")));
+        }
+        self.part.check(MOST_PARTS)?;
+        let shares = matches!(self.stage, Some(Stage::Fill | Stage::Look));
+        if self.part.of > 1 && !shares {
+            return Err(PlanError::new("part: of the stages fill and look alone"));
+        }
+        let follows = matches!(self.stage, Some(Stage::Fill | Stage::Finish));
+        if follows && self.known.len() != self.layout.tables as usize {
+            return Err(PlanError::new("known: what the stage make said, of all tables"));
+        }
+        if self.lease_s.is_some_and(|lease_s| !(lease_s > 0.0 && lease_s <= 3600.0)) {
+            return Err(PlanError::new("lease_s: more than 0, at most 3600"));
+        }
+        Ok(())
     }
 }
 
@@ -139,6 +210,7 @@ impl LoadPlan {
 pub struct Load {
     control: Arc<Control>,
     records: Receiver<Record>,
+    lease: Arc<Lease>,
 }
 
 impl Load {
@@ -148,12 +220,18 @@ impl Load {
     /// The operating system refuses threads.
     pub fn start(plan: LoadPlan) -> std::io::Result<Self> {
         let control = Arc::new(Control::new(0, None, plan.parallel)?);
+        let lease = Arc::new(Lease::new(plan.lease_s));
         let (sender, records) = unbounded();
-        let shared = control.clone();
+        let (shared, watched) = (control.clone(), lease.clone());
         std::thread::Builder::new()
             .name("loader".to_owned())
-            .spawn(move || job::run(plan, &shared, &sender))?;
-        Ok(Self { control, records })
+            .spawn(move || job::run(plan, &shared, &watched, &sender))?;
+        Ok(Self { control, records, lease })
+    }
+
+    /// A sign of life of whoever wants the load, which has a lease.
+    pub fn renew(&self) {
+        self.lease.renew();
     }
 
     /// The next record, or what there is to say instead after `timeout`.

@@ -1,8 +1,11 @@
 //! Ranges of ids: what one statement loads, and what is taken up again after an interruption.
 
 use crate::client::{Client, Halt};
+use crate::plan::Part;
 use loadstone_workload::LoadLayout;
 use loadstone_workload::layout::RowSource;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// The ids `first` to `last` of a table, and how many rows have them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,16 +39,25 @@ impl Range {
         client: &mut Client,
         layout: &LoadLayout,
     ) -> Result<bool, Halt> {
-        let (name, inside) = (layout.quoted_name(self.table), self.condition(layout));
-        let there = client.number(&format!("SELECT COUNT(*) FROM {name} WHERE {inside}"))?;
-        match there {
+        match self.rows_there(client, layout)? {
             Some(rows) if rows == self.rows => Ok(true),
             Some(0) => Ok(false),
             _ => self.clear(client, layout).map(|()| false),
         }
     }
 
-    fn condition(self, layout: &LoadLayout) -> String {
+    /// Counts the range's rows.
+    pub(super) fn rows_there(
+        self,
+        client: &mut Client,
+        layout: &LoadLayout,
+    ) -> Result<Option<u64>, Halt> {
+        let (name, inside) = (layout.quoted_name(self.table), self.condition(layout));
+        client.number(&format!("SELECT COUNT(*) FROM {name} WHERE {inside}"))
+    }
+
+    /// The range in SQL.
+    pub(super) fn condition(self, layout: &LoadLayout) -> String {
         layout.condition(self.table, self.first, self.last)
     }
 }
@@ -56,6 +68,20 @@ pub(super) fn interleave(by_table: Vec<Vec<Range>>) -> Vec<Range> {
     let longest = by_table.iter().map(Vec::len).max().unwrap_or(0);
     let row = |place: usize| by_table.iter().filter_map(move |ranges| ranges.get(place));
     (0..longest).flat_map(row).copied().collect()
+}
+
+/// The ranges of one part, in the order of `all`: each range is that of the part which has the fewest
+/// rows by then, so that no part has more than any other by more than one range.
+pub(super) fn share(all: Vec<Range>, part: Part) -> Vec<Range> {
+    let mut parts: BinaryHeap<_> = (0..part.of).map(|number| Reverse((0, number))).collect();
+    let is_own = |range: &Range| {
+        parts.peek_mut().is_some_and(|mut least| {
+            let Reverse((rows, number)) = &mut *least;
+            *rows += range.rows;
+            *number == part.number
+        })
+    };
+    all.into_iter().filter(is_own).collect()
 }
 
 #[cfg(test)]
@@ -98,5 +124,27 @@ mod tests {
         let all = vec![ranges(&layout(50_000), 1), ranges(&layout(25_000), 2)];
         let tables: Vec<u32> = interleave(all).iter().map(|range| range.table).collect();
         assert_eq!(tables, [1, 2, 1]);
+    }
+
+    #[test]
+    fn parts_have_each_range_once_and_as_many_rows_to_within_one_range() {
+        let tpcc = r#"{"tables": 9, "table_size": 1, "kind": "tpcc", "warehouses": 2}"#;
+        let tpcc: LoadLayout = serde_json::from_str(tpcc).expect("a layout");
+        for (layout, tables) in [(layout(260_000), 2), (layout(1), 2), (tpcc, 9)] {
+            let all = interleave((1..=tables).map(|table| ranges(&layout, table)).collect());
+            let largest = all.iter().map(|range| range.rows).max().unwrap_or(0);
+            for of in [1, 2, 3, 40] {
+                let shares: Vec<_> =
+                    (0..of).map(|number| share(all.clone(), Part { number, of })).collect();
+                let rows = |share: &Vec<Range>| share.iter().map(|range| range.rows).sum::<u64>();
+                let (least, most) = (shares.iter().map(rows).min(), shares.iter().map(rows).max());
+                assert!(most.zip(least).is_some_and(|(most, least)| most - least <= largest));
+                let mut dealt = shares.concat();
+                dealt.sort_by_key(|range| (range.table, range.first));
+                let mut whole = all.clone();
+                whole.sort_by_key(|range| (range.table, range.first));
+                assert_eq!(dealt, whole);
+            }
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The tables themselves: making them, their indexes, and counting what is in them.
 
+use super::Missing;
 use super::method::Rows;
 use super::range::Range;
 use super::whose::Whose;
@@ -12,31 +13,62 @@ const TABLE_EXISTS: u16 = 1050;
 /// ER_DUP_KEYNAME.
 const INDEX_EXISTS: u16 = 1061;
 
-/// Makes the table, or looks at the one that is there; says which ranges are missing.
-pub(super) fn prepare(
-    client: &mut Client,
-    rows: &Rows,
-    ranges: Vec<Range>,
-    table: u32,
-) -> Result<Vec<Range>, Halt> {
+/// Makes the table, or looks at the one that is there.
+pub(super) fn make(client: &mut Client, rows: &Rows, table: u32) -> Result<(), Halt> {
     let Rows { layout, whose, .. } = rows;
     let name = layout.table_name(table);
     let first_try = whose.begins(table);
     match client.query(&layout.create_table_sql(table)) {
-        Ok(_) => return whose.made(client, table, &name).map(|()| ranges),
+        Ok(_) => return whose.made(client, table, &name),
         Err(halt) if halt.errno() == Some(TABLE_EXISTS) => {}
         Err(halt) => return Err(halt),
     }
     whose.found(client, table, &name, first_try)?;
     if layout.may_have_more() {
+        return Ok(());
+    }
+    refuse_rows_beyond(client, layout, table)
+}
+
+/// Which of a table's ranges have to be loaded; those that are there in part are emptied.
+pub(super) fn missing(
+    client: &mut Client,
+    rows: &Rows,
+    ranges: &[Range],
+    table: u32,
+) -> Result<Vec<Range>, Halt> {
+    let Rows { layout, whose, .. } = rows;
+    if whose.is_new(table) {
+        return Ok(ranges.to_vec());
+    }
+    if layout.may_have_more() {
         return Ok(Vec::new());
     }
-    refuse_rows_beyond(client, layout, table)?;
     let mut missing = Vec::new();
     for range in ranges {
         let clear = |client: &mut Client| range.clear_unless_full(client, layout);
-        if !whose.hold(client, table, &name, clear)? {
-            missing.push(range);
+        if !rows.hold(client, *range, clear)? {
+            missing.push(*range);
+        }
+    }
+    Ok(missing)
+}
+
+/// Which of a table's ranges are not there in full, as they stand; nothing is changed.
+pub(super) fn look(
+    client: &mut Client,
+    layout: &LoadLayout,
+    ranges: &[Range],
+) -> Result<Vec<Missing>, Halt> {
+    let mut missing = Vec::new();
+    for range in ranges {
+        let there = range.rows_there(client, layout)?.unwrap_or_default();
+        if there < range.rows {
+            missing.push(Missing {
+                table: layout.table_name(range.table),
+                condition: range.condition(layout),
+                rows: range.rows - there,
+            });
         }
     }
     Ok(missing)

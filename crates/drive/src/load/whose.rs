@@ -8,16 +8,33 @@
 use crate::client::{Client, Halt};
 use crate::error::{Failure, FailureKind};
 use loadstone_wire::Row;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
+/// Rows that the server has answered, as text.
+type Answer = Vec<Vec<Option<String>>>;
+
 /// What the server says of a table, so that another one of the same name is told from it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Identity {
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Identity {
     /// When it was made. Making an index counts, rows do not.
-    made: Vec<Row>,
+    made: Answer,
     /// The names and types of its columns, in order.
-    columns: Vec<Row>,
+    columns: Answer,
+}
+
+/// A table as the stage [`Make`](super::Stage::Make) left it, for the stages that follow elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct KnownTable {
+    /// Its number in the layout, from 1.
+    pub table: u32,
+    /// It was just made, and has no row.
+    pub is_new: bool,
+    /// What tells it from another one of its name.
+    pub identity: Identity,
 }
 
 /// What is known of the tables of a load, by their numbers.
@@ -26,16 +43,28 @@ pub(super) struct Whose {
     /// `None`: any table may be there.
     continues: Option<BTreeSet<String>>,
     begun: Mutex<BTreeSet<u32>>,
-    identities: Mutex<BTreeMap<u32, Identity>>,
+    known: Mutex<BTreeMap<u32, KnownTable>>,
 }
 
 impl Whose {
-    pub(super) fn new(continues: Option<&[String]>) -> Self {
+    /// `known`: what an earlier stage has seen.
+    pub(super) fn new(continues: Option<&[String]>, known: &[KnownTable]) -> Self {
+        let known = known.iter().map(|known| (known.table, known.clone())).collect();
         Self {
             continues: continues.map(|names| names.iter().cloned().collect()),
             begun: Mutex::default(),
-            identities: Mutex::default(),
+            known: Mutex::new(known),
         }
+    }
+
+    /// All tables that were made or found.
+    pub(super) fn all(&self) -> Vec<KnownTable> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
+    /// Whether the table was made by this load, and had no row then.
+    pub(super) fn is_new(&self, table: u32) -> bool {
+        self.known(table).is_some_and(|known| known.is_new)
     }
 
     /// Take note that the table is about to be made; whether that is tried for the first time.
@@ -45,8 +74,7 @@ impl Whose {
 
     /// Looks at a table that was just made.
     pub(super) fn made(&self, client: &mut Client, table: u32, name: &str) -> Result<(), Halt> {
-        let identity = identity(client, name)?;
-        self.identities.lock().unwrap_or_else(PoisonError::into_inner).insert(table, identity);
+        self.note(KnownTable { table, is_new: true, identity: identity(client, name)? });
         Ok(())
     }
 
@@ -65,7 +93,8 @@ impl Whose {
         if !is_known && (first_try || !is_empty(client, name)?) {
             return Err(in_the_way(name, "is there, and Loadstone did not make it"));
         }
-        self.made(client, table, name)
+        self.note(KnownTable { table, is_new: false, identity: identity(client, name)? });
+        Ok(())
     }
 
     /// Does `work` in a transaction of its own, in which the table stays what it is, if it is still ours.
@@ -97,7 +126,7 @@ impl Whose {
         table: u32,
         name: &str,
     ) -> Result<(), Halt> {
-        let known = self.known(table).map(|known| known.columns);
+        let known = self.known(table).map(|known| known.identity.columns);
         match known == Some(columns(client, name)?) {
             true => Ok(()),
             false => Err(replaced(name)),
@@ -107,14 +136,18 @@ impl Whose {
     fn check(&self, client: &mut Client, table: u32, name: &str) -> Result<(), Halt> {
         // A transaction that has opened a table keeps others from renaming, dropping and altering it.
         client.query(&format!("SELECT 1 FROM `{name}` LIMIT 0"))?;
-        match self.known(table) == Some(identity(client, name)?) {
+        match self.known(table).map(|known| known.identity) == Some(identity(client, name)?) {
             true => Ok(()),
             false => Err(replaced(name)),
         }
     }
 
-    fn known(&self, table: u32) -> Option<Identity> {
-        self.identities.lock().unwrap_or_else(PoisonError::into_inner).get(&table).cloned()
+    fn note(&self, known: KnownTable) {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(known.table, known);
+    }
+
+    fn known(&self, table: u32) -> Option<KnownTable> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&table).cloned()
     }
 }
 
@@ -123,14 +156,22 @@ fn identity(client: &mut Client, name: &str) -> Result<Identity, Halt> {
         "SELECT UNIX_TIMESTAMP(create_time) FROM information_schema.tables \
          WHERE table_schema = DATABASE() AND table_name = '{name}'"
     ))?;
-    Ok(Identity { made, columns: columns(client, name)? })
+    Ok(Identity { made: answer(&made), columns: columns(client, name)? })
 }
 
-fn columns(client: &mut Client, name: &str) -> Result<Vec<Row>, Halt> {
-    client.rows(&format!(
+fn columns(client: &mut Client, name: &str) -> Result<Answer, Halt> {
+    let columns = client.rows(&format!(
         "SELECT column_name, column_type FROM information_schema.columns \
          WHERE table_schema = DATABASE() AND table_name = '{name}' ORDER BY ordinal_position"
-    ))
+    ))?;
+    Ok(answer(&columns))
+}
+
+fn answer(rows: &[Row]) -> Answer {
+    let text = |value: &Option<Vec<u8>>| {
+        value.as_deref().map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+    };
+    rows.iter().map(|row| row.iter().map(text).collect()).collect()
 }
 
 fn is_empty(client: &mut Client, name: &str) -> Result<bool, Halt> {

@@ -1,0 +1,113 @@
+"""A load's parts brought together: no clock, no network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from loadstone.cluster.errors import ClusterError
+from loadstone.model.records import EngineFailure, LoadEnd, LoadProgress, MissingRows
+
+_ABANDONED = "abandoned"
+"""The engine's word for a part whose lease ran out."""
+
+_SHOWN = 3
+"""Ranges that a message names; the others are counted."""
+
+
+@dataclass
+class Part:
+    """What one generator has told of its part."""
+
+    number: int
+    node: str
+    has: int = 0
+    """The number of the last record taken in."""
+    progress: LoadProgress | None = None
+    end: LoadEnd | None = None
+    lost: str | None = None
+
+    @property
+    def is_done(self) -> bool:
+        """Nothing more is expected of it."""
+        return self.end is not None or self.lost is not None
+
+    def take(self, number: int, record: LoadProgress | LoadEnd) -> None:
+        """The record with this number in its row; one that came before is not counted again."""
+        if number != self.has + 1 or self.is_done:
+            return
+        self.has = number
+        if isinstance(record, LoadProgress):
+            self.progress = record
+        elif record.error and record.error.kind == _ABANDONED:
+            # The network held up our signs of life; what it has loaded is there.
+            self.lost = f"it ended its load: {record.error.message}"
+        else:
+            self.end = record
+
+
+def progress_of(parts: Sequence[Part], seconds: float) -> LoadProgress | None:
+    """All parts as one load; nothing before each has told how many rows are its own."""
+    told = [part for part in parts if part.progress or part.end]
+    if len(told) < len(parts):
+        return None
+    rows = [part.end or part.progress for part in told]
+    # A part that has ended has brought all of its rows, or the load is over.
+    totals = [part.progress.rows_total if part.progress else 0 for part in told]
+    ended = [part.end.rows if part.end else 0 for part in told]
+    fills = any(part.end or (part.progress and part.progress.phase == "rows") for part in told)
+    return LoadProgress(
+        seconds=seconds,
+        rows=sum(record.rows for record in rows if record),
+        rows_total=sum(map(max, totals, ended)),
+        phase="rows" if fills else "tables",
+        tables_done=0,
+        method=next(record.method for record in rows if record),
+    )
+
+
+def end_of(ends: Sequence[LoadEnd], cpu_us: int, seconds: float) -> LoadEnd:
+    """The end of all parts together; `cpu_us` is what the head itself has used."""
+    failed = next((end for end in ends if end.error), None)
+    stopped = any(end.reason == "stopped" for end in ends)
+    return LoadEnd(
+        reason="failed" if failed else "stopped" if stopped else "finished",
+        error=failed.error if failed else None,
+        seconds=seconds,
+        rows=sum(end.rows for end in ends),
+        rows_loaded=sum(end.rows_loaded for end in ends),
+        method=ends[0].method,
+        cpu_us=cpu_us + sum(end.cpu_us for end in ends),
+    )
+
+
+def failure_at(part: Part) -> EngineFailure | None:
+    """Why a part failed, and where."""
+    if not part.end or not part.end.error:
+        return None
+    error = part.end.error
+    return error.model_copy(update={"message": f"{error.message} (generator on {part.node})"})
+
+
+def loss_of(lost: Sequence[Part], missing: Sequence[MissingRows] | None) -> ClusterError:
+    """What a person is told when generators were lost; `None`: what is missing is not known."""
+    who = "; ".join(
+        f"generator {part.number} on {part.node} was lost: {part.lost}" for part in lost
+    )
+    return ClusterError(
+        f"{who}; {_said(missing)}",
+        "the same command loads what is missing, from the nodes that answer then: "
+        "loadstone cluster check says which",
+    )
+
+
+def _said(missing: Sequence[MissingRows] | None) -> str:
+    if missing is None:
+        return "which rows are missing could not be asked, the tables are not complete"
+    if not missing:
+        return "all rows are there, their indexes and the count are missing"
+    rows = sum(each.rows for each in missing)
+    shown = [f"{each.table} where {each.condition}" for each in missing[:_SHOWN]]
+    more = len(missing) - len(shown)
+    others = f", and {more:,} more ranges" if more > 0 else ""
+    return f"{rows:,} rows are missing, in {', '.join(shown)}{others}"

@@ -1,0 +1,255 @@
+"""Tables that several generators fill together, as the lab sees any load: records, and a stop.
+
+The head makes the tables and says what they are; each generator loads its part of the ranges (the
+engine deals them out, docs/engine.md); the head then makes the indexes and counts the rows.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from queue import Empty, Queue
+from threading import Event, Thread
+from typing import Any, Literal
+
+from loadstone import engine
+from loadstone.cluster.filling import Part, end_of, failure_at, loss_of, progress_of
+from loadstone.cluster.link import Link
+from loadstone.cluster.parts import load_parts_of
+from loadstone.cluster.step import LOOK_S, SILENCE_S, WAIT_S, line_of, result_of
+from loadstone.cluster.told import Told
+from loadstone.engine import PlanRefused, Sending
+from loadstone.model.errors import LoadstoneError
+from loadstone.model.records import LOAD_RECORD, KnownTable, LoadEnd, LoadProgress, MissingRows
+
+LoadRecord = LoadProgress | LoadEnd
+
+_SAY_EVERY_S = 0.2
+"""How often the sum of all parts is told."""
+
+
+class ClusterLoad(Sending[LoadRecord]):
+    """A load under way; a thread of its own asks the generators, as with a step."""
+
+    def __init__(
+        self, number: int, links: Sequence[Link], document: str, say: Callable[[str], None]
+    ) -> None:
+        self._records: Queue[LoadRecord | BaseException] = Queue()
+        self._stop = Event()
+        head = _Head(document, self._stop, self._records.put)
+        filling = _Filling(number, links, head, say)
+        Thread(target=filling.run, name="head", daemon=True).start()
+
+    def next(self, timeout_s: float) -> LoadRecord | None:
+        """The next record, or `None` when the time is up.
+
+        Raises:
+            PlanRefused, ClusterError, EngineError: the load could not be begun, or not be followed;
+                or a generator was lost.
+        """
+        try:
+            record = self._records.get(timeout=timeout_s)
+        except Empty:
+            return None
+        if isinstance(record, BaseException):
+            raise record
+        return record
+
+    def stop(self) -> None:
+        """Ask for a clean end; the record `end` still comes."""
+        self._stop.set()
+
+
+class _Head:
+    """What is done on this machine alone, and how all of it is told."""
+
+    def __init__(
+        self, document: str, stop: Event, tell: Callable[[LoadRecord | BaseException], None]
+    ) -> None:
+        self.document = document
+        self.stop = stop
+        self.tell = tell
+        self.cpu_us = 0
+        self._began_s = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Since the load began."""
+        return time.monotonic() - self._began_s
+
+    def make(self) -> LoadEnd:
+        """Make the tables, or look at those that are there."""
+        return self._do("make")
+
+    def finish(self, known: Sequence[KnownTable]) -> LoadEnd:
+        """Make the indexes and count the rows."""
+        return self._do("finish", known=[table.model_dump(mode="json") for table in known])
+
+    def look(self, part: Part, of: int) -> tuple[MissingRows, ...] | None:
+        """What is missing of a part; `None` where the server does not say."""
+        with suppress(LoadstoneError):
+            end = self._do("look", part={"number": part.number, "of": of})
+            return end.missing if end.reason == "finished" else None
+        return None
+
+    def _do(self, stage: Literal["make", "finish", "look"], **more: Any) -> LoadEnd:
+        whole = json.loads(self.document) | {"stage": stage} | more
+        job = engine.load(json.dumps(whole))
+        while True:
+            if self.stop.is_set():
+                job.stop()
+            record = job.next(LOOK_S)
+            if isinstance(record, LoadEnd):
+                self.cpu_us += record.cpu_us
+                return record
+            if record and stage != "look":
+                self.tell(record.model_copy(update={"seconds": self.seconds}))
+
+
+class _Filling:
+    """The head's side of a load."""
+
+    def __init__(
+        self, number: int, links: Sequence[Link], head: _Head, say: Callable[[str], None]
+    ) -> None:
+        self._number = number
+        self._links = links
+        self._head = head
+        self._say = say
+        self._parts: list[Part] = []
+        self._heard_s: dict[int, float] = {}
+        self._answers: Queue[tuple[Part, Future[list[Told]]]] = Queue()
+        self._stopped = False
+        self._looked_s = self._said_s = time.monotonic()
+
+    def run(self) -> None:
+        """To the load's end."""
+        try:
+            self._head.tell(self._carry_out())
+        except Exception as error:
+            self._head.tell(error)
+            # Those that cannot be told end with their lease.
+            with suppress(Exception):
+                self._stop_all()
+
+    def _carry_out(self) -> LoadEnd:
+        made = self._head.make()
+        if made.reason != "finished":
+            return made
+        self._fill(made.tables)
+        ends = [part.end for part in self._parts if part.end]
+        lost = [part for part in self._parts if part.lost]
+        failures = [failure for part in self._parts if (failure := failure_at(part))]
+        if lost and not failures and not self._head.stop.is_set():
+            raise self._loss(lost)
+        if not ends:
+            # It was stopped, and nobody that could say so is left.
+            return made.model_copy(update={"reason": "stopped"})
+        filled = end_of(ends, self._head.cpu_us, self._head.seconds)
+        if failures:
+            return filled.model_copy(update={"error": failures[0]})
+        if lost or filled.reason != "finished":
+            return filled.model_copy(update={"reason": "stopped"})
+        finished = self._head.finish(made.tables)
+        return filled.model_copy(
+            update={
+                "reason": finished.reason,
+                "error": finished.error,
+                "seconds": self._head.seconds,
+                "cpu_us": filled.cpu_us + finished.cpu_us,
+            }
+        )
+
+    def _loss(self, lost: Sequence[Part]) -> LoadstoneError:
+        found = [self._head.look(part, len(self._parts)) for part in lost]
+        known = [missing for missing in found if missing is not None]
+        if len(known) < len(found):
+            return loss_of(lost, None)
+        return loss_of(lost, [each for missing in known for each in missing])
+
+    def _fill(self, known: Sequence[KnownTable]) -> None:
+        plans = load_parts_of(self._head.document, known, len(self._links))
+        begun = []
+        for number, (link, plan) in enumerate(zip(self._links, plans, strict=False)):
+            self._parts.append(Part(number, link.node))
+            begun.append((link, link.call("begin_load", self._number, json.dumps(plan))))
+        for link, future in begun:
+            refusal = result_of(link, future)
+            if refusal is not None:
+                raise PlanRefused(f"generator on {link.node}: {refusal}")
+        for part in self._parts:
+            self._heard_s[part.number] = time.monotonic()
+            self._ask(part)
+        while not all(part.is_done for part in self._parts):
+            self._take_answers()
+            self._look_for_silence()
+            failed = any(part.end and part.end.error for part in self._parts)
+            if not self._stopped and (failed or self._head.stop.is_set()):
+                self._stop_all()
+            self._tell_progress()
+
+    def _ask(self, part: Part) -> None:
+        future = self._links[part.number].call("take", self._number, part.has, WAIT_S)
+        future.add_done_callback(lambda done: self._answers.put((part, done)))
+
+    def _take_answers(self) -> None:
+        """All that have come, or the first that comes within a moment."""
+        with suppress(Empty):
+            answer = self._answers.get(timeout=LOOK_S)
+            while True:
+                self._take(*answer)
+                answer = self._answers.get_nowait()
+
+    def _take(self, part: Part, answer: Future[list[Told]]) -> None:
+        if part.is_done:
+            return
+        error = answer.exception()
+        if error is not None:
+            self._lose(part, line_of(error))
+            return
+        self._heard_s[part.number] = time.monotonic()
+        for told in answer.result():
+            part.take(told.number, LOAD_RECORD.validate_json(told.record))
+        if part.lost:
+            self._lose(part, part.lost)
+        if not part.is_done:
+            self._ask(part)
+
+    def _look_for_silence(self) -> None:
+        now = time.monotonic()
+        if now < self._looked_s + LOOK_S:
+            return
+        own_pause_s, self._looked_s = now - self._looked_s - 2 * LOOK_S, now
+        for part in self._parts:
+            # While this machine was held up itself, nobody could be heard.
+            self._heard_s[part.number] += max(own_pause_s, 0.0)
+            silent_s = now - self._heard_s[part.number]
+            if not part.is_done and silent_s > SILENCE_S:
+                self._lose(part, f"it did not answer for {silent_s:.1f} s")
+
+    def _lose(self, part: Part, reason: str) -> None:
+        part.lost = reason
+        # Should it come back before its lease is over, it ends at once.
+        self._links[part.number].call("stop", self._number)
+        left = sum(not other.is_done for other in self._parts)
+        self._say(
+            f"generator {part.number} on {part.node} was lost: {reason}; "
+            f"{left} of {len(self._parts)} still load their own rows"
+        )
+
+    def _stop_all(self) -> None:
+        """Lost ones too: they may hear it, and their lease ends them where they do not."""
+        self._stopped = True
+        for part in self._parts:
+            self._links[part.number].call("stop", self._number)
+
+    def _tell_progress(self) -> None:
+        now = time.monotonic()
+        if now < self._said_s + _SAY_EVERY_S:
+            return
+        self._said_s = now
+        if progress := progress_of(self._parts, self._head.seconds):
+            self._head.tell(progress)

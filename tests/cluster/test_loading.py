@@ -1,0 +1,264 @@
+"""Tables that several generators fill: the parts, their sum, and what a person is told of a loss."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("loadstone._engine", reason="the engine is not built")
+
+from loadstone.cluster.cluster import Cluster
+from loadstone.cluster.errors import ClusterError
+from loadstone.cluster.filling import Part, end_of, loss_of, progress_of
+from loadstone.cluster.link import InThisProcess
+from loadstone.cluster.parts import load_parts_of
+from loadstone.lab.interrupts import Interrupted, Interrupts
+from loadstone.lab.loading import Loader, layout_for, prepare
+from loadstone.model.engine_plan import LoadPlan
+from loadstone.model.records import EngineFailure, LoadEnd, LoadProgress, MissingRows
+from loadstone.model.target import Endpoint
+from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
+from loadstone.target.errors import GuardError
+from loadstone.target.guard import Consent
+from trust.summing import execute, sums_of
+
+RANGE = 25_000
+
+
+def progress(rows: int, total: int, **changes: Any) -> LoadProgress:
+    record = LoadProgress(
+        seconds=1.0, rows=rows, rows_total=total, phase="rows", tables_done=0, method="infile"
+    )
+    return record.model_copy(update=changes)
+
+
+def ended(rows: int, **changes: Any) -> LoadEnd:
+    record = LoadEnd(
+        reason="finished", seconds=1.0, rows=rows, rows_loaded=rows, method="infile", cpu_us=7
+    )
+    return record.model_copy(update=changes)
+
+
+def part(number: int, *records: LoadProgress | LoadEnd) -> Part:
+    made = Part(number, f"10.0.0.{number}")
+    for order, record in enumerate(records, 1):
+        made.take(order, record)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("parallel", "generators", "shares"),
+    [(8, 3, [3, 3, 2]), (2, 3, [1, 1]), (1, 5, [1])],
+)
+def test_a_loads_connections_are_shared_out(
+    parallel: int, generators: int, shares: list[int]
+) -> None:
+    plans = load_parts_of(json.dumps({"parallel": parallel, "seed": 5}), (), generators)
+    assert [plan["parallel"] for plan in plans] == shares
+    of = len(shares)
+    assert [plan["part"] for plan in plans] == [{"number": n, "of": of} for n in range(of)]
+    assert {(plan["stage"], plan["seed"]) for plan in plans} == {("fill", 5)}
+
+
+def test_progress_is_the_sum_of_all_parts_once_each_has_told_of_its_own() -> None:
+    first = part(0, progress(10, 50))
+    assert progress_of([first, part(1)], 2.0) is None
+    both = progress_of([first, part(1, progress(5, 60, phase="tables"))], 2.0)
+    assert both == progress(15, 110, seconds=2.0)
+    over = progress_of([first, part(1, ended(60))], 2.0)
+    assert over == progress(70, 110, seconds=2.0)
+
+
+def test_what_is_told_twice_is_counted_once() -> None:
+    told = part(0, progress(10, 50), progress(20, 50))
+    told.take(1, progress(10, 50))
+    assert told.progress == progress(20, 50)
+
+
+def test_the_end_is_that_of_all_parts() -> None:
+    whole = end_of([ended(10), ended(20, rows_loaded=5)], cpu_us=3, seconds=9.0)
+    assert whole == ended(30, rows_loaded=15, cpu_us=17, seconds=9.0)
+    assert end_of([ended(10), ended(2, reason="stopped")], 0, 1.0).reason == "stopped"
+    refused = EngineFailure(kind="statement_failed", message="the disk is full", errno=1114)
+    failed = end_of([ended(1, reason="stopped"), ended(2, reason="failed", error=refused)], 0, 1.0)
+    assert (failed.reason, failed.error) == ("failed", refused)
+
+
+def test_a_loss_names_who_which_rows_and_what_to_do() -> None:
+    lost = part(1)
+    lost.lost = "it did not answer for 2.6 s"
+    ranges = [
+        MissingRows(table="sbtest1", condition=f"id BETWEEN {n} AND {n + 9}", rows=10)
+        for n in (1, 21, 41, 61)
+    ]
+    error = loss_of([lost], ranges)
+    assert error.message == (
+        "generator 1 on 10.0.0.1 was lost: it did not answer for 2.6 s; 40 rows are missing, in "
+        "sbtest1 where id BETWEEN 1 AND 10, sbtest1 where id BETWEEN 21 AND 30, "
+        "sbtest1 where id BETWEEN 41 AND 50, and 1 more ranges"
+    )
+    assert error.hint and "the same command loads what is missing" in error.hint
+    assert "all rows are there" in loss_of([lost], []).message
+    assert "could not be asked" in loss_of([lost], None).message
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    try:
+        find_server("mariadb")
+    except SandboxError as error:
+        pytest.skip(error.message)
+    quick = {"sync_binlog": "0", "innodb_flush_log_at_trx_commit": "0"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        with start_sandbox(SandboxSpec(server="mariadb", settings=quick)) as sandbox:
+            yield sandbox
+
+
+@pytest.fixture
+def endpoint(server: Sandbox) -> Endpoint:
+    execute(server, "DROP DATABASE IF EXISTS shop")
+    tcp = server.tcp
+    target = tcp.target.model_copy(update={"database": "shop"})
+    return tcp.model_copy(update={"target": target})
+
+
+@pytest.fixture
+def links() -> Iterator[list[Any]]:
+    three = [InThisProcess(f"127.0.0.{number}", "127.0.0.1") for number in (1, 2, 3)]
+    yield three
+    for link in three:
+        link.close()
+
+
+class Told:
+    """What is told of a load."""
+
+    def __init__(self) -> None:
+        self.seen: list[LoadProgress] = []
+
+    def on_progress(self, progress: LoadProgress) -> None:
+        self.seen.append(progress)
+
+
+def load(
+    endpoint: Endpoint,
+    links: Sequence[Any] = (),
+    size: int = 5 * RANGE,
+    told: Told | None = None,
+    interrupts: Interrupts | None = None,
+) -> LoadEnd:
+    """Two tables, by this process alone or by a cluster of it."""
+    plan = LoadPlan(layout=layout_for("sbtest", 2, size), parallel=4, seed=42)
+    loader = Loader(endpoint, Consent(yes=True), told or Told(), interrupts or Interrupts())
+    if links:
+        cluster = Cluster(links, "stop", lambda line: None)
+        loader = replace(loader, begin=cluster.load)
+    return prepare(plan, loader)
+
+
+def contents(server: Sandbox) -> dict[str, Any]:
+    """How the tables are made and the sums of their rows."""
+    found = sums_of(server, "shop")
+    return {name: (each[1], each[3]) for name, each in found.items() if name.startswith("sbtest")}
+
+
+@pytest.mark.server
+def test_a_cluster_loads_what_one_machine_loads(
+    server: Sandbox, endpoint: Endpoint, links: list[Any]
+) -> None:
+    load(endpoint)
+    alone = contents(server)
+    execute(server, "DROP DATABASE shop")
+    told = Told()
+    end = load(endpoint, links, told=told)
+    assert (end.reason, end.rows, end.rows_loaded) == ("finished", 10 * RANGE, 10 * RANGE)
+    assert contents(server) == alone
+    assert len(alone) == 2
+    assert all(each.rows <= each.rows_total == 10 * RANGE for each in told.seen)
+    # The load is whole: nothing is left for another one, whoever does it.
+    assert load(endpoint).rows_loaded == load(endpoint, links).rows_loaded == 0
+
+
+@pytest.mark.server
+def test_other_peoples_tables_are_refused_before_anything_changes(
+    server: Sandbox, endpoint: Endpoint, links: list[Any]
+) -> None:
+    execute(server, "CREATE DATABASE shop", "CREATE TABLE shop.sbtest2 (dear TEXT)")
+    before = sums_of(server, "shop")
+    with pytest.raises(GuardError, match="sbtest2"):
+        load(endpoint, links)
+    assert sums_of(server, "shop") == before
+
+
+class Breaking:
+    """A generator whose machine is gone as soon as it has been told to load."""
+
+    def __init__(self, node: str, on_loss: threading.Event) -> None:
+        self.node = node
+        self._inner = InThisProcess(node, "127.0.0.1")
+        self._on_loss = on_loss
+
+    def call(self, method: str, *arguments: Any) -> Future[Any]:
+        if method in ("begin_load", "take", "stop"):
+            answer: Future[Any] = Future()
+            if method == "take":
+                answer.set_exception(ConnectionError("the actor died"))
+                self._on_loss.set()
+            else:
+                answer.set_result(None)
+            return answer
+        return self._inner.call(method, *arguments)
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+@pytest.mark.server
+def test_without_one_the_others_load_their_rows_and_the_error_says_what_is_missing(
+    server: Sandbox, endpoint: Endpoint, links: list[Any]
+) -> None:
+    gone = threading.Event()
+    with contextlib.closing(Breaking("127.0.0.9", gone)) as broken:
+        with pytest.raises(ClusterError) as caught:
+            load(endpoint, [links[0], broken])
+        assert gone.is_set()
+    assert "generator 1 on 127.0.0.9 was lost: the actor died" in caught.value.message
+    assert f"{5 * RANGE:,} rows are missing, in sbtest" in caught.value.message
+    counted = "SELECT (SELECT COUNT(*) FROM shop.sbtest1) + (SELECT COUNT(*) FROM shop.sbtest2)"
+    assert int(asked(server, counted)[0][0]) == 5 * RANGE
+    again = load(endpoint, links)
+    assert (again.rows, again.rows_loaded) == (10 * RANGE, 5 * RANGE)
+
+
+@pytest.mark.server
+def test_a_wish_to_stop_ends_all_of_them(
+    server: Sandbox, endpoint: Endpoint, links: list[Any]
+) -> None:
+    load(endpoint, links, size=RANGE)
+    interrupts = Interrupts()
+
+    class Stops(Told):
+        def on_progress(self, progress: LoadProgress) -> None:
+            if progress.phase == "rows":
+                interrupts.ask()
+
+    with server.connect() as holder, holder.cursor() as cursor:
+        cursor.execute("LOCK TABLES shop.sbtest1 READ, shop.sbtest2 READ")
+        with pytest.raises(Interrupted):
+            load(endpoint, links, told=Stops(), interrupts=interrupts)
+        cursor.execute("UNLOCK TABLES")
+    assert load(endpoint, links).rows == 10 * RANGE
+
+
+def asked(server: Sandbox, statement: str) -> Any:
+    with server.connect() as connection, connection.cursor() as cursor:
+        cursor.execute(statement)
+        return cursor.fetchall()
