@@ -1,4 +1,4 @@
-"""Tables that several generators fill: the parts, their sum, and what a person is told of a loss."""
+"""Tables that several generators fill: the parts, their sum, and what is told of a loss."""
 
 from __future__ import annotations
 
@@ -30,6 +30,8 @@ from loadstone.target.guard import Consent
 from trust.summing import execute, sums_of
 
 RANGE = 25_000
+SIZE = 3 * RANGE
+WHOLE = 2 * SIZE
 
 
 def progress(rows: int, total: int, **changes: Any) -> LoadProgress:
@@ -151,7 +153,7 @@ class Told:
 def load(
     endpoint: Endpoint,
     links: Sequence[Any] = (),
-    size: int = 5 * RANGE,
+    size: int = SIZE,
     told: Told | None = None,
     interrupts: Interrupts | None = None,
 ) -> LoadEnd:
@@ -179,10 +181,10 @@ def test_a_cluster_loads_what_one_machine_loads(
     execute(server, "DROP DATABASE shop")
     told = Told()
     end = load(endpoint, links, told=told)
-    assert (end.reason, end.rows, end.rows_loaded) == ("finished", 10 * RANGE, 10 * RANGE)
+    assert (end.reason, end.rows, end.rows_loaded) == ("finished", WHOLE, WHOLE)
     assert contents(server) == alone
     assert len(alone) == 2
-    assert all(each.rows <= each.rows_total == 10 * RANGE for each in told.seen)
+    assert all(each.rows <= each.rows_total == WHOLE for each in told.seen)
     # The load is whole: nothing is left for another one, whoever does it.
     assert load(endpoint).rows_loaded == load(endpoint, links).rows_loaded == 0
 
@@ -231,11 +233,11 @@ def test_without_one_the_others_load_their_rows_and_the_error_says_what_is_missi
             load(endpoint, [links[0], broken])
         assert gone.is_set()
     assert "generator 1 on 127.0.0.9 was lost: the actor died" in caught.value.message
-    assert f"{5 * RANGE:,} rows are missing, in sbtest" in caught.value.message
+    assert f"{SIZE:,} rows are missing, in sbtest" in caught.value.message
     counted = "SELECT (SELECT COUNT(*) FROM shop.sbtest1) + (SELECT COUNT(*) FROM shop.sbtest2)"
-    assert int(asked(server, counted)[0][0]) == 5 * RANGE
+    assert int(asked(server, counted)[0][0]) == SIZE
     again = load(endpoint, links)
-    assert (again.rows, again.rows_loaded) == (10 * RANGE, 5 * RANGE)
+    assert (again.rows, again.rows_loaded) == (WHOLE, SIZE)
 
 
 @pytest.mark.server
@@ -255,7 +257,7 @@ def test_a_wish_to_stop_ends_all_of_them(
         with pytest.raises(Interrupted):
             load(endpoint, links, told=Stops(), interrupts=interrupts)
         cursor.execute("UNLOCK TABLES")
-    assert load(endpoint, links).rows == 10 * RANGE
+    assert load(endpoint, links).rows == WHOLE
 
 
 def asked(server: Sandbox, statement: str) -> Any:

@@ -7,6 +7,6 @@ from loadstone.model.exit_codes import ExitCode
 
 
 class ClusterError(LoadstoneError):
-    """The cluster cannot be reached, is too small, its nodes do not fit together, or one was lost."""
+    """The cluster is out of reach or too small, its nodes do not fit together, or one was lost."""
 
     exit_code = ExitCode.CLUSTER

@@ -1,0 +1,142 @@
+"""Tables of a real server, filled from two nodes of real Ray, and with one of them gone."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from cluster.nodes import OTHER, Nodes, two_nodes
+from loadstone.model.exit_codes import ExitCode
+from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
+from loadstone.target import guard
+from trust.summing import execute, sums_of
+
+pytestmark = [
+    pytest.mark.ray,
+    pytest.mark.server,
+    pytest.mark.skipif(
+        importlib.util.find_spec("ray") is None, reason="Ray is not installed: make test-cluster"
+    ),
+]
+
+RANGE = 25_000
+SIZE = 3 * RANGE
+TABLES = 2
+WAITING = "Waiting for table metadata lock"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    try:
+        find_server("mariadb")
+    except SandboxError as error:
+        pytest.skip(error.message)
+    quick = {"sync_binlog": "0", "innodb_flush_log_at_trx_commit": "0"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        with start_sandbox(SandboxSpec(server="mariadb", settings=quick)) as sandbox:
+            yield sandbox
+
+
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+    yield from two_nodes(tmp_path_factory.mktemp("cluster"))
+
+
+@pytest.fixture(autouse=True)
+def password(server: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOADSTONE_PASSWORD", server.tcp.credentials.reveal())
+
+
+def prepare(nodes: Nodes, server: Sandbox, *more: str, size: int = SIZE) -> subprocess.Popen[str]:
+    target = server.tcp.target.model_copy(update={"database": "shop"})
+    return nodes.loadstone(
+        "prepare", "--target", target.url, "--tables", str(TABLES), "--table-size", str(size),
+        "--parallel", "4", "--yes", *more,
+    )  # fmt: skip
+
+
+def finished(program: subprocess.Popen[str]) -> str:
+    out, err = program.communicate(timeout=90)
+    assert program.returncode == 0, err
+    return out
+
+
+def contents(server: Sandbox) -> dict[str, Any]:
+    """How the tables are made and the sums of their rows."""
+    found = sums_of(server, "shop")
+    return {name: (each[1], each[3]) for name, each in found.items() if name.startswith("sbtest")}
+
+
+def wait_for_loaders(server: Sandbox, number: int) -> None:
+    """Until so many of them stand before the locked tables."""
+    deadline = time.monotonic() + 60
+    while True:
+        with server.connect() as connection, connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT COUNT(*) FROM information_schema.processlist"
+                f" WHERE state = '{WAITING}' AND info LIKE 'LOAD DATA%'"
+            )
+            ((waiting,),) = cursor.fetchall()
+        if waiting >= number:
+            return
+        assert time.monotonic() < deadline, f"{waiting} loaders wait"
+        time.sleep(0.2)
+
+
+@pytest.fixture(scope="module")
+def alone(nodes: Nodes, server: Sandbox) -> dict[str, Any]:
+    """What one machine loads; its tables are left to the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOADSTONE_PASSWORD", server.tcp.credentials.reveal())
+        finished(prepare(nodes, server))
+    found = contents(server)
+    assert len(found) == TABLES
+    return found
+
+
+def test_two_nodes_load_what_one_machine_loads(
+    nodes: Nodes, server: Sandbox, alone: dict[str, Any]
+) -> None:
+    execute(server, "DROP DATABASE shop")
+    said = finished(prepare(nodes, server, "--cluster", nodes.address))
+    assert f"{TABLES} tables, {TABLES * SIZE:,} rows; {TABLES * SIZE:,} loaded" in said
+    assert contents(server) == alone
+
+
+def test_a_node_that_dies_is_an_error_and_the_same_command_loads_what_is_missing(
+    nodes: Nodes, server: Sandbox, alone: dict[str, Any]
+) -> None:
+    for name in alone:
+        execute(server, f"DELETE FROM shop.{name} WHERE id > {RANGE}")
+    # Loaders can look at the rows of tables that are locked so, and bring none.
+    with server.connect() as holder, holder.cursor() as cursor:
+        cursor.execute("LOCK TABLES shop.sbtest1 READ, shop.sbtest2 READ")
+        program = prepare(nodes, server, "--cluster", nodes.address)
+        wait_for_loaders(server, 4)
+        nodes.nodes.pop(OTHER).kill()
+        assert program.stderr is not None
+        assert any("was lost" in line for line in program.stderr)
+        cursor.execute("UNLOCK TABLES")
+    out, err = program.communicate(timeout=90)
+    assert (program.returncode, out) == (ExitCode.CLUSTER, ""), err
+    assert f"generator 1 on {OTHER} was lost: " in err
+    lost = re.search(r"; ([\d,]+) rows are missing, in (.*)", err)
+    assert lost, err
+    assert int(lost[1].replace(",", "")) == 2 * RANGE
+    assert re.match(r"sbtest[12] where id BETWEEN \d+ AND \d+", lost[2])
+    assert "the same command loads what is missing" in err
+    assert "Traceback" not in err
+    # What is half there is listed as such, which `run` refuses.
+    with server.connect() as connection:
+        listed = guard.read_schema(connection, server.tcp.target, "shop").listed
+    assert {line.state for line in listed} == {"loading"}
+    said = finished(prepare(nodes, server, "--cluster", nodes.address))
+    assert f"{2 * RANGE:,} loaded" in said
+    assert contents(server) == alone
