@@ -104,7 +104,7 @@ def test_a_loss_names_who_which_rows_and_what_to_do() -> None:
     assert error.message == (
         "generator 1 on 10.0.0.1 was lost: it did not answer for 2.6 s; 40 rows are missing, in "
         "sbtest1 where id BETWEEN 1 AND 10, sbtest1 where id BETWEEN 21 AND 30, "
-        "sbtest1 where id BETWEEN 41 AND 50, and 1 more ranges"
+        "sbtest1 where id BETWEEN 41 AND 50, and 1 more"
     )
     assert error.hint and "the same command loads what is missing" in error.hint
     assert "all rows are there" in loss_of([lost], []).message

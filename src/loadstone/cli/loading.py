@@ -57,6 +57,14 @@ def parallel_loads() -> int:
     return max(2, min(16, LOADS_A_CORE * (os.cpu_count() or 1)))
 
 
+def say(line: str) -> None:
+    """A line between those of the progress, which is written over in a terminal."""
+    if sys.stderr.isatty():
+        line = f"\r\x1b[K{line}"
+    with suppress(OSError):  # a full or broken stderr ends no load
+        print(line, file=sys.stderr, flush=True)
+
+
 class LoadLines:
     """How a bulk load goes: one line that is written over in a terminal, else one now and then."""
 

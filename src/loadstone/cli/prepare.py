@@ -54,7 +54,7 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
     if not connection.given:
         raise click.UsageError(_NO_TARGET)
 
-    from loadstone.cli.loading import load
+    from loadstone.cli.loading import load, say
     from loadstone.lab.loading import layout_for, layout_of
     from loadstone.model.engine_plan import Layout, LoadPlan
     from loadstone.report.numbers import count, digits, duration, number_of
@@ -79,7 +79,7 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
 
         check_loadable(template, workload, endpoint)
     consent = Consent(yes=yes, sandbox=sandbox_at(endpoint.target) is not None)
-    with loading(cluster, endpoint.target, parallel, _told) as loads:
+    with loading(cluster, endpoint.target, parallel, say) as loads:
         of_plan |= {"layout": layout, "parallel": loads.parallel}
         end = load(LoadPlan.model_validate(of_plan), endpoint, consent, loads.begin)
     speed = f", {digits(end.rows_loaded / end.seconds)} rows/s" if end.seconds else ""
@@ -88,10 +88,6 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
         f"{_described(layout)}, {number_of(end.rows, 'row')}; "
         f"{count(end.rows_loaded)} loaded in {duration(end.seconds)} by {end.method}{speed}"
     )
-
-
-def _told(line: str) -> None:
-    click.echo(line, err=True)
 
 
 def _described(layout: Layout) -> str:

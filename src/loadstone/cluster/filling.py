@@ -109,5 +109,5 @@ def _said(missing: Sequence[MissingRows] | None) -> str:
     rows = sum(each.rows for each in missing)
     shown = [f"{each.table} where {each.condition}" for each in missing[:_SHOWN]]
     more = len(missing) - len(shown)
-    others = f", and {more:,} more ranges" if more > 0 else ""
+    others = f", and {more:,} more" if more > 0 else ""
     return f"{rows:,} rows are missing, in {', '.join(shown)}{others}"
