@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
@@ -201,38 +200,42 @@ def test_other_peoples_tables_are_refused_before_anything_changes(
 
 
 class Breaking:
-    """A generator whose machine is gone as soon as it has been told to load."""
+    """A generator whose machine is gone, or stands still, once it has been told to load."""
 
-    def __init__(self, node: str, on_loss: threading.Event) -> None:
+    def __init__(self, node: str, error: Exception | None) -> None:
         self.node = node
         self._inner = InThisProcess(node, "127.0.0.1")
-        self._on_loss = on_loss
+        self._error = error
 
     def call(self, method: str, *arguments: Any) -> Future[Any]:
-        if method in ("begin_load", "take", "stop"):
-            answer: Future[Any] = Future()
-            if method == "take":
-                answer.set_exception(ConnectionError("the actor died"))
-                self._on_loss.set()
-            else:
-                answer.set_result(None)
-            return answer
-        return self._inner.call(method, *arguments)
+        if method not in ("begin_load", "take", "stop"):
+            return self._inner.call(method, *arguments)
+        answer: Future[Any] = Future()
+        if method != "take":
+            answer.set_result(None)
+        elif self._error:
+            answer.set_exception(self._error)
+        return answer
 
     def close(self) -> None:
         self._inner.close()
 
 
 @pytest.mark.server
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [(ConnectionError("the actor died"), "the actor died"), (None, "it did not answer for ")],
+    ids=["gone", "standing still"],
+)
 def test_without_one_the_others_load_their_rows_and_the_error_says_what_is_missing(
-    server: Sandbox, endpoint: Endpoint, links: list[Any]
+    server: Sandbox, endpoint: Endpoint, links: list[Any], error: Exception | None, why: str
 ) -> None:
-    gone = threading.Event()
-    with contextlib.closing(Breaking("127.0.0.9", gone)) as broken:
-        with pytest.raises(ClusterError) as caught:
-            load(endpoint, [links[0], broken])
-        assert gone.is_set()
-    assert "generator 1 on 127.0.0.9 was lost: the actor died" in caught.value.message
+    with (
+        contextlib.closing(Breaking("127.0.0.9", error)) as broken,
+        pytest.raises(ClusterError) as caught,
+    ):
+        load(endpoint, [links[0], broken])
+    assert f"generator 1 on 127.0.0.9 was lost: {why}" in caught.value.message
     assert f"{SIZE:,} rows are missing, in sbtest" in caught.value.message
     counted = "SELECT (SELECT COUNT(*) FROM shop.sbtest1) + (SELECT COUNT(*) FROM shop.sbtest2)"
     assert int(asked(server, counted)[0][0]) == SIZE
