@@ -71,7 +71,7 @@ def connected(page: Served) -> socket.socket:
 def answer_to(page: Served, request: bytes) -> bytes:
     """The begin of what comes back: headers and some of the body; nothing where it was cut off."""
     found = b""
-    COUNTS["requests"] += 1
+    COUNTS["inputs tried"] += 1
     with connected(page) as client, suppress(OSError):
         client.settimeout(NO_ANSWER_S)
         client.sendall(request)
