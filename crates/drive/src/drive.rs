@@ -363,8 +363,8 @@ fn make_core(
 
 fn make_meter(plan: &Plan, shard: usize) -> Meter {
     let users = plan.dealt_to(shard).numbers(u64::from(plan.concurrency)).count();
-    let mut meter = Meter::new(Ticks::new(&plan.stop), plan.targets.len())
-        .with_members(plan.members.len());
+    let mut meter =
+        Meter::new(Ticks::new(&plan.stop), plan.targets.len()).with_members(plan.members.len());
     if plan.per_user {
         meter = meter.with_users(users);
     }

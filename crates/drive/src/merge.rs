@@ -5,8 +5,7 @@ use crate::pauses::Pause;
 use crate::plan::Part;
 use crate::record::{
     Counts, EventLatency, FirstError, Generator, IdleCounts, MemberSample, NumberedEntries,
-    NumberedPause, PhaseName, Sample,
-    Seconds, TargetCounts,
+    NumberedPause, PhaseName, Sample, Seconds, TargetCounts,
 };
 use loadstone_measure::{Latency, Nanos, NumberedShare, Share, Tally, hlog};
 use loadstone_workload::Entries;
