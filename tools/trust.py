@@ -30,6 +30,7 @@ from rich.text import Text
 from benches.kept import kept
 from benches.place import RESULTS
 from benches.soak import Soaked, promises
+from benches.tables import counted
 
 PROJECT = Path(__file__).resolve().parent.parent
 PAGE = PROJECT / "docs" / "reliability.md"
@@ -38,6 +39,9 @@ HOLDS, BROKEN, UNKNOWN = "holds", "BROKEN", "not evaluated"
 STYLES = {HOLDS: "green", BROKEN: "bold red", UNKNOWN: "yellow"}
 WIDTH = 150
 """Columns, where no terminal has a width of its own."""
+
+MOST_TOLD = 6
+"""Reasons of one test in the table; JSON has all."""
 
 SOAKED_MINUTES = 60
 """A slope of memory wants so many."""
@@ -50,7 +54,7 @@ class Held:
     passed: int = 0
     failed: int = 0
     skipped: int = 0
-    unit: str = "tests"
+    unit: str = "test"
     figures: Counter[str] = field(default_factory=Counter)
     why: list[str] = field(default_factory=list)
     """What failed, and for what reason the rest could not be evaluated; each once."""
@@ -68,11 +72,14 @@ class Held:
         if line and line not in self.why:
             self.why.append(line)
 
-    def __str__(self) -> str:
-        said = [f"{self.passed:,} {self.unit}"] if self.passed else []
-        said += [f"{self.failed:,} failed"] if self.failed else []
-        said += [f"{self.skipped:,} not evaluated"] if self.skipped else []
-        return ", ".join([*said, *(f"{number:,} {what}" for what, number in self.figures.items())])
+    @property
+    def lines(self) -> list[str]:
+        """How many there were, their figures, and why not all is well."""
+        said = [counted(self.passed, self.unit)] if self.passed else []
+        said += [f"{self.failed} failed"] if self.failed else []
+        said += [f"{self.skipped} not evaluated"] if self.skipped else []
+        more = [f"and {len(self.why) - MOST_TOLD} more"] if len(self.why) > MOST_TOLD else []
+        return [", ".join(said), *lines_of(self.figures), *self.why[:MOST_TOLD], *more]
 
 
 @dataclass(frozen=True)
@@ -139,23 +146,24 @@ def show(found: Sequence[Promise], console: Console) -> None:
     table.add_column("verdict", no_wrap=True)
     table.add_column("promise", ratio=5)
     table.add_column("test", ratio=4, overflow="fold")
-    table.add_column("figures", ratio=5)
+    table.add_column("figures", ratio=5, overflow="fold")
     for promise in found:
         text = promise.text
         for place, held in promise.tests.items():
             verdict = Text(held.verdict, STYLES[held.verdict])
             # A promise is said once, beside the first of its tests.
-            table.add_row(verdict, Text(text), Text(place), Text("\n".join([str(held), *held.why])))
+            table.add_row(verdict, Text(text), Text(place), Text("\n".join(held.lines)))
             text = ""
         table.add_section()
-    table.add_row("", "in all", "", Text("\n".join(_lines(sums(found)))))
+    table.add_row("", "in all", "", Text("\n".join(lines_of(sums(found)))))
     console.print(table)
     counts = Counter(promise.verdict for promise in found)
     said = ", ".join(f"{counts[each]} {each}" for each in (HOLDS, UNKNOWN, BROKEN))
     console.print(f"{len(found)} promises: {said}", highlight=False)
 
 
-def _lines(figures: Counter[str]) -> list[str]:
+def lines_of(figures: Counter[str]) -> list[str]:
+    """Each figure with its words, which are the plural."""
     return [f"{number:,} {what}" for what, number in sorted(figures.items())]
 
 
@@ -283,7 +291,7 @@ def fuzzed() -> Held:
     """
     words = [sys.executable, "tools/fuzz", "--told"]
     done = subprocess.run(words, cwd=PROJECT, stdout=subprocess.PIPE, text=True, check=True)
-    held = Held(unit="targets")
+    held = Held(unit="target")
     for target in json.loads(done.stdout):
         held.figures["inputs tried"] += target["executions"]
         held.figures["bytes fuzzed"] += target["bytes"]
@@ -309,7 +317,7 @@ def soaked(results: Path) -> Held:
         for date, readings in kept("soak", results)
         for reading in readings
     ]
-    held = Held(unit="promises of a soak")
+    held = Held(unit="promise")
     if not soaks:
         held.skipped += 1
         held.told("no soak of this machine and version is kept: make soak")
