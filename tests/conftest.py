@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import subprocess
 import sys
 from collections.abc import Iterator
 
@@ -23,3 +25,13 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Iterator[scripted_engine.Script]:
     monkeypatch.setattr(scripted_engine, "SCRIPT", fresh)
     monkeypatch.setattr(scripted_engine, "PLANS", [])
     yield fresh
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name the programs that somebody started and never waited for: Python knows only their ids."""
+    gc.collect()
+    started = [each for each in gc.get_objects() if isinstance(each, subprocess.Popen)]
+    for process in started:
+        if process.returncode is None:
+            state = "ended" if process.poll() is not None else "runs on"
+            terminalreporter.write_line(f"nobody waited for {process.args!r} ({state})", red=True)

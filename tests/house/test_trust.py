@@ -6,6 +6,7 @@ import io
 import json
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -80,7 +81,7 @@ def test_a_promise_is_as_good_as_the_worst_of_its_tests() -> None:
 
 @pytest.fixture
 def found() -> list[Promise]:
-    figures = Held(passed=3, figures=trust.Counter({"inputs tried": 1200, "secrets found": 0}))
+    figures = Held(passed=3, figures=Counter({"inputs tried": 1200, "secrets found": 0}))
     unknown = Held(skipped=1, why=["no server"])
     return [
         Promise("Nothing is lost", {"tests/a.py": figures, "tests/b.py": unknown}),
