@@ -228,12 +228,20 @@ def _break_each_minute(
         _sleep_until(began + minute * _MINUTE_S + _FAULT_AT_S)
         if process.poll() is not None:
             break  # it is told with what else there is to tell
+        if not ground.server.is_running():
+            words = _last_words(ground.server)
+            raise ProgramFailed(f"the server ended, which was none of the soak's faults: {words}")
         name = next(names)
         say(f"soak: minute {minute + 1} of {minutes}, {name}")
         begun = time.monotonic()
         known[name](ground)
         injected.append(Injected(minute, name, time.monotonic() - begun, None))
     return injected
+
+
+def _last_words(server: Sandbox) -> str:
+    lines = server.error_log.read_text(errors="replace").splitlines()
+    return " | ".join(lines[-3:])
 
 
 def _sleep_until(moment: float) -> None:

@@ -201,9 +201,9 @@ fn crafted(says: u32, digits: u32, highest: u64, bytes: usize) -> String {
     // Each is a bucket in which nothing was counted.
     inner.resize(inner.len() + bytes, 0);
     let mut packed = ZlibEncoder::new(Vec::new(), Compression::best());
-    packed.write_all(&inner).unwrap();
-    let packed = packed.finish().unwrap();
-    let length = u32::try_from(packed.len()).unwrap();
+    packed.write_all(&inner).expect("a write into memory");
+    let packed = packed.finish().expect("a whole stream");
+    let length = u32::try_from(packed.len()).expect("a length");
     let whole = [&0x1c84_9314_u32.to_be_bytes()[..], &length.to_be_bytes(), &packed].concat();
     format!("Tag=a,0,1,1,{}", STANDARD.encode(whole))
 }
