@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import fcntl
+import inspect
 import json
 import os
+import re
 import socket
 import sys
 import time
@@ -127,6 +129,13 @@ BODIES = st.one_of(
     st.binary(max_size=80),
     st.sampled_from((b"[" * 4000, b"1" * 4000, b'{"step":1e999,"users":NaN}', b'"\\ud800"')),
 )
+
+
+def test_no_route_of_the_page_is_left_out() -> None:
+    routes = re.findall(r'Route\("([^"]+)"', inspect.getsource(app))
+    tried = {route.partition("?")[0] for route in ROUTES}
+    assert len(routes) > 10
+    assert {re.sub(r"{\w+}", "{}", route) for route in routes} <= tried
 
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
