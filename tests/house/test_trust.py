@@ -151,6 +151,14 @@ def test_a_soak_of_elsewhere_says_nothing_here(tmp_path: Path, there: dict[str, 
     assert (held.verdict, held.figures) == (UNKNOWN, {})
 
 
+def test_a_soak_with_other_fields_is_another_versions(tmp_path: Path) -> None:
+    keep(tmp_path, GOOD)
+    kept = json.loads((tmp_path / "1.json").read_text())
+    del kept["soak"]["readings"][0]["users"]
+    (tmp_path / "1.json").write_text(json.dumps(kept))
+    assert trust.soaked(tmp_path).verdict == UNKNOWN
+
+
 def test_a_short_soak_is_told_and_is_not_enough(tmp_path: Path) -> None:
     keep(tmp_path, GOOD)
     short = replace(GOOD, minutes=10, faults=GOOD.faults[:10], memory=GOOD.memory[:10])
