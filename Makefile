@@ -89,8 +89,8 @@ recipes: build test-servers ## run every recipe with --quick (or NAMES="tls os-u
 faults: build test-servers ## inject faults into real servers and see which the diagnosis names
 	$(BIN)/python -m faults
 
-trust: build test-servers ## run what holds the promises of docs/reliability.md, and print them with their figures
-	@$(BIN)/python tools/trust.py
+trust: build test-servers ## run what holds the promises of docs/reliability.md, and print them with their figures (JSON=1: for programs)
+	@$(BIN)/python -m tools.trust $(if $(JSON),--json)
 
 soak: build ## an hour at 2,000 users with a fault every minute (or MINUTES=10)
 	@tools/setup packages mariadb-server-core

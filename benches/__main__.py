@@ -34,7 +34,7 @@ from benches import (
     trials,
     viewers,
 )
-from benches.place import ROOT, Asked, Place, conditions, open_place
+from benches.place import RESULTS, ROOT, Asked, Place, conditions, open_place
 from benches.processes import ProgramFailed
 from benches.progress import hush, say
 from benches.report import Bench, BenchApart
@@ -64,7 +64,6 @@ APART: dict[str, BenchApart] = {
     "soak": soak.measure,
 }
 """Measured only where they are named: they take long, or bring servers of their own."""
-_RESULTS = ROOT / "bench-results"
 
 
 def main() -> int:
@@ -98,7 +97,7 @@ def _measure(names: list[str], place: Place | None, apart: tuple[Asked, Path]) -
     begun = time.monotonic()
     kept: dict[str, Any] = {"command": sys.argv[1:], "conditions": conditions(place)}
     stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
-    path = _RESULTS / f"{stamp}.json"
+    path = RESULTS / f"{stamp}.json"
     for name, value in kept["conditions"].items():
         print(f"- {name}: {value}")
     broken: list[str] = []

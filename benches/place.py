@@ -18,6 +18,9 @@ from benches.processes import ProgramFailed, run
 from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
 
 ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "bench-results"
+"""Every reading is kept there."""
+
 CONNECTIONS = 4200
 # Beside the interpreter that runs this: what a user of this checkout types.
 LOADSTONE = str(Path(sys.executable).with_name("loadstone"))

@@ -15,26 +15,12 @@ import pytest
 
 from benches.accounting import Account, account_of
 from benches.growth import look, steady_slope
-from benches.soak import Injected, Soaked, memory_promise, promises, report
+from benches.soak import Soaked, memory_promise, promises, report
 from benches.soak_faults import FAULTS, LINE_FAULTS, in_rounds
 from loadstone.store.replay import read_log
 from recorded import a_plan, recorded_run
 from scripted_engine import Script
-
-GOOD = Soaked(
-    users=2000,
-    minutes=60,
-    code=0,
-    said="",
-    state="finished",
-    account=Account(due=360_000, unaccounted=0, seconds=3600, missing_s=0.0),
-    faults=tuple(Injected(minute, "server killed", 3.0, 2.0) for minute in range(60)),
-    # It grows for ten minutes, and is flat from there on.
-    memory=tuple((minute / 60, 100.0 + min(minute, 10)) for minute in range(60)),
-    descriptors=(2040,) * 60,
-    errors={},
-    outages=60,
-)
+from soaked import GOOD
 
 
 def broken(soaked: Soaked) -> tuple[str, ...]:

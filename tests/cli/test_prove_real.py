@@ -193,9 +193,9 @@ def test_who_may_set_nothing_is_told_what_to_grant(
     variables = driven.variables()
     short(monkeypatch, units=1)
     findings(monkeypatch, "general-log")
-    asked.write_text(humble)
+    asked.write_text(humble)  # which breaks its seal
     try:
-        assert exit_code_of(["diagnose", str(driven.run), "--prove"]) == 0
+        assert exit_code_of(["diagnose", str(driven.run), "--prove", "--trust-folder"]) == 0
     finally:
         asked.write_text(before)
     told = [
@@ -295,7 +295,7 @@ def test_a_server_that_is_no_sandbox_is_not_set_unasked(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    # Whoever has another state folder does not know that it is a sandbox.
+    # Whoever has another state folder does not know that it is a sandbox, nor whose the run is.
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setenv("LOADSTONE_PASSWORD", driven.server.tcp.credentials.reveal())
     before = driven.variables()
@@ -304,13 +304,14 @@ def test_a_server_that_is_no_sandbox_is_not_set_unasked(
     environment = driven.run / folder.ENVIRONMENT
     told = json.loads(environment.read_text())
     environment.write_text(json.dumps(told | {"sandbox": None}))
+    prove = ["diagnose", str(driven.run), "--prove", "--trust-folder"]
     try:
-        assert exit_code_of(["diagnose", str(driven.run), "--prove"]) == 7
+        assert exit_code_of(prove) == 7
         place = driven.server.tcp.target.place
         said = f"it would set general_log for all on {place}, which is no sandbox"
         assert said in capsys.readouterr().err
         assert driven.variables() == before
-        assert exit_code_of(["diagnose", str(driven.run), "--prove", "--yes"]) == 0
+        assert exit_code_of([*prove, "--yes"]) == 0
     finally:
         environment.write_text(json.dumps(told))
     assert driven.variables() == before

@@ -88,14 +88,11 @@ def a_server_in(
         stdout=subprocess.DEVNULL,
         timeout=100,
     )
-    try:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("XDG_STATE_HOME", str(state))
-            sandbox = find_sandbox(name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(state))
+        # Ended here: a server that a test starts again is a child of ours, and ours to reap.
+        with find_sandbox(name) as sandbox:
             with sandbox.connect() as connection, connection.cursor() as cursor:
                 cursor.execute("SHOW GLOBAL VARIABLES")
-                yield sandbox, {str(key): str(value) for key, value in cursor.fetchall()}
-    finally:
-        subprocess.run(
-            [*loadstone, "stop", name], env=environment, check=True, stdout=subprocess.DEVNULL
-        )
+                variables = {str(key): str(value) for key, value in cursor.fetchall()}
+            yield sandbox, variables

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -101,3 +102,43 @@ def test_it_ends_as_a_user_of_its_own() -> None:
     assert users[-1] not in ("root", "0")
     made = [step.words for step in last_stage() if step.instruction == "RUN"]
     assert any(re.search(rf"useradd .* {users[-1]}$", run) for run in made)
+
+
+def container_engine() -> str:
+    """One whose service answers; skips where there is none."""
+    for name in ("podman", "docker"):
+        if (
+            shutil.which(name)
+            and subprocess.run([name, "info"], capture_output=True).returncode == 0
+        ):
+            return name
+    pytest.skip("not evaluated: no container engine answers (podman, docker)")
+
+
+@pytest.mark.timeout(1200)
+def test_the_image_is_made_and_runs_as_its_own_user() -> None:
+    engine = container_engine()
+    if not BUNDLE.is_dir():
+        pytest.skip("not evaluated: no dist/ here: make dist")
+    (base,) = (word.partition("=")[2] for word in words_of("ARG") if word.startswith("BASE="))
+    if subprocess.run([engine, "pull", base], capture_output=True).returncode:
+        pytest.skip(f"not evaluated: {base} cannot be had here")
+    image = f"loadstone-test-{os.getpid()}"
+    build = [engine, "build", "-t", image, "-f", str(PROJECT / "Containerfile"), str(BUNDLE.parent)]
+    made = subprocess.run(build, capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr[-2000:]
+    try:
+        said = in_container(engine, image, "--version")
+        assert said.startswith("loadstone ")
+        user = in_container(engine, "--entrypoint", "id", image, "-u")
+        assert int(user) > 0
+    finally:
+        subprocess.run([engine, "rmi", "--force", image], capture_output=True)
+
+
+def in_container(engine: str, *words: str) -> str:
+    """What a command says there; it has no network, and may be somebody's whose rights are few."""
+    alone = ("run", "--rm", "--network", "none", "--cap-drop", "ALL")
+    done = subprocess.run([engine, *alone, *words], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()

@@ -161,6 +161,7 @@ def test_an_unfinished_table_of_every_layout_is_ours() -> None:
         "products": ("hot_product1", KNOWN_LAYOUTS["products"]),
         "orders": ("hot_order1", KNOWN_LAYOUTS["orders"]),
         "bulk": ("sbtest1", BULK),
+        "ledger": ("drill_ledger1", KNOWN_LAYOUTS["ledger"]),
     }
     assert names.keys() == KNOWN_LAYOUTS.keys()
     for layout, (name, columns) in names.items():

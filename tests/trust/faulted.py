@@ -39,7 +39,8 @@ LIGHT = ("--warmup", "0s", "--shards", "1", "--think-time", "100ms", "--duration
 when what was to happen has happened, however long that took."""
 
 FILES = re.compile(
-    r"(run|environment|result)\.json|(load|server|host)\.parquet|journal\.jsonl|latency\.hlog|wishes"
+    r"(run|environment|result)\.json|(load|server|host)\.parquet|journal\.jsonl|latency\.hlog"
+    r"|wishes|seals"
 )
 """All that may be in a run's folder once its process is gone."""
 

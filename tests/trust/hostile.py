@@ -98,7 +98,7 @@ class Hostile:
             with contextlib.suppress(TimeoutError):
                 connection, _ = self._door.accept()
                 self.connections += 1
-                COUNTS["hostile connections"] += 1
+                COUNTS["inputs tried"] += 1
                 connection.settimeout(5)
                 self._spawn(self._serve, connection)
 

@@ -123,8 +123,8 @@ def _placed(line: bytes, at: int) -> bytes:
     return json.dumps(document, separators=(",", ":")).encode()
 
 
-def change_a_file(run: Path, chance: random.Random) -> str:
-    """Change one file of the folder; says which."""
+def change_a_file(run: Path, chance: random.Random) -> None:
+    """Change one file of the folder."""
     names = [path.name for path in sorted(run.iterdir()) if path.is_file()]
     name = chance.choice([*names, JOURNAL, JOURNAL, "result.json", "result.json"])
     path = run / name
@@ -138,4 +138,3 @@ def change_a_file(run: Path, chance: random.Random) -> str:
         path.write_bytes(changed(content, chance))
     else:
         path.write_bytes(changed_bytes(content, chance))
-    return name

@@ -27,7 +27,8 @@ def sums_of(server: Sandbox, schema: str) -> Sums:
             "SELECT table_name, table_type, create_time FROM information_schema.tables"
             f" WHERE table_schema = '{schema}'",
         )
-        COUNTS["tables summed"] += len(found)
+        if found:
+            COUNTS["tables compared"] += len(found)
         return {name: _sum(connection, f"`{schema}`.`{name}`", *rest) for name, *rest in found}
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import fcntl
+import inspect
 import json
 import os
+import re
 import socket
 import sys
 import time
@@ -71,7 +73,7 @@ def connected(page: Served) -> socket.socket:
 def answer_to(page: Served, request: bytes) -> bytes:
     """The begin of what comes back: headers and some of the body; nothing where it was cut off."""
     found = b""
-    COUNTS["requests"] += 1
+    COUNTS["inputs tried"] += 1
     with connected(page) as client, suppress(OSError):
         client.settimeout(NO_ANSWER_S)
         client.sendall(request)
@@ -127,6 +129,13 @@ BODIES = st.one_of(
     st.binary(max_size=80),
     st.sampled_from((b"[" * 4000, b"1" * 4000, b'{"step":1e999,"users":NaN}', b'"\\ud800"')),
 )
+
+
+def test_no_route_of_the_page_is_left_out() -> None:
+    routes = re.findall(r'Route\("([^"]+)"', inspect.getsource(app))
+    tried = {route.partition("?")[0] for route in ROUTES}
+    assert len(routes) > 10
+    assert {re.sub(r"{\w+}", "{}", route) for route in routes} <= tried
 
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])

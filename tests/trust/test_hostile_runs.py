@@ -7,8 +7,11 @@ import os
 import random
 import shutil
 import socket
+import stat
 import subprocess
 import sys
+import tarfile
+import zipfile
 import zlib
 from base64 import b64encode
 from collections.abc import Callable
@@ -225,6 +228,21 @@ def other_columns(run: Path) -> None:
     table.write_parquet(run / "host.parquet")
 
 
+def unpacked_links(run: Path) -> None:
+    """An archive that somebody has sent, in which each file is a link out of the folder."""
+    names = [path.name for path in run.iterdir()]
+    shutil.rmtree(run)
+    sent = run.parent / "sent.tar"
+    with tarfile.open(sent, "w") as archive:
+        for number, name in enumerate((*names, "wishes", "proofs", "report.html")):
+            link = tarfile.TarInfo(f"{run.name}/{name}")
+            link.type = tarfile.SYMTYPE
+            link.linkname = ("../../secret", "../../zeros", "../..", ".")[number % 4]
+            archive.addfile(link)
+    subprocess.run(["tar", "xf", sent, "-C", run.parent], check=True)
+    sent.unlink()
+
+
 def named(name: str) -> Damage:
     """A second folder beside it, whose name is not one that Loadstone gives."""
 
@@ -276,6 +294,7 @@ HOSTILE: dict[str, Damage] = {
     "a table of other columns": other_columns,
     "an experiment of a million million variants": endless_experiment,
     "a device that is a path": of_device("../../../../../../../../../../tmp/x"),
+    "an archive of links, unpacked": unpacked_links,
     "script in every text": everywhere(SCRIPT),
     "what drives a terminal in every text": everywhere(TERMINAL),
     "markup in every text": everywhere("[/bold][red]"),
@@ -306,8 +325,7 @@ def told(good: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list
     for number in range(MUTANTS):
         name = f"mutant {SEED + number}"
         folders[name] = a_copy(good, place / name)
-        what = change_a_file(folders[name], random.Random(SEED + number))
-        COUNTS[f"changed {what}"] += 1
+        change_a_file(folders[name], random.Random(SEED + number))
     before = outside(place)
     found = read(good, place, folders)
     assert outside(place) == before
@@ -369,8 +387,8 @@ NAMES = [*HOSTILE, *(f"mutant {SEED + number}" for number in range(MUTANTS))]
 def test_a_hostile_folder_is_opened_safely_or_refused_in_a_line(
     name: str, told: dict[str, list[dict[str, Any]]]
 ) -> None:
+    COUNTS["inputs tried"] += 1
     for each in told[name]:
-        COUNTS["commands on hostile folders"] += 1
         errors = [line for line in each["err"].splitlines() if line.startswith("error: ")]
         # 0: shown; 2: nothing to compare; 8: refused.
         assert (each["code"], len(errors)) in ((0, 0), (2, 1), (8, 1)), each
@@ -378,6 +396,24 @@ def test_a_hostile_folder_is_opened_safely_or_refused_in_a_line(
         assert not each["script"], each
         if name in ONLY_SHOWN:
             assert each["code"] == 0, each
+
+
+@pytest.mark.parametrize("command", ["runs show", "report", "compare", "resume"])
+def test_an_archive_in_the_place_of_a_folder_is_refused_and_not_unpacked(
+    command: str, good: Path, tmp_path: Path
+) -> None:
+    with zipfile.ZipFile(tmp_path / "sent.zip", "w") as archive:
+        for name in FILES:
+            link = zipfile.ZipInfo(f"sent-20260101T000000Z/{name}")
+            link.external_attr = (stat.S_IFLNK | 0o777) << 16
+            archive.writestr(link, "/etc/passwd")
+    COUNTS["inputs tried"] += 1
+    words = [*command.split(), *([str(good)] if command == "compare" else []), "sent.zip"]
+    done = loadstone(tmp_path, *words)
+    errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert (done.returncode, len(errors), done.stdout) == (8, 1, "")
+    assert "Traceback" not in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["sent.zip"]
 
 
 # -- What would be carried out again ---------------------------------------------------------------
@@ -430,7 +466,7 @@ def left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def resumed(run: Path, *more: str) -> tuple[int, str]:
     done = loadstone(run.parents[1], "resume", run.name, *more)
-    COUNTS["folders taken up"] += 1
+    COUNTS["inputs tried"] += 1
     return done.returncode, done.stderr
 
 

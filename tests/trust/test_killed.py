@@ -102,7 +102,7 @@ def kill(home: Home, after_s: float, *words: str) -> None:
     victim.signal(signal.SIGKILL)
     ended = victim.ended()
     assert ended.code in (-signal.SIGKILL, 0), ended.err
-    COUNTS["kills"] += 1
+    COUNTS["faults injected"] += 1
 
 
 def variables(server: Sandbox) -> dict[str, str]:
@@ -129,6 +129,7 @@ def answers_are_sane(home: Home, said: Said) -> Result | None:
     for step in read_log(home.found()[-1]).steps:
         account = account_of(step)
         COUNTS["events accounted for"] += account.due
+        COUNTS["events unaccounted"] += account.unaccounted
         assert (account.unaccounted, account.missing_s) == (0, 0.0)
     return result
 
