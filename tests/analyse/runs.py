@@ -64,7 +64,11 @@ def a_run(
     name, day = named
     plan = {
         "workload": {"name": "oltp_read_write", "tables": 4, "table_size": 1000, "options": {}},
-        "drive": {"protocol": "prepared", "seed": 42, "arrival": {"kind": "closed", "think_s": 0.0}},
+        "drive": {
+            "protocol": "prepared",
+            "seed": 42,
+            "arrival": {"kind": "closed", "think_s": 0.0},
+        },
         "warmup": {"kind": "seconds", "warmup_s": 2.0},
         "duration_s": 10.0,
         "repeats": 1,

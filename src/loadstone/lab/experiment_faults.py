@@ -53,7 +53,8 @@ def text_of(path: FilePath, refused: type[ExperimentRefused]) -> str:
         ExperimentRefused: of the kind `refused`: it cannot be read, or is not UTF-8.
     """
     try:
-        return path.read_text(encoding="utf-8")
+        # Some editors begin UTF-8 with a byte order mark, which TOML does not know.
+        return path.read_text(encoding="utf-8-sig")
     except OSError as error:
         fault = Fault(1, "", f"cannot be read: {error.strerror}", "give the path of a TOML file")
         raise refused(str(path), [fault]) from error

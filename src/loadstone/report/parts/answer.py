@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from loadstone.analyse.comparison import Comparison
 from loadstone.analyse.ladder import Level, shape
 from loadstone.report.markup import Markup, element, folded, joined, paragraph
+from loadstone.report.notes import drill_notes
 from loadstone.report.numbers import digits, duration, rate
 from loadstone.report.parts.making import Making
 from loadstone.report.parts.speech import speech
@@ -43,7 +44,8 @@ def _of_ladder(making: Making, ladder: list[Level]) -> Markup:
     level = found.peak if found else ladder[0]
     diagnosis = making.diagnosis(ladder)
     lowest = making.ceilings(making.middle(level))
-    parts = [_box(answer(ladder, diagnosis, lowest, making.words))]
+    drilled = [line for level in ladder for line in drill_notes(making.middle(level), making.words)]
+    parts = [_box([*drilled, *answer(ladder, diagnosis, lowest, making.words)])]
     if making.is_several():
         parts.insert(0, element("h3", making.name(ladder)))
     if diagnosis is not None:
