@@ -173,7 +173,8 @@ def verdicts(endpoint: Endpoint, numbers: Sequence[int]) -> Iterator[Verdict]:
     """Ask for the conditions of these numbers, one after the other.
 
     Raises:
-        TargetError: the server cannot be reached or refuses, has no tables of TPC-C, or their load did not finish.
+        TargetError: the server cannot be reached or refuses, has no tables of TPC-C, or their load
+            did not finish.
     """
     target = endpoint.target
     with connect(endpoint, Timeouts(statement_s=_STATEMENT_S)) as connection:
