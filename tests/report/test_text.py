@@ -52,11 +52,15 @@ def test_the_text_fits_eighty_columns(tmp_path: Path, script: Script) -> None:
 
 def test_all_that_was_observed_fits_beside_a_rate(tmp_path: Path, script: Script) -> None:
     large = 12_345.0
-    names = {"commits", "log_syncs", "binlog_syncs", "log_bytes", "buffer_pool_reads"}
     server = ServerFigures(
-        seconds=4.0, transactions_per_sync=large, bytes_per_sync=large, threads_running=large,
-        **{f"{name}_per_s": large for name in names},
-    )  # fmt: skip
+        seconds=4.0,
+        commits_per_s=large,
+        log_syncs_per_s=large,
+        binlog_syncs_per_s=large,
+        transactions_per_sync=large,
+        bytes_per_sync=large,
+        threads_running=large,
+    )
     host = HostFigures(
         seconds=4.0, disk_write_iops=large, disk_read_iops=large, cpu_user=1.0, cpu_sys=1.0,
         cpu_idle=1.0,
