@@ -196,7 +196,7 @@ def test_a_disagreement_of_client_and_server_is_said(day: str) -> None:
         # Events without BEGIN and COMMIT are no commits.
         (1.0, 1, "Client and server agree to within 5 %."),
         # Its rates are of the seconds in which it was there, the client's of all.
-        (0.5, 2, "the server was there for 2.00 of the window's 4.00 s"),
+        (0.5, 2, "counters could be read in 2.00 of the window's 4.00 s"),
     ],
 )
 def test_counts_are_compared_where_both_count_the_same(
@@ -232,7 +232,9 @@ def test_a_drill_and_kinds_of_transactions_are_on_the_page(run: Run) -> None:
     changes = {"kinds": {"look": took, "buy": took}, "timeline": timeline}
     run.result = run.result.model_copy(update={"steps": (first.model_copy(update=changes),)})
     text = Seen(as_html(run)).text
-    assert text.index("nobody was served for 750 ms") < text.index("The figures as a table")
+    assert text.index("From 1.00 s on nobody was served for 750 ms.") < text.index(
+        "The figures as a table"
+    )
     assert "The transactions of the step of 1 user" in text
 
 

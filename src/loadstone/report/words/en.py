@@ -137,8 +137,8 @@ ENGLISH = Words(
         " or a proxy that counts otherwise may be why."
     ),
     server_gone=(
-        "{users}: the server was there for {seen} of the window's {window} s: its rates are of"
-        " these seconds, the client's of all, and the two are not compared."
+        "{users}: the server's counters could be read in {seen} of the window's {window} s: its"
+        " rates are of these seconds, the client's of all, and the two are not compared."
     ),
     peak="Peak: {tps} tps at {users}.",
     peak_and_knee="Peak: {tps} tps at {users}; {knee} reach {share} of it already.",

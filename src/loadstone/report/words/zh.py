@@ -134,7 +134,7 @@ CHINESE = Words(
         "{counter} 每秒 {server}。可能是其他会话、事件不等于事务，或代理的计数方式不同。"
     ),
     server_gone=(
-        "{users}：窗口的 {window} 秒中服务器只有 {seen} 秒在线：它的速率只按这些秒计算，"
+        "{users}：窗口的 {window} 秒中只有 {seen} 秒读到了服务器计数器：它的速率只按这些秒计算，"
         "客户端按全部秒计算，因此不作比较。"
     ),
     peak="峰值：{users}时 {tps} TPS。",
