@@ -228,9 +228,10 @@ def check_descriptors(connections: int) -> None:
     if hard == resource.RLIM_INFINITY or hard >= needed:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
         return
+    many = "1 connection needs" if connections == 1 else f"{connections:,} connections need"
     raise TargetError(
         "descriptors",
-        f"{connections:,} connections need {needed:,} file descriptors, and the limit is {hard:,}",
+        f"{many} {needed:,} file descriptors, and the limit is {hard:,}",
         f"raise it in this shell, then start again: ulimit -n {needed} (root may)",
     )
 
