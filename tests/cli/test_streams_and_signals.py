@@ -52,3 +52,22 @@ def test_a_signal_during_the_imports_leaves_no_traceback(number: signal.Signals)
         [sys.executable, "-c", program, "runs"], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (130, "error: interrupted\n")
+
+
+def test_a_signal_while_a_class_is_made_is_no_bug() -> None:
+    """Python 3.11 hides it in a RuntimeError: a module that is imported just then has classes."""
+    program = (
+        "import os, signal, sys, loadstone.cli as cli\n"
+        "class Signalling:\n"
+        "    def __set_name__(self, owner, name):\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, *more):\n"
+        "        if name == 'loadstone.cli.runs': type('Made', (), {'field': Signalling()})\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        "cli.main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, "runs", "list"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (130, "error: interrupted\n")

@@ -136,6 +136,21 @@ def test_loaded_tables_fulfil_all_conditions(shop: Shop) -> None:
     assert ("PARTITION BY HASH" in made[1].upper()) == ("--partition" in shop.making)
 
 
+def test_tables_that_are_not_loaded_to_the_end_are_not_held_against_the_conditions(
+    shop: Shop, request: pytest.FixtureRequest
+) -> None:
+    def state(word: str) -> None:
+        with shop.sandbox.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("UPDATE loadstone_tables SET state = %s", (word,))
+            connection.commit()
+
+    request.addfinalizer(lambda: state("ready"))
+    state("loading")
+    said = shop.loadstone("tpcc", "check", code=3).stderr
+    assert "is not fully loaded: its `loadstone prepare` was stopped" in said
+    assert "--warehouses 1" in said
+
+
 def test_what_an_unfinished_load_lacks_is_loaded_and_a_finished_one_left_alone(shop: Shop) -> None:
     lines = "tpcc_order_line WHERE ol_w_id = 1 AND ol_d_id = 3"
     before = shop.rows(f"SELECT COUNT(*), SUM(ol_i_id) FROM {lines}")

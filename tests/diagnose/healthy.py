@@ -205,7 +205,6 @@ class Made:
         qps = float(self.step.get("qps", 20 * self.tps))
         means = _with(SERVER_MEANS, self.means)
         server = ServerFigures(
-            seconds=10.0,
             rates=_with(
                 SERVER_RATES
                 | {"questions": qps, "queries": qps, "bytes_sent": self.tps * 40_000 + 20_000},
@@ -214,7 +213,7 @@ class Made:
             means=means,
             highest={**means, **self.highest},
             totals=_with(SERVER_TOTALS, self.totals),
-            **{"commits_per_s": self.tps, **self.server_figures},
+            **{"seconds": 10.0, "commits_per_s": self.tps, **self.server_figures},
         )
         host = HostFigures(
             seconds=10.0,

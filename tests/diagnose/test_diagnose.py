@@ -539,6 +539,14 @@ def test_long_ranges_on_a_server_that_counts_no_rows_sent_are_no_missing_index()
     assert "missing-index" in causes(a_case(few))
 
 
+def test_a_server_that_was_gone_for_a_while_is_not_shared_with_others() -> None:
+    """Its rates are of the seconds in which it was there, the load's of all."""
+    busy: dict[str, float | None] = {"questions": 6000.0, "connections": 0.1, "bytes_sent": 9e6}
+    made = Made(tps=900.0, rates=busy, step={"qps": 2700.0, "errors": {}})
+    assert "other-clients" in causes(a_case(made))
+    assert "other-clients" not in causes(a_case(made.but(server_figures={"seconds": 5.0})))
+
+
 def test_a_statement_is_somebody_else_s_only_where_none_of_ours_may_last_so_long() -> None:
     slow = Made().as_step().latency.service.model_copy(update={"mean": 900.0, "max": 4000.0})
     step = {"latency": LatencyPair(response=slow, service=slow)}

@@ -353,6 +353,8 @@ HEAD = FILE.partition("[factor")[0]
         (FILE.replace("ladder", "laddder"), "4: laddder: there is no such key|mean ladder?"),
         (FILE.replace('"4s"', '"0s"'), "2: duration: |write"),
         (FILE.replace("point_select", "point_selekt"), "8: workload[1].name: there|oltp_point_s"),
+        ('phases = "a 5s 4"\n' + FILE, "1: phases: there is no such key|loadstone run has it"),
+        (FILE.replace("point_select", "point_select.toml"), "8: workload[1].name: there|templates"),
         (HEAD + CGROUP, "15: factor.size.small.cgroup: only root|run it as root"),
         (HEAD + NETWORK, "15: factor.size.small.network: only root|run it as root"),
     ],

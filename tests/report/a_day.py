@@ -87,14 +87,15 @@ def _step(number: int, users: int) -> StepResult:
         disk="sda",
         nic="eth0",
     )
-    return a_step(users=users, tps=tps).model_copy(
+    made = a_step(users=users, tps=tps)
+    return made.model_copy(
         update={
             "step": number,
             "workload": "oltp_read_write",
             "seconds": float(STEP_S - WARMUP_S),
             "window": Window(from_s=WARMUP_S, to_s=STEP_S, method="fixed"),
             "qps": 20 * tps,
-            "other": 100,
+            "other": 2 * made.events,
             "server": server,
             "host": host,
             "errors": {"1213": 12, "4999": 1},

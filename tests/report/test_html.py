@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 import scripted_engine
+from loadstone.model.drill import DrillOutage, Timeline
+from loadstone.model.result import ServerFigures, StepResult
 from loadstone.report.html import as_html
 from loadstone.report.opened import Run
 from loadstone.report.page import unpacked
@@ -185,6 +187,55 @@ def test_a_disagreement_of_client_and_server_is_said(day: str) -> None:
         "the server 1,470 Com_commit/s." in text
     )
     assert "QPS, the server" not in text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "ends", "says"),
+    [
+        (1.0, 2, "client and server disagree by 100 %"),
+        # Events without BEGIN and COMMIT are no commits.
+        (1.0, 1, "Client and server agree to within 5 %."),
+        # Its rates are of the seconds in which it was there, the client's of all.
+        (0.5, 2, "counters could be read in 2.00 of the window's 4.00 s"),
+    ],
+)
+def test_counts_are_compared_where_both_count_the_same(
+    run: Run, seconds: float, ends: int, says: str
+) -> None:
+    def seen(step: StepResult) -> StepResult:
+        assert step.tps is not None
+        server = ServerFigures(
+            seconds=seconds * step.seconds,
+            questions_per_s=step.qps,
+            rates={"com_commit": 2 * step.tps},
+        )
+        events = round(step.tps * step.seconds)
+        changes = {"server": server, "events": events, "other": ends * events}
+        return step.model_copy(update=changes)
+
+    steps = tuple(map(seen, run.result.steps))
+    run.result = run.result.model_copy(update={"steps": steps})
+    text = Seen(as_html(run)).text
+    assert says in text
+    assert ("client and server disagree" in text) == says.startswith("client")
+
+
+def test_a_drill_and_kinds_of_transactions_are_on_the_page(run: Run) -> None:
+    (first, *_) = run.result.steps
+    took = first.latency.response.model_copy(update={"count": 100})
+    outage = DrillOutage(
+        from_s=1.0, to_s=2.0, users=1, users_cut_off=0, last_success_s=1.0, first_success_s=1.75,
+        outage_ms=750.0, slowest_user=0, slowest_ms=1000.0, median_ms=1000.0, errors=(),
+        seconds=(), seconds_left_out=0,
+    )  # fmt: skip
+    timeline = Timeline(outages=(outage,), outages_left_out=0)
+    changes = {"kinds": {"look": took, "buy": took}, "timeline": timeline}
+    run.result = run.result.model_copy(update={"steps": (first.model_copy(update=changes),)})
+    text = Seen(as_html(run)).text
+    assert text.index("From 1.00 s on nobody was served for 750 ms.") < text.index(
+        "The figures as a table"
+    )
+    assert "The transactions of the step of 1 user" in text
 
 
 def test_tables_stand_behind_the_charts(day: str) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from loadstone.model.result import Result
+from loadstone.model.plan import Rate
+from loadstone.model.result import HostFigures, Result, ServerFigures
 from loadstone.report.numbers import digits, duration, number_of, share
 from loadstone.report.text import as_text
 from loadstone.store import folder
@@ -47,6 +48,29 @@ def test_the_text_fits_eighty_columns(tmp_path: Path, script: Script) -> None:
     text = as_text(result.model_copy(update={"steps": steps}), width=80)
     assert max(len(line) for line in text.splitlines()) <= 80
     assert "2,000,000" in text
+
+
+def test_all_that_was_observed_fits_beside_a_rate(tmp_path: Path, script: Script) -> None:
+    large = 12_345.0
+    server = ServerFigures(
+        seconds=4.0,
+        commits_per_s=large,
+        log_syncs_per_s=large,
+        binlog_syncs_per_s=large,
+        transactions_per_sync=large,
+        bytes_per_sync=large,
+        threads_running=large,
+    )
+    host = HostFigures(
+        seconds=4.0, disk_write_iops=large, disk_read_iops=large, cpu_user=1.0, cpu_sys=1.0,
+        cpu_idle=1.0,
+    )  # fmt: skip
+    result = result_of(tmp_path, script, {64: 10})
+    changes = {"server": server, "host": host, "rate": Rate(rate=2000)}
+    steps = tuple(step.model_copy(update=changes) for step in result.steps)
+    text = as_text(result.model_copy(update={"steps": steps}), width=100)
+    (line,) = (line for line in text.splitlines() if line.count("12,345") > 5)
+    assert line.count("100") == 3 and "…" not in text
 
 
 def test_the_text_has_no_control_character(tmp_path: Path, script: Script) -> None:

@@ -193,6 +193,11 @@ def test_a_run_is_found_by_the_start_of_its_name(tmp_path: Path, script: Script)
     run = recorded_run(tmp_path)
     assert folder.find(tmp_path, "test-2027") == run
     assert folder.find(tmp_path, "last") == run
+    (tmp_path / "test2-20270115T080000Z").mkdir()
+    (tmp_path / "test2-20270115T080000Z" / run.joinpath("journal.jsonl").name).touch()
+    assert folder.find(tmp_path, "test") == run
+    with pytest.raises(StoreError, match="2 runs begin with 'tes'"):
+        folder.find(tmp_path, "tes")
     with pytest.raises(StoreError, match="there is no run 'tset-") as missing:
         folder.find(tmp_path, "tset-20270115T080000Z")
     assert missing.value.hint == f"did you mean {run.name}?"

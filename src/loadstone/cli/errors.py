@@ -102,6 +102,8 @@ def _output_fault(error: BaseException | None) -> OSError | None:
 
 
 def _tell(error: BaseException) -> int:
+    if _was_ctrl_c(error):
+        error = KeyboardInterrupt()
     match error:
         case click.exceptions.Exit():
             return error.exit_code
@@ -127,6 +129,18 @@ def _tell(error: BaseException) -> int:
         tell(told)
         return ExitCode.PLAN
     return _tell_bug(error)
+
+
+def _was_ctrl_c(error: BaseException) -> bool:
+    """Whether Ctrl-C is what began it.
+
+    Until 3.12 Python makes a RuntimeError of one that comes while a class is made, as modules are
+    loaded (https://docs.python.org/3.12/whatsnew/3.12.html, `__set_name__`).
+    """
+    cause: BaseException | None = error
+    while isinstance(cause, RuntimeError):
+        cause = cause.__cause__
+    return isinstance(cause, KeyboardInterrupt)
 
 
 def _usage_hint(error: click.UsageError) -> str | None:

@@ -81,7 +81,9 @@ def _phase(word: str, *, is_warm: bool) -> Phase:
 def _seconds(text: str) -> int:
     seconds = quantity.scaled(text, quantity.SECONDS)
     if seconds is None or not 1 <= seconds <= _LONGEST_S or not seconds.is_integer():
-        raise ValueError(f"'{text}' is not a time of whole seconds: write 30s, 2m or 1h")
+        raise ValueError(
+            f"'{text}' is not a time of whole seconds, 1s or more: write 30s, 2m or 1h"
+        )
     return int(seconds)
 
 

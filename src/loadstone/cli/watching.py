@@ -20,6 +20,8 @@ from loadstone.report.numbers import NOTHING, asked, count, duration, number_of,
 from loadstone.report.table import FIGURES, due_cells, empty_table, step_cells
 
 LINE_EVERY_S = 10.0
+_LONGEST_S = 366 * 86_400
+"""A step that may last so long goes on to its own end."""
 """How often a plain line says how a step goes."""
 
 
@@ -203,6 +205,8 @@ def _place_in(plan: Plan, sample: Sample) -> str:
         begin += phase.seconds
     lasts = plan.warmup_s if sample.phase == "warmup" else plan.duration_s
     done = sample.to_s - (0.0 if sample.phase == "warmup" else plan.warmup_s)
+    if lasts >= _LONGEST_S:
+        return f"{sample.phase} {duration(done)}"
     return f"{sample.phase} {done:.0f} of {duration(lasts)}"
 
 

@@ -104,8 +104,8 @@ def _table(table: Table) -> str:
     name = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
     rows = number_of(table.rows, "row") if len(names) == 1 else f"{count(table.rows)} rows each"
     columns = ", ".join(column.name for column in table.columns)
-    keys = [", ".join(key) for key in (table.primary_key, *table.indexes)]
-    others = f"; indexes: {' / '.join(keys[1:])}" if keys[1:] else ""
+    keys = [f"({', '.join(key)})" for key in (table.primary_key, *table.indexes)]
+    others = f"; indexes: {', '.join(keys[1:])}" if keys[1:] else ""
     return f"{name}: {rows}; {columns}; primary key: {keys[0]}{others}"
 
 
@@ -133,7 +133,10 @@ def _explained(one: Explained) -> Iterator[str]:
 
     yield f"  {one.transaction}, statement {one.number}: {one.sql}"
     for access in one.access:
-        how = "the whole table" if access.how == "ALL" else f"{access.how} {access.key}".strip()
+        how = f"{access.how} {access.key}".strip()
+        if access.how == "ALL":
+            # Of rows that are written, none read, EXPLAIN says ALL too, and no number.
+            how = "rows are written" if access.rows is None else "the whole table"
         rows = "" if access.rows is None else f", {number_of(access.rows, 'row')}"
         yield f"    {access.table}: {how}{rows}"
     if not one.access:

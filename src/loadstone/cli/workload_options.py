@@ -42,10 +42,14 @@ def workload_named(name: str) -> WorkloadInfo:
         UsageError: there is none; names the nearest.
     """
     from loadstone import engine
+    from loadstone.lab.template_trial import shipped
 
     workloads = engine.workloads()
     if name in workloads:
         return workloads[name]
+    if name in shipped():
+        way = f"loadstone workload show {name} > {name}.toml, then loadstone run {name}.toml"
+        raise click.UsageError(f"{name} is a template, which is a file: {way}")
     near = nearest(name, workloads)
     raise click.UsageError(
         f"there is no workload '{name}'" + (f": {near}" if near else f" ({', '.join(workloads)})")

@@ -135,6 +135,14 @@ class Case:
         return self.needed(self.step.tps)
 
     @property
+    def seen_share(self) -> float:
+        """Part of the window in which the server's counters were read, 0 to 1."""
+        step = self.step
+        if step.server is None or not step.seconds:
+            return 0.0
+        return min(step.server.seconds / step.seconds, 1.0)
+
+    @property
     def is_last(self) -> bool:
         """Whether no more users were tried."""
         return self.step is self.ladder[-1]

@@ -256,6 +256,8 @@ def check_workloads(file: ExperimentFile, known: Mapping[str, WorkloadInfo]) -> 
         if workload.name not in known:
             near = get_close_matches(workload.name, known, n=1, cutoff=0.6)
             write = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+            if workload.name.endswith(".toml"):
+                write = "templates are for loadstone run; here are built-in workloads alone"
             faults.add((*path, "name"), f"there is no workload {workload.name}", write)
             continue
         options = known[workload.name].options

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path as FilePath
+from types import MappingProxyType
 from typing import TypeVar
 
 from loadstone.lab.experiment_values import Unfit, shown
@@ -53,7 +54,8 @@ def text_of(path: FilePath, refused: type[ExperimentRefused]) -> str:
         ExperimentRefused: of the kind `refused`: it cannot be read, or is not UTF-8.
     """
     try:
-        return path.read_text(encoding="utf-8")
+        # Some editors begin UTF-8 with a byte order mark, which TOML does not know.
+        return path.read_text(encoding="utf-8-sig")
     except OSError as error:
         fault = Fault(1, "", f"cannot be read: {error.strerror}", "give the path of a TOML file")
         raise refused(str(path), [fault]) from error
@@ -142,11 +144,12 @@ class Section:
         """A fault of one of its keys, or of itself."""
         self.faults.add(self.path if name is None else (*self.path, name), what, write)
 
-    def end(self) -> None:
-        """Whatever was not taken is unknown."""
+    def end(self, elsewhere: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Whatever was not taken is unknown; `elsewhere`: keys that are known, and not here."""
         for name in self._table:
             if name not in self._known:
                 near = get_close_matches(name, self._known, n=1, cutoff=0.6)
                 known = ", ".join(self._known)
                 write = f"did you mean {near[0]}?" if near else f"there are {known}"
+                write = elsewhere.get(name, write)
                 self.wrong(name, "there is no such key", write)

@@ -34,6 +34,12 @@ from loadstone.model.experiment import (
 from loadstone.model.plan import OptionValue, Special, WarmupAuto, WorkloadSpec
 from loadstone.model.target import Target
 
+_OF_RUN = "loadstone run has it, an experiment has not: leave it out"
+_OF_RUN_ALONE = dict.fromkeys(
+    ("users", "weight", "as", "think", "mix", "phases", "idle", "reconnect", "timeline"), _OF_RUN
+)
+"""Mixes, phases, idle connections and drills (docs/mixes.md, docs/failover.md)."""
+
 DEFAULT_TABLES = 10
 DEFAULT_TABLE_SIZE = 10_000
 _ON_NODE_LOSS = values.one_of(get_args(OnNodeLoss))
@@ -115,7 +121,7 @@ def _experiment(top: Section, stem: str) -> Experiment | None:
         "seed": top.take("seed", values.seed, 0),
         "cluster": _cluster(top.section("cluster")),
     }
-    top.end()
+    top.end(_OF_RUN_ALONE)
     return None if top.faults.found else Experiment.model_validate(given)
 
 
@@ -172,7 +178,7 @@ def _workload(section: Section) -> WorkloadSpec:
         options=section.take("options", _options, {}),
         distribution=section.take("distribution", values.distribution, Special()),
     )
-    section.end()
+    section.end(_OF_RUN_ALONE)
     return found
 
 

@@ -279,9 +279,19 @@ def distribution(value: object) -> Distribution:
     try:
         return adapter.validate_python(given)
     except ValidationError as error:
-        said = error.errors()[0]["msg"]
+        first = error.errors()[0]
+        if first["type"] == "union_tag_invalid":
+            raise _no_kind(value, str(first["ctx"]["tag"])) from None
+        said = first["msg"]
         what = f"{shown(value)} is no distribution: {said[:1].lower()}{said[1:]}"
         raise Unfit(what, 'write "uniform", or { kind = "zipfian", exponent = 0.8 }') from None
+
+
+def _no_kind(value: object, kind: str) -> Unfit:
+    known = ("uniform", "special", "gaussian", "pareto", "zipfian")
+    near = get_close_matches(kind, known, n=1, cutoff=0.6)
+    write = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+    return Unfit(f"{shown(value)} is no distribution", write)
 
 
 def shown(value: object) -> str:

@@ -215,22 +215,23 @@ def check_connections(looked: Looked, users: int, beside: int = 0, idle: int = 0
         )
 
 
-def check_descriptors(users: int) -> None:
+def check_descriptors(connections: int) -> None:
     """Whether this process may open so many sockets; raises its limit as far as it may.
 
     Raises:
         TargetError: it may not.
     """
-    needed = users + _DESCRIPTORS_BESIDE_USERS
+    needed = connections + _DESCRIPTORS_BESIDE_USERS
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= needed:
         return
     if hard == resource.RLIM_INFINITY or hard >= needed:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
         return
+    many = "1 connection needs" if connections == 1 else f"{connections:,} connections need"
     raise TargetError(
         "descriptors",
-        f"{_users(users, 'needs', 'need')} {needed} file descriptors, and the limit is {hard}",
+        f"{many} {needed:,} file descriptors, and the limit is {hard:,}",
         f"raise it in this shell, then start again: ulimit -n {needed} (root may)",
     )
 

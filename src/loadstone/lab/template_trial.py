@@ -25,6 +25,7 @@ from loadstone.target.introspect import quoted
 _SHOWN_AT_ONCE = 100
 # ER_PARSE_ERROR: also where a statement is one that EXPLAIN does not take.
 _PARSE_ERROR = 1064
+_NO_SUCH_TABLE = 1146
 # Not in the grammar, a column and a function that are unknown.
 _MEANS_NOTHING = (_PARSE_ERROR, 1054, 1305)
 # Not in the grammar; longer than there are, or with more digits; characters and orders that are
@@ -204,7 +205,10 @@ def _with_placeholders(statement: Statement) -> str:
 def _fault(template: Template, one: _Sent, error: pymysql.MySQLError) -> Fault:
     line = template.lines[one.transaction][one.number - 1]
     key = f"transaction.{one.transaction}.statements[{one.number}]"
-    return Fault(line, key, _said(error), f"it was sent as: {one.sql}")
+    write = f"it was sent as: {one.sql}"
+    if error.args[0] == _NO_SUCH_TABLE and template.tables:
+        write = "loadstone prepare makes the tables of the file there, with the same --target"
+    return Fault(line, key, _said(error), write)
 
 
 def _samples(name: str, spec: TemplateSpec, count: int, seed: int) -> tuple[engine.Sample, ...]:

@@ -10,12 +10,13 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from loadstone.lab.data import Wanted, refuse_unfinished
 from loadstone.model.frozen import Frozen
 from loadstone.model.target import Endpoint, Target
 from loadstone.target import tpcc_tables
 from loadstone.target.connect import Connection, Timeouts, connect, statement_errors
 from loadstone.target.errors import TargetError
-from loadstone.target.introspect import tables_of
+from loadstone.target.guard import read_schema
 
 _STATEMENT_S = 3600.0
 """The last conditions join all order lines."""
@@ -172,7 +173,8 @@ def verdicts(endpoint: Endpoint, numbers: Sequence[int]) -> Iterator[Verdict]:
     """Ask for the conditions of these numbers, one after the other.
 
     Raises:
-        TargetError: the server cannot be reached or refuses, or has no tables of TPC-C.
+        TargetError: the server cannot be reached or refuses, has no tables of TPC-C, or their load
+            did not finish.
     """
     target = endpoint.target
     with connect(endpoint, Timeouts(statement_s=_STATEMENT_S)) as connection:
@@ -185,15 +187,16 @@ def verdicts(endpoint: Endpoint, numbers: Sequence[int]) -> Iterator[Verdict]:
 
 def _check_tables(connection: Connection, target: Target) -> None:
     schema = target.database or ""
-    there = {
-        table.name for table in tables_of(connection, target, schema) if table.layout == "tpcc"
-    }
+    state = read_schema(connection, target, schema)
+    used = [table for table in state.tables if table.layout == "tpcc"]
+    there = {table.name for table in used}
     if missing := [name for name in tpcc_tables.NAMES if name not in there]:
         raise TargetError(
             "missing_table",
             f"schema {schema} at {target.place} has no table {missing[0]} of tpcc",
             f"loadstone prepare tpcc --target {target.url}",
         )
+    refuse_unfinished(target, Wanted(workload="tpcc", layout="tpcc"), state, used)
 
 
 def _take_snapshot(connection: Connection, target: Target) -> None:

@@ -141,6 +141,9 @@ def verdict_lines(verdict: LedgerVerdict) -> Iterator[str]:
         )
     for place in verdict.places:
         yield f"  user {place.user}: {_numbers(place)} {_WORDS[place.what]}"
+    told = sum(place.last - place.first + 1 for place in verdict.places if place.what != "untold")
+    if (rest := verdict.lost + verdict.doubled + verdict.altered - told) > 0:
+        yield f"  and {number_of(rest, 'more entry', 'more entries')}"
 
 
 def _none_or(amount: int) -> str:

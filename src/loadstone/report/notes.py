@@ -128,6 +128,8 @@ def _of_its_end(step: StepResult, words: Words) -> Iterator[str]:
     if step.steady is None and step.window and step.window.method not in ("fixed", "watched"):
         yield words.note_settling_unknown.format(method=step.window.method)
     for outage in step.outages:
+        if step.timeline and outage.to_s is not None:
+            continue  # the timeline tells it, to the millisecond
         end = words.note_steps_end
         if outage.to_s is not None:
             end = words.note_second.format(second=digits(outage.to_s))

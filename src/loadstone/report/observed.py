@@ -49,7 +49,9 @@ def observed_table(ladder: Sequence[Level]) -> Table | None:
     rates = any(level.rate for level in ladder)
     heads = ["users", *(["due\n/s"] if rates else []), *(column.head for column in _COLUMNS)]
     for head in heads:
-        table.add_column(head, justify="right", vertical="bottom", no_wrap=True, min_width=5)
+        # Percents have three digits at most, and with all columns a line is to stay below 100.
+        least = 3 if head.endswith("%") else 5
+        table.add_column(head, justify="right", vertical="bottom", no_wrap=True, min_width=least)
     for level in seen:
         step = middle_step(level.steps)
         server, host = step.server or _NO_SERVER, step.host or _NO_HOST

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 from typing import Any
 
@@ -14,11 +14,11 @@ from rich.text import Text
 from loadstone.analyse.ladder import Level, quotable, shape
 from loadstone.model.hot_spots import HotSpots
 from loadstone.model.result import Result, StepResult
-from loadstone.report.apart import tables_apart
+from loadstone.report.apart import Apart, tables_apart
 from loadstone.report.drill import drill_parts
 from loadstone.report.generators import generators_table
 from loadstone.report.hot_spots import hot_spots_table, hottest_step
-from loadstone.report.kinds import busiest, kinds_table
+from loadstone.report.kinds import kinds_apart
 from loadstone.report.ladders import ladders_of
 from loadstone.report.notes import notes_of
 from loadstone.report.numbers import count, duration, number_of
@@ -26,7 +26,6 @@ from loadstone.report.observed import observed_notes, observed_table
 from loadstone.report.sale import sale_notes, sale_table
 from loadstone.report.sentences import search_sentences, verdict
 from loadstone.report.table import add_level, empty_table
-from loadstone.report.tpcc import NAMES, fastest, tpmc_sentence
 from loadstone.report.words import ENGLISH
 
 _LONGEST_S = 366 * 86_400
@@ -59,12 +58,12 @@ def as_renderable(result: Result) -> RenderableType:
     for ladder in ladders_of(result.steps):
         if not watched(result):
             parts.append(Padding(ladder_table(ladder), (1, 0, 1, 0)))
-        parts.extend(_told_apart(ladder))
+        parts.extend(_told_apart(tables_apart(ladder, ENGLISH)))
         if seen := observed_table(ladder):
             parts.append(Padding(seen, (int(watched(result)), 0, 1, 0)))
         if sale := sale_table(ladder):
             parts.append(Padding(sale, (0, 0, 1, 0)))
-        parts.extend(_by_kind(ladder))
+        parts.extend(_told_apart(kinds_apart(ladder, ENGLISH)))
         parts += drill_parts(ladder)
         if not result.run.search and (said := verdict(ladder, ENGLISH)):
             parts.append(Text(said, style="bold"))
@@ -77,21 +76,11 @@ def as_renderable(result: Result) -> RenderableType:
     return Group(*parts)
 
 
-def _told_apart(ladder: Sequence[Level]) -> Iterator[RenderableType]:
-    """Workloads of a mix, phases, connections."""
-    for apart in tables_apart(ladder, ENGLISH):
+def _told_apart(tables: Iterable[Apart]) -> Iterator[RenderableType]:
+    """Workloads of a mix, phases, connections, kinds of events."""
+    for apart in tables:
         yield Text(f"{apart.title}:")
         yield Padding(apart.as_table(), (0, 0, 1, 0))
-
-
-def _by_kind(ladder: Sequence[Level]) -> Iterator[RenderableType]:
-    """What became of each kind of event, where the workload has several."""
-    if orders := fastest(ladder):
-        yield Text(tpmc_sentence(orders))
-        yield Padding(kinds_table(orders, NAMES), (0, 0, 1, 0))
-    elif mixed := busiest(ladder):
-        yield Text(f"The transactions of the step of {number_of(mixed.concurrency, 'user')}:")
-        yield Padding(kinds_table(mixed, {kind: kind for kind in mixed.kinds}), (0, 0, 1, 0))
 
 
 def _of_all_steps(result: Result) -> Iterator[RenderableType]:
@@ -115,7 +104,8 @@ def head(result: Result) -> Iterator[str]:
         yield from _watched(result)
         return
     mix = plan.get("mix") or ()
-    what = f"{workload['name']}, " + (f"{_size(workload)}, " if not mix else "")
+    size = "" if mix else _size(workload)
+    what = f"{workload['name']}, " + (f"{size}, " if size else "")
     how = f"{plan['drive']['protocol']} statements, {_timing(plan)}"
     yield f"{what}{how}, seed {plan['drive']['seed']}"
     for member in mix:
@@ -125,7 +115,9 @@ def head(result: Result) -> Iterator[str]:
             else f"weight {member['weight']:g}"
         )
         which = member["workload"]
-        yield f"  {member['name']}: {own}, {which['name']}, {_size(which)}"
+        yield "  " + ", ".join(
+            filter(None, (f"{member['name']}: {own}", which["name"], _size(which)))
+        )
     yield from _beside(plan["drive"])
     first = result.steps[0] if result.steps else None
     for part in first.targets if first else ():
@@ -144,6 +136,9 @@ def _beside(drive: dict[str, Any]) -> Iterator[str]:
 def _size(workload: dict[str, Any]) -> str:
     if warehouses := workload.get("warehouses"):
         return number_of(warehouses, "warehouse")
+    if workload.get("script") or (workload.get("template") and workload["table_size"] == 1):
+        # The tables of a script, a replay, or a template without tables are not ours to count.
+        return ""
     if workload.get("template") or workload.get("book"):
         return number_of(workload["tables"], "table")
     return f"{number_of(workload['tables'], 'table')} × {number_of(workload['table_size'], 'row')}"

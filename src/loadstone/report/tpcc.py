@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from loadstone.analyse.ladder import Level
 from loadstone.model.result import StepResult
-from loadstone.report.numbers import digits, number_of
 
 NAMES = {
     "new_order": "New-Order",
@@ -23,11 +22,3 @@ def fastest(ladder: Sequence[Level]) -> StepResult | None:
     """The step with the most New-Orders a minute; `None` where no step has any."""
     steps = [step for level in ladder for step in level.steps if step.tpmc]
     return max(steps, key=lambda step: step.tpmc or 0.0, default=None)
-
-
-def tpmc_sentence(step: StepResult) -> str:
-    """As `TPC-C-like, not audited: 1,234 New-Orders a minute (tpmC) at 16 users.`."""
-    return (
-        f"TPC-C-like, not audited: {digits(step.tpmc or 0.0)} New-Orders a minute (tpmC) at "
-        f"{number_of(step.concurrency, 'user')}."
-    )

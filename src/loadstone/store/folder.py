@@ -31,6 +31,7 @@ LOAD = "load.parquet"
 SERVER = "server.parquet"
 HOST = "host.parquet"
 
+_STAMP = re.compile(r"-(\d{8}T\d{6}Z)(?:-\d+)?$")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -199,6 +200,8 @@ def find(out: Path, wanted: str) -> Path:
     if wanted == "last":
         return out / names[-1]
     starting = [name for name in names if name.startswith(wanted)]
+    # `tour` is the run of that name, also where there is a `tour2`.
+    starting = [name for name in starting if _named(name) == wanted] or starting
     if len(starting) == 1:
         return out / starting[0]
     if starting:
@@ -206,6 +209,11 @@ def find(out: Path, wanted: str) -> Path:
     close = get_close_matches(wanted, names, n=1)
     hint = f"did you mean {close[0]}?" if close else "loadstone runs list shows them"
     raise StoreError(f"there is no run '{wanted}' in {out}", hint)
+
+
+def _named(folder: str) -> str:
+    """The name that a run was given: its folder's without the time behind it."""
+    return _STAMP.sub("", folder)
 
 
 def journals(out: Path) -> list[Path]:
@@ -218,7 +226,7 @@ def _began(journal: Path) -> tuple[float, str]:
         first = journal.stat().st_mtime
     except OSError:
         first = 0.0
-    stamp = re.search(r"-(\d{8}T\d{6}Z)(?:-\d+)?$", journal.parent.name)
+    stamp = _STAMP.search(journal.parent.name)
     if stamp:
         # Anybody may name a folder: where the digits are no time, it goes by its age.
         with contextlib.suppress(ValueError):

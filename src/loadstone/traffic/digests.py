@@ -27,6 +27,11 @@ from loadstone.traffic.words import KEYWORDS
 _TABLE = "performance_schema.events_statements_summary_by_digest"
 CUT_SHORT = "statements whose digest was cut short (performance_schema_max_digest_length)"
 NOT_KEPT = "statements without a digest of their own (performance_schema_digests_size)"
+WITHOUT_DIGEST = (
+    "executions of prepared statements, in all schemas: MariaDB has no digests of them, while"
+    " from-slowlog and from-generallog see them"
+)
+_EXECUTE = "statement/com/Execute"
 BOUNDS = "BEGIN, COMMIT and ROLLBACK: which statements stood between them, digests do not tell"
 _BOUNDS = ("begin", "commit", "rollback")
 
@@ -54,11 +59,13 @@ def read_digests(
     """
     _check_counting(connection, target)
     found = _read(connection, target, heard)
+    executed = _without_digest(connection, target)
     if over_s is not None:
         before = {one.name: one.count for one in found}
         heard.left_out.clear()
         time.sleep(over_s)
         later = _read(connection, target, heard)
+        executed = max(_without_digest(connection, target) - executed, 0)
         # The table may have been emptied meanwhile: then it counts from nought.
         differences = [(one, one.count - before.get(one.name, 0)) for one in later]
         found = [
@@ -66,10 +73,32 @@ def read_digests(
             for one, count in differences
             if count
         ]
+    if executed:
+        heard.left_out[WITHOUT_DIGEST] += executed
     if not found:
         said = f"{target.place} has counted no statement in schema {target.database}"
-        raise TrafficRefused(said, "name the schema behind the host in --target")
+        hint = "name the schema behind the host in --target"
+        raise TrafficRefused(
+            said, f"{hint}; left out: {executed} {WITHOUT_DIGEST}" if executed else hint
+        )
     return found
+
+
+def _without_digest(connection: Connection, target: Target) -> int:
+    """How often prepared statements were executed of which the server has no digest.
+
+    MariaDB makes a digest as it reads a text, and an execution has none; MySQL keeps that of the
+    statement that was prepared.
+    """
+    with statement_errors(target), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT COUNT_STAR FROM"
+            " performance_schema.events_statements_summary_global_by_event_name"
+            " WHERE EVENT_NAME = %s AND VERSION() LIKE '%%MariaDB%%'",
+            (_EXECUTE,),
+        )
+        row = cursor.fetchone()
+    return int(row[0]) if row else 0
 
 
 def _check_counting(connection: Connection, target: Target) -> None:

@@ -200,6 +200,8 @@ def _text(texts: Texts, count: int) -> Drawn:
         return Drawn({"date": ends})
     if texts.datetimes == count and all(map(_is_moment, ends)):
         return Drawn({"datetime": ends})
+    if texts.numbers and texts.decimals == count:
+        return _decimal(texts.numbers.low, texts.numbers.high, texts.numbers.places)
     if pattern := _pattern(texts.shape or ""):
         return Drawn({"pattern": pattern})
     said = "which texts: letters and digits of the same lengths stand for them"

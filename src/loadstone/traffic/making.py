@@ -86,8 +86,8 @@ def from_log(path: Path, kind: LogKind, wanted: Wanted) -> Made:
     span = grouping.span
     about = f"made of {path.name}, a {kind} log"
     notes = [
-        f"Made by loadstone of {path.name} ({kind} log): {found.statements} statements of"
-        f" {len(span.sessions)} sessions in {span.seconds:.0f} s.",
+        f"Made by loadstone of {path.name} ({kind} log): {_counted(found.statements, 'statement')}"
+        f" of {_counted(len(span.sessions), 'session')} in {span.seconds:.0f} s.",
         *_rates(found, span.seconds, len(span.sessions)),
     ]
     return _made(found, heard, wanted, about, notes)
@@ -98,7 +98,16 @@ def _rates(found: Draft, seconds: float, sessions: int) -> list[str]:
     if seconds < 1:
         return []
     events = sum(one.count for one in found.transactions)
-    return [f"As often as there: --rate {events / seconds:.0f} --concurrency {sessions}"]
+    # Three digits say enough, and a log of few events a minute has a rate below one.
+    return [f"As often as there: --rate {_digits(events / seconds)} --concurrency {sessions}"]
+
+
+def _digits(rate: float) -> str:
+    return f"{rate:.0f}" if rate >= 100 else f"{rate:.3g}"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def from_digests(endpoint: Endpoint, wanted: Wanted, over_s: float | None) -> Made:

@@ -18,6 +18,7 @@ SAMPLE = 2_000
 MOST_DISTINCT = 64
 _LONGEST_SHAPE = 512
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_DECIMAL = re.compile(r"-?\d{1,18}\.\d{1,18}")
 _DATETIME = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{1,6})?")
 
 
@@ -63,6 +64,14 @@ class Decimals:
         self.places = max(self.places, places_of(value))
 
 
+def with_decimal(seen: Decimals | None, value: Decimal) -> Decimals:
+    """What was seen before, and one more."""
+    if seen is None:
+        return Decimals(value, value, places_of(value))
+    seen.add(value)
+    return seen
+
+
 def places_of(value: Decimal) -> int:
     """Digits behind the point."""
     exponent = value.as_tuple().exponent
@@ -82,6 +91,10 @@ class Texts:
     dates: int = 0
     datetimes: int = 0
     digits: int = 0
+    decimals: int = 0
+    numbers: Decimals | None = None
+    """Of those that are decimals: what was read before is sent as a text between quotes."""
+
     shape: str | None = None
     """By place: the sign that all have, or `DIGIT`, `CAPITAL` or `OTHER` where they differ. `None`:
     they differ in length, or are too long."""
@@ -107,6 +120,9 @@ class Texts:
         self.dates += bool(_DATE.fullmatch(text))
         self.datetimes += bool(_DATETIME.fullmatch(text))
         self.digits += text.isascii() and text.isdecimal()
+        if text.isascii() and _DECIMAL.fullmatch(text):
+            self.decimals += 1
+            self.numbers = with_decimal(self.numbers, Decimal(text))
 
 
 DIGIT, CAPITAL, OTHER = "\x01", "\x02", "\x03"
@@ -167,7 +183,7 @@ class Sketch:
             case "int", int(number):
                 self.numbers.add(number, random)
             case "decimal" | "float", Decimal() as number:
-                self._decimal(number)
+                self.decimals = with_decimal(self.decimals, number)
             case "text", str(text):
                 if self.texts:
                     self.texts.add(text)
@@ -175,9 +191,3 @@ class Sketch:
                     self.texts = Texts.first(text)
             case "bytes", int(size):
                 self.longest_bytes = max(self.longest_bytes, size)
-
-    def _decimal(self, number: Decimal) -> None:
-        if self.decimals:
-            self.decimals.add(number)
-        else:
-            self.decimals = Decimals(number, number, places_of(number))

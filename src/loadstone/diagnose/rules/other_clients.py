@@ -25,6 +25,10 @@ TIMES_LONGEST = 2.0
 WAITING = 0.1
 """[P] share of our users that wait for locks, from which a statement may last for that reason."""
 
+SEEN = 0.9
+"""[P] of the window in which the server must have been looked at: where it was gone for a while,
+its rates are those of the seconds in which it was there, and ours those of all."""
+
 BYTES = 0.3
 """[P] of the bytes that the server sent."""
 
@@ -34,6 +38,8 @@ FEWEST_BYTES = 1e6
 
 def judge(case: Case) -> Finding | None:
     """Statements, bytes, or a statement's length that cannot be our users'."""
+    if case.seen_share < SEEN:
+        return _by_length(case)
     return _by_number(case) or _by_length(case) or _by_bytes(case)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from loadstone.analyse.comparison import Comparison
 from loadstone.analyse.ladder import Level, shape
 from loadstone.report.markup import Markup, element, folded, joined, paragraph
+from loadstone.report.notes import drill_notes
 from loadstone.report.numbers import digits, duration, rate
 from loadstone.report.parts.making import Making
 from loadstone.report.parts.speech import speech
@@ -43,13 +44,21 @@ def _of_ladder(making: Making, ladder: list[Level]) -> Markup:
     level = found.peak if found else ladder[0]
     diagnosis = making.diagnosis(ladder)
     lowest = making.ceilings(making.middle(level))
-    parts = [_box(answer(ladder, diagnosis, lowest, making.words))]
+    drilled = (line for level in ladder for line in drill_notes(making.middle(level), making.words))
+    said = [_sentence(line, making) for line in drilled]
+    parts = [_box([*said, *answer(ladder, diagnosis, lowest, making.words)])]
     if making.is_several():
         parts.insert(0, element("h3", making.name(ladder)))
     if diagnosis is not None:
         parts.append(speech(diagnosis.answer, making.words, "p", "about"))
     parts.append(_tiles(making, level))
     return element("div", *parts)
+
+
+def _sentence(note: str, making: Making) -> str:
+    """A note as a sentence; a Chinese one may begin with a URL."""
+    first = note[:1].upper() if making.words.language == "en" else note[:1]
+    return f"{first}{note[1:]}{making.words.full_stop}"
 
 
 def _box(lines: Iterator[str] | list[str]) -> Markup:

@@ -10,6 +10,7 @@ from loadstone.analyse.usl import Refused, Usl, of_ladder
 from loadstone.model.result import StepResult
 from loadstone.report.apart import tables_apart
 from loadstone.report.figures.ladder import ladder_figure, qps_mean, variants_figure
+from loadstone.report.kinds import kinds_apart
 from loadstone.report.markup import Markup, cell, element, folded, paragraph, table
 from loadstone.report.numbers import NOTHING, asked, count, digits, rate, share
 from loadstone.report.parts.making import Making
@@ -20,6 +21,9 @@ from loadstone.report.words import Words
 DISAGREE = 0.05
 """[P] The client's and the server's counts are said to disagree when they differ by more: below it
 are the server's own statements, the reading of its counters, and the edges of seconds."""
+
+_ENDS = 2
+"""Statements of an event that begin and end its transaction."""
 
 _SHOWN = 6
 """Ladders that have a figure of their own."""
@@ -65,9 +69,9 @@ def _of_ladder(making: Making, ladder: list[Level]) -> Markup:
 
 
 def _apart_tables(ladder: Sequence[Level], words: Words) -> list[Markup]:
-    """What the steps tell apart: workloads of a mix, phases, connections."""
+    """What the steps tell apart: workloads of a mix, phases, connections, kinds of events."""
     found: list[Markup] = []
-    for apart in tables_apart(ladder, words):
+    for apart in (*tables_apart(ladder, words), *kinds_apart(ladder, words)):
         found += [element("h4", apart.title), table(apart.heads, apart.rows, words=apart.words)]
     return found
 
@@ -158,6 +162,8 @@ def _beside(making: Making, ladder: Sequence[Level]) -> list[Markup]:
     )  # fmt: skip
     rows = [_pair(step) for step in seen]
     said = [paragraph(line, "bad") for step in seen for line in _disagreements(step, words)]
+    unseen = [paragraph(_unseen(step, words), "note") for step in seen if not _is_seen(step)]
+    said += unseen
     return [table(heads, rows, words=0), *(said or [paragraph(words.counts_agree, "note")])]
 
 
@@ -167,27 +173,45 @@ def _pair(step: StepResult) -> list[str]:
         count(step.concurrency),
         rate(step.tps),
         rate(commits),
-        _apart(step.tps, commits),
+        _apart(step, step.tps, commits),
         rate(step.qps),
         rate(questions),
-        _apart(step.qps, questions),
+        _apart(step, step.qps, questions),
     ]
 
 
 def _commits(step: StepResult) -> float | None:
-    """COMMITs by second; `None` where the client sends nothing but reads and writes."""
-    if step.server is None or not step.other:
+    """COMMITs by second; `None` where some events are no transactions.
+
+    With BEGIN and COMMIT each would have two statements that neither read nor write.
+    """
+    least = _ENDS * step.events * (1 - DISAGREE)
+    if step.server is None or not step.other or step.other < least:
         return None
     return step.server.rates.get("com_commit")
 
 
-def _apart(client: float | None, server: float | None) -> str:
-    if not client or server is None:
+def _is_seen(step: StepResult) -> bool:
+    """Whether the server was there all the time: else its rates are not of the client's seconds."""
+    return step.server is not None and step.server.seconds >= (1 - DISAGREE) * step.seconds
+
+
+def _unseen(step: StepResult, words: Words) -> str:
+    seconds = step.server.seconds if step.server else 0.0
+    return words.server_gone.format(
+        users=words.users(step.concurrency), seen=digits(seconds), window=digits(step.seconds)
+    )
+
+
+def _apart(step: StepResult, client: float | None, server: float | None) -> str:
+    if not client or server is None or not _is_seen(step):
         return NOTHING
     return f"{100 * (server / client - 1):+z.1f} %"
 
 
 def _disagreements(step: StepResult, words: Words) -> list[str]:
+    if not _is_seen(step):
+        return []
     pairs = (
         (words.tps, step.tps, "Com_commit", _commits(step)),
         (words.qps, step.qps, "Questions", step.server.questions_per_s if step.server else None),

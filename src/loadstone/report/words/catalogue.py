@@ -68,6 +68,8 @@ class Words:
     p95_ms: str
     p99_ms: str
     max_ms: str
+    mean_ms: str
+    p90_ms: str
     mean: str
     events: str
     events_per_s: str
@@ -121,6 +123,10 @@ class Words:
     connects_title: str
     connects_per_s: str
     connects_row: str
+    tpmc: str
+    transactions_title: str
+    transaction: str
+    share_head: str
 
     # The ladder
     ladder: str
@@ -134,6 +140,7 @@ class Words:
     server_not_observed: str
     counts_agree: str
     counts_disagree: str
+    server_gone: str
     peak: str
     peak_and_knee: str
     beyond_untried: str

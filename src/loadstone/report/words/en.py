@@ -52,6 +52,8 @@ ENGLISH = Words(
     p95_ms="p95, ms",
     p99_ms="p99, ms",
     max_ms="max, ms",
+    mean_ms="mean, ms",
+    p90_ms="p90, ms",
     mean="mean",
     events="events",
     events_per_s="events/s",
@@ -111,6 +113,10 @@ ENGLISH = Words(
     connects_title="Connections opened anew, and how long opening one took",
     connects_per_s="connects, /s",
     connects_row="opening a connection",
+    tpmc="TPC-C-like, not audited: {tpmc} New-Orders a minute (tpmC) at {users}",
+    transactions_title="The transactions of the step of {users}",
+    transaction="transaction",
+    share_head="share, %",
     ladder="The ladder",
     ladder_about=(
         "Rates and latencies over virtual users. Whiskers: 95 % interval of the rate,"
@@ -129,6 +135,10 @@ ENGLISH = Words(
         "{users}: client and server disagree by {share}: the client counts {client} {what},"
         " the server {server} {counter}/s. Other sessions, an event that is no transaction,"
         " or a proxy that counts otherwise may be why."
+    ),
+    server_gone=(
+        "{users}: the server's counters could be read in {seen} of the window's {window} s: its"
+        " rates are of these seconds, the client's of all, and the two are not compared."
     ),
     peak="Peak: {tps} tps at {users}.",
     peak_and_knee="Peak: {tps} tps at {users}; {knee} reach {share} of it already.",

@@ -52,6 +52,8 @@ CHINESE = Words(
     p95_ms="p95（毫秒）",
     p99_ms="p99（毫秒）",
     max_ms="最大（毫秒）",
+    mean_ms="平均（毫秒）",
+    p90_ms="p90（毫秒）",
     mean="平均",
     events="事件数",
     events_per_s="事件/秒",
@@ -110,6 +112,10 @@ CHINESE = Words(
     connects_title="新建连接数与建立连接的耗时",
     connects_per_s="新建连接/秒",
     connects_row="建立连接",
+    tpmc="类 TPC-C，未经审计：{users}时每分钟 {tpmc} 个 New-Order（tpmC）",
+    transactions_title="{users}步骤中的各类事务",
+    transaction="事务",
+    share_head="占比（%）",
     ladder="并发阶梯",
     ladder_about=(
         "吞吐与延迟随并发的变化。须线：吞吐为 95 % 置信区间，延迟为各次重复的最小到最大值。"
@@ -126,6 +132,10 @@ CHINESE = Words(
     counts_disagree=(
         "{users}：客户端与服务器的计数相差 {share}：客户端 {client} {what}，服务器 "
         "{counter} 每秒 {server}。可能是其他会话、事件不等于事务，或代理的计数方式不同。"
+    ),
+    server_gone=(
+        "{users}：窗口的 {window} 秒中只有 {seen} 秒读到了服务器计数器：它的速率只按这些秒计算，"
+        "客户端按全部秒计算，因此不作比较。"
     ),
     peak="峰值：{users}时 {tps} TPS。",
     peak_and_knee="峰值：{users}时 {tps} TPS；{knee} 已达到其 {share}。",
