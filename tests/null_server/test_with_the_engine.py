@@ -87,8 +87,8 @@ def test_dropped_connections_are_opened_again(start: Starter) -> None:
     status = server.status()
     assert driven.end.reason == "finished"
     assert status["dropped"] > 8
-    # One more connection asks for the status.
-    assert status["connections"] == 8 + driven.total("reconnects") + 1
+    # One more connection asks for the status; each user may have come back when the end was told.
+    assert 0 <= status["connections"] - (8 + driven.total("reconnects") + 1) <= 8
     assert driven.end.tally.succeeded == status["answered"]
 
 
