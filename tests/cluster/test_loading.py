@@ -13,6 +13,7 @@ import pytest
 
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
+from cluster.filled import quick_mariadb
 from loadstone.cluster.cluster import Cluster
 from loadstone.cluster.errors import ClusterError
 from loadstone.cluster.filling import Part, end_of, loss_of, progress_of
@@ -23,7 +24,7 @@ from loadstone.lab.loading import Loader, layout_for, prepare
 from loadstone.model.engine_plan import LoadPlan
 from loadstone.model.records import EngineFailure, LoadEnd, LoadProgress, MissingRows
 from loadstone.model.target import Endpoint
-from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
+from loadstone.sandbox import Sandbox
 from loadstone.target.errors import GuardError
 from loadstone.target.guard import Consent
 from trust.summing import execute, sums_of
@@ -112,15 +113,7 @@ def test_a_loss_names_who_which_rows_and_what_to_do() -> None:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    try:
-        find_server("mariadb")
-    except SandboxError as error:
-        pytest.skip(error.message)
-    quick = {"sync_binlog": "0", "innodb_flush_log_at_trx_commit": "0"}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
-        with start_sandbox(SandboxSpec(server="mariadb", settings=quick)) as sandbox:
-            yield sandbox
+    yield from quick_mariadb(tmp_path_factory.mktemp("state"))
 
 
 @pytest.fixture

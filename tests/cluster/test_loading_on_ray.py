@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from cluster.filled import quick_mariadb
 from cluster.nodes import OTHER, Nodes, two_nodes
 from loadstone.model.exit_codes import ExitCode
-from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
+from loadstone.sandbox import Sandbox
 from loadstone.target import guard
 from trust.summing import execute, sums_of
 
@@ -33,15 +34,7 @@ WAITING = "Waiting for table metadata lock"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    try:
-        find_server("mariadb")
-    except SandboxError as error:
-        pytest.skip(error.message)
-    quick = {"sync_binlog": "0", "innodb_flush_log_at_trx_commit": "0"}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
-        with start_sandbox(SandboxSpec(server="mariadb", settings=quick)) as sandbox:
-            yield sandbox
+    yield from quick_mariadb(tmp_path_factory.mktemp("state"))
 
 
 @pytest.fixture(scope="module")

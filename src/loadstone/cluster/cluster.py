@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from loadstone.cluster.asking import raise_lost
 from loadstone.cluster.clocks import Offset
 from loadstone.cluster.collecting import Member
 from loadstone.cluster.errors import ClusterError
@@ -13,7 +14,7 @@ from loadstone.cluster.generator import own_versions
 from loadstone.cluster.link import Link
 from loadstone.cluster.loading import ClusterLoad
 from loadstone.cluster.parts import fewest_users, parts_of, refuse_other_versions, users_of
-from loadstone.cluster.step import ClusterStep, Driver, raise_lost, read_clocks
+from loadstone.cluster.step import ClusterStep, Driver, read_clocks
 from loadstone.model.cluster import OnNodeLoss
 from loadstone.model.cluster_nodes import NodeFacts, Versions
 

@@ -9,18 +9,16 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from contextlib import suppress
-from queue import Empty, Queue
 from threading import Event, Thread
 from typing import Any, Literal
 
 from loadstone import engine
+from loadstone.cluster.asking import LOOK_S, Answer, Asking, result_of
 from loadstone.cluster.filling import Part, end_of, failure_at, loss_of, progress_of
 from loadstone.cluster.link import Link
 from loadstone.cluster.parts import load_parts_of
-from loadstone.cluster.step import LOOK_S, SILENCE_S, WAIT_S, line_of, result_of
-from loadstone.cluster.told import Told
+from loadstone.cluster.stream import Stream
 from loadstone.engine import PlanRefused, Sending
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.records import LOAD_RECORD, KnownTable, LoadEnd, LoadProgress, MissingRows
@@ -37,7 +35,7 @@ class ClusterLoad(Sending[LoadRecord]):
     def __init__(
         self, number: int, links: Sequence[Link], document: str, say: Callable[[str], None]
     ) -> None:
-        self._records: Queue[LoadRecord | BaseException] = Queue()
+        self._records = Stream[LoadRecord]()
         self._stop = Event()
         head = _Head(document, self._stop, self._records.put)
         filling = _Filling(number, links, head, say)
@@ -50,13 +48,7 @@ class ClusterLoad(Sending[LoadRecord]):
             PlanRefused, ClusterError, EngineError: the load could not be begun, or not be followed;
                 or a generator was lost.
         """
-        try:
-            record = self._records.get(timeout=timeout_s)
-        except Empty:
-            return None
-        if isinstance(record, BaseException):
-            raise record
-        return record
+        return self._records.next(timeout_s)
 
     def stop(self) -> None:
         """Ask for a clean end; the record `end` still comes."""
@@ -115,15 +107,13 @@ class _Filling:
     def __init__(
         self, number: int, links: Sequence[Link], head: _Head, say: Callable[[str], None]
     ) -> None:
-        self._number = number
         self._links = links
+        self._asking = Asking(number, dict(enumerate(links)))
         self._head = head
         self._say = say
         self._parts: list[Part] = []
-        self._heard_s: dict[int, float] = {}
-        self._answers: Queue[tuple[Part, Future[list[Told]]]] = Queue()
         self._stopped = False
-        self._looked_s = self._said_s = time.monotonic()
+        self._said_s = time.monotonic()
 
     def run(self) -> None:
         """To the load's end."""
@@ -175,65 +165,41 @@ class _Filling:
         begun = []
         for number, (link, plan) in enumerate(zip(self._links, plans, strict=False)):
             self._parts.append(Part(number, link.node))
-            begun.append((link, link.call("begin_load", self._number, json.dumps(plan))))
+            begun.append((link, self._asking.call(number, "begin_load", json.dumps(plan))))
         for link, future in begun:
             refusal = result_of(link, future)
             if refusal is not None:
                 raise PlanRefused(f"generator on {link.node}: {refusal}")
         for part in self._parts:
-            self._heard_s[part.number] = time.monotonic()
-            self._ask(part)
+            self._asking.ask(part.number, part.has)
         while not all(part.is_done for part in self._parts):
             self._take_answers()
-            self._look_for_silence()
+            living = [part.number for part in self._parts if not part.is_done]
+            for number, reason in self._asking.silences(living):
+                self._lose(self._parts[number], reason)
             failed = any(part.end and part.end.error for part in self._parts)
             if not self._stopped and (failed or self._head.stop.is_set()):
                 self._stop_all()
             self._tell_progress()
 
-    def _ask(self, part: Part) -> None:
-        future = self._links[part.number].call("take", self._number, part.has, WAIT_S)
-        future.add_done_callback(lambda done: self._answers.put((part, done)))
-
     def _take_answers(self) -> None:
-        """All that have come, or the first that comes within a moment."""
-        with suppress(Empty):
-            answer = self._answers.get(timeout=LOOK_S)
-            while True:
-                self._take(*answer)
-                answer = self._answers.get_nowait()
+        for answer in self._asking.answers():
+            part = self._parts[answer.generator]
+            if not part.is_done:
+                self._take(part, answer)
 
-    def _take(self, part: Part, answer: Future[list[Told]]) -> None:
-        if part.is_done:
-            return
-        error = answer.exception()
-        if error is not None:
-            self._lose(part, line_of(error))
-            return
-        self._heard_s[part.number] = time.monotonic()
-        for told in answer.result():
+    def _take(self, part: Part, answer: Answer) -> None:
+        for told in answer.told:
             part.take(told.number, LOAD_RECORD.validate_json(told.record))
-        if part.lost:
-            self._lose(part, part.lost)
-        if not part.is_done:
-            self._ask(part)
-
-    def _look_for_silence(self) -> None:
-        now = time.monotonic()
-        if now < self._looked_s + LOOK_S:
-            return
-        own_pause_s, self._looked_s = now - self._looked_s - 2 * LOOK_S, now
-        for part in self._parts:
-            # While this machine was held up itself, nobody could be heard.
-            self._heard_s[part.number] += max(own_pause_s, 0.0)
-            silent_s = now - self._heard_s[part.number]
-            if not part.is_done and silent_s > SILENCE_S:
-                self._lose(part, f"it did not answer for {silent_s:.1f} s")
+        lost = answer.lost or part.lost
+        if lost is not None:
+            self._lose(part, lost)
+            self._asking.stop(part.number)
+        elif not part.is_done:
+            self._asking.ask(part.number, part.has)
 
     def _lose(self, part: Part, reason: str) -> None:
         part.lost = reason
-        # Should it come back before its lease is over, it ends at once.
-        self._links[part.number].call("stop", self._number)
         left = sum(not other.is_done for other in self._parts)
         self._say(
             f"generator {part.number} on {part.node} was lost: {reason}; "
@@ -241,10 +207,8 @@ class _Filling:
         )
 
     def _stop_all(self) -> None:
-        """Lost ones too: they may hear it, and their lease ends them where they do not."""
         self._stopped = True
-        for part in self._parts:
-            self._links[part.number].call("stop", self._number)
+        self._asking.stop_all()
 
     def _tell_progress(self) -> None:
         now = time.monotonic()

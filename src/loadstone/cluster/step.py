@@ -9,25 +9,19 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from queue import Empty, Queue
 from threading import Event, Thread
-from typing import Any, NoReturn
+from typing import Any
 
 from loadstone import engine
+from loadstone.cluster.asking import SILENCE_S, Answer, Asking, result_of
 from loadstone.cluster.clocks import Exchange, Offset, offset_of
 from loadstone.cluster.collecting import Collector, Member, joined
-from loadstone.cluster.errors import ClusterError
 from loadstone.cluster.link import Link
 from loadstone.cluster.parts import users_of
-from loadstone.cluster.told import Changed, Told
+from loadstone.cluster.stream import Stream
+from loadstone.cluster.told import Changed
 from loadstone.engine import PlanRefused, Steerable
 from loadstone.model.cluster import OnNodeLoss
 from loadstone.model.records import STEP_RECORD, AnyStepRecord
-
-WAIT_S = 1.2
-"""How long a generator may wait for a record before it answers that there is none: a little longer
-than from one interval to the next, so that each answer has one."""
-
-SILENCE_S = 2.5
-"""A generator that has not answered for so long is lost: `WAIT_S`, and as long on the way."""
 
 _CLOCK_ROUNDS = 9
 """Exchanges of which the shortest counts."""
@@ -35,11 +29,8 @@ _CLOCK_ROUNDS = 9
 _HEAD_START_S = 0.2
 """Between the word when to begin and that moment, beside twice the slowest round trip."""
 
-LOOK_S = 0.1
-"""How soon a wish to stop, and a silence, is noticed."""
 
-
-@dataclass
+@dataclass(frozen=True)
 class Driver:
     """A generator with its part of this step."""
 
@@ -47,8 +38,6 @@ class Driver:
     link: Link
     document: str
     clock: Offset
-    heard_s: float = 0.0
-    """When it last answered, on our monotonic clock."""
 
 
 @dataclass(frozen=True)
@@ -80,13 +69,13 @@ class ClusterStep(Steerable):
         self, number: int, drivers: Sequence[Driver], on_node_loss: OnNodeLoss, fewest_users: int
     ) -> None:
         """`fewest_users`: that may be at work, so that each generator has one."""
-        self._records: Queue[AnyStepRecord | BaseException] = Queue()
+        self._records = Stream[AnyStepRecord]()
         self._wishes = _Wishes()
         self._parts = len(drivers)
         self._fewest_users = fewest_users
         self._users = sum(driver.member.users for driver in drivers)
-        asking = _Asking(number, drivers, on_node_loss, self._wishes, self._records)
-        self._thread = Thread(target=asking.run, name="head", daemon=True)
+        driving = _Driving(number, drivers, on_node_loss, self._wishes, self._records.put)
+        self._thread = Thread(target=driving.run, name="head", daemon=True)
         self._thread.start()
 
     def next(self, timeout_s: float) -> AnyStepRecord | None:
@@ -95,13 +84,7 @@ class ClusterStep(Steerable):
         Raises:
             PlanRefused, ClusterError, EngineError: the step could not be begun, or not be followed.
         """
-        try:
-            record = self._records.get(timeout=timeout_s)
-        except Empty:
-            return None
-        if isinstance(record, BaseException):
-            raise record
-        return record
+        return self._records.next(timeout_s)
 
     def stop(self) -> None:
         """Ask for a clean end; the record `end` still comes."""
@@ -142,7 +125,7 @@ class ClusterStep(Steerable):
             raise PlanRefused(refusal)
 
 
-class _Asking:
+class _Driving:
     """The head's side of a step."""
 
     def __init__(
@@ -151,17 +134,15 @@ class _Asking:
         drivers: Sequence[Driver],
         on_node_loss: OnNodeLoss,
         wishes: _Wishes,
-        records: Queue[AnyStepRecord | BaseException],
+        tell: Callable[[AnyStepRecord | BaseException], None],
     ) -> None:
-        self._number = number
         self._drivers = {driver.member.number: driver for driver in drivers}
+        self._asking = Asking(number, {key: each.link for key, each in self._drivers.items()})
         self._wishes = wishes
-        self._records = records
+        self._tell = tell
         members = [driver.member for driver in drivers]
         self._collector = Collector(members, on_node_loss, engine.sum_hlog)
-        self._answers: Queue[tuple[Driver, Future[list[Told]]]] = Queue()
         self._stopped = False
-        self._looked_s = time.monotonic()
 
     def run(self) -> None:
         """To the step's end."""
@@ -171,12 +152,13 @@ class _Asking:
                 self._look_at_stop()
                 self._look_at_changes()
                 self._take_answers()
-                self._look_for_silence()
+                for number, reason in self._asking.silences(self._living()):
+                    self._collector.lose(number, reason)
                 if not self._collector.begun and self._collector.is_connected:
                     self._begin_load()
                 self._say()
         except Exception as error:
-            self._records.put(error)
+            self._tell(error)
             # Those that cannot be told end with their lease.
             with suppress(Exception):
                 self._stop_all()
@@ -188,9 +170,10 @@ class _Asking:
             for driver in drivers
         }
         for driver in drivers:
-            self._records.put(joined(driver.member, clocks))
+            self._tell(joined(driver.member, clocks))
         begun = [
-            (driver, driver.link.call("begin", self._number, driver.document)) for driver in drivers
+            (driver, self._asking.call(driver.member.number, "begin", driver.document))
+            for driver in drivers
         ]
         for driver, future in begun:
             refusal = result_of(driver.link, future)
@@ -198,52 +181,29 @@ class _Asking:
                 self._stop_all()
                 raise PlanRefused(f"generator on {driver.link.node}: {refusal}")
         for driver in drivers:
-            driver.heard_s = time.monotonic()
-            self._ask(driver)
-
-    def _ask(self, driver: Driver) -> None:
-        future = driver.link.call("take", self._number, driver.member.has, WAIT_S)
-        future.add_done_callback(lambda done: self._answers.put((driver, done)))
+            self._asking.ask(driver.member.number, driver.member.has)
 
     def _take_answers(self) -> None:
-        """All that have come, or the first that comes within a moment."""
-        try:
-            answer = self._answers.get(timeout=LOOK_S)
-            while True:
-                self._take(*answer)
-                answer = self._answers.get_nowait()
-        except Empty:
-            return
+        for answer in self._asking.answers():
+            if not self._member(answer).is_done:
+                self._take(answer)
 
-    def _take(self, driver: Driver, answer: Future[list[Told]]) -> None:
-        number = driver.member.number
-        if driver.member.is_done:
+    def _take(self, answer: Answer) -> None:
+        if answer.lost is not None:
+            self._collector.lose(answer.generator, answer.lost)
             return
-        error = answer.exception()
-        if error is not None:
-            self._collector.lose(number, line_of(error))
-            return
-        driver.heard_s = time.monotonic()
-        for told in answer.result():
-            self._collector.take(
-                number, told.number, STEP_RECORD.validate_json(told.record), told.host
-            )
-        if not driver.member.is_done:
-            self._ask(driver)
+        for told in answer.told:
+            record = STEP_RECORD.validate_json(told.record)
+            self._collector.take(answer.generator, told.number, record, told.host)
+        member = self._member(answer)
+        if not member.is_done:
+            self._asking.ask(member.number, member.has)
 
-    def _look_for_silence(self) -> None:
-        now = time.monotonic()
-        if now < self._looked_s + LOOK_S:
-            return
-        own_pause_s, self._looked_s = now - self._looked_s - 2 * LOOK_S, now
-        for member in self._collector.living:
-            # While this machine was held up itself, nobody could be heard.
-            self._drivers[member.number].heard_s += max(own_pause_s, 0.0)
-            silent_s = now - self._drivers[member.number].heard_s
-            if silent_s > SILENCE_S:
-                self._collector.lose(member.number, f"it did not answer for {silent_s:.1f} s")
-                # Should it come back before its lease is over, it ends at once.
-                self._drivers[member.number].link.call("stop", self._number)
+    def _member(self, answer: Answer) -> Member:
+        return self._drivers[answer.generator].member
+
+    def _living(self) -> list[int]:
+        return [member.number for member in self._collector.living]
 
     def _look_at_stop(self) -> None:
         if not self._stopped and (self._wishes.stop.is_set() or self._collector.failure):
@@ -254,33 +214,31 @@ class _Asking:
         with suppress(Empty):
             while True:
                 change = self._wishes.changes.get_nowait()
-                living = [self._drivers[member.number] for member in self._collector.living]
-                change.asked.set_result([self._tell(each, change) for each in living])
+                living = self._collector.living
+                change.asked.set_result([self._ask_for(change, member) for member in living])
 
-    def _tell(self, driver: Driver, change: _Change) -> Future[str | None]:
-        value = change.value_of(driver.member)
-        return driver.link.call("change", self._number, change.what, value)
+    def _ask_for(self, change: _Change, member: Member) -> Future[str | None]:
+        value = change.value_of(member)
+        return self._asking.call(member.number, "change", change.what, value)
 
     def _stop_all(self) -> None:
-        """Lost ones too: they may hear it, and their lease ends them where they do not."""
         self._stopped = True
-        for driver in self._drivers.values():
-            driver.link.call("stop", self._number)
+        self._asking.stop_all()
 
     def _begin_load(self) -> None:
         """One instant for all, far enough ahead that each has heard of it by then."""
-        living = [self._drivers[member.number] for member in self._collector.living]
+        living = [self._drivers[number] for number in self._living()]
         slowest_ns = 2 * max(driver.clock.bound_ns for driver in living)
         at_ns = time.monotonic_ns() + 2 * slowest_ns + int(_HEAD_START_S * 1e9)
         for driver in living:
-            driver.link.call("begin_at", self._number, driver.clock.there(at_ns))
+            self._asking.call(driver.member.number, "begin_at", driver.clock.there(at_ns))
         # The records' seconds count from the load's begin, and so does who looks at them.
         time.sleep(max(at_ns - time.monotonic_ns(), 0) / 1e9)
         self._collector.begin()
 
     def _say(self) -> None:
         for record in self._collector.ready():
-            self._records.put(record)
+            self._tell(record)
 
 
 def read_clocks(links: Sequence[Link]) -> list[Offset | BaseException]:
@@ -323,33 +281,3 @@ class _Stamped:
         # The callback may still be under way when the result is there.
         self._come.wait(SILENCE_S)
         return Exchange(self._sent_ns, remote_ns, self._received_ns)
-
-
-def result_of(link: Link, future: Future[Any]) -> Any:
-    """What a call answered before there is any load.
-
-    Raises:
-        ClusterError: nothing.
-    """
-    try:
-        return future.result(SILENCE_S)
-    except Exception as error:
-        raise_lost(link, error)
-
-
-def raise_lost(link: Link, error: BaseException) -> NoReturn:
-    """A generator that does not answer before there is any load.
-
-    Raises:
-        ClusterError: always.
-    """
-    raise ClusterError(
-        f"the generator on {link.node} does not answer: {line_of(error)}",
-        f"loadstone cluster check says which nodes do; on {link.node}, ray status and its logs",
-    ) from error
-
-
-def line_of(error: BaseException) -> str:
-    """The first line that says something: Ray's errors have pages."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__

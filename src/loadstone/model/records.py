@@ -40,8 +40,8 @@ class Tally(Frozen):
         )
 
 
-class Counts(Frozen):
-    """What happened in one interval."""
+class MemberCounts(Frozen):
+    """What one workload of a mix did in one interval."""
 
     events: Count = 0
     failed: Count = 0
@@ -52,15 +52,20 @@ class Counts(Frozen):
     due: Count = 0
     late: Count = 0
     skipped: Count = 0
-    reconnects: Count = 0
-    connects: Count = 0
-    bytes_in: Count = 0
-    bytes_out: Count = 0
 
     @property
     def queries(self) -> int:
         """All statements that were answered."""
         return self.reads + self.writes + self.other
+
+
+class Counts(MemberCounts):
+    """What happened in one interval; connections and bytes belong to no workload alone."""
+
+    reconnects: Count = 0
+    connects: Count = 0
+    bytes_in: Count = 0
+    bytes_out: Count = 0
 
 
 class TargetCounts(Frozen):
@@ -80,25 +85,6 @@ class IdleCounts(Frozen):
     """At the interval's end."""
     lost: Count = 0
     opened: Count = 0
-
-
-class MemberCounts(Frozen):
-    """What one workload of a mix did in one interval."""
-
-    events: Count = 0
-    failed: Count = 0
-    restarts: Count = 0
-    reads: Count = 0
-    writes: Count = 0
-    other: Count = 0
-    due: Count = 0
-    late: Count = 0
-    skipped: Count = 0
-
-    @property
-    def queries(self) -> int:
-        """All its statements that were answered."""
-        return self.reads + self.writes + self.other
 
 
 class Share(NamedTuple):
