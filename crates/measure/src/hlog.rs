@@ -9,15 +9,13 @@
 //! were. Other tools show it as one more tag, so nothing is lost from sight; [`read`] puts it back.
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use flate2::read::ZlibDecoder;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 
-use crate::latency::SIGNIFICANT_DIGITS;
+use crate::stored::{Bucket, Unpacker, Unreadable};
 use crate::{Latency, Nanos};
 
 /// Marks the line of the values above the range.
@@ -28,18 +26,6 @@ const LEGEND: &str =
     "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"";
 
 const NANOS_PER_MILLI: f64 = 1e6;
-
-/// What a histogram begins with that is deflated (version 2 of the encoding, HdrHistogram's wiki).
-const PACKED: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
-
-/// Before the counts: cookie, their length, an offset, digits, the least and the highest value, a ratio.
-const HEAD_BYTES: usize = 40;
-
-/// The highest value of a histogram that grows as it has to.
-const HIGHEST: u64 = i64::MAX as u64;
-
-/// Bytes of an unpacked histogram: 56,320 counts of nine bytes are the most that three digits take.
-const LARGEST: usize = 512 * 1024;
 
 /// Why a line of an interval log cannot be written or read.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -121,8 +107,9 @@ pub fn check_tag(tag: &str) -> Result<(), HlogError> {
 /// [`HlogError::BadLine`] at the first line that is neither a comment nor an interval.
 pub fn read(text: &str) -> Result<Vec<Interval>, HlogError> {
     let mut intervals: Vec<Interval> = Vec::new();
+    let mut unpacker = Unpacker::new();
     for line in text.lines().filter(|line| !is_remark(line)) {
-        let interval = parse(line)?;
+        let interval = decode(line, &mut unpacker)?.interval();
         match interval.tag.strip_suffix(ABOVE) {
             None => intervals.push(interval),
             Some(tag) => join_above(&mut intervals, tag, &interval),
@@ -148,8 +135,9 @@ pub fn merge<'a>(
 /// As [`read`].
 pub fn sum<'a>(lines: impl IntoIterator<Item = &'a str>) -> Result<Vec<Interval>, HlogError> {
     let mut summed: BTreeMap<String, Interval> = BTreeMap::new();
+    let mut unpacker = Unpacker::new();
     for line in lines.into_iter().flat_map(str::lines).filter(|line| !is_remark(line)) {
-        let stored = decode(line)?;
+        let stored = decode(line, &mut unpacker)?;
         let tag = stored.tag.strip_suffix(ABOVE).unwrap_or(&stored.tag);
         let empty = || stored.empty(tag);
         summed.entry(tag.to_owned()).or_insert_with(empty).take_in(&stored);
@@ -198,22 +186,21 @@ fn is_remark(line: &str) -> bool {
     line.trim().is_empty() || line.starts_with('#') || line.starts_with('"')
 }
 
-fn parse(line: &str) -> Result<Interval, HlogError> {
-    let stored = decode(line)?;
-    let mut interval = stored.empty(&stored.tag);
-    stored.add_to(&mut interval.latency);
-    Ok(interval)
-}
-
-/// A line's fields, its histogram as it was written: without 270 KB of its own for each line.
+/// A line's fields, and what was counted: without 270 KB of its own for each line.
 struct Stored {
     tag: String,
     from_s: f64,
     length_s: f64,
-    histogram: Histogram<u64>,
+    buckets: Vec<Bucket>,
 }
 
 impl Stored {
+    fn interval(&self) -> Interval {
+        let mut interval = self.empty(&self.tag);
+        self.add_to(&mut interval.latency);
+        interval
+    }
+
     /// Its interval, still without values.
     fn empty(&self, tag: &str) -> Interval {
         let (from_s, length_s) = (self.from_s, self.length_s);
@@ -222,14 +209,16 @@ impl Stored {
 
     fn add_to(&self, latency: &mut Latency) {
         if self.tag.ends_with(ABOVE) {
-            latency.add_above_range(self.histogram.len(), Nanos(self.histogram.max()));
+            let count = self.buckets.iter().fold(0, |sum: u64, one| sum.saturating_add(one.count));
+            let max = self.buckets.last().map_or(0, Bucket::highest);
+            latency.add_above_range(count, Nanos(max));
         } else {
-            latency.add_stored(&self.histogram);
+            latency.add_stored(&self.buckets);
         }
     }
 }
 
-fn decode(line: &str) -> Result<Stored, HlogError> {
+fn decode(line: &str, unpacker: &mut Unpacker) -> Result<Stored, HlogError> {
     let bad = |reason| HlogError::BadLine { reason, line: line.chars().take(60).collect() };
     let (tag, rest) = match line.strip_prefix("Tag=") {
         None => ("", line),
@@ -240,37 +229,12 @@ fn decode(line: &str) -> Result<Stored, HlogError> {
     let from_s = next("no start")?.parse().map_err(|_| bad("the start is not a number"))?;
     let length_s = next("no length")?.parse().map_err(|_| bad("the length is not a number"))?;
     next("no greatest value")?;
-    let bytes = BASE64
-        .decode(next("no histogram")?.trim_end())
-        .map_err(|_| bad("the histogram is not base64"))?;
-    let histogram = histogram_of(&bytes).ok_or_else(|| bad("the histogram is damaged"))?;
-    Ok(Stored { tag: tag.to_owned(), from_s, length_s, histogram })
-}
-
-/// The histogram of a line that anybody may have written; `None` where it is none, or none of ours.
-///
-/// The library makes room for as much as the histogram says that it has (4 GB), and unpacks whatever
-/// there is. So it is given what was unpacked up to a limit, and has no more than it says.
-fn histogram_of(bytes: &[u8]) -> Option<Histogram<u64>> {
-    let unpacked = match bytes.strip_prefix(&PACKED) {
-        // A length follows, which nothing depends on.
-        Some(rest) => unpacked(rest.get(4..)?)?,
-        None => bytes.to_vec(),
-    };
-    let (head, payload) = unpacked.split_at_checked(HEAD_BYTES)?;
-    let word = |at: usize| Some(u32::from_be_bytes(head.get(at..at + 4)?.try_into().ok()?));
-    let (says, digits) = (word(4)? as usize, word(12)?);
-    let highest = (u64::from(word(24)?) << 32) | u64::from(word(28)?);
-    if says > payload.len() || digits > u32::from(SIGNIFICANT_DIGITS) || highest > HIGHEST {
-        return None;
-    }
-    Deserializer::new().deserialize::<u64, _>(&mut unpacked.as_slice()).ok()
-}
-
-fn unpacked(packed: &[u8]) -> Option<Vec<u8>> {
-    let mut found = Vec::new();
-    ZlibDecoder::new(packed).take(LARGEST as u64 + 1).read_to_end(&mut found).ok()?;
-    (found.len() <= LARGEST).then_some(found)
+    let text = next("no histogram")?.trim_end();
+    let buckets = unpacker.buckets(text).map_err(|reason| match reason {
+        Unreadable::NotBase64 => bad("the histogram is not base64"),
+        Unreadable::Damaged => bad("the histogram is damaged"),
+    })?;
+    Ok(Stored { tag: tag.to_owned(), from_s, length_s, buckets })
 }
 
 /// Find the interval that the values above the range belong to; where all were above, it has no line.

@@ -2,6 +2,7 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 use crate::Nanos;
+use crate::stored::Bucket;
 
 /// The greatest latency that has a place in the histogram: one hour. What is above is counted apart.
 pub const HIGHEST_TRACKABLE: Nanos = Nanos(3_600_000_000_000);
@@ -166,24 +167,21 @@ impl Latency {
         &self.histogram
     }
 
-    /// Take in the values of a stored histogram: extremes and mean to the histogram's digits.
-    pub(crate) fn add_stored(&mut self, stored: &Histogram<u64>) {
-        if stored.is_empty() {
-            return;
-        }
+    /// Take in the buckets of a stored histogram, in rising order: extremes and mean to its digits.
+    pub(crate) fn add_stored(&mut self, buckets: &[Bucket]) {
+        let (Some(first), Some(last)) = (buckets.first(), buckets.last()) else { return };
         // Not what is recorded below: that is the middle of a bucket.
-        let min_ns = self.min_ns.min(stored.min());
-        for bucket in stored.iter_recorded() {
-            let edge = bucket.value_iterated_to();
-            let mut value = stored.median_equivalent(edge);
+        let (min_ns, max_ns) = (self.min_ns.min(first.lowest), last.highest());
+        for bucket in buckets {
+            let mut value = bucket.middle();
             // The last bucket of the range reaches beyond it; what was counted there was within.
-            if stored.lowest_equivalent(edge) <= HIGHEST_TRACKABLE.0 {
+            if bucket.lowest <= HIGHEST_TRACKABLE.0 {
                 value = value.min(HIGHEST_TRACKABLE.0);
             }
-            self.record_many(value, bucket.count_at_value());
+            self.record_many(value, bucket.count);
         }
         self.min_ns = min_ns;
-        self.max_ns = self.max_ns.max(stored.max());
+        self.max_ns = self.max_ns.max(max_ns);
     }
 
     /// Take in `count` values above the range of which only the greatest is known.

@@ -7,6 +7,7 @@ pub mod hlog;
 mod latency;
 mod nanos;
 mod share;
+mod stored;
 mod tally;
 
 pub use latency::{HIGHEST_TRACKABLE, Latency, LatencyRecorder, LatencySummary};
