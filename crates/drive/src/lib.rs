@@ -4,6 +4,7 @@
 //! [`Load`](load::Load) fill tables. What happens comes as [`Record`]s. The crate knows no Python,
 //! no file and no report.
 
+mod blocks;
 mod cast;
 mod channel;
 mod ciphers;
@@ -43,6 +44,7 @@ mod tls;
 mod transport;
 mod user;
 
+pub use blocks::keep_large_blocks_apart;
 pub use drive::{Drive, Heard};
 pub use error::{Failure, FailureKind, PlanError};
 pub use plan::Plan;

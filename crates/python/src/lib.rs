@@ -150,6 +150,7 @@ fn to_json(value: &impl Serialize) -> PyResult<String> {
 
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    loadstone_drive::keep_large_blocks_apart();
     module.add("PlanError", module.py().get_type::<PlanError>())?;
     module.add("ScriptError", module.py().get_type::<ScriptError>())?;
     module.add_class::<Drive>()?;
