@@ -4,7 +4,7 @@ The messages are recorded: generators of this process drive a null server, and w
 kept. Each simulated generator then tells seconds of different recordings, restamped, so that no
 two tell the same histograms in one second. Counted is all that the head does with an answer once
 it has arrived: unpacking, parsing, adding histograms, writing the merged interval into a journal's
-line. What carries the answers (Ray) is measured apart, and added.
+line. What carries the answers (Ray) has a column of its own.
 """
 
 from __future__ import annotations

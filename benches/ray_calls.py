@@ -1,4 +1,7 @@
-"""What one call of a generator through Ray costs the head's process: a real Ray, on loopback."""
+"""What one call of a generator through Ray costs the head's process: a real Ray, on loopback.
+
+The answer is a number; what more there is to unpack in a second's records is in the replay.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +89,10 @@ def _one_node() -> Iterator[str]:
     finally:
         # Told in this way it ends all of the node's processes.
         process.terminate()
-        process.wait(_END_S)
+        try:
+            process.wait(_END_S)
+        finally:
+            process.kill()
         shutil.rmtree(folder, ignore_errors=True)
 
 

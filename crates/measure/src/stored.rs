@@ -80,7 +80,9 @@ impl Unpacker {
     }
 
     fn unpacked(&mut self) -> Option<&[u8]> {
-        let Some(rest) = self.bytes.strip_prefix(&PACKED) else { return Some(&self.bytes) };
+        let Some(rest) = self.bytes.strip_prefix(&PACKED) else {
+            return (self.bytes.len() <= LARGEST).then_some(&self.bytes);
+        };
         let packed = rest.get(4..)?;
         self.inflate.reset(true);
         self.plain.clear();
@@ -154,16 +156,14 @@ fn counted(histogram: &[u8]) -> Option<Vec<Bucket>> {
     let layout = Layout::new(long(16)?, long(24)?, word(12)?)?;
     let mut left = payload.get(..word(4)? as usize)?;
     let mut index = 0_u64;
-    let mut found = Vec::with_capacity(left.len());
+    let mut found = Vec::new();
     while !left.is_empty() {
-        match number(&mut left)? {
-            empty @ ..0 => index = index.checked_add(empty.unsigned_abs())?,
-            0 => index += 1,
-            count @ 1.. => {
-                found.push(layout.bucket(index, count.unsigned_abs())?);
-                index += 1;
-            }
+        let next = number(&mut left)?;
+        if next > 0 {
+            found.push(layout.bucket(index, next.unsigned_abs())?);
         }
+        let cells = if next < 0 { next.unsigned_abs() } else { 1 };
+        index = index.checked_add(cells)?;
     }
     Some(found)
 }
@@ -186,6 +186,10 @@ fn number(left: &mut &[u8]) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
+    use flate2::Compression;
+    use flate2::write::ZlibEncoder;
     use hdrhistogram::Histogram;
     use hdrhistogram::serialization::{
         Deserializer, Serializer, V2DeflateSerializer, V2Serializer,
@@ -249,11 +253,42 @@ mod tests {
 
         #[test]
         fn no_bytes_make_reading_panic(
-            head in prop::collection::vec(any::<u8>(), 36), rest in prop::collection::vec(any::<u8>(), 0..40),
+            least in any::<u64>(), highest in any::<u64>(), digits in 0..5_u32, payload in payloads(),
         ) {
-            let _ = buckets(&[&PLAIN[..], &head, &rest].concat());
-            let _ = buckets(&[&PACKED[..], &head, &rest].concat());
+            for (least, highest, digits) in [(least, highest, digits), (1, HIGHEST, 3), (1 << 40, HIGHEST, 3)] {
+                let plain = histogram(least, highest, digits, &payload);
+                let found = buckets(&plain);
+                prop_assert_eq!(&found, &buckets(&deflated(&plain)));
+                let rising = |pair: &[Bucket]| pair[0].highest() < pair[1].lowest;
+                prop_assert!(found.unwrap_or_default().windows(2).all(rising));
+            }
         }
+    }
+
+    /// Bytes as numbers have them: many that go on, many of few bits.
+    fn payloads() -> impl Strategy<Value = Vec<u8>> {
+        let byte = prop_oneof![Just(0xff_u8), Just(0x80), Just(0), 0..4_u8, any::<u8>()];
+        prop::collection::vec(byte, 0..60)
+    }
+
+    fn histogram(least: u64, highest: u64, digits: u32, payload: &[u8]) -> Vec<u8> {
+        let length = u32::try_from(payload.len()).expect("a short payload");
+        let words = [length.to_be_bytes(), [0; 4], digits.to_be_bytes()].concat();
+        let range = [least.to_be_bytes(), highest.to_be_bytes(), 1.0_f64.to_be_bytes()].concat();
+        [&PLAIN[..], &words, &range, payload].concat()
+    }
+
+    fn deflated(plain: &[u8]) -> Vec<u8> {
+        let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
+        packed.write_all(plain).expect("a write into memory");
+        [&PACKED[..], &[0; 4], &packed.finish().expect("a whole stream")].concat()
+    }
+
+    #[test]
+    fn cells_beyond_all_that_can_be_numbered_are_refused() {
+        // 2^63 empty cells, as many again but one, and one more that would be the cell 2^64.
+        let payload = [&[0xff; 9][..], &[0xfd], &[0xff; 8], &[0x00, 0x02]].concat();
+        assert_eq!(buckets(&histogram(1, HIGHEST, 3, &payload)), None);
     }
 
     #[test]

@@ -41,10 +41,13 @@ class Asking:
         self._links = links
         self._heard_s: dict[int, float] = {}
         self._answers: Queue[tuple[int, Future[list[Told]]]] = Queue()
-        self._looked_s = time.monotonic()
+        self._looked_s = 0.0
+        """When silences were looked for last; before that, when the first was asked."""
 
     def ask(self, generator: int, has: int) -> None:
         """For what comes after the record with the number `has`; at first it counts as heard."""
+        if not self._heard_s:
+            self._looked_s = time.monotonic()
         self._heard_s.setdefault(generator, time.monotonic())
         future = self.call(generator, "take", has, WAIT_S)
         future.add_done_callback(lambda done: self._answers.put((generator, done)))
@@ -62,10 +65,10 @@ class Asking:
         except Empty:
             return
 
-    def silences(self, generators: Iterable[int]) -> list[tuple[int, str]]:
+    def give_up_silent(self, generators: Iterable[int]) -> list[tuple[int, str]]:
         """Those of these that have not answered for too long, and what is to be said of that.
 
-        Should one come back before its lease is over, it is told to end at once.
+        They are told to end: one that comes back before its lease is over does so at once.
         """
         now = time.monotonic()
         if now < self._looked_s + LOOK_S:

@@ -175,7 +175,7 @@ class _Filling:
         while not all(part.is_done for part in self._parts):
             self._take_answers()
             living = [part.number for part in self._parts if not part.is_done]
-            for number, reason in self._asking.silences(living):
+            for number, reason in self._asking.give_up_silent(living):
                 self._lose(self._parts[number], reason)
             failed = any(part.end and part.end.error for part in self._parts)
             if not self._stopped and (failed or self._head.stop.is_set()):

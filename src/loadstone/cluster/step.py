@@ -152,7 +152,7 @@ class _Driving:
                 self._look_at_stop()
                 self._look_at_changes()
                 self._take_answers()
-                for number, reason in self._asking.silences(self._living()):
+                for number, reason in self._asking.give_up_silent(self._living()):
                     self._collector.lose(number, reason)
                 if not self._collector.begun and self._collector.is_connected:
                     self._begin_load()
