@@ -115,9 +115,12 @@ def test_fewer_nodes_than_generators_is_an_error_that_names_them() -> None:
 def test_a_hosts_use_is_what_grew_between_two_readings() -> None:
     before = {"cpu.user_s": 10.0, "cpu.idle_s": 90.0, "cpu.0.user_s": 5.0, "nic.eth0.bytes_in": 7.0}
     after = {"cpu.user_s": 11.0, "cpu.idle_s": 93.0, "cpu.0.user_s": 6.0, "nic.eth0.bytes_in": 9.0}
-    facts = {"traffic_nic": "eth0"}
+    facts = {"traffic_nic": "eth0", "nic.eth0.virtual": "no", "nic.eth0.speed_mbit": "1000"}
     found = host_use(Reading(0.0, before), Reading(1.0, after, facts=facts))
-    assert found == (0.25, 2, None)
+    assert found == (0.25, 2, None, 125e6)
+    for unknown in ({"nic.eth0.virtual": "yes"}, {"nic.eth0.speed_mbit": "-1"}):
+        found = host_use(Reading(0.0, before), Reading(1.0, after, facts=facts | unknown))
+        assert found.line_bytes_per_s is None
 
 
 def node(users: int, ceiling: float | None = None) -> NodeFacts:
@@ -182,3 +185,24 @@ def test_lost_seconds_and_a_saturated_generator_are_shown() -> None:
     assert (easy.saturated, busy.saturated, late.saturated) == (False, True, True)
     assert (easy.seconds_lost, late.seconds_lost, late.lost) == (0.0, 3.0, "gone")
     assert (busy.cpu_share, busy.events) == (0.9, 40)
+
+
+def test_a_generator_whose_line_is_nearly_full_is_saturated() -> None:
+    def with_line(number: int, bytes_out: int, line: float | None) -> GeneratorPart:
+        return a_part(number, 100_000).model_copy(
+            update={
+                "net_bytes_in": 1000,
+                "net_bytes_out": bytes_out,
+                "line_bytes_per_s": line,
+            }
+        )
+
+    sums = {number: GeneratorSums() for number in range(3)}
+    for _ in range(4):
+        sums[0].add(with_line(0, 100_000_000, 125e6), 1.0)
+        sums[1].add(with_line(1, 110_000_000, 125e6), 1.0)
+        sums[2].add(with_line(2, 110_000_000, None), 1.0)
+    easy, full, unknown = generator_shares([a_state(0), a_state(1), a_state(2)], sums, 4.0)
+    assert (easy.saturated, full.saturated, unknown.saturated) == (False, True, False)
+    assert (easy.net_line_share, full.net_line_share) == (0.8, 0.88)
+    assert unknown.net_line_share is None

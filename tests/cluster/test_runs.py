@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,10 +17,11 @@ from loadstone import engine
 from loadstone.cli.request import steps_for
 from loadstone.cluster.cluster import Cluster
 from loadstone.cluster.link import InThisProcess
+from loadstone.cluster.told import HostUse, Told
 from loadstone.lab.conduct import Outcome, carry_out
 from loadstone.model.cluster import ClusterAsked
 from loadstone.model.null_server import NullServerSettings
-from loadstone.model.plan import Drive, Open, Plan, Rate, WarmupSeconds, WorkloadSpec
+from loadstone.model.plan import Closed, Drive, Open, Plan, Rate, WarmupSeconds, WorkloadSpec
 from loadstone.model.search import Objective, SearchPlan
 from loadstone.model.target import Target, Tls
 from loadstone.model.wish import AnyWish, SetRate, SetUsers, StopRun
@@ -42,11 +45,16 @@ def server() -> Iterator[engine.NullServer]:
 
 
 @pytest.fixture
-def cluster() -> Iterator[Cluster]:
-    links = [InThisProcess(f"127.0.0.{number}", "127.0.0.1") for number in (2, 3)]
-    yield Cluster(links, "continue", print)
-    for link in links:
+def links() -> Iterator[list[InThisProcess]]:
+    both = [InThisProcess(f"127.0.0.{number}", "127.0.0.1") for number in (2, 3)]
+    yield both
+    for link in both:
         link.close()
+
+
+@pytest.fixture
+def cluster(links: list[InThisProcess]) -> Cluster:
+    return Cluster(links, "continue", print)
 
 
 def a_plan(server: engine.NullServer, **changes: object) -> Plan:
@@ -118,6 +126,37 @@ def test_what_the_live_page_asks_for_is_done_by_all_generators(
     assert any("users: 2 to 4 in this step" in note for note in step.notes)
     # At the old rate 1,000 would have been due; how soon the change came is this machine's affair.
     assert step.tally and step.tally.due > 1000
+
+
+class Narrow:
+    """A generator whose interface says that it is nearly full."""
+
+    def __init__(self, link: InThisProcess) -> None:
+        self.node, self._link = link.node, link
+
+    def call(self, method: str, *arguments: Any) -> Future[Any]:
+        answer = self._link.call(method, *arguments)
+        if method != "take":
+            return answer
+        narrow: Future[Any] = Future()
+        answer.add_done_callback(lambda done: narrow.set_result(self._of(done.result())))
+        return narrow
+
+    def _of(self, told: list[Told]) -> list[Told]:
+        full = HostUse(0.1, 1_000_000, 900_000, 1_100_000.0)
+        return [each._replace(host=full) if each.host else each for each in told]
+
+
+def test_one_generator_whose_line_is_full_marks_the_step(
+    server: engine.NullServer, links: list[InThisProcess], tmp_path: Path
+) -> None:
+    narrow = Cluster([links[0], Narrow(links[1])], "continue", print)
+    plan = a_plan(server, duration_s=2.0, drive=Drive(protocol="text", arrival=Closed(think_s=0.1)))
+    result = carried_out(plan, narrow, tmp_path).result
+    (step,) = result.steps
+    assert [each.saturated for each in step.generators] == [False, True]
+    assert step.generator.client_bound
+    assert "generator 1 on 127.0.0.3 was saturated" in as_text(result)
 
 
 def test_a_run_that_is_stopped_from_the_live_page_stops_all_generators(

@@ -337,6 +337,48 @@ def test_a_generator_that_is_silent_is_lost_soon_and_ends_its_load_by_itself(
     assert server.stats().open == 0
 
 
+def a_cluster_that_lost_one(
+    server: engine.NullServer, links: Sequence[InThisProcess], on_node_loss: OnNodeLoss
+) -> Cluster:
+    """It has driven a step with all; then one was cut off."""
+    cut = Cut(links[1])
+    cluster = a_cluster([links[0], cut], on_node_loss)
+    stop = {"kind": "time", "warmup_s": 0.0, "duration_s": 0.5}
+    assert not Followed(cluster.start(a_plan(server.port, stop=stop))).lost
+    cut.is_cut = True
+    return cluster
+
+
+def test_a_generator_that_is_gone_between_two_steps_is_told_and_missed(
+    server: engine.NullServer, links: list[InThisProcess]
+) -> None:
+    cluster = a_cluster_that_lost_one(server, links, "continue")
+    step = Followed(cluster.start(a_plan(server.port)))
+    states = [record for record in step.records if isinstance(record, GeneratorState)]
+    told = [(state.state, state.node, state.users) for state in states]
+    assert told == [("joined", "127.0.0.1", USERS), ("absent", "127.0.0.2", 0)]
+    assert (step.end.reason, step.end.error) == ("finished", None)
+
+
+def test_a_generator_that_is_gone_between_two_steps_ends_the_run_where_that_was_asked(
+    server: engine.NullServer, links: list[InThisProcess]
+) -> None:
+    cluster = a_cluster_that_lost_one(server, links, "stop")
+    with pytest.raises(ClusterError, match=r"generators on 127\.0\.0\.2 do not answer any more"):
+        cluster.start(a_plan(server.port))
+    assert server.stats().open == 0
+
+
+def test_those_that_are_left_are_not_given_more_users_than_they_can_have(
+    server: engine.NullServer, links: list[InThisProcess]
+) -> None:
+    cluster = a_cluster_that_lost_one(server, links, "continue")
+    few = cluster.facts[0].model_copy(update={"descriptors": USERS - 1})
+    cluster.facts[0] = few
+    with pytest.raises(ClusterError, match=f"{USERS} of {USERS} users would be those of 127"):
+        cluster.start(a_plan(server.port))
+
+
 def test_a_head_that_is_gone_leaves_no_load_behind(
     server: engine.NullServer, links: list[InThisProcess]
 ) -> None:

@@ -23,6 +23,7 @@ def a_share(number: int, **changes: object) -> GeneratorShare:
         "host_cpu_share": 0.5,
         "net_bytes_in_per_s": 2e6,
         "net_bytes_out_per_s": 1e6,
+        "net_line_share": 0.016,
         "clock_offset_us": 1234.0,
         "clock_bound_us": 450.0,
         "saturated": False,
@@ -45,8 +46,8 @@ def test_each_machine_has_its_worst_of_all_steps_and_its_latest_clock() -> None:
     table = generators_table([quiet, busy])
     assert table is not None
     rows = [line.split() for line in as_plain(table).splitlines()[-2:]]
-    first = "0 10.0.0.1 32 8,000 25 % 40.0 50 % 2.00 1.00 -20 ± 450 0 0 of 2"
-    second = "1 10.0.0.2 32 8,000 93 % 40.0 50 % 2.00 1.00 +1,234 ± 450 2.00 1 of 2"
+    first = "0 10.0.0.1 32 8,000 25 % 40.0 50 % 2.00 1.00 1.6 % -20 ± 450 0 0 of 2"
+    second = "1 10.0.0.2 32 8,000 93 % 40.0 50 % 2.00 1.00 1.6 % +1,234 ± 450 2.00 1 of 2"
     assert rows == [first.split(), second.split()]
 
 
@@ -58,6 +59,6 @@ def test_a_machine_whose_clock_nobody_knows_has_a_dash() -> None:
 
 def test_a_saturated_machine_is_marked_in_the_page() -> None:
     assert name_of(a_share(1, saturated=True)) == "1 10.0.0.2 !"
-    # The machine itself, and nine figures of it.
+    # The machine itself, and ten figures of it.
     assert list(ENGLISH.generators_heads) == list(CHINESE.generators_heads)
     assert len(ENGLISH.generators_heads) == 1 + len(list(figures_of([a_share(1)])))

@@ -8,18 +8,26 @@ from typing import Any
 
 from loadstone.cluster.asking import raise_lost
 from loadstone.cluster.clocks import Offset
-from loadstone.cluster.collecting import Member
+from loadstone.cluster.collecting import Member, absent
 from loadstone.cluster.errors import ClusterError
 from loadstone.cluster.generator import own_versions
 from loadstone.cluster.link import Link
 from loadstone.cluster.loading import ClusterLoad
-from loadstone.cluster.parts import fewest_users, parts_of, refuse_other_versions, users_of
-from loadstone.cluster.step import ClusterStep, Driver, read_clocks
+from loadstone.cluster.parts import (
+    fewest_users,
+    parts_of,
+    refuse_other_versions,
+    refuse_too_many,
+    users_of,
+)
+from loadstone.cluster.step import ClusterStep, Crew, Driver, read_clocks
 from loadstone.model.cluster import OnNodeLoss
 from loadstone.model.cluster_nodes import NodeFacts, Versions
 
 _FACTS_S = 60.0
 """A generator's process may still be starting, and imports the engine."""
+
+_SILENT = "it did not answer when the step began"
 
 CALIBRATION_S = 3.0
 """Of load on each node, behind half a second of warm-up."""
@@ -47,54 +55,58 @@ class Cluster:
         """Begin a step; returns at once.
 
         Raises:
-            ClusterError: no generator is left.
+            ClusterError: no generator is left, or one is gone and that is to end the run, or those
+                that are left are too few for so many users.
         """
         whole = json.loads(document)
-        living = self._living()[: whole["concurrency"]]
-        parts = parts_of(document, len(living))
+        users = whole["concurrency"]
+        living, gone = self._living()
+        refuse_too_many(users, len(whole["targets"]), [facts for _, _, facts in living])
+        driving = living[:users]
+        parts = parts_of(document, len(driving))
         drivers = [
             Driver(
-                Member(
-                    number=number,
-                    node=link.node,
-                    users=users_of(number, len(parts), whole["concurrency"]),
-                ),
+                Member(number=number, node=link.node, users=users_of(number, len(parts), users)),
                 link,
                 part,
                 clock,
             )
-            for number, ((link, clock), part) in enumerate(zip(living, parts, strict=True))
+            for number, ((link, clock, _), part) in enumerate(zip(driving, parts, strict=True))
         ]
+        missing = [absent(node, number, _SILENT) for number, node in enumerate(gone, len(drivers))]
         self._steps += 1
         fewest = fewest_users(document, len(parts))
-        return ClusterStep(self._steps, drivers, self._on_node_loss, fewest)
+        return ClusterStep(self._steps, Crew(drivers, missing, self._on_node_loss, fewest))
 
     def load(self, document: str) -> ClusterLoad:
         """Begin to load tables; returns at once."""
         self._steps += 1
         return ClusterLoad(self._steps, self._links, document, self._say)
 
-    def _living(self) -> list[tuple[Link, Offset]]:
-        """Those that answer, with their clocks as they are now."""
+    def _living(self) -> tuple[list[tuple[Link, Offset, NodeFacts]], list[str]]:
+        """Those that answer, with their clocks as they are now, and the nodes of the others.
+
+        Raises:
+            ClusterError: too many are gone, as it was asked.
+        """
         clocks = read_clocks(self._links)
-        living = [
-            (link, clock)
-            for link, clock in zip(self._links, clocks, strict=True)
-            if isinstance(clock, Offset)
-        ]
+        living, gone = [], []
+        for link, clock, facts in zip(self._links, clocks, self.facts, strict=True):
+            if isinstance(clock, Offset):
+                living.append((link, clock, facts))
+            else:
+                gone.append(link.node)
         if not living:
             raise ClusterError(
                 "no generator answers any more",
                 "ray status on the head says which nodes are left",
             )
-        if len(living) < len(self._links):
-            gone = [
-                link.node
-                for link, clock in zip(self._links, clocks, strict=True)
-                if not isinstance(clock, Offset)
-            ]
-            self._say(f"without the generators on {', '.join(gone)}: they do not answer")
-        return living
+        if gone and self._on_node_loss == "stop":
+            raise ClusterError(
+                f"the generators on {', '.join(gone)} do not answer any more",
+                "--on-node-loss continue goes on with the others",
+            )
+        return living, gone
 
 
 def check_versions(links: Sequence[Link]) -> None:

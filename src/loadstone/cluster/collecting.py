@@ -178,6 +178,7 @@ class Collector:
             host_cpu_share=host.cpu_share if host else None,
             net_bytes_in=host.net_bytes_in if host else None,
             net_bytes_out=host.net_bytes_out if host else None,
+            line_bytes_per_s=host.line_bytes_per_s if host else None,
         )
         member.samples = math.inf if drains else member.samples + 1
         member.told_to_s = sample.to_s
@@ -256,6 +257,11 @@ def _together(outages: Sequence[Outage]) -> Outage:
     """Those that the step's end cut off are one: of the same target, at the same time."""
     first = min(outages, key=lambda outage: outage.from_s)
     return first.model_copy(update={"users": sum(outage.users for outage in outages)})
+
+
+def absent(node: str, number: int, reason: str) -> GeneratorState:
+    """That a generator of the run takes no part in the step."""
+    return GeneratorState(number=number, node=node, state="absent", users=0, reason=reason)
 
 
 def joined(member: Member, clock: Mapping[int, tuple[int, int]]) -> GeneratorState:

@@ -21,7 +21,7 @@ from loadstone.cluster.stream import Stream
 from loadstone.cluster.told import Changed
 from loadstone.engine import PlanRefused, Steerable
 from loadstone.model.cluster import OnNodeLoss
-from loadstone.model.records import STEP_RECORD, AnyStepRecord
+from loadstone.model.records import STEP_RECORD, AnyStepRecord, GeneratorState
 
 _CLOCK_ROUNDS = 9
 """Exchanges of which the shortest counts."""
@@ -38,6 +38,18 @@ class Driver:
     link: Link
     document: str
     clock: Offset
+
+
+@dataclass(frozen=True)
+class Crew:
+    """Who drives a step, and who does not."""
+
+    drivers: Sequence[Driver]
+    absent: Sequence[GeneratorState]
+    """Generators of the run that did not answer."""
+    on_node_loss: OnNodeLoss
+    fewest_users: int
+    """That may be at work, so that each generator has one."""
 
 
 @dataclass(frozen=True)
@@ -65,16 +77,13 @@ class ClusterStep(Steerable):
     slow disk, a terminal that is held) costs them their lease.
     """
 
-    def __init__(
-        self, number: int, drivers: Sequence[Driver], on_node_loss: OnNodeLoss, fewest_users: int
-    ) -> None:
-        """`fewest_users`: that may be at work, so that each generator has one."""
+    def __init__(self, number: int, crew: Crew) -> None:
         self._records = Stream[AnyStepRecord]()
         self._wishes = _Wishes()
-        self._parts = len(drivers)
-        self._fewest_users = fewest_users
-        self._users = sum(driver.member.users for driver in drivers)
-        driving = _Driving(number, drivers, on_node_loss, self._wishes, self._records.put)
+        self._parts = len(crew.drivers)
+        self._fewest_users = crew.fewest_users
+        self._users = sum(driver.member.users for driver in crew.drivers)
+        driving = _Driving(number, crew, self._wishes, self._records.put)
         self._thread = Thread(target=driving.run, name="head", daemon=True)
         self._thread.start()
 
@@ -131,17 +140,17 @@ class _Driving:
     def __init__(
         self,
         number: int,
-        drivers: Sequence[Driver],
-        on_node_loss: OnNodeLoss,
+        crew: Crew,
         wishes: _Wishes,
         tell: Callable[[AnyStepRecord | BaseException], None],
     ) -> None:
-        self._drivers = {driver.member.number: driver for driver in drivers}
+        self._absent = crew.absent
+        self._drivers = {driver.member.number: driver for driver in crew.drivers}
         self._asking = Asking(number, {key: each.link for key, each in self._drivers.items()})
         self._wishes = wishes
         self._tell = tell
-        members = [driver.member for driver in drivers]
-        self._collector = Collector(members, on_node_loss, engine.sum_hlog)
+        members = [driver.member for driver in crew.drivers]
+        self._collector = Collector(members, crew.on_node_loss, engine.sum_hlog)
         self._stopped = False
 
     def run(self) -> None:
@@ -171,6 +180,8 @@ class _Driving:
         }
         for driver in drivers:
             self._tell(joined(driver.member, clocks))
+        for record in self._absent:
+            self._tell(record)
         begun = [
             (driver, self._asking.call(driver.member.number, "begin", driver.document))
             for driver in drivers

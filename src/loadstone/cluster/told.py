@@ -16,6 +16,8 @@ class HostUse(NamedTuple):
     net_bytes_in: int | None
     """Of the interface towards the first target."""
     net_bytes_out: int | None
+    line_bytes_per_s: float | None = None
+    """What that interface carries each way, by its own word; `None`: a virtual one, or not told."""
 
 
 class Told(NamedTuple):

@@ -300,6 +300,8 @@ class _Watched:
                 self.cut_off = record
             case GeneratorState() if record.state == "lost":
                 self.lab.note(_lost(record), self.step)
+            case GeneratorState() if record.state == "absent":
+                self.lab.note(f"without the generator on {record.node}: {record.reason}", self.step)
             case End():
                 self.end = record
                 return True

@@ -174,15 +174,18 @@ class GeneratorPart(Frozen):
     net_bytes_in: Whole | None = None
     """Of the interface towards the first target."""
     net_bytes_out: Whole | None = None
+    line_bytes_per_s: float | None = None
+    """What that interface carries each way; `None`: a virtual one, or not told."""
 
 
 class GeneratorState(Frozen):
-    """A generator takes part in the step, or does so no longer."""
+    """A generator takes part in the step, does so no longer, or did not answer when it began."""
 
     kind: Literal["generator"] = "generator"
     number: Count
+    """In the step; those that are absent come after all others."""
     node: str
-    state: Literal["joined", "lost"]
+    state: Literal["joined", "lost", "absent"]
     at_s: float = 0.0
     """Since the load began."""
     users: Count

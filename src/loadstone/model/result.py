@@ -115,11 +115,16 @@ class GeneratorShare(Frozen):
     host_cpu_share: float | None = _said("of all cores of its host, whoever used them, mean")
     net_bytes_in_per_s: float | None = _said("of its interface towards the first target")
     net_bytes_out_per_s: float | None = _said("likewise")
+    net_line_share: float | None = Field(
+        default=None,
+        description="of what that interface carries, in the direction that had more; null where it "
+        "is a virtual one or does not say its speed",
+    )
     clock_offset_us: float | None = _said("how far its clock was ahead of the head's")
     clock_bound_us: float | None = _said("how wrong that can be at most")
     saturated: bool | None = _said(
-        "more than 0.8 of its cores used, or events begun late by more than a tenth of the p99 in "
-        "most seconds; null when nothing was measured"
+        "more than 0.8 of its cores or of its line used, or events begun late by more than a tenth "
+        "of the p99 in most seconds; null when nothing was measured"
     )
 
 

@@ -43,6 +43,7 @@ _HEADS = (
     "host\nCPU",
     "MB/s\nin",
     "MB/s\nout",
+    "of\nline",
     "clock off\nby µs",
     "seconds\nlost",
     "steps\nsaturated",
@@ -55,7 +56,7 @@ def name_of(one: GeneratorShare) -> str:
 
 
 def figures_of(found: Sequence[GeneratorShare]) -> Iterator[str]:
-    """One machine in one step or several: users, events, CPU, lateness, its host, its clock."""
+    """One machine in one step or several: users, events, CPU, lateness, host, line, clock."""
     yield count(max(one.users for one in found))
     yield count(sum(one.events for one in found))
     yield share(_worst(found, lambda one: one.cpu_share))
@@ -63,6 +64,7 @@ def figures_of(found: Sequence[GeneratorShare]) -> Iterator[str]:
     yield share(_worst(found, lambda one: one.host_cpu_share))
     yield _megabytes(_worst(found, lambda one: one.net_bytes_in_per_s))
     yield _megabytes(_worst(found, lambda one: one.net_bytes_out_per_s))
+    yield share(_worst(found, lambda one: one.net_line_share))
     yield _clock(found[-1])
     yield digits(sum(one.seconds_lost for one in found))
 

@@ -23,6 +23,7 @@ class GeneratorSums:
     host_cpu_s: float | None = None
     bytes_in: int | None = None
     bytes_out: int | None = None
+    line_bytes_per_s: float | None = None
 
     def add(self, part: GeneratorPart, seconds: float) -> None:
         """Take in another interval of this length."""
@@ -41,6 +42,7 @@ class GeneratorSums:
             self.bytes_in = (self.bytes_in or 0) + part.net_bytes_in
         if part.net_bytes_out is not None:
             self.bytes_out = (self.bytes_out or 0) + part.net_bytes_out
+        self.line_bytes_per_s = part.line_bytes_per_s or self.line_bytes_per_s
 
     @property
     def cpu_share(self) -> float | None:
@@ -48,10 +50,19 @@ class GeneratorSums:
         return self.cpu_us / self.wall_us if self.wall_us else None
 
     @property
+    def line_share(self) -> float | None:
+        """Of what its interface carries, in the direction that had more."""
+        counted = [amount for amount in (self.bytes_in, self.bytes_out) if amount is not None]
+        by_second = self.by_second(max(counted, default=None))
+        if by_second is None or self.line_bytes_per_s is None:
+            return None
+        return by_second / self.line_bytes_per_s
+
+    @property
     def is_saturated(self) -> bool:
-        """Whether it may have been the limit: of its cores, or late of its own doing mostly."""
-        busy = (self.cpu_share or 0.0) > CLIENT_BOUND_SHARE
-        return busy or 2 * self.late_intervals > self.intervals
+        """Whether it may have been the limit: its cores, its line, or mostly late of its own."""
+        most = max(self.cpu_share or 0.0, self.line_share or 0.0)
+        return most > CLIENT_BOUND_SHARE or 2 * self.late_intervals > self.intervals
 
     def by_second(self, amount: float | None) -> float | None:
         """Of the seconds that it delivered."""
@@ -65,7 +76,8 @@ def generator_shares(
     joined: dict[int, GeneratorState] = {}
     lost: dict[int, GeneratorState] = {}
     for state in states:
-        (joined if state.state == "joined" else lost).setdefault(state.number, state)
+        if state.state != "absent":
+            (joined if state.state == "joined" else lost).setdefault(state.number, state)
     return tuple(
         _share(state, lost.get(number), sums.get(number, GeneratorSums()), seconds)
         for number, state in sorted(joined.items())
@@ -88,6 +100,7 @@ def _share(
         host_cpu_share=sums.by_second(sums.host_cpu_s),
         net_bytes_in_per_s=sums.by_second(sums.bytes_in),
         net_bytes_out_per_s=sums.by_second(sums.bytes_out),
+        net_line_share=sums.line_share,
         clock_offset_us=_us(joined.clock_offset_ns),
         clock_bound_us=_us(joined.clock_bound_ns),
         saturated=sums.is_saturated if sums.intervals else None,

@@ -361,6 +361,7 @@ ENGLISH = Words(
         "host_cpu": "host CPU",
         "bytes_in": "MB/s in",
         "bytes_out": "MB/s out",
+        "line": "of its line",
         "clock": "clock off by µs",
         "lost": "seconds lost",
     },

@@ -343,6 +343,7 @@ CHINESE = Words(
         "host_cpu": "主机 CPU",
         "bytes_in": "接收 MB/s",
         "bytes_out": "发送 MB/s",
+        "line": "占线路带宽",
         "clock": "时钟偏差 µs",
         "lost": "丢失秒数",
     },
