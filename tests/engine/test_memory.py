@@ -49,8 +49,9 @@ while not isinstance(record := step.next(10.0), End):
         free.append(c.mallinfo().fordblks)
 print(json.dumps({"free": free, "error": record.error and record.error.message}))
 """
-# glibc by itself has 8 to 16 MB free among the sessions of the tests below; with large blocks apart, but
-# no block moved when it shrinks, 8 MB where answers are long. With both it is 0.1 to 2.3 MB.
+# glibc by itself has 8 to 16 MB free among the sessions of the tests below; with large blocks
+# apart, but no block moved when it shrinks, 8 MB where answers are long. With both it is 0.1 to
+# 2.3 MB.
 _MOST_FREE = 4 << 20
 _USERS = 500
 _SECONDS = 4
