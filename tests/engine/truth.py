@@ -12,15 +12,19 @@ from loadstone.model.null_server import NullServerSettings
 
 
 @contextmanager
-def null_target(script: str = "{}") -> Iterator[tuple[NullServer, Document]]:
-    """A server that answers as the script says, and how to reach it."""
-    server = engine.null_server(NullServerSettings())
+def null_target(
+    script: str = "{}", settings: NullServerSettings | None = None
+) -> Iterator[tuple[NullServer, Document]]:
+    """A server that answers as the script says, and how to reach it; encrypted where it can be."""
+    settings = settings or NullServerSettings()
+    server = engine.null_server(settings)
+    mode = "required" if settings.tls else "disabled"
     try:
         server.set_script(script)
         yield server, {
             "host": "127.0.0.1", "port": server.port, "socket": None, "user": "u", "password": "",
             "database": "sbtest", "server_public_key": None,
-            "tls": {"mode": "disabled", "ca": None, "cert": None, "key": None},
+            "tls": {"mode": mode, "ca": None, "cert": None, "key": None},
         }  # fmt: skip
     finally:
         server.stop()

@@ -44,7 +44,7 @@ mod tls;
 mod transport;
 mod user;
 
-pub use blocks::keep_large_blocks_apart;
+pub use blocks::{Allocator, keep_large_blocks_apart};
 pub use drive::{Drive, Heard};
 pub use error::{Failure, FailureKind, PlanError};
 pub use plan::Plan;
