@@ -17,6 +17,8 @@ pytestmark = pytest.mark.server
 
 MANY, FEW = 4000, 100
 MOST_BYTES_A_CONNECTION = 32 * 1024
+PASSING = 12 * 270_000 / (MANY - FEW)
+"""The histograms of a second are there or not when memory is read, for few users and for many."""
 
 # A process of its own: the memory of this one has other reasons to grow.
 CHILD = """
@@ -74,7 +76,7 @@ def test_four_thousand_users_without_an_error_for_less_than_32_kib_each(start: S
         assert all(sample["kind"] == "sample" and not sample["errors"] for sample in samples)
         assert all(sample["users"] == users for sample in samples)
     slope = (seen[str(MANY)]["rss"] - seen[str(FEW)]["rss"]) / (MANY - FEW)
-    assert 0 < slope < MOST_BYTES_A_CONNECTION, f"{slope:.0f} bytes a connection"
+    assert -PASSING < slope < MOST_BYTES_A_CONNECTION, f"{slope:.0f} bytes a connection"
 
 
 def test_too_few_descriptors_are_told_as_such(shared: Sandbox) -> None:
