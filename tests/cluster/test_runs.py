@@ -150,13 +150,15 @@ class Narrow:
 def test_one_generator_whose_line_is_full_marks_the_step(
     server: engine.NullServer, links: list[InThisProcess], tmp_path: Path
 ) -> None:
-    narrow = Cluster([links[0], Narrow(links[1])], "continue", print)
+    narrow = Cluster([Narrow(links[0]), links[1]], "continue", print)
     plan = a_plan(server, duration_s=2.0, drive=Drive(protocol="text", arrival=Closed(think_s=0.1)))
     result = carried_out(plan, narrow, tmp_path).result
     (step,) = result.steps
-    assert [each.saturated for each in step.generators] == [False, True]
+    full, other = step.generators
+    assert full.saturated and full.net_line_share and full.net_line_share > 0.8
+    assert other.net_line_share is None
     assert step.generator.client_bound
-    assert "generator 1 on 127.0.0.3 was saturated" in as_text(result)
+    assert "generator 0 on 127.0.0.2 was saturated" in as_text(result)
 
 
 def test_a_run_that_is_stopped_from_the_live_page_stops_all_generators(
