@@ -346,6 +346,8 @@ class KnownTable(Frozen):
     table: Count
     """Its number in the layout."""
     is_new: bool
+    missing: tuple[tuple[Count, Count], ...] | None = None
+    """Ids that have to be loaded of one that was there: the first and the last of each run."""
     identity: TableIdentity
 
 

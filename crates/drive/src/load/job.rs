@@ -196,9 +196,10 @@ impl Job {
                 self.fill(&missing)?;
                 self.finish(&tables)
             }
-            Some(Stage::Make) => {
-                self.with_tables(&tables, |client, table| tables::make(client, &self.rows, table))
-            }
+            Some(Stage::Make) => self.with_tables(&tables, |client, table| {
+                tables::make(client, &self.rows, table)?;
+                tables::note_missing(client, &self.rows, self.own(table), table)
+            }),
             Some(Stage::Fill) => {
                 let missing = self.find_missing(&self.own_tables(), |_, _| Ok(()))?;
                 self.fill(&missing)

@@ -27,6 +27,23 @@ impl Range {
         (0..ids.div_ceil(each)).map(range).collect()
     }
 
+    /// Ranges of one table, in rising order, as the first and the last id of each run without a gap.
+    pub(super) fn runs(ranges: &[Self]) -> Vec<(u64, u64)> {
+        let mut runs: Vec<(u64, u64)> = Vec::new();
+        for range in ranges {
+            match runs.last_mut() {
+                Some((_, last)) if *last + 1 == range.first => *last = range.last,
+                _ => runs.push((range.first, range.last)),
+            }
+        }
+        runs
+    }
+
+    /// Whether one of these runs has all of it.
+    pub(super) fn is_in(self, runs: &[(u64, u64)]) -> bool {
+        runs.iter().any(|(first, last)| *first <= self.first && self.last <= *last)
+    }
+
     /// Makes the range empty.
     pub(super) fn clear(self, client: &mut Client, layout: &LoadLayout) -> Result<(), Halt> {
         let (name, inside) = (layout.quoted_name(self.table), self.condition(layout));
@@ -124,6 +141,17 @@ mod tests {
         let all = vec![ranges(&layout(50_000), 1), ranges(&layout(25_000), 2)];
         let tables: Vec<u32> = interleave(all).iter().map(|range| range.table).collect();
         assert_eq!(tables, [1, 2, 1]);
+    }
+
+    #[test]
+    fn what_is_missing_is_told_in_runs_that_hold_its_ranges_and_no_other() {
+        let all = ranges(&layout(130_000), 1);
+        let missing = [all[0], all[1], all[3], all[5]];
+        let runs = Range::runs(&missing);
+        assert_eq!(runs, [(1, 50_000), (75_001, 100_000), (125_001, 130_000)]);
+        let held: Vec<Range> = all.into_iter().filter(|range| range.is_in(&runs)).collect();
+        assert_eq!(held, missing);
+        assert!(Range::runs(&[]).is_empty());
     }
 
     #[test]

@@ -33,6 +33,10 @@ pub struct KnownTable {
     pub table: u32,
     /// It was just made, and has no row.
     pub is_new: bool,
+    /// The ids of one that was there that have to be loaded, as the first and the last of each run; `None`: of one
+    /// that is new all, of any other nobody has looked.
+    #[serde(default)]
+    pub missing: Option<Vec<(u64, u64)>>,
     /// What tells it from another one of its name.
     pub identity: Identity,
 }
@@ -67,6 +71,18 @@ impl Whose {
         self.known(table).is_some_and(|known| known.is_new)
     }
 
+    /// Which ids an earlier stage has found to be loaded; `None`: nobody has looked.
+    pub(super) fn missing(&self, table: u32) -> Option<Vec<(u64, u64)>> {
+        self.known(table).and_then(|known| known.missing)
+    }
+
+    /// Take note of the ids that have to be loaded.
+    pub(super) fn note_missing(&self, table: u32, missing: Vec<(u64, u64)>) {
+        if let Some(known) = self.known(table) {
+            self.note(KnownTable { missing: Some(missing), ..known });
+        }
+    }
+
     /// Take note that the table is about to be made; whether that is tried for the first time.
     pub(super) fn begins(&self, table: u32) -> bool {
         self.begun.lock().unwrap_or_else(PoisonError::into_inner).insert(table)
@@ -74,7 +90,12 @@ impl Whose {
 
     /// Looks at a table that was just made.
     pub(super) fn made(&self, client: &mut Client, table: u32, name: &str) -> Result<(), Halt> {
-        self.note(KnownTable { table, is_new: true, identity: identity(client, name)? });
+        self.note(KnownTable {
+            table,
+            is_new: true,
+            missing: None,
+            identity: identity(client, name)?,
+        });
         Ok(())
     }
 
@@ -93,7 +114,12 @@ impl Whose {
         if !is_known && (first_try || !is_empty(client, name)?) {
             return Err(in_the_way(name, "is there, and Loadstone did not make it"));
         }
-        self.note(KnownTable { table, is_new: false, identity: identity(client, name)? });
+        self.note(KnownTable {
+            table,
+            is_new: false,
+            missing: None,
+            identity: identity(client, name)?,
+        });
         Ok(())
     }
 
