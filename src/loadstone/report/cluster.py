@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -13,7 +15,8 @@ from loadstone.report.numbers import NOTHING, count, digits
 
 def as_renderable(found: ClusterCheck) -> RenderableType:
     """A line a node, then what they can do together."""
-    return Group(_nodes(found), Text(), *(Text(line) for line in _together(found)))
+    lines = (*_versions(found), *_together(found))
+    return Group(_nodes(found), Text(), *(Text(line) for line in lines))
 
 
 def _nodes(found: ClusterCheck) -> Table:
@@ -47,6 +50,29 @@ def _line(line: Line | None) -> str:
     source = f" from {line.source}" if line.source else ""
     gateway = f" by way of {line.gateway}" if line.gateway else ""
     return f"{line.interface}{source}{gateway}, {speed}"
+
+
+def _versions(found: ClusterCheck) -> list[str]:
+    """What carries the load on each node, and where nodes differ in it."""
+    said = [
+        _version("engine", {node.node: node.versions.engine for node in found.nodes}),
+        _version("Ray", {node.node: node.ray for node in found.nodes}),
+        _version("Python", {node.node: node.machine.get("python") for node in found.nodes}),
+    ]
+    return [f"versions  {', '.join(filter(None, said))}"]
+
+
+def _version(name: str, of_nodes: Mapping[str, str | None]) -> str | None:
+    """`Ray 2.60.0`, or `Ray 2.60.0 (10.0.0.1) and 2.59.0 (10.0.0.2)`; `None`: no node says it."""
+    nodes: dict[str, list[str]] = {}
+    for node, version in of_nodes.items():
+        if version is not None:
+            nodes.setdefault(version, []).append(node)
+    if len(nodes) < 2:
+        return next((f"{name} {version}" for version in nodes), None)
+    return f"{name} " + " and ".join(
+        f"{version} ({', '.join(where)})" for version, where in nodes.items()
+    )
 
 
 def _together(found: ClusterCheck) -> list[str]:
