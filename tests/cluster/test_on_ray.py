@@ -245,13 +245,14 @@ def test_fewer_nodes_than_asked_for_is_one_line(nodes: Nodes, server: engine.Nul
 
 
 def test_a_generator_that_stands_still_is_lost_and_the_step_goes_on(
-    nodes: Nodes, server: engine.NullServer
+    nodes: Nodes, server: engine.NullServer, tmp_path: Path
 ) -> None:
     program = nodes.loadstone(*words(server, 9, "--cluster", nodes.address))
     wait_for_load(server, program)
     (stalled,) = nodes.nodes[OTHER].generators()
     stalled.send_signal(signal.SIGSTOP)
     step = finished(program)
+    continued_ns = time.monotonic_ns()
     with contextlib.suppress(Exception):
         stalled.send_signal(signal.SIGCONT)
     first, second = step["generators"]
@@ -262,6 +263,7 @@ def test_a_generator_that_stands_still_is_lost_and_the_step_goes_on(
     assert any(f"generator 1 on {OTHER} was lost" in note for note in step["notes"])
     # What had waited in the one that stood still is given up: nobody asks for it any more.
     wait_for_silence(server, 10.0)
+    assert max(int(row["received_ns"]) for row in answered(server, tmp_path)) < continued_ns
 
 
 def test_without_its_head_no_generator_drives_on(

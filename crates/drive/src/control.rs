@@ -12,6 +12,9 @@ pub(crate) struct Control {
     /// When the load begins, on the step's clock; 0 while users are still connecting.
     begin_at: AtomicU64,
     stop: AtomicBool,
+    /// From when on no event begins, on the step's clock, unless whoever started it says that it is still there; 0:
+    /// nobody has to.
+    lease_ends: AtomicU64,
     /// Events that may still become due; `None` without a limit.
     events_left: Option<AtomicI64>,
     /// How many more attempts to connect may be under way, over all shards.
@@ -40,6 +43,7 @@ impl Control {
         Ok(Self {
             begin_at: AtomicU64::new(0),
             stop: AtomicBool::new(false),
+            lease_ends: AtomicU64::new(0),
             events_left: events.map(|n| AtomicI64::new(i64::try_from(n).unwrap_or(i64::MAX))),
             free_connects: AtomicU32::new(at_once),
             connects_wanted: AtomicBool::new(false),
@@ -72,6 +76,18 @@ impl Control {
 
     pub(crate) fn stop_wanted(&self) -> bool {
         self.stop.load(Ordering::Acquire)
+    }
+
+    /// The lease goes on up to then.
+    pub(crate) fn renew(&self, until: Nanos) {
+        self.lease_ends.store(until.0.max(1), Ordering::Release);
+    }
+
+    /// Whether the lease is over. A shard looks itself: after the process has stood still it may run before the
+    /// coordinator does.
+    pub(crate) fn is_abandoned(&self, now: Nanos) -> bool {
+        let ends = self.lease_ends.load(Ordering::Acquire);
+        ends != 0 && now.0 >= ends
     }
 
     /// The part of a script that comes before all users is over.

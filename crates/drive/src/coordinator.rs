@@ -176,6 +176,7 @@ impl Coordinator {
 
     /// Runs until all shards are finished.
     pub(crate) fn run(mut self, messages: &Receiver<ShardMessage>, mut orders: Receiver<Order>) {
+        self.renew();
         while !self.finished.iter().all(|finished| *finished) {
             select! {
                 recv(messages) -> message => match message {
@@ -220,8 +221,22 @@ impl Coordinator {
     fn obey(&mut self, order: Order) {
         match order {
             Order::BeginAt(monotonic) => self.begin_at = Some(self.clock.at_monotonic(monotonic)),
-            Order::Renew => self.renewed = self.clock.now(),
+            // Too late is too late: shards may have ended their load by then.
+            Order::Renew if self.lease_end().is_some_and(|end| self.clock.now() >= end) => {}
+            Order::Renew => self.renew(),
         }
+    }
+
+    fn renew(&mut self) {
+        self.renewed = self.clock.now();
+        if let Some(end) = self.lease_end() {
+            self.control.renew(end);
+        }
+    }
+
+    /// `None` where nobody has to show that he is there.
+    fn lease_end(&self) -> Option<Nanos> {
+        self.step.lease.map(|lease| self.renewed + lease)
     }
 
     fn fail(&mut self, failure: Failure) {
@@ -233,7 +248,7 @@ impl Coordinator {
     fn patience(&self) -> Duration {
         let now = self.clock.now();
         let begin = self.begin_at.filter(|_| self.is_ready());
-        let lease_ends = self.step.lease.map(|lease| self.renewed + lease);
+        let lease_ends = self.lease_end();
         let change = self.step.users.as_ref().and_then(|users| Some(self.began? + users.next?));
         let next = begin.into_iter().chain(lease_ends).chain(change).fold(now + IDLE, Nanos::min);
         Duration::from_nanos(next.0.saturating_sub(now.0))

@@ -44,6 +44,10 @@ impl Shard {
             let deadline = self.core.deadline(now);
             self.core.poller.wait(self.core.settings.clock, now, deadline, &mut ready)?;
             self.core.woken = self.core.now();
+            // Before answers that came while the process stood still make their users go on.
+            if control.is_abandoned(self.core.woken) {
+                self.change_stage(self.core.woken);
+            }
             self.look_again(&mut ready);
             for event in &ready {
                 match self.users.get_mut(event.token as u32 as usize) {
@@ -129,7 +133,8 @@ impl Shard {
     }
 
     fn change_stage(&mut self, now: Nanos) {
-        let stop = self.core.settings.control.stop_wanted();
+        let control = &self.core.settings.control;
+        let stop = control.stop_wanted() || control.is_abandoned(now);
         match self.core.stage {
             Stage::Connecting if stop => self.core.finish(),
             Stage::Connecting => self.wait_for_begin(),
