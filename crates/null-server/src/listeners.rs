@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 /// How many connects the kernel keeps for us; it lowers this to net.core.somaxconn.
 const BACKLOG: i32 = 65_535;
 
+/// The congestion control that each kernel has and lets everybody take (tcp(7)); it does not pace.
+const PROMPT: &[u8] = b"reno";
+
 #[derive(Debug)]
 pub(crate) struct Listeners {
     sockets: Vec<OwnedFd>,
@@ -62,8 +65,10 @@ fn tcp(settings: &Settings) -> std::io::Result<Socket> {
     let address: SocketAddr = addresses.next().ok_or(std::io::ErrorKind::AddrNotAvailable)?;
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
     socket.set_reuse_address(true)?;
-    // Connections inherit it.
+    // Connections inherit both. What is written leaves at once: BBR, where it is the system's, sends by timers,
+    // which wait where others want the cores, and a stamp would be milliseconds before its bytes.
     socket.set_tcp_nodelay(true)?;
+    socket.set_tcp_congestion(PROMPT)?;
     listen(socket, &address.into())
 }
 
