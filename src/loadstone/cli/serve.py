@@ -57,9 +57,9 @@ def serve(runs: Path, address: Address, token: str | None) -> int:
     if other:
         click.echo(f"note  {other} shows these runs too", err=True)
     url = listening[1].url
-    click.echo(f"live  {url}?token=…" if token else f"live  {url}")
-    click.echo("Ctrl-C ends the page; runs go on", err=True)
     try:
+        click.echo(f"live  {url}?token=…" if token else f"live  {url}")
+        click.echo("Ctrl-C ends the page; runs go on", err=True)
         serve_page(runs, listening, keys)
     except KeyboardInterrupt:
         pass  # the way to end it
