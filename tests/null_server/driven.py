@@ -6,11 +6,22 @@ import json
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from loadstone import engine
 from loadstone.model.records import Connected, End, LatencyNs, Sample
 from null_server.running import Running
+
+
+def tcp_paces() -> bool:
+    """Whether TCP sends by timers of its own (BBR), which wait for a core as threads do.
+
+    A request then leaves milliseconds after it was written where others want the cores, and the
+    server's stamps begin when it comes.
+    """
+    chosen = Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text()
+    return chosen.startswith("bbr")
 
 
 @dataclass
@@ -38,10 +49,17 @@ class Driven:
         return sum(int(getattr(sample.counts, name)) for sample in self.samples)
 
 
-def drive(server: Running, users: int, seconds: float, **changes: Any) -> Driven:
-    """Carry out a step of point selects; `changes` are of the plan, `tls` of its target."""
+def drive(
+    server: Running, users: int, seconds: float, *, judged: bool = False, **changes: Any
+) -> Driven:
+    """Carry out a step of point selects; `changes` are of the plan, `tls` of its target.
+
+    `judged`: the latencies are held against the server's stamps, so what lies between has to be
+    nothing: by the unix socket where TCP would not send at once.
+    """
+    socket = str(server.socket) if judged and tcp_paces() else None
     target = {
-        **{"host": "127.0.0.1", "port": server.port, "socket": None, "user": "u"},
+        **{"host": "127.0.0.1", "port": server.port, "socket": socket, "user": "u"},
         **{"password": "", "database": "sbtest", "server_public_key": None},
         "tls": {"mode": "disabled", "ca": None, "cert": None, "key": None} | changes.pop("tls", {}),
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 
 import pytest
@@ -12,7 +11,6 @@ import pytest
 from null_server.driven import Driven
 from null_server.running import Stamp, quantile
 
-CONGESTION_CONTROL = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 TRIES = 5
 """Steps of which the middle is judged."""
 TRIES_MIN = 3
@@ -94,15 +92,6 @@ def part_without_a_core(driven: Driven) -> float:
     return sum(told) / wall if len(told) == len(delays) else 1.0
 
 
-def kernel_paces() -> bool:
-    """Whether TCP sends by timers of its own, which wait for a core as threads do.
-
-    A request then leaves milliseconds after it was written where others want the cores, and the
-    server's stamps begin when it comes.
-    """
-    return CONGESTION_CONTROL.read_text().startswith("bbr")
-
-
 def judge(step: Callable[[int], tuple[Driven, Sequence[Stamp]]], *names: str) -> None:
     """Judge these quantiles in the middle of some tries; skip the test where too few of them count.
 
@@ -116,8 +105,6 @@ def judge(step: Callable[[int], tuple[Driven, Sequence[Stamp]]], *names: str) ->
             of_it.append(one[name])
     verdicts = {name: verdict(of_it) for name, of_it in tries.items()}
     wrong = [name for name, right in verdicts.items() if right is False]
-    if wrong and kernel_paces():
-        pytest.skip("not evaluated, BBR sends a generator's requests when its timers are served")
     assert not wrong, {name: tries[name] for name in wrong}
     open_ = [name for name, right in verdicts.items() if right is None]
     if open_:

@@ -66,7 +66,7 @@ def test_records_in_pieces_are_put_together(encrypted: Encrypted, pieces: int) -
 def test_a_slow_line_shows_in_the_latency(encrypted: Encrypted) -> None:
     def step(_: int) -> tuple[Driven, Sequence[Stamp]]:
         server = encrypted({"pieces": {"bytes": 50, "every_us": 8000}})
-        driven = drive(server, users=4, seconds=1, tls=REQUIRED)
+        driven = drive(server, users=4, seconds=1, judged=True, tls=REQUIRED)
         stamps = server.stamps("execute")
         # The record is four pieces, the first of them at once.
         assert quantile([stamp.took_ns for stamp in stamps], 0.5) >= 23_900_000

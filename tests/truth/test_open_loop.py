@@ -127,7 +127,7 @@ def test_a_stop_by_events_counts_those_that_were_due(start: Starter) -> None:
 def test_service_times_are_those_of_the_stamps(start: Starter) -> None:
     def step(seed: int) -> tuple[Driven, Sequence[Stamp]]:
         server = start({"seed": seed, "service": {"kind": "exponential", "mean_us": 20_000}})
-        driven = drive(server, users=16, seconds=3, arrival=opened(300, "poisson"))
+        driven = drive(server, users=16, seconds=3, judged=True, arrival=opened(300, "poisson"))
         return driven, server.stamps("execute")
 
     judge(step, "p50", "p90")

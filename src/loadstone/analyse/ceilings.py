@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from loadstone.model.ceilings import Ceiling, Limits, Resource, StepCeilings
-from loadstone.model.observed import SHARED_HOST
+from loadstone.model.observed import SHARED_HOST, line_bytes_per_s
 from loadstone.model.result import HostFigures, StepResult
 
 HOTTER = 0.15
@@ -226,11 +226,8 @@ def _network(resource: Resource, incoming: bool) -> Callable[[Measured], Ceiling
 
 
 def _line(host: HostFigures | None) -> float | None:
-    """Bytes a second of the interface that carries the traffic; a virtual one's is no limit."""
-    if host is None or host.nic is None or host.facts.get(f"nic.{host.nic}.virtual") == "yes":
-        return None
-    speed = host.facts.get(f"nic.{host.nic}.speed_mbit", "")
-    return int(speed) * 125_000.0 if speed.isdigit() and int(speed) > 0 else None
+    """Bytes a second of the interface that carries the traffic."""
+    return line_bytes_per_s(host.facts, host.nic) if host else None
 
 
 def _bytes(measured: Measured, *, incoming: bool) -> float | None:

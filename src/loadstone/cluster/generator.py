@@ -21,7 +21,7 @@ from loadstone.lab.interrupts import Interrupts
 from loadstone.model.calibration import Protocol, Transport
 from loadstone.model.cluster_nodes import Line, NodeFacts, Versions
 from loadstone.model.errors import LoadstoneError
-from loadstone.model.observed import Reading, SourceName
+from loadstone.model.observed import Reading, SourceName, line_bytes_per_s
 from loadstone.observe import routes
 from loadstone.observe.host import address_of_peer
 from loadstone.observe.local import LocalHost
@@ -268,16 +268,8 @@ def host_use(before: Reading, now: Reading) -> HostUse:
         cpu_share=_cpu_share(growth, now.counters),
         net_bytes_in=None if into is None else int(into),
         net_bytes_out=None if out is None else int(out),
-        line_bytes_per_s=_line_speed(now.facts, nic),
+        line_bytes_per_s=line_bytes_per_s(now.facts, nic),
     )
-
-
-def _line_speed(facts: Mapping[str, str], nic: str | None) -> float | None:
-    """Bytes a second each way; what a virtual interface says of its speed is no limit."""
-    mbits = facts.get(f"nic.{nic}.speed_mbit", "")
-    if not mbits.isdigit() or int(mbits) == 0 or facts.get(f"nic.{nic}.virtual") == "yes":
-        return None
-    return int(mbits) * 125_000.0
 
 
 _IDLE = ("cpu.idle_s", "cpu.iowait_s")

@@ -7,6 +7,7 @@ it is not a plain count (`_s`, `_bytes`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
@@ -76,3 +77,14 @@ class SourceState(Frozen):
     at_s: float
     lost: bool
     why: str
+
+
+def line_bytes_per_s(facts: Mapping[str, str], nic: str | None) -> float | None:
+    """What an interface carries each way, by its own word among a host's facts, in bytes a second.
+
+    `None` where it does not say it, or is a virtual one, whose word is no limit.
+    """
+    mbits = facts.get(f"nic.{nic}.speed_mbit", "")
+    if not mbits.isdigit() or int(mbits) == 0 or facts.get(f"nic.{nic}.virtual") == "yes":
+        return None
+    return int(mbits) * 125_000.0
