@@ -296,7 +296,8 @@ def fuzzed() -> Held:
     for target in json.loads(done.stdout):
         held.figures["inputs tried"] += target["executions"]
         held.figures["bytes fuzzed"] += target["bytes"]
-        held.figures["seconds of a processor"] += round(target["seconds"])
+        held.figures["minutes fuzzed"] += round(target["lasted_s"] / 60)
+        held.figures["minutes on a processor"] += round(target["seconds"] / 60)
         if target["found"]:
             held.failed += 1
             held.told(f"{target['target']}: an input that breaks it is in .cache/fuzz")
