@@ -73,7 +73,7 @@ def imported(source: str) -> Iterator[str]:
         ("model/", r"loadstone\.(?!model\b)"),
         ("analyse/", r"loadstone\.(target|sandbox|engine)\b|pymysql\b"),
         ("diagnose/", r"loadstone\.(target|sandbox|engine)\b|pymysql\b"),
-        ("(?!engine[./])", r"loadstone\._engine\b"),
+        ("(?!engine/)", r"loadstone\._engine\b"),
         ("(?!cluster/)", r"ray\b"),
     ],
 )

@@ -15,6 +15,7 @@ import pymysql
 import pytest
 
 from loadstone import engine
+from loadstone.engine.native import native
 from loadstone.model.null_server import NullServerSettings, NullServerTls
 from loadstone.sandbox.certificates import Certificates
 
@@ -122,7 +123,7 @@ def test_python_goes_on_while_the_server_is_asked(server: engine.NullServer) -> 
 def test_the_settings_known_here_are_known_there() -> None:
     settings = NullServerSettings(log_records_max=1).model_dump(mode="json")
     with pytest.raises(ValueError, match="unknown field `else`"):
-        engine._native().null_server(json.dumps(settings | {"else": 1}))
+        native().null_server(json.dumps(settings | {"else": 1}))
 
 
 def test_it_stops_in_the_middle_of_a_stall(server: engine.NullServer) -> None:

@@ -3,8 +3,8 @@
 use crate::clock::Clock;
 use crate::control::Control;
 use crate::error::{Failure, FailureKind};
+use crate::interval::Interval;
 use crate::merge::{Merge, Whole};
-use crate::meter::Interval;
 use crate::outages::Outages;
 use crate::plan::{Part, Plan};
 use crate::record::{

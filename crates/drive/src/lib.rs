@@ -19,6 +19,7 @@ mod drive;
 mod endpoint;
 mod error;
 mod idle;
+mod interval;
 pub mod load;
 mod loss;
 mod member;

@@ -1,6 +1,6 @@
 //! One interval of all shards together.
 
-use crate::meter::{Connectivity, Interval, Latencies, OfMember};
+use crate::interval::{Connectivity, Interval, Latencies, OfMember};
 use crate::pauses::Pause;
 use crate::plan::Part;
 use crate::record::{

@@ -1,6 +1,6 @@
 //! From who lost and regained connections, on all shards, to outages of the step.
 
-use crate::meter::Connectivity;
+use crate::interval::Connectivity;
 use crate::record::{Outage, Seconds};
 use loadstone_measure::Nanos;
 

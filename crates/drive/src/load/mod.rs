@@ -15,7 +15,7 @@ mod workers;
 use crate::control::Control;
 use crate::drive::{Heard, hear};
 use crate::error::{Failure, PlanError};
-use crate::plan::{ConnectPlan, Part, SessionPlan, TargetPlan, check_connect};
+use crate::plan::{ConnectPlan, Part, SessionPlan, TargetPlan};
 use crate::record::{EndReason, Record};
 use crossbeam_channel::{Receiver, unbounded};
 use loadstone_workload::LoadLayout;
@@ -176,7 +176,7 @@ impl LoadPlan {
     pub fn from_json(text: &str) -> Result<Self, PlanError> {
         let mut plan: Self = serde_json::from_str(text).map_err(PlanError::from_json)?;
         plan.layout.check().map_err(|error| PlanError::new(error.to_string()))?;
-        check_connect(&plan.connect)?;
+        plan.connect.check()?;
         plan.session.check()?;
         if plan.parallel == 0 || plan.parallel > 1024 {
             return Err(PlanError::new("parallel: 1 to 1024"));

@@ -1,9 +1,10 @@
-//! What one shard counts, interval by interval.
+//! Counting on one shard, interval by interval.
 
 use crate::clock::thread_cpu;
 use crate::endpoint::Endpoint;
-use crate::pauses::{Pause, Pauses};
-use crate::record::{Counts, FirstError, IdleCounts, MemberCounts, PhaseName, TargetCounts};
+use crate::interval::{Connectivity, Interval, Latencies, OfMember};
+use crate::pauses::Pauses;
+use crate::record::{Counts, FirstError, IdleCounts, TargetCounts};
 use crate::run_queue::RunQueue;
 use crate::ticks::Ticks;
 use loadstone_measure::{Latency, LatencyRecorder, Nanos, Share, Tally};
@@ -52,88 +53,6 @@ impl Whose {
     pub(crate) fn of_target(target: usize) -> Self {
         Self { target, member: ALONE }
     }
-}
-
-/// What one member of a mix did in an interval; its tally is since the load began.
-#[derive(Debug, Default)]
-pub(crate) struct OfMember<T> {
-    pub(crate) tally: Tally,
-    pub(crate) counts: MemberCounts,
-    pub(crate) errors: BTreeMap<u16, u64>,
-    pub(crate) response: T,
-    pub(crate) service: T,
-}
-
-impl OfMember<LatencyRecorder> {
-    /// All of it; what is of the interval begins anew.
-    fn take(&mut self) -> OfMember<Latency> {
-        OfMember {
-            tally: self.tally,
-            counts: std::mem::take(&mut self.counts),
-            errors: std::mem::take(&mut self.errors),
-            response: self.response.take(),
-            service: self.service.take(),
-        }
-    }
-}
-
-/// The recorders of one interval.
-#[derive(Debug, Default)]
-pub(crate) struct Latencies<T> {
-    pub(crate) response: T,
-    pub(crate) service: T,
-    pub(crate) read: T,
-    pub(crate) write: T,
-    pub(crate) other: T,
-    /// Start minus due, whatever the reason.
-    pub(crate) late: T,
-    /// The same of events for which a user was free.
-    pub(crate) dispatch: T,
-    pub(crate) held: T,
-    /// How long opening a connection under load took.
-    pub(crate) connect: T,
-    pub(crate) errors: BTreeMap<u16, T>,
-    /// Response times by kind of event, where a workload has several.
-    pub(crate) kinds: BTreeMap<&'static str, T>,
-}
-
-/// Users connected on this shard changed to so many.
-#[derive(Clone, Debug)]
-pub(crate) struct Connectivity {
-    pub(crate) at: Nanos,
-    /// Users without a connection.
-    pub(crate) down: u64,
-    /// Why, when it was a loss.
-    pub(crate) reason: Option<String>,
-}
-
-/// One interval of one shard. Times are since the load began.
-#[derive(Debug)]
-pub(crate) struct Interval {
-    pub(crate) index: u64,
-    pub(crate) phase: PhaseName,
-    pub(crate) from: Nanos,
-    pub(crate) to: Nanos,
-    pub(crate) tally: Tally,
-    pub(crate) counts: Counts,
-    pub(crate) errors: BTreeMap<u16, u64>,
-    pub(crate) connect_failures: BTreeMap<u16, u64>,
-    pub(crate) targets: Vec<TargetCounts>,
-    pub(crate) idle: IdleCounts,
-    /// Of a mix, in the plan's order.
-    pub(crate) members: Vec<OfMember<Latency>>,
-    /// Of each user by its place in the shard; none where nobody asked.
-    pub(crate) users: Vec<Share>,
-    /// Pauses of users that are over.
-    pub(crate) pauses: Vec<Pause>,
-    /// By place in the shard, what became of the entries of users that have written some.
-    pub(crate) entries: BTreeMap<u32, Entries>,
-    pub(crate) latencies: Latencies<Latency>,
-    pub(crate) first_errors: Vec<FirstError>,
-    pub(crate) connectivity: Vec<Connectivity>,
-    pub(crate) cpu: Nanos,
-    /// How long the thread was ready to run and did not; `None` where the kernel does not tell.
-    pub(crate) run_delay: Option<Nanos>,
 }
 
 #[derive(Debug)]
@@ -551,22 +470,7 @@ impl Meter {
         let punctual = self.punctual.take();
         now.response.merge(&punctual);
         now.service.merge(&punctual);
-        Latencies {
-            response: now.response.take(),
-            service: now.service.take(),
-            read: now.read.take(),
-            write: now.write.take(),
-            other: now.other.take(),
-            late: now.late.take(),
-            dispatch: now.dispatch.take(),
-            held: now.held.take(),
-            connect: now.connect.take(),
-            errors: std::mem::take(&mut now.errors)
-                .into_iter()
-                .map(|(errno, mut recorder)| (errno, recorder.take()))
-                .collect(),
-            kinds: now.kinds.iter_mut().map(|(kind, recorder)| (*kind, recorder.take())).collect(),
-        }
+        now.take()
     }
 
     /// `None` where the step is no mix.
@@ -583,132 +487,4 @@ impl Meter {
 mod cost;
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use loadstone_workload::stop::StopRule;
-
-    fn meter() -> Meter {
-        Meter::new(Ticks::new(&StopRule::Time { warmup_s: 0.0, duration_s: 9.0 }), 2)
-    }
-
-    #[test]
-    fn a_failed_connect_is_told_once_also_one_between_the_telling_and_the_load() {
-        let mut meter = meter();
-        meter.connect_failed(1040, 1);
-        assert_eq!(meter.tell_connect_failures(), BTreeMap::from([(1040, 1)]));
-        meter.connect_failed(2013, 1);
-        meter.begin();
-        let interval = meter.cut(Nanos::from_millis(1_000));
-        assert_eq!(interval.connect_failures, BTreeMap::from([(2013, 1)]));
-        assert_eq!(interval.targets[1].connect_failures, 1);
-    }
-
-    #[test]
-    fn a_user_that_is_missing_when_the_load_begins_is_down_until_it_comes() {
-        let mut meter = meter();
-        meter.begin();
-        meter.user_missing(Nanos::ZERO);
-        meter.user_missing(Nanos::ZERO);
-        let down: Vec<u64> = meter.cut(Nanos(1)).connectivity.iter().map(|c| c.down).collect();
-        assert_eq!(down, [1, 2]);
-    }
-
-    #[test]
-    fn users_are_counted_apart_only_where_somebody_asked() {
-        let mut meter = meter();
-        meter.of_user(1, Nanos(9), Nanos(5));
-        assert!(meter.cut(Nanos(1)).users.is_empty());
-        let mut meter = self::meter().with_users(2);
-        for response in [5, 3] {
-            meter.of_user(1, Nanos(9), Nanos(response));
-        }
-        let users = meter.cut(Nanos(1)).users;
-        assert_eq!(users[0], Share::default());
-        let expected = Share { events: 2, busy: Nanos(8), least: Nanos(3), greatest: Nanos(5) };
-        assert_eq!(users[1], expected);
-        assert_eq!(meter.cut(Nanos(2)).users[1], Share::default());
-    }
-
-    #[test]
-    fn entries_are_told_once_and_their_doubts_are_kept_until_then() {
-        let mut meter = meter();
-        for (settled, doubts) in [(7, vec![7]), (9, vec![8, 9]), (10, vec![])] {
-            meter.of_ledger(1, Entries { settled, doubts });
-        }
-        let told = meter.cut(Nanos(1)).entries;
-        assert_eq!(told, BTreeMap::from([(1, Entries { settled: 10, doubts: vec![7, 8, 9] })]));
-        assert!(meter.cut(Nanos(2)).entries.is_empty());
-    }
-
-    #[test]
-    fn kinds_of_events_are_told_apart_and_begin_anew_with_each_interval() {
-        let mut meter = meter();
-        for (kind, response) in [("payment", 5), ("new_order", 7), ("payment", 9)] {
-            meter.of_kind(kind, Nanos(response));
-        }
-        let counts = |meter: &mut Meter, at| {
-            let kinds = meter.cut(Nanos(at)).latencies.kinds;
-            kinds.into_iter().map(|(kind, all)| (kind, all.summary().count)).collect::<Vec<_>>()
-        };
-        assert_eq!(counts(&mut meter, 1), [("new_order", 1), ("payment", 2)]);
-        meter.of_kind("payment", Nanos(3));
-        assert_eq!(counts(&mut meter, 2), [("new_order", 0), ("payment", 1)]);
-    }
-
-    #[test]
-    fn idle_connections_stay_open_over_intervals_and_the_others_count_in_one() {
-        let mut meter = meter();
-        (0..3).for_each(|_| meter.idle_opened());
-        meter.begin();
-        meter.idle_lost();
-        let first = meter.cut(Nanos(1)).idle;
-        assert_eq!(first, IdleCounts { open: 2, lost: 1, opened: 0 });
-        meter.idle_opened();
-        assert_eq!(meter.cut(Nanos(2)).idle, IdleCounts { open: 3, lost: 0, opened: 1 });
-        assert_eq!(meter.cut(Nanos(3)).idle, IdleCounts { open: 3, lost: 0, opened: 0 });
-    }
-
-    #[test]
-    fn an_event_that_never_began_keeps_the_law() {
-        let mut meter = meter();
-        meter.became_due(ALONE);
-        meter.event_skipped(ALONE);
-        let interval = meter.cut(Nanos(1));
-        assert!(interval.tally.balances());
-        assert_eq!((interval.tally.waiting, interval.counts.skipped), (0, 1));
-    }
-
-    #[test]
-    fn the_members_of_a_mix_are_counted_apart_and_sum_up_to_the_whole() {
-        let mut meter = meter().with_members(2);
-        let whose = |member| Whose { target: 0, member };
-        for (member, events) in [(0, 3), (1, 2)] {
-            for _ in 0..events {
-                meter.became_due(member);
-                meter.event_started(member, Nanos::ZERO, HeldBy::Generator);
-                meter.statement(Class::Read, whose(member), Nanos(5));
-                meter.event_succeeded(whose(member), Nanos(7), Nanos(7));
-            }
-        }
-        meter.became_due(1);
-        meter.event_started(1, Nanos::from_millis(2), HeldBy::Users);
-        meter.error(1213, whose(1), Nanos(9));
-        meter.restarted(1);
-        meter.event_failed(1);
-        meter.became_due(0);
-        meter.event_skipped(0);
-        let interval = meter.cut(Nanos(1));
-        let [first, second] = interval.members.as_slice() else { panic!("two members") };
-        assert!(first.tally.balances() && second.tally.balances());
-        let mut sum = first.tally;
-        sum.add(&second.tally);
-        assert_eq!(sum, interval.tally);
-        let all = |of: &OfMember<Latency>| (of.counts.events, of.counts.reads, of.response.count());
-        assert_eq!((all(first), all(second)), ((3, 3, 3), (2, 2, 2)));
-        assert_eq!((first.counts.skipped, second.counts.failed, second.counts.late), (1, 1, 1));
-        assert_eq!((first.errors.len(), second.errors.get(&1213)), (0, Some(&1)));
-        assert_eq!((interval.counts.restarts, second.counts.restarts), (1, 1));
-        let next = &meter.cut(Nanos(2)).members[1];
-        assert_eq!((next.tally, next.counts.events), (second.tally, 0));
-    }
-}
+mod tests;

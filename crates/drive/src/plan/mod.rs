@@ -1,0 +1,290 @@
+//! What is asked of the engine: one JSON document, checked once, then frozen.
+//!
+//! The format is documented in `docs/engine.md`; unknown keys are errors.
+
+mod connect;
+mod member;
+mod on_error;
+mod part;
+mod session;
+mod target;
+
+pub(crate) use connect::ConnectPlan;
+pub(crate) use member::MemberPlan;
+pub(crate) use on_error::{OnError, RestartOn};
+pub(crate) use part::Dealt;
+pub(crate) use part::Part;
+pub(crate) use session::SessionPlan;
+pub(crate) use target::{CompressionChoice, TargetPlan, TlsMode, TlsPlan};
+
+use crate::cast::Cast;
+use crate::error::PlanError;
+use crate::scripted::ScriptSpec;
+use loadstone_measure::hlog;
+use loadstone_workload::arrival::Arrival;
+use loadstone_workload::phases::Stretch;
+use loadstone_workload::stop::StopRule;
+use loadstone_workload::{Workload, WorkloadSpec};
+use serde::Deserialize;
+use std::num::NonZeroU32;
+
+/// One step: a workload at one concurrency against one or several targets.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// The databases under test; virtual users are dealt out to them in turn.
+    pub targets: Vec<TargetPlan>,
+    /// What each virtual user does; or
+    #[serde(default)]
+    pub workload: Option<WorkloadSpec>,
+    /// several workloads at once; or
+    #[serde(default)]
+    pub members: Vec<MemberPlan>,
+    /// the script that does it.
+    #[serde(default)]
+    pub script: Option<ScriptSpec>,
+    /// Prepared statements or the text protocol.
+    pub protocol: Protocol,
+    /// How many virtual users there are.
+    pub concurrency: u32,
+    /// When events are due.
+    pub arrival: Arrival,
+    /// When the step is over.
+    pub stop: StopRule,
+    /// How many users are at work, or events a second due, one stretch after the other to the step's
+    /// end; none: all users, and the rate of `arrival`.
+    #[serde(default)]
+    pub phases: Vec<Stretch>,
+    /// How connections are opened.
+    pub connect: ConnectPlan,
+    /// What each connection is told before its first event.
+    pub session: SessionPlan,
+    /// What an error of the server means.
+    pub on_error: OnError,
+    /// Which errors begin the event anew, where `on_error` is `restart`.
+    #[serde(default)]
+    pub restart_on: RestartOn,
+    /// How many event loops share the virtual users.
+    pub shards: u32,
+    /// The same seed gives each virtual user the same keys.
+    pub seed: u64,
+    /// What the step's lines in the latency log begin with.
+    pub tag: String,
+    /// How long events that are in flight when the window ends may take to finish, in seconds.
+    #[serde(default = "default_drain_s")]
+    pub drain_s: f64,
+    /// Whether the samples tell what each virtual user did.
+    #[serde(default)]
+    pub per_user: bool,
+    /// From which length on the samples tell of the times in which a user saw no event through; not at
+    /// all where there is none. A lost connection makes one of any length.
+    #[serde(default)]
+    pub pauses_s: Option<f64>,
+    /// What of the step is this engine's, where others drive the rest of it.
+    #[serde(default)]
+    pub part: Part,
+    /// The load begins when somebody says when, not as soon as all users are connected.
+    #[serde(default)]
+    pub told_when: bool,
+    /// The step ends when whoever started it has given no sign of life for so long, in seconds.
+    #[serde(default)]
+    pub lease_s: Option<f64>,
+    /// A user says goodbye after so many events, and connects anew when its next one is due; none: it
+    /// keeps its connection.
+    #[serde(default)]
+    pub reconnect_after: Option<NonZeroU32>,
+    /// Connections beside the users' that are there when the load begins and say nothing.
+    #[serde(default)]
+    pub idle: u32,
+}
+
+fn default_drain_s() -> f64 {
+    5.0
+}
+
+/// More workloads than anybody tells apart.
+const MOST_MEMBERS: usize = 64;
+/// More sockets than a host has ports for one target.
+const MOST_USERS: u32 = 1_000_000;
+
+/// How statements travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    /// COM_STMT_EXECUTE, each statement prepared at its first use.
+    Prepared,
+    /// COM_QUERY with literals in place.
+    Text,
+}
+
+impl Plan {
+    /// Reads and checks a plan.
+    ///
+    /// # Errors
+    /// One line that names the key.
+    pub fn from_json(text: &str) -> Result<Self, PlanError> {
+        let mut plan: Self = serde_json::from_str(text).map_err(PlanError::from_json)?;
+        plan.check()?;
+        Ok(plan)
+    }
+
+    /// What of the step one of this engine's shards drives.
+    pub(crate) fn dealt_to(&self, shard: usize) -> Dealt {
+        let (number, of) = (u64::from(self.part.number), u64::from(self.part.of));
+        Dealt { first: number + of * shard as u64, step: of * u64::from(self.shards) }
+    }
+
+    /// How many events this engine may begin in the window, where there is a limit.
+    pub(crate) fn own_events(&self) -> Option<u64> {
+        self.stop.events().map(|events| self.part.share(events))
+    }
+
+    /// How many connections this engine may open at once.
+    pub(crate) fn own_at_once(&self) -> u32 {
+        (self.connect.at_once / self.part.of).max(1)
+    }
+
+    /// The workload, ready to make virtual users; `None` where several, or a script, drive them.
+    ///
+    /// # Errors
+    /// An unknown workload or option.
+    pub fn build_workload(&self) -> Result<Option<Workload>, PlanError> {
+        self.workload.as_ref().map(build).transpose()
+    }
+
+    /// How many users no member of a mix has for itself; all of them where there is no mix.
+    pub(crate) fn pool(&self) -> u32 {
+        self.concurrency.saturating_sub(self.users_of_members())
+    }
+
+    fn users_of_members(&self) -> u32 {
+        let own = self.members.iter().filter_map(|member| member.users);
+        own.fold(0_u32, |sum, users| sum.saturating_add(users.get()))
+    }
+
+    fn check_phases(&self) -> Result<(), PlanError> {
+        let refuse = |text: &str| Err(PlanError::new(format!("phases: {text}")));
+        let is_open = matches!(self.arrival, Arrival::Open { .. });
+        let most = f64::from(self.pool());
+        let is_users = |level: f64| (0.0..=most).contains(&level) && level.fract() == 0.0;
+        for Stretch { seconds, from, to } in &self.phases {
+            if !(*seconds > 0.0 && *seconds <= StopRule::LONGEST_S) {
+                return refuse("seconds: above 0 and at most a year");
+            }
+            let fits = |level: f64| if is_open { Arrival::is_rate(level) } else { is_users(level) };
+            if !fits(*from) || !fits(*to) {
+                return refuse(if is_open {
+                    "a rate is at most 10000000 events a second"
+                } else {
+                    "users at work are a whole number, and no more than there are"
+                });
+            }
+        }
+        if self.phases.iter().all(|phase| phase.from.max(phase.to) <= 0.0) {
+            return refuse("nobody is ever at work");
+        }
+        let all: f64 = self.phases.iter().map(|phase| phase.seconds).sum();
+        let is_whole = (all - self.stop.window_ends().seconds()).abs() < 1e-3;
+        if !is_whole || self.stop.events().is_some() {
+            return refuse("they take all of the step's time, and events do not end it");
+        }
+        if self.script.is_some() || self.part.of > 1 {
+            return refuse("a script, or several engines, cannot go by them");
+        }
+        Ok(())
+    }
+
+    fn check_members(&self) -> Result<(), PlanError> {
+        let refuse = |text: &str| Err(PlanError::new(text));
+        if self.members.len() > MOST_MEMBERS {
+            return refuse("members: at most 64 workloads at once");
+        }
+        for (number, member) in self.members.iter().enumerate() {
+            member.check()?;
+            if self.members[..number].iter().any(|before| before.name == member.name) {
+                return refuse(&format!("members: {} is there twice", member.name));
+            }
+        }
+        let drawn = self.members.iter().any(|member| member.weight.is_some());
+        if self.users_of_members() > self.concurrency {
+            return refuse("members: they have more users than the step");
+        }
+        if drawn && self.pool() == 0 {
+            return refuse("members: those with a weight have no user left");
+        }
+        if !drawn && self.pool() > 0 {
+            return refuse("members: some users belong to none of them");
+        }
+        if !drawn && matches!(self.arrival, Arrival::Open { .. }) {
+            return refuse("members: without a weight none takes the events of an open loop");
+        }
+        if self.part.of > 1 {
+            return refuse("part: several workloads at once share one engine");
+        }
+        Ok(())
+    }
+
+    fn check(&mut self) -> Result<(), PlanError> {
+        let refuse = |text: &str| Err(PlanError::new(text));
+        if self.targets.is_empty() {
+            return refuse("targets: at least one is needed");
+        }
+        let asked = [self.workload.is_some(), self.script.is_some(), !self.members.is_empty()];
+        if asked.iter().filter(|asked| **asked).count() != 1 {
+            return refuse("workload, members, script: one of them is needed, and no other");
+        }
+        if self.concurrency == 0 {
+            return refuse("concurrency: at least 1 virtual user is needed");
+        }
+        if self.concurrency > MOST_USERS {
+            return refuse("concurrency: at most 1000000 virtual users");
+        }
+        if self.shards == 0 || self.shards > 1024 {
+            return refuse("shards: 1 to 1024");
+        }
+        hlog::check_tag(&self.tag).map_err(|error| PlanError::new(format!("tag: {error}")))?;
+        self.connect.check()?;
+        self.arrival.check().map_err(|error| PlanError::new(error.to_string()))?;
+        self.stop.check().map_err(|error| PlanError::new(error.to_string()))?;
+        if !(0.0..=StopRule::LONGEST_S).contains(&self.drain_s) {
+            return refuse("drain_s: 0 to a year");
+        }
+        if self.pauses_s.is_some_and(|pauses_s| !(0.001..=3600.0).contains(&pauses_s)) {
+            return refuse("pauses_s: 0.001 to 3600");
+        }
+        self.part.check(self.concurrency)?;
+        if self.part.of > 1 && self.script.is_some() {
+            return refuse("part: the users of a script share one engine");
+        }
+        if self.script.is_some() && (self.reconnect_after.is_some() || self.idle > 0) {
+            return refuse("reconnect_after, idle: a script opens its connections itself");
+        }
+        if self.idle > MOST_USERS {
+            return refuse("idle: at most 1000000 connections");
+        }
+        if self.lease_s.is_some_and(|lease_s| !(lease_s > 0.0 && lease_s <= 3600.0)) {
+            return refuse("lease_s: more than 0, at most 3600");
+        }
+        if !self.members.is_empty() {
+            self.check_members()?;
+        }
+        if !self.phases.is_empty() {
+            self.check_phases()?;
+        }
+        let own_users = self.part.share(u64::from(self.concurrency));
+        let mut most_shards = u32::try_from(own_users).unwrap_or(u32::MAX);
+        if matches!(self.arrival, Arrival::Open { .. }) && !self.members.is_empty() {
+            // Each shard has its share of the events, and so needs somebody who takes them.
+            most_shards = self.pool();
+        }
+        self.shards = self.shards.min(most_shards);
+        self.session.check()?;
+        Cast::of_plan(self).map(drop)
+    }
+}
+
+/// # Errors
+/// An unknown workload or option.
+pub(crate) fn build(spec: &WorkloadSpec) -> Result<Workload, PlanError> {
+    Workload::from_spec(spec).map_err(|error| PlanError::new(error.to_string()))
+}

@@ -1,0 +1,92 @@
+//! Where a step goes, and under which protection.
+
+use serde::Deserialize;
+use std::path::PathBuf;
+
+/// A database under test.
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TargetPlan {
+    /// Host name or address; not used when there is a socket.
+    pub host: String,
+    /// TCP port.
+    pub port: u16,
+    /// Path of a unix socket; wins over host and port.
+    pub socket: Option<PathBuf>,
+    /// Who logs in.
+    pub user: String,
+    /// With what; never shown.
+    pub password: String,
+    /// The schema.
+    pub database: Option<String>,
+    /// Encryption.
+    pub tls: TlsPlan,
+    /// Compression, in the order in which kinds are liked: the first that the server has.
+    #[serde(default)]
+    pub compression: Vec<CompressionChoice>,
+    /// PEM file of the server's RSA key, for caching_sha2_password without TLS.
+    pub server_public_key: Option<PathBuf>,
+}
+
+impl std::fmt::Debug for TargetPlan {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}@{}", self.user, self.endpoint())
+    }
+}
+
+impl TargetPlan {
+    /// The place as a person writes it: `host:port` or the socket's path.
+    pub fn endpoint(&self) -> String {
+        match &self.socket {
+            Some(path) => path.display().to_string(),
+            None if self.host.contains(':') => format!("[{}]:{}", self.host, self.port),
+            None => format!("{}:{}", self.host, self.port),
+        }
+    }
+}
+
+/// Encryption of one target's connections.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TlsPlan {
+    /// How much is asked of the server.
+    pub mode: TlsMode,
+    /// PEM file of the authorities that may have signed the server's certificate.
+    pub ca: Option<PathBuf>,
+    /// PEM file of the client's certificate.
+    pub cert: Option<PathBuf>,
+    /// PEM file of the client's key.
+    pub key: Option<PathBuf>,
+    /// The ciphers that may be used, by OpenSSL's names; none: whichever the two like best.
+    #[serde(default)]
+    pub ciphers: Vec<String>,
+}
+
+/// The field's five modes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TlsMode {
+    /// Never encrypted.
+    Disabled,
+    /// Encrypted over TCP where the server offers it.
+    #[default]
+    Preferred,
+    /// Encrypted or nothing; the certificate is not checked.
+    Required,
+    /// As `Required`, and the certificate is signed by the given authority.
+    VerifyCa,
+    /// As `VerifyCa`, and it was made out for this host.
+    VerifyIdentity,
+}
+
+/// A kind of compression, or none of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CompressionChoice {
+    /// Not compressed: every server has that.
+    Off,
+    /// Zlib.
+    Zlib,
+    /// Zstd; MySQL 8.0.18 and newer.
+    Zstd,
+}

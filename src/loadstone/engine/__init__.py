@@ -1,0 +1,74 @@
+"""The typed face of the extension module `loadstone._engine`.
+
+What goes down and comes up is documented in docs/engine.md.
+"""
+
+from __future__ import annotations
+
+from loadstone.engine.catalogue import Sample, WorkloadInfo, check_plan, samples, workloads
+from loadstone.engine.hlog import (
+    LogError,
+    SummedLines,
+    hlog_counts,
+    hlog_header,
+    merge_hlog,
+    sum_hlog,
+)
+from loadstone.engine.jobs import (
+    HostTestJob,
+    Job,
+    LoadJob,
+    PartJob,
+    PartLoad,
+    Record,
+    Sending,
+    Steerable,
+    StepJob,
+    host_test,
+    load,
+    load_part,
+    start,
+    start_part,
+)
+from loadstone.engine.native import EngineError, PlanRefused, build_info
+from loadstone.engine.null import NullServer, NullServerError, null_server
+from loadstone.engine.scripts import Script, ScriptContents, ScriptOption, ScriptRefused, script
+
+__all__ = [
+    "EngineError",
+    "HostTestJob",
+    "Job",
+    "LoadJob",
+    "LogError",
+    "NullServer",
+    "NullServerError",
+    "PartJob",
+    "PartLoad",
+    "PlanRefused",
+    "Record",
+    "Sample",
+    "Script",
+    "ScriptContents",
+    "ScriptOption",
+    "ScriptRefused",
+    "Sending",
+    "Steerable",
+    "StepJob",
+    "SummedLines",
+    "WorkloadInfo",
+    "build_info",
+    "check_plan",
+    "hlog_counts",
+    "hlog_header",
+    "host_test",
+    "load",
+    "load_part",
+    "merge_hlog",
+    "null_server",
+    "samples",
+    "script",
+    "start",
+    "start_part",
+    "sum_hlog",
+    "workloads",
+]

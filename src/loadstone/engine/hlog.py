@@ -1,0 +1,70 @@
+"""Lines of interval logs: added up, and taken apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pydantic import TypeAdapter
+
+from loadstone.engine.native import EngineError, native
+from loadstone.model.exit_codes import ExitCode
+from loadstone.model.frozen import Frozen
+from loadstone.model.records import LatencyNs
+
+
+class LogError(EngineError):
+    """A line is not one of an interval log."""
+
+    exit_code = ExitCode.STORE
+
+
+class SummedLines(Frozen):
+    """Lines of an interval log added up by tag."""
+
+    lines: tuple[str, ...]
+    """One for each tag (and one for its values above the range), over the time of all."""
+    latency: dict[str, LatencyNs]
+
+
+def merge_hlog(lines: Iterable[str]) -> dict[str, LatencyNs]:
+    """By tag, the latency of all values of all lines together.
+
+    Raises:
+        LogError: a line is not one of an interval log.
+    """
+    try:
+        merged = native().merge_hlog(list(lines))
+    except ValueError as error:
+        raise LogError(f"latency.hlog: {error}") from error
+    return TypeAdapter(dict[str, LatencyNs]).validate_json(merged)
+
+
+def sum_hlog(lines: Iterable[str]) -> SummedLines:
+    """All values of each tag as one interval; sums of sums are those of all lines.
+
+    Raises:
+        LogError: a line is not one of an interval log.
+    """
+    try:
+        summed = native().sum_hlog(list(lines))
+    except ValueError as error:
+        raise LogError(f"latency.hlog: {error}") from error
+    return SummedLines.model_validate_json(summed)
+
+
+def hlog_counts(lines: Iterable[str]) -> dict[str, list[tuple[int, int]]]:
+    """By tag, each value in nanoseconds and how often it came, in rising order.
+
+    Raises:
+        LogError: a line is not one of an interval log.
+    """
+    try:
+        counts = native().hlog_counts(list(lines))
+    except ValueError as error:
+        raise LogError(f"latency.hlog: {error}") from error
+    return TypeAdapter(dict[str, list[tuple[int, int]]]).validate_json(counts)
+
+
+def hlog_header(start_unix_s: float) -> str:
+    """The head of an interval log."""
+    return native().hlog_header(start_unix_s)

@@ -1,0 +1,81 @@
+"""The extension module `loadstone._engine`, and what it raises; nothing else imports it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol, cast
+
+from loadstone.model.errors import LoadstoneError
+from loadstone.model.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from loadstone import _engine
+
+
+class EngineError(LoadstoneError):
+    """The engine is missing, or broke its contract."""
+
+
+class PlanRefused(LoadstoneError):
+    """The engine does not carry out such a plan."""
+
+    exit_code = ExitCode.PLAN
+
+
+class _EngineModule(Protocol):
+    """The module's functions, so that tests may pour another one in."""
+
+    PlanError: type[ValueError]
+    ScriptError: type[ValueError]
+
+    def start(self, plan: str) -> _engine.Drive: ...
+    def load(self, plan: str) -> _engine.Load: ...
+    def host_test(self, plan: str) -> _engine.HostTest: ...
+    def script(self, spec: str) -> _engine.Script: ...
+    def null_server(self, settings: str) -> _engine.NullServer: ...
+    def check_plan(self, plan: str) -> None: ...
+    def workloads(self) -> str: ...
+    def samples(self, plan: str, count: int) -> str: ...
+    def merge_hlog(self, lines: list[str]) -> str: ...
+    def sum_hlog(self, lines: list[str]) -> str: ...
+    def hlog_counts(self, lines: list[str]) -> str: ...
+    def hlog_header(self, start_unix_s: float) -> str: ...
+    def build_info(self) -> str: ...
+
+
+def native() -> _EngineModule:
+    """The module itself.
+
+    Raises:
+        EngineError: it was not built, or not for this interpreter.
+    """
+    try:
+        module = import_module("loadstone._engine")
+    except ImportError as error:
+        raise EngineError(f"the engine cannot be loaded: {error}", "run make build") from error
+    return cast("_EngineModule", module)
+
+
+@contextmanager
+def starting() -> Iterator[None]:
+    """Something begins in here: what the module raises is told in our words.
+
+    Raises:
+        PlanRefused: the plan is not one that can be carried out.
+        EngineError: the system refused threads or descriptors.
+    """
+    module = native()
+    try:
+        yield
+    except module.PlanError as error:
+        raise PlanRefused(str(error)) from error
+    except OSError as error:
+        raise EngineError(f"the engine cannot start: {error}") from error
+
+
+def build_info() -> dict[str, str]:
+    """Version, build profile and TLS library of the engine."""
+    return cast("dict[str, str]", json.loads(native().build_info()))
