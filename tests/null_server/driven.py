@@ -24,6 +24,12 @@ def tcp_paces() -> bool:
     return chosen.startswith("bbr")
 
 
+def run_delay_s(pid: int) -> float:
+    """How long all threads of a process have waited for a core until now: proc(5), schedstat."""
+    told = [each.read_text().split() for each in Path(f"/proc/{pid}/task").glob("*/schedstat")]
+    return sum(int(delay) for _, delay, _ in told) / 1e9
+
+
 @dataclass
 class Driven:
     """What the engine said of a step."""
@@ -31,6 +37,8 @@ class Driven:
     end: End
     samples: list[Sample] = field(default_factory=list)
     connected: Connected | None = None
+    server_waited: float = 0.0
+    """The part of the time in which the server wanted a core and had none."""
 
     def latency(self, tag: str = "service") -> LatencyNs:
         """Of the whole step, merged from its intervals."""
@@ -75,6 +83,7 @@ def drive(
         "session": {"init_sql": [], "isolation": None, "charset": "utf8mb4"},
         **{"on_error": "restart", "shards": 1, "seed": 1, "tag": "test"},
     }
+    waited_before, began = run_delay_s(server.process.pid), time.monotonic()
     job = engine.start(json.dumps({**plan, **changes}))
     samples: list[Sample] = []
     connected = None
@@ -86,5 +95,6 @@ def drive(
         if isinstance(record, Sample):
             samples.append(record)
         if isinstance(record, End):
-            return Driven(record, samples, connected)
+            waited = run_delay_s(server.process.pid) - waited_before
+            return Driven(record, samples, connected, waited / (time.monotonic() - began))
     raise AssertionError("the engine does not end")

@@ -30,6 +30,8 @@ class Try:
     """How long the generator kept answers and events to itself, at its own 99th percentile."""
     waited: float
     """The part of the time in which the generator wanted a core and had none."""
+    owed: float
+    """The same of the server, which stamps a request when it reads it."""
 
     @property
     def allowed_ns(self) -> float:
@@ -43,7 +45,7 @@ class Try:
         The generator cannot see an answer that comes while it waits for a core. About so many
         answers are off as it waits of the time; to move a quantile takes those that lie beyond it.
         """
-        starved = self.waited > (1 - self.wanted) / 2
+        starved = max(self.waited, self.owed) > (1 - self.wanted) / 2
         return not starved and max(self.late_ns, self.held_ns) <= self.allowed_ns
 
 
@@ -70,7 +72,7 @@ def tried(driven: Driven, stamps: Sequence[Stamp]) -> dict[str, Try]:
     took = [stamp.took_ns for stamp in stamps]
     late = [stamp.sent_ns - stamp.due_ns for stamp in stamps]
     held = max(driven.latency(tag).p99 or 0 for tag in ("held", "dispatch"))
-    waited = part_without_a_core(driven)
+    waited, owed = part_without_a_core(driven), driven.server_waited
     return {
         name: Try(
             wanted=wanted,
@@ -79,6 +81,7 @@ def tried(driven: Driven, stamps: Sequence[Stamp]) -> dict[str, Try]:
             late_ns=quantile(late, wanted),
             held_ns=held,
             waited=waited,
+            owed=owed,
         )
         for name, wanted in QUANTILES.items()
     }

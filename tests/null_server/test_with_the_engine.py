@@ -40,9 +40,11 @@ def test_quantiles_are_those_of_the_stamps(start: Starter, service: dict[str, An
 
 
 def test_an_engine_that_is_off_is_told_from_a_machine_that_is_busy() -> None:
-    def steps(*off_us: int, late_us: int = 0, held_us: int = 0, waited: float = 0.0) -> list[Try]:
+    def steps(
+        *off_us: int, late_us: int = 0, held_us: int = 0, waited: float = 0.0, owed: float = 0.0
+    ) -> list[Try]:
         truth = 10_000_000
-        rest = (late_us * 1000, held_us * 1000, waited)
+        rest = (late_us * 1000, held_us * 1000, waited, owed)
         return [Try(0.9, truth, truth + each * 1000, *rest) for each in off_us]
 
     assert verdict(steps(10, 20, 190, 9000, 9000)) is True
@@ -53,7 +55,8 @@ def test_an_engine_that_is_off_is_told_from_a_machine_that_is_busy() -> None:
     assert verdict(steps(300, 300, 300, late_us=201)) is None
     assert verdict(steps(300, 300, 300, held_us=201)) is None
     assert verdict(steps(300, 300, 300, waited=0.06)) is None
-    assert verdict(steps(300, 300, 300, waited=0.04)) is False
+    assert verdict(steps(300, 300, 300, owed=0.06)) is None
+    assert verdict(steps(300, 300, 300, waited=0.04, owed=0.04)) is False
 
 
 @pytest.mark.parametrize("users", [1, 64, 1000])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+import time
 from pathlib import Path
 
 from hypothesis import given
@@ -121,10 +122,19 @@ def test_hostile_texts_give_facts_or_reasons(texts: dict[str, str]) -> None:
     assert found.known.keys() | found.not_evaluated.keys() == HOST_FACTS.keys()
 
 
+def wait_for_libc(pid: int) -> None:
+    """A process that was just begun has its program before it has its libraries."""
+    give_up = time.monotonic() + 20
+    while "libc" not in Path(f"/proc/{pid}/maps").read_text():
+        assert time.monotonic() < give_up
+        time.sleep(0.01)
+
+
 def test_this_process_is_seen_as_other_tools_see_it(tmp_path: Path) -> None:
     # A program of the system's: this interpreter may be linked with its libc.
     with subprocess.Popen(["sleep", "60"]) as child:
         try:
+            wait_for_libc(child.pid)
             host = LocalHost(SERVER_HOST, child.pid, tmp_path)
             found = host.surroundings()
         finally:

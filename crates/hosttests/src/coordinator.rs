@@ -200,7 +200,8 @@ impl<'a> Coordinator<'a> {
             seconds: (now - self.plan.stop.window_begins()).seconds(),
             done: self.done,
             quantile_ns: whole(latency.quantile(self.plan.quantile)),
-            latency_sum_ns: (latency.mean_ns().unwrap_or(0.0) * latency.count() as f64) as u64,
+            latency_sum_ns: (latency.mean_ns().unwrap_or(0.0) * latency.count() as f64).round()
+                as u64,
             latency_ns: latency.summary(),
             threads: (0..).zip(self.shares).map(|(n, share)| NumberedShare(n, share)).collect(),
         }
