@@ -90,6 +90,7 @@ faults: build test-servers ## inject faults into real servers and see which the 
 	$(BIN)/python -m faults
 
 trust: build test-servers ## run what holds the promises of docs/reliability.md, and print them with their figures (JSON=1: for programs)
+	@tools/setup cluster || echo "without Ray what it keeps and shows is not evaluated" >&2
 	@$(BIN)/python -m tools.trust $(if $(JSON),--json)
 
 soak: build ## an hour at 2,000 users with a fault every minute (or MINUTES=10)
