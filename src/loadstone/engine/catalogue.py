@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import TypeAdapter
 
-from loadstone.engine.native import PlanRefused, native
+from loadstone.engine.native import native, planning
 from loadstone.model.frozen import Frozen
 from loadstone.model.plan import OptionValue
 
@@ -39,11 +39,8 @@ def check_plan(plan: str) -> None:
     Raises:
         PlanRefused: the plan is not one that can be carried out.
     """
-    module = native()
-    try:
-        module.check_plan(plan)
-    except module.PlanError as error:
-        raise PlanRefused(str(error)) from error
+    with planning():
+        native().check_plan(plan)
 
 
 def workloads() -> dict[str, WorkloadInfo]:
@@ -58,9 +55,6 @@ def samples(plan: str, count: int) -> tuple[Sample, ...]:
     Raises:
         PlanRefused: the plan is not one that can be carried out.
     """
-    module = native()
-    try:
-        found = module.samples(plan, count)
-    except module.PlanError as error:
-        raise PlanRefused(str(error)) from error
+    with planning():
+        found = native().samples(plan, count)
     return TypeAdapter(tuple[Sample, ...]).validate_json(found)

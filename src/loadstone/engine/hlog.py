@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from pydantic import TypeAdapter
 
@@ -32,10 +33,8 @@ def merge_hlog(lines: Iterable[str]) -> dict[str, LatencyNs]:
     Raises:
         LogError: a line is not one of an interval log.
     """
-    try:
+    with _reading():
         merged = native().merge_hlog(list(lines))
-    except ValueError as error:
-        raise LogError(f"latency.hlog: {error}") from error
     return TypeAdapter(dict[str, LatencyNs]).validate_json(merged)
 
 
@@ -45,10 +44,8 @@ def sum_hlog(lines: Iterable[str]) -> SummedLines:
     Raises:
         LogError: a line is not one of an interval log.
     """
-    try:
+    with _reading():
         summed = native().sum_hlog(list(lines))
-    except ValueError as error:
-        raise LogError(f"latency.hlog: {error}") from error
     return SummedLines.model_validate_json(summed)
 
 
@@ -58,13 +55,19 @@ def hlog_counts(lines: Iterable[str]) -> dict[str, list[tuple[int, int]]]:
     Raises:
         LogError: a line is not one of an interval log.
     """
-    try:
+    with _reading():
         counts = native().hlog_counts(list(lines))
-    except ValueError as error:
-        raise LogError(f"latency.hlog: {error}") from error
     return TypeAdapter(dict[str, list[tuple[int, int]]]).validate_json(counts)
 
 
 def hlog_header(start_unix_s: float) -> str:
     """The head of an interval log."""
     return native().hlog_header(start_unix_s)
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise LogError(f"latency.hlog: {error}") from error

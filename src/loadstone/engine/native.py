@@ -60,6 +60,20 @@ def native() -> _EngineModule:
 
 
 @contextmanager
+def planning() -> Iterator[None]:
+    """The module looks at a plan, or at settings, in here.
+
+    Raises:
+        PlanRefused: they are not such that can be carried out.
+    """
+    module = native()
+    try:
+        yield
+    except module.PlanError as error:
+        raise PlanRefused(str(error)) from error
+
+
+@contextmanager
 def starting() -> Iterator[None]:
     """Something begins in here: what the module raises is told in our words.
 
@@ -67,11 +81,9 @@ def starting() -> Iterator[None]:
         PlanRefused: the plan is not one that can be carried out.
         EngineError: the system refused threads or descriptors.
     """
-    module = native()
     try:
-        yield
-    except module.PlanError as error:
-        raise PlanRefused(str(error)) from error
+        with planning():
+            yield
     except OSError as error:
         raise EngineError(f"the engine cannot start: {error}") from error
 

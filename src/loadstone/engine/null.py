@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from loadstone.engine.native import PlanRefused, native
+from loadstone.engine.native import native, planning
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.null_server import NullServerSettings, NullServerStats
@@ -88,10 +88,8 @@ def null_server(settings: NullServerSettings) -> NullServer:
 
 @contextmanager
 def _null_server_errors() -> Iterator[None]:
-    module = native()
     try:
-        yield
-    except module.PlanError as error:
-        raise PlanRefused(str(error)) from error
+        with planning():
+            yield
     except (OSError, RuntimeError) as error:
         raise NullServerError(str(error)) from error
