@@ -38,7 +38,7 @@ test: test-servers test-rust test-python ## run all tests; fetches the servers t
 
 test-rust: $(ENVIRONMENT) ## run the engine's tests
 	@tools/setup rust
-	cargo test $(LOCKED) --workspace
+	$(if $(CI),LOADSTONE_FUZZ_SECONDS=7) cargo test $(LOCKED) --workspace
 
 test-python: build test-servers ## run the tests of the program, against real servers
 	$(BIN)/pytest

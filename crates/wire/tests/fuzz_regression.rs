@@ -6,8 +6,10 @@ mod fuzzed;
 use fuzzed::{TARGETS, Target};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
 
-/// How many mutations of each corpus are tried.
+/// How many mutations of each corpus are tried at least.
 const MUTATIONS: usize = 20_000;
 /// Longer inputs hold nothing new.
 const LONGEST: usize = 4096;
@@ -50,15 +52,21 @@ fn holds(name: &str) {
         try_it(*target, input, "of the corpus");
         bytes += input.len();
     }
-    let seed =
-        std::env::var("LOADSTONE_FUZZ_SEED").map_or(1, |text| text.parse().expect("a number"));
-    let mut random = Random(seed);
-    for round in 0..MUTATIONS {
+    let seed = asked("LOADSTONE_FUZZ_SEED", 1);
+    let least = Duration::from_secs(asked("LOADSTONE_FUZZ_SECONDS", 0));
+    let (began, mut random, mut round) = (Instant::now(), Random(seed), 0);
+    while round < MUTATIONS || began.elapsed() < least {
         let input = mutated(&corpus, &mut random);
         try_it(*target, &input, &format!("{round} of seed {seed}"));
         bytes += input.len();
+        round += 1;
     }
-    tell(corpus.len() + MUTATIONS, bytes);
+    tell(corpus.len() + round, bytes);
+}
+
+/// A number out of the environment.
+fn asked<N: FromStr<Err: std::fmt::Debug>>(name: &str, otherwise: N) -> N {
+    std::env::var(name).map_or(otherwise, |text| text.parse().expect(name))
 }
 
 /// `make trust` adds these up; cargo shows them when it is asked to.
