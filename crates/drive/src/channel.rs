@@ -96,6 +96,11 @@ impl Channel {
         self.outbox.is_empty()
     }
 
+    /// How many bytes are kept here.
+    pub(crate) fn unsent(&self) -> usize {
+        self.outbox.len()
+    }
+
     /// Whether the socket must be watched for room.
     pub(crate) fn waits_for_room(&self) -> bool {
         self.outbox.waits_for_room(&self.transport)

@@ -72,7 +72,7 @@ impl Endpoint {
     }
 
     /// The same, but the server may ask for the loader's rows. No other connection allows that.
-    /// And it may leave them unread for as long as it likes: a server that waits for its disk in the
+    /// And it may leave them unread: the load itself minds the time, and a server that waits for its disk in the
     /// middle of LOAD DATA is alive, though the kernel's limit would end the connection (tcp(7)).
     pub(crate) fn for_loading(mut self) -> Self {
         self.unread = None;
@@ -148,9 +148,11 @@ fn login_options(target: &TargetPlan, session: &SessionPlan) -> Result<LoginOpti
         tls: tls_wish(target.tls.mode, unix),
         compression: compression_wish(&target.compression),
         transport_secure: unix,
+        server_proven: target.tls.proves_server(),
         local_infile: false,
         server_public_key: key,
         allow_public_key_retrieval: may_ask_for_key(target),
+        allow_clear_password: target.allow_clear_password,
         attributes: attributes(),
     })
 }

@@ -12,6 +12,7 @@ use rustls::{
     CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore,
     SignatureScheme,
 };
+use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -79,10 +80,19 @@ fn verifier(
     plan: &TlsPlan,
     provider: Arc<CryptoProvider>,
 ) -> Result<Arc<dyn ServerCertVerifier>, Failure> {
-    let checks_name = plan.mode == TlsMode::VerifyIdentity;
-    if !checks_name && plan.mode != TlsMode::VerifyCa {
-        return Ok(Arc::new(Lenient { provider, authority: None }));
-    }
+    let fingerprint = plan.fingerprint.as_deref().map(fingerprint).transpose()?;
+    let (authority, checks_name) = match plan.mode {
+        TlsMode::VerifyCa => (Some(authority(plan, &provider)?), false),
+        TlsMode::VerifyIdentity => (Some(authority(plan, &provider)?), true),
+        TlsMode::Disabled | TlsMode::Preferred | TlsMode::Required => (None, false),
+    };
+    Ok(Arc::new(Verifier { provider, authority, checks_name, fingerprint }))
+}
+
+fn authority(
+    plan: &TlsPlan,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<WebPkiServerVerifier>, Failure> {
     let Some(ca) = &plan.ca else {
         return Err(plan_failure(
             "tls.ca: verify-ca and verify-identity need the authority's PEM file".to_owned(),
@@ -92,13 +102,22 @@ fn verifier(
     for certificate in read_certificates(ca)? {
         roots.add(certificate).map_err(|error| file_failure("tls.ca", ca, &error))?;
     }
-    let webpki = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone())
+    WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone())
         .build()
-        .map_err(|error| file_failure("tls.ca", ca, &error))?;
-    if checks_name {
-        return Ok(webpki);
+        .map_err(|error| file_failure("tls.ca", ca, &error))
+}
+
+fn fingerprint(text: &str) -> Result<Fingerprint, Failure> {
+    let bad = || plan_failure("tls.fingerprint: 64 hexadecimal digits are needed".to_owned());
+    let mut bytes = Fingerprint::default();
+    if text.len() != 2 * bytes.len() || !text.is_ascii() {
+        return Err(bad());
     }
-    Ok(Arc::new(Lenient { provider, authority: Some(webpki) }))
+    for (place, byte) in bytes.iter_mut().enumerate() {
+        let digits = &text[2 * place..2 * place + 2];
+        *byte = u8::from_str_radix(digits, 16).map_err(|_| bad())?;
+    }
+    Ok(bytes)
 }
 
 fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Failure> {
@@ -118,17 +137,35 @@ fn file_failure(what: &str, path: &Path, error: &dyn std::fmt::Display) -> Failu
     plan_failure(format!("{what} {}: {error}", path.display()))
 }
 
-/// The modes that ask for less than webpki does. The handshake's signature is always checked against
-/// the certificate shown.
+/// SHA-256 of a certificate.
+type Fingerprint = [u8; 32];
+
+/// What each mode asks of a certificate. The handshake's signature is always checked against the one
+/// that is shown.
 #[derive(Debug)]
-struct Lenient {
+struct Verifier {
     provider: Arc<CryptoProvider>,
-    /// `verify-ca`: signed by the authority, whatever name it was made out for. Without it,
-    /// `preferred` and `required`: whoever answers is believed, which is the field's meaning.
+    /// Without it, `preferred` and `required`: whoever answers is believed, which is the field's
+    /// meaning. Such a server gets no password that could be read (`LoginOptions::server_proven`).
     authority: Option<Arc<WebPkiServerVerifier>>,
+    /// `verify-identity`; else the authority may have signed it for whatever name.
+    checks_name: bool,
+    fingerprint: Option<Fingerprint>,
 }
 
-impl ServerCertVerifier for Lenient {
+impl Verifier {
+    fn check_fingerprint(&self, certificate: &CertificateDer<'_>) -> Result<(), Error> {
+        let shown: Fingerprint = Sha256::digest(certificate).into();
+        if self.fingerprint.is_none_or(|known| known == shown) {
+            return Ok(());
+        }
+        let shown: String = shown.iter().map(|byte| format!("{byte:02x}")).collect();
+        let what = "its certificate has another fingerprint than the one that was given";
+        Err(Error::General(format!("{what}: {shown}")))
+    }
+}
+
+impl ServerCertVerifier for Verifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -138,13 +175,16 @@ impl ServerCertVerifier for Lenient {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         use CertificateError::{NotValidForName, NotValidForNameContext};
+        self.check_fingerprint(end_entity)?;
         let Some(webpki) = &self.authority else {
             return Ok(ServerCertVerified::assertion());
         };
         // The name is webpki's last check: an error about it means that all others passed.
         match webpki.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
         {
-            Err(Error::InvalidCertificate(NotValidForName | NotValidForNameContext { .. })) => {
+            Err(Error::InvalidCertificate(NotValidForName | NotValidForNameContext { .. }))
+                if !self.checks_name =>
+            {
                 Ok(ServerCertVerified::assertion())
             }
             other => other,

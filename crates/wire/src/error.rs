@@ -114,9 +114,14 @@ pub enum WireError {
         /// The plugin's name as the server gave it.
         plugin: String,
     },
-    /// The server asked for the password in clear over a connection that others could read.
-    #[error("login: the server asks for the password in clear; use TLS or a unix socket")]
-    ClearPasswordRefused,
+    /// The login needs the password itself, and somebody else could get it.
+    #[error("login: {plugin} asks for the password itself, and {why}")]
+    PasswordWithheld {
+        /// The authentication plugin.
+        plugin: &'static str,
+        /// Who else could get it.
+        why: &'static str,
+    },
     /// The server asks for one more answer again and again.
     #[error("login: the server has not decided after {packets} packets")]
     EndlessLogin {
@@ -126,7 +131,7 @@ pub enum WireError {
     /// The login needs the server's RSA key, which is neither given nor allowed to be fetched.
     #[error(
         "login: {plugin} over an unencrypted connection needs the server's public key; \
-         use TLS, a unix socket, or give the key"
+         use TLS that verifies the server, a unix socket, or give the key"
     )]
     PublicKeyNeeded {
         /// The authentication plugin.

@@ -36,6 +36,7 @@ _URL_OPTIONS = (
     "tls-ca",
     "tls-cert",
     "tls-key",
+    "tls-fingerprint",
     "compression",
     "socket",
     "server-public-key",
@@ -59,6 +60,8 @@ class Tls(Frozen):
     ca: Path | None = None
     cert: Path | None = None
     key: Path | None = None
+    fingerprint: str | None = None
+    """SHA-256 of the only certificate that is taken, as 64 small hexadecimal digits."""
     ciphers: tuple[str, ...] = ()
     """Those that may be used, by OpenSSL's names; none: whichever the two like best."""
 
@@ -66,6 +69,25 @@ class Tls(Frozen):
     def must(self) -> bool:
         """Whether an unencrypted connection is refused."""
         return self.mode in ("required", "verify-ca", "verify-identity")
+
+    @property
+    def proves_server(self) -> bool:
+        """Whether TLS that came to be is with the server that is meant, and nobody else."""
+        return self.fingerprint is not None or self.mode in ("verify-ca", "verify-identity")
+
+    @property
+    def implied(self) -> TlsMode:
+        """The mode where none is named: who says which certificate is right wants it looked at."""
+        if self.ca is not None:
+            return "verify-ca"
+        return "preferred" if self.fingerprint is None else "required"
+
+    @property
+    def with_mode(self) -> Tls:
+        """The same with the mode that it implies, where none was named."""
+        if "mode" in self.model_fields_set or self.implied == "preferred":
+            return self
+        return self.model_copy(update={"mode": self.implied})
 
 
 class Target(Frozen):
@@ -111,10 +133,11 @@ class Target(Frozen):
 
     def _options(self) -> list[tuple[str, str]]:
         pairs: list[tuple[str, object]] = [
-            ("tls", self.tls.mode if self.tls.mode != "preferred" else None),
+            ("tls", self.tls.mode if {self.tls.mode, self.tls.implied} != {"preferred"} else None),
             ("tls-ca", self.tls.ca),
             ("tls-cert", self.tls.cert),
             ("tls-key", self.tls.key),
+            ("tls-fingerprint", self.tls.fingerprint),
             ("compression", ",".join(self.compression) or None),
             ("socket", self.socket),
             ("server-public-key", self.server_public_key),
@@ -130,6 +153,9 @@ class Credentials(Frozen):
 
     password: SecretStr = SecretStr("")
     source: str = "none given"
+    may_go_in_clear: bool = False
+    """Whether the password itself may go to whoever asks for it within TLS. Never part of a target:
+    who names a server does not say that it is to be trusted."""
 
     def reveal(self) -> str:
         """The password itself, for the moment of a login."""
@@ -157,10 +183,12 @@ class Endpoint(Frozen):
                 "ca": _text(target.tls.ca),
                 "cert": _text(target.tls.cert),
                 "key": _text(target.tls.key),
+                "fingerprint": target.tls.fingerprint,
                 "ciphers": list(target.tls.ciphers),
             },
             "compression": list(target.compression),
             "server_public_key": _text(target.server_public_key),
+            "allow_clear_password": self.credentials.may_go_in_clear,
         }
 
 
@@ -307,9 +335,10 @@ def _tls_of(options: dict[str, str]) -> Tls | None:
         "ca": _path(options, "tls-ca"),
         "cert": _path(options, "tls-cert"),
         "key": _path(options, "tls-key"),
+        "fingerprint": fingerprint(pin) if (pin := options.get("tls-fingerprint")) else None,
     }
     given = {key: value for key, value in given.items() if value is not None}
-    return Tls.model_validate(given) if given else None
+    return Tls.model_validate(given).with_mode if given else None
 
 
 def tls_mode(text: str) -> TlsMode:
@@ -322,6 +351,21 @@ def tls_mode(text: str) -> TlsMode:
         if text.lower().replace("_", "-") == mode:
             return mode  # type: ignore[no-any-return]
     raise _bad(f"tls is {text!r}, not one of {', '.join(get_args(TlsMode))}")
+
+
+def fingerprint(text: str) -> str:
+    """A certificate's SHA-256 as it is kept; `openssl x509 -fingerprint` writes it with colons.
+
+    Raises:
+        TargetUrlError: it is none.
+    """
+    digits = text.replace(":", "").lower()
+    if re.fullmatch("[0-9a-f]{64}", digits) is None:
+        raise TargetUrlError(
+            f"{text!r} is no SHA-256 of a certificate: 64 hexadecimal digits are",
+            "on the server: openssl x509 -noout -fingerprint -sha256 -in server-cert.pem",
+        )
+    return digits
 
 
 def compression(text: str) -> tuple[Compression, ...]:

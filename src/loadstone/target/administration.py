@@ -2,9 +2,10 @@
 
 PyMySQL believes the server in more than one way. Here
 
-- a password goes in clear only where nobody can read along (TLS, a unix socket), and under a key
-  that the server itself has sent only where nobody can stand in between (loopback), or where
-  encryption was declined: the engine's rules;
+- the password itself goes to a server that has proved who it is (TLS whose certificate was
+  verified, a unix socket) or where somebody allowed it by name; under a key that the server
+  itself has sent, and to the same servers within TLS, only where nobody can stand in between
+  (loopback), or where encryption was declined: the engine's rules;
 - an answer has a limit in bytes and in time, also where it comes one byte at a time;
 - a request for a local file is refused: none is ever offered;
 - bytes that are no packets of the protocol are an error of the protocol, not a bug.
@@ -13,13 +14,15 @@ PyMySQL believes the server in more than one way. Here
 from __future__ import annotations
 
 import contextlib
+import ssl
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pymysql
 from pymysql import _auth
-from pymysql.constants import CR
+from pymysql.constants import CLIENT, CR
 
 if TYPE_CHECKING:
     from pymysql.protocol import MysqlPacket
@@ -33,29 +36,54 @@ MOST_BYTES = 256 * 1024 * 1024
 
 _PACKET_COST = 64
 _READ_AT_ONCE = 64 * 1024
+_SHOWN = 100
 _LONGEST_ANSWER = 5
 """How many times a statement's time limit its whole answer may take; between two of its bytes
 there may be no more than that limit."""
 
 _LOCAL_FILE = "the server asked for a file of this machine, which nobody had offered: refused"
-_IN_CLEAR = "the server asks for the password over a line that others could read: refused"
+_ASKED = "the server asks for the password itself ({}), and {}: refused"
+_UNPROVEN = "nothing proves whose certificate this is"
+_OPEN = "others could read it on this line"
+_METHODS_TO_BEGIN_WITH = ("mysql_native_password", "caching_sha2_password")
 _KEY_NEEDED = "the server wants the password under a key of its own, which anybody could send"
+
+
+@dataclass(frozen=True)
+class Trust:
+    """What a server may be given that asks for the password itself."""
+
+    proven: bool
+    """A unix socket; or TLS that comes to be is with the server that is meant."""
+    believed: bool
+    """Whoever answers may send the key under which the password goes."""
+    in_clear: bool
+    """Somebody allowed by name that it goes to whoever asks within TLS."""
+
+
+class PasswordWithheld(pymysql.err.OperationalError):
+    """The login needs the password itself, and somebody else could get it."""
 
 
 class Administration(_Base):
     """A connection for a few statements."""
 
     _read_timeout: float | None
+    _auth_plugin_name: str
+    asked: tuple[float, str] | None = None
+    """When a statement was sent that is not answered yet, on the monotonic clock, and which."""
 
     def __init__(
         self,
         *,
         longest_login_s: float,
         longest_statement_s: float,
-        may_ask_for_key: bool,
+        tls: ssl.SSLContext | None,
+        tls_required: bool,
+        trust: Trust,
         **more: Any,
     ) -> None:
-        self.may_ask_for_key = may_ask_for_key
+        self.trust = trust
         self._longest_login_s = longest_login_s
         self._longest_answer_s = _LONGEST_ANSWER * longest_statement_s
         self._expect_answer(longest_login_s)
@@ -64,8 +92,13 @@ class Administration(_Base):
             write_timeout=longest_statement_s,
             auth_plugin_map=dict(_METHODS),
             local_infile=False,
+            ssl=tls,
+            ssl_disabled=tls is None,
             **more,
         )
+        if not tls_required:  # to PyMySQL it is wherever it is told what to look at
+            self._ssl_required = False
+            self.client_flag &= ~CLIENT.SSL
 
     def connect(self, sock: Any = None) -> None:
         """Log in, within the time that a login may take."""
@@ -77,15 +110,35 @@ class Administration(_Base):
         finally:
             self._read_timeout = statement_s
 
+    def _request_authentication(self) -> None:
+        # A greeting that names sha256_password would get the password at once. Only methods begin
+        # that give nothing away; for others the server asks by name.
+        if self._auth_plugin_name not in _METHODS_TO_BEGIN_WITH:
+            self._auth_plugin_name = _METHODS_TO_BEGIN_WITH[0]
+        super()._request_authentication()  # type: ignore[misc]
+
     def _execute_command(self, command: int, sql: str | bytes) -> None:
         self._expect_answer(self._longest_answer_s)
+        text = sql if isinstance(sql, str) else sql[:_SHOWN].decode(errors="replace")
+        self.asked = (time.monotonic(), text[:_SHOWN])
         with _as_protocol_errors(self):
             super()._execute_command(command, sql)  # type: ignore[misc]
 
     def _read_query_result(self, unbuffered: bool = False) -> int:
-        with _as_protocol_errors(self):
+        with _as_protocol_errors(self), self._until_answered():
             rows: int = super()._read_query_result(unbuffered)  # type: ignore[misc]
             return rows
+
+    def _read_ok_packet(self) -> Any:
+        with self._until_answered():
+            return super()._read_ok_packet()  # type: ignore[misc]
+
+    @contextlib.contextmanager
+    def _until_answered(self) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            self.asked = None
 
     def _expect_answer(self, longest_s: float) -> None:
         self._bytes_left = MOST_BYTES
@@ -146,51 +199,67 @@ def _rest(packet: MysqlPacket) -> bytes:
 class _Method:
     """A login method that gives nothing away where others could read it."""
 
+    name: ClassVar[str]
+
     def __init__(self, connection: Any) -> None:
         self.connection = connection
+        self.trust: Trust = connection.trust
         # Afterwards the connection has the server's word for its key, too.
-        self.has_key = bool(connection.server_public_key) or connection.may_ask_for_key
+        self.has_key = bool(connection.server_public_key) or self.trust.believed
 
-    @property
-    def gives_away(self) -> bool:
-        """Whether the password would go under a key that anybody could have sent."""
-        open_line = not (self.connection._secure or self.has_key)
-        return open_line and bool(self.connection.password)
+    def check_full_login(self) -> None:
+        """See that nobody else gets the password, who reads it or has sent the key for it.
 
-    def refuse_key(self) -> pymysql.err.OperationalError:
-        return pymysql.err.OperationalError(CR.CR_AUTH_PLUGIN_ERR, _KEY_NEEDED)
+        Raises:
+            pymysql.err.OperationalError: somebody else could.
+        """
+        if not self.connection.password:
+            return
+        if not self.connection._secure:
+            if not self.has_key:
+                raise pymysql.err.OperationalError(CR.CR_AUTH_PLUGIN_ERR, _KEY_NEEDED)
+        elif not (self.trust.proven or self.trust.believed or self.trust.in_clear):
+            raise self.withheld(_UNPROVEN)
+
+    def withheld(self, why: str) -> PasswordWithheld:
+        return PasswordWithheld(CR.CR_AUTH_PLUGIN_ERR, _ASKED.format(self.name, why))
 
 
 class _CachingSha2(_Method):
+    name = "caching_sha2_password"
+
     def authenticate(self, packet: MysqlPacket) -> Any:
         connection = self.connection
         if packet.is_auth_switch_request() and connection.password:
             connection.salt = _rest(packet).removesuffix(b"\0")
             answer = _auth.scramble_caching_sha2(connection.password, connection.salt)
             packet = _roundtrip(connection, answer)
-        if packet.get_all_data()[:2] == b"\x01\x04" and self.gives_away:  # type: ignore[no-untyped-call]
-            raise self.refuse_key()
+        if packet.get_all_data()[:2] == b"\x01\x04":  # type: ignore[no-untyped-call]
+            self.check_full_login()
         return _auth.caching_sha2_password_auth(connection, packet)
 
 
 class _Sha256(_Method):
+    name = "sha256_password"
+
     def authenticate(self, packet: MysqlPacket) -> Any:
-        if self.gives_away:
-            raise self.refuse_key()
+        self.check_full_login()
         return _auth.sha256_password_auth(self.connection, packet)  # type: ignore[no-untyped-call]
 
 
 class _Clear(_Method):
+    name = "mysql_clear_password"
+
     def authenticate(self, packet: MysqlPacket) -> Any:
         if not self.connection._secure:
-            raise pymysql.err.OperationalError(CR.CR_AUTH_PLUGIN_CANNOT_LOAD, _IN_CLEAR)
+            raise self.withheld(_OPEN)
+        if not (self.trust.proven or self.trust.in_clear):
+            raise self.withheld(_UNPROVEN)
         return _roundtrip(self.connection, self.connection.password + b"\0")
 
 
 class _NotSpoken(_Method):
     """The engine has neither of these: one asks for the password in clear, the other nearly so."""
-
-    name: ClassVar[str]
 
     def authenticate(self, packet: MysqlPacket) -> Any:
         why = f"the login method {self.name} is not supported"

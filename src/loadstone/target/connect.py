@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import socket
 import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 import pymysql
 
 from loadstone.model.target import DEFAULT_PORT, Endpoint, Target, Tls
-from loadstone.target.administration import Administration
-from loadstone.target.errors import TargetError, TargetErrorKind
+from loadstone.target.administration import Administration, PasswordWithheld, Trust
+from loadstone.target.errors import (
+    NEEDS_AUTHORITY,
+    NEEDS_KEY,
+    NEEDS_PROOF,
+    TargetError,
+    TargetErrorKind,
+)
 from loadstone.target.said import plain
 
 if TYPE_CHECKING:
@@ -59,12 +66,13 @@ def connect(
             longest_login_s=_LONGEST_LOGIN * timeouts.connect_s,
             longest_statement_s=timeouts.statement_s,
             server_public_key=_public_key(target),
-            may_ask_for_key=target.tls.mode == "disabled" or target.is_local,
+            tls=_tls_of(target),
+            tls_required=target.tls.must,
+            trust=_trust_in(endpoint),
             autocommit=True,
             charset="utf8mb4",
             program_name="loadstone",
             defer_connect=True,
-            **_tls_arguments(target),
         )
         # A unix socket is as good as TLS to caching_sha2_password: it takes the password in clear
         # there, and nothing else. PyMySQL sets this only where it opens the socket itself.
@@ -77,6 +85,15 @@ def connect(
         raise TargetError(
             "not_supported", f"cannot log in to {target.place}: {error}", None
         ) from error
+
+
+def _trust_in(endpoint: Endpoint) -> Trust:
+    target = endpoint.target
+    return Trust(
+        proven=target.socket is not None or target.tls.proves_server,
+        believed=target.tls.mode == "disabled" or target.is_local,
+        in_clear=endpoint.credentials.may_go_in_clear,
+    )
 
 
 def _public_key(target: Target) -> bytes | None:
@@ -96,6 +113,35 @@ def _unix_socket(target: Target, timeouts: Timeouts) -> socket.socket | None:
         opened.close()
         raise _network_error(error, target, 2002) from error
     return opened
+
+
+def number_of(connection: Connection) -> int:
+    """The server's number for a connection."""
+    number: int = connection.thread_id()  # type: ignore[no-untyped-call]
+    return number
+
+
+LONGEST_LOCK_WAIT_S = 50
+"""Below the limit of a statement: then the server says what was waited for, and nothing stays."""
+
+_NO_SUCH_VARIABLE = 1193
+
+
+def bound_lock_waits(connection: Connection) -> None:
+    """Let no statement of a connection wait for a lock for longer than its own limit.
+
+    Servers let them wait for a day, and for that long what is given up stays behind there.
+
+    Raises:
+        pymysql.MySQLError: the server does not answer.
+    """
+    with connection.cursor() as cursor:
+        for variable in ("lock_wait_timeout", "innodb_lock_wait_timeout"):
+            try:
+                cursor.execute(f"SET SESSION {variable} = {LONGEST_LOCK_WAIT_S}")
+            except pymysql.MySQLError as error:
+                if error.args[0] != _NO_SUCH_VARIABLE:
+                    raise
 
 
 @contextlib.contextmanager
@@ -118,39 +164,61 @@ _STATEMENT_HINTS = {
     1227: "the user lacks the right: GRANT it, or take another --user",
     1290: "the server is read-only: is this a replica?",
     1836: "the server is read-only: is this a replica?",
+    1205: "another session holds a lock that this waits for: SHOW FULL PROCESSLIST says which",
     1114: "the server's disk is full",
 }
 
 
-def _tls_arguments(target: Target) -> dict[str, Any]:
-    """PyMySQL's words for a TLS mode.
+def _tls_of(target: Target) -> ssl.SSLContext | None:
+    """What TLS is spoken with; `None`: none is.
 
-    `preferred` is PyMySQL's own default over TCP. On a unix socket nothing leaves the machine, and
-    the field's clients do not encrypt there unless told to.
+    With `preferred` on a unix socket nothing leaves the machine, and the field's clients do not
+    encrypt there unless told to.
     """
     tls = target.tls
     if tls.mode == "disabled" or (tls.mode == "preferred" and target.socket is not None):
-        return {"ssl_disabled": True}
-    if tls.mode == "preferred" and tls.ca is None and tls.cert is None:
-        return {}
-    return {"ssl": tls_context(tls)}
+        return None
+    return tls_context(tls)
+
+
+class _Pinned(ssl.SSLSocket):
+    """Ends a handshake with any other certificate before a byte of the login is sent."""
+
+    fingerprint: ClassVar[str]
+
+    def do_handshake(self, block: bool = False) -> None:
+        super().do_handshake(block)
+        shown = hashlib.sha256(self.getpeercert(binary_form=True) or b"").hexdigest()
+        if shown != self.fingerprint:
+            error = ssl.SSLCertVerificationError("another fingerprint")
+            error.verify_message = (
+                f"it has another fingerprint than the one that was given: {shown}"
+            )
+            raise error
 
 
 def tls_context(tls: Tls) -> ssl.SSLContext:
     """What the connection must prove, as Python's TLS has it.
 
     Raises:
-        TargetError: a certificate or key cannot be read.
+        TargetError: a certificate or key cannot be read, or none says what is to be proved.
     """
+    if tls.mode in ("verify-ca", "verify-identity") and tls.ca is None:
+        # Any of the system's would do for any host: that proves nothing of this server.
+        raise TargetError(
+            "tls_failed",
+            f"--tls {tls.mode} needs the authority that signed the server's certificate",
+            "--tls-ca with its PEM file; or --tls required with --tls-fingerprint",
+        )
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = tls.mode == "verify-identity"
     verify = tls.mode in ("verify-ca", "verify-identity")
+    if tls.fingerprint is not None:
+        context.sslsocket_class = type("_Pinned", (_Pinned,), {"fingerprint": tls.fingerprint})
     context.verify_mode = ssl.CERT_REQUIRED if verify else ssl.CERT_NONE
     try:
         if tls.ca is not None:
             context.load_verify_locations(tls.ca)
-        elif verify:
-            context.load_default_certs()
         if tls.cert is not None:
             context.load_cert_chain(tls.cert, tls.key)
     except OSError as error:
@@ -170,6 +238,8 @@ def _login_error(error: pymysql.MySQLError, endpoint: Endpoint, schema: str | No
     if isinstance(cause, OSError):
         return _network_error(cause, endpoint.target, number)
     place = endpoint.target.place
+    if isinstance(error, PasswordWithheld):
+        return TargetError("password_withheld", f"{place}: {text} ({number})", NEEDS_PROOF, number)
     if number in (1045, 1698):
         return _refused(endpoint, text, number)
     if number in (1044, 1049):
@@ -182,7 +252,7 @@ def _login_error(error: pymysql.MySQLError, endpoint: Endpoint, schema: str | No
     if number == 2013 and "timed out" in text:
         return _timed_out(endpoint.target)
     if number == 2059:
-        other = "take --tls required, or an account with another login method"
+        other = "take an account with another login method"
         return TargetError("not_supported", f"{place}: {text} (2059)", other, number)
     kind, meaning, hint = _LOGIN_FAILURES.get(
         number, ("protocol", f"the login failed: {number} {text}", None)
@@ -233,8 +303,8 @@ _LOGIN_FAILURES: dict[int, tuple[TargetErrorKind, str, str | None]] = {
     ),
     2061: (
         "public_key_needed",
-        "the login method needs TLS or the server's public key (2061)",
-        "take --tls required, or give the server's key with --server-public-key",
+        "the login method needs the server's public key on an open line (2061)",
+        NEEDS_KEY,
     ),
     3159: (
         "tls_refused",
@@ -292,7 +362,7 @@ def _tls_error(cause: ssl.SSLError, target: Target) -> TargetError:
         return TargetError(
             "tls_failed",
             f"{target.place}: its certificate does not verify: {cause.verify_message}",
-            "give the right --tls-ca, or take --tls required to skip the check",
+            NEEDS_AUTHORITY,
             2026,
         )
     return TargetError(

@@ -2,7 +2,8 @@
 
 Each fact is taken from the first place that has it: an option of the command line, the URL, the
 option file (`--defaults-file`, else `~/.my.cnf`), a default. The password: a prompt when it was
-asked for, the URL, `LOADSTONE_PASSWORD`, the option file; else it is empty, which is fine.
+asked for, the URL, `LOADSTONE_PASSWORD`, the option file; else it is empty, which is fine. That it
+may go in clear is said on the command line or in the field's own variable, and nowhere else.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from loadstone.model.target import (
     TargetUrlError,
     Tls,
     compression,
+    fingerprint,
     parse_target_url,
     tls_mode,
 )
@@ -29,6 +31,7 @@ from loadstone.target.errors import TargetError
 from loadstone.target.hide import PASSWORD_VARIABLE, taken_environment
 from loadstone.target.optionfile import read_option_file
 
+_CLEARTEXT_VARIABLE = "LIBMYSQL_ENABLE_CLEARTEXT_PLUGIN"
 _SYSTEM_OPTION_FILES = (Path("/etc/my.cnf"), Path("/etc/mysql/my.cnf"))
 _USUAL_SOCKETS = (
     Path("/run/mysqld/mysqld.sock"),
@@ -51,10 +54,12 @@ class EndpointRequest(Frozen):
     tls_ca: Path | None = None
     tls_cert: Path | None = None
     tls_key: Path | None = None
+    tls_fingerprint: str | None = None
     compression: str | None = None
     server_public_key: Path | None = None
     defaults_file: Path | None = None
     ask_password: bool = False
+    enable_cleartext_plugin: bool = False
 
 
 class Surroundings(Frozen):
@@ -90,10 +95,17 @@ def resolve_endpoint(
     _check_key(target.server_public_key)
     if request.ask_password:
         password = SecretStr(prompt(f"Password of {target.user} at {target.place}: "))
-        return Endpoint(
-            target=target, credentials=Credentials(password=password, source="the prompt")
-        )
-    return Endpoint(target=target, credentials=_credentials(in_url, around, options, source))
+        credentials = Credentials(password=password, source="the prompt")
+    else:
+        credentials = _credentials(in_url, around, options, source)
+    if request.enable_cleartext_plugin or may_go_in_clear(around):
+        credentials = credentials.model_copy(update={"may_go_in_clear": True})
+    return Endpoint(target=target, credentials=credentials)
+
+
+def may_go_in_clear(around: Surroundings) -> bool:
+    """Whether the environment says so, as MySQL's client library reads it."""
+    return around.environment.get(_CLEARTEXT_VARIABLE, "")[:1] in ("1", "Y", "y")
 
 
 def _check_key(path: Path | None) -> None:
@@ -106,7 +118,7 @@ def _check_key(path: Path | None) -> None:
         raise TargetError(
             "public_key_needed",
             f"cannot read the --server-public-key {path}: {error.strerror}",
-            "the server has it in public_key.pem; with --tls required there is no need of one",
+            "the server has it in public_key.pem; with --tls verify-ca there is no need of one",
         ) from error
 
 
@@ -130,6 +142,7 @@ def _with_request(target: Target, request: EndpointRequest) -> Target:
         "ca": request.tls_ca,
         "cert": request.tls_cert,
         "key": request.tls_key,
+        "fingerprint": fingerprint(request.tls_fingerprint) if request.tls_fingerprint else None,
     }
     given = {name: value for name, value in tls.items() if value is not None}
     if given:
@@ -155,7 +168,7 @@ def _with_options(target: Target, options: dict[str, str]) -> Target:
         target = target.model_copy(update={"port": _port(options["port"])})
     if "compression" not in known and (asked := _compression_of(options)):
         target = target.model_copy(update={"compression": compression(asked)})
-    return target.model_copy(update={"tls": _tls_with(target.tls, options)})
+    return target.model_copy(update={"tls": _tls_with(target.tls, options).with_mode})
 
 
 def _tls_with(tls: Tls, options: dict[str, str]) -> Tls:

@@ -26,6 +26,9 @@ pub struct TargetPlan {
     pub compression: Vec<CompressionChoice>,
     /// PEM file of the server's RSA key, for caching_sha2_password without TLS.
     pub server_public_key: Option<PathBuf>,
+    /// Whether the password itself may go to whoever asks for it within TLS.
+    #[serde(default)]
+    pub allow_clear_password: bool,
 }
 
 impl std::fmt::Debug for TargetPlan {
@@ -57,9 +60,21 @@ pub struct TlsPlan {
     pub cert: Option<PathBuf>,
     /// PEM file of the client's key.
     pub key: Option<PathBuf>,
+    /// SHA-256 of the server's certificate, as 64 hexadecimal digits: where there is TLS, no other is
+    /// taken.
+    #[serde(default)]
+    pub fingerprint: Option<String>,
     /// The ciphers that may be used, by OpenSSL's names; none: whichever the two like best.
     #[serde(default)]
     pub ciphers: Vec<String>,
+}
+
+impl TlsPlan {
+    /// Whether TLS that came to be is with the server that is meant.
+    pub fn proves_server(&self) -> bool {
+        self.fingerprint.is_some()
+            || matches!(self.mode, TlsMode::VerifyCa | TlsMode::VerifyIdentity)
+    }
 }
 
 /// The field's five modes.

@@ -1,5 +1,5 @@
 //! caching_sha2_password: a hash that a server with a warm cache accepts, else the password itself,
-//! under TLS or the server's RSA key.
+//! within the TLS of a server that proved who it is, or under its RSA key.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_caching_sha2_authentication_exchanges.html>
 
@@ -42,6 +42,7 @@ pub(super) fn more_data(
 
 #[cfg(test)]
 mod tests {
+    use super::super::Line;
     use super::super::tests::conversation;
     use super::*;
 
@@ -57,12 +58,27 @@ mod tests {
     }
 
     #[test]
-    fn the_password_goes_as_it_is_only_where_nobody_reads_along() {
+    fn the_password_goes_as_it_is_only_where_nobody_else_gets_it() {
         let mut conversation = conversation(b"secret", NONCE_MYSQL_9_7_4);
         let needed = WireError::PublicKeyNeeded { plugin: "caching_sha2_password" };
         assert_eq!(more_data(&conversation, &[4]), Err(needed));
-        conversation.secure = true;
-        assert_eq!(more_data(&conversation, &[4]), Ok(Some(b"secret\0".to_vec())));
+        conversation.line = Line::Unproven;
+        let withheld = more_data(&conversation, &[4]);
+        assert!(matches!(withheld, Err(WireError::PasswordWithheld { .. })));
+        for line in [Line::Proven, Line::Socket] {
+            conversation.line = line;
+            assert_eq!(more_data(&conversation, &[4]), Ok(Some(b"secret\0".to_vec())));
+        }
+    }
+
+    #[test]
+    fn whoever_is_believed_or_allowed_by_name_gets_it_within_tls() {
+        let mut believed = conversation(b"secret", NONCE_MYSQL_9_7_4);
+        (believed.line, believed.allow_public_key_retrieval) = (Line::Unproven, true);
+        assert_eq!(more_data(&believed, &[4]), Ok(Some(b"secret\0".to_vec())));
+        let mut allowed = conversation(b"secret", NONCE_MYSQL_9_7_4);
+        (allowed.line, allowed.allow_clear_password) = (Line::Unproven, true);
+        assert_eq!(more_data(&allowed, &[4]), Ok(Some(b"secret\0".to_vec())));
     }
 
     #[test]

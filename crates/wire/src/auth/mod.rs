@@ -7,20 +7,43 @@ mod mysql_native_password;
 mod public_key;
 mod sha256_password;
 
-use crate::WireError;
 use crate::said::{NAME, plain};
+use crate::{LoginOptions, WireError};
 
 /// What a plugin knows of the login it is used in.
 pub(crate) struct Conversation<'a> {
     pub(crate) password: &'a [u8],
     /// Random bytes of the server.
     pub(crate) nonce: &'a [u8],
-    /// Nobody can read along: TLS, or a unix socket.
-    pub(crate) secure: bool,
-    /// TLS, and nothing else will do.
-    pub(crate) encrypted: bool,
+    pub(crate) line: Line,
     pub(crate) server_public_key: Option<&'a str>,
     pub(crate) allow_public_key_retrieval: bool,
+    pub(crate) allow_clear_password: bool,
+}
+
+/// Who can read what is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// Whoever is on the way.
+    Open,
+    /// TLS with whoever answered: nothing proves which server that is.
+    Unproven,
+    /// TLS with the server that is meant.
+    Proven,
+    /// A unix socket without TLS: it does not leave the host.
+    Socket,
+}
+
+impl Line {
+    pub(crate) fn of(options: &LoginOptions, encrypted: bool) -> Self {
+        match (encrypted, options.transport_secure) {
+            (true, true) => Self::Proven,
+            (true, false) if options.server_proven => Self::Proven,
+            (true, false) => Self::Unproven,
+            (false, true) => Self::Socket,
+            (false, false) => Self::Open,
+        }
+    }
 }
 
 impl Conversation<'_> {
@@ -31,6 +54,15 @@ impl Conversation<'_> {
             Some((nonce, [] | [0])) => Ok(*nonce),
             _ => Err(WireError::BadNonce { plugin: plugin.name(), length: self.nonce.len() }),
         }
+    }
+
+    /// Why a plugin that asks for the password itself does not get it.
+    fn withheld(&self, plugin: Plugin) -> WireError {
+        let why = match self.line {
+            Line::Unproven => "nothing proves whose certificate this is",
+            Line::Open | Line::Proven | Line::Socket => "others could read it on this line",
+        };
+        WireError::PasswordWithheld { plugin: plugin.name(), why }
     }
 }
 
@@ -127,10 +159,10 @@ pub(crate) mod tests {
         Conversation {
             password,
             nonce,
-            secure: false,
-            encrypted: false,
+            line: Line::Open,
             server_public_key: None,
             allow_public_key_retrieval: false,
+            allow_clear_password: false,
         }
     }
 

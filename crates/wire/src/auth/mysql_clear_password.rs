@@ -1,15 +1,16 @@
-//! mysql_clear_password: the password as it is, for PAM and LDAP. Only where nobody can read along.
+//! mysql_clear_password: the password as it is, for PAM and LDAP. Only for a server that proved who
+//! it is, within this host, or where somebody allowed it by name; never over an open line.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase_authentication_methods_clear_text_password.html>
 
-use super::{Conversation, with_nul};
+use super::{Conversation, Line, Plugin, with_nul};
 use crate::WireError;
 
 pub(super) fn answer(conversation: &Conversation<'_>) -> Result<Vec<u8>, WireError> {
-    if conversation.secure {
-        Ok(with_nul(conversation.password))
-    } else {
-        Err(WireError::ClearPasswordRefused)
+    match conversation.line {
+        Line::Proven | Line::Socket => Ok(with_nul(conversation.password)),
+        Line::Unproven if conversation.allow_clear_password => Ok(with_nul(conversation.password)),
+        Line::Unproven | Line::Open => Err(conversation.withheld(Plugin::Clear)),
     }
 }
 
@@ -19,10 +20,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_password_goes_in_clear_only_where_nobody_reads_along() {
-        let mut conversation = conversation(b"secret", b"");
-        assert_eq!(answer(&conversation), Err(WireError::ClearPasswordRefused));
-        conversation.secure = true;
-        assert_eq!(answer(&conversation), Ok(b"secret\0".to_vec()));
+    fn the_password_goes_to_a_server_that_proved_itself_or_where_that_is_allowed_by_name() {
+        let goes = |line, allowed| {
+            let conversation = Conversation {
+                line,
+                allow_clear_password: allowed,
+                // Of no weight here: it is about keys.
+                allow_public_key_retrieval: true,
+                ..conversation(b"secret", b"")
+            };
+            match answer(&conversation) {
+                Ok(sent) => sent == b"secret\0",
+                Err(WireError::PasswordWithheld { plugin: "mysql_clear_password", .. }) => false,
+                Err(other) => panic!("{other}"),
+            }
+        };
+        assert!(goes(Line::Proven, false) && goes(Line::Socket, false));
+        assert!(!goes(Line::Unproven, false) && goes(Line::Unproven, true));
+        assert!(!goes(Line::Open, false) && !goes(Line::Open, true));
     }
 }

@@ -1,11 +1,11 @@
-//! A password for the server's eyes only: as it is where nobody reads along, else under the
-//! server's RSA key.
+//! A password for the server's eyes only: as it is within TLS or this host, else under the server's
+//! RSA key. Servers take no key within TLS: there it goes as it is or not at all.
 
 use aws_lc_rs::rsa::{OAEP_SHA1_MGF1SHA1, OaepPublicEncryptingKey, PublicEncryptingKey};
 use rustls_pki_types::SubjectPublicKeyInfoDer;
 use rustls_pki_types::pem::PemObject;
 
-use super::{Conversation, Plugin, with_nul};
+use super::{Conversation, Line, Plugin, with_nul};
 use crate::WireError;
 
 /// Bytes of the nonce that hides the password.
@@ -24,8 +24,8 @@ pub(super) fn send_password(
     conversation: &Conversation<'_>,
     key: Key,
 ) -> Result<Vec<u8>, WireError> {
-    if is_private(conversation, key.plugin) {
-        return Ok(with_nul(conversation.password));
+    if !takes_key(conversation.line, key.plugin) {
+        return as_it_is(conversation, key.plugin);
     }
     match conversation.server_public_key {
         Some(pem) => encrypt_password(conversation, key.plugin, pem.as_bytes()),
@@ -34,12 +34,21 @@ pub(super) fn send_password(
     }
 }
 
-/// Whether this plugin takes the password as it is. The older one does not count a unix socket.
-fn is_private(conversation: &Conversation<'_>, plugin: Plugin) -> bool {
-    match plugin {
-        Plugin::Sha256 => conversation.encrypted,
-        _ => conversation.secure,
+/// Whether this plugin wants the password under a key. The older one does so on a unix socket, too.
+fn takes_key(line: Line, plugin: Plugin) -> bool {
+    match line {
+        Line::Open => true,
+        Line::Socket => plugin == Plugin::Sha256,
+        Line::Unproven | Line::Proven => false,
     }
+}
+
+/// Whoever would be believed to send the server's own key is believed to be the server.
+fn as_it_is(conversation: &Conversation<'_>, plugin: Plugin) -> Result<Vec<u8>, WireError> {
+    let may = conversation.line != Line::Unproven
+        || conversation.allow_public_key_retrieval
+        || conversation.allow_clear_password;
+    if may { Ok(with_nul(conversation.password)) } else { Err(conversation.withheld(plugin)) }
 }
 
 /// The server sent its key. It is believed only if it was asked for.
@@ -48,7 +57,7 @@ pub(super) fn received(
     plugin: Plugin,
     pem: &[u8],
 ) -> Result<Vec<u8>, WireError> {
-    let asked = !is_private(conversation, plugin)
+    let asked = takes_key(conversation.line, plugin)
         && conversation.server_public_key.is_none()
         && conversation.allow_public_key_retrieval;
     if !asked {

@@ -1,4 +1,5 @@
-//! sha256_password: always the password itself, under TLS or the server's RSA key.
+//! sha256_password: always the password itself, within the TLS of a server that proved who it is, or
+//! under its RSA key.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase_authentication_methods_sha256_password_authentication.html>
 
@@ -27,6 +28,7 @@ pub(super) fn more_data(
 
 #[cfg(test)]
 mod tests {
+    use super::super::Line;
     use super::super::tests::conversation;
     use super::*;
 
@@ -37,10 +39,14 @@ mod tests {
         assert_eq!(answer(&conversation), Err(needed));
         conversation.allow_public_key_retrieval = true;
         assert_eq!(answer(&conversation), Ok(vec![1]));
-        conversation.secure = true; // a unix socket: MySQL asks for the key there too
+        conversation.line = Line::Socket; // MySQL asks for the key there too
         assert_eq!(answer(&conversation), Ok(vec![1]));
-        conversation.encrypted = true;
+        conversation.line = Line::Proven;
         assert_eq!(answer(&conversation), Ok(b"secret\0".to_vec()));
+        conversation.line = Line::Unproven;
+        conversation.allow_public_key_retrieval = false;
+        let withheld = answer(&conversation);
+        assert!(matches!(withheld, Err(WireError::PasswordWithheld { .. })));
     }
 
     #[test]

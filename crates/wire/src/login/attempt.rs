@@ -6,7 +6,7 @@ use super::compression::agreed;
 use super::greeting::Greeting;
 use super::options::LoginOptions;
 use super::response::{self, Response};
-use crate::auth::{Conversation, Plugin};
+use crate::auth::{Conversation, Line, Plugin};
 use crate::cursor::Cursor;
 use crate::frame::write_message;
 use crate::reply::{EOF, ERR, OK, OkPacket, parse_error};
@@ -140,10 +140,10 @@ impl Attempt {
         Conversation {
             password: &options.password,
             nonce: &self.nonce,
-            secure: self.encrypted || options.transport_secure,
-            encrypted: self.encrypted,
+            line: Line::of(options, self.encrypted),
             server_public_key: options.server_public_key.as_deref(),
             allow_public_key_retrieval: options.allow_public_key_retrieval,
+            allow_clear_password: options.allow_clear_password,
         }
     }
 

@@ -42,12 +42,18 @@ pub struct LoginOptions {
     pub compression: CompressionWish,
     /// Nobody can read along on this transport (a unix socket): passwords may go in clear.
     pub transport_secure: bool,
+    /// Where there is TLS it proves which server it is with: an authority's word, or a fingerprint
+    /// that was given. Else the handshake has failed.
+    pub server_proven: bool,
     /// Offer to send local files.
     pub local_infile: bool,
     /// The server's RSA key as PEM, for passwords over an unencrypted connection.
     pub server_public_key: Option<String>,
     /// Ask the server for its RSA key. Whoever can change the traffic can then learn the password.
+    /// Within TLS such a server is believed without a proof, too.
     pub allow_public_key_retrieval: bool,
+    /// Send the password itself, where a server asks for it, to whoever is at the other end of TLS.
+    pub allow_clear_password: bool,
     /// Names and values for the server's `session_connect_attrs`.
     pub attributes: Vec<(String, String)>,
 }
@@ -67,9 +73,11 @@ impl Default for LoginOptions {
             tls: TlsWish::default(),
             compression: CompressionWish::default(),
             transport_secure: false,
+            server_proven: false,
             local_infile: false,
             server_public_key: None,
             allow_public_key_retrieval: false,
+            allow_clear_password: false,
             attributes: Vec::new(),
         }
     }
@@ -84,6 +92,7 @@ impl fmt::Debug for LoginOptions {
             .field("tls", &self.tls)
             .field("compression", &self.compression)
             .field("transport_secure", &self.transport_secure)
+            .field("server_proven", &self.server_proven)
             .field("local_infile", &self.local_infile)
             .field("allow_public_key_retrieval", &self.allow_public_key_retrieval)
             .field("attributes", &self.attributes)

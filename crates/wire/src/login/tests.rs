@@ -144,6 +144,54 @@ fn a_switch_and_a_cold_cache_lead_to_the_password_where_nobody_reads_along() {
     assert_eq!(refused, Err(needed));
 }
 
+/// What is sent within TLS to a server that asks for the password in `switch` and what follows it.
+fn within_tls(options: LoginOptions, packets: &[Vec<u8>]) -> (Vec<u8>, Option<WireError>) {
+    let (mut login, mut out) = (login(LoginOptions { tls: TlsWish::Must, ..options }), Vec::new());
+    assert!(matches!(login.feed(MYSQL_9_7_4, &mut out), Ok((_, LoginProgress::StartTls))));
+    login.tls_established(&mut out).unwrap();
+    let refused = packets.iter().find_map(|packet| login.feed(packet, &mut out).err());
+    (out, refused)
+}
+
+#[test]
+fn a_server_that_proves_nothing_gets_no_password_within_tls() {
+    let nonce = b"S\x12:V>NK\x13\x1cm\x0a\x05\x05v\x19#T<\\]\0";
+    let asks: [(&str, Vec<Vec<u8>>); 3] = [
+        ("mysql_clear_password", vec![packet(3, b"\xfemysql_clear_password\0")]),
+        ("caching_sha2_password", vec![packet(3, b"\x01\x04")]),
+        ("sha256_password", vec![packet(3, &[b"\xfesha256_password\0", &nonce[..]].concat())]),
+    ];
+    let has = |sent: &[u8]| sent.windows(6).any(|part| part == b"secret");
+    for (plugin, packets) in asks {
+        let with = |change: fn(&mut LoginOptions)| {
+            let mut options = options(TlsWish::Must);
+            change(&mut options);
+            within_tls(options, &packets)
+        };
+        let (sent, refused) = with(|_| ());
+        let why = "nothing proves whose certificate this is";
+        assert_eq!(refused, Some(WireError::PasswordWithheld { plugin, why }));
+        assert!(!has(&sent));
+        for change in [
+            |options: &mut LoginOptions| options.server_proven = true,
+            |options: &mut LoginOptions| options.allow_clear_password = true,
+            |options: &mut LoginOptions| options.transport_secure = true,
+        ] {
+            let (sent, refused) = with(change);
+            assert!(refused.is_none() && has(&sent), "{plugin}: {refused:?}");
+        }
+        // Who is believed to send the server's own key need not prove more: but not in clear.
+        let (sent, refused) = with(|options| options.allow_public_key_retrieval = true);
+        assert_eq!(
+            (refused.is_some(), has(&sent)),
+            match plugin {
+                "mysql_clear_password" => (true, false),
+                _ => (false, true),
+            }
+        );
+    }
+}
+
 #[test]
 fn methods_that_are_not_known_are_named() {
     let cases: [(&[u8], &str); 4] = [

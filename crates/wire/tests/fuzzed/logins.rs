@@ -132,6 +132,10 @@ fn check(choices: Choices, course: &Course) {
     if !choices.flag(2) {
         assert!(!has(open, PASSWORD), "the password went over an open line");
     }
+    // No certificate is verified here.
+    if !choices.flag(2) && !choices.flag(3) {
+        assert!(!has(&course.sent, PASSWORD), "the password went to whoever asked within TLS");
+    }
     if wants_tls(choices) && choices.flag(1) {
         assert!(!has(open, USER), "TLS is a must, and the login went without it");
         assert!(course.encrypted || !course.done);
