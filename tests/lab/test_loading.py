@@ -10,14 +10,14 @@ from contextlib import contextmanager
 import pytest
 
 from loadstone.cli import loading as shown
-from loadstone.lab import loading
+from loadstone.lab import loading, waiting
 from loadstone.lab.interrupts import Interrupted
 from loadstone.lab.loading import Loader, layout_for
 from loadstone.model.engine_plan import LoadPlan
 from loadstone.model.records import LoadEnd
 from loadstone.model.target import Endpoint, Target
-from loadstone.target import guard
-from loadstone.target.guard import Consent, PrepareDecision
+from loadstone.target import guard, presence
+from loadstone.target.guard import Consent, PrepareDecision, SchemaState
 
 PLAN = LoadPlan(layout=layout_for("sbtest", 5000, 1), parallel=1, seed=0)
 END = LoadEnd(reason="finished", seconds=1.0, rows=5000, rows_loaded=5000, method="insert")
@@ -45,11 +45,11 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[], None]]:
         yield
 
     monkeypatch.setattr(loading, "connect", connect)
-    monkeypatch.setattr(guard, "alone", connect)
-    monkeypatch.setattr(loading, "_note_made", lambda *arguments: None)
+    monkeypatch.setattr(waiting.Waits, "connected", connect)
+    monkeypatch.setattr(presence, "alone", connect)
     monkeypatch.setattr(loading, "_refuse_another_load", lambda *arguments: None)
     monkeypatch.setattr(loading, "_refuse_strangers", lambda *arguments: None)
-    phase("read_schema")
+    phase("read_schema", SchemaState(schema_name="shop", exists=True))
     phase("decide_prepare", PrepareDecision(continues=(), creates_schema=False))
     phase("list_tables")
     phase("_load", END)
@@ -58,7 +58,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[], None]]:
 
 
 def load() -> LoadEnd:
-    return shown.load(PLAN, Endpoint(target=Target()), Consent(), quiet=True)
+    return shown.load(PLAN, Endpoint(target=Target()), Consent(yes=True), quiet=True)
 
 
 @pytest.mark.parametrize("phase", ["read_schema", "list_tables", "_load", "mark_ready"])

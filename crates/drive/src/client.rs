@@ -10,6 +10,7 @@ use crate::loss::ends_connection;
 use crate::opening::{Advance, Opening};
 use crate::plan::ConnectPlan;
 use crate::poller::Interest;
+use crate::pulse::Pulse;
 use crate::transport::Received;
 use loadstone_measure::Nanos;
 use loadstone_wire::{
@@ -54,6 +55,8 @@ pub(crate) struct Client {
     connection: Connection,
     control: Arc<Control>,
     buffer: Vec<u8>,
+    pulse: Arc<Pulse>,
+    is_mariadb: bool,
 }
 
 impl Client {
@@ -63,9 +66,19 @@ impl Client {
         plan: &ConnectPlan,
         control: &Arc<Control>,
     ) -> Result<Self, Halt> {
+        Self::connect_with(endpoint, plan, control, &Arc::default())
+    }
+
+    /// The same; what it waits for can be seen in `pulse`.
+    pub(crate) fn connect_with(
+        endpoint: &Arc<Endpoint>,
+        plan: &ConnectPlan,
+        control: &Arc<Control>,
+        pulse: &Arc<Pulse>,
+    ) -> Result<Self, Halt> {
         let (mut attempt, mut address, mut refused) = (0, 0, 0);
         loop {
-            match Self::connect_once(endpoint, address, plan, control) {
+            match Self::connect_once(endpoint, address, (plan, control), pulse) {
                 Err(Halt::Failed(failure))
                     if failure.is_refused() && refused + 1 < endpoint.address_count() =>
                 {
@@ -85,9 +98,10 @@ impl Client {
     fn connect_once(
         endpoint: &Arc<Endpoint>,
         address: usize,
-        plan: &ConnectPlan,
-        control: &Arc<Control>,
+        (plan, control): (&ConnectPlan, &Arc<Control>),
+        pulse: &Arc<Pulse>,
     ) -> Result<Self, Halt> {
+        pulse.connects();
         let clock = Clock::start();
         let deadline = Nanos::from_seconds(plan.timeout_s);
         let mut buffer = vec![0; BUFFER];
@@ -97,15 +111,20 @@ impl Client {
             wait_for(opening.fd(), opening.wanted_interest());
             match opening.advance(&mut buffer).map_err(Halt::Failed)? {
                 Advance::Open(opened) => {
-                    let connection = opened.connection;
+                    let (connection, session) = (opened.connection, opened.session);
                     take_its_time(connection.fd()).map_err(|error| broken(&error, ""))?;
-                    return Ok(Self { connection, control: control.clone(), buffer });
+                    pulse.connected(session.connection_id);
+                    return Ok(Self {
+                        connection,
+                        control: control.clone(),
+                        buffer,
+                        pulse: pulse.clone(),
+                        is_mariadb: session.mariadb,
+                    });
                 }
                 Advance::Pending(pending) => opening = pending,
             }
-            if control.stop_wanted() {
-                return Err(Halt::Stopped);
-            }
+            go_on(control, pulse)?;
             if clock.now() >= deadline {
                 let text = format!("no connection within {} s", plan.timeout_s);
                 return Err(Halt::Failed(Failure::new(FailureKind::TimedOut, Some(110), text)));
@@ -130,8 +149,31 @@ impl Client {
         expected: Expect,
         sql: &str,
     ) -> Result<Reply, Halt> {
-        self.send(command, expected, sql)?;
-        self.answer()
+        self.pulse.begins(sql);
+        let answer = self.send(command, expected, sql).and_then(|()| self.answer());
+        self.end_wait(answer)
+    }
+
+    /// Whoever gave the wait up knows more than the socket, which is closed then as well.
+    fn end_wait<T>(&self, result: Result<T, Halt>) -> Result<T, Halt> {
+        let result = result.map_err(|halt| self.pulse.given_up().map_or(halt, Halt::Failed));
+        self.pulse.ends();
+        result
+    }
+
+    /// Whether the server is a MariaDB.
+    pub(crate) fn is_mariadb(&self) -> bool {
+        self.is_mariadb
+    }
+
+    /// What others see of its waits.
+    pub(crate) fn pulse(&self) -> &Arc<Pulse> {
+        &self.pulse
+    }
+
+    /// Does nothing for a while, unless it is time to stop.
+    pub(crate) fn pause(&self, span: Duration) -> Result<(), Halt> {
+        pause(span, &self.control)
     }
 
     /// Sends a command that has no answer.
@@ -165,6 +207,16 @@ impl Client {
 
     /// Runs LOAD DATA LOCAL; `produce` appends the next piece of the file, nothing at its end.
     pub(crate) fn load_local(
+        &mut self,
+        sql: &str,
+        produce: impl FnMut(&mut Vec<u8>),
+    ) -> Result<Completion, Halt> {
+        self.pulse.begins(sql);
+        let completion = self.send_local(sql, produce);
+        self.end_wait(completion)
+    }
+
+    fn send_local(
         &mut self,
         sql: &str,
         mut produce: impl FnMut(&mut Vec<u8>),
@@ -204,16 +256,21 @@ impl Client {
 
     fn send_more(&mut self, bytes: &[u8]) -> Result<(), Halt> {
         self.connection.send_more(bytes).map_err(|error| broken(&error, ""))?;
+        if self.connection.unsent() < bytes.len() {
+            self.pulse.moves();
+        }
         self.flush()
     }
 
     /// A socket that blocks takes everything, unless the server does not read for a while.
     fn flush(&mut self) -> Result<(), Halt> {
         while self.connection.has_unsent() {
-            if self.control.stop_wanted() {
-                return Err(Halt::Stopped);
-            }
+            go_on(&self.control, &self.pulse)?;
+            let unsent = self.connection.unsent();
             self.connection.flush().map_err(|error| broken(&error, ""))?;
+            if self.connection.unsent() < unsent {
+                self.pulse.moves();
+            }
         }
         Ok(())
     }
@@ -222,6 +279,7 @@ impl Client {
         loop {
             match self.connection.receive(&mut self.buffer) {
                 Ok(Received::Bytes { count, .. }) => {
+                    self.pulse.moves();
                     let bytes = self.buffer.get(..count).unwrap_or_default();
                     let fed = self.connection.reader.feed(bytes);
                     let (_, reply) =
@@ -230,13 +288,20 @@ impl Client {
                         return Ok(reply);
                     }
                 }
-                Ok(Received::Nothing) if self.control.stop_wanted() => return Err(Halt::Stopped),
-                Ok(Received::Nothing) => {}
+                Ok(Received::Nothing) => go_on(&self.control, &self.pulse)?,
                 Ok(Received::End) => return Err(lost("the server closed the connection", "")),
                 Err(error) => return Err(broken(&error, "")),
             }
         }
     }
+}
+
+/// Whether a wait may go on.
+fn go_on(control: &Control, pulse: &Pulse) -> Result<(), Halt> {
+    if control.stop_wanted() {
+        return Err(Halt::Stopped);
+    }
+    pulse.given_up().map_or(Ok(()), |failure| Err(Halt::Failed(failure)))
 }
 
 /// Waits for the socket, for a breath at most. A wait that fails is followed by a call that says why.

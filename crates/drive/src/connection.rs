@@ -70,6 +70,11 @@ impl Connection {
         self.channel.waits_for_room()
     }
 
+    /// How many bytes are kept for the socket.
+    pub(crate) fn unsent(&self) -> usize {
+        self.channel.unsent()
+    }
+
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.channel.flush()
     }

@@ -31,6 +31,8 @@ pub(crate) struct Control {
     changes: AtomicU64,
     /// Virtual users that may begin events: those with a lower number.
     active: AtomicU32,
+    /// No event begins for now.
+    held: AtomicBool,
     /// Events a second of an open loop, as bits; 0 while it goes by the plan.
     rate: AtomicU64,
     /// One a shard.
@@ -52,6 +54,7 @@ impl Control {
             over: AtomicBool::new(false),
             changes: AtomicU64::new(0),
             active: AtomicU32::new(u32::MAX),
+            held: AtomicBool::new(false),
             rate: AtomicU64::new(0),
             wakes: (0..shards).map(wake).collect::<io::Result<_>>()?,
         })
@@ -123,6 +126,16 @@ impl Control {
         self.changed();
     }
 
+    /// From now on no event begins, or events begin again.
+    pub(crate) fn hold(&self, held: bool) {
+        self.held.store(held, Ordering::Release);
+        self.changed();
+    }
+
+    pub(crate) fn is_held(&self) -> bool {
+        self.held.load(Ordering::Acquire)
+    }
+
     /// A number that is another one after each change of the load.
     pub(crate) fn changes(&self) -> u64 {
         self.changes.load(Ordering::Acquire)
@@ -130,6 +143,9 @@ impl Control {
 
     /// How many of a shard's users may begin events: users are dealt out to shards in turn.
     pub(crate) fn active_in(&self, shard: usize) -> u32 {
+        if self.is_held() {
+            return 0;
+        }
         let shards = u32::try_from(self.wakes.len()).unwrap_or(u32::MAX);
         let shard = u32::try_from(shard).unwrap_or(u32::MAX);
         self.active.load(Ordering::Acquire).saturating_sub(shard).div_ceil(shards)
@@ -219,6 +235,17 @@ mod tests {
             control.set_active(active);
             assert_eq!(shares(), expected);
         }
+    }
+
+    #[test]
+    fn while_the_load_is_held_nobody_may_work_and_the_number_is_kept() {
+        let control = Control::new(2, None, 1).expect("descriptors");
+        control.set_active(4);
+        control.hold(true);
+        assert_eq!([0, 1].map(|shard| control.active_in(shard)), [0, 0]);
+        control.set_active(6);
+        control.hold(false);
+        assert_eq!([0, 1].map(|shard| control.active_in(shard)), [3, 3]);
     }
 
     #[test]

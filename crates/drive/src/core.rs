@@ -182,8 +182,10 @@ impl Core {
         self.manners.begin();
         self.meter.begin();
         self.next_cut = at + self.meter.next_tick();
+        let held = self.settings.control.is_held();
         if let Some(open) = &mut self.open {
             open.begin(at);
+            open.hold(held);
         }
     }
 
@@ -207,11 +209,19 @@ impl Core {
         if !self.is_loading() {
             return nobody;
         }
-        if let Some(rate) = self.settings.control.rate() {
-            self.admit_due(now);
-            if let Some(open) = &mut self.open {
-                open.change_rate(now, rate);
-            }
+        // What was due before the change is of the load before it.
+        self.admit_due(now);
+        let held = self.settings.control.is_held();
+        if let Some(open) = &mut self.open {
+            open.hold(held);
+        }
+        if held {
+            self.give_up_waiting();
+        }
+        if let Some(rate) = self.settings.control.rate()
+            && let Some(open) = &mut self.open
+        {
+            open.change_rate(now, rate);
         }
         let before = self.active;
         self.active = self.settings.control.active_in(self.shard);

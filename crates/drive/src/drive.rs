@@ -144,6 +144,13 @@ impl Drive {
         Ok(())
     }
 
+    /// From now on no event begins, until this is said again with `false`. Users finish theirs and rest,
+    /// with their connections; events of an open loop that wait, or are due meanwhile, are skipped, so
+    /// that none of them comes in a burst afterwards.
+    pub fn hold(&self, held: bool) {
+        self.control.hold(held);
+    }
+
     /// Asks for a clean end; the records go on until the last one.
     pub fn stop(&self) {
         self.control.stop();

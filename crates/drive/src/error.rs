@@ -71,10 +71,14 @@ pub enum FailureKind {
     Descriptors,
     /// caching_sha2_password without TLS needs the server's public key.
     PublicKeyNeeded,
+    /// The server asks for the password itself, and has not proved who it is.
+    PasswordWithheld,
     /// An authentication method or server version that is not built.
     NotSupported,
     /// Whoever started the step gave no sign of life.
     Abandoned,
+    /// A statement did not come on for too long.
+    Stalled,
     /// The plan or a file that it names is wrong.
     Plan,
     /// A table that this load did not make stands under a name that it wants.
@@ -156,7 +160,7 @@ impl Failure {
             WireError::PublicKeyNeeded { .. } => (FailureKind::PublicKeyNeeded, 2061),
             WireError::BadPublicKey { .. } => (FailureKind::Plan, 2061),
             WireError::AuthNotSupported { .. } => (FailureKind::NotSupported, 2059),
-            WireError::ClearPasswordRefused => (FailureKind::NotSupported, 2059),
+            WireError::PasswordWithheld { .. } => (FailureKind::PasswordWithheld, 2061),
             WireError::OldServer { .. } => (FailureKind::NotSupported, 2007),
             _ => (FailureKind::Protocol, 2027),
         };
@@ -174,6 +178,7 @@ impl Failure {
             ) => {
                 format!("the server speaks neither TLS 1.2 nor 1.3 ({error})")
             }
+            Some(Error::General(ours)) => ours.clone(),
             Some(_) => os_text(error),
             // It broke, which is no verdict: the next attempt may do better.
             None => {

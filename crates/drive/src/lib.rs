@@ -33,6 +33,7 @@ mod pacing;
 mod pauses;
 mod plan;
 mod poller;
+mod pulse;
 mod ramp;
 pub mod record;
 mod run_queue;

@@ -18,6 +18,8 @@ pub(crate) struct OpenLoop {
     lot: Option<Lot>,
     /// How many may wait; what comes beyond is skipped, so that no overload takes all our memory.
     most_waiting: usize,
+    /// The load is held back: what becomes due is skipped.
+    held: bool,
     /// Users that stood idle when they were put here, longest first; some may have lost their
     /// connection since.
     free: VecDeque<u32>,
@@ -37,14 +39,14 @@ pub(crate) struct Due {
 pub(crate) enum Admitted {
     /// It waits for a user.
     Waits,
-    /// Too many wait already.
+    /// Too many wait already, or the load is held back.
     Skipped,
 }
 
 impl OpenLoop {
     pub(crate) fn new(schedule: OpenSchedule, most_waiting: usize, lot: Option<Lot>) -> Self {
         let (waiting, free) = (VecDeque::new(), VecDeque::new());
-        Self { schedule, began: Nanos::ZERO, waiting, lot, most_waiting, free }
+        Self { schedule, began: Nanos::ZERO, waiting, lot, most_waiting, held: false, free }
     }
 
     pub(crate) fn begin(&mut self, at: Nanos) {
@@ -61,12 +63,17 @@ impl OpenLoop {
         self.schedule.change_rate(now - self.began, rate);
     }
 
+    /// From now on what becomes due is skipped, or waits again.
+    pub(crate) fn hold(&mut self, held: bool) {
+        self.held = held;
+    }
+
     /// The next event's time has come. Says what became of it, and of which member it is.
     pub(crate) fn admit(&mut self) -> (Admitted, u16) {
         let at = self.next_due();
         self.schedule.advance();
         let member = self.lot.as_mut().map_or(ALONE, Lot::draw);
-        if self.waiting.len() >= self.most_waiting {
+        if self.held || self.waiting.len() >= self.most_waiting {
             return (Admitted::Skipped, member);
         }
         self.waiting.push_back(Due { at, member });
@@ -109,5 +116,16 @@ mod tests {
         assert_eq!(taken(), Some(Nanos::from_millis(100)));
         assert_eq!(taken(), Some(Nanos::from_millis(101)));
         assert!(!open.has_waiting());
+    }
+
+    #[test]
+    fn while_the_load_is_held_events_are_due_and_skipped() {
+        let curve = RateCurve::new(1000.0, None, Nanos::ZERO);
+        let mut open = OpenLoop::new(OpenSchedule::new(curve, Gaps::Even, 0, 0, 1), 9, None);
+        open.hold(true);
+        assert_eq!([open.admit().0, open.admit().0], [Admitted::Skipped; 2]);
+        open.hold(false);
+        assert_eq!(open.admit().0, Admitted::Waits);
+        assert_eq!(open.take_waiting().map(|due| due.at), Some(Nanos::from_millis(2)));
     }
 }

@@ -14,6 +14,11 @@ impl Outbox {
         self.bytes.is_empty()
     }
 
+    /// How many bytes the socket has not taken.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len() - self.sent
+    }
+
     /// Sends `bytes`, after what is kept already; keeps what the socket does not take.
     pub(crate) fn send(&mut self, transport: &mut Transport, bytes: &[u8]) -> io::Result<()> {
         if !self.is_empty() {

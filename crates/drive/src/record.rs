@@ -27,6 +27,8 @@ pub enum Record {
     Stuck(Stuck),
     /// Bulk loading goes on.
     Progress(crate::load::Progress),
+    /// A statement of a bulk load does not come on.
+    Stalled(crate::load::Stalled),
     /// The last record of a step.
     End(End),
     /// The last record of a load.

@@ -64,6 +64,11 @@ impl Drive {
         self.inner.set_concurrency(users).map_err(errors::plan)
     }
 
+    /// From now on no event begins, or events begin again.
+    fn hold(&self, held: bool) {
+        self.inner.hold(held);
+    }
+
     /// Asks for a clean end.
     fn stop(&self) {
         self.inner.stop();

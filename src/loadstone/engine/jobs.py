@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from loadstone.engine.native import EngineError, native, starting
 from loadstone.model.host_test import HOST_RECORD, HostBegun, HostEnd, HostSample, HostTestPlan
-from loadstone.model.records import LOAD_RECORD, STEP_RECORD, AnyStepRecord, LoadEnd, LoadProgress
+from loadstone.model.records import LOAD_RECORD, STEP_RECORD, AnyLoadRecord, AnyStepRecord
 
 if TYPE_CHECKING:
     from loadstone import _engine
@@ -83,6 +83,14 @@ class Steerable(Sending[AnyStepRecord]):
             PlanRefused: more than the step has, or too few.
         """
 
+    @abstractmethod
+    def hold(self, held: bool) -> None:
+        """From now on no event begins, until this is said again with `False`.
+
+        Users finish their event and rest; events of an open loop that wait, or become due
+        meanwhile, are skipped.
+        """
+
 
 class StepJob(Job[AnyStepRecord], Steerable):
     """A step under way, whose load can be changed."""
@@ -108,6 +116,10 @@ class StepJob(Job[AnyStepRecord], Steerable):
         """
         with starting():
             self._drive.set_concurrency(users)
+
+    def hold(self, held: bool) -> None:
+        """From now on no event begins, until this is said again with `False`."""
+        self._drive.hold(held)
 
 
 class PartJob:
@@ -146,6 +158,10 @@ class PartJob:
         with starting():
             self._native.set_concurrency(users)
 
+    def hold(self, held: bool) -> None:
+        """From now on no event of this part begins, until this is said again with `False`."""
+        self._native.hold(held)
+
     def stop(self) -> None:
         """Ask for a clean end; the record `end` still comes."""
         self._native.stop()
@@ -170,7 +186,7 @@ class PartLoad:
         self._native.stop()
 
 
-LoadJob = Job[LoadProgress | LoadEnd]
+LoadJob = Job[AnyLoadRecord]
 
 
 HostTestJob = Job[HostBegun | HostSample | HostEnd]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import secrets
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from loadstone import engine
@@ -14,16 +14,25 @@ from loadstone.lab.failures import as_error
 from loadstone.lab.follow import follow
 from loadstone.lab.interrupts import Interrupted, Interrupts
 from loadstone.lab.observer import LoadObserver
+from loadstone.lab.waiting import Waits
+from loadstone.lab.whereabouts import located
 from loadstone.model.engine_plan import Layout, LoadPlan, load_document
-from loadstone.model.records import LoadEnd, LoadProgress
+from loadstone.model.records import AnyLoadRecord, LoadEnd, LoadStalled
 from loadstone.model.target import Endpoint
 from loadstone.model.template import Template
-from loadstone.target import guard, tpcc_tables
-from loadstone.target.connect import Connection, connect, statement_errors
+from loadstone.target import guard, presence, tpcc_tables
+from loadstone.target.connect import Connection, connect
 from loadstone.target.drop import drop_tables
 from loadstone.target.errors import GuardError, TargetError
-from loadstone.target.guard import CleanupDecision, Consent, ListedTable, SchemaState
+from loadstone.target.guard import (
+    CleanupDecision,
+    Consent,
+    ListedTable,
+    PrepareDecision,
+    SchemaState,
+)
 from loadstone.target.introspect import Layout as LayoutKind
+from loadstone.target.introspect import TableFacts, comment_of
 
 Item = TypeVar("Item")
 
@@ -34,7 +43,7 @@ _LISTED_AT_ONCE = 500
 _MARKED_AT_ONCE = 10_000
 
 
-BeginLoad = Callable[[str], Sending[LoadProgress | LoadEnd]]
+BeginLoad = Callable[[str], Sending[AnyLoadRecord]]
 """How a load of this document is begun: by this machine's engine, or by several machines."""
 
 
@@ -47,6 +56,8 @@ class Loader:
     observer: LoadObserver
     interrupts: Interrupts
     begin: BeginLoad = engine.load
+    mark: str | None = None
+    """What new tables are to bear; `None`: one drawn for them."""
 
     @property
     def schema(self) -> str:
@@ -85,35 +96,53 @@ def _prepare(plan: LoadPlan, loader: Loader) -> LoadEnd:
     stop = loader.interrupts
     with (
         stop.at_once(),
-        connect(loader.endpoint, database=None) as connection,
-        guard.alone(connection, target, loader.schema),
+        Waits(loader.observer) as waits,
+        waits.connected(loader.endpoint) as connection,
+        presence.alone(connection, target, loader.schema),
     ):
         state = guard.read_schema(connection, target, loader.schema)
         stop.check()
-        decision = guard.decide_prepare(state, names, target, loader.consent)
-        _refuse_another_load(state, decision.continues, plan)
+        consent = located(connection, target, loader.consent)
+        decision = guard.decide_prepare(state, names, target, consent)
+        _refuse_another_load(state, [table.name for table in decision.continues], plan)
         if decision.creates_schema:
             guard.create_schema(connection, target, loader.schema)
-        for lines in _batches(_lines(plan, names), _LISTED_AT_ONCE):
+        marks = _marks(names, decision.continues, loader.mark or new_mark())
+        for lines in _batches(_lines(plan, state, decision, marks), _LISTED_AT_ONCE):
             stop.check()
             guard.list_tables(connection, target, loader.schema, lines)
         stop.check()
-        there = decision.continues
-        if plan.layout.template:
-            _make_tables_of_template(connection, loader, plan.layout, there)
-            there = tuple(names)
-        try:
-            end = _load(plan.model_copy(update={"continues": there}), loader)
-            # A load may outlast the first connection.
-            with connect(loader.endpoint, database=None) as later:
-                for some in _batches(names, _MARKED_AT_ONCE):
-                    stop.check()
-                    guard.mark_ready(later, target, loader.schema, some)
-                _refuse_strangers(guard.read_schema(later, target, loader.schema), names)
-        except BaseException:
-            _note_made(loader, names)
-            raise
+        end = _load(_marked(plan, decision, marks), loader)
+        # A load may outlast the first connection.
+        with waits.connected(loader.endpoint) as later:
+            for some in _batches(names, _MARKED_AT_ONCE):
+                stop.check()
+                guard.mark_ready(later, target, loader.schema, some)
+            _refuse_strangers(guard.read_schema(later, target, loader.schema), names)
     return end
+
+
+def new_mark() -> str:
+    """What tables can bear that nobody else's do."""
+    return secrets.token_hex(8)
+
+
+def _marks(names: Sequence[str], there: Sequence[TableFacts], new: str) -> dict[str, str]:
+    """By name, what tells a table from any other; `new` for those that are made.
+
+    Those that were begun by a version without marks go without.
+    """
+    taken_up = {table.name: table.mark for table in there}
+    marks = {name: taken_up.get(name, new) for name in names}
+    return {name: mark for name, mark in marks.items() if mark}
+
+
+def _marked(plan: LoadPlan, decision: PrepareDecision, marks: Mapping[str, str]) -> LoadPlan:
+    update = {
+        "continues": tuple(table.name for table in decision.continues),
+        "marks": {name: comment_of(mark) for name, mark in marks.items()},
+    }
+    return plan.model_copy(update=update)
 
 
 def _refuse_strangers(state: SchemaState, names: Sequence[str]) -> None:
@@ -138,8 +167,19 @@ def _batches(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
         yield items[begin : begin + size]
 
 
-def cleanup(endpoint: Endpoint, consent: Consent) -> CleanupDecision:
-    """Drop what Loadstone made, and what has sysbench's exact layout and name.
+@dataclass(frozen=True)
+class Cleaning:
+    """Which tables are to go."""
+
+    consent: Consent
+    names: Collection[str] | None = None
+    """These alone; `None`: all that Loadstone made."""
+    of_sysbench: bool = False
+    """Of all of them also those that sysbench made."""
+
+
+def cleanup(endpoint: Endpoint, wanted: Cleaning) -> CleanupDecision:
+    """Drop what Loadstone made, and of what has sysbench's exact layout and name what is wanted.
 
     Raises:
         GuardError: that needs consent.
@@ -148,12 +188,46 @@ def cleanup(endpoint: Endpoint, consent: Consent) -> CleanupDecision:
     target, schema = endpoint.target, endpoint.target.database or ""
     with (
         connect(endpoint, database=None) as connection,
-        guard.alone(connection, target, schema),
+        presence.alone(connection, target, schema),
     ):
-        state = guard.read_schema(connection, target, schema)
-        decision = guard.decide_cleanup(state, target, consent)
+        state, decision = _cleaned(connection, endpoint, wanted)
         drop_tables(connection, target, state, decision)
     return decision
+
+
+def look_at_cleanup(
+    endpoint: Endpoint, wanted: Cleaning
+) -> tuple[CleanupDecision, GuardError | None]:
+    """What `cleanup` would drop with consent, and why it refuses if there is none.
+
+    Raises:
+        GuardError: the list of tables is not ours.
+        TargetError: the target refused.
+    """
+    with connect(endpoint, database=None) as connection:
+        _, decision = _cleaned(connection, endpoint, replace(wanted, consent=Consent(yes=True)))
+        try:
+            _cleaned(connection, endpoint, wanted)
+        except GuardError as error:
+            return decision, error
+    return decision, None
+
+
+def _cleaned(
+    connection: Connection, endpoint: Endpoint, wanted: Cleaning
+) -> tuple[SchemaState, CleanupDecision]:
+    target = endpoint.target
+    state = guard.read_schema(connection, target, target.database or "")
+    consent = located(connection, target, wanted.consent)
+    return state, guard.decide_cleanup(
+        state, target, consent, wanted.names, of_sysbench=wanted.of_sysbench
+    )
+
+
+def names_of(layout: Layout) -> tuple[str, ...]:
+    """All tables that `prepare` makes for a layout, with what stands beside them."""
+    beside = [layout.model_copy(update={"kind": kind}) for kind in BESIDE.get(layout.kind, ())]
+    return tuple(name for each in (*beside, layout) for name in _names(each))
 
 
 def layout_for(kind: LayoutKind, tables: int, table_size: int, warehouses: int = 0) -> Layout:
@@ -178,11 +252,14 @@ def layout_of(template: Template, storage_engine: str = "innodb") -> Layout:
 def _load(plan: LoadPlan, loader: Loader) -> LoadEnd:
     ends: list[LoadEnd] = []
 
-    def take(record: LoadProgress | LoadEnd) -> bool:
+    def take(record: AnyLoadRecord) -> bool:
         if isinstance(record, LoadEnd):
             ends.append(record)
             return True
-        loader.observer.on_progress(record)
+        if isinstance(record, LoadStalled):
+            loader.observer.on_stalled(record)
+        else:
+            loader.observer.on_progress(record)
         return False
 
     follow(loader.begin(load_document(plan, loader.endpoint)), take, loader.interrupts)
@@ -207,23 +284,6 @@ def _names(layout: Layout) -> list[str]:
     return [table_name(layout.kind, number + 1) for number in range(layout.tables)]
 
 
-def _make_tables_of_template(
-    connection: Connection, loader: Loader, layout: Layout, there: tuple[str, ...]
-) -> None:
-    """Each is noted with its columns as soon as it is there, and again where it is taken up.
-
-    Of other layouts the columns say whose an unfinished table is; those of a template may be any.
-    """
-    target = loader.endpoint.target
-    connection.select_db(loader.schema)
-    for table in layout.template:
-        loader.interrupts.check()
-        if table.name not in there:
-            with statement_errors(target), connection.cursor() as cursor:
-                cursor.execute(table.create)
-        guard.mark_columns(connection, target, loader.schema, table.name)
-
-
 def _expected_rows(layout: Layout) -> int | None:
     """`None` where only the engine knows: an order of TPC-C has a random number of lines."""
     if layout.template:
@@ -238,17 +298,17 @@ def _listed_rows(layout: Layout) -> int:
     return 0 if layout.kind in _BEGIN_EMPTY else layout.table_size
 
 
-def _note_made(loader: Loader, names: list[str]) -> None:
-    """Note what an unfinished load has made; what stopped it is told, whatever happens here."""
-    with (
-        contextlib.suppress(TargetError),
-        connect(loader.endpoint, database=None) as connection,
-    ):
-        guard.mark_made(connection, loader.endpoint.target, loader.schema, names)
+def _lines(
+    plan: LoadPlan, state: SchemaState, decision: PrepareDecision, marks: Mapping[str, str]
+) -> list[ListedTable]:
+    """What the list is to say of the tables from now on, before any is made.
 
-
-def _lines(plan: LoadPlan, names: list[str]) -> list[ListedTable]:
+    A table of a template that was begun by a version without marks is known by its columns; those
+    of other layouts by the layout.
+    """
     rows = {table.name: table.rows for table in plan.layout.template}
+    taken_up = {table.name for table in decision.continues} if rows else set()
+    before = {line.name: line.columns_hash for line in state.listed if line.name in taken_up}
     return [
         ListedTable(
             name=name,
@@ -256,12 +316,13 @@ def _lines(plan: LoadPlan, names: list[str]) -> list[ListedTable]:
             rows=rows.get(name, _listed_rows(plan.layout)),
             seed=plan.seed,
             state="loading",
+            columns_hash=marks.get(name, before.get(name)),
         )
-        for name in names
+        for name in _names(plan.layout)
     ]
 
 
-def _refuse_another_load(state: SchemaState, continues: tuple[str, ...], plan: LoadPlan) -> None:
+def _refuse_another_load(state: SchemaState, continues: Sequence[str], plan: LoadPlan) -> None:
     """Taking up a load that was asked for otherwise would mix two sets of rows."""
     of_template = {table.name: table.rows for table in plan.layout.template}
     for line in state.listed:

@@ -6,6 +6,7 @@ import os
 import platform
 import re
 import shutil
+import stat
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -66,8 +67,8 @@ class ServerBinary:
 def find_server(wanted: str | None = None, root: Path | None = None) -> ServerBinary:
     """The server to start: `mariadb`, `mysql`, a path, or by default whatever is there.
 
-    Looked for on PATH, in /usr/sbin and its like, then in `.cache/` (the working folder's, this
-    checkout's, the user's); with `root`, the folder of another system, only there.
+    Looked for on PATH, in /usr/sbin and its like, then in this checkout's `.cache/` and the user's
+    `~/.cache/loadstone`; with `root`, the folder of another system, only there.
 
     Raises:
         SandboxError: nothing fits; says how to get one.
@@ -104,24 +105,45 @@ def _fitting(
 
 def mariadb_plugins() -> Path | None:
     """Where tools/get-mariadb-plugins put the plugins outside MariaDB's core package."""
-    for cache in _caches():
-        if (cache / "mariadb-plugins" / "auth_ed25519.so").exists():
-            return cache / "mariadb-plugins"
-    return None
+    places = (cache / "mariadb-plugins" for cache in _caches())
+    return next((place for place in places if _is_ours(place / "auth_ed25519.so")), None)
 
 
 def _candidates() -> Iterator[Path]:
     on_path = (shutil.which(name) for name in _NAMES)
     yield from (Path(place) for place in on_path if place is not None)
-    cached = (cache / root for cache in _caches() for root in _CACHED)
-    for folder in (*map(Path, _ELSEWHERE), *cached):
+    for folder in map(Path, _ELSEWHERE):
         yield from (folder / name for name in _NAMES if (folder / name).is_file())
+    for folder in (cache / root for cache in _caches() for root in _CACHED):
+        yield from (folder / name for name in _NAMES if _is_ours(folder / name))
 
 
 def _caches() -> list[Path]:
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    checkout = Path(__file__).resolve().parents[3]
-    return [Path(".cache").resolve(), checkout / ".cache", Path(home, "loadstone")]
+    """Where fetched servers are. Never in the working folder: anybody may have put one there."""
+    named = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    home = named if named.is_absolute() else Path("~/.cache").expanduser()
+    source = Path(__file__).resolve().parents[2]
+    is_checkout = source.name == "src" and (source.parent / "pyproject.toml").is_file()
+    return [*([source.parent / ".cache"] if is_checkout else []), home / "loadstone"]
+
+
+def _is_ours(file: Path) -> bool:
+    """Whether it is there, and nobody else can have put it there.
+
+    It and its folder belong to who is trusted anyhow: us, root, or whose program this is.
+    """
+    trusted = _owners()
+    try:
+        found = [path.stat() for path in (file, file.parent)]
+    except OSError:
+        return False
+    return stat.S_ISREG(found[0].st_mode) and all(
+        each.st_uid in trusted and not each.st_mode & stat.S_IWOTH for each in found
+    )
+
+
+def _owners() -> set[int]:
+    return {0, os.geteuid(), Path(__file__).stat().st_uid}
 
 
 def _in_root(root: Path, wanted: str | None) -> ServerBinary:

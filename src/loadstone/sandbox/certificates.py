@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 import ipaddress
 import os
+import ssl
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,6 +62,11 @@ def make_certificates(folder: Path) -> Certificates:
     client = x509.SubjectAlternativeName([x509.DNSName("loadstone-client")])
     _make_leaf(files, "client", authority, client)
     return files
+
+
+def fingerprint_of(certificate: Path) -> str:
+    """Its SHA-256, as 64 small hexadecimal digits."""
+    return hashlib.sha256(ssl.PEM_cert_to_DER_cert(certificate.read_text())).hexdigest()
 
 
 def _make_authority(place: Path) -> _Authority:

@@ -43,6 +43,15 @@ class Place:
         return self.folder / "data"
 
     @property
+    def temporary(self) -> Path:
+        """Where the server has its temporary tables.
+
+        MariaDB removes all `#sql` files from that folder when it starts: in one that servers share,
+        `/tmp` say, those of the others that run.
+        """
+        return self.folder / "tmp"
+
+    @property
     def error_log(self) -> Path:
         """What the server says about itself."""
         return self.folder / "error.log"
@@ -86,6 +95,7 @@ def command_line(
     settings = settings_of(spec, binary, role)
     options = [
         f"--datadir={place.datadir}",
+        f"--tmpdir={place.temporary}",
         f"--socket={place.socket}",
         f"--pid-file={place.folder / 'server.pid'}",
         f"--log-error={place.error_log}",

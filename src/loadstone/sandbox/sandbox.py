@@ -10,7 +10,7 @@ from typing import Self
 
 from loadstone.model.target import Credentials, Endpoint, Target, Tls
 from loadstone.sandbox import accounts, options, server
-from loadstone.sandbox.certificates import Certificates
+from loadstone.sandbox.certificates import Certificates, fingerprint_of
 from loadstone.sandbox.disk import Disk, disk_of
 from loadstone.sandbox.errors import SandboxError
 from loadstone.sandbox.state import (
@@ -135,8 +135,20 @@ class Sandbox:
         self, method: str | None = None, over: str = "tcp", tls: Tls = _PREFERRED
     ) -> Endpoint:
         """A way in: the main user, or the user of an authentication method that was asked for."""
-        account = self._account(method)
-        return endpoint_of(self.state, account, over, tls)
+        endpoint = endpoint_of(self.state, self._account(method), over, tls)
+        target = endpoint.target.model_copy(update={"tls": self.pinned(endpoint.target)})
+        return endpoint.model_copy(update={"target": target})
+
+    def pinned(self, target: Target) -> Tls:
+        """The TLS of a way in; where that is not loopback, with this server's certificate pinned.
+
+        Elsewhere a password does not go to whoever answers.
+        """
+        tls, cert = target.tls, self.certificates.cert("server")
+        of_its_own = cert.exists() and "ssl_cert" not in self.settings
+        if target.is_local or tls.fingerprint is not None or not of_its_own:
+            return tls
+        return tls.model_copy(update={"fingerprint": fingerprint_of(cert)})
 
     def connect(self, timeouts: Timeouts = DEFAULT_TIMEOUTS) -> Connection:
         """A connection of the main user over the unix socket."""

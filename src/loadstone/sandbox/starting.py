@@ -71,6 +71,7 @@ def _start_one(
     try:
         check_room(folder)
         copy_template(binary, folder / "data")
+        (folder / "tmp").mkdir(mode=0o700)
         if spec.tls:
             make_certificates(folder / "tls")
         return _start_on_a_free_port(spec, binary, folder, state)

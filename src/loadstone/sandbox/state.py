@@ -29,6 +29,7 @@ from loadstone.sandbox.binaries import Flavour
 from loadstone.sandbox.errors import SandboxError
 from loadstone.sandbox.network import Namespace
 from loadstone.sandbox.processes import ProcessMark, servers_of
+from loadstone.store.state_folder import state_folder
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 _RECORD = "state.json"
@@ -95,8 +96,7 @@ def sandboxes_folder() -> Path:
     Raises:
         SandboxError: it cannot be made or written to.
     """
-    home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
-    folder = Path(home, "loadstone", "sandboxes")
+    folder = state_folder() / "sandboxes"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         (folder / ".lock").touch(mode=0o600)

@@ -2,15 +2,17 @@
 
 use super::method::{Rows, choose};
 use super::range::{Range, interleave, share};
+use super::stall::{self, Board};
 use super::whose::Whose;
 use super::{
-    Lease, LoadEnd, LoadPhase, LoadPlan, Method, Missing, Progress, Stage, tables, workers,
+    Lease, LoadEnd, LoadPhase, LoadPlan, Method, Missing, Progress, Stage, rows, tables, workers,
 };
 use crate::client::{Client, Halt, pause};
 use crate::clock::{Clock, thread_cpu};
 use crate::control::Control;
 use crate::endpoint::Endpoint;
 use crate::error::{Failure, FailureKind};
+use crate::pulse::Pulse;
 use crate::record::{EndReason, Record};
 use crossbeam_channel::Sender;
 use loadstone_measure::Nanos;
@@ -35,6 +37,9 @@ const LONGEST_OUTAGE: Duration = Duration::from_secs(60);
 /// The pause between two attempts to reach it.
 const LOST_SERVER_PAUSE: Duration = Duration::from_secs(1);
 
+/// ER_UNKNOWN_SYSTEM_VARIABLE.
+const NO_SUCH_VARIABLE: u16 = 1193;
+
 /// A worker's connection is never idle for so long.
 const IDLE_S: u64 = 60;
 
@@ -42,8 +47,8 @@ const IDLE_S: u64 = 60;
 pub(super) struct Job {
     pub(super) plan: LoadPlan,
     pub(super) control: Arc<Control>,
-    endpoint: Arc<Endpoint>,
-    rows: Rows,
+    board: Arc<Board>,
+    pub(super) rows: Rows,
     /// How many rows each table is to have, in their order.
     rows_wanted: Vec<u64>,
     /// The ranges of this part of each table, in their order.
@@ -51,7 +56,7 @@ pub(super) struct Job {
     rows_total: u64,
     missing: Mutex<Vec<Missing>>,
     abandoned: Mutex<Option<Failure>>,
-    method: Method,
+    pub(super) method: Method,
     clock: Clock,
     cpu_ns: AtomicU64,
     rows_there: AtomicU64,
@@ -64,22 +69,42 @@ pub(super) struct Job {
 /// Runs a load and tells of it; the last record is always the end.
 pub(super) fn run(plan: LoadPlan, control: &Arc<Control>, lease: &Lease, records: &Sender<Record>) {
     let clock = Clock::start();
-    let end = match Job::new(plan, control, clock) {
-        Err(halt) => end_of(Err(halt), None, clock),
-        Ok(job) => {
-            let result = std::thread::scope(|scope| {
-                scope.spawn(|| job.tell_progress(lease, records));
-                let result = catch_unwind(AssertUnwindSafe(|| job.carry_out()));
-                job.over.store(true, Ordering::Release);
-                let abandoned = job.abandoned.lock().ok().and_then(|mut found| found.take());
-                let result = result.unwrap_or_else(|_| Err(Halt::Failed(bug())));
-                abandoned.map_or(result, |failure| Err(Halt::Failed(failure)))
-            });
-            end_of(result, Some(&job), clock)
-        }
+    let end = match board_of(&plan, control, clock) {
+        Err(failure) => end_of(Err(Halt::Failed(failure)), None, clock),
+        Ok(board) => std::thread::scope(|scope| {
+            scope.spawn(|| stall::watch(&board, records));
+            let work = || watched(plan, &board, lease, records);
+            let end = catch_unwind(AssertUnwindSafe(work));
+            board.close();
+            end.unwrap_or_else(|_| end_of(Err(Halt::Failed(bug())), None, clock))
+        }),
     };
     // Nobody listens any more: then nobody wants to know.
     drop(records.send(Record::LoadEnd(end)));
+}
+
+fn board_of(plan: &LoadPlan, control: &Arc<Control>, clock: Clock) -> Result<Arc<Board>, Failure> {
+    let endpoint = Endpoint::resolve(0, &plan.target, &plan.session)?.for_loading();
+    let board = Board::new(Arc::new(endpoint), plan.connect.clone(), plan.stall, control, clock);
+    Ok(Arc::new(board))
+}
+
+/// The load itself, while the watchdog looks after it.
+fn watched(plan: LoadPlan, board: &Arc<Board>, lease: &Lease, records: &Sender<Record>) -> LoadEnd {
+    let clock = board.clock;
+    let job = match Job::new(plan, board) {
+        Err(halt) => return end_of(Err(halt), None, clock),
+        Ok(job) => job,
+    };
+    let result = std::thread::scope(|scope| {
+        scope.spawn(|| job.tell_progress(lease, records));
+        let result = catch_unwind(AssertUnwindSafe(|| job.carry_out()));
+        job.over.store(true, Ordering::Release);
+        let abandoned = job.abandoned.lock().ok().and_then(|mut found| found.take());
+        let result = result.unwrap_or_else(|_| Err(Halt::Failed(bug())));
+        abandoned.map_or(result, |failure| Err(Halt::Failed(failure)))
+    });
+    end_of(result, Some(&job), clock)
 }
 
 fn bug() -> Failure {
@@ -113,10 +138,10 @@ fn end_of(result: Result<(), Halt>, job: Option<&Job>, clock: Clock) -> LoadEnd 
 }
 
 impl Job {
-    fn new(plan: LoadPlan, control: &Arc<Control>, clock: Clock) -> Result<Self, Halt> {
-        let endpoint = Endpoint::resolve(0, &plan.target, &plan.session).map_err(Halt::Failed)?;
-        let endpoint = Arc::new(endpoint.for_loading());
-        let mut client = Client::connect(&endpoint, &plan.connect, control)?;
+    fn new(plan: LoadPlan, board: &Arc<Board>) -> Result<Self, Halt> {
+        let Board { endpoint, connect, control, clock, .. } = &**board;
+        let pulse = board.pulse();
+        let mut client = Client::connect_with(endpoint, connect, control, &pulse)?;
         let method = choose(plan.method, &mut client)?;
         client.quit();
         let source = plan.layout.rows(plan.seed).map_err(|error| {
@@ -140,13 +165,13 @@ impl Job {
             rows: Rows {
                 layout: plan.layout.clone(),
                 source,
-                whose: Whose::new(plan.continues.as_deref(), &plan.known),
+                whose: Whose::new(plan.continues.as_deref(), &plan.marks, &plan.known),
             },
             plan,
             control: control.clone(),
-            endpoint,
+            board: board.clone(),
             method,
-            clock,
+            clock: *clock,
             cpu_ns: AtomicU64::new(0),
             rows_there: AtomicU64::new(0),
             rows_loaded: AtomicU64::new(0),
@@ -156,22 +181,37 @@ impl Job {
         })
     }
 
+    /// For a thread that waits for the server, and is watched meanwhile.
+    pub(super) fn pulse(&self) -> Arc<Pulse> {
+        self.board.pulse()
+    }
+
     /// A connection as the loader wants it.
-    pub(super) fn connect(&self) -> Result<Client, Halt> {
-        let mut client = Client::connect(&self.endpoint, &self.plan.connect, &self.control)?;
-        // The rows are known to be unique and to refer to nothing. A connection that is lost without a word to the
-        // server keeps its transaction for no longer than that.
-        client.query(&format!(
-            "SET SESSION unique_checks = 0, foreign_key_checks = 0, wait_timeout = {IDLE_S}"
-        ))?;
+    pub(super) fn connect(&self, pulse: &Arc<Pulse>) -> Result<Client, Halt> {
+        let Board { endpoint, connect, control, .. } = &*self.board;
+        let mut client = Client::connect_with(endpoint, connect, control, pulse)?;
+        // The rows are known to refer to nothing. A connection that is lost without a word to the server keeps its
+        // transaction for no longer than that. Unique checks stay on: without either check MariaDB fills an empty
+        // table in a way of its own (MDEV-515), and where such a statement is cut off in 10.11.19 another one into the same
+        // table may wait for a page's latch for ever.
+        let common = format!("SET SESSION foreign_key_checks = 0, wait_timeout = {IDLE_S}");
+        // Nothing of ours stays behind at the server for a day, as these would let it.
+        let longest_s = self.board.longest_lock_wait_s();
+        let all = format!(
+            "{common}, lock_wait_timeout = {longest_s}, innodb_lock_wait_timeout = {longest_s}"
+        );
+        match client.query(&all) {
+            Err(halt) if halt.errno() == Some(NO_SUCH_VARIABLE) => drop(client.query(&common)?),
+            other => drop(other?),
+        }
         Ok(client)
     }
 
     /// The same, after a loss: a server that went away under the load is waited for.
-    pub(super) fn connect_again(&self) -> Result<Client, Halt> {
+    pub(super) fn connect_again(&self, pulse: &Arc<Pulse>) -> Result<Client, Halt> {
         let began = Instant::now();
         loop {
-            match self.connect() {
+            match self.connect(pulse) {
                 Err(Halt::Failed(failure))
                     if failure.may_pass() && began.elapsed() < LONGEST_OUTAGE =>
                 {
@@ -211,7 +251,7 @@ impl Job {
 
     fn fill(&self, missing: &[Range]) -> Result<(), Halt> {
         self.begin(LoadPhase::Rows);
-        self.load_rows(missing)
+        rows::load(self, missing)
     }
 
     fn finish(&self, tables: &[u32]) -> Result<(), Halt> {
@@ -273,23 +313,10 @@ impl Job {
         Ok(interleave(missing))
     }
 
-    fn load_rows(&self, missing: &[Range]) -> Result<(), Halt> {
-        let tried = Mutex::new(std::collections::BTreeSet::new());
-        workers::for_each(self, missing, |client, range| {
-            let first_try = tried
-                .lock()
-                .map(|mut tried| tried.insert((range.table, range.first)))
-                .unwrap_or(false);
-            let layout = &self.plan.layout;
-            // A range that was tried before may be there in full or in part.
-            let clear = |client: &mut Client| range.clear_unless_full(client, layout);
-            if first_try || !self.rows.hold(client, range, clear)? {
-                self.rows.load(client, range, self.method)?;
-            }
-            self.rows_there.fetch_add(range.rows, Ordering::Relaxed);
-            self.rows_loaded.fetch_add(range.rows, Ordering::Relaxed);
-            Ok(())
-        })
+    /// One more range is there, and by this load.
+    pub(super) fn count_loaded(&self, range: Range) {
+        self.rows_there.fetch_add(range.rows, Ordering::Relaxed);
+        self.rows_loaded.fetch_add(range.rows, Ordering::Relaxed);
     }
 
     fn with_tables(
@@ -298,7 +325,8 @@ impl Job {
         work: impl Fn(&mut Client, u32) -> Result<(), Halt> + Sync,
     ) -> Result<(), Halt> {
         workers::for_each(self, tables, |client, table| {
-            work(client, table)?;
+            let retries = self.plan.connect.retries;
+            workers::with_retries(self, client, retries, |client, _| work(client, table))?;
             self.tables_done.fetch_add(1, Ordering::Relaxed);
             Ok(())
         })

@@ -49,23 +49,31 @@ impl Rows {
         self.whose.hold(client, range.table, &self.layout.table_name(range.table), work)
     }
 
-    /// Loads one range, which is empty, in one transaction.
+    /// Loads one range, which is empty, in one transaction; whether it has come there in full.
     ///
     /// A statement whose connection was lost, or that was given up, may still be under way at the
-    /// server, and then its rows come between: the range is loaded once more.
+    /// server, and then its rows come between: the range has to be loaded once more.
     pub(super) fn load(
         &self,
         client: &mut Client,
         range: Range,
         method: Method,
-    ) -> Result<(), Halt> {
-        match self.try_load(client, range, method) {
-            Ok(loaded) if loaded == range.rows => return Ok(()),
-            Ok(_) => {}
-            Err(halt) if halt.errno() == Some(ROW_EXISTS) => {}
-            Err(halt) => return Err(halt),
+    ) -> Result<bool, Halt> {
+        match self.hold(client, range, |client| self.send(client, range, method)) {
+            Ok(loaded) => Ok(loaded == range.rows),
+            Err(halt) if halt.errno() == Some(ROW_EXISTS) => Ok(false),
+            Err(halt) => Err(halt),
         }
-        // In one transaction: whoever else loads the same range meanwhile, in full, finds it so afterwards.
+    }
+
+    /// Empties a range and loads it, in one transaction: whoever else loads the same range meanwhile, in full,
+    /// finds it so afterwards.
+    pub(super) fn load_anew(
+        &self,
+        client: &mut Client,
+        range: Range,
+        method: Method,
+    ) -> Result<(), Halt> {
         let loaded = self.hold(client, range, |client| {
             range.clear(client, &self.layout)?;
             self.send(client, range, method)
@@ -79,11 +87,6 @@ impl Rows {
             range.rows, range.first, range.last
         );
         Err(Halt::Failed(Failure::new(FailureKind::StatementFailed, None, text)))
-    }
-
-    /// How many rows the server took.
-    fn try_load(&self, client: &mut Client, range: Range, method: Method) -> Result<u64, Halt> {
-        self.hold(client, range, |client| self.send(client, range, method))
     }
 
     fn send(&self, client: &mut Client, range: Range, method: Method) -> Result<u64, Halt> {

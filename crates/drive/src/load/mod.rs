@@ -8,6 +8,8 @@ mod job;
 mod lease;
 mod method;
 mod range;
+mod rows;
+mod stall;
 mod tables;
 mod whose;
 mod workers;
@@ -20,11 +22,16 @@ use crate::record::{EndReason, Record};
 use crossbeam_channel::{Receiver, unbounded};
 use loadstone_workload::LoadLayout;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use lease::Lease;
+pub use stall::{Holder, StallDeed, StallPlan, Stalled};
 pub use whose::{Identity, KnownTable};
+
+/// A comment of a table may be far longer.
+const LONGEST_MARK: usize = 64;
 
 /// More machines than anybody has for one load.
 const MOST_PARTS: u32 = 10_000;
@@ -50,6 +57,9 @@ pub struct LoadPlan {
     /// The tables that may be there already and are taken up; any, where nothing is said.
     #[serde(default)]
     pub continues: Option<Vec<String>>,
+    /// By a table's name, what its comment is to say, or says already where it is taken up.
+    #[serde(default)]
+    pub marks: BTreeMap<String, String>,
     /// What of the load is done here; all of it, where nothing is said.
     #[serde(default)]
     pub stage: Option<Stage>,
@@ -62,6 +72,9 @@ pub struct LoadPlan {
     /// The load ends when [`Load::renew`] has not been called for so long; never, where nothing is said.
     #[serde(default)]
     pub lease_s: Option<f64>,
+    /// How long a statement may show no sign of life.
+    #[serde(default)]
+    pub stall: StallPlan,
 }
 
 /// A piece of a load that several machines do together: one makes the tables, all fill them, one does
@@ -181,8 +194,22 @@ impl LoadPlan {
         if plan.parallel == 0 || plan.parallel > 1024 {
             return Err(PlanError::new("parallel: 1 to 1024"));
         }
+        plan.check_marks()?;
         plan.check_stage()?;
+        plan.stall.check()?;
         Ok(plan)
+    }
+
+    fn check_marks(&self) -> Result<(), PlanError> {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b' ';
+        match self
+            .marks
+            .values()
+            .all(|mark| mark.len() <= LONGEST_MARK && mark.bytes().all(is_plain))
+        {
+            true => Ok(()),
+            false => Err(PlanError::new("marks: letters, digits and spaces, at most 64")),
+        }
     }
 
     fn check_stage(&self) -> Result<(), PlanError> {

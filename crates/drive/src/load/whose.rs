@@ -12,6 +12,12 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
+/// ER_DBACCESS_DENIED_ERROR, ER_TABLEACCESS_DENIED_ERROR; and what Galera and Percona's cluster say.
+const NO_LOCK: [u16; 4] = [1044, 1142, 1105, 1235];
+
+/// What stands before a table's comment in `SHOW CREATE TABLE`.
+const COMMENT: &str = " COMMENT='";
+
 /// Rows that the server has answered, as text.
 type Answer = Vec<Vec<Option<String>>>;
 
@@ -21,8 +27,16 @@ type Answer = Vec<Vec<Option<String>>>;
 pub struct Identity {
     /// When it was made. Making an index counts, rows do not.
     made: Answer,
-    /// The names and types of its columns, in order.
-    columns: Answer,
+    /// Its columns in order and its comment, as SHOW CREATE TABLE has them.
+    definition: Answer,
+}
+
+impl Identity {
+    /// Whether the table's comment says this and nothing else.
+    fn has(&self, mark: &str) -> bool {
+        let comment = format!("COMMENT='{mark}'");
+        self.definition.last().and_then(|line| line.first()?.as_deref()) == Some(&*comment)
+    }
 }
 
 /// A table as the stage [`Make`](super::Stage::Make) left it, for the stages that follow elsewhere.
@@ -46,19 +60,31 @@ pub struct KnownTable {
 pub(super) struct Whose {
     /// `None`: any table may be there.
     continues: Option<BTreeSet<String>>,
+    /// By name, what a table's comment says that is ours; those without are known by their columns alone.
+    marks: BTreeMap<String, String>,
     begun: Mutex<BTreeSet<u32>>,
     known: Mutex<BTreeMap<u32, KnownTable>>,
 }
 
 impl Whose {
     /// `known`: what an earlier stage has seen.
-    pub(super) fn new(continues: Option<&[String]>, known: &[KnownTable]) -> Self {
+    pub(super) fn new(
+        continues: Option<&[String]>,
+        marks: &BTreeMap<String, String>,
+        known: &[KnownTable],
+    ) -> Self {
         let known = known.iter().map(|known| (known.table, known.clone())).collect();
         Self {
             continues: continues.map(|names| names.iter().cloned().collect()),
+            marks: marks.clone(),
             begun: Mutex::default(),
             known: Mutex::new(known),
         }
+    }
+
+    /// What the comment of a table says that is ours.
+    pub(super) fn mark(&self, name: &str) -> Option<&str> {
+        self.marks.get(name).map(String::as_str)
     }
 
     /// All tables that were made or found.
@@ -94,15 +120,15 @@ impl Whose {
             table,
             is_new: true,
             missing: None,
-            identity: identity(client, name)?,
+            identity: self.marked(client, name)?,
         });
         Ok(())
     }
 
     /// Looks at a table that was there; refuses one that is not to be taken up.
     ///
-    /// An empty one that another connection was about to make is ours: that connection was lost before it heard
-    /// that the table had been made.
+    /// One that another connection was about to make is ours where it has our mark, or has none to have and is empty:
+    /// that connection was lost before it heard that the table had been made.
     pub(super) fn found(
         &self,
         client: &mut Client,
@@ -111,14 +137,15 @@ impl Whose {
         first_try: bool,
     ) -> Result<(), Halt> {
         let is_known = self.continues.as_ref().is_none_or(|names| names.contains(name));
-        if !is_known && (first_try || !is_empty(client, name)?) {
+        let may_be_new = !first_try && (self.mark(name).is_some() || is_empty(client, name)?);
+        if !is_known && !may_be_new {
             return Err(in_the_way(name, "is there, and Loadstone did not make it"));
         }
         self.note(KnownTable {
             table,
             is_new: false,
             missing: None,
-            identity: identity(client, name)?,
+            identity: self.marked(client, name)?,
         });
         Ok(())
     }
@@ -136,7 +163,9 @@ impl Whose {
         match result {
             Ok(value) => client.query("COMMIT").map(|_| value),
             Err(halt) => {
-                if matches!(halt, Halt::Failed(_)) && !halt.is_loss() {
+                if matches!(&halt, Halt::Failed(failure) if failure.kind != FailureKind::Stalled)
+                    && !halt.is_loss()
+                {
                     // Where this fails as well, the first failure says more.
                     drop(client.query("ROLLBACK"));
                 }
@@ -145,15 +174,34 @@ impl Whose {
         }
     }
 
-    /// Refuses a table with other columns than those of the one that was made. It may have got indexes since.
-    pub(super) fn check_columns(
+    /// Does `work`, which ends a transaction, while nobody else may use the table, if it is still ours.
+    ///
+    /// Who may not lock tables, and clusters without such locks, do without: then somebody could put another table in
+    /// its place between the look and the work.
+    pub(super) fn alone_with<T>(
         &self,
         client: &mut Client,
         table: u32,
         name: &str,
-    ) -> Result<(), Halt> {
-        let known = self.known(table).map(|known| known.identity.columns);
-        match known == Some(columns(client, name)?) {
+        work: impl FnOnce(&mut Client) -> Result<T, Halt>,
+    ) -> Result<T, Halt> {
+        let is_locked = match client.query(&format!("LOCK TABLES `{name}` WRITE")) {
+            Ok(_) => true,
+            Err(halt) if halt.errno().is_some_and(|errno| NO_LOCK.contains(&errno)) => false,
+            Err(halt) => return Err(halt),
+        };
+        let result = self.check_definition(client, table, name).and_then(|()| work(client));
+        if is_locked && !matches!(&result, Err(halt) if halt.is_loss()) {
+            client.query("UNLOCK TABLES")?;
+        }
+        result
+    }
+
+    /// Refuses a table with other columns or another comment than the one that was made. It may have got indexes
+    /// since.
+    fn check_definition(&self, client: &mut Client, table: u32, name: &str) -> Result<(), Halt> {
+        let known = self.known(table).map(|known| known.identity.definition);
+        match known == Some(definition(client, name)?) {
             true => Ok(()),
             false => Err(replaced(name)),
         }
@@ -164,6 +212,15 @@ impl Whose {
         client.query(&format!("SELECT 1 FROM `{name}` LIMIT 0"))?;
         match self.known(table).map(|known| known.identity) == Some(identity(client, name)?) {
             true => Ok(()),
+            false => Err(replaced(name)),
+        }
+    }
+
+    /// What tells the table from others; refuses one without the mark that it is to have.
+    fn marked(&self, client: &mut Client, name: &str) -> Result<Identity, Halt> {
+        let identity = identity(client, name)?;
+        match self.mark(name).is_none_or(|mark| identity.has(mark)) {
+            true => Ok(identity),
             false => Err(replaced(name)),
         }
     }
@@ -182,15 +239,30 @@ fn identity(client: &mut Client, name: &str) -> Result<Identity, Halt> {
         "SELECT UNIX_TIMESTAMP(create_time) FROM information_schema.tables \
          WHERE table_schema = DATABASE() AND table_name = '{name}'"
     ))?;
-    Ok(Identity { made: answer(&made), columns: columns(client, name)? })
+    Ok(Identity { made: answer(&made), definition: definition(client, name)? })
 }
 
-fn columns(client: &mut Client, name: &str) -> Result<Answer, Halt> {
-    let columns = client.rows(&format!(
-        "SELECT column_name, column_type FROM information_schema.columns \
-         WHERE table_schema = DATABASE() AND table_name = '{name}' ORDER BY ordinal_position"
-    ))?;
-    Ok(answer(&columns))
+/// Not asked of information_schema.columns: for each such question MariaDB makes a temporary table on disk. One whose
+/// files somebody else removes meanwhile, as another server does that starts with the same `tmpdir`, crashes 10.11.19
+/// when it is dropped (`ha_maria::drop_table`).
+fn definition(client: &mut Client, name: &str) -> Result<Answer, Halt> {
+    let made = client.rows(&format!("SHOW CREATE TABLE `{name}`"))?;
+    let text = answer(&made).into_iter().next().and_then(|row| row.into_iter().nth(1).flatten());
+    Ok(definition_in(&text.unwrap_or_default()))
+}
+
+/// Of `SHOW CREATE TABLE` what stays while a table is loaded: a line for each column, which begins with the name in
+/// quotes, and the table's comment. Indexes come, and the counter of AUTO_INCREMENT beside the comment moves.
+fn definition_in(created: &str) -> Answer {
+    let lines = created.lines().map(|line| line.trim().trim_end_matches(','));
+    let stays = |line: &str| match line.starts_with(['`', '"']) {
+        true => Some(line.to_owned()),
+        false => {
+            let options = line.strip_prefix(')')?;
+            options.find(COMMENT).map(|at| options[at + 1..].to_owned())
+        }
+    };
+    lines.filter_map(stays).map(|line| vec![Some(line)]).collect()
 }
 
 fn answer(rows: &[Row]) -> Answer {
@@ -211,4 +283,34 @@ fn replaced(name: &str) -> Halt {
 fn in_the_way(name: &str, what: &str) -> Halt {
     let text = format!("table {name} {what}");
     Halt::Failed(Failure::new(FailureKind::TableInTheWay, None, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_is_found_in_the_comment_of_the_table_alone() {
+        let made = "CREATE TABLE `t` (\n  `id` int(11) NOT NULL COMMENT 'loadstone b',\n  PRIMARY KEY (`id`)\n) \
+                    ENGINE=InnoDB AUTO_INCREMENT=7 DEFAULT CHARSET=latin1 COMMENT='loadstone a'\n/*!50100 PARTITION BY \
+                    HASH (`id`)\nPARTITIONS 2 */";
+        let identity = Identity { made: Vec::new(), definition: definition_in(made) };
+        assert!(identity.has("loadstone a"));
+        assert!(!identity.has("loadstone b"));
+        assert!(!identity.has("loadstone"));
+        let later = definition_in(&made.replace("AUTO_INCREMENT=7 ", ""));
+        assert_eq!(later, identity.definition);
+    }
+
+    #[test]
+    fn neither_indexes_nor_rows_change_what_a_table_is_known_by() {
+        let made = "CREATE TABLE `sbtest1` (\n  `id` int(11) NOT NULL AUTO_INCREMENT,\n  `k` int(11) NOT NULL,\n  \
+                    PRIMARY KEY (`id`)\n) ENGINE=InnoDB";
+        let loaded = "CREATE TABLE `sbtest1` (\n  `id` int(11) NOT NULL AUTO_INCREMENT,\n  `k` int(11) NOT NULL,\n  \
+                      PRIMARY KEY (`id`),\n  KEY `k_1` (`k`)\n) ENGINE=InnoDB AUTO_INCREMENT=1001";
+        assert_eq!(definition_in(made), definition_in(loaded));
+        assert_eq!(definition_in(made).len(), 2);
+        assert_ne!(definition_in(made), definition_in(&made.replace("`k`", "`l`")));
+        assert!(definition_in("").is_empty());
+    }
 }

@@ -3,8 +3,15 @@
 use super::job::Job;
 use crate::client::{Client, Halt};
 use crate::clock::thread_cpu;
+use crate::error::Failure;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// So often one piece of work may stand still.
+const MOST_STALLS: u32 = 3;
+
+/// ER_QUERY_INTERRUPTED.
+const ENDED: u16 = 1317;
 
 /// Does `work` with each of `items`, with as many connections as the plan allows. The first thing
 /// that goes wrong ends it.
@@ -23,12 +30,19 @@ pub(super) fn for_each<T: Copy + Sync>(
         }
     };
     let worker = || {
-        let result = job.connect().and_then(|mut client| {
+        let pulse = job.pulse();
+        let connected = match job.connect(&pulse) {
+            Err(halt) if halt.is_loss() && job.plan.connect.retries > 0 => {
+                job.connect_again(&pulse)
+            }
+            other => other,
+        };
+        let result = connected.and_then(|mut client| {
             while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
                 if job.control.stop_wanted() {
                     return Err(Halt::Stopped);
                 }
-                with_retries(job, &mut client, |client| work(client, *item))?;
+                work(&mut client, *item)?;
             }
             client.quit();
             Ok(())
@@ -47,22 +61,53 @@ pub(super) fn for_each<T: Copy + Sync>(
     failed.into_inner().ok().flatten().map_or(Ok(()), Err)
 }
 
-/// Deadlocks and lock waits pass; a lost connection is opened again, and the work, which looks at
-/// what is there first, is done again.
-fn with_retries(
+/// Deadlocks and lock waits pass; a lost connection is opened again, and so is what somebody had to end because it
+/// stood still. The work, which looks at what is there first, is then done again; it hears whether it has stood still.
+pub(super) fn with_retries(
     job: &Job,
     client: &mut Client,
-    work: impl Fn(&mut Client) -> Result<(), Halt>,
+    retries: u32,
+    work: impl Fn(&mut Client, bool) -> Result<(), Halt>,
 ) -> Result<(), Halt> {
-    let mut left = job.plan.connect.retries;
+    let (mut left, mut stalls) = (retries, 0);
+    drop(client.pulse().take_stall());
     loop {
-        match work(client) {
-            Err(halt) if left > 0 && halt.is_loss() => *client = job.connect_again()?,
-            Err(halt) if left > 0 && matches!(halt.errno(), Some(1205 | 1213)) => {
-                client.query("ROLLBACK")?;
+        let halt = match work(client, stalls > 0) {
+            Err(halt) => halt,
+            Ok(()) => return Ok(()),
+        };
+        match recover(job, client, halt, left > 0)? {
+            None => left = left.saturating_sub(1),
+            Some(stall) => {
+                stalls += 1;
+                if stalls >= MOST_STALLS {
+                    return Err(Halt::Failed(stall));
+                }
             }
-            other => return other,
         }
-        left -= 1;
     }
+}
+
+/// Makes the connection ready for another attempt, if there is a point in one. Where somebody has ended the work because
+/// it stood still, what there is to say of that is returned.
+pub(super) fn recover(
+    job: &Job,
+    client: &mut Client,
+    halt: Halt,
+    may_retry: bool,
+) -> Result<Option<Failure>, Halt> {
+    let stall =
+        client.pulse().take_stall().filter(|_| halt.is_loss() || halt.errno() == Some(ENDED));
+    if stall.is_none() && !may_retry {
+        return Err(halt);
+    }
+    if halt.is_loss() {
+        let pulse = client.pulse().clone();
+        *client = job.connect_again(&pulse)?;
+    } else if stall.is_some() || matches!(halt.errno(), Some(1205 | 1213)) {
+        client.query("ROLLBACK")?;
+    } else {
+        return Err(halt);
+    }
+    Ok(stall)
 }

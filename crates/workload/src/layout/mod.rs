@@ -183,9 +183,10 @@ impl LoadLayout {
         format!("`{}`", self.table_name(table))
     }
 
-    /// Makes the table; fails where it is there.
+    /// Makes the table; fails where it is there. `mark` becomes its comment, from which it is known again.
     #[must_use]
-    pub fn create_table_sql(&self, table: u32) -> String {
+    pub fn create_table_sql(&self, table: u32, mark: Option<&str>) -> String {
+        let comment = mark.map_or_else(String::new, |mark| format!(" COMMENT = '{mark}'"));
         let name = self.table_name(table);
         let auto = if self.auto_increment { " AUTO_INCREMENT" } else { "" };
         let columns = match self.kind {
@@ -200,8 +201,8 @@ impl LoadLayout {
                  k INTEGER DEFAULT '0' NOT NULL, \
                  PRIMARY KEY (id)"
                 .to_owned(),
-            LayoutKind::Tpcc => return Table::numbered(table).create_sql(self.making()),
-            LayoutKind::Template => return self.of_template(table).create.clone(),
+            LayoutKind::Tpcc => return Table::numbered(table).create_sql(self.making(), &comment),
+            LayoutKind::Template => return self.of_template(table).create.clone() + &comment,
             LayoutKind::Hot => "product INTEGER NOT NULL, \
                  stock BIGINT NOT NULL, \
                  sold BIGINT DEFAULT '0' NOT NULL, \
@@ -226,7 +227,7 @@ impl LoadLayout {
                  PRIMARY KEY (id)"
                 .to_owned(),
         };
-        format!("CREATE TABLE {name} ({columns}) ENGINE = {}", self.storage_engine)
+        format!("CREATE TABLE {name} ({columns}) ENGINE = {}{comment}", self.storage_engine)
     }
 
     fn making(&self) -> Making<'_> {

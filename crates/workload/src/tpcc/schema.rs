@@ -219,7 +219,7 @@ impl Table {
         &TABLES[number as usize - 1]
     }
 
-    pub(crate) fn create_sql(&self, making: Making<'_>) -> String {
+    pub(crate) fn create_sql(&self, making: Making<'_>, comment: &str) -> String {
         let mut sql = format!("CREATE TABLE {} ({}", self.name, self.definition);
         if let Some(columns) = self.primary_key {
             sql += &format!(", PRIMARY KEY ({columns})");
@@ -228,7 +228,7 @@ impl Table {
         for (columns, referred) in foreign_keys {
             sql += &format!(", FOREIGN KEY ({columns}) REFERENCES {referred}");
         }
-        sql += &format!(") ENGINE = {}", making.storage_engine);
+        sql += &format!(") ENGINE = {}{comment}", making.storage_engine);
         if making.partitions > 0 && matches!(self.ids, Ids::OfWarehouse { .. }) {
             let column = self.warehouse_column();
             sql += &format!(" PARTITION BY HASH ({column}) PARTITIONS {}", making.partitions);
@@ -320,14 +320,14 @@ mod tests {
         let with = Making { foreign_keys: true, ..PLAIN };
         let mut count = 0;
         for (place, one) in TABLES.iter().enumerate() {
-            assert!(!one.create_sql(PLAIN).contains("FOREIGN"));
+            assert!(!one.create_sql(PLAIN, "").contains("FOREIGN"));
             for (_, referred) in one.foreign_keys {
                 let (name, columns) = referred.split_once(" (").unwrap();
                 let before = &TABLES[..place];
                 let key = before.iter().find(|table| table.name == name).unwrap().primary_key;
                 assert_eq!(key, columns.strip_suffix(')'));
             }
-            count += one.create_sql(with).matches("FOREIGN KEY").count();
+            count += one.create_sql(with, "").matches("FOREIGN KEY").count();
         }
         // Those of clause 1.3.1.
         assert_eq!(count, 10);
@@ -336,10 +336,11 @@ mod tests {
     #[test]
     fn partitions_are_by_warehouse() {
         let making = Making { partitions: 8, ..PLAIN };
-        let sql = |name| table(name).create_sql(making);
+        let sql = |name| table(name).create_sql(making, " COMMENT = 'ours'");
         assert!(sql("tpcc_stock").ends_with("PARTITION BY HASH (s_w_id) PARTITIONS 8"));
         assert!(sql("tpcc_warehouse").ends_with("PARTITION BY HASH (w_id) PARTITIONS 8"));
-        assert!(sql("tpcc_item").ends_with("ENGINE = innodb"));
+        assert!(sql("tpcc_stock").contains("ENGINE = innodb COMMENT = 'ours' PARTITION"));
+        assert!(sql("tpcc_item").ends_with("ENGINE = innodb COMMENT = 'ours'"));
     }
 
     #[test]

@@ -11,7 +11,7 @@ fn layout(more: &str) -> LoadLayout {
 fn sbtest_tables_are_sysbenchs() {
     let table = layout("");
     assert_eq!(
-        table.create_table_sql(7),
+        table.create_table_sql(7, None),
         "CREATE TABLE sbtest7 (id INTEGER NOT NULL AUTO_INCREMENT, \
          k INTEGER DEFAULT '0' NOT NULL, c CHAR(120) DEFAULT '' NOT NULL, \
          pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id)) ENGINE = innodb"
@@ -25,11 +25,11 @@ fn sbtest_tables_are_sysbenchs() {
 #[test]
 fn options_change_the_tables() {
     let plain = layout(r#", "auto_increment": false, "secondary_index": false"#);
-    assert!(plain.create_table_sql(1).contains("id INTEGER NOT NULL, "));
+    assert!(plain.create_table_sql(1, None).contains("id INTEGER NOT NULL, "));
     assert!(plain.create_indexes_sql(1).is_empty());
     assert!(
         layout(r#", "storage_engine": "rocksdb""#)
-            .create_table_sql(1)
+            .create_table_sql(1, None)
             .ends_with("ENGINE = rocksdb")
     );
 }
@@ -38,7 +38,7 @@ fn options_change_the_tables() {
 fn bulk_tables_begin_empty() {
     let bulk = layout(r#", "kind": "bulk""#);
     assert_eq!(
-        bulk.create_table_sql(1),
+        bulk.create_table_sql(1, None),
         "CREATE TABLE sbtest1 (id INTEGER NOT NULL, k INTEGER DEFAULT '0' NOT NULL, \
          PRIMARY KEY (id)) ENGINE = innodb"
     );
@@ -72,7 +72,9 @@ fn a_sale_has_a_page_to_read_and_orders_to_add_to() {
 
     let orders = layout(r#", "kind": "orders""#);
     assert_eq!((orders.table_name(1), orders.ids(1)), ("hot_order1".into(), 0));
-    assert!(orders.create_table_sql(1).contains("id BIGINT NOT NULL AUTO_INCREMENT, product"));
+    assert!(
+        orders.create_table_sql(1, None).contains("id BIGINT NOT NULL AUTO_INCREMENT, product")
+    );
     assert!(orders.may_have_more() && !products.may_have_more());
 }
 
@@ -81,7 +83,7 @@ fn a_ledger_begins_empty_and_lets_an_entry_stand_there_twice() {
     let ledger = layout(r#", "kind": "ledger""#);
     assert_eq!((ledger.table_name(2), ledger.ids(2)), ("drill_ledger2".into(), 0));
     assert_eq!(ledger.columns(2), "book, user_no, seq, amount");
-    assert!(ledger.create_table_sql(2).contains("amount INTEGER NOT NULL, PRIMARY KEY (id)"));
+    assert!(ledger.create_table_sql(2, None).contains("amount INTEGER NOT NULL, PRIMARY KEY (id)"));
     let index = "CREATE INDEX entry_2 ON drill_ledger2(book, user_no, seq)";
     assert_eq!(ledger.create_indexes_sql(2), [index]);
     assert!(ledger.may_have_more());
@@ -140,5 +142,5 @@ fn tpcc_tables_are_nine_and_follow_the_warehouses() {
     // Clause 1.2.1; of order lines about ten for an order.
     assert_eq!(counts[..8], [3, 30, 100_000, 300_000, 90_000, 90_000, 90_000, 27_000]);
     assert!((890_000..910_000).contains(&counts[8]), "{}", counts[8]);
-    assert!(layout.create_table_sql(9).starts_with("CREATE TABLE tpcc_order_line (ol_o_id "));
+    assert!(layout.create_table_sql(9, None).starts_with("CREATE TABLE tpcc_order_line (ol_o_id "));
 }
