@@ -16,12 +16,21 @@ ENGINE_SOURCES := Cargo.toml $(wildcard Cargo.lock rust-toolchain.toml) pyprojec
 # Python that is checked: only folders that hold some.
 PYTHON_PATHS := $(foreach path,src tests tools benches faults,$(if $(shell find $(path) -name '*.py' -print -quit 2>/dev/null),$(path)))
 
+# The null server as a program of its own; cargo knows whether its sources have changed.
+NULL_SERVER := null-server
+
+# What make test runs of the tests of the program (tests/lanes.py), and with how many workers: more than cores, since most
+# of a test of a server is waiting.
+QUICK := not (server or slow or sysbench or ray or timing) or smoke
+WORKERS := $(shell echo $$(( $$(nproc) + 1 )))
+PYTEST := $(BIN)/pytest -n $(WORKERS) --durations=25 $(if $(COVERAGE),--cov=loadstone --cov-append --cov-report=)
+
 # The environment's own interpreter answers PyO3's questions, so that all cargo calls share what they built.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PYO3_BUILD_EXTENSION_MODULE := 1
 export VIRTUAL_ENV := $(CURDIR)/.venv
 
-.PHONY: help demo demo-server build test test-rust test-python test-cluster test-servers lint lint-python lint-rust fmt bench faults trials proofs recipes trust soak nightly dist lock clean
+.PHONY: help demo demo-server build test test-all test-rust test-quick test-python test-slow test-cluster test-server test-servers null-server coverage lint lint-python lint-rust fmt bench faults trials proofs recipes trust soak nightly dist lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -34,23 +43,44 @@ demo-server:
 
 build: $(ENGINE) ## make .venv with the program and its engine (release mode)
 
-test: test-servers test-rust test-python ## run all tests; fetches the servers they need
+test: test-server test-rust test-quick ## run the tests that each change needs: 8 minutes
+
+test-all: test-servers test-rust ## run every test, on all servers and on Ray: 25 minutes
+	@$(MAKE) --no-print-directory test-python
 
 test-rust: $(ENVIRONMENT) ## run the engine's tests
 	@tools/setup rust
-	$(if $(CI),LOADSTONE_FUZZ_SECONDS=7) cargo test $(LOCKED) --workspace
+	$(if $(CI),LOADSTONE_FUZZ_SECONDS=7) $(if $(COVERAGE),tools/coverage rust,cargo test $(LOCKED) --workspace)
 
-test-python: build test-servers ## run the tests of the program, against real servers
-	$(BIN)/pytest
+test-quick: build test-server $(NULL_SERVER) ## run the quick tests of the program, and one of each main job on a real server
+	$(PYTEST) -m "$(QUICK)"
 
-test-cluster: build ## run the tests of many machines, on real Ray: installs it into .venv
+test-python: build test-servers $(NULL_SERVER) ## run all tests of the program, on all servers and on Ray
+	@tools/setup cluster
+	$(PYTEST)
+
+test-slow: build test-servers $(NULL_SERVER) ## run what make test leaves out
+	@tools/setup cluster
+	$(PYTEST) -m "not ($(QUICK))"
+
+test-cluster: build $(NULL_SERVER) ## run the tests of many machines, on real Ray: installs it into .venv
 	@tools/setup cluster
 	$(BIN)/pytest -m ray tests/cluster
 
+coverage: ## how much of src and of the crates the tests entered that ran with COVERAGE=1
+	@tools/coverage report
+
 # First of all, so that a missing package is named before anything takes minutes.
-test-servers:
+test-server:
 	@tools/setup packages mariadb-server-core sysbench
+	@tools/setup browser
+
+test-servers: test-server
 	@tools/setup other-servers
+
+null-server: $(ENVIRONMENT)
+	@tools/setup rust
+	@cargo build $(LOCKED) --release --quiet --package loadstone-null-server
 
 lint: lint-python lint-rust ## run every check that needs no server
 
@@ -97,8 +127,8 @@ soak: build ## an hour at 2,000 users with a fault every minute (or MINUTES=10)
 	@tools/setup packages mariadb-server-core
 	$(BIN)/python -m benches soak --minutes $(or $(MINUTES),60)
 
-nightly: build test-servers ## the long forms of what make test has in short, and a soak of ten minutes: half an hour
-	LOADSTONE_NIGHTLY=1 $(BIN)/pytest tests/trust/test_faults_in_a_run.py tests/trust/test_killed.py
+nightly: build test-servers ## the long forms of what make test-all has in short, and a soak of ten minutes: half an hour
+	LOADSTONE_NIGHTLY=1 $(BIN)/pytest --timeout 3600 tests/trust/test_faults_in_a_run.py tests/trust/test_killed.py tests/trust/test_interleavings.py
 	$(BIN)/python -m benches soak --minutes 10
 
 dist: $(ENVIRONMENT) ## make dist/: a wheel for Linux with glibc 2.17, and a bundle for hosts without a network (CHECK=1: twice, and compare)

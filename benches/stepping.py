@@ -108,5 +108,5 @@ def records_of(job: engine.StepJob) -> Iterator[AnyStepRecord]:
 
 def _latencies(samples: list[Sample], window: Window) -> dict[str, LatencyNs]:
     lines = (line for sample in samples for line in sample.hlog)
-    merged = engine.merge_hlog(hlog.within(lines, window.from_s, window.to_s))
+    merged = engine.merge_hlog(hlog.within(lines, window, 0.0))
     return {hlog.meaning_of(tag): latency for tag, latency in merged.items()}

@@ -72,9 +72,9 @@ def _alone(place: Place, step: Step, pair: int) -> Driven:
 
 
 def _watched(place: Place, step: Step, pair: int) -> Driven:
-    with live_page(place.folder, Address("127.0.0.1", 0)) as url:
+    with live_page(place.folder, Address("127.0.0.1", 0)) as link:
         page = _page_of(place.folder)
-        with viewers(url, place.folder, VIEWERS) as seen:
+        with viewers(link, place.folder, VIEWERS) as seen:
             begun, before = time.monotonic(), _cpu_s(page)
             outcome = loadstone.drive(place, step)
             share = (_cpu_s(page) - before) / (time.monotonic() - begun)

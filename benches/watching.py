@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 from loadstone.store.replay import JOURNAL
 
@@ -28,10 +28,10 @@ class Viewers:
     late_s: list[float] = field(default_factory=list)
     """For each second and viewer: after its end it was told."""
 
-    def follow(self, address: str) -> None:
+    def follow(self, link: str) -> None:
         """One viewer: looks at the list until a run goes on, then at that, until it has ended."""
-        name, begun = self._first(address)
-        for event, data in _events(address, f"/api/events?run={quote(name, safe='')}"):
+        name, begun = self._first(link)
+        for event, data in _events(link, f"/api/events?run={quote(name, safe='')}"):
             if event == "second":
                 at_s, _ = data["points"]["tps"]
                 self.late_s.append(time.time() - begun - at_s)
@@ -40,9 +40,9 @@ class Viewers:
             elif event == "snapshot" and data["run"]["ended"]:  # it ended before we came
                 return
 
-    def _first(self, address: str) -> tuple[str, float]:
+    def _first(self, link: str) -> tuple[str, float]:
         """The name of the run that goes on, and when it began."""
-        for event, data in _events(address, "/api/events"):
+        for event, data in _events(link, "/api/events"):
             going = [run for run in data.get("runs", ()) if run["state"] == "running"]
             if event == "runs" and going:
                 shown = time.time()
@@ -59,11 +59,13 @@ def _begin_of(run: Path) -> float:
         return float(json.loads(journal.readline())["unix_s"])
 
 
-def _events(address: str, path: str) -> Iterator[tuple[str, Any]]:
+def _events(link: str, path: str) -> Iterator[tuple[str, Any]]:
     """The events of a stream, until it ends."""
-    connection = http.client.HTTPConnection(address, timeout=_PATIENCE_S)
+    page = urlsplit(link)
+    (token,) = parse_qs(page.query)["token"]
+    connection = http.client.HTTPConnection(page.netloc, timeout=_PATIENCE_S)
     try:
-        connection.request("GET", path)
+        connection.request("GET", path, headers={"Authorization": f"Bearer {token}"})
         response = connection.getresponse()
         if response.status != 200:
             raise ConnectionError(f"{path}: {response.status} {response.reason}")
@@ -79,15 +81,14 @@ def _events(address: str, path: str) -> Iterator[tuple[str, Any]]:
 
 
 @contextmanager
-def viewers(url: str, runs: Path, number: int) -> Iterator[Viewers]:
+def viewers(link: str, runs: Path, number: int) -> Iterator[Viewers]:
     """So many of them look at the page while it is entered; they go when the run has ended."""
     found = Viewers(runs)
-    address = urlsplit(url).netloc
 
     def look() -> None:
         # A page that goes, or a run that failed: whoever drives it says why.
         with suppress(ConnectionError, TimeoutError, http.client.HTTPException):
-            found.follow(address)
+            found.follow(link)
 
     threads = [threading.Thread(target=look, daemon=True) for _ in range(number)]
     for thread in threads:

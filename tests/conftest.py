@@ -1,16 +1,25 @@
-"""What tests of the person-facing side share: the engine's double, and runs that it filled."""
+"""What all tests share: lanes, servers, state of their own, the engine's double."""
 
 from __future__ import annotations
 
 import gc
+import importlib
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack, nullcontext
+from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, find, settings
+from hypothesis import strategies as st
 
 import scripted_engine
+from alone import Room
+from lanes import Watch, lane_of, places_of
+from loadstone.sandbox import Sandbox
+from pooled import Pool
 
 # How long an example takes, or how long it takes to think of one, is the machine's own matter.
 settings.register_profile("ours", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -19,15 +28,108 @@ settings.load_profile("ours")
 _SHOWN = 400
 """Characters of a command line: a server's has all its options."""
 
+_ROOM = pytest.StashKey[Room]()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def state_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Sandboxes, journals and seals of this worker's tests are in a folder of their own."""
+    state = tmp_path_factory.mktemp("state")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(state))
+        yield state
+
+
+@pytest.fixture(scope="session", autouse=True)
+def what_is_loaded_once() -> None:
+    """Whoever comes first does not pay for what all use."""
+    for name in ("jsonschema", "polars", "scipy.stats", "loadstone.cli.app"):
+        importlib.import_module(name)
+    # Unicode's table, which hypothesis makes once.
+    find(st.text(), lambda text: True, settings=settings(database=None, max_examples=1))
+
+
+@pytest.fixture(scope="session")
+def pool(state_of_its_own: Path) -> Iterator[Pool]:
+    """Servers that stand until the worker ends."""
+    with ExitStack() as stack:
+        yield Pool(stack, state_of_its_own)
+
+
+@pytest.fixture
+def own_schema(pool: Pool) -> Iterator[Sandbox]:
+    """The pool's MariaDB with an empty schema of the test's own."""
+    with pool.schema() as server:
+        yield server
+
+
+def _nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A double has no locks to ask, and no tables that could go."""
+
+    def unchanged(*arguments: object) -> object:
+        from loadstone.lab.experiment_changes import Changes
+
+        return Changes("a double")
+
+    for name in ("cli.carry.beside_others", "lab.experiment_servers.alone_on"):
+        monkeypatch.setattr(f"loadstone.{name}", lambda *arguments: nullcontext([]))
+    for name in ("cli.carry", "cli.proving", "lab.experiment_servers"):
+        monkeypatch.setattr(f"loadstone.{name}.look_before_load", lambda *arguments, yes: [])
+    monkeypatch.setattr("loadstone.lab.experiment_servers.changes_on", unchanged)
+
 
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> Iterator[scripted_engine.Script]:
     """The engine's double in place of the engine; the script says what its steps do."""
+    _nobody_else(monkeypatch)
     fresh = scripted_engine.Script()
     monkeypatch.setitem(sys.modules, "loadstone._engine", scripted_engine)
     monkeypatch.setattr(scripted_engine, "SCRIPT", fresh)
     monkeypatch.setattr(scripted_engine, "PLANS", [])
     yield fresh
+
+
+def pytest_configure() -> None:
+    """Of nohup, which may have started this, programs that tests start are to know nothing."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long comes first, what judges time last; a module's tests stay with one worker."""
+    places = places_of(items)
+    items.sort(key=lambda item: places[item.path])  # stable: within a module the order stays
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Tests that judge time run while no other does."""
+    config = item.config
+    if _ROOM not in config.stash:
+        config.stash[_ROOM] = Room(_folder_of_all_workers(config))
+    with config.stash[_ROOM].entered(alone=lane_of(item) == "timing"):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """A test without a lane that takes long fails: it would make everybody wait."""
+    if lane_of(item) is not None:
+        return (yield)
+    watch = Watch()
+    yield
+    watch.judge()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Give back what the room holds."""
+    if _ROOM in config.stash:
+        config.stash[_ROOM].close()
+
+
+def _folder_of_all_workers(config: pytest.Config) -> Path:
+    """The test run's own temporary folder, which its workers share."""
+    base = Path(config._tmp_path_factory.getbasetemp())  # type: ignore[attr-defined]
+    return base.parent if hasattr(config, "workerinput") else base
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
