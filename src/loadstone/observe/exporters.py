@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from loadstone.model.observed import Reading, SourceName
 from loadstone.observe.exposition import Sample, samples
-from loadstone.observe.figures import Figures
+from loadstone.observe.figures import Figures, space
 from loadstone.observe.procfs import keep_paging, whole_disks
 from loadstone.observe.scrape import Exporter, RefusedQuery, Scraped
 from loadstone.observe.source import SourceError
@@ -67,10 +67,12 @@ _NIC = {
 _SPEED = "node_network_speed_bytes"
 _PAGING = {f"node_vmstat_{name}": name for name in ("pswpin", "pswpout", "pgfault", "pgmajfault")}
 _SWAP = ("node_memory_SwapTotal_bytes", "node_memory_SwapFree_bytes")
+_FREE, _SIZE = "node_filesystem_avail_bytes", "node_filesystem_size_bytes"
 _NODE = frozenset((_CPU, _SPEED, *_SWAP, *_COUNTERS, *_GAUGES, *_DISK, *_NIC, *_PAGING))
 _NODE_COLLECTORS = (
     "cpu",
     "diskstats",
+    "filesystem",
     "loadavg",
     "meminfo",
     "netclass",
@@ -98,19 +100,27 @@ _RENAMED = {"buffer_pool_dirty_pages": "innodb_buffer_pool_pages_dirty"}
 class NodeExporter:
     """A host as its node exporter has it."""
 
-    def __init__(self, name: SourceName, url: str, data_disk: str | None = None) -> None:
+    def __init__(
+        self,
+        name: SourceName,
+        url: str,
+        data_disk: str | None = None,
+        datadir: str | None = None,
+    ) -> None:
         """Nothing is asked yet.
 
         Args:
             name: whose it is.
             url: such as `http://db1:9100/metrics`.
             data_disk: which disk holds the data, where that is known: an exporter cannot tell.
+            datadir: the server's data folder: of the file systems, that is told which holds it.
 
         Raises:
             PlaceError: this is no URL of an exporter.
         """
         self.name = name
         self._data_disk = data_disk
+        self._datadir = datadir
         self._choosing = Choosing(url, _NODE_COLLECTORS)
 
     def read(self) -> Reading:
@@ -129,7 +139,8 @@ class NodeExporter:
         nic = _only(into, "nic.", ".bytes_out")
         if nic is not None:
             into.facts["traffic_nic"] = nic
-        return Reading(scraped.at_s, into.counters, into.gauges, into.facts)
+        gauges = into.gauges | data_space(scraped.text, self._datadir)
+        return Reading(scraped.at_s, into.counters, gauges, into.facts)
 
     def close(self) -> None:
         """Close the connection."""
@@ -237,6 +248,21 @@ def node_figures(text: str) -> Figures:
     if cores:
         into.facts["cores_online"] = str(cores)
     return into
+
+
+def data_space(text: str, datadir: str | None) -> dict[str, float]:
+    """Of the file system that a folder lies on, by its name: the one that is mounted nearest."""
+    if datadir is None:
+        return {}
+    found: dict[str, dict[str, float]] = {}
+    for sample in samples(text, (_FREE, _SIZE).__contains__):
+        place = sample.labels.get("mountpoint", "")
+        if f"{datadir.rstrip('/')}/".startswith(f"{place.rstrip('/')}/"):
+            found.setdefault(place, {})[sample.name] = sample.value
+    nearest = found.get(max(found, key=len, default=""), {})
+    if len(nearest) < 2:
+        return {}
+    return space(nearest[_FREE], nearest[_SIZE], 1.0)
 
 
 def _cpu(sample: Sample, into: Figures) -> None:

@@ -25,6 +25,16 @@ class Scale:
     page_bytes: int = 4096
 
 
+DATA_FREE, DATA_SIZE = "data.free_bytes", "data.size_bytes"
+
+
+def space(free: float, blocks: float, block_bytes: float) -> dict[str, float]:
+    """The gauges of the file system that holds a server's data; none of one without any size."""
+    if not blocks or not block_bytes:
+        return {}
+    return {DATA_FREE: free * block_bytes, DATA_SIZE: blocks * block_bytes}
+
+
 def count(word: str) -> float | None:
     """A whole number that a kernel wrote, or `None`: a sign, a point or anything else is not one.
 

@@ -11,21 +11,28 @@ _LISTEN = "0A"
 def listening_inodes(
     texts: Iterable[str], port: int, address: IPv4Address | IPv6Address | None = None
 ) -> set[str]:
-    """The inodes of the sockets that take connections to this port.
+    """The inodes of the sockets that take connections to this port; see `listening_owners`."""
+    return set(listening_owners(texts, port, address))
+
+
+def listening_owners(
+    texts: Iterable[str], port: int, address: IPv4Address | IPv6Address | None = None
+) -> dict[str, str]:
+    """The user that each socket belongs to which takes connections to this port, by its inode.
 
     Args:
         texts: of /proc/net/tcp and tcp6.
         port: the port.
         address: only those that take connections to this address; `None`: to any.
     """
-    found = set()
+    found = {}
     for line in texts:
         for words in (row.split() for row in line.splitlines()):
             if len(words) < 10 or words[3] != _LISTEN:
                 continue
             host, _, number = words[1].partition(":")
             if _hex(number) == port and (address is None or _takes(host, address)):
-                found.add(words[9])
+                found[words[9]] = words[7]
     return found
 
 

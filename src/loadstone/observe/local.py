@@ -7,10 +7,11 @@ import os
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TypeVar
 
 from loadstone.model.observed import Reading, SourceName
 from loadstone.model.surroundings import HostSurroundings
-from loadstone.observe.figures import Scale
+from loadstone.observe.figures import Scale, space
 from loadstone.observe.host import HOST, NIC_PATTERNS, Host, Subject, address_of_peer
 from loadstone.observe.source import SourceError
 from loadstone.observe.surroundings import (
@@ -76,7 +77,7 @@ class LocalHost:
         return Reading(
             at_s=(began + ended) / 2,
             counters=figures.counters,
-            gauges=figures.gauges,
+            gauges=figures.gauges | data_space(self._datadir, self._pid),
             facts=figures.facts,
         )
 
@@ -196,15 +197,36 @@ def _bytes_of(path: str) -> bytes | None:
 
 def data_device(datadir: str | Path | None, pid: int | None) -> str | None:
     """`MAJOR:MINOR` of the device that the folder is on, as the process sees the folder."""
+    found = _of_folder(datadir, pid, os.stat)
+    return f"{os.major(found.st_dev)}:{os.minor(found.st_dev)}" if found else None
+
+
+def data_space(datadir: str | Path | None, pid: int | None) -> dict[str, float]:
+    """Bytes of the file system that the folder is on, as gauges: those free, and all of it.
+
+    Free are those that a program may take which is not root's.
+    """
+    found = _of_folder(datadir, pid, os.statvfs)
+    if found is None:
+        return {}
+    return space(found.f_bavail, found.f_blocks, found.f_frsize)
+
+
+_Found = TypeVar("_Found")
+
+
+def _of_folder(
+    datadir: str | Path | None, pid: int | None, ask: Callable[[str], _Found]
+) -> _Found | None:
+    """What the system says of a folder, as the process sees it where there is one."""
     if datadir is None:
         return None
     places = [str(datadir)] if pid is None else [f"/proc/{pid}/root{datadir}", str(datadir)]
     for place in places:
         try:
-            device = os.stat(place).st_dev
+            return ask(place)
         except FileNotFoundError:
             return None  # the process has no such folder, so ours is another one
         except OSError:
             continue
-        return f"{os.major(device)}:{os.minor(device)}"
     return None

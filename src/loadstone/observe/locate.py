@@ -17,7 +17,7 @@ from pathlib import Path
 
 from loadstone.model.target import DEFAULT_PORT, Target
 from loadstone.observe.figures import count
-from loadstone.observe.listening import listening_inodes
+from loadstone.observe.listening import listening_owners
 from loadstone.observe.process import has_ended, started_ticks
 from loadstone.observe.programs import is_loader, is_server
 from loadstone.observe.routes import address_of, local_addresses
@@ -74,17 +74,59 @@ def _owner_of(path: Path) -> int | None:
     return int(struct.unpack("3i", raw)[0]) or None
 
 
+def forwarder(target: Target) -> str:
+    """The program that takes a target's connections on this machine; empty: nobody shows.
+
+    Where `find_server_process` finds no server, it leads to one, as a tunnel or a proxy does.
+    """
+    if target.socket is not None:
+        pid = _owner_of(target.socket)
+        return _name(pid) if pid is not None else ""
+    owners = _listening(target.host, target.port or DEFAULT_PORT)
+    found = (_name(pid) for pid in _processes() if _holds(pid, owners))
+    return next(filter(None, found), "")
+
+
+def _name(pid: int) -> str:
+    return _text(f"/proc/{pid}/comm").strip()
+
+
 def _listener(host: str, port: int) -> int | None:
-    """Who listens on that port of one of this machine's own addresses, if exactly one does."""
+    """Who listens on that port of one of this machine's own addresses, if exactly one does.
+
+    What another user's process has open is not shown to everybody, and whose a socket is, is: then
+    a server of that user is it.
+    """
+    owners = _listening(host, port)
+    servers = [pid for pid in _processes() if owners and _runs_a_server(pid)]
+    holders = [pid for pid in servers if _holds(pid, owners)]
+    if not holders:
+        holders = [pid for pid in servers if _user_of_hidden(pid) in owners.values()]
+    return holders[0] if len(holders) == 1 else None
+
+
+def _listening(host: str, port: int) -> dict[str, str]:
+    """The users whose sockets listen there, by inode; none on an address of another machine."""
     tables = [_text(f"/proc/net/{name}") for name in ("tcp", "tcp6")]
     own = local_addresses(_text("/proc/net/fib_trie"), _text("/proc/net/if_inet6"))
-    inodes: set[str] = set()
+    owners: dict[str, str] = {}
     for address in _addresses(host, port):
         if not (address.is_loopback or address in own):
-            return None
-        inodes |= listening_inodes(tables, port, address)
-    holders = {pid for pid in _processes() if _runs_a_server(pid) and _holds(pid, inodes)}
-    return holders.pop() if len(holders) == 1 else None
+            return {}
+        owners |= listening_owners(tables, port, address)
+    return owners
+
+
+def _user_of_hidden(pid: int) -> str | None:
+    """The number of the user whose process it is, where we may not look at what it has open."""
+    try:
+        os.listdir(f"/proc/{pid}/fd")
+    except PermissionError:
+        with contextlib.suppress(OSError):
+            return str(os.stat(f"/proc/{pid}").st_uid)
+    except OSError:
+        pass
+    return None
 
 
 def _addresses(host: str, port: int) -> list[IPv4Address | IPv6Address]:

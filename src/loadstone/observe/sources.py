@@ -111,7 +111,8 @@ def _host(number: int, target: Observable, asked: Observing) -> Watched | None:
     if number < len(asked.host_ssh):
         return Watched(SshHost(name, asked.host_ssh[number], target.variables, peer))
     if number < len(asked.node_exporter):
-        return Watched(NodeExporter(name, asked.node_exporter[number]))
+        url, datadir = asked.node_exporter[number], target.variables.get("datadir") or None
+        return Watched(NodeExporter(name, url, datadir=datadir))
     found = find_server_process(target.endpoint.target, target.variables, target.uptime_s)
     if found is None:
         return None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from loadstone.model.observed import Reading, SourceName
 from loadstone.model.surroundings import HostSurroundings
-from loadstone.observe.figures import Scale, count
+from loadstone.observe.figures import Scale, count, space
 from loadstone.observe.host import HOST, NIC_PATTERNS, Host, Subject, address_of_peer
 from loadstone.observe.listening import listening_inodes
 from loadstone.observe.programs import is_server
@@ -29,6 +29,7 @@ from loadstone.observe.surroundings import (
 _CONNECT_S = 12.0
 _ANSWER_S = 5.0
 _SEARCH_AGAIN_S = 10.0
+_SPACE_EVERY_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,8 @@ class SshHost:
         self._host: Host | None = None
         self._searched_s = 0.0
         self._net: str | None = None
+        self._space: dict[str, float] = {}
+        self._space_s = 0.0
 
     def read(self) -> Reading:
         """All figures of this moment; connects first where there is no connection.
@@ -112,9 +115,21 @@ class SshHost:
         return Reading(
             at_s=(began + ended) / 2,
             counters=figures.counters,
-            gauges=figures.gauges,
+            gauges=figures.gauges | self._data_space(host.pid, ended),
             facts=figures.facts,
         )
+
+    def _data_space(self, pid: int | None, now_s: float) -> dict[str, float]:
+        """Of the data's file system; asked now and then, as it is a program more over there."""
+        if now_s < self._space_s + _SPACE_EVERY_S:
+            return self._space
+        self._space_s = now_s
+        words = self._ask_of_datadir(pid, 'stat -L -f -c "%a %b %S"').split()
+        numbers = [count(word) for word in words]
+        free, blocks, size = numbers if len(numbers) == 3 else (None, None, None)
+        known = free is not None and blocks is not None and size is not None
+        self._space = space(free or 0.0, blocks or 0.0, size or 0.0) if known else {}
+        return self._space
 
     def surroundings(self) -> HostSurroundings:
         """What hardly changes: see `model.surroundings`.
@@ -201,7 +216,9 @@ class SshHost:
         """What stands in the server's pid file."""
         if self._server.pid_file is None:
             return None
-        noted = count(self._shell.ask(f"cat {shlex.quote(self._server.pid_file)}", 5).strip())
+        # The server chose the name: it may be a FIFO, which never ends, or a disk.
+        file = shlex.quote(self._server.pid_file)
+        noted = count(self._shell.ask(f"[ -f {file} ] && head -c 32 {file}", 5).strip())
         return int(noted) if noted else None
 
     def _runs_a_server(self, pid: int) -> bool:
@@ -229,16 +246,20 @@ class SshHost:
         return sure or found
 
     def _data_device(self, pid: int | None) -> str | None:
-        if self._server.datadir is None:
-            return None
-        paths = [self._server.datadir]
-        if pid is not None:
-            paths.insert(0, f"/proc/{pid}/root{self._server.datadir}")
-        asked = " || ".join(f"stat -L -c %d {shlex.quote(path)}" for path in paths)
-        number = count(self._shell.ask(asked, _ANSWER_S).strip())
+        number = count(self._ask_of_datadir(pid, "stat -L -c %d").strip())
         if number is None:
             return None
         return f"{os.major(int(number))}:{os.minor(int(number))}"
+
+    def _ask_of_datadir(self, pid: int | None, command: str) -> str:
+        """What a program says of the data folder, as the process sees it where that may be seen."""
+        if self._server.datadir is None:
+            return ""
+        paths = [self._server.datadir]
+        if pid is not None:
+            paths.insert(0, f"/proc/{pid}/root{self._server.datadir}")
+        asked = " || ".join(f"{command} {shlex.quote(path)}" for path in paths)
+        return self._shell.ask(asked, _ANSWER_S)
 
 
 def texts_of(said: str, paths: Iterable[str]) -> dict[str, str]:

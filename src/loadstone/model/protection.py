@@ -1,0 +1,228 @@
+"""Conditions under which a load is ended, or held back, before it does harm.
+
+A condition is `NAME OP NUMBER`, with a unit where the figure has one, and `for TIME` where it must
+hold for a while: `threads_running>200`, `p99>200ms`, `disk_free<5%`, `replica_lag>10s for 5s`. A
+name that is none of `FIGURES` is a row of the server's SHOW GLOBAL STATUS, of which only the
+server can say whether there is such a one; `/s` makes it the row's growth by second.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Literal
+
+from loadstone.model.errors import LoadstoneError
+from loadstone.model.exit_codes import ExitCode
+from loadstone.model.frozen import Frozen
+from loadstone.model.target import Target
+
+Relation = Literal["<", "<=", ">", ">="]
+Kind = Literal["time", "share", "bytes", "rate", "count", "times"]
+"""Seconds, a share of 1, bytes, so many a second, things, how many times as much."""
+
+FIGURES: Mapping[str, tuple[Kind, ...]] = {
+    **dict.fromkeys(("p50", "p90", "p95", "p99", "p999", "mean", "max"), ("time",)),
+    "errors": ("share",),
+    "tps": ("rate",),
+    "qps": ("rate",),
+    "threads_running": ("count",),
+    "threads_connected": ("count",),
+    "others_latency": ("time",),
+    "others_slowdown": ("times",),
+    "replica_lag": ("time",),
+    "replica_lag_growth": ("time",),
+    "disk_free": ("bytes", "share"),
+}
+"""The figures that are no rows of the server's status, and what they may be compared with.
+
+The first eight are the load's own, by second; docs/protection.md says what each of them is.
+"""
+
+OF_THE_LOAD = frozenset(("p50", "p90", "p95", "p99", "p999", "mean", "max", "errors", "tps", "qps"))
+OF_THE_OTHERS = frozenset(("others_latency", "others_slowdown"))
+OF_REPLICAS = frozenset(("replica_lag", "replica_lag_growth"))
+
+_FORM = re.compile(
+    r"\s*([A-Za-z][A-Za-z0-9_.]*)\s*(<=|>=|<|>)\s*(\d+(?:\.\d+)?)\s*([A-Za-zµ%/]*)"
+    r"(?:\s+for\s+(\d+(?:\.\d+)?)\s*([a-z]*))?\s*"
+)
+_TIMES = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_BYTES = {
+    f"{letter}{end}": 1024.0**power
+    for power, letter in enumerate(("", "k", "m", "g", "t"))
+    for end in ("", "b")
+    if letter or end
+}
+_UNITS: dict[Kind, dict[str, float]] = {
+    "time": _TIMES,
+    "share": {"%": 0.01},
+    "bytes": _BYTES,
+    "rate": {"": 1.0, "/s": 1.0, "k": 1e3, "k/s": 1e3},
+    "count": {"": 1.0, "k": 1e3, "m": 1e6},
+    "times": {"": 1.0, "x": 1.0},
+}
+_GROWTH = {"/s": 1.0, "k/s": 1e3, "m/s": 1e6}
+_EXAMPLES: dict[Kind, str] = {
+    "time": "200ms", "share": "5%", "bytes": "10GB", "rate": "100", "count": "200", "times": "5",
+}  # fmt: skip
+
+
+class ConditionError(LoadstoneError):
+    """A condition that cannot be understood, or that nobody can judge: told before any load."""
+
+    exit_code = ExitCode.USAGE
+
+
+class Condition(Frozen):
+    """A figure, its limit, and for how long it must be beyond it."""
+
+    text: str
+    """As it was written."""
+    figure: str
+    """In lower case; of `FIGURES`, or a row of the server's status."""
+    relation: Relation
+    limit: float
+    """In seconds, bytes, events a second; a share of 1."""
+    kind: Kind
+    is_growth: bool = False
+    """Of a row of the status: what it grows by in a second."""
+    for_s: float = 0.0
+
+    @property
+    def is_status(self) -> bool:
+        """Whether the figure is a row of the server's status."""
+        return self.figure not in FIGURES
+
+    def is_met_by(self, value: float) -> bool:
+        """Whether the value stands to the limit as the condition says."""
+        match self.relation:
+            case "<":
+                return value < self.limit
+            case "<=":
+                return value <= self.limit
+            case ">":
+                return value > self.limit
+            case ">=":
+                return value >= self.limit
+
+    def shown(self, value: float) -> str:
+        """A value of its figure, for a person."""
+        match self.kind:
+            case "time":
+                return f"{value:.3g} s" if value >= 1 else f"{value * 1e3:.3g} ms"
+            case "share":
+                return f"{100 * value:.3g} %"
+            case "bytes":
+                return f"{value / 1024**3:.3g} GiB"
+            case "rate":
+                return f"{value:,.0f}/s"
+            case "count" | "times":
+                return f"{value:,.6g}" + ("/s" if self.is_growth else "")
+
+
+class Protection(Frozen):
+    """What ends a load, or holds it back."""
+
+    abort_if: tuple[Condition, ...] = ()
+    max_load: tuple[Condition, ...] = ()
+    """While one of them is met no event begins."""
+    defaults: bool = True
+    """Whether a server that is no sandbox is watched unasked."""
+    replicas: tuple[Target, ...] = ()
+    """Servers whose lag is watched, as nobody but they know it."""
+
+    @property
+    def asked(self) -> tuple[Condition, ...]:
+        """All that somebody has written."""
+        return (*self.abort_if, *self.max_load)
+
+    def beside(self, other: Protection) -> Protection:
+        """Both together; no defaults where either wants none."""
+        return Protection(
+            abort_if=tuple(dict.fromkeys((*self.abort_if, *other.abort_if))),
+            max_load=tuple(dict.fromkeys((*self.max_load, *other.max_load))),
+            defaults=self.defaults and other.defaults,
+            replicas=tuple(dict.fromkeys((*self.replicas, *other.replicas))),
+        )
+
+
+NO_PROTECTION = Protection(defaults=False)
+
+
+def condition(text: str) -> Condition:
+    """`threads_running>200`, `p99>200ms for 5s`, `Aborted_clients>10/s`.
+
+    Raises:
+        ConditionError: it is none, or the unit is not the figure's.
+    """
+    found = _FORM.fullmatch(text)
+    if found is None:
+        raise ConditionError(f"'{text}' is no condition", "write 'threads_running>200 for 5s'")
+    name = found[1].lower().replace("p99.9", "p999")
+    kind, factor, is_growth = _measure(text, name, found[4])
+    limit = float(found[3]) * factor
+    if math.isinf(limit):
+        raise ConditionError(f"'{text}': nothing is as much as that", f"write {_EXAMPLES[kind]}")
+    return Condition(
+        text=" ".join(text.split()),
+        figure=name,
+        relation=found[2],  # type: ignore[arg-type]
+        limit=limit,
+        kind=kind,
+        is_growth=is_growth,
+        for_s=_seconds(text, found[5], found[6]),
+    )
+
+
+def max_load(text: str) -> Condition:
+    """The same, for what holds a load back: a load at rest must be able to end it.
+
+    Raises:
+        ConditionError: as `condition`; or a load that is held back could only meet it the more.
+    """
+    found = condition(text)
+    if found.figure in ("tps", "qps"):
+        raise ConditionError(
+            f"'{text}': a load that is held back does nothing, so this never lets it go on",
+            "end it instead: --abort-if",
+        )
+    return found
+
+
+def _measure(text: str, name: str, unit: str) -> tuple[Kind, float, bool]:
+    """What the unit says is counted, in how many of ours, and whether it is growth."""
+    kinds = FIGURES.get(name, ("count",))
+    for kind in kinds:
+        if (factor := _UNITS[kind].get(unit.lower())) is not None:
+            return kind, factor, False
+    if name not in FIGURES and (factor := _GROWTH.get(unit.lower())) is not None:
+        return "rate", factor, True
+    if name not in FIGURES:
+        near = get_close_matches(name, list(FIGURES), n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]}?" if near else f"write {name}>200, or {name}>10/s"
+        raise ConditionError(f"'{text}': a row of the server's status has no unit '{unit}'", hint)
+    wrong = f"'{unit}' is no unit of {name}" if unit else f"{name} needs a unit"
+    known = ", ".join(each for kind in kinds for each in _UNITS[kind] if each)
+    hint = f"write {' or '.join(_EXAMPLES[kind] for kind in kinds)}; units: {known}"
+    raise ConditionError(f"'{text}': {wrong}", hint if known else f"write {_EXAMPLES[kinds[0]]}")
+
+
+def _seconds(text: str, number: str | None, unit: str | None) -> float:
+    if number is None:
+        return 0.0
+    factor = _TIMES.get(unit or "")
+    if factor is None:
+        raise ConditionError(f"'{text}': for how long?", "write for 5s; units: ms, s, m, h")
+    return float(number) * factor
+
+
+def unknown_row(asked: Condition, place: str, rows: Mapping[str, object]) -> ConditionError:
+    """The refusal of a name that the server at `place` has no row of, with those near it."""
+    known = [*FIGURES, *rows]
+    near = get_close_matches(asked.figure, known, n=3, cutoff=0.6)
+    hint = f"did you mean {' or '.join(near)}?" if near else "SHOW GLOBAL STATUS has its names"
+    said = f"'{asked.text}': {place} has no status variable '{asked.figure}'"
+    return ConditionError(said, hint)

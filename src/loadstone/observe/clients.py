@@ -1,0 +1,132 @@
+"""Who else uses a server at this moment, without any load of ours."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from loadstone.model.target import Target
+from loadstone.target.connect import Connection, statement_errors
+from loadstone.target.processlist import Process, processes
+from loadstone.target.said import plain
+
+_OF_THE_SERVER = ("system user", "event_scheduler")
+_NOT_YET = "unauthenticated user"
+_IDLE = ("Sleep", "Daemon", "Connect")
+_FEEDS = "Binlog Dump"
+_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Account:
+    """Connections of one user from one host."""
+
+    user: str
+    host: str
+    connections: int
+    at_work: int
+
+    def __str__(self) -> str:
+        place = f" from {plain(self.host)}" if self.host else ""
+        busy = f", {self.at_work} at work" if self.at_work else ""
+        return f"{plain(self.user)}{place} ({self.connections}{busy})"
+
+
+@dataclass(frozen=True)
+class Clients:
+    """All who use a server beside this user on this host."""
+
+    accounts: tuple[Account, ...] = ()
+    replicas: int = 0
+    """Those that read its binary log."""
+    hidden: int = 0
+    """Connections that it has, and does not show to this user."""
+    members: int = 0
+    """Others of its cluster (Galera), which carry out what it does."""
+
+    def __bool__(self) -> bool:
+        return any((self.accounts, self.replicas, self.hidden, self.members))
+
+    def __str__(self) -> str:
+        said = []
+        if self.accounts:
+            most = sorted(self.accounts, key=lambda one: -one.connections)
+            shown = [str(one) for one in most[:_SHOWN]]
+            more = len(most) - _SHOWN
+            shown += [f"{more} accounts more"] if more > 0 else []
+            said.append(f"has connections of {', '.join(shown)}")
+        if self.hidden:
+            some = "a connection" if self.hidden == 1 else f"{self.hidden} connections"
+            said.append(f"has {some} that this user may not see (PROCESS)")
+        if self.replicas:
+            said.append(f"feeds {self.replicas} replica{'s' if self.replicas > 1 else ''}")
+        if self.members:
+            said.append(f"is one of {self.members + 1} servers of a cluster")
+        return " and ".join(said)
+
+
+def other_clients(
+    connection: Connection,
+    target: Target,
+    known: Collection[tuple[str, str]] = (),
+    between_s: float = 0.5,
+) -> Clients:
+    """Those of other users or other hosts; `known`: accounts (user, host) that are not meant.
+
+    Asked by SHOW alone, so that a server's counters of statements stay those of the loads, and
+    twice, so that connections are seen that come and go: so many seconds apart.
+
+    Raises:
+        TargetError: the server refused, or the connection was lost.
+        LookupError, ValueError: it answers what no server of MySQL's family does.
+    """
+    before = _counters(connection, target)
+    first = _shown(connection, target)
+    if not first:  # a server that shows nobody, not even who asks, as the null server
+        return Clients()
+    time.sleep(between_s)
+    second = _shown(connection, target)
+    after = _counters(connection, target)
+    # Whoever comes or goes meanwhile is not taken for one that is not shown.
+    least = min(before["threads_connected"], after["threads_connected"])
+    own = {_account(one) for one in first if one.asks}
+    looks = [_others(look, {*own, *known}) for look in (first, second)]
+    at_work = [Counter(_account(one) for one in look if one.command not in _IDLE) for look in looks]
+    connections = Counter(map(_account, looks[0])) | Counter(map(_account, looks[1]))
+    working = at_work[0] | at_work[1]
+    return Clients(
+        tuple(Account(*each, count, working[each]) for each, count in connections.items()),
+        replicas=sum(one.command.startswith(_FEEDS) for one in first),
+        hidden=max(0, least - max(len(first), len(second))),
+        members=max(0, after.get("wsrep_cluster_size", 0) - 1),
+    )
+
+
+def _shown(connection: Connection, target: Target) -> list[Process]:
+    """All that is no thread of the server itself."""
+    return [one for one in processes(connection, target) if one.user not in _OF_THE_SERVER]
+
+
+def _others(look: Collection[Process], known: Collection[tuple[str, str]]) -> list[Process]:
+    """Those of accounts that are not known; who has not logged in yet is nobody."""
+    return [
+        one
+        for one in look
+        if not one.command.startswith(_FEEDS)
+        and one.user != _NOT_YET
+        and _account(one) not in known
+    ]
+
+
+def _account(process: Process) -> tuple[str, str]:
+    return process.user, process.host
+
+
+def _counters(connection: Connection, target: Target) -> dict[str, int]:
+    with statement_errors(target), connection.cursor() as cursor:
+        cursor.execute(
+            "SHOW GLOBAL STATUS WHERE Variable_name IN ('Threads_connected', 'wsrep_cluster_size')"
+        )
+        return {str(name).lower(): int(str(value)) for name, value in cursor.fetchall()}
