@@ -77,19 +77,6 @@ def log_ratio(pair: Pair) -> float:
     return math.log(pair.b / pair.a)
 
 
-def rounds(pairs: Sequence[Pair]) -> list[Pair]:
-    """Each AB pair and the BA pair after it as one pair of means; a last one alone is left out.
-
-    In an ABBA round a drift that grows evenly adds the same to A and to B, and what neighbouring
-    steps have in common stays within the round: rounds are nearly independent where pairs are not.
-    """
-    return [
-        Pair((first.a + second.a) / 2, (first.b + second.b) / 2)
-        for first, second in zip(pairs[::2], pairs[1::2], strict=False)
-        if first.a_first is not second.a_first
-    ]
-
-
 def paired(pairs: Sequence[Pair], confidence: float = CONFIDENCE) -> Effect:
     """The effect in units that were measured side by side.
 

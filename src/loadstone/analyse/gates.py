@@ -240,11 +240,13 @@ def quoted(metric: Metric, steps: Iterable[StepResult]) -> float | None:
 
 
 def unfit(step: StepResult) -> str | None:
-    """Why nothing may be said of a step; `None`: it was carried out to its end and is level."""
+    """Why nothing may be said of a step; `None`: it ended, is level, was never held."""
     if step.state != "finished":
         return f"step {step.step} {step.state}"
     if step.steady is False:
         return f"step {step.step} never settled"
+    if step.held:
+        return f"step {step.step} was held back by --max-load"
     return None
 
 

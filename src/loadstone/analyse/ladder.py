@@ -110,8 +110,13 @@ def _level(steps: tuple[StepResult, ...]) -> Level:
 
 
 def quotable(step: StepResult) -> bool:
-    """Whether the step's rate may stand in a mean: carried out to its end, steady, connected."""
-    return step.state == "finished" and step.steady is not False and lost_share(step) <= LOST_SHARE
+    """Whether the step's rate may stand in a mean.
+
+    It was carried out to its end, steady, connected, and never held back.
+    """
+    if step.held or step.steady is False:
+        return False
+    return step.state == "finished" and lost_share(step) <= LOST_SHARE
 
 
 def lost_share(step: StepResult) -> float:

@@ -249,3 +249,10 @@ def by_newest_name(variables: Mapping[str, str]) -> dict[str, str]:
         if old in variables:
             found.setdefault(new, variables[old])
     return found
+
+
+def keeps_commits(name: str) -> bool:
+    """Whether a variable, by any of its names, decides what a crash leaves of the commits."""
+    newest = next(iter(by_newest_name({name: ""})))
+    meaning = MEANINGS.get(newest)
+    return meaning is not None and meaning.durability is not None

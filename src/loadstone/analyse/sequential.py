@@ -56,10 +56,6 @@ class Look:
             return math.inf
         return (self.interval.high - self.interval.low) / 2
 
-    def is_within(self, width: float) -> bool:
-        """Whether the effect is known to plus or minus this share: 0.02 for `--until 2%`."""
-        return self.half_width <= width
-
 
 def look(pairs: Sequence[Pair], level: float = 0.05) -> Look:
     """The effect of B against A after these pairs, which are whole ABBA rounds or blocks.

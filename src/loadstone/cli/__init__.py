@@ -36,17 +36,32 @@ def sysbench() -> None:
 
 def _begin() -> None:
     """What comes before anything is imported."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _leave)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        # Not where nohup has the end of the terminal ignored; a shell that starts us in the
+        # background ignores Ctrl-C of its own accord.
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _leave)
     _open_what_is_closed()
-    if any("://" in argument or "password" in argument for argument in sys.argv[1:]):
-        from loadstone.target.hide import hide_passwords
+    _leave_no_core()
+    if any(sign in argument for argument in sys.argv[1:] for sign in ("://", "password", "token")):
+        from loadstone.target.hide import hide_secrets
 
-        hide_passwords()
-    if "LOADSTONE_PASSWORD" in os.environ:
-        from loadstone.target.hide import take_password
+        hide_secrets()
+    if "LOADSTONE_PASSWORD" in os.environ or "LOADSTONE_TOKEN" in os.environ:
+        from loadstone.target.hide import take_secrets
 
-        take_password()
+        take_secrets()
+
+
+def _leave_no_core() -> None:
+    """A crash writes no memory to the disk, since passwords are in it.
+
+    A server of a sandbox with `core_file` set raises its own limit again.
+    """
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
 
 
 def _end(arguments: list[str]) -> None:

@@ -66,9 +66,16 @@ class LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, "-V", "--version", message="loadstone %(version)s")
-def app() -> None:
+@click.pass_context
+def app(ctx: click.Context) -> None:
     """How fast is this MySQL server, why is it not faster, and is B really faster than A?
 
     Begin with `loadstone demo`. Then: `loadstone prepare --target mysql://user@host/schema`,
     `loadstone run oltp_read_write --target mysql://user@host/schema --concurrency 1,8,64`.
     """
+    from loadstone.cli.leftovers import mention_leftovers
+
+    if ctx.invoked_subcommand != "restore":
+        known = mention_leftovers()
+        # What this command leaves itself, since a server is gone, is told by its end.
+        ctx.call_on_close(lambda: mention_leftovers(known))

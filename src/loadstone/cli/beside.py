@@ -45,8 +45,9 @@ def beside_options(command: Callable[..., Any]) -> Callable[..., Any]:
     live = click.option("--live", is_flag=True, help="Show the run in a page while it goes on.")
     scraped = click.option(
         "--metrics",
-        type=AddressValue("0.0.0.0", METRICS_PORT),
-        help="OpenMetrics for a Prometheus while it goes on, as :9109; all may read them there.",
+        type=AddressValue("127.0.0.1", METRICS_PORT),
+        help="OpenMetrics while it goes on, for a Prometheus on this machine: :9109. All who reach"
+        " the address may read them; 0.0.0.0:9109 is each address of this machine.",
     )
     return live(scraped(command))
 
@@ -63,11 +64,14 @@ def shown_beside(
     with ExitStack() as stack:
         tell: list[Callable[[Path], None]] = []
         if metrics is not None:
+            from loadstone.cli.errors import say
             from loadstone.web import beside
 
-            tell.append(stack.enter_context(beside.metrics(runs, metrics)).tell)
+            scraped = stack.enter_context(beside.metrics(runs, metrics))
+            say(f"metrics  {scraped.url}")
+            tell.append(scraped.tell)
         if live:
-            from loadstone.cli.carry import say
+            from loadstone.cli.errors import say
             from loadstone.web import beside
             from loadstone.web.address import DEFAULT_PORT, Address
 

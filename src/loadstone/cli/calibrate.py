@@ -21,7 +21,7 @@ def calibrate(users: int, duration: float, as_json: bool, show: bool) -> int:
     """
     from rich.console import Console
 
-    from loadstone.cli.carry import say
+    from loadstone.cli.errors import say
     from loadstone.lab.calibrate import calibrate as measure
     from loadstone.lab.interrupts import Interrupts
     from loadstone.lab.preflight import check_descriptors

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
 import sys
@@ -22,16 +21,19 @@ from loadstone.analyse.durability import variables_of_variants, warnings
 from loadstone.analyse.steady import truncation
 from loadstone.cli.clustering import Ways, starting
 from loadstone.cli.connection import Connection
-from loadstone.cli.diagnose import findings_of
-from loadstone.cli.errors import tell
+from loadstone.cli.errors import say, tell
 from loadstone.cli.gating import NO_GATES, Gates, conclude, judge_run
 from loadstone.cli.ledger import told_of_ledgers
 from loadstone.cli.loading import load, parallel_loads
+from loadstone.cli.protecting import aborted, protector_of
 from loadstone.cli.request import Request, steps_for
 from loadstone.cli.watching import watching
 from loadstone.diagnose.frames import environment_of
+from loadstone.diagnose.of_run import findings_of
+from loadstone.lab.company import beside_others
 from loadstone.lab.conduct import Lab, Outcome, carry_out
 from loadstone.lab.data import Data, Wanted, needed_beside
+from loadstone.lab.first_contact import look_before_load
 from loadstone.lab.interrupts import Interrupts
 from loadstone.lab.limits import generator_ceilings
 from loadstone.lab.loading import layout_for, layout_of
@@ -43,24 +45,23 @@ from loadstone.lab.preflight import (
     look_at,
     observable,
 )
+from loadstone.lab.protecting import Protector
 from loadstone.lab.schedule import Steps, steps_of
 from loadstone.lab.surroundings import target_environment
 from loadstone.lab.template_trial import check_loadable, check_statements
 from loadstone.model.engine_plan import Layout, LoadPlan
-from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.experiment import Experiment
 from loadstone.model.plan import Plan, Step
-from loadstone.model.proving import Proving
 from loadstone.model.recipe_asked import RecipeAsked
 from loadstone.model.result import Result
 from loadstone.model.search import SearchPlan
-from loadstone.model.target import Endpoint, Target
+from loadstone.model.target import Endpoint
 from loadstone.observe.sampler import Sampling
 from loadstone.observe.sources import Sources, sources_for
 from loadstone.recipes.answer import answer_of
 from loadstone.report.experiment import outcome
-from loadstone.report.findings import answer, not_tried_lines, proved
+from loadstone.report.findings import answer, proved
 from loadstone.report.text import as_plain, as_renderable
 from loadstone.sandbox import Sandbox, SandboxSpec, sandbox_at, start_sandbox
 from loadstone.store import folder
@@ -78,6 +79,22 @@ SANDBOX_WAREHOUSES = 1
 Begun = Callable[[Path], None]
 """Told of the run's folder as soon as there is one."""
 
+
+@dataclass(frozen=True)
+class Hooks:
+    """What is called while a run goes on, and when it is over."""
+
+    gates: Gates = NO_GATES
+    begun: Begun | None = None
+    prove: Callable[[Path, Endpoint], int] | None = None
+    """Puts the findings of the run in that folder to the proof, on that server; its exit code.
+
+    It shows the result, where that is one JSON document.
+    """
+
+
+NO_HOOKS = Hooks()
+
 _USERS_UNASKED = 4000
 _CONNECTIONS_BESIDE_USERS = 50
 _CONNECTIONS_LEFT_FREE = 5
@@ -87,8 +104,7 @@ _CONNECTIONS_LEFT_FREE = 5
 def run_in_sandbox(
     request: Request,
     connection: Connection | None = None,
-    gates: Gates = NO_GATES,
-    begun: Begun | None = None,
+    hooks: Hooks = NO_HOOKS,
 ) -> int:
     """Start a throwaway server, fill it, run, and leave nothing of it."""
     say("starting a throwaway server", quiet=request.as_json)
@@ -97,7 +113,7 @@ def run_in_sandbox(
         endpoint = connection.for_sandbox(sandbox.tcp) if connection else sandbox.tcp
         _fill(request, endpoint)
         notes = [f"server: a throwaway {_described(sandbox)} on this machine, {_durable(sandbox)}"]
-        return run_against(request, [endpoint], notes, gates, begun)
+        return run_against(request, [endpoint], notes, hooks)
 
 
 def _sandbox_for(request: Request) -> SandboxSpec:
@@ -114,29 +130,28 @@ def run_against(
     request: Request,
     endpoints: Sequence[Endpoint],
     notes: Sequence[str] = (),
-    gates: Gates = NO_GATES,
-    begun: Begun | None = None,
+    hooks: Hooks = NO_HOOKS,
 ) -> int:
     """Look at the targets, drive the plan, show and keep what came of it."""
     told = functools.partial(say, quiet=request.as_json)
     targets = [endpoint.target for endpoint in endpoints]
     with starting(request.cluster, targets, request.most_users, told) as ways:
-        return _run_against(request, endpoints, notes, gates, begun, ways)
+        return _run_against(request, endpoints, notes, hooks, ways)
 
 
 def _run_against(
     request: Request,
     endpoints: Sequence[Endpoint],
     notes: Sequence[str],
-    gates: Gates,
-    begun: Begun | None,
+    hooks: Hooks,
     ways: Ways,
 ) -> int:
     timeout_s = request.drive.connect.timeout_s
     looked_for = [
-        [look_at(endpoint, _wanted_of(one), timeout_s) for endpoint in endpoints]
+        [look_at(endpoint, _wanted_of(one, request), timeout_s) for endpoint in endpoints]
         for one in request.alone
     ]
+    met = look_before_load(endpoints, yes=request.yes)
     looked, data = looked_for[0], [common_data(found) for found in looked_for]
     plan = request.plan_of_all([one.target for one in endpoints], data)
     plan = plan.model_copy(update={"search": _capped(plan.search, looked)})
@@ -144,22 +159,28 @@ def _run_against(
     for one in request.alone:
         _check_template(one, endpoints)
     steps = steps_for(plan)
-    sources = sources_for([observable(one) for one in looked], request.observing)
-    recorder = begin_run(plan, looked, request.out, sources.data_device, sources=sources)
-    recorder.generators(ways.nodes)
-    if begun:
-        begun(recorder.folder)
-    said = [*notes, *_notes_on(data), *found, *sources.notes]
-    prepared = Prepared(recorder, said, looked, sources, ways, list(chain(*looked_for)))
-    outcome, interrupted = _drive(request, plan, steps, prepared)
-    proving = request.proving if outcome.result.run.state == "finished" else None
-    if proving is None or not request.as_json:
+    protector = protector_of(plan.protection, endpoints, by_user=plan.cluster is not None)
+    protector.look(endpoints)
+    with beside_others(endpoints) as company:
+        for note in (*met, *company):
+            say(f"note: {note}", quiet=request.as_json)
+        sources = sources_for([observable(one) for one in looked], request.observing)
+        recorder = begin_run(plan, looked, request.out, sources.data_device, sources=sources)
+        recorder.generators(ways.nodes)
+        if hooks.begun:
+            hooks.begun(recorder.folder)
+        said = [*notes, *met, *company, *_notes_on(data), *found, *sources.notes]
+        tables = list(chain(*looked_for))
+        prepared = Prepared(recorder, said, looked, sources, ways, tables, protector)
+        outcome, interrupted = _drive(request, plan, steps, prepared)
+    prove = hooks.prove if outcome.result.run.state == "finished" else None
+    if prove is None or not request.as_json:
         show(outcome.result, recorder.folder, as_json=request.as_json)
     code = _exit_code(request, outcome, interrupted=interrupted)
-    gated = judged(gates, outcome.result, as_json=request.as_json)
-    if proving is None:
+    gated = judged(hooks.gates, outcome.result, as_json=request.as_json)
+    if prove is None:
         return code or gated
-    return _prove(request, proving, recorder.folder, endpoints[0]) or code or gated
+    return prove(recorder.folder, endpoints[0]) or code or gated
 
 
 def _check_template(request: Request, endpoints: Sequence[Endpoint]) -> None:
@@ -175,11 +196,13 @@ def _notes_on(data: Sequence[Data]) -> Sequence[str]:
     return list(dict.fromkeys(note for one in data for note in one.notes))
 
 
-def _wanted_of(request: Request) -> Wanted:
-    """The tables that the workload needs."""
+def _wanted_of(request: Request, all_of_it: Request) -> Wanted:
+    """The tables that one of the workloads needs."""
+    unbound = request.template if not all_of_it.reads_by_file else None
     return Wanted(
         workload=request.wanted_as,
         names=tuple(table.name for table in request.template.loaded()) if request.template else (),
+        effects=unbound.effects if unbound else (),
         layout=request.layout,
         tables=request.tables,
         table_size=request.table_size,
@@ -189,27 +212,6 @@ def _wanted_of(request: Request) -> Wanted:
         writes=request.writes,
         consent=Consent(yes=request.yes),
     )
-
-
-def _prove(request: Request, proving: Proving, path: Path, endpoint: Endpoint) -> int:
-    """Put the findings of the run that has just ended to the proof."""
-    from loadstone.cli.proving import prove
-
-    def reach(target: Target) -> Endpoint:
-        return endpoint
-
-    try:
-        found = prove(path, proving, reach, quiet=request.as_json)
-    except LoadstoneError:
-        if request.as_json:
-            show(folder.load(path), path, as_json=True)
-        raise
-    if request.as_json:
-        show(found.result, path, as_json=True)
-    else:
-        for line in (*proved(found.result.proofs), *not_tried_lines(found.not_tried)):
-            click.echo(line)
-    return ExitCode.INTERRUPTED if found.interrupted else ExitCode.OK
 
 
 @dataclass(frozen=True)
@@ -223,6 +225,7 @@ class Prepared:
     ways: Ways
     tables: Sequence[Looked]
     """What was found of each workload's tables at each target."""
+    protector: Protector
 
 
 def _capped(wanted: SearchPlan | None, looked: Sequence[Looked]) -> SearchPlan | None:
@@ -263,6 +266,7 @@ def _drive(
             drives_again=ways.drives_again,
             may_change=plan.search is None and not plan.phases,
             confirm=confirm,
+            protector=prepared.protector,
         )
         for note in prepared.notes:
             lab.note(note)
@@ -307,14 +311,6 @@ def _compared(result: Result, path: Path) -> tuple[RenderableType, Sequence[str]
     found = compare(experiment, result.steps, rates_by_step(path))
     answered = tuple(answer_of(asked.recipe, experiment, found)) if asked.recipe else ()
     return outcome(experiment, result, found, unfair), answered
-
-
-def say(line: str, *, quiet: bool = False) -> None:
-    """A line of progress."""
-    if quiet:
-        return
-    with contextlib.suppress(OSError):  # a full or broken stderr ends no run
-        print(line, file=sys.stderr, flush=True)
 
 
 def _fill(request: Request, endpoint: Endpoint) -> None:
@@ -369,13 +365,14 @@ def begin_run(
     looked: Sequence[Looked],
     out: Path,
     data_device: str | None,
-    experiment: tuple[Experiment, tuple[Step, ...] | None] | None = None,
+    experiment: tuple[Experiment, tuple[Step, ...] | None, str] | None = None,
     recipe: RecipeAsked | None = None,
     sources: Sources | None = None,
 ) -> Recorder:
     """The run's folder with what was asked and what surrounds it.
 
-    `experiment`: where more varies than users and rates, with its steps where they are known.
+    `experiment`: where more varies than users and rates, with its steps where they are known and
+    the mark of its tables.
     `sources`: what is read of the servers' hosts, where that is the same for all steps.
     """
     steps = None if plan.search else steps_of(plan)
@@ -387,6 +384,7 @@ def begin_run(
         plan=plan,
         steps=experiment[1] if experiment else steps,
         experiment=experiment[0] if experiment else None,
+        mark=experiment[2] if experiment else None,
         recipe=recipe,
         ceilings=generator_ceilings(plan),
     )
@@ -415,6 +413,8 @@ def _exit_code(request: Request, outcome: Outcome, *, interrupted: bool) -> int:
         tell(outcome.error.message, outcome.error.hint)
         return outcome.error.exit_code
     if code := told_of_ledgers(outcome.result):
+        return code
+    if code := aborted(outcome.result):
         return code
     if interrupted and outcome.result.run.state == "stopped":
         return ExitCode.INTERRUPTED

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from loadstone.cli.run import out_option
+from loadstone.cli.values import out_option
 
 if TYPE_CHECKING:
     from loadstone.model.ceilings import Limits, StepCeilings
@@ -90,7 +90,7 @@ def ceilings(
     if output:
         from loadstone.store import atomic
 
-        atomic.write_bytes(output, as_page(result, found).encode())
+        atomic.write_bytes(output, as_page(result, found).encode(), atomic.SHARED)
     click.echo(as_text(result, found), nl=False)
     return 0
 

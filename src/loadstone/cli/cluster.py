@@ -41,7 +41,7 @@ def check(
     """
     from rich.console import Console
 
-    from loadstone.cli.carry import say
+    from loadstone.cli.errors import say
     from loadstone.cluster.cluster import calibrated, check_versions, facts_of
     from loadstone.cluster.on_ray import Wanted
     from loadstone.cluster.on_ray import generators as started

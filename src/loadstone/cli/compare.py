@@ -16,8 +16,7 @@ from loadstone.cli.gating import (
     junit_option,
     threshold_option,
 )
-from loadstone.cli.run import out_option
-from loadstone.cli.values import FILE, WORD
+from loadstone.cli.values import FILE, WORD, out_option
 
 if TYPE_CHECKING:
     from loadstone.analyse.contests import Run
@@ -152,5 +151,5 @@ def _show(text: str, asked: Asked) -> None:
         return
     from loadstone.store import atomic
 
-    atomic.write_bytes(asked.output, text.encode())
+    atomic.write_bytes(asked.output, text.encode(), atomic.SHARED)
     click.echo(f"kept  {asked.output}", err=True)

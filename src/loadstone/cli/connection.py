@@ -48,12 +48,23 @@ _OPTIONS = (
     click.option("--tls-cert", type=FILE, help="The client's certificate."),
     click.option("--tls-key", type=FILE, help="The client's key."),
     click.option(
+        "--tls-fingerprint",
+        type=WORD,
+        metavar="SHA256",
+        help="The server's certificate, and no other.",
+    ),
+    click.option(
         "--compression",
         type=CompressionList(),
         metavar="off|zlib|zstd,...",
         help="Of the load's connections; of a list the first that the server has. [default: off]",
     ),
     click.option("--server-public-key", type=FILE, help="RSA key for a login without TLS."),
+    click.option(
+        "--enable-cleartext-plugin",
+        is_flag=True,
+        help="Send the password itself where TLS proves nothing.",
+    ),
 )
 _NAMES = (
     "host",
@@ -67,8 +78,10 @@ _NAMES = (
     "tls_ca",
     "tls_cert",
     "tls_key",
+    "tls_fingerprint",
     "compression",
     "server_public_key",
+    "enable_cleartext_plugin",
 )
 
 
@@ -93,7 +106,7 @@ class Connection:
     @property
     def files_without_target(self) -> tuple[str, ...]:
         """Options that say how to log in, where there is no target to log in to."""
-        names = ("tls_ca", "tls_cert", "tls_key", "server_public_key")
+        names = ("tls_ca", "tls_cert", "tls_key", "tls_fingerprint", "server_public_key")
         given = tuple(f"--{name.replace('_', '-')}" for name in names if self._options[name])
         return () if self.given else given
 
@@ -138,6 +151,7 @@ class Connection:
 def unasked(*, ask_password: bool = False, defaults_file: Path | None = None) -> Connection:
     """Of a command that names no target: for URLs that were kept, passwords as they always come."""
     given = {"ask_password": ask_password, "defaults_file": defaults_file}
+    given |= {"enable_cleartext_plugin": False}
     return Connection((), dict.fromkeys(_NAMES) | given)
 
 
@@ -167,14 +181,18 @@ def _resolved(request: EndpointRequest) -> Endpoint:
 
 def _with_sandbox_password(endpoint: Endpoint) -> Endpoint:
     """The URL that `sandbox start` shows works as it is: its passwords are in our own folder."""
-    from loadstone.model.target import Credentials
     from loadstone.sandbox import sandbox_at
 
-    sandbox = sandbox_at(endpoint.target)
+    target = endpoint.target
+    sandbox = sandbox_at(target)
     for account in sandbox.accounts if sandbox else ():
-        if sandbox and account.user == endpoint.target.user:
-            found = Credentials(password=account.password, source=f"sandbox {sandbox.name}")
-            return endpoint.model_copy(update={"credentials": found})
+        if sandbox and account.user == target.user:
+            found = {"password": account.password, "source": f"sandbox {sandbox.name}"}
+            update = {
+                "credentials": endpoint.credentials.model_copy(update=found),
+                "target": target.model_copy(update={"tls": sandbox.pinned(target)}),
+            }
+            return endpoint.model_copy(update=update)
     return endpoint
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from loadstone.cli.beside import beside_options, shown_beside
-from loadstone.cli.run import cores, out_option
 from loadstone.cli.sandbox import sandbox_options, settings_of
+from loadstone.cli.values import out_option
+from loadstone.lab.shards import cores
 
 if TYPE_CHECKING:
     from loadstone.web.address import Address
@@ -33,7 +34,8 @@ def demo(
     metrics: Address | None,
 ) -> int:
     """Start a throwaway server, climb a ladder of users, and say where the peak is."""
-    from loadstone.cli.carry import run_in_sandbox, say
+    from loadstone.cli.carry import Hooks, run_in_sandbox
+    from loadstone.cli.errors import say
     from loadstone.cli.request import Request, check_request
     from loadstone.model.plan import Drive, Special, WarmupSeconds
 
@@ -58,7 +60,7 @@ def demo(
     )
     check_request(request)
     with shown_beside(live, metrics, out) as begun:
-        code = run_in_sandbox(request, begun=begun)
+        code = run_in_sandbox(request, hooks=Hooks(begun=begun))
     if code == 0:
         for line in _NEXT:
             say(line, quiet=as_json)

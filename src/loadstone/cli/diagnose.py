@@ -11,13 +11,14 @@ import click
 
 from loadstone.cli.connection import unasked
 from loadstone.cli.language import lang_option
+from loadstone.cli.protecting import protection_options
 from loadstone.cli.prove_options import proving_options
-from loadstone.cli.run import out_option
-from loadstone.cli.values import FILE
+from loadstone.cli.values import FILE, out_option
 
 if TYPE_CHECKING:
     from loadstone.cli.connection import Connection
     from loadstone.model.finding import Diagnosis, NotTried
+    from loadstone.model.protection import Protection
     from loadstone.model.proving import Proving
     from loadstone.model.result import Result
     from loadstone.report.words import Lang
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("run", default="last")
 @proving_options
+@protection_options
 @click.option(
     "--password",
     "-p",
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 def diagnose(
     run: str,
     proving: Proving | None,
+    protection: Protection,
     ask_password: bool,
     defaults_file: Path | None,
     as_json: bool,
@@ -59,7 +62,10 @@ def diagnose(
     path = folder.find(out, run)
     if proving is not None:
         connection = unasked(ask_password=ask_password, defaults_file=defaults_file)
+        proving = proving.model_copy(update={"protection": protection})
         return _prove(path, proving, connection, as_json=as_json, lang=lang)
+    if protection.asked or protection.replicas or not protection.defaults:
+        raise click.UsageError("what ends a load is for --prove: without it there is none")
     if ask_password or defaults_file:
         raise click.UsageError("a password is for --prove: without it no server is asked")
     result = folder.load(path)
@@ -70,33 +76,22 @@ def diagnose(
 def _prove(
     path: Path, proving: Proving, connection: Connection, *, as_json: bool, lang: Lang
 ) -> int:
+    from loadstone.cli.errors import tell_left
     from loadstone.cli.proving import prove
     from loadstone.model.exit_codes import ExitCode
 
     at = cache(connection.at)  # a password is asked for once
     proved = prove(path, proving, lambda target: at(target.url), quiet=as_json)
     _show(path, proved.result, proved.not_tried, as_json=as_json, lang=lang)
-    return ExitCode.INTERRUPTED if proved.interrupted else ExitCode.OK
-
-
-def findings_of(path: Path, result: Result) -> list[Diagnosis]:
-    """The diagnosis of a run in its folder, with what was proved of it.
-
-    Raises:
-        StoreError: a file of the run cannot be read.
-    """
-    from loadstone.diagnose.diagnose import Known
-    from loadstone.diagnose.diagnose import diagnose as judge
-    from loadstone.diagnose.frames import RunSeconds, environment_of
-    from loadstone.lab.limits import limits_of
-
-    known = Known(environment_of(path), RunSeconds(path), limits_of(path), result.proofs)
-    return judge(result, known)
+    interrupted = ExitCode.INTERRUPTED if proved.interrupted else ExitCode.OK
+    return tell_left(proved.left) or interrupted
 
 
 def _show(
     path: Path, result: Result, not_tried: Sequence[NotTried], *, as_json: bool, lang: Lang
 ) -> None:
+    from loadstone.diagnose.of_run import findings_of
+
     found = findings_of(path, result)
     if as_json:
         _as_json(found, not_tried)

@@ -18,10 +18,10 @@ from typing import TextIO
 
 import click
 
+from loadstone.lab.interrupts import ending_signals
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _OUTPUT_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE)
 _GUESS = re.compile(r" \(?(Did you mean|Possible ).*", re.DOTALL)
 _GIVEN = frozenset(
@@ -37,8 +37,9 @@ def exit_code_of(arguments: Sequence[str]) -> int:
     from loadstone.cli.app import app
 
     # Also where a shell started us in the background with SIGINT ignored.
-    before = {number: signal.signal(number, _as_ctrl_c) for number in _SIGNALS}
+    before = {number: signal.signal(number, _as_ctrl_c) for number in ending_signals()}
     streams, code, error = (sys.stdout, sys.stderr), int(ExitCode.OK), None
+    to_terminal = sys.stdout.isatty()
     try:
         outcome = app.main(list(arguments), prog_name="loadstone", standalone_mode=False)
         code = outcome if isinstance(outcome, int) else code
@@ -54,7 +55,9 @@ def exit_code_of(arguments: Sequence[str]) -> int:
     if error is not None and not (fault and isinstance(error, OSError)):
         code = _tell(error)
     # Whoever read our output has gone: nobody is left to be told.
-    if fault and not isinstance(fault, BrokenPipeError):
+    if fault and to_terminal and fault.errno == errno.EIO:
+        code = code or ExitCode.INTERRUPTED
+    elif fault and not isinstance(fault, BrokenPipeError):
         tell(f"cannot write to stdout: {fault.strerror}")
         code = code or ExitCode.STORE
     _unwritten(sys.stderr)
@@ -67,6 +70,21 @@ def tell(message: str, hint: str | None = None) -> None:
         print(f"error: {_one_line(_blanked(message))}", file=sys.stderr)
         if hint:
             print(f"hint:  {_one_line(_blanked(hint))}", file=sys.stderr)
+
+
+def say(line: str, *, quiet: bool = False) -> None:
+    """A line of progress."""
+    if quiet:
+        return
+    with contextlib.suppress(OSError):  # a full or broken stderr ends no run
+        print(line, file=sys.stderr, flush=True)
+
+
+def tell_left(left: Sequence[str]) -> int:
+    """Say which server variables are not as they were; the exit code for that, else 0."""
+    for said in left:
+        tell(said, "SHOW GLOBAL VARIABLES has what they are now")
+    return ExitCode.LEFT_CHANGED if left else ExitCode.OK
 
 
 def _blanked(text: str) -> str:
@@ -226,4 +244,7 @@ def _first_small(text: str) -> str:
 
 
 def _as_ctrl_c(number: int, frame: FrameType | None) -> None:
+    if number == signal.SIGHUP:
+        # It comes twice, from the shell and the kernel: what is tidied up is not broken off by it.
+        signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt

@@ -11,12 +11,14 @@ from loadstone.cli.beside import beside_options, shown_beside
 from loadstone.cli.clustering import cluster_asked, cluster_options
 from loadstone.cli.gating import Gates, check_gates, junit_option, threshold_option
 from loadstone.cli.observing import observing_options
-from loadstone.cli.run import out_option
+from loadstone.cli.protecting import protection_options
 from loadstone.cli.trusting import trust_option
+from loadstone.cli.values import out_option
 
 if TYPE_CHECKING:
     from loadstone.analyse.gates import Gate
     from loadstone.model.observing import Observing
+    from loadstone.model.protection import Protection
     from loadstone.web.address import Address
 
 _strict = click.option(
@@ -25,7 +27,8 @@ _strict = click.option(
 yes_option = click.option(
     "--yes",
     is_flag=True,
-    help="Make tables and write also on another machine, or beside foreign tables.",
+    help="Make tables and write also on another machine, or beside foreign tables; set global"
+    " variables of a server that is no sandbox, for a while.",
 )
 _json = click.option("--json", "as_json", is_flag=True, help="result.json on stdout, nothing else.")
 
@@ -35,6 +38,7 @@ _json = click.option("--json", "as_json", is_flag=True, help="result.json on std
 @click.option("--dry-run", is_flag=True, help="Show the steps and the time; start nothing.")
 @cluster_options
 @observing_options
+@protection_options
 @threshold_option
 @junit_option
 @beside_options
@@ -46,6 +50,7 @@ def experiment(
     file: Path,
     dry_run: bool,
     observing: Observing,
+    protection: Protection,
     thresholds: tuple[Gate, ...],
     junit: Path | None,
     live: bool,
@@ -69,7 +74,13 @@ def experiment(
         show_plan(on_cluster(found.experiment, cluster))
         return 0
     wanted = Wanted(
-        out=out, observing=observing, strict=strict, as_json=as_json, yes=yes, cluster=cluster
+        out=out,
+        observing=observing,
+        strict=strict,
+        as_json=as_json,
+        yes=yes,
+        cluster=cluster,
+        protection=protection,
     )
     with shown_beside(live, metrics, out) as begun:
         return begin(found, wanted, Gates(thresholds, junit), begun)
@@ -79,6 +90,7 @@ def experiment(
 @click.argument("run", default="last")
 @cluster_options
 @observing_options
+@protection_options
 @threshold_option
 @junit_option
 @beside_options
@@ -90,6 +102,7 @@ def experiment(
 def resume(
     run: str,
     observing: Observing,
+    protection: Protection,
     thresholds: tuple[Gate, ...],
     junit: Path | None,
     live: bool,
@@ -113,6 +126,7 @@ def resume(
         yes=yes,
         trusted=trusted,
         cluster=cluster_asked(asked),
+        protection=protection,
     )
     with shown_beside(live, metrics, out) as begun:
         return go_on(run, wanted, Gates(thresholds, junit), begun)

@@ -13,14 +13,15 @@ import click
 
 from loadstone import engine
 from loadstone.analyse.again import more_wanted
+from loadstone.analyse.meanings import keeps_commits
 from loadstone.analyse.steady import truncation
-from loadstone.cli.carry import Begun, begin_run, judged, say, show
+from loadstone.cli.carry import Begun, begin_run, judged, show
 from loadstone.cli.clustering import Ways, starting
 from loadstone.cli.connection import unasked
-from loadstone.cli.errors import tell
+from loadstone.cli.errors import say, tell, tell_left
 from loadstone.cli.gating import NO_GATES, Gates
 from loadstone.cli.loading import load, parallel_loads
-from loadstone.cli.run import USERS_A_SHARD, cores
+from loadstone.cli.protecting import aborted, protector_of
 from loadstone.cli.watching import Silence, TimeLeft
 from loadstone.lab.blocks import plan_time, schedule
 from loadstone.lab.conduct import Lab
@@ -45,18 +46,23 @@ from loadstone.lab.experiment_hosts import Loads
 from loadstone.lab.experiment_limits import check_limits, check_plans
 from loadstone.lab.experiment_servers import Means, Servers, Standing
 from loadstone.lab.interrupts import Interrupts
-from loadstone.lab.loading import cleanup
+from loadstone.lab.loading import Cleaning, cleanup, names_of, new_mark
 from loadstone.lab.preflight import Looked, check_descriptors, common_device, observable
+from loadstone.lab.protecting import Protector
+from loadstone.lab.prove import why_not_set
 from loadstone.lab.server_variables import known_variables
+from loadstone.lab.shards import USERS_A_SHARD, cores
 from loadstone.lab.surroundings import target_environment
-from loadstone.lab.variants import drive_of, place_of, step_plan
+from loadstone.lab.variants import client_of, drive_of, place_of, spoken_to, step_plan
 from loadstone.model.cluster import ClusterAsked
 from loadstone.model.engine_plan import Layout, LoadPlan
+from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
-from loadstone.model.experiment import Experiment
+from loadstone.model.experiment import Experiment, Variant
 from loadstone.model.frozen import Frozen
 from loadstone.model.observing import Observing
 from loadstone.model.plan import Drive, Step
+from loadstone.model.protection import Protection
 from loadstone.model.recipe_asked import RecipeAsked
 from loadstone.model.result import Result, StepResult
 from loadstone.model.target import Endpoint, Target
@@ -64,12 +70,19 @@ from loadstone.observe.sampler import Sampling
 from loadstone.observe.sources import sources_for
 from loadstone.report.experiment import plan_of
 from loadstone.report.text import as_plain
-from loadstone.sandbox import start_sandbox
-from loadstone.store import folder, seal
+from loadstone.sandbox import sandbox_at, start_sandbox
+from loadstone.store import folder, vouched
 from loadstone.store.errors import StoreError
-from loadstone.store.recorder import Recorder, read_asked
+from loadstone.store.recorder import Recorder
 from loadstone.store.replay import read_log, result_of
+from loadstone.target.errors import TargetError
 from loadstone.target.guard import Consent
+
+
+class NoConsent(LoadstoneError):
+    """It would change a server that others use."""
+
+    exit_code = ExitCode.GUARD
 
 
 class Wanted(Frozen):
@@ -82,11 +95,14 @@ class Wanted(Frozen):
     recipe: RecipeAsked | None = None
     """Where the file is a recipe's."""
     yes: bool = False
-    """Tables may be made and written to on another machine, and beside foreign tables."""
+    """Tables may be made and written to on another machine, and beside foreign tables; global
+    variables of a server that is no sandbox may be set for a while."""
     cluster: ClusterAsked | None = None
     """In place of what the file says of it."""
     trusted: bool = False
     """A run that is taken up may be somebody else's."""
+    protection: Protection = Protection()
+    """Beside what the file says of it."""
 
 
 def checked(path: Path) -> ExperimentFile:
@@ -122,9 +138,18 @@ def _checked_here(file: ExperimentFile) -> ExperimentFile:
 
 
 def show_plan(experiment: Experiment) -> None:
-    """`--dry-run`."""
+    """`--dry-run`: the steps, the time, and what targets will have to bear."""
     steps = schedule(experiment)
     click.echo(as_plain(plan_of(experiment, steps, plan_time(experiment, steps))), nl=False)
+    servers = Servers(experiment, means_of(experiment, _reach, quiet=True, yes=True))
+    try:
+        changes = servers.changes()
+    except TargetError as error:
+        say(f"note: which tables are there was not asked: {error.message}", quiet=False)
+        changes = servers.changes(asked=False)
+    for each in changes:
+        for line in each.lines():
+            click.echo(line)
 
 
 def on_cluster(experiment: Experiment, asked: ClusterAsked | None) -> Experiment:
@@ -140,27 +165,35 @@ def on_cluster(experiment: Experiment, asked: ClusterAsked | None) -> Experiment
     return experiment.model_copy(update={"cluster": asked})
 
 
+def protected(experiment: Experiment, more: Protection) -> Experiment:
+    """The experiment, with what the command line says of harm beside what the file says of it."""
+    both = experiment.protection.beside(more)
+    return experiment.model_copy(update={"protection": both})
+
+
 def begin(
     file: ExperimentFile, wanted: Wanted, gates: Gates = NO_GATES, begun: Begun | None = None
 ) -> int:
     """Carry a file out, from its first step on."""
-    experiment = on_cluster(file.experiment, wanted.cluster)
+    experiment = protected(on_cluster(file.experiment, wanted.cluster), wanted.protection)
     if experiment.cluster is None:
         check_descriptors(max(experiment.ladder))
+    check_consent(experiment, yes=wanted.yes)
     folder.check_writable(wanted.out)
     _check_variables(file, wanted)
-    means = _means(experiment, wanted)
+    means = _means(experiment, wanted, new_mark())
     with _starting(experiment, wanted) as ways, Servers(experiment, means) as servers:
         looked, notes = servers.prepare()
+        protector = _protector(experiment, looked)
         recorder = _recorder(experiment, servers, looked, wanted)
         recorder.generators(ways.nodes)
         if begun:
             begun(recorder.folder)
-        told = _Told(wanted, ways, notes)
+        told = _Told(wanted, ways, notes, protector)
         carried, asked = _carry_out(experiment, servers, recorder, told)
     code = _end(carried, recorder.folder, wanted, interrupted=asked)
     gated = judged(gates, carried.result, as_json=wanted.as_json)
-    return code or gated
+    return tell_left(servers.told.left) or code or gated
 
 
 def go_on(run: str, wanted: Wanted, gates: Gates = NO_GATES, begun: Begun | None = None) -> int:
@@ -171,29 +204,31 @@ def go_on(run: str, wanted: Wanted, gates: Gates = NO_GATES, begun: Begun | None
         NotOurs: somebody else began it, and nobody has said that it is meant.
     """
     path = folder.find(wanted.out, run)
-    asked = read_asked(path, exactly=True)
+    ours = vouched.read(path, trusted=wanted.trusted)
+    asked = ours.asked
     if asked.experiment is None:
         raise StoreError(f"{path.name} is no experiment", "only those are taken up: run it again")
-    experiment = on_cluster(asked.experiment, wanted.cluster)
+    experiment = protected(on_cluster(asked.experiment, wanted.cluster), wanted.protection)
     log = read_log(path)
     before = result_of(path, log)
     if log.begin is None or before.run.state == "finished":
         raise StoreError(f"there is nothing left to do in {path.name}", "loadstone runs show")
-    if not wanted.trusted:
-        seal.check(path, folder.RUN)
+    check_consent(experiment, yes=wanted.yes)
     done = [step for step in before.steps if step.state == "finished"]
-    means = _means(experiment, wanted)
+    # Of a run of before tables had marks all that is there is asked for.
+    means = _means(experiment, wanted, asked.mark or new_mark())
     with _starting(experiment, wanted) as ways, Servers(experiment, means) as servers:
-        _, notes = servers.prepare()
-        recorder = Recorder(path, asked, (), before=log.begin)
+        looked, notes = servers.prepare()
+        protector = _protector(experiment, looked)
+        recorder = Recorder(path, asked, (), before=log.begin, environment=ours.environment)
         recorder.generators(ways.nodes)
         if begun:
             begun(path)
-        told = _Told(wanted, ways, [*notes, _taken_up(before, done)], done)
+        told = _Told(wanted, ways, [*notes, _taken_up(before, done)], protector, done)
         carried, stopped = _carry_out(experiment, servers, recorder, told)
     code = _end(carried, path, wanted, interrupted=stopped)
     gated = judged(gates, carried.result, as_json=wanted.as_json)
-    return code or gated
+    return tell_left(servers.told.left) or code or gated
 
 
 def _starting(experiment: Experiment, wanted: Wanted) -> AbstractContextManager[Ways]:
@@ -213,8 +248,8 @@ def _taken_up(before: Result, done: Sequence[StepResult]) -> str:
     return f"taken up after {len(done)} steps{again}"
 
 
-def _means(experiment: Experiment, wanted: Wanted) -> Means:
-    return means_of(experiment, _reach, quiet=wanted.as_json, yes=wanted.yes)
+def _means(experiment: Experiment, wanted: Wanted, mark: str) -> Means:
+    return means_of(experiment, _reach, quiet=wanted.as_json, yes=wanted.yes, mark=mark)
 
 
 def means_of(
@@ -223,26 +258,60 @@ def means_of(
     *,
     quiet: bool,
     yes: bool = False,
+    mark: str | None = None,
 ) -> Means:
-    """What its servers are brought up with; `reach` finds the password of a target."""
-    known = engine.workloads()
+    """What its servers are brought up with; `reach` finds the password of a target.
+
+    `mark`: what its tables bear, where it made some before.
+    """
+    known, own = engine.workloads(), mark or new_mark()
 
     def consent(endpoint: Endpoint) -> Consent:
         return Consent(yes=yes, sandbox=endpoint.credentials.source.startswith("sandbox "))
 
     def fill(layout: Layout, endpoint: Endpoint) -> None:
         plan = LoadPlan(layout=layout, parallel=parallel_loads(), seed=experiment.seed)
-        load(plan, endpoint, consent(endpoint), quiet=quiet)
+        load(plan, endpoint, consent(endpoint), quiet=quiet, mark=own)
 
-    def empty(endpoint: Endpoint) -> None:
-        cleanup(endpoint, consent(endpoint))
+    def empty(layout: Layout, endpoint: Endpoint) -> None:
+        cleanup(endpoint, Cleaning(consent(endpoint), names_of(layout)))
 
     loads = Loads(tables_of(experiment, known), fill, empty)
-    return Means(known, loads, reach, lambda line: say(line, quiet=quiet), Consent(yes=yes))
+    return Means(known, loads, reach, lambda line: say(line, quiet=quiet), Consent(yes=yes), own)
 
 
 def _reach(target: Target) -> Endpoint:
     return unasked().at(target.url)
+
+
+def check_consent(experiment: Experiment, *, yes: bool) -> None:
+    """Global variables of what is no sandbox are set as they are for `--prove`.
+
+    Raises:
+        NoConsent: nobody agreed, or commits of others might be lost.
+    """
+    for variant in experiment.variants:
+        risky = any(keeps_commits(name) for name in variant.dynamic)
+        for target in _set_on(experiment, variant) if variant.dynamic else ():
+            if sandbox_at(target):
+                continue
+            names = list(variant.dynamic)
+            refused = why_not_set(names, target.place, risks_commits=risky, yes=yes)
+            if refused:
+                hint = "if that is meant: --yes" if refused.wants_yes else _ON_A_SANDBOX
+                raise NoConsent(f"{variant.name} is not measured: {refused.why}", hint)
+
+
+_ON_A_SANDBOX = "[sandbox] in place of [target] measures it on a throwaway server"
+
+
+def _set_on(experiment: Experiment, variant: Variant) -> list[Target]:
+    """Servers on which a variant's variables are set, but for the experiment's own."""
+    target = place_of(experiment, variant).target
+    if target is None:
+        return []
+    endpoints = spoken_to(Endpoint(target=target), client_of(variant))
+    return [endpoint.target for endpoint in endpoints]
 
 
 def _check_variables(file: ExperimentFile, wanted: Wanted) -> None:
@@ -277,6 +346,19 @@ def _asked_of_servers(experiment: Experiment, wanted: Wanted) -> list[Mapping[st
     return list(answers.values())
 
 
+def _protector(experiment: Experiment, looked: Sequence[Looked]) -> Protector:
+    """Who watches its servers; what cannot be watched there is refused now.
+
+    Raises:
+        ConditionError, TargetError: a condition asks for what a server cannot tell.
+    """
+    endpoints = [one.endpoint for one in looked]
+    by_user = experiment.cluster is not None
+    found = protector_of(experiment.protection, endpoints, by_user=by_user)
+    found.look(endpoints)
+    return found
+
+
 def _recorder(
     experiment: Experiment, servers: Servers, looked: Sequence[Looked], wanted: Wanted
 ) -> Recorder:
@@ -289,7 +371,7 @@ def _recorder(
         looked,
         wanted.out,
         common_device(looked),
-        experiment=(experiment, steps),
+        experiment=(experiment, steps, servers.mark),
         recipe=wanted.recipe,
     )
 
@@ -306,6 +388,7 @@ class _Told:
     ways: Ways
     notes: Sequence[str]
     """Of the preparation."""
+    protector: Protector
     done: Sequence[StepResult] = ()
     """Steps that were carried out before it was stopped."""
 
@@ -340,6 +423,7 @@ def _carry_out(
             may_change=False,
             start=ways.start,
             drives_again=ways.drives_again,
+            protector=told.protector,
         )
         for note in told.notes:
             lab.note(note)
@@ -375,6 +459,8 @@ def _end(carried: Carried, path: Path, wanted: Wanted, *, interrupted: bool) -> 
     if carried.error:
         tell(carried.error.message, carried.error.hint)
         return int(carried.error.exit_code)
+    if code := aborted(carried.result):
+        return code
     if interrupted and carried.result.run.state == "stopped":
         return ExitCode.INTERRUPTED
     if wanted.strict and any(step.generator.client_bound for step in carried.result.steps):

@@ -129,7 +129,7 @@ def conclude(name: str, checks: Sequence[Check], junit: Path | None, *, quiet: b
         from loadstone.report.junit import as_junit
         from loadstone.store import atomic
 
-        atomic.write_bytes(junit, as_junit(name, checks))
+        atomic.write_bytes(junit, as_junit(name, checks), atomic.SHARED)
     if not checks:
         return True
     from loadstone.cli.errors import tell

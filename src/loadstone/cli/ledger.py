@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from loadstone.cli.connection import Connection, connection_options
-from loadstone.cli.run import out_option
+from loadstone.cli.values import out_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

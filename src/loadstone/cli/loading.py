@@ -15,9 +15,10 @@ from loadstone import engine
 from loadstone.lab.interrupts import Interrupts
 from loadstone.lab.loading import BeginLoad, Loader, prepare
 from loadstone.model.engine_plan import LoadPlan
-from loadstone.model.records import LoadEnd, LoadProgress
+from loadstone.model.records import LoadEnd, LoadProgress, LoadStalled
 from loadstone.model.target import Endpoint
 from loadstone.report.numbers import count, digits, duration
+from loadstone.report.stalls import stalled_line
 from loadstone.target.guard import Consent
 
 LINE_EVERY_S = 10.0
@@ -39,12 +40,16 @@ def load(
     begin: BeginLoad = engine.load,
     *,
     quiet: bool = False,
+    mark: str | None = None,
 ) -> LoadEnd:
-    """Make and fill tables, with a line that says how it goes."""
+    """Make and fill tables, with a line that says how it goes.
+
+    `mark`: what new ones are to bear, where that is known before.
+    """
     lines = LoadLines(quiet=quiet)
     with Interrupts() as interrupts:
         try:
-            end = prepare(plan, Loader(endpoint, consent, lines, interrupts, begin))
+            end = prepare(plan, Loader(endpoint, consent, lines, interrupts, begin, mark))
         finally:
             lines.close()
         # A wish of the last moment: what would come after the load does not begin.
@@ -61,8 +66,7 @@ def say(line: str) -> None:
     """A line between those of the progress, which is written over in a terminal."""
     if sys.stderr.isatty():
         line = f"\r\x1b[K{line}"
-    with suppress(OSError):  # a full or broken stderr ends no load
-        print(line, file=sys.stderr, flush=True)
+    _put(f"{line}\n")
 
 
 class LoadLines:
@@ -84,21 +88,24 @@ class LoadLines:
             return
         if self._is_terminal:
             self._next_at = now + 0.2
-            print(
-                f"\r\x1b[K{progress_line(progress, self._first)}",
-                end="",
-                file=sys.stderr,
-                flush=True,
-            )
+            _put(f"\r\x1b[K{progress_line(progress, self._first)}")
         else:
             self._next_at = now + LINE_EVERY_S
-            with suppress(OSError):  # a full or broken stderr ends no load
-                print(progress_line(progress, self._first), file=sys.stderr, flush=True)
+            _put(f"{progress_line(progress, self._first)}\n")
+
+    def on_stalled(self, stalled: LoadStalled) -> None:
+        """What it waits for: a warning, which is said where progress is not, too."""
+        say(stalled_line(stalled))
 
     def close(self) -> None:
         """Leave the terminal's line clean."""
         if self._is_terminal and not self._quiet:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            _put("\r\x1b[K")
+
+
+def _put(text: str) -> None:
+    with suppress(OSError):  # a full or broken stderr ends no load, nor does a closed terminal
+        print(text, end="", file=sys.stderr, flush=True)
 
 
 def progress_line(progress: LoadProgress, first: LoadProgress | None = None) -> str:

@@ -55,6 +55,7 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
         raise click.UsageError(_NO_TARGET)
 
     from loadstone.cli.loading import load, say
+    from loadstone.lab.first_contact import look_before_load
     from loadstone.lab.loading import layout_for, layout_of
     from loadstone.model.engine_plan import Layout, LoadPlan
     from loadstone.report.numbers import count, digits, duration, number_of
@@ -80,6 +81,8 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
         check_loadable(template, workload, endpoint)
     consent = Consent(yes=yes, sandbox=sandbox_at(endpoint.target) is not None)
     with loading(cluster, endpoint.target, parallel, say) as loads:
+        for note in look_before_load([endpoint], yes=yes):
+            say(f"note: {note}")
         of_plan |= {"layout": layout, "parallel": loads.parallel}
         end = load(LoadPlan.model_validate(of_plan), endpoint, consent, loads.begin)
     speed = f", {digits(end.rows_loaded / end.seconds)} rows/s" if end.seconds else ""
@@ -100,23 +103,37 @@ def _described(layout: Layout) -> str:
 
 @click.command()
 @connection_options
+@click.option("--sysbench-tables", is_flag=True, help="Also those that sysbench itself made.")
+@click.option("--dry-run", is_flag=True, help="Say what would be dropped, and change nothing.")
 @click.option("--yes", is_flag=True, help="Also on another machine, or beside foreign tables.")
-def cleanup(connection: Connection, yes: bool) -> None:
-    """Drop the tables that Loadstone made, and those with sysbench's exact name and layout."""
+def cleanup(connection: Connection, sysbench_tables: bool, dry_run: bool, yes: bool) -> None:
+    """Drop the tables that Loadstone made."""
     if not connection.given:
         raise click.UsageError(_NO_TARGET)
 
+    from loadstone.lab.loading import Cleaning, look_at_cleanup
     from loadstone.lab.loading import cleanup as drop
     from loadstone.sandbox import sandbox_at
     from loadstone.target.guard import Consent
 
     endpoint = connection.endpoint()
     consent = Consent(yes=yes, sandbox=sandbox_at(endpoint.target) is not None)
-    decision = drop(endpoint, consent)
-    place = f"{endpoint.target.database} at {endpoint.target.place}"
-    if not decision.drops:
-        click.echo(f"nothing to drop in {place}")
+    wanted = Cleaning(consent, of_sysbench=sysbench_tables)
+    refused = None
+    if dry_run:
+        decision, refused = look_at_cleanup(endpoint, wanted)
     else:
-        click.echo(f"dropped from {place}: {', '.join(decision.drops)}")
+        decision = drop(endpoint, wanted)
+    place = f"{endpoint.target.database} at {endpoint.target.place}"
+    done = "would be dropped" if dry_run else "dropped"
+    if decision.drops:
+        click.echo(f"{done} from {place}: {', '.join(decision.drops)}")
+    else:
+        click.echo(f"nothing to drop in {place}")
+    if theirs := decision.leaves_of_sysbench:
+        said = f"left alone, as sysbench made them: {', '.join(theirs)} (--sysbench-tables)"
+        click.echo(said, err=True)
     if decision.leaves:
         click.echo(f"left alone: {', '.join(decision.leaves)}", err=True)
+    if refused:
+        click.echo(f"as it is now, cleanup refuses: {refused.message}; {refused.hint}", err=True)

@@ -20,7 +20,7 @@ def probe(folder: Path, duration: float, as_json: bool) -> int:
 
     Needs room for 256 MiB there, and leaves nothing behind.
     """
-    from loadstone.cli.carry import say
+    from loadstone.cli.errors import say
     from loadstone.lab.interrupts import Interrupts
     from loadstone.lab.probe import probe_disk
     from loadstone.store.probe import keep

@@ -9,21 +9,27 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import click
+
 from loadstone import engine
 from loadstone.analyse.again import more_wanted
 from loadstone.analyse.steady import truncation
-from loadstone.cli.carry import begin_run, say
-from loadstone.cli.diagnose import findings_of
-from loadstone.cli.experimenting import looking, means_of
+from loadstone.cli.carry import begin_run, show
+from loadstone.cli.errors import say, tell_left
+from loadstone.cli.experimenting import NoConsent, looking, means_of
+from loadstone.cli.protecting import protector_of
 from loadstone.cli.watching import Silence
-from loadstone.diagnose.frames import RunSeconds, environment_of
+from loadstone.diagnose.frames import RunSeconds
+from loadstone.diagnose.of_run import findings_of
 from loadstone.diagnose.proving import Tried, parts_of, proofs_of
 from loadstone.lab.blocks import schedule
 from loadstone.lab.conduct import Lab
 from loadstone.lab.data import Wanted
 from loadstone.lab.experiment import Bench, carry_out
 from loadstone.lab.experiment_servers import Servers
+from loadstone.lab.first_contact import look_before_load
 from loadstone.lab.preflight import Looked, look_at
+from loadstone.lab.protecting import Protector
 from loadstone.lab.prove import (
     Deadline,
     Ground,
@@ -37,6 +43,7 @@ from loadstone.lab.prove import (
     timing,
     why_not,
 )
+from loadstone.lab.settings_journal import LeftChanged
 from loadstone.lab.variants import step_plan
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
@@ -45,14 +52,16 @@ from loadstone.model.finding import Diagnosis, Finding, NotTried, Trial
 from loadstone.model.observing import Observing
 from loadstone.model.plan import Plan
 from loadstone.model.proving import Proving
-from loadstone.model.result import Result
+from loadstone.model.result import Aborted, Result
 from loadstone.model.target import Endpoint, Target
+from loadstone.report.findings import not_tried_lines
+from loadstone.report.findings import proved as proved_lines
 from loadstone.report.numbers import duration, number_of
 from loadstone.sandbox import sandbox_at
-from loadstone.store import folder, seal
+from loadstone.store import folder, vouched
 from loadstone.store.errors import StoreError
 from loadstone.store.proofs import STEPS
-from loadstone.store.recorder import Asked, read_asked
+from loadstone.store.recorder import Asked
 from loadstone.target.guard import Consent
 
 Reach = Callable[[Target], Endpoint]
@@ -65,10 +74,16 @@ class NothingToProve(LoadstoneError):
     exit_code = ExitCode.PLAN
 
 
-class NoConsent(LoadstoneError):
-    """Nothing could be tried, and `--yes` would have allowed some of it."""
+class TrialAborted(LoadstoneError):
+    """A trial was ended before it did harm, and no other is begun."""
 
-    exit_code = ExitCode.GUARD
+    exit_code = ExitCode.ABORTED
+
+    def __init__(self, cause: str, found: Aborted) -> None:
+        super().__init__(
+            f"proving {cause} was aborted: '{found.condition}' was met by {found.place}",
+            "what was proved before it is kept",
+        )
 
 
 @dataclass
@@ -78,6 +93,8 @@ class Proved:
     result: Result
     """With the proofs."""
     not_tried: list[NotTried] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+    """Server variables that are not as they were, since somebody else has set them."""
     interrupted: bool = False
 
 
@@ -99,15 +116,16 @@ def prove(run: Path, proving: Proving, reach: Reach, *, quiet: bool = False) -> 
         NoConsent: whatever could be tried wants `--yes`.
         TargetError: the run's server cannot be reached, or has not its tables.
         StoreError: the run's folder cannot be read or written.
+        LeftChanged: variables that a trial had set cannot be put back.
         NotOurs: somebody else began the run, and nobody has said that it is meant.
+        TrialAborted: a trial was ended before it did harm.
     """
-    asked = read_asked(run, exactly=True)
-    _check(run, asked)
-    if not proving.trusted:
-        seal.check(run, folder.RUN, folder.ENVIRONMENT)
+    ours = vouched.read(run, trusted=proving.trusted)
+    _check(run, ours.asked)
+    plan = _protected(ours.asked.plan, proving)
     proved = Proved(folder.load(run))
-    ground = _ground(asked.plan, environment_of(run), proving)
-    found = _asked_for(run, findings_of(run, proved.result), proving.only)
+    ground = _ground(plan, ours.environment, proving)
+    found = _asked_for(run, findings_of(run, proved.result, ours.environment), proving.only)
     looked = _look(ground, reach, Consent(yes=proving.yes))
     chosen = _chosen(found, ground, looked, proved)
     timed = _timed(chosen, proving, proved)
@@ -116,7 +134,7 @@ def prove(run: Path, proving: Proving, reach: Reach, *, quiet: bool = False) -> 
     for candidate, seconds in timed:
         if not quiet:
             say(f"  {_plan_line(candidate, ground, seconds)}")
-        done = _try(run, candidate, ground, (seconds, reach, proved.result))
+        done = _try(run, candidate, ground, (seconds, reach, proved))
         if isinstance(done, NotTried):
             proved.not_tried.append(done)
             continue
@@ -131,6 +149,33 @@ def prove(run: Path, proving: Proving, reach: Reach, *, quiet: bool = False) -> 
         if proved.interrupted:
             break
     return proved
+
+
+def prove_run(proving: Proving, path: Path, endpoint: Endpoint, *, as_json: bool) -> int:
+    """Put the findings of the run that has just ended on that server to the proof; the exit code.
+
+    Raises:
+        LoadstoneError: as `prove`; a JSON document of the run was written all the same.
+    """
+    try:
+        found = prove(path, proving, lambda target: endpoint, quiet=as_json)
+    except LoadstoneError:
+        if as_json:
+            show(folder.load(path), path, as_json=True)
+        raise
+    if as_json:
+        show(found.result, path, as_json=True)
+    else:
+        for line in (*proved_lines(found.result.proofs), *not_tried_lines(found.not_tried)):
+            click.echo(line)
+    interrupted = ExitCode.INTERRUPTED if found.interrupted else ExitCode.OK
+    return tell_left(found.left) or interrupted
+
+
+def _protected(plan: Plan, proving: Proving) -> Plan:
+    """The run's plan, with what is said of harm now beside what was said then."""
+    both = plan.protection.beside(proving.protection)
+    return plan.model_copy(update={"protection": both})
 
 
 def _check(run: Path, asked: Asked) -> None:
@@ -200,7 +245,9 @@ def _look(ground: Ground, reach: Reach, consent: Consent) -> Looked | None:
         writes=known.writes,
         consent=consent,
     )
-    return look_at(reach(ground.target), wanted, ground.plan.drive.connect.timeout_s)
+    endpoint = reach(ground.target)
+    look_before_load([endpoint], yes=consent.yes)
+    return look_at(endpoint, wanted, ground.plan.drive.connect.timeout_s)
 
 
 def _chosen(
@@ -265,13 +312,13 @@ def _tell(timed: Sequence[tuple[_Candidate, float]], proved: Proved, *, quiet: b
 
 
 def _try(
-    run: Path, candidate: _Candidate, ground: Ground, how: tuple[float, Reach, Result]
+    run: Path, candidate: _Candidate, ground: Ground, how: tuple[float, Reach, Proved]
 ) -> tuple[Tried, bool] | NotTried:
-    """Carry a trial out; `how`: its seconds, the way to the run's server, and the run's result.
+    """Carry a trial out; `how`: its seconds, the way to the run's server, and what there is so far.
 
     Returns it, and whether a signal ended it.
     """
-    seconds, reach, result = how
+    seconds, reach, proved = how
     cause, trial = candidate.finding.cause, candidate.trial
     spent = timing(trial, seconds)
     experiment = experiment_of(cause, trial, candidate.users, ground, spent)
@@ -281,10 +328,17 @@ def _try(
         with Servers(experiment, means) as servers:
             looked, _ = servers.prepare()
             load = Repeated(ground.plan.drive, trial)
-            bench, path, interrupts = _bench(run, (experiment, servers, looked), load, spent)
+            protector = protector_of(ground.plan.protection, [one.endpoint for one in looked])
+            ready = (experiment, servers, looked)
+            bench, path, interrupts = _bench(run, ready, load, spent, protector)
             with interrupts:
                 carried = carry_out(bench, more_wanted(experiment))
-    except StoreError:
+        proved.left += servers.told.left
+        if isinstance(carried.error, LeftChanged):
+            raise carried.error
+        if found := carried.result.run.aborted:
+            raise TrialAborted(cause, found)
+    except (StoreError, LeftChanged, TrialAborted):
         raise
     except LoadstoneError as error:
         return NotTried(
@@ -302,7 +356,7 @@ def _try(
         at=at.isoformat(timespec="seconds"),
         seconds=round(time.monotonic() - began, 1),
         folder=str(path.relative_to(run)),
-        before=_in_the_run(run, result, candidate, spent.units),
+        before=_in_the_run(run, proved.result, candidate, spent.units),
     )
     return tried, interrupts.is_signalled
 
@@ -338,6 +392,7 @@ def _bench(
     ready: tuple[Experiment, Servers, Sequence[Looked]],
     load: Repeated,
     spent: Timing,
+    protector: Protector,
 ) -> tuple[Bench, Path, Deadline]:
     """All that a trial's steps want: they are kept as a run of their own, within the run's folder.
 
@@ -350,9 +405,11 @@ def _bench(
     steps = tuple(planned.step for planned in schedule(experiment))
     if (run / STEPS).is_symlink():
         raise StoreError(f"cannot write into {run / STEPS}: it is a link")
-    recorder = begin_run(plan, looked, run / STEPS, None, experiment=(experiment, steps))
+    recorder = begin_run(
+        plan, looked, run / STEPS, None, experiment=(experiment, steps, servers.mark)
+    )
     interrupts = Deadline(time.monotonic() + spent.most_s)
-    lab = Lab((), recorder, Silence(), interrupts, truncation)
+    lab = Lab((), recorder, Silence(), interrupts, truncation, protector=protector)
     return (
         Bench(experiment, servers, lab, looking(Observing(), lab.note), load),
         recorder.folder,

@@ -11,10 +11,12 @@ import click
 from loadstone.cli.beside import beside_options, shown_beside
 from loadstone.cli.experiment import yes_option
 from loadstone.cli.observing import observing_options
-from loadstone.cli.run import out_option
+from loadstone.cli.protecting import protection_options
+from loadstone.cli.values import out_option
 
 if TYPE_CHECKING:
     from loadstone.model.observing import Observing
+    from loadstone.model.protection import Protection
     from loadstone.web.address import Address
 
 _quick = click.option("--quick", is_flag=True, help="Small: two cores, 100,000 rows, five minutes.")
@@ -61,6 +63,7 @@ def show(name: str, quick: bool, given: tuple[str, ...]) -> None:
 @_set
 @click.option("--dry-run", is_flag=True, help="Show the steps and the time; start nothing.")
 @observing_options
+@protection_options
 @beside_options
 @click.option("--strict", is_flag=True, help="Exit code 5 when the generator was the limit.")
 @yes_option
@@ -72,6 +75,7 @@ def run(
     given: tuple[str, ...],
     dry_run: bool,
     observing: Observing,
+    protection: Protection,
     live: bool,
     metrics: Address | None,
     strict: bool,
@@ -83,7 +87,7 @@ def run(
 
     At full size it takes the hours that the field's study took: look with --dry-run.
     """
-    from loadstone.cli.carry import say
+    from loadstone.cli.errors import say
     from loadstone.cli.experimenting import Wanted, begin, checked_text, show_plan
     from loadstone.model.recipe_asked import RecipeAsked
     from loadstone.recipes.filling import fill
@@ -98,7 +102,13 @@ def run(
         show_plan(file.experiment)
         return 0
     wanted = Wanted(
-        out=out, observing=observing, strict=strict, as_json=as_json, recipe=asked, yes=yes
+        out=out,
+        observing=observing,
+        strict=strict,
+        as_json=as_json,
+        recipe=asked,
+        yes=yes,
+        protection=protection,
     )
     with shown_beside(live, metrics, out) as begun:
         return begin(file, wanted, begun=begun)

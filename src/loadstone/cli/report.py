@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from loadstone.cli.language import lang_option
-from loadstone.cli.run import out_option
+from loadstone.cli.values import out_option
 
 if TYPE_CHECKING:
     from loadstone.report.opened import Run
@@ -53,7 +53,7 @@ def report(
         click.echo(content, nl=False)
         return 0
     path = output or opened.path / REPORT
-    atomic.write_bytes(path, content.encode())
+    atomic.write_bytes(path, content.encode(), atomic.SHARED if output else atomic.PRIVATE)
     click.echo(f"report  {path} ({len(content.encode()) / 1e6:.2f} MB)")
     if open_it and click.launch(str(path)) != 0:
         click.echo(f"note    no browser could be started: open {path} yourself", err=True)

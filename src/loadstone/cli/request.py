@@ -25,6 +25,7 @@ from loadstone.model.plan import (
     Warmup,
     WorkloadSpec,
 )
+from loadstone.model.protection import Protection
 from loadstone.model.proving import Proving
 from loadstone.model.search import SearchPlan
 from loadstone.model.target import Endpoint, Target
@@ -81,6 +82,7 @@ class Request(Frozen):
     observing: Observing = Observing()
     proving: Proving | None = None
     cluster: ClusterAsked | None = None
+    protection: Protection = Protection()
     yes: bool = False
     """Also beside tables that are neither Loadstone's nor in sysbench's layout."""
     out: Path
@@ -102,6 +104,14 @@ class Request(Frozen):
         """The most virtual users that any step may have."""
         climbs = self.search.most_users if self.search and self.search.peak else 0
         return max(*self.ladder, climbs)
+
+    @property
+    def reads_by_file(self) -> bool:
+        """Whether statements of a file are driven, and all that is driven claims to read.
+
+        The server then holds each connection to it.
+        """
+        return not self.writes and any(one.template for one in self.alone)
 
     @property
     def alone(self) -> tuple[Request, ...]:
@@ -158,8 +168,13 @@ class Request(Frozen):
             warmup=self.warmup,
             repeats=self.repeats,
             cluster=self.cluster,
-            drive=self.drive.beside_the_server() if any_local(targets) else self.drive,
+            protection=self.protection,
+            drive=self._drive_at(targets),
         )
+
+    def _drive_at(self, targets: Sequence[Target]) -> Drive:
+        drive = self.drive.beside_the_server() if any_local(targets) else self.drive
+        return drive.reading() if self.reads_by_file else drive
 
 
 MixedIn.model_rebuild()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import secrets
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from loadstone.cli.gating import Gates, check_gates, junit_option, threshold_opt
 from loadstone.cli.mixing import Member, is_mix, ladder_of, members_of
 from loadstone.cli.observing import observing_options
 from loadstone.cli.phasing import Phases, check_phases, rates_of, seconds_of
+from loadstone.cli.protecting import protection_options
 from loadstone.cli.prove_options import proving_options_of_a_run
 from loadstone.cli.sandbox import sandbox_options, settings_of
 from loadstone.cli.templates import check_charset, template_of, workload_given
@@ -34,20 +36,22 @@ from loadstone.cli.values import (
     ObjectiveSpec,
     Rates,
     WarmupTime,
+    out_option,
 )
 from loadstone.cli.workload_options import WorkloadCommand, options_of
+from loadstone.lab.shards import USERS_A_SHARD, cores
 
 if TYPE_CHECKING:
     from loadstone.cli.request import Request
     from loadstone.model.cluster import ClusterAsked
     from loadstone.model.plan import Arrival, Drive, Phase
     from loadstone.model.search import SearchPlan
+    from loadstone.model.target import Endpoint
 
 # In an open loop users are who may wait at the same time: enough of them for most servers.
 _USERS_OF_A_RATE = 64
 # Measured with point select on this many users: below it a second event loop costs more CPU per
 # statement than it takes off the first.
-USERS_A_SHARD = 16
 _MOST_IDLE = 1_000_000
 _AT_ONCE = click.IntRange(1, 1_000_000)
 # The longest wait before a connection is tried again; as short as a drill wants it, the wait is no
@@ -60,11 +64,6 @@ _PAUSES_S = 1.0
 _BOOK_BITS = 32
 _STEP_BITS = 20
 _ISOLATION = ["read-uncommitted", "read-committed", "repeatable-read", "serializable"]
-_PATH = click.Path(path_type=Path, file_okay=True)
-
-out_option = click.option(
-    "--out", type=_PATH, default=Path("runs"), show_default=True, help="Where runs are kept."
-)
 
 
 @click.command(cls=WorkloadCommand)
@@ -152,6 +151,7 @@ out_option = click.option(
 )
 @cluster_options
 @observing_options
+@protection_options
 @threshold_option
 @junit_option
 @proving_options_of_a_run
@@ -186,7 +186,7 @@ def run(workloads: tuple[str, ...], connection: Connection, **asked: Any) -> int
     if request.proving and connection.count > 1:
         raise click.UsageError("--prove takes one --target: what is changed is changed on one")
 
-    from loadstone.cli.carry import run_against, run_in_sandbox
+    from loadstone.cli.carry import Hooks, run_against, run_in_sandbox
     from loadstone.cli.request import check_request
 
     check_request(request, connection.count)
@@ -200,9 +200,19 @@ def run(workloads: tuple[str, ...], connection: Connection, **asked: Any) -> int
     if connection.given and (request.server or request.settings):
         raise click.UsageError("--server and --set are for a throwaway server: leave --target out")
     with shown_beside(asked["live"], asked["metrics"], request.out) as begun:
+        hooks = Hooks(gates, begun, _prove_of(request))
         if not connection.given:
-            return run_in_sandbox(request, connection, gates, begun)
-        return run_against(request, connection.endpoints(), gates=gates, begun=begun)
+            return run_in_sandbox(request, connection, hooks)
+        return run_against(request, connection.endpoints(), hooks=hooks)
+
+
+def _prove_of(request: Request) -> Callable[[Path, Endpoint], int] | None:
+    """What puts the findings of the run to the proof when it is over, if that is asked for."""
+    if request.proving is None:
+        return None
+    from loadstone.cli.proving import prove_run
+
+    return partial(prove_run, request.proving, as_json=request.as_json)
 
 
 def _check_cluster(connection: Connection, asked: dict[str, Any]) -> None:
@@ -242,6 +252,11 @@ def _check_loop(asked: dict[str, Any]) -> None:
         raise click.UsageError("--slo looks for a rate itself: leave --rate out")
     if is_search(asked) and (asked["repeats"] > 1 or len(asked["concurrency"] or ()) > 1):
         raise click.UsageError("a search repeats steps and chooses levels itself: give one level")
+    if is_search(asked) and asked["protection"].max_load:
+        raise click.UsageError(
+            "--max-load: a search looks for what the server can do, and a load that is held back"
+            " says nothing of that: leave it out, or --abort-if"
+        )
     if not is_open(asked):
         for name, option in (("arrivals", "--arrivals"), ("max_backlog", "--max-backlog")):
             if asked[name] is not None:
@@ -338,6 +353,7 @@ def _request(workload: str, asked: dict[str, Any]) -> Request:
         cluster=cluster,
         out=asked["out"],
         observing=asked["observing"],
+        protection=asked["protection"],
         proving=asked["proving"],
         yes=asked["yes"],
         as_json=asked["as_json"],
@@ -400,8 +416,3 @@ def _search(asked: dict[str, Any]) -> SearchPlan | None:
 def _new_book() -> int:
     """Far apart from all others, so that a step's number can be added."""
     return (secrets.randbits(_BOOK_BITS) + 1) << _STEP_BITS
-
-
-def cores() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from loadstone.cli.run import out_option
 from loadstone.cli.trend import trend
+from loadstone.cli.values import out_option
 
 if TYPE_CHECKING:
     import polars

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,12 +10,18 @@ import click
 
 from loadstone.cli.beside import AddressValue
 from loadstone.cli.values import WORD
+from loadstone.target.hide import TOKEN_VARIABLE, taken_environment
 
 if TYPE_CHECKING:
     from loadstone.web.access import Keys
     from loadstone.web.address import Address
 
 _PORT = 8321
+
+
+def _taken_token() -> str | None:
+    """What stood in the environment, from which the program takes it as it begins."""
+    return {**taken_environment(), **os.environ}.get(TOKEN_VARIABLE)
 
 
 @click.command()
@@ -30,21 +37,21 @@ _PORT = 8321
     type=AddressValue("127.0.0.1", _PORT),
     default=f"127.0.0.1:{_PORT}",
     show_default=True,
-    help="To listen on; another than loopback needs a token.",
+    help="To listen on.",
 )
 @click.option(
     "--token",
     type=WORD,
-    envvar="LOADSTONE_TOKEN",
-    show_envvar=True,
-    help="Asked of everybody; at least 16 characters.",
+    default=_taken_token,
+    help=f"To ask for, at least 16 characters; also {TOKEN_VARIABLE}.  [default: a new one]",
 )
 def serve(runs: Path, address: Address, token: str | None) -> int:
     """Show runs in a browser while they go on: rates, connections, CPU, disk, network, findings.
 
-    A run can be stopped there, and its rate and users be changed. Ends with Ctrl-C; no run notices.
+    A run can be stopped there, and its rate and users be changed: open the link that is printed,
+    which has the token that is asked of everybody. Ends with Ctrl-C; no run notices.
     """
-    keys = _keys(address, token)
+    keys = _keys(token)
     if not runs.is_dir():
         from loadstone.store.errors import StoreError
 
@@ -56,9 +63,8 @@ def serve(runs: Path, address: Address, token: str | None) -> int:
     other = found(runs)
     if other:
         click.echo(f"note  {other} shows these runs too", err=True)
-    url = listening[1].url
     try:
-        click.echo(f"live  {url}?token=…" if token else f"live  {url}")
+        click.echo(f"live  {listening[1].link(keys.shown)}")
         click.echo("Ctrl-C ends the page; runs go on", err=True)
         serve_page(runs, listening, keys)
     except KeyboardInterrupt:
@@ -66,14 +72,10 @@ def serve(runs: Path, address: Address, token: str | None) -> int:
     return 0
 
 
-def _keys(address: Address, token: str | None) -> Keys:
-    from loadstone.web.access import Keys, TokenTooShort, is_loopback
+def _keys(token: str | None) -> Keys:
+    from loadstone.web.access import Keys, TokenTooShort
 
-    if token is None and not is_loopback(address.host):
-        raise click.UsageError(
-            f"whoever reaches {address.host} could stop runs: say a secret with --token"
-        )
     try:
-        return Keys(token)
+        return Keys() if token is None else Keys(token, is_chosen=True)
     except TokenTooShort as error:
         raise click.UsageError(f"--token: {error}") from error

@@ -15,6 +15,7 @@ import click
 
 from loadstone.cli.connection import Connection, connection_options
 from loadstone.cli.observing import observing_options
+from loadstone.cli.protecting import protection_options
 from loadstone.cli.values import DURATION, FILE, WORD
 
 if TYPE_CHECKING:
@@ -225,6 +226,7 @@ def _tell(made: Made, output: Path | None) -> None:
 )
 @click.option("--spool", type=_PATH, help="Folder for the dealt out log. [default: the system's]")
 @observing_options
+@protection_options
 @click.option("--json", "as_json", is_flag=True, help="result.json on stdout, nothing else.")
 @click.option("--out", type=_PATH, default=Path("runs"), show_default=True)
 def replay(file: Path, connection: Connection, observing: Observing, **asked: Any) -> int:
@@ -285,7 +287,7 @@ def _dealt(file: Path, folder: Path, asked: dict[str, Any]) -> tuple[Heard, Deal
 
 
 def _say_dealt(heard: Heard, dealt: Dealt, *, quiet: bool) -> None:
-    from loadstone.cli.carry import say
+    from loadstone.cli.errors import say
 
     said = (
         f"{dealt.statements} statements of {dealt.sessions} sessions on {dealt.lanes} connections,"
@@ -307,11 +309,14 @@ def _replay(
     from loadstone.analyse.steady import truncation
     from loadstone.cli.carry import begin_run, show
     from loadstone.cli.errors import tell
-    from loadstone.cli.run import cores
+    from loadstone.cli.protecting import aborted, protector_of
     from loadstone.cli.watching import watching
+    from loadstone.lab.company import beside_others
     from loadstone.lab.conduct import Lab
+    from loadstone.lab.first_contact import look_before_load
     from loadstone.lab.interrupts import Interrupts
     from loadstone.lab.preflight import check, look_at_server, observable
+    from loadstone.lab.shards import cores
     from loadstone.model.exit_codes import ExitCode
     from loadstone.observe.sampler import Sampling
     from loadstone.observe.sources import check_places, sources_for
@@ -327,18 +332,33 @@ def _replay(
         duration_s=asked["duration"],
     )
     _check_writes(endpoint, dealt, wanted, yes=asked["yes"])
+    met = look_before_load([endpoint], yes=asked["yes"])
     looked = look_at_server(endpoint)
     plan = plan_of(dealt, folder, [endpoint.target], wanted, cores())
+    plan = plan.model_copy(update={"protection": asked["protection"]})
     notes = check(plan, [looked], writes=wanted.writes, observed=observing.on)
+    protector = protector_of(plan.protection, [endpoint])
+    protector.look([endpoint])
     sources = sources_for([observable(looked)], observing)
-    recorder = begin_run(plan, [looked], asked["out"], sources.data_device, sources=sources)
     quiet = asked["as_json"] and not sys.stderr.isatty()
-    with Interrupts() as interrupts, watching(plan, 1, quiet=quiet) as observer:
+    with (
+        beside_others([endpoint]) as company,
+        Interrupts() as interrupts,
+        watching(plan, 1, quiet=quiet) as observer,
+    ):
+        recorder = begin_run(plan, [looked], asked["out"], sources.data_device, sources=sources)
         sampling = Sampling(sources.watched, recorder.began) if sources.watched else None
         lab = Lab(
-            (endpoint,), recorder, observer, interrupts, truncation, sampling, may_change=False
+            (endpoint,),
+            recorder,
+            observer,
+            interrupts,
+            truncation,
+            sampling,
+            may_change=False,
+            protector=protector,
         )
-        for note in (*notes, *sources.notes):
+        for note in (*met, *company, *notes, *sources.notes):
             lab.note(note)
         outcome = carry_out(plan, lab, folder)
         interrupted = interrupts.asked
@@ -346,6 +366,8 @@ def _replay(
     if outcome.error:
         tell(outcome.error.message, outcome.error.hint)
         return int(outcome.error.exit_code)
+    if code := aborted(outcome.result):
+        return code
     stopped = interrupted and outcome.result.run.state == "stopped"
     return ExitCode.INTERRUPTED if stopped else ExitCode.OK
 
@@ -359,6 +381,7 @@ def _check_writes(endpoint: Endpoint, dealt: Dealt, wanted: ReplayAsked, *, yes:
     """
     if not wanted.writes:
         return
+    from loadstone.lab.whereabouts import elsewhere
     from loadstone.sandbox import sandbox_at
     from loadstone.target.connect import connect
     from loadstone.target.errors import GuardError
@@ -367,11 +390,12 @@ def _check_writes(endpoint: Endpoint, dealt: Dealt, wanted: ReplayAsked, *, yes:
     target = endpoint.target
     if yes or sandbox_at(target) is not None:
         return
-    if not target.is_local:
-        said = f"{target.place} is not on this machine, and the log writes"
-        raise GuardError(
-            "foreign_tables", said, "if its data may be changed as the log does: --yes"
-        )
+    with connect(endpoint, database=None) as opened:
+        if (why := elsewhere(opened, target)) is not None:
+            said = f"the log writes to the server at {target.place}, {why}"
+            raise GuardError(
+                "not_loopback", said, "if its data may be changed as the log does: --yes"
+            )
     own = {target.database or ""}
     used = own | set(dealt.schemas) if len(dealt.schemas) > 1 else own
     with connect(endpoint, database=None) as opened:

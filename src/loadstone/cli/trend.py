@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from loadstone.cli.gating import check_gates, conclude, fail_on_option, junit_option
-from loadstone.cli.run import out_option
+from loadstone.cli.values import out_option
 
 if TYPE_CHECKING:
     from loadstone.analyse.contests import Run
@@ -97,7 +97,7 @@ def _chosen(words: Sequence[str], out: Path, *, quiet: bool) -> list[Run]:
     """
     from loadstone.analyse.contests import as_run
     from loadstone.analyse.matrix import ComparisonError
-    from loadstone.cli.carry import say
+    from loadstone.cli.errors import say
     from loadstone.store import folder
     from loadstone.store.reading import read_run
 

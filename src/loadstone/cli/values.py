@@ -306,3 +306,12 @@ SIZE = Size()
 BYTES = Bytes()
 TABLES = Size(100_000)
 BACKLOG = Size(100_000_000)
+
+
+out_option = click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("runs"),
+    show_default=True,
+    help="Where runs are kept.",
+)

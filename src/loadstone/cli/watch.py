@@ -10,8 +10,7 @@ import click
 
 from loadstone.cli.connection import Connection, connection_options
 from loadstone.cli.observing import observing_options
-from loadstone.cli.run import out_option
-from loadstone.cli.values import DURATION
+from loadstone.cli.values import DURATION, out_option
 
 if TYPE_CHECKING:
     from loadstone.model.observed import Observation
@@ -117,7 +116,7 @@ class _Lines:
             self._show(seen)
 
     def _say(self, line: str) -> None:
-        from loadstone.cli.carry import say
+        from loadstone.cli.errors import say
 
         say(line, quiet=self._quiet)
 

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadstone.cluster.errors import ClusterError
-from loadstone.model.records import EngineFailure, LoadEnd, LoadProgress, MissingRows
+from loadstone.model.records import (
+    AnyLoadRecord,
+    EngineFailure,
+    LoadEnd,
+    LoadProgress,
+    LoadStalled,
+    MissingRows,
+)
 
 _ABANDONED = "abandoned"
 """The engine's word for a part whose lease ran out."""
@@ -32,11 +39,17 @@ class Part:
         """Nothing more is expected of it."""
         return self.end is not None or self.lost is not None
 
-    def take(self, number: int, record: LoadProgress | LoadEnd) -> None:
-        """The record with this number in its row; one that came before is not counted again."""
+    def take(self, number: int, record: AnyLoadRecord) -> LoadStalled | None:
+        """The record with this number in its row; one that came before is not counted again.
+
+        What is returned is to be told as it is, with the place.
+        """
         if number != self.has + 1 or self.is_done:
-            return
+            return None
         self.has = number
+        if isinstance(record, LoadStalled):
+            where = f"{record.waits_for} (generator on {self.node})"
+            return record.model_copy(update={"waits_for": where})
         if isinstance(record, LoadProgress):
             self.progress = record
         elif record.error and record.error.kind == _ABANDONED:
@@ -44,6 +57,7 @@ class Part:
             self.lost = f"it ended its load: {record.error.message}"
         else:
             self.end = record
+        return None
 
 
 def progress_of(parts: Sequence[Part], seconds: float) -> LoadProgress | None:

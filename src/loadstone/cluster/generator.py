@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import socket
 import time
@@ -13,11 +12,13 @@ from pathlib import Path
 from threading import Lock
 
 from loadstone import __version__, engine
+from loadstone.cluster.passwords import put_back
 from loadstone.cluster.told import Changed, HostUse, Told
 from loadstone.engine import PartJob, PartLoad, PlanRefused
 from loadstone.lab.calibrate import USERS as CALIBRATION_USERS
 from loadstone.lab.calibrate import measure
 from loadstone.lab.interrupts import Interrupts
+from loadstone.lab.shards import cores
 from loadstone.model.calibration import Protocol, Transport
 from loadstone.model.cluster_nodes import Line, NodeFacts, Versions
 from loadstone.model.errors import LoadstoneError
@@ -49,6 +50,8 @@ class Generator:
 
     def __init__(self, node: str, peer: str | None = None) -> None:
         """`peer`: host of the first target, whose traffic's interface is counted."""
+        # A crash writes no memory to the node's disk, since passwords are in it.
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
         self._node = node
         self._peer = peer
         self._host = _HostWatch(peer)
@@ -72,7 +75,7 @@ class Generator:
             versions=own_versions(),
             ray=_version_of_ray(),
             machine=of_this_machine({}),
-            cores=len(os.sched_getaffinity(0)),
+            cores=cores(),
             descriptors=_descriptors(),
             ephemeral_ports=_ephemeral_ports(),
             line=self._host.line(),
@@ -93,18 +96,19 @@ class Generator:
         """CLOCK_MONOTONIC of this machine, nanoseconds: the clock that the engine goes by."""
         return time.monotonic_ns()
 
-    def begin(self, step: int, document: str) -> str | None:
+    def begin(self, step: int, document: str, *passwords: str) -> str | None:
         """Connect the users of this part of a step; returns at once, with why it cannot be done.
 
+        `passwords`: those of the document, which comes without them.
         A part that is still under way was given up by the head, and ends.
         """
         # Each sample then tells of the time since the one before it.
         self._host.use()
-        return self._begin(step, engine.start_part, document)
+        return self._begin(step, engine.start_part, put_back(document, *passwords))
 
-    def begin_load(self, step: int, document: str) -> str | None:
-        """Begin to fill this part of the tables; returns as `begin` does."""
-        return self._begin(step, engine.load_part, document)
+    def begin_load(self, step: int, document: str, *passwords: str) -> str | None:
+        """Begin to fill this part of the tables; takes and returns what `begin` does."""
+        return self._begin(step, engine.load_part, put_back(document, *passwords))
 
     def _begin(
         self, step: int, start: Callable[[str], PartJob | PartLoad], document: str
@@ -138,7 +142,7 @@ class Generator:
             return list(self._kept)
 
     def change(self, step: int, what: Changed, value: float) -> str | None:
-        """Another rate of the whole step, or another number of this part's own users at work.
+        """Another rate of the whole step, another number of this part's own users at work, or none.
 
         Returns why it cannot be; `None` when it holds, or this step is over.
         """
@@ -147,8 +151,10 @@ class Generator:
         try:
             if what == "rate":
                 self._job.set_rate(value)
-            else:
+            elif what == "users":
                 self._job.set_users(int(value))
+            else:
+                self._job.hold(bool(value))
         except PlanRefused as refused:
             return refused.message
         return None

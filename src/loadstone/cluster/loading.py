@@ -18,12 +18,20 @@ from loadstone.cluster.asking import LOOK_S, Answer, Asking, result_of
 from loadstone.cluster.filling import Part, end_of, failure_at, loss_of, progress_of
 from loadstone.cluster.link import Link
 from loadstone.cluster.parts import load_parts_of
+from loadstone.cluster.passwords import without
 from loadstone.cluster.stream import Stream
 from loadstone.engine import PlanRefused, Sending
 from loadstone.model.errors import LoadstoneError
-from loadstone.model.records import LOAD_RECORD, KnownTable, LoadEnd, LoadProgress, MissingRows
+from loadstone.model.records import (
+    LOAD_RECORD,
+    AnyLoadRecord,
+    KnownTable,
+    LoadEnd,
+    LoadStalled,
+    MissingRows,
+)
 
-LoadRecord = LoadProgress | LoadEnd
+LoadRecord = AnyLoadRecord
 
 _SAY_EVERY_S = 0.2
 """How often the sum of all parts is told."""
@@ -97,7 +105,7 @@ class _Head:
             if isinstance(record, LoadEnd):
                 self.cpu_us += record.cpu_us
                 return record
-            if record and stage != "look":
+            if record and (stage != "look" or isinstance(record, LoadStalled)):
                 self.tell(record.model_copy(update={"seconds": self.seconds}))
 
 
@@ -165,7 +173,8 @@ class _Filling:
         begun = []
         for number, (link, plan) in enumerate(zip(self._links, plans, strict=False)):
             self._parts.append(Part(number, link.node))
-            begun.append((link, self._asking.call(number, "begin_load", json.dumps(plan))))
+            document = without(json.dumps(plan))
+            begun.append((link, self._asking.call(number, "begin_load", *document)))
         for link, future in begun:
             refusal = result_of(link, future)
             if refusal is not None:
@@ -190,7 +199,9 @@ class _Filling:
 
     def _take(self, part: Part, answer: Answer) -> None:
         for told in answer.told:
-            part.take(told.number, LOAD_RECORD.validate_json(told.record))
+            stalled = part.take(told.number, LOAD_RECORD.validate_json(told.record))
+            if stalled:
+                self._head.tell(stalled)
         lost = answer.lost or part.lost
         if lost is not None:
             self._lose(part, lost)

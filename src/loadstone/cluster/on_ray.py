@@ -1,7 +1,9 @@
 """Generators as actors of Ray, one on each node; the only place that imports it.
 
 Ray places the actors, carries the calls and tells of nodes that are gone. Nothing else of it is
-used: no object is stored, no result of one task feeds another.
+used: nothing is put into its object store by name, and no result of one task feeds another. An
+argument or an answer above 100 kB goes through that store all the same (a large template): there
+is no password in any (`passwords`).
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import importlib
 import logging
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import chdir, contextmanager, suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
@@ -116,12 +118,14 @@ def _ray() -> Any:
 
 def _connect(ray: Any, address: str) -> None:
     try:
-        ray.init(
-            address=address,
-            _node_ip_address=_own_ip(address),
-            log_to_driver=False,
-            logging_level=logging.ERROR,
-        )
+        # The folder that this is called in comes first where the nodes look for modules.
+        with chdir("/"):
+            ray.init(
+                address=address,
+                _node_ip_address=_own_ip(address),
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+            )
     except Exception as error:
         raise ClusterError(
             f"no cluster answers at {address}: {_first_line(error)}",

@@ -17,6 +17,7 @@ from loadstone.cluster.clocks import Exchange, Offset, offset_of
 from loadstone.cluster.collecting import Collector, Member, joined
 from loadstone.cluster.link import Link
 from loadstone.cluster.parts import users_of
+from loadstone.cluster.passwords import without
 from loadstone.cluster.stream import Stream
 from loadstone.cluster.told import Changed
 from loadstone.engine import PlanRefused, Steerable
@@ -119,6 +120,11 @@ class ClusterStep(Steerable):
             raise PlanRefused(said)
         self._change("users", lambda member: users_of(member.number, self._parts, users))
 
+    def hold(self, held: bool) -> None:
+        """From now on no event begins at any generator, until this is said again with `False`."""
+        with suppress(PlanRefused):  # the step is over: nothing begins any more
+            self._change("hold", lambda member: float(held))
+
     def _change(self, what: Changed, value_of: Callable[[Member], float]) -> None:
         """Tell all generators, and wait until they have heard it."""
         change = _Change(what, value_of, Future())
@@ -183,7 +189,7 @@ class _Driving:
         for record in self._absent:
             self._tell(record)
         begun = [
-            (driver, self._asking.call(driver.member.number, "begin", driver.document))
+            (driver, self._asking.call(driver.member.number, "begin", *without(driver.document)))
             for driver in drivers
         ]
         for driver, future in begun:

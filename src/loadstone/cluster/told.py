@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-Changed = Literal["users", "rate"]
+Changed = Literal["users", "rate", "hold"]
 """What of a load may be changed while it runs."""
 
 

@@ -53,15 +53,16 @@ DOUBTFUL = 0.5
 
 _GENERATOR = "client-bound"
 _NEIGHBOURS = "noisy-neighbour"
-_BY_WEIGHT = ("cold-buffer-pool", "disk-neighbour", _NEIGHBOURS)
+_BY_WEIGHT = ("cold-buffer-pool", "disk-neighbour", "steal", _NEIGHBOURS)
 _OF_FULL_CORES = ("cpu-bound", "one-hot-core")
 
 
 def causes_first(findings: Sequence[Finding]) -> list[Finding]:
     """The same, with each cause before the first finding that it explains.
 
-    Neighbours take cores or the disk, a cold pool takes reads: they spoil the figures, and yet
-    stand behind what holds the users whoever has the cores, and behind what explains more.
+    Neighbours and other guests take cores or the disk, a cold pool takes reads: they spoil the
+    figures, and yet stand behind what holds the users whoever has the cores, and behind what
+    explains more.
     """
     ordered = list(findings)
     for cause in [one for one in ordered if (one.share or 0.0) >= LEAST and one.group != "note"]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from loadstone.analyse.meanings import MEANINGS, by_newest_name
+from loadstone.analyse.meanings import keeps_commits
 from loadstone.diagnose.case import Case
 from loadstone.diagnose.cpu import is_shared
 from loadstone.model.finding import Setting, Trial
@@ -50,15 +50,8 @@ def dynamic(
         subject=subject,
         costs=costs,
         settles_s=settles_s,
-        risks_commits=any(_keeps_commits(change.name) for change in changes),
+        risks_commits=any(keeps_commits(change.name) for change in changes),
     )
-
-
-def _keeps_commits(name: str) -> bool:
-    """Whether a variable decides what a crash leaves of the commits, by the table of settings."""
-    newest = next(iter(by_newest_name({name: ""})))
-    meaning = MEANINGS.get(newest)
-    return meaning is not None and meaning.durability is not None
 
 
 def at_start(case: Case, settings: Mapping[str, str], subject: str) -> Trial | None:

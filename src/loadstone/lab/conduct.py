@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from loadstone import engine
+from loadstone.engine import Steerable
+from loadstone.lab.asleep import Asleep
 from loadstone.lab.failures import as_error
 from loadstone.lab.follow import follow
+from loadstone.lab.harm import Met, Watch
 from loadstone.lab.interrupts import Interrupts
 from loadstone.lab.ledger import check_books
 from loadstone.lab.looking import Looking
 from loadstone.lab.observer import Observer
+from loadstone.lab.protecting import Protector
 from loadstone.lab.schedule import Steps
 from loadstone.lab.steering import Steering, Wishes
 from loadstone.model.engine_plan import book_of, step_document
@@ -29,10 +34,10 @@ from loadstone.model.records import (
     Sample,
     StepRecord,
 )
-from loadstone.model.result import LevelChange, Result, StepResult, StepState
+from loadstone.model.result import Aborted, LevelChange, Result, StepResult, StepState
 from loadstone.model.target import Endpoint
 from loadstone.observe.sampler import Sampling, Seen
-from loadstone.store.journal import Conditions, Settled
+from loadstone.store.journal import Conditions, Settled, held_back, let_go_on
 from loadstone.store.ledger import read_books
 from loadstone.store.recorder import Recorder
 from loadstone.target.errors import TargetError
@@ -92,6 +97,9 @@ class Lab:
     confirm: Callable[[], None] | None = None
     """Looks once more, right before each step, at what was found when the run began; raises
     `LoadstoneError` where that has changed. `None`: nothing that matters can change."""
+
+    protector: Protector | None = None
+    """Who sees that nobody is harmed; `None`: nobody does."""
 
     start: Start = engine.start
     """The engine of this machine, or several of others."""
@@ -185,19 +193,31 @@ def drive_step(plan: Plan, step: Step, lab: Lab) -> StepResult:
     watched = _Watched(step, lab, looking=lab.look(step), settles=settles)
     lab.observer.on_step_begin(step)
     lab.recorder.begin_step(step, lab.conditions)
+    asleep = Asleep()
     if watched.looking:
         watched.looking.begin()
-    job = lab.start(step_document(plan, step, lab.endpoints))
-    wishes = Wishes(lab.recorder.folder)
-    watched.steering = Steering(step, job, wishes, lab.interrupts, lab.may_change)
-    follow(job, watched.take, lab.interrupts, watched.keep_what_was_seen)
+    with watched.protected(plan.drive.idle):
+        # What is met before any load of ours lets none begin.
+        if not lab.interrupts.asked:
+            _drive(plan, watched)
     watched.end_looking()
+    if slept_s := asleep.seconds():
+        lab.note(f"this machine was suspended for {slept_s:.1f} s: do not compare this step", step)
     if book_of(plan, step):
         keep_verdicts(step, lab)
     settled = watched.settled(lab.settle) if settles else None
     result = lab.recorder.end_step(step, watched.state, watched.error, settled)
     lab.observer.on_step_end(step, result)
     return result
+
+
+def _drive(plan: Plan, watched: _Watched) -> None:
+    """From the step's first connection to its last record."""
+    step, lab = watched.step, watched.lab
+    job = lab.start(step_document(plan, step, lab.endpoints))
+    wishes = Wishes(lab.recorder.folder)
+    watched.steering = Steering(step, job, wishes, lab.interrupts, lab.may_change)
+    follow(job, watched.take, lab.interrupts, watched.keep_what_was_seen)
 
 
 def keep_verdicts(step: Step, lab: Lab) -> None:
@@ -240,17 +260,99 @@ class _Watched:
     seconds: list[tuple[float, float, float]] = field(default_factory=list)
     looking: Looking | None = None
     steering: Steering | None = None
+    watch: Watch | None = None
+    is_held: bool = False
+    """No event begins for now."""
+    was_held: bool = False
+    """So it was at some moment since the last second's end."""
     is_changed: bool = False
     """The load is not the one that was asked for any more."""
     load_began_s: float = 0.0
     pool_reads: list[tuple[float, float]] = field(default_factory=list)
     """Pages a second that the first server read, by the middle of the time since the load began."""
 
+    @contextmanager
+    def protected(self, idle: int) -> Iterator[None]:
+        """Watch that nobody is harmed, from before the load to its end.
+
+        Raises:
+            ConditionError, TargetError: what was asked for cannot be watched.
+        """
+        lab, protector = self.lab, self.lab.protector
+        if protector:
+            self.watch = protector.begin(
+                lab.endpoints,
+                self.step.concurrency + idle,
+                lab.sampling,
+                lab.recorder.began,
+                lambda: lab.interrupts.asked,
+            )
+            while protector.notes:
+                self._say(protector.notes.pop(0))
+        try:
+            self.keep_what_was_seen()
+            yield
+        finally:
+            if self.watch:
+                self.watch.close()
+
     def keep_what_was_seen(self) -> None:
         """What the samplers have told meanwhile, and whoever watches."""
         self._take_seen(self.looking.keep() if self.looking else ())
-        if self.steering and self.end is None:
+        if self.end is not None:
+            return
+        if self.steering:
             self.steering.look(self._load_s, self._keep_change, self._say)
+        if self.watch:
+            self._spare(self.watch)
+
+    def _spare(self, watch: Watch) -> None:
+        """End the load, hold it back or let it go on, as what is watched wants it."""
+        for line in watch.look():
+            self._say(line)
+        if self.lab.interrupts.asked:
+            return
+        now_s = time.monotonic() - self.lab.recorder.began
+        if met := watch.to_abort(now_s):
+            self._abort(met)
+        elif self.steering and self.load_began_s:
+            self._hold(self.steering.job, watch.to_hold(now_s))
+
+    def _abort(self, met: Met) -> None:
+        condition, at_s = met.condition, self._load_s
+        unasked = "default condition" if met.is_default else "condition"
+        said = (
+            f"aborted at {at_s:.0f} s by the {unasked} '{condition.text}': {met.place} {met.seen}"
+        )
+        aborted = Aborted(
+            condition=condition.text,
+            is_default=met.is_default,
+            figure=condition.figure,
+            place=met.place,
+            value=met.value,
+            limit=condition.limit,
+            step=self.step.number,
+            at_s=at_s,
+            said=said,
+        )
+        self.lab.recorder.aborted(self.step, aborted)
+        self._say(said)
+        self.lab.interrupts.ask()
+
+    def _hold(self, job: Steerable, met: Met | None) -> None:
+        if (met is not None) == self.is_held:
+            return
+        at_s = self._load_s
+        job.hold(met is not None)
+        self.is_held = met is not None
+        self.was_held = True
+        if met is None:
+            at_s = self._load_s
+            self.lab.recorder.hold_ends(self.step, at_s)
+            self.lab.observer.on_note(let_go_on(at_s))
+            return
+        self.lab.recorder.hold_begins(self.step, at_s, met.condition.text, met.value)
+        self.lab.observer.on_note(held_back(at_s, met.condition.text))
 
     @property
     def _load_s(self) -> float:
@@ -275,6 +377,8 @@ class _Watched:
             self._take_seen(self.looking.end(hurried=lambda: self.lab.interrupts.asked_again))
 
     def _take_seen(self, told: Sequence[Seen]) -> None:
+        if self.watch:
+            self.watch.take_seen(told)
         for seen in told if self.settles else ():
             if isinstance(seen, Observation) and seen.source == _FIRST_SERVER:
                 self._take_pool_reads(seen)
@@ -308,8 +412,11 @@ class _Watched:
         return False
 
     def _take_sample(self, sample: Sample) -> None:
+        held, self.was_held = self.was_held, self.is_held
+        if self.watch:
+            self.watch.take_sample(sample, self.load_began_s + sample.to_s, is_held=held)
         counts = sample.phase == "window" and sample.seconds > 0 and not self.is_changed
-        if self.settles and counts:
+        if self.settles and counts and not held:
             rate = sample.counts.events / sample.seconds
             self.seconds.append((sample.from_s, sample.to_s, rate))
         self.lab.observer.on_sample(self.step, sample)

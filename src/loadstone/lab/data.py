@@ -6,6 +6,8 @@ import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
 
+from loadstone.lab.template_writes import check_writes_of_template
+from loadstone.model.effect import StatementEffect
 from loadstone.model.frozen import Frozen
 from loadstone.model.plan import OptionValue
 from loadstone.model.target import Target
@@ -44,6 +46,9 @@ class Wanted(Frozen):
     layout: Layout
     names: tuple[str, ...] = ()
     """Of the tables of a template."""
+
+    effects: tuple[StatementEffect, ...] = ()
+    """Of the statements of a template, where the server does not keep them from writing."""
 
     tables: int | None = None
     table_size: int | None = None
@@ -89,13 +94,16 @@ def find_data(connection: Connection, target: Target, wanted: Wanted) -> Data:
         TargetError: schema or tables are missing, or not fully loaded; the hint is the command
             that makes them.
     """
+    of_template = (wanted.workload, wanted.names, wanted.effects)
+    agreed = check_writes_of_template(connection, target, of_template, wanted.consent)
     state, there = tables_for(connection, target, wanted)
     schema = state.schema_name
     connection.select_db(schema)
     if wanted.layout == "tpcc":
         return _find_warehouses(connection, target, wanted, state)
     if wanted.layout == "template":
-        return _data_of_template(target, wanted, state, there)
+        found = _data_of_template(target, wanted, state, there)
+        return found.model_copy(update={"notes": agreed})
     tables = wanted.tables or len(there)
     refuse_unfinished(target, wanted, state, there[:tables])
     size, notes = _size(connection, target, wanted, state, there)
@@ -123,7 +131,7 @@ def tables_for(
             f"{target.place} has no schema '{schema}' that this user may use",
             _prepare_command(target, wanted),
         )
-    if wanted.writes:
+    if wanted.writes and wanted.layout != "template":
         check_writes(state, (), wanted.workload, wanted.consent)
     if wanted.layout == "tpcc":
         # Their names are nobody else's, and what is missing is told with their number.

@@ -135,6 +135,17 @@ def _measure(bench: Bench, planned: PlannedStep) -> tuple[StepResult, Plan]:
     """One step: its server as it should be, its variables set, and put back after it."""
     standing = bench.servers.stand(planned)
     plan = plan_of(bench, planned, standing)
+    known = len(standing.told.notes)
+    try:
+        return _measure_staged(bench, planned, standing, plan), plan
+    finally:
+        for note in standing.told.notes[known:]:
+            bench.lab.note(note)
+
+
+def _measure_staged(
+    bench: Bench, planned: PlannedStep, standing: Standing, plan: Plan
+) -> StepResult:
     with standing.staged():
         if bench.describe:
             bench.describe(planned.step.variant, standing)
@@ -146,7 +157,7 @@ def _measure(bench: Bench, planned: PlannedStep) -> tuple[StepResult, Plan]:
                 sampling=sampling,
                 conditions=standing.conditions(plan),
             )
-            return drive_step(plan, planned.step, lab), plan
+            return drive_step(plan, planned.step, lab)
         finally:
             if sampling:
                 sampling.close()

@@ -8,21 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from loadstone.engine import WorkloadInfo
 from loadstone.lab.experiment_faults import ExperimentRefused, Faults
 from loadstone.lab.experiment_file import ExperimentFile
-from loadstone.lab.loading import layout_for
+from loadstone.lab.loading import layout_for, names_of
 from loadstone.model.engine_plan import Layout
 from loadstone.model.experiment import Experiment
 from loadstone.model.plan import WorkloadSpec
 from loadstone.model.target import Endpoint
 
+Restoring = Literal["none", "copy", "prepare"]
+"""How tables are as they were at first when a block begins."""
+
 Fill = Callable[[Layout, Endpoint], None]
 """Makes and fills tables; handed in by whoever shows how it goes."""
 
-Empty = Callable[[Endpoint], None]
-"""Drops the tables that Loadstone made."""
+Empty = Callable[[Layout, Endpoint], None]
+"""Drops the tables of a layout that Loadstone made, and no others."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,22 @@ def tables_of(experiment: Experiment, known: Mapping[str, WorkloadInfo]) -> Tabl
         of[workload.name] = layouts.index(layout)
     writes = any(known[workload.name].writes for workload in experiment.workloads)
     return Tables(tuple(layouts), of, writes)
+
+
+def restoring(experiment: Experiment, tables: Tables, usual: Restoring) -> Restoring:
+    """How a server's tables come back; `usual`: the best way that it knows."""
+    wanted = experiment.restore
+    if wanted != "auto":
+        return "prepare" if wanted == "copy" and usual == "prepare" else wanted
+    return usual if tables.writes else "none"
+
+
+def made_on_targets(experiment: Experiment, tables: Tables) -> tuple[str, ...]:
+    """The names of the tables that are dropped and made on a target, again and again."""
+    anew = restoring(experiment, tables, "prepare") == "prepare"
+    # Each step of a load of rows fills its tables from the first key on.
+    made = [layout for layout in tables.layouts if anew or layout.kind == "bulk"]
+    return tuple(name for layout in made for name in names_of(layout))
 
 
 def with_tables(

@@ -32,6 +32,7 @@ from loadstone.model.experiment import (
     Until,
 )
 from loadstone.model.plan import OptionValue, Special, WarmupAuto, WorkloadSpec
+from loadstone.model.protection import Protection
 from loadstone.model.target import Target
 
 _OF_RUN = "loadstone run has it, an experiment has not: leave it out"
@@ -120,9 +121,19 @@ def _experiment(top: Section, stem: str) -> Experiment | None:
         "columns": top.take("columns", values.columns, ()),
         "seed": top.take("seed", values.seed, 0),
         "cluster": _cluster(top.section("cluster")),
+        "protection": _protection(top),
     }
     top.end(_OF_RUN_ALONE)
     return None if top.faults.found else Experiment.model_validate(given)
+
+
+def _protection(top: Section) -> Protection:
+    return Protection(
+        abort_if=top.take("abort_if", values.conditions, ()),
+        max_load=top.take("max_load", values.conditions_of_max_load, ()),
+        defaults=not top.take("no_abort", values.flag, False),
+        replicas=top.take("replicas", values.targets, ()),
+    )
 
 
 def _until(top: Section) -> Until | None:

@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol
 
-from loadstone.lab.experiment_data import Empty, Fill, Tables
+from loadstone.lab.experiment_data import Empty, Fill, Restoring, Tables
 from loadstone.lab.settings_journal import settings_folder
 from loadstone.lab.variants import Place
+from loadstone.lab.whereabouts import elsewhere
+from loadstone.model.engine_plan import Layout
 from loadstone.model.experiment import NetworkLimit
 from loadstone.model.target import Endpoint, Target
 from loadstone.sandbox import Sandbox, SandboxError, start_sandbox
@@ -18,10 +20,10 @@ from loadstone.sandbox.instance import Instance, make_instance
 from loadstone.sandbox.kept_data import keep_data, put_data_back
 from loadstone.sandbox.network import Namespace, limit_line, make_namespace, remove_namespace
 from loadstone.target.connect import connect, statement_errors
+from loadstone.target.errors import TargetError
 from loadstone.target.introspect import describe_server, quoted
 
 Connect = Literal["socket", "tcp"] | None
-Restoring = Literal["none", "copy", "prepare"]
 
 
 @dataclass(frozen=True)
@@ -38,14 +40,15 @@ class Loads:
             self.fill(layout, self._in_schema(endpoint, at))
 
     def reload(self, endpoint: Endpoint) -> None:
-        """Drop all tables that Loadstone made, and load them anew."""
+        """Drop all tables, and load them anew."""
         for at in range(len(self.tables.layouts)):
             self.renew(endpoint, at)
 
     def renew(self, endpoint: Endpoint, at: int) -> None:
         """The same of one layout."""
-        self.empty(self._in_schema(endpoint, at))
-        self.fill(self.tables.layouts[at], self._in_schema(endpoint, at))
+        layout, place = self.tables.layouts[at], self._in_schema(endpoint, at)
+        self.empty(layout, place)
+        self.fill(layout, place)
 
     def _in_schema(self, endpoint: Endpoint, at: int) -> Endpoint:
         name = self.tables.schema_at(at, endpoint.target.database or "")
@@ -256,6 +259,12 @@ class GivenServer:
         if how is None or (how == "socket") == (target.socket is not None):
             return self._endpoint
         with connect(self._endpoint, database=None) as connection:
+            if (why := elsewhere(connection, target)) is not None:
+                raise TargetError(
+                    "unreachable",
+                    f"connect = {how!r}: the server is not on this machine: {target.place}, {why}",
+                    "name it by a URL of its own: [factor.…] target = { url = … }",
+                )
             said = describe_server(connection, target).variables
         update: dict[str, object] = {"socket": Path(said.get("socket", ""))}
         if how == "tcp":
@@ -263,7 +272,7 @@ class GivenServer:
         return self._endpoint.model_copy(update={"target": target.model_copy(update=update)})
 
 
-def _drop_schema(endpoint: Endpoint) -> None:
+def _drop_schema(layout: Layout, endpoint: Endpoint) -> None:
     """Of a throwaway server: with all that is in it."""
     target = endpoint.target
     with (

@@ -11,12 +11,22 @@ from typing import Self
 
 from loadstone.engine import WorkloadInfo
 from loadstone.lab.blocks import PlannedStep
+from loadstone.lab.company import alone_on
 from loadstone.lab.data import Wanted, needed_beside
-from loadstone.lab.experiment_data import Tables, tables_of, with_tables
-from loadstone.lab.experiment_hosts import GivenServer, Host, Loads, OwnServer, Restoring
+from loadstone.lab.experiment_changes import (
+    Asking,
+    Changes,
+    changes_on,
+    refuse_without_consent,
+    set_by,
+)
+from loadstone.lab.experiment_data import Tables, made_on_targets, tables_of, with_tables
+from loadstone.lab.experiment_data import restoring as restoring_of
+from loadstone.lab.experiment_hosts import GivenServer, Host, Loads, OwnServer
+from loadstone.lab.first_contact import look_before_load
 from loadstone.lab.limits import generator_ceilings
 from loadstone.lab.preflight import Looked, check, confirm_tables, look_at, look_at_server
-from loadstone.lab.settings import staged
+from loadstone.lab.settings import Told, staged
 from loadstone.lab.variants import Place, client_of, line_of, place_of, spoken_to, step_plan
 from loadstone.model.experiment import Experiment, Variant
 from loadstone.model.plan import Drive, Plan, WorkloadSpec
@@ -37,6 +47,8 @@ class Means:
     """A line of progress."""
     consent: Consent = Consent()
     """What speaks for changing targets where tables of others are near."""
+    mark: str = ""
+    """What its tables bear; those that do are its own, of before it was taken up."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +60,8 @@ class Standing:
     settings_folder: Path
     beside: bool
     """Whether the server has this machine's cores, too."""
+    told: Told
+    """Of all times in which variables were set."""
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
@@ -76,7 +90,8 @@ class Standing:
         """Set the variant's variables on all its servers, and put them back."""
         with contextlib.ExitStack() as stack:
             for endpoint in self.endpoints:
-                stack.enter_context(staged(endpoint, self.dynamic, self.settings_folder))
+                setting = staged(endpoint, self.dynamic, self.settings_folder, self.told)
+                stack.enter_context(setting)
             yield
 
 
@@ -90,11 +105,19 @@ class Servers:
         self._hosts: dict[str, Host] = {}
         self._places = {each.name: place_of(experiment, each) for each in self.variants}
         self._up: tuple[str, ...] | None = None
+        self._kept = contextlib.ExitStack()
+        self.told = Told()
+        """What there is to tell of the variables that were set."""
 
     @property
     def variants(self) -> tuple[Variant, ...]:
         """All of them."""
         return self._experiment.variants
+
+    @property
+    def mark(self) -> str:
+        """What its tables bear."""
+        return self._means.mark
 
     @property
     def tables(self) -> Tables:
@@ -110,9 +133,26 @@ class Servers:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        with contextlib.ExitStack() as stack:
+        with self._kept as stack:
             for host in self._hosts.values():
                 stack.callback(host.close)
+
+    def changes(self, *, asked: bool = True) -> list[Changes]:
+        """What is dropped, made and set on each target; throwaway servers are ours.
+
+        `asked`: the servers say which of the tables are there.
+
+        Raises:
+            GuardError, TargetError: as `changes_on`.
+        """
+        makes = made_on_targets(self._experiment, self.tables)
+        means = self._means
+        asking = Asking(means.reach if asked else None, means.consent, means.mark)
+        return [
+            changes_on(place.target, makes, set_by(on_it), asking)
+            for place, on_it in self._by_place()
+            if place.target
+        ]
 
     def prepare(self) -> tuple[list[Looked], list[str]]:
         """Bring each server up once, load it, and try what the variants ask of it.
@@ -124,9 +164,13 @@ class Servers:
         """
         looked: list[Looked] = []
         notes: list[str] = []
-        for key, place in {each.key: each for each in self._places.values()}.items():
-            host = self._hosts[key] = self._host(place)
-            on_it = [each for each in self.variants if self._places[each.name].key == key]
+        self._take_targets()
+        for changes in self.changes():
+            refuse_without_consent(changes, self._means.consent)
+            for line in changes.lines():
+                self._means.say(line)
+        for place, on_it in self._by_place():
+            host = self._hosts[place.key] = self._host(place)
             self._means.say(f"preparing {_called(place, on_it)}")
             host.prepare()
             for variant in on_it:
@@ -134,7 +178,22 @@ class Servers:
                 notes += [note for note in found if note not in notes]
             looked.append(self._standing(on_it[0], host, self._experiment.workloads[0]).looked[0])
             host.settle()
-        return looked, notes
+        return looked, [*notes, *self.told.notes]
+
+    def _take_targets(self) -> None:
+        """Keep other programs out of the schemas of all targets until the experiment is over.
+
+        Raises:
+            GuardError: another is at work in one, or it serves others and nobody has agreed.
+            TargetError: one could not be reached, or refused.
+        """
+        targets = [place.target for place, _ in self._by_place() if place.target]
+        different = {(one.place, one.database): one for one in targets}.values()
+        endpoints = [self._means.reach(target) for target in different]
+        for note in look_before_load(endpoints, yes=self._means.consent.yes):
+            self._means.say(f"note: {note}")
+        for endpoint in endpoints:
+            self._kept.enter_context(alone_on(endpoint))
 
     def stand(self, planned: PlannedStep) -> Standing:
         """The server for a step: its block begun, its data as the plan says."""
@@ -177,16 +236,18 @@ class Servers:
 
     def _host(self, place: Place) -> Host:
         if place.target:
-            restoring = self._restoring("prepare")
+            restoring = restoring_of(self._experiment, self.tables, "prepare")
             return GivenServer(place.target, self._means.reach, self._means.loads, restoring)
-        restoring = self._restoring("copy")
+        restoring = restoring_of(self._experiment, self.tables, "copy")
         return OwnServer(place, self._means.loads, restoring, restarts=self._restarts)
 
-    def _restoring(self, usual: Restoring) -> Restoring:
-        wanted = self._experiment.restore
-        if wanted != "auto":
-            return "prepare" if wanted == "copy" and usual == "prepare" else wanted
-        return usual if self.tables.writes else "none"
+    def _by_place(self) -> list[tuple[Place, list[Variant]]]:
+        """Each server, and the variants that are measured on it."""
+        places = {each.key: each for each in self._places.values()}
+        return [
+            (place, [each for each in self.variants if self._places[each.name].key == key])
+            for key, place in places.items()
+        ]
 
     def _try(self, variant: Variant, host: Host) -> list[str]:
         """Log in as the load will, set what will be set, and look for the tables."""
@@ -225,7 +286,7 @@ class Servers:
         looked = tuple(described(each) for each in endpoints)
         ours = self._places[variant.name].target is None
         beside = ours or any(each.target.is_local for each in endpoints)
-        return Standing(looked, variant.dynamic, host.settings_folder, beside)
+        return Standing(looked, variant.dynamic, host.settings_folder, beside, self.told)
 
 
 def described(endpoint: Endpoint) -> Looked:

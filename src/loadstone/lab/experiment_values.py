@@ -16,6 +16,7 @@ from loadstone.model.columns import COLUMNS, Column
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.experiment import Restore
 from loadstone.model.plan import Distribution, Rate, Warmup, WarmupAuto, WarmupSeconds
+from loadstone.model.protection import Condition, ConditionError, condition, max_load
 from loadstone.model.target import (
     Compression,
     Target,
@@ -180,6 +181,31 @@ def target(value: object) -> Target:
         said = "the URL has a password, and files are copied and shown"
         raise Unfit(said, "leave it out, and keep it in LOADSTONE_PASSWORD or ~/.my.cnf")
     return found
+
+
+def targets(value: object) -> tuple[Target, ...]:
+    """URLs without passwords."""
+    return _series(value, target, 'replicas = ["mysql://user@host:3306"]')
+
+
+def conditions(value: object) -> tuple[Condition, ...]:
+    """`["threads_running>200", "p99>200ms for 5s"]`."""
+    return _conditions(value, condition)
+
+
+def conditions_of_max_load(value: object) -> tuple[Condition, ...]:
+    """The same, of a load that is held back."""
+    return _conditions(value, max_load)
+
+
+def _conditions(value: object, parse: Callable[[str], Condition]) -> tuple[Condition, ...]:
+    def one(written: object) -> Condition:
+        try:
+            return parse(text(written))
+        except ConditionError as error:
+            raise Unfit(error.message, error.hint or "docs/protection.md") from None
+
+    return _series(value, one, '["threads_running>200"]')
 
 
 def tls(value: object) -> TlsMode:

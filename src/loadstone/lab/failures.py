@@ -10,7 +10,14 @@ from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.records import EngineFailure
 from loadstone.model.target import Target
-from loadstone.target.errors import GuardError, TargetError, TargetErrorKind
+from loadstone.target.errors import (
+    NEEDS_AUTHORITY,
+    NEEDS_KEY,
+    NEEDS_PROOF,
+    GuardError,
+    TargetError,
+    TargetErrorKind,
+)
 
 _HINTS = {
     "unknown_host": "check the name in --target, or take the address",
@@ -20,12 +27,14 @@ _HINTS = {
     "too_many_connections": "raise max_connections on the server, or lower --concurrency",
     "unknown_database": "loadstone prepare makes it, or name another with --database",
     "tls_refused": "turn TLS on in the server, or take --tls disabled",
-    "tls_failed": "give the right --tls-ca, or take --tls required to skip the check",
+    "tls_failed": NEEDS_AUTHORITY,
     "compression_refused": "take --compression off, or let the server offer it",
     "descriptors": "raise the limit: ulimit -n 65536",
     GENERATOR_LOST: "--on-node-loss continue goes on with the others, repeat drives the step again",
+    "stalled": "SHOW FULL PROCESSLIST says who does what; the same command goes on from there",
     "table_in_the_way": "it is left as it is: take another schema",
-    "public_key_needed": "take --tls required, or give the server's key with --server-public-key",
+    "public_key_needed": NEEDS_KEY,
+    "password_withheld": NEEDS_PROOF,
 }
 _ERRNO_HINTS = {
     1146: "loadstone prepare makes the tables",

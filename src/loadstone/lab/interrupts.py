@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM as a wish that is looked at, not as an exception in the middle of a write."""
+"""Ctrl-C, SIGTERM and the end of the terminal as a wish, not as an exception amid a write."""
 
 from __future__ import annotations
 
@@ -11,7 +11,13 @@ from typing import Any, Self
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+def ending_signals() -> tuple[signal.Signals, ...]:
+    """Those that ask for an end; that of the terminal does not where `nohup` says so."""
+    asking = (signal.SIGINT, signal.SIGTERM)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        return asking
+    return (*asking, signal.SIGHUP)
 
 
 class Interrupted(LoadstoneError):
@@ -25,11 +31,13 @@ class Interrupts:
 
     def __init__(self) -> None:
         self.count = 0
+        self.last: signal.Signals | None = None
+        """The signal that came last."""
         self._at_once = False
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
-        for number in _SIGNALS:
+        for number in ending_signals():
             self._before[number] = signal.signal(number, self._take)
         return self
 
@@ -52,6 +60,11 @@ class Interrupts:
             self._at_once = False
 
     def _take(self, number: int, frame: FrameType | None) -> None:
+        self.last = signal.Signals(number)
+        if number == signal.SIGHUP:
+            # A terminal that goes says so twice, through its shell and by itself.
+            self.ask()
+            return
         self.count += 1
         if self.asked_again and self._at_once:
             raise KeyboardInterrupt
@@ -78,3 +91,15 @@ class Interrupts:
     def asked_again(self) -> bool:
         """Whether somebody does not want to wait for it."""
         return self.count > 1
+
+
+@contextmanager
+def postponed() -> Iterator[None]:
+    """Within it signals wait: what is begun is done whole, and then they are heard.
+
+    An error is not hidden behind them: it ends things as well.
+    """
+    with Interrupts() as heard:
+        yield
+    if heard.last is not None:
+        signal.raise_signal(heard.last)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from loadstone.model.plan import Step
-    from loadstone.model.records import Connected, LoadProgress, Sample
+    from loadstone.model.records import Connected, LoadProgress, LoadStalled, Sample
     from loadstone.model.result import StepResult
 
 
@@ -34,3 +34,6 @@ class LoadObserver(Protocol):
 
     def on_progress(self, progress: LoadProgress) -> None:
         """Another second has passed."""
+
+    def on_stalled(self, stalled: LoadStalled) -> None:
+        """A statement does not come on."""

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from loadstone.lab.data import Data, Wanted, find_data, tables_for
+from loadstone.lab.whereabouts import is_throwaway
 from loadstone.model.frozen import Frozen
 from loadstone.model.plan import Plan, Session, WorkloadSpec
 from loadstone.model.target import Endpoint
 from loadstone.observe.local import data_device
 from loadstone.observe.locate import find_server_process
 from loadstone.observe.sources import Observable
-from loadstone.sandbox import sandbox_at
 from loadstone.target.connect import Timeouts, connect, statement_errors
 from loadstone.target.errors import TargetError
 from loadstone.target.introspect import ServerFacts, describe_server
@@ -77,16 +77,10 @@ def confirm_tables(endpoint: Endpoint, wanted: Wanted) -> None:
 
 def _consenting(wanted: Wanted, endpoint: Endpoint) -> Wanted:
     """A throwaway server holds nobody's data."""
-    if not _is_throwaway(endpoint):
+    if not is_throwaway(endpoint):
         return wanted
     consent = wanted.consent.model_copy(update={"sandbox": True})
     return wanted.model_copy(update={"consent": consent})
-
-
-def _is_throwaway(endpoint: Endpoint) -> bool:
-    if endpoint.credentials.source.startswith("sandbox "):
-        return True
-    return sandbox_at(endpoint.target) is not None
 
 
 def look_at_server(endpoint: Endpoint) -> Looked:

@@ -184,21 +184,30 @@ def why_not(trial: Trial, ground: Ground, known: Mapping[str, WorkloadInfo]) -> 
         # Another number of users has no level that could say how they speak to another server.
         fits = ground.sandbox and (plain or trial.kind != "users")
         return None if fits else Refused("the run's server is gone")
-    if trial.risks_commits and not ground.is_ours:
-        return Refused(f"commits made meanwhile might be lost: {ON_A_SANDBOX}")
-    if ground.may_change or ground.target is None:
+    if ground.target is None or ground.is_ours:
         return None
-    return _unasked(trial, ground.target)
-
-
-def _unasked(trial: Trial, target: Target) -> Refused | None:
-    """What is only done where somebody agrees."""
+    place = ground.target.place
     if trial.kind == "dynamic":
-        names = ", ".join(setting.name for setting in trial.settings)
-        said = f"it would set {names} for all on {target.place}, which is no sandbox: --yes"
-        return Refused(said, wants_yes=True)
-    if trial.settings[0].name == "tls" and not target.is_local:
-        said = f"it would speak to {target.place} without encryption: --yes"
+        names = [setting.name for setting in trial.settings]
+        risky = trial.risks_commits
+        return why_not_set(names, place, risks_commits=risky, yes=ground.may_change)
+    if first == "tls" and not (ground.may_change or ground.target.is_local):
+        return Refused(f"it would speak to {place} without encryption: --yes", wants_yes=True)
+    return None
+
+
+def why_not_set(
+    names: Sequence[str], place: str, *, risks_commits: bool, yes: bool
+) -> Refused | None:
+    """What speaks against setting global variables, for a while, where there is no sandbox.
+
+    `risks_commits`: whether one of them decides what a crash leaves of the commits, which are those
+    of all who use the server. `yes`: somebody agreed.
+    """
+    if risks_commits:
+        return Refused(f"commits made meanwhile might be lost: {ON_A_SANDBOX}")
+    if not yes:
+        said = f"it would set {', '.join(names)} for all on {place}, which is no sandbox: --yes"
         return Refused(said, wants_yes=True)
     return None
 

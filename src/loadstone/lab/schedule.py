@@ -109,9 +109,3 @@ def steps_of(plan: Plan) -> tuple[Step, ...]:
         )
         for number, (repeat, (users, rate)) in enumerate(order, start=1)
     )
-
-
-def load_seconds(plan: Plan) -> float:
-    """How long the steps drive load, connecting not counted."""
-    levels = len(plan.ladder) * max(len(plan.rates), 1)
-    return levels * plan.repeats * (plan.warmup_s + plan.duration_s)

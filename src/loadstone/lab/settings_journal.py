@@ -17,7 +17,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +28,8 @@ from loadstone.model.exit_codes import ExitCode
 from loadstone.model.frozen import Frozen
 from loadstone.model.target import Target, TargetUrlError, parse_target_url
 from loadstone.store import plain
+from loadstone.store.state_folder import state_folder
+from loadstone.target.identity import Identity
 
 Value = int | float | str | None
 """As the server gives it for `@@GLOBAL.name`."""
@@ -37,6 +39,27 @@ class SettingsError(LoadstoneError):
     """A target's variables could not be set, or not be put back."""
 
     exit_code = ExitCode.TARGET
+
+
+class LeftChanged(SettingsError):
+    """Variables are not, or may not be, as they were before."""
+
+    exit_code = ExitCode.LEFT_CHANGED
+
+
+class Unreadable(LeftChanged):
+    """A journal that says nothing that could be put back."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(
+            f"cannot read the old settings in {path}: {why}",
+            "set the variables by hand, and remove the file",
+        )
+        self.path = path
+
+    def is_of(self, target: Target) -> bool:
+        """Whether it bears the name of a journal of this target."""
+        return self.path.name.rsplit("-", 2)[0] == _in_file_name(target)
 
 
 @dataclass(frozen=True)
@@ -71,14 +94,31 @@ class Staged:
     target: str
     """A URL without a password."""
     place: str
+    server: Identity
+    """Which server answered there."""
     before: Mapping[str, str]
     """All of its variables, as texts, before the first change."""
     changes: tuple[Change, ...]
     """In the order in which they were made."""
     cut_short: bool
-    """Whether its maker died before it had noted what the last change brought about."""
+    """Whether somebody died before it was noted what the last change brought about."""
     restoring: tuple[str, ...] | None
     """The variables that somebody has begun to put back; `None`: nobody has."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The variables that were about to be set."""
+        return frozenset(change.variable for change in self.changes)
+
+
+@dataclass(frozen=True)
+class LeftBehind:
+    """What is in a folder of journals."""
+
+    staged: tuple[Staged, ...]
+    """Oldest first."""
+    unreadable: tuple[Unreadable, ...]
+    """Each is told of, and keeps nobody from the others."""
 
 
 def settings_folder() -> Path:
@@ -87,8 +127,7 @@ def settings_folder() -> Path:
     Raises:
         SettingsError: it cannot be made.
     """
-    home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
-    folder = Path(home, "loadstone", "settings")
+    folder = state_folder() / "settings"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
@@ -107,22 +146,26 @@ class Journal:
         self._descriptor = descriptor
 
     @classmethod
-    def begin(cls, folder: Path, target: Target, before: Mapping[str, str]) -> Journal:
-        """A new journal for a target with these variables.
+    def begin(
+        cls,
+        folder: Path,
+        target: Target,
+        before: Mapping[str, str],
+        server: Identity | None = None,
+    ) -> Journal:
+        """A new journal for a target with these variables, by which its server is known as well.
 
         Raises:
             SettingsError: it cannot be written; nothing of it is left.
         """
-        place = re.sub(r"[^\w.:-]+", "_", target.place).strip("_")
-        path = folder / f"{place}-{time.time_ns()}-{os.getpid()}.jsonl"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
-        try:
-            descriptor = os.open(path, flags, 0o600)
-        except OSError as error:
-            raise _cannot_keep(path, error) from error
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        journal = cls(path, descriptor)
-        head = {"target": target.url, "place": target.place, "before": dict(before)}
+        path = folder / f"{_in_file_name(target)}-{time.time_ns()}-{os.getpid()}.jsonl"
+        journal = cls(path, _made(path))
+        head = {
+            "target": target.url,
+            "place": target.place,
+            "server": (server or Identity.known(before)).model_dump(),
+            "before": dict(before),
+        }
         try:
             journal._append(head)
         except SettingsError:
@@ -139,12 +182,14 @@ class Journal:
             descriptor = os.open(path, flags)
         except FileNotFoundError:
             return None
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            return None
-        return cls(path, descriptor)
+        for wait_s in (_PEEK_S, 0.0):
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return cls(path, descriptor)
+            except BlockingIOError:
+                time.sleep(wait_s)  # another command may just be looking
+        os.close(descriptor)
+        return None
 
     def changing(self, variable: str, old: Value) -> None:
         """A variable is about to be set: on disk when this returns."""
@@ -154,10 +199,14 @@ class Journal:
         """What the server made of it, once all is noted that changed with it."""
         self._append({"variable": variable, "new": new})
 
-    def restoring(self, changes: Sequence[Change]) -> None:
-        """These are about to be put back: from here on, the server may clip one by another."""
+    def restoring(self, changes: Sequence[Change], now: Mapping[str, Value]) -> None:
+        """These are about to be put back, and have these values.
+
+        From here on `changing` and `changed` say what putting back does.
+        """
         for change in changes:
-            self._append({"variable": change.variable, "old": change.old})
+            self.changing(change.variable, change.old)
+            self.changed(change.variable, now[change.variable])
         self._append({"restoring": [change.variable for change in changes]})
 
     def close(self, *, done: bool) -> None:
@@ -185,9 +234,44 @@ class Journal:
             raise _cannot_keep(self.path, error) from error
 
 
+def _made(path: Path) -> int:
+    """A new file that is locked, and has not been cleared away before it was."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
+    while True:
+        try:
+            descriptor = os.open(path, flags, 0o600)
+        except OSError as error:
+            raise _cannot_keep(path, error) from error
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if os.fstat(descriptor).st_nlink:
+            return descriptor
+        os.close(descriptor)
+
+
+def is_at_work(path: Path) -> bool:
+    """Whether the maker of a journal is there, and will put back what it says."""
+    try:
+        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        descriptor = os.open(path, flags)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _in_file_name(target: Target) -> str:
+    return re.sub(r"[^\w.:-]+", "_", target.place).strip("_")
+
+
 class _Head(Frozen):
     target: str
     place: str
+    server: Identity | None = None
     before: dict[str, str]
 
 
@@ -209,17 +293,20 @@ _Line = _Old | _New | _Restoring
 _HEAD: TypeAdapter[_Head] = TypeAdapter(_Head)
 _LINE: TypeAdapter[_Line] = TypeAdapter(_Line)
 
+_PEEK_S = 0.05
+"""So long `take` waits for whoever looks whether a journal's maker is at work."""
+
 _LARGEST = 16 * 1024 * 1024
 """Bytes; all variables of a server are some 50 kB."""
 
 
 def read_journal(path: Path) -> Staged | None:
-    """What it says; `None` where its maker died before the first line was whole: nothing was set.
+    """What it says; `None` where nothing was set: its maker died before the first line was whole.
 
     What it says is set on a server, so it is read only where nobody else can have written it.
 
     Raises:
-        SettingsError: it is no journal, or not one of this user's.
+        Unreadable: it is no journal, or not one of this user's.
     """
     try:
         whole = _own(path).split(b"\n")[:-1]  # a line that was cut off was never acted on
@@ -229,20 +316,16 @@ def read_journal(path: Path) -> Staged | None:
         lines = [_LINE.validate_json(each) for each in whole[1:]]
         _check_place(head)
         rest = [line for line in lines if not isinstance(line, _Restoring)]
-        begun = [line.restoring for line in lines if isinstance(line, _Restoring)]
-        said = head.target, head.place, head.before
-        return Staged(path, *said, _changes(rest), *_phase(rest, begun))
+        said = head.target, head.place, head.server or Identity.known(head.before), head.before
+        return Staged(path, *said, _changes(rest), *_phase(lines))
     except ValidationError as error:
-        raise _unreadable(path, "it is no journal of settings") from error
+        raise Unreadable(path, "it is no journal of settings") from error
+    except FileNotFoundError:
+        return None  # its maker has ended just now
     except OSError as error:
-        raise _unreadable(path, error.strerror or str(error)) from error
+        raise Unreadable(path, error.strerror or str(error)) from error
     except (ValueError, TargetUrlError) as error:
-        raise _unreadable(path, str(error)) from error
-
-
-def _unreadable(path: Path, why: str) -> SettingsError:
-    hint = "set the variables by hand, and remove the file"
-    return SettingsError(f"cannot read the old settings in {path}: {why}", hint)
+        raise Unreadable(path, str(error)) from error
 
 
 def _own(path: Path) -> bytes:
@@ -285,28 +368,38 @@ def _changes(lines: Sequence[_Old | _New]) -> tuple[Change, ...]:
     return tuple(Change(name, value, new.get(name, value)) for name, value in old.items())
 
 
-def _phase(
-    lines: Sequence[_Old | _New], begun: Sequence[tuple[str, ...]]
-) -> tuple[bool, tuple[str, ...] | None]:
+def _phase(lines: Sequence[_Line]) -> tuple[bool, tuple[str, ...] | None]:
     """Whether the last change was cut short, and what somebody has begun to put back."""
-    if begun:
-        return False, begun[-1]
-    set_ = {line.variable for line in lines if isinstance(line, _Old)}
-    return bool(set_ - {line.variable for line in lines if isinstance(line, _New)}), None
+    begun: set[str] = set()
+    restoring: tuple[str, ...] | None = None
+    for line in lines:
+        match line:
+            case _Old():
+                begun.add(line.variable)
+            case _New():
+                begun.discard(line.variable)
+            case _Restoring():
+                restoring = line.restoring
+                begun.clear()
+    return bool(begun), restoring
 
 
-def left_behind(folder: Path) -> Iterator[Staged]:
-    """Journals of this folder, oldest first; those without a whole line are removed.
-
-    Raises:
-        SettingsError: one of them is no journal.
-    """
+def left_behind(folder: Path) -> LeftBehind:
+    """Journals of this folder, oldest first; those without a whole line are removed."""
+    staged: list[Staged] = []
+    unreadable: list[Unreadable] = []
     for path in sorted(folder.glob("*.jsonl"), key=lambda each: each.name.split("-")[-2:]):
-        staged = read_journal(path)
-        if staged is not None:
-            yield staged
+        try:
+            found = read_journal(path)
+        except Unreadable as error:
+            unreadable.append(error)
+            continue
+        if found is not None:
+            staged.append(found)
         elif (journal := Journal.take(path)) is not None:
-            journal.close(done=True)
+            # Its maker may have written the line and died since it was read.
+            journal.close(done=read_journal(path) is None)
+    return LeftBehind(tuple(staged), tuple(unreadable))
 
 
 def _cannot_keep(path: Path, error: OSError) -> SettingsError:

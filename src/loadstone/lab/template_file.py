@@ -16,9 +16,10 @@ from loadstone.lab.experiment_faults import ExperimentRefused, Fault, Faults, Se
 from loadstone.lab.experiment_file import not_toml
 from loadstone.lab.experiment_values import Unfit, shown
 from loadstone.lab.template_columns import check_columns, check_names
-from loadstone.lab.template_sql import CopyOf, Named, Part, Text, changes_rows, parts_of
+from loadstone.lab.template_sql import CopyOf, Named, Part, Text, as_sent, parts_of
 from loadstone.lab.toml_lines import lines_of
 from loadstone.model.distribution import Distribution, Uniform
+from loadstone.model.effect import StatementEffect
 from loadstone.model.template import (
     Column,
     ColumnValue,
@@ -40,6 +41,7 @@ from loadstone.model.template import (
     Transaction,
     Value,
 )
+from loadstone.target.statements import effect_of
 
 _EVENT: Per = "event"
 _PER: tuple[Per, ...] = (_EVENT, "statement")
@@ -133,7 +135,7 @@ def _template(top: Section, document: Mapping[str, object], stem: str) -> Templa
         about=about,
         tables=tuple(tables.values()),
         spec=TemplateSpec(transactions=tuple(one for one, _ in found)),
-        writes=any(writes for _, writes in found),
+        effects=tuple(effect for _, effects in found for effect in effects),
         lines={one.name: _lines(top, one) for one, _ in found},
         table_lines={each: _table_lines(top, table) for each, table in tables.items()},
         beyond_ascii=min(_beyond_ascii(document, (), top.faults), default=None),
@@ -291,8 +293,8 @@ def _rows_of(section: Section, tables: Mapping[str, Table] | None) -> tuple[int,
 
 def _transaction(
     name: str, section: Section, tables: Mapping[str, Table], copied: Mapping[str, Table]
-) -> tuple[Transaction, bool]:
-    """The transaction, and whether it changes rows."""
+) -> tuple[Transaction, list[StatementEffect]]:
+    """The transaction, and what each of its statements would do."""
     written = _statements(section)
     if not written:
         section.wrong("statements", "no statement", 'write statements = ["SELECT …"]')
@@ -316,7 +318,11 @@ def _transaction(
         statements=statements,
     )
     section.end()
-    return found, any(changes_rows(one.sql) for one in written)
+    effects = [
+        StatementEffect(transaction=name, number=at, effect=effect_of(as_sent(one.parts)))
+        for at, one in enumerate(written, 1)
+    ]
+    return found, effects
 
 
 def _statements(section: Section) -> list[_Sentence]:

@@ -7,10 +7,11 @@ them is taken for a parameter; whether the rest is SQL, only the server can say.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from loadstone.lab.experiment_values import Unfit
+from loadstone.target.statements import administers
 
 # In this order: a comment and a text hide whatever is in them.
 _TOKEN = re.compile(
@@ -28,7 +29,6 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _TRANSACTIONS = ("BEGIN", "START", "COMMIT", "ROLLBACK")
-_READS = ("SELECT", "SHOW", "EXPLAIN", "DESC", "DESCRIBE", "SET", "DO", "VALUES", "TABLE", "WITH")
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,11 @@ def parts_of(sql: str) -> tuple[Part, ...]:
             f"{word} is not for statements: BEGIN and COMMIT are sent around them",
             "leave it out; without a transaction: autocommit = true",
         )
+    if what := administers(sql):
+        raise Unfit(
+            f"{what} is no load: it changes the server for everybody",
+            "leave it out; experiments set variables, and put them back",
+        )
     return found
 
 
@@ -79,13 +84,19 @@ def first_word(sql: str) -> str:
     return next((match["word"].upper() for match in words if match["word"].isalpha()), "")
 
 
-def changes_rows(sql: str) -> bool:
-    """Whether it looks as if it did."""
-    word = first_word(sql)
-    if word == "WITH":
-        names = {match["word"].upper() for match in _TOKEN.finditer(sql) if match["word"]}
-        return bool(names & {"UPDATE", "DELETE"}) and "FOR" not in names
-    return word not in _READS
+def as_sent(parts: Iterable[Part]) -> str:
+    """The statement with a placeholder for each parameter, and the first copy of each table."""
+    return "".join(map(_sent, parts))
+
+
+def _sent(part: Part) -> str:
+    match part:
+        case Text(text):
+            return text
+        case CopyOf(table):
+            return f"{table}1"
+        case _:
+            return "?"
 
 
 def _tokens(sql: str) -> Iterator[Part]:

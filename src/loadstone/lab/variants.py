@@ -120,6 +120,7 @@ def step_plan(
         warmup=experiment.warmup,
         repeats=experiment.repeats,
         cluster=experiment.cluster,
+        protection=experiment.protection,
         drive=drive,
     )
 

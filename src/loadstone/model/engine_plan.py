@@ -64,6 +64,9 @@ class LoadPlan(Frozen):
     continues: tuple[str, ...] | None = None
     """Tables that may be there already and are taken up; `None`: any of them."""
 
+    marks: dict[str, str] = {}
+    """By a table's name, the comment that it gets, or has where it is taken up."""
+
 
 def step_document(plan: Plan, step: Step, endpoints: Sequence[Endpoint]) -> str:
     """The step's plan for `engine.start`."""

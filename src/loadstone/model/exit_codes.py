@@ -34,7 +34,12 @@ class ExitCode(IntEnum):
     writes are lost or doubled."""
     CLUSTER = 11
     """A cluster of generators could not be reached, is too small, or its nodes do not fit."""
+    ABORTED = 12
+    """The run was ended before it did harm, by a condition of `--abort-if` or a default one; what
+    there is was saved."""
+    LEFT_CHANGED = 13
+    """Server variables that a command had set are not, or may not be, as they were before."""
     THRESHOLD = 99
     """The run or comparison is complete, and a gate failed."""
     INTERRUPTED = 130
-    """Ended by Ctrl-C or SIGTERM; what there is was saved."""
+    """Ended by Ctrl-C, SIGTERM or the end of the terminal; what there is was saved."""

@@ -18,6 +18,7 @@ from loadstone.model.cluster import ClusterAsked
 from loadstone.model.columns import Column
 from loadstone.model.frozen import Frozen
 from loadstone.model.plan import Rate, Warmup, WarmupAuto, WorkloadSpec
+from loadstone.model.protection import Protection
 from loadstone.model.target import Compression, Target, TlsMode
 
 Share = Annotated[float, Field(gt=0, lt=1)]
@@ -179,6 +180,9 @@ class Experiment(Frozen):
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     cluster: ClusterAsked | None = None
     """The machines that drive each step together; `None`: this one does."""
+
+    protection: Protection = Protection()
+    """What ends the load, or holds it back, before it does harm."""
 
     @model_validator(mode="after")
     def _has_an_end(self) -> Self:

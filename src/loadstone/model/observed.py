@@ -15,7 +15,7 @@ from pydantic import Field
 
 from loadstone.model.frozen import Frozen
 
-Role = Literal["server", "server-host", "generator-host"]
+Role = Literal["server", "server-host", "generator-host", "replica"]
 
 SHARED_HOST = "shared_with_generator"
 """The fact (`yes`) of a server's host that it is the generator's too."""

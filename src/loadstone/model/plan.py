@@ -14,6 +14,7 @@ from loadstone.model.distribution import Special as Special
 from loadstone.model.distribution import Uniform as Uniform
 from loadstone.model.distribution import Zipfian as Zipfian
 from loadstone.model.frozen import Frozen
+from loadstone.model.protection import Protection
 from loadstone.model.search import SearchPlan
 from loadstone.model.target import Target
 from loadstone.model.template import TemplateSpec
@@ -170,6 +171,10 @@ class ConnectPolicy(Frozen):
     longest_backoff_s: Annotated[float, Field(ge=0, le=3600)] = 1.0
 
 
+READ_ONLY = "SET SESSION TRANSACTION READ ONLY"
+"""Has the server refuse whatever would change data in a session, but for temporary tables."""
+
+
 class Session(Frozen):
     """What each connection is told before its first event."""
 
@@ -223,6 +228,13 @@ class Drive(Frozen):
             return self
         return self.model_copy(update={"shards": max(1, self.shards // 2)})
 
+    def reading(self) -> Drive:
+        """The same with sessions in which nothing can be written."""
+        # Behind what somebody else wants, so that it has the last word.
+        init_sql = (*self.session.init_sql, READ_ONLY)
+        session = self.session.model_copy(update={"init_sql": init_sql})
+        return self.model_copy(update={"session": session})
+
     def shards_for(self, users: int) -> int:
         """How many event loops share so many virtual users."""
         return min(self.shards, -(-users // self.users_a_shard))
@@ -257,6 +269,9 @@ class Plan(Frozen):
 
     cluster: ClusterAsked | None = None
     """The machines that drive each step together; `None`: this one does."""
+
+    protection: Protection = Protection()
+    """What ends the load, or holds it back, before it does harm."""
 
     @property
     def warmup_s(self) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import PositiveFloat
 
 from loadstone.model.frozen import Frozen
+from loadstone.model.protection import Protection
 
 
 class Proving(Frozen):
@@ -18,3 +19,5 @@ class Proving(Frozen):
     """Global variables of a server that is no sandbox may be set for a while."""
     trusted: bool = False
     """The run may be somebody else's."""
+    protection: Protection = Protection()
+    """Beside what the run's plan says of it."""

@@ -333,11 +333,38 @@ class LoadProgress(Frozen):
     method: str
 
 
+class LockHolder(Frozen):
+    """A session that has what a statement waits for."""
+
+    connection: Whole
+    user: str | None = None
+    seconds: Count | None = None
+    """How old its transaction is, or how long its statement has gone on."""
+    statement: str | None = None
+    """Without what stood between quotes; `None`: between two statements."""
+
+
+class LoadStalled(Frozen):
+    """A statement of a bulk load does not come on."""
+
+    kind: Literal["stalled"] = "stalled"
+    seconds: float
+    connection: Whole | None = None
+    """The server's number for it; `None` while it is opened."""
+    statement: str
+    silent_s: float
+    waits_for: str
+    holder: LockHolder | None = None
+    others: Count = 0
+    """How many more connections of the load are silent."""
+    deed: Literal["watched", "ended", "given_up"] = "watched"
+
+
 class TableIdentity(Frozen):
     """What a server says of a table, so that another one of its name is told from it."""
 
     made: tuple[tuple[str | None, ...], ...]
-    columns: tuple[tuple[str | None, ...], ...]
+    definition: tuple[tuple[str | None, ...], ...]
 
 
 class KnownTable(Frozen):
@@ -390,7 +417,8 @@ AnyStepRecord = (
     | End
 )
 StepRecord = Annotated[AnyStepRecord, Field(discriminator="kind")]
-LoadRecord = Annotated[LoadProgress | LoadEnd, Field(discriminator="kind")]
+AnyLoadRecord = LoadProgress | LoadStalled | LoadEnd
+LoadRecord = Annotated[AnyLoadRecord, Field(discriminator="kind")]
 
 STEP_RECORD: TypeAdapter[AnyStepRecord] = TypeAdapter(StepRecord)
-LOAD_RECORD: TypeAdapter[LoadProgress | LoadEnd] = TypeAdapter(LoadRecord)
+LOAD_RECORD: TypeAdapter[AnyLoadRecord] = TypeAdapter(LoadRecord)

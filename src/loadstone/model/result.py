@@ -221,6 +221,21 @@ class Window(Frozen):
     from_s: float = _said("begin")
     to_s: float = _said("end")
     method: str = _said("fixed, or the name of the rule that chose it")
+    held: tuple[tuple[float, float], ...] = Field(
+        default=(),
+        description="begins and ends within it of the times in which the load was held back: "
+        "seconds that reach into one of them are in no figure",
+    )
+
+    def has(self, from_s: float, to_s: float) -> bool:
+        """Whether an interval counts: its middle lies in the window, and none of it was held."""
+        if not self.from_s <= (from_s + to_s) / 2 < self.to_s:
+            return False
+        return not self.is_held(from_s, to_s)
+
+    def is_held(self, from_s: float, to_s: float) -> bool:
+        """Whether the load was held back in a part of an interval."""
+        return any(begin < to_s and from_s < end for begin, end in self.held)
 
 
 class OutageLine(Frozen):
@@ -238,6 +253,29 @@ class LevelChange(Frozen):
     at_s: float = _said("when, seconds since the load's begin")
     what: Literal["users", "rate"] = _said("the virtual users at work, or the events a second due")
     value: float = _said("how many from then on")
+
+
+class HeldBack(Frozen):
+    """A time in which no event began, so that the server came to rest (`--max-load`)."""
+
+    from_s: float = _said("begin, seconds since the load's begin")
+    to_s: float | None = _said("when events began again; null: not before the step's end")
+    condition: str = _said("which condition was met, as it was written")
+    value: float = _said("the figure then: seconds, bytes, a share of 1, or a number")
+
+
+class Aborted(Frozen):
+    """Why a run was ended before it did harm (`--abort-if`)."""
+
+    condition: str = _said("which condition was met, as it was written")
+    is_default: bool = _said("nobody wrote it: it holds for servers that are no sandboxes")
+    figure: str = _said("its figure")
+    place: str = _said("whose: the load, or a server's address")
+    value: float = _said("the figure then: seconds, bytes, a share of 1, or a number")
+    limit: float = _said("the condition's, in the same unit")
+    step: int = _said("in which step")
+    at_s: float = _said("seconds since the load's begin; 0 before it")
+    said: str = _said("all of that in a sentence, as the step's notes have it")
 
 
 class ErrorExample(Frozen):
@@ -408,6 +446,9 @@ class StepResult(Frozen):
         default=(),
         description="what somebody changed by hand while it ran; the window ends before the first",
     )
+    held: tuple[HeldBack, ...] = Field(
+        default=(), description="times in which the load was held back by --max-load"
+    )
     notes: tuple[str, ...] = _said("what a reader should know before quoting the numbers")
 
 
@@ -424,6 +465,7 @@ class RunInfo(Frozen):
     steps_planned: int | None = _said("steps of the plan; null for a search")
     search: SearchOutcome | None = _said("what a search found; null where nothing was looked for")
     steps_finished: int = _said("steps carried out to their end")
+    aborted: Aborted | None = _may("what ended it by --abort-if or unasked; null: nothing did")
     notes: tuple[str, ...] = _said("what was said while it ran")
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
 
 from loadstone.model.distribution import Distribution, Uniform
+from loadstone.model.effect import StatementEffect
 from loadstone.model.frozen import Frozen
 
 Scalar = str | int | float | None
@@ -278,8 +279,8 @@ class Template(Frozen):
     about: str = ""
     tables: tuple[Table, ...]
     spec: TemplateSpec
-    writes: bool
-    """Whether a statement changes rows, as far as its first word says."""
+    effects: tuple[StatementEffect, ...] = ()
+    """What each statement would do."""
 
     lines: dict[str, tuple[int, ...]] = {}
     """Of each transaction, where its statements stand in the file."""
@@ -289,6 +290,11 @@ class Template(Frozen):
 
     beyond_ascii: int | None = None
     """Where the first letter beyond ASCII stands that is sent to the server."""
+
+    @property
+    def writes(self) -> bool:
+        """Whether a statement changes rows, locks some, or may do anything."""
+        return any(not one.effect.only_reads for one in self.effects)
 
     def loaded(self, storage_engine: str = "innodb") -> tuple[LoadedTable, ...]:
         """All tables, as the engine makes them."""

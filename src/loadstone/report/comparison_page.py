@@ -8,7 +8,7 @@ from loadstone.analyse.differences import Differences
 from loadstone.analyse.matrix import Matrix
 from loadstone.report.comparing import sections, tables_of
 from loadstone.report.figures.comparison import Option, comparison_figure
-from loadstone.report.page import Part, page
+from loadstone.report.plain_page import Part, page
 from loadstone.report.sections import Section
 
 

@@ -38,6 +38,9 @@ def _lines(run: Run, words: Words) -> Iterator[str]:
     if info.state != "finished":
         yield words.not_finished[info.state]
         yield ""
+    if info.aborted is not None:
+        yield _plain(told(info.aborted.said, words))
+        yield ""
     if run.comparison is not None:
         yield from _matrix(run.comparison, words)
     found = {(one.variant, one.workload): one for one in run.diagnoses}

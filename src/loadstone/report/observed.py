@@ -9,7 +9,7 @@ from rich import box
 from rich.table import Table
 
 from loadstone.analyse.ladder import Level
-from loadstone.model.ceilings import Ceiling, StepCeilings
+from loadstone.model.ceilings import Ceiling
 from loadstone.model.result import HostFigures, ServerFigures, StepResult
 from loadstone.report.numbers import NOTHING, asked, count, digits, rate
 from loadstone.report.table import middle_step
@@ -63,12 +63,6 @@ def observed_table(ladder: Sequence[Level]) -> Table | None:
 
 def _is_seen(step: StepResult) -> bool:
     return step.server is not None or step.host is not None
-
-
-def ceiling_lines(found: StepCeilings) -> Iterator[str]:
-    """`server CPU  33,100 (97 % used): 2 cores by 60 µs of the server's`, the lowest first."""
-    for ceiling in found.ceilings:
-        yield f"{ceiling.resource}  {ceiling_text(ceiling)}"
 
 
 def ceiling_text(ceiling: Ceiling) -> str:

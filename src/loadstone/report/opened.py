@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from loadstone.analyse.ceilings import ceilings
 from loadstone.analyse.comparison import Comparison, compare
-from loadstone.diagnose.diagnose import Known, diagnose
-from loadstone.diagnose.frames import RunSeconds, environment_of
+from loadstone.diagnose.frames import environment_of
+from loadstone.diagnose.of_run import findings_of
 from loadstone.lab.limits import limits_of
 from loadstone.model.ceilings import StepCeilings
 from loadstone.model.finding import Diagnosis
@@ -83,9 +83,7 @@ class Run:
     @cached_property
     def diagnoses(self) -> list[Diagnosis]:
         """Why each ladder is not faster, by the rules of today."""
-        seconds, limits = RunSeconds(self.path), limits_of(self.path)
-        known = Known(self.environment, seconds, limits, self.result.proofs)
-        return diagnose(self.result, known)
+        return findings_of(self.path, self.result, self.environment)
 
     @cached_property
     def findings(self) -> polars.DataFrame:

@@ -16,51 +16,14 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from loadstone.report.figures.figure import Figure, Option
 from loadstone.report.figures.palette import themes
-from loadstone.report.markup import Markup, element, joined, paragraph, table, text
+from loadstone.report.markup import Markup, element, joined, text
 from loadstone.report.words import ENGLISH, Words
 
-_PART_PX = 416
-"""How high a part's figure is."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """A heading with a figure, a table or a text below it."""
-
-    title: str
-    figure: Option | None = None
-    about: str = ""
-    """What the figure shows; read aloud in its place as well."""
-    heads: tuple[str, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
-    words: frozenset[int] | None = None
-    """The columns of the table that hold words, by their place; `None`: all of them."""
-    warnings: tuple[str, ...] = ()
-    """What must be read before anything else here."""
-
-
-def page(title: str, lead: Sequence[str], parts: Sequence[Part]) -> str:
-    """A document of parts one below the other, in English."""
-    figures = Figures(ENGLISH)
-    body = [paragraph(line, "about") for line in lead]
-    for part in parts:
-        inside = [element("h2", part.title)]
-        if part.warnings:
-            told = (paragraph(line, "bad") for line in part.warnings)
-            inside.append(element("div", *told, class_="answer", role="note"))
-        if part.about:
-            inside.append(paragraph(part.about, "about"))
-        if part.figure is not None:
-            inside.append(figures.place(Figure(part.title, part.figure, part.about, _PART_PX)))
-        if part.rows:
-            words = len(part.heads) if part.words is None else part.words
-            inside.append(table(part.heads, part.rows, words=words))
-        body.append(element("section", *inside, class_="part"))
-    return document(title, joined(body), figures)
+if TYPE_CHECKING:  # a figure in a notebook places itself
+    from loadstone.report.figures.figure import Figure
 
 
 @dataclass

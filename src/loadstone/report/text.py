@@ -177,7 +177,7 @@ def notes(result: Result) -> Iterator[str]:
     yield from observed_notes(result.steps)
     yield from sale_notes(result.steps)
     if any(not quotable(step) for step in result.steps):
-        yield "* stands in no mean: not carried out to the end, never settled, or users cut off"
+        yield "* stands in no mean: did not end well, never settled, users cut off, or held back"
     if any(step.generator.client_bound for step in result.steps):
         yield "! client-bound: the generator was, or may have been, the limit"
     if any(step.repeat > 1 for step in result.steps):

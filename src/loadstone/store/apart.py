@@ -78,8 +78,10 @@ def phases_of(
         return ()
     windows, begin = [], 0.0
     for phase in asked:
-        windows.append(Window(from_s=begin, to_s=begin + phase.seconds, method="phase"))
-        begin += phase.seconds
+        end = begin + phase.seconds
+        held = log.held_within(begin, end)
+        windows.append(Window(from_s=begin, to_s=end, method="phase", held=held))
+        begin = end
     summed = add_up_each(log.samples(), windows)
     return tuple(
         _phase(phase, window, sums, quantiles(window))

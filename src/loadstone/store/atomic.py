@@ -11,13 +11,18 @@ from pathlib import Path
 from loadstone.store.errors import StoreError
 
 PRIVATE = 0o600
-PUBLIC = 0o644
+"""What a run's folder holds, and what was made of somebody's data: for its owner alone."""
+
+SHARED = 0o666
+"""What somebody asked for under a name of their own: the umask says who else may read it."""
 
 _HALF_WRITTEN = re.compile(r"\..+\.([0-9a-f]{16}|[0-9]+)")
 
 
-def write_bytes(path: Path, content: bytes, mode: int = PUBLIC) -> None:
+def write_bytes(path: Path, content: bytes, mode: int = PRIVATE) -> None:
     """Put `content` at `path`: a reader sees the old file or the new one, never half of it.
+
+    `mode`: what the umask takes from is asked for; the file that was there counts for nothing.
 
     Raises:
         StoreError: it cannot be written; nothing of it is left.
@@ -29,7 +34,6 @@ def write_bytes(path: Path, content: bytes, mode: int = PUBLIC) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         os.close(os.open(temporary, flags, mode))
         made = True
-        os.chmod(temporary, mode)
         temporary.write_bytes(content)
         _sync(temporary)
         os.replace(temporary, path)

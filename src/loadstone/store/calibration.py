@@ -15,12 +15,12 @@ from loadstone.model.calibration import Calibration
 from loadstone.store import atomic
 from loadstone.store.environment import processor
 from loadstone.store.errors import StoreError
+from loadstone.store.state_folder import state_folder
 
 
 def place() -> Path:
     """Where it is kept."""
-    home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
-    return Path(home, "loadstone", "calibration.json")
+    return state_folder() / "calibration.json"
 
 
 def this_machine() -> str:

@@ -14,7 +14,10 @@ _REFUSED = "not_evaluated."
 
 @dataclass
 class SourceSums:
-    """One source's observations, those that reach into the window by the part that does."""
+    """One source's observations, those that reach into the window by the part that does.
+
+    What reaches into a time in which the load was held back is left out as a whole.
+    """
 
     seconds: float = 0.0
     deltas: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
@@ -32,7 +35,7 @@ class SourceSums:
         for name, delta in seen.deltas.items():
             self.totals[name] += delta
         overlap = min(seen.to_s, window.to_s) - max(seen.from_s, window.from_s)
-        if overlap <= 0 or seen.seconds <= 0:
+        if overlap <= 0 or seen.seconds <= 0 or window.is_held(seen.from_s, seen.to_s):
             return
         share = overlap / seen.seconds
         self.seconds += overlap

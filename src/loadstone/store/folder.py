@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
 
@@ -23,6 +23,9 @@ from loadstone.store.errors import StoreError
 from loadstone.store.observed_frame import HOSTS, SERVERS
 from loadstone.store.proofs import merged, read_proofs, write_proofs
 from loadstone.store.replay import JOURNAL, read_log, replay, result_of
+
+if TYPE_CHECKING:
+    import polars
 
 RUN = "run.json"
 ENVIRONMENT = "environment.json"
@@ -77,13 +80,18 @@ def finish(folder: Path) -> Result:
     log = read_log(folder)
     result = result_of(folder, log)
     atomic.write_bytes(folder / RESULT, to_json(result))
-    frame.write(folder / LOAD, log)
-    observed_frame.write(folder / SERVER, log, SERVERS)
-    observed_frame.write(folder / HOST, log, HOSTS)
-    for name in (LOAD, SERVER, HOST):
-        if plain.is_there(folder / name):
-            seal.add(folder, name, (folder / name).read_bytes())
+    _write_table(folder / LOAD, frame.frame(log), result)
+    for name, roles in ((SERVER, SERVERS), (HOST, HOSTS)):
+        seen = observed_frame.frame(log, roles)
+        if not seen.is_empty():
+            _write_table(folder / name, seen, result)
     return result
+
+
+def _write_table(path: Path, table: polars.DataFrame, result: Result) -> None:
+    content = frame.as_parquet(table)
+    seal.add(path.parent, path.name, content, result.run.id)
+    atomic.write_bytes(path, content)
 
 
 def to_json(result: Result) -> bytes:
@@ -128,13 +136,24 @@ def read_environment(folder: Path) -> dict[str, Any]:
     """
     written = folder / ENVIRONMENT
     try:
-        document = plain.document(written)
-        plain.check_numbers(document)
-        return check_environment(from_json(document, allow_inf_nan=False))
+        content = plain.contents(written)
     except FileNotFoundError:
         return {}
     except OSError as error:
         raise StoreError.from_os("read", written, error) from error
+    return parse_environment(content, written)
+
+
+def parse_environment(content: bytes, written: Path) -> dict[str, Any]:
+    """What environment.json says, which was read from there.
+
+    Raises:
+        StoreError: it is damaged.
+    """
+    try:
+        document = plain.shown(content)
+        plain.check_numbers(document)
+        return check_environment(from_json(document, allow_inf_nan=False))
     except ValueError as error:
         raise StoreError(f"cannot read {written}: it is damaged") from error
 

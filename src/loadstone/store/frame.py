@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from loadstone.model.records import LatencyNs, Sample
 from loadstone.model.result import Window
-from loadstone.store import atomic, plain
 from loadstone.store.errors import StoreError
 from loadstone.store.replay import RunLog
 from loadstone.store.steplog import StepLog, in_window
@@ -87,11 +86,6 @@ def frame(log: RunLog) -> polars.DataFrame:
         raise StoreError(f"{log.journal} has a figure that is too great: {error}") from error
 
 
-def write(path: Path, log: RunLog) -> None:
-    """Put the frame into a Parquet file."""
-    atomic.write_bytes(path, as_parquet(frame(log)))
-
-
 def as_parquet(table: polars.DataFrame) -> bytes:
     """The file's content: what the disk says to it is then heard in the system's own words."""
     content = BytesIO()
@@ -99,19 +93,16 @@ def as_parquet(table: polars.DataFrame) -> bytes:
     return content.getvalue()
 
 
-def read(path: Path) -> polars.DataFrame:
-    """A Parquet file of a run, that nobody else has made: a few bytes may stand for gigabytes.
+def from_parquet(content: bytes, path: Path) -> polars.DataFrame:
+    """What `as_parquet` made, and nobody else has: a few bytes may stand for gigabytes.
 
     Raises:
-        StoreError: there is none, or it is not one.
+        StoreError: it is no such table; `path` says which.
     """
     import polars
 
     try:
-        with plain.opened(path) as file:
-            return polars.read_parquet(file)
-    except OSError as error:
-        raise StoreError.from_os("read", path, error) from error
+        return polars.read_parquet(BytesIO(content))
     except polars.exceptions.PolarsError as error:
         raise StoreError(f"cannot read {path}: {error}") from error
 
@@ -161,10 +152,13 @@ def _row(step: StepLog, sample: Sample, window: Window | None) -> Row:
 def _phase(step: StepLog, sample: Sample, window: Window | None) -> str:
     """The engine's phase, but for seconds that are in no figure.
 
-    One that `--warmup auto` left out is warm-up; one whose load was changed by hand is `changed`.
+    One that `--warmup auto` left out is warm-up; one whose load was changed by hand is `changed`,
+    one in which it was held back `held`.
     """
     if sample.phase != "window" or in_window(sample, window):
         return sample.phase
+    if step.held_within(sample.from_s, sample.to_s):
+        return "held"
     return "changed" if step.is_changed(sample) else "warmup"
 
 

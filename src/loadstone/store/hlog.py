@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from loadstone.model.result import Window
 from loadstone.store import plain
 from loadstone.store.errors import StoreError
 
@@ -59,26 +60,37 @@ def text_lines(path: Path, from_byte: int = 0) -> Iterator[str]:
         raise StoreError(f"{path} has a line of more than {LONGEST_LINE // plain.MEGABYTE} MB")
 
 
-def middle_of(line: str) -> float:
-    """The middle of a line's interval, in seconds since the run's begin.
+def interval_of(line: str) -> tuple[float, float]:
+    """Begin and end of a line's interval, in seconds since the run's begin.
 
     Raises:
         StoreError: it is no line of an interval log.
     """
     try:
         _, begin, length, _ = line.split(",", 3)
-        middle = float(begin) + float(length) / 2
+        ends = float(begin), float(begin) + float(length)
     except ValueError as error:
         raise StoreError(f"latency.hlog: {line[:60]!r} is no line of an interval log") from error
-    if not math.isfinite(middle):
+    if not all(map(math.isfinite, ends)):
         raise StoreError(f"latency.hlog: {line[:60]!r} is of no time")
-    return middle
+    return ends
 
 
-def within(lines: Iterable[str], from_s: float, to_s: float) -> Iterator[str]:
-    """Those whose interval lies in the window: its middle does, so rounding does not matter."""
+def middle_of(line: str) -> float:
+    """The middle of a line's interval, in seconds since the run's begin.
+
+    Raises:
+        StoreError: it is no line of an interval log.
+    """
+    begin, end = interval_of(line)
+    return (begin + end) / 2
+
+
+def within(lines: Iterable[str], window: Window, load_began_s: float) -> Iterator[str]:
+    """Those whose interval counts: its middle lies in the window, so rounding does not matter."""
     for line in lines:
-        if from_s <= middle_of(line) < to_s:
+        begin, end = interval_of(line)
+        if window.has(begin - load_began_s, end - load_began_s):
             yield line
 
 

@@ -22,10 +22,10 @@ from loadstone.model.hot_spots import HotSpots
 from loadstone.model.observed import SourceName, SourceState
 from loadstone.model.plan import Step
 from loadstone.model.records import Count, EngineFailure, Sample, StepRecord
-from loadstone.model.result import LevelChange, StepState
+from loadstone.model.result import Aborted, LevelChange, StepState
 from loadstone.model.search import SearchOutcome
 from loadstone.model.told import ToldPlan
-from loadstone.store import plain
+from loadstone.store import atomic, plain
 from loadstone.store.errors import StoreError
 
 At = Annotated[float, Field(ge=-3e10, le=3e10)]
@@ -179,6 +179,46 @@ class Changed(Frozen):
     change: LevelChange
 
 
+class HoldBegin(Frozen):
+    """From here on no event begins: a condition of `--max-load` is met."""
+
+    kind: Literal["hold_begin"] = "hold_begin"
+    at_s: At
+    step: int
+    from_s: float
+    """Seconds since the load's begin."""
+    condition: str
+    value: float
+
+
+class HoldEnd(Frozen):
+    """Events begin again."""
+
+    kind: Literal["hold_end"] = "hold_end"
+    at_s: At
+    step: int
+    to_s: float
+
+
+def held_back(from_s: float, condition: str) -> str:
+    """What is told when events begin no more."""
+    return f"held back from {from_s:.0f} s on by --max-load '{condition}'"
+
+
+def let_go_on(to_s: float) -> str:
+    """What is told when they begin again."""
+    return f"let go on at {to_s:.0f} s"
+
+
+class AbortedEntry(Frozen):
+    """The run is ended before it does harm."""
+
+    kind: Literal["aborted"] = "aborted"
+    at_s: At
+    step: int
+    aborted: Aborted
+
+
 class Settled(Frozen):
     """What `--warmup auto` found: the window, and whether the series ever settled."""
 
@@ -226,6 +266,9 @@ StepEntry = (
     | HotSpotsEntry
     | LedgerEntry
     | Changed
+    | HoldBegin
+    | HoldEnd
+    | AbortedEntry
     | StepEnd
     | Note
 )
@@ -242,7 +285,7 @@ class AppendOnly:
         """`again`: one that was left is gone on with."""
         self._path = path
         try:
-            self.file: BinaryIO = _again(path) if again else open(path, "xb", buffering=0)
+            self.file: BinaryIO = _again(path) if again else _fresh(path)
         except OSError as error:
             raise StoreError.from_os("write", path, error) from error
         self.size = 0
@@ -308,6 +351,12 @@ class AppendOnly:
     def close(self) -> None:
         """Let go of the file."""
         self.file.close()
+
+
+def _fresh(path: Path) -> BinaryIO:
+    """Its owner's alone: a run tells of servers, and of what users and statements are called."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    return os.fdopen(os.open(path, flags, atomic.PRIVATE), "wb", buffering=0)
 
 
 def _again(path: Path) -> BinaryIO:

@@ -9,13 +9,10 @@ from __future__ import annotations
 from array import array
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loadstone.model.observed import Observation, Role
-from loadstone.store import atomic
 from loadstone.store.errors import StoreError
-from loadstone.store.frame import as_parquet
 from loadstone.store.replay import RunLog
 from loadstone.store.steplog import StepLog
 
@@ -111,10 +108,3 @@ def frame(log: RunLog, roles: Collection[Role]) -> polars.DataFrame:
             if seen.source.role in roles:
                 columns.add(step, seen)
     return columns.frame()
-
-
-def write(path: Path, log: RunLog, roles: Collection[Role]) -> None:
-    """Put the frame into a Parquet file; none is written where nothing was seen."""
-    table = frame(log, roles)
-    if not table.is_empty():
-        atomic.write_bytes(path, as_parquet(table))

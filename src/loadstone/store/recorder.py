@@ -31,16 +31,19 @@ from loadstone.model.records import (
     Sample,
     StepRecord,
 )
-from loadstone.model.result import LevelChange, Result, StepResult, StepState
+from loadstone.model.result import Aborted, LevelChange, Result, StepResult, StepState
 from loadstone.model.search import SearchOutcome
 from loadstone.store import atomic, folder, hlog, plain, seal, wishes
 from loadstone.store.errors import StoreError
 from loadstone.store.journal import (
+    AbortedEntry,
     AppendOnly,
     Changed,
     Conditions,
     EngineEntry,
     Entry,
+    HoldBegin,
+    HoldEnd,
     HotSpotsEntry,
     LedgerEntry,
     Note,
@@ -73,6 +76,8 @@ class Asked(Frozen):
     """Where more varies than users and rates; the plan is then that of its first step."""
     recipe: RecipeAsked | None = None
     """Where the experiment is that of a recipe."""
+    mark: str | None = None
+    """What the tables bear that the experiment makes, so that `resume` knows them again."""
     ceilings: Ceilings | None = None
     """What the generator could do at most; `None` where it was not calibrated."""
 
@@ -91,8 +96,12 @@ class Recorder:
         asked: Asked,
         server_versions: Sequence[str | None],
         before: RunBegin | None = None,
+        environment: dict[str, Any] | None = None,
     ) -> None:
         """Begin a run, or with its first line as `before` take it up where it was left.
+
+        `environment`: what its environment.json says then. It is written and sealed anew with what
+        is added to it, so whoever gives it knows whose it is.
 
         Raises:
             StoreError: it cannot be written, or somebody is still at work with it.
@@ -117,6 +126,7 @@ class Recorder:
         self._step_from = 0
         self._lines = ObservationLines(0)
         self._plan = asked.plan
+        self._environment = environment or {}
         self._ledger = LedgerFile(path)
         self._all_told = True
         self._reserve = Reserve(path)
@@ -168,22 +178,20 @@ class Recorder:
 
     def environment(self, found: dict[str, Any]) -> None:
         """Write environment.json; what is agreed on with the servers is added when it is known."""
-        document = found | {"agreed": None, "generators": [], "variants": {}}
-        self._write_sealed(folder.ENVIRONMENT, document)
+        self._environment = {}
+        self._add_to_environment(found | {"agreed": None, "generators": [], "variants": {}})
 
     def generators(self, nodes: Sequence[NodeFacts]) -> None:
         """Keep what the machines of a cluster say of themselves; none where this one drives."""
-        if not nodes:
-            return
-        document = folder.read_environment(self.folder)
-        found = document | {"generators": [node.model_dump(mode="json") for node in nodes]}
-        self._write_sealed(folder.ENVIRONMENT, found)
+        if nodes:
+            self._add_to_environment(
+                {"generators": [each.model_dump(mode="json") for each in nodes]}
+            )
 
     def variant(self, name: str, targets: list[dict[str, Any]]) -> None:
         """Keep what surrounded a variant at its first step, in the shape of `targets`."""
-        document = folder.read_environment(self.folder)
-        found = document | {"variants": {name: targets} | (document.get("variants") or {})}
-        self._write_sealed(folder.ENVIRONMENT, found)
+        before = self._environment.get("variants") or {}
+        self._add_to_environment({"variants": {name: targets} | before})
 
     def begin_step(self, step: Step, conditions: Conditions | None = None) -> None:
         """A step is about to connect."""
@@ -253,17 +261,30 @@ class Recorder:
         """Keep that somebody changed the step's load by hand."""
         self._append(Changed(at_s=self._now(), step=step.number, change=change))
 
+    def hold_begins(self, step: Step, from_s: float, condition: str, value: float) -> None:
+        """Keep that no event begins from this second of the load on, and why."""
+        entry = HoldBegin(
+            at_s=self._now(), step=step.number, from_s=from_s, condition=condition, value=value
+        )
+        self._append(entry)
+
+    def hold_ends(self, step: Step, to_s: float) -> None:
+        """Keep that events begin again."""
+        self._append(HoldEnd(at_s=self._now(), step=step.number, to_s=to_s))
+
+    def aborted(self, step: Step, aborted: Aborted) -> None:
+        """Keep why the run is ended before it does harm."""
+        self._append(AbortedEntry(at_s=self._now(), step=step.number, aborted=aborted))
+
     def _add_agreed(self, connected: Connected) -> None:
         """The first step's connections stand for all: every step asks for the same."""
         if self._agreed:
             return
         self._agreed = True
-        document = folder.read_environment(self.folder)
-        if not document:
+        if not self._environment:
             return
         names = {"users", "encrypted_users", "tls", "compressed_users", "compression"}
-        found = document | {"agreed": connected.model_dump(include=names)}
-        self._write_sealed(folder.ENVIRONMENT, found)
+        self._add_to_environment({"agreed": connected.model_dump(include=names)})
 
     def note(self, text: str, step: Step | None = None) -> None:
         """Keep a sentence for whoever reads the run."""
@@ -313,10 +334,15 @@ class Recorder:
         self._ledger.close()
         self._journal.close()
 
+    def _add_to_environment(self, found: dict[str, Any]) -> None:
+        # Not to what stands in the file: somebody else may have written there meanwhile.
+        self._environment |= found
+        self._write_sealed(folder.ENVIRONMENT, self._environment)
+
     def _write_sealed(self, name: str, document: dict[str, Any]) -> None:
         """A document that a run is taken up with."""
         # First its seal: whoever is killed in between leaves the document before, and that one's.
-        seal.add(self.folder, name, _as_text(document))
+        seal.add(self.folder, name, _as_text(document), self._begin.id)
         write_private_json(self.folder / name, document)
 
     def _append(self, entry: Entry) -> None:
@@ -328,27 +354,34 @@ class Recorder:
 
 def write_private_json(path: Path, document: dict[str, Any]) -> None:
     """A settings file that only its owner reads."""
-    atomic.write_bytes(path, _as_text(document), atomic.PRIVATE)
+    atomic.write_bytes(path, _as_text(document))
 
 
 def _as_text(document: dict[str, Any]) -> bytes:
     return json.dumps(document, indent=2, ensure_ascii=False).encode() + b"\n"
 
 
-def read_asked(path: Path, *, exactly: bool = False) -> Asked:
-    """run.json of a run's folder.
-
-    `exactly`: to be carried out again, and not to be shown.
+def read_asked(path: Path) -> Asked:
+    """run.json of a run's folder, to be shown; `vouched` has it to be carried out again.
 
     Raises:
         StoreError: it cannot be read.
     """
     written = path / folder.RUN
     try:
-        read = plain.contents if exactly else plain.document
-        return Asked.model_validate_json(read(written))
+        return parse_asked(plain.document(written), written)
     except OSError as error:
         raise StoreError.from_os("read", written, error) from error
+
+
+def parse_asked(content: bytes, written: Path) -> Asked:
+    """What run.json says, which was read from there.
+
+    Raises:
+        StoreError: it is damaged.
+    """
+    try:
+        return Asked.model_validate_json(content)
     except ValidationError as error:
         raise StoreError(
             f"cannot read {written}: it is damaged, or of another version of Loadstone"

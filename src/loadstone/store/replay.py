@@ -10,11 +10,12 @@ from pathlib import Path
 from loadstone import engine
 from loadstone.model.observed import Observation
 from loadstone.model.records import LatencyNs, Sample
-from loadstone.model.result import Result, RunInfo, RunState, StepResult, Window
+from loadstone.model.result import Aborted, Result, RunInfo, RunState, StepResult, Window
 from loadstone.store import hlog
 from loadstone.store.errors import StoreError
 from loadstone.store.journal import (
     ENGINE,
+    AbortedEntry,
     EngineEntry,
     Entry,
     Note,
@@ -50,6 +51,7 @@ class RunLog:
     steps: list[StepLog] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     end: RunEnd | None = None
+    aborted: Aborted | None = None
     last_at_s: float = 0.0
 
     def add(self, entry: Entry) -> None:
@@ -69,13 +71,15 @@ class RunLog:
             case RunEnd():
                 self.end = entry
             case StepBegin():
-                self.end = None  # of a run that was taken up again
+                self.end = self.aborted = None  # of a run that was taken up again
                 self._begin_step(entry)
             case Note(step=None, text=text):
                 self.notes.append(text)
             case _:
                 if not self.steps:
                     raise StoreError(f"{self.journal} tells of a step that never began")
+                if isinstance(entry, AbortedEntry):
+                    self.aborted = entry.aborted
                 self.steps[-1].add(entry)
 
     def _begin_step(self, entry: StepBegin) -> None:
@@ -161,7 +165,7 @@ def latencies(path: Path, step: StepLog, window: Window) -> dict[str, LatencyNs]
 
     def inside() -> Iterator[str]:
         lines = hlog.lines_of(path, step.begin.hlog_from, step.step.tag)
-        return hlog.within(lines, window.from_s + began, window.to_s + began)
+        return hlog.within(lines, window, began)
 
     merged: dict[str, LatencyNs] = {}
     for tag in _tags(path, inside()):
@@ -196,6 +200,7 @@ def _run_info(folder_name: str, log: RunLog, *, running: bool) -> RunInfo:
         plan=begin.plan if begin else None,
         steps_planned=begin.steps_planned if begin else 0,
         search=end.search if end else None,
+        aborted=log.aborted,
         steps_finished=sum(step.state == "finished" for step in log.steps),
         notes=tuple(log.notes) + _interruption(log, running=running, end=end),
     )

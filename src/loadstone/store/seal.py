@@ -6,8 +6,13 @@ program is started; environment.json says how a throwaway server is set. So both
 they are written, and whoever acts on them looks at the seal first. So are the tables: a crafted
 Parquet file takes as much memory as its maker likes, and the journal tells the same.
 
+A seal is of bytes that were read already, and those are what is parsed then: a file that somebody
+changes meanwhile is not read again. It holds for one run, the one whose journal is in the folder:
+what this user has asked for in another run is not asked for in this one.
+
     $XDG_STATE_HOME/loadstone/seal.key      a secret of this user (else ~/.local/state/...)
-    <run>/seals                             a line a document: its HMAC-SHA256 under that secret
+    <run>/seals                             a line a document: its HMAC-SHA256 under a key that is
+                                            made of that secret and the run's id
 
 RFC 2104, "HMAC: Keyed-Hashing for Message Authentication".
 """
@@ -15,26 +20,23 @@ RFC 2104, "HMAC: Keyed-Hashing for Message Authentication".
 from __future__ import annotations
 
 import contextlib
-import errno
 import hmac
 import os
 import secrets
-from hashlib import sha256
-from io import BytesIO
+from collections.abc import Mapping
 from pathlib import Path
-from typing import BinaryIO
 
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.store import plain
 from loadstone.store.calibration import place as calibration_place
+from loadstone.store.journal import RunBegin, read_entries
+from loadstone.store.replay import JOURNAL
 
 SEALS = "seals"
 _KEY = "seal.key"
 _KEY_BYTES = 32
 _MOST = plain.MEGABYTE
-_LARGEST = 1024 * plain.MEGABYTE
-"""Bytes of a file that is sealed: a table of weeks."""
 
 
 class NotOurs(LoadstoneError):
@@ -43,7 +45,7 @@ class NotOurs(LoadstoneError):
     exit_code = ExitCode.GUARD
 
 
-def add(run: Path, name: str, content: bytes) -> None:
+def add(run: Path, name: str, content: bytes, run_id: str) -> None:
     """What is written, or about to be, into a run's folder under this name.
 
     Where no secret can be kept (a home that may only be read) there is no seal: the run goes on,
@@ -54,55 +56,50 @@ def add(run: Path, name: str, content: bytes) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(run / SEALS, flags, 0o600)
         try:
-            os.write(descriptor, _seal(key, name, content).encode() + b"\n")
+            os.write(descriptor, _seal(key, run_id, name, content).encode() + b"\n")
         finally:
             os.close(descriptor)
 
 
-def check(run: Path, *names: str) -> None:
-    """Whether these documents are as this user's Loadstone wrote them; one may be missing.
+def check(run: Path, read: Mapping[str, bytes]) -> None:
+    """Whether what was read from files of a run, by their names, is this user's Loadstone's.
 
     Raises:
         NotOurs: one is not, or nobody can tell.
+        StoreError: the run's journal cannot be read.
     """
-    if all(is_ours(run, name) or not plain.is_there(run / name) for name in names):
+    if all(is_ours(run, name, content) for name, content in read.items()):
         return
     raise NotOurs(
         f"{run.name} was not begun by you on this machine, and would be carried out in your name",
-        "look in its run.json for the server, the statements and the programs that it asks for;"
-        " if all of that is meant: --trust-folder",
+        "a seal of another run, or of an older Loadstone, counts for nothing; look in its run.json"
+        " for the server, the statements and the programs that it asks for; if all of that is"
+        " meant: --trust-folder",
     )
 
 
-def is_ours(run: Path, name: str) -> bool:
-    """Whether a file of a run is there, and as this user's Loadstone wrote it."""
+def is_ours(run: Path, name: str, content: bytes) -> bool:
+    """Whether this is what this user's Loadstone wrote into that file of that run.
+
+    Raises:
+        StoreError: the run's journal cannot be read.
+    """
     try:
         key = _key()
         known = plain.contents(run / SEALS, _MOST).decode("ascii", "replace").split()
-        if key is None:
-            return False
-        with plain.opened(run / name) as file:
-            if os.fstat(file.fileno()).st_size > _LARGEST:
-                return False
-            wanted = _seal_of_file(key, name, file)
     except OSError:
         return False
+    first = next(read_entries(run / JOURNAL), None)
+    if key is None or not isinstance(first, RunBegin):
+        return False
+    wanted = _seal(key, first.id, name, content)
     return any(hmac.compare_digest(wanted, each) for each in known)
 
 
-def _seal(key: bytes, name: str, content: bytes) -> str:
-    return _seal_of_file(key, name, BytesIO(content))
-
-
-def _seal_of_file(key: bytes, name: str, file: BinaryIO) -> str:
-    """A piece at a time; of what is larger than any file of ours it is nobody's."""
-    made = hmac.new(key, name.encode() + b"\0", sha256)
-    size = 0
-    while piece := file.read(plain.MEGABYTE):
-        made.update(piece)
-        size += len(piece)
-        if size > _LARGEST:
-            raise plain.NotPlain(errno.EFBIG, "it is far too large")
+def _seal(key: bytes, run_id: str, name: str, content: bytes) -> str:
+    of_run = hmac.digest(key, run_id.encode("utf-8", "surrogatepass"), "sha256")
+    made = hmac.new(of_run, name.encode() + b"\0", "sha256")
+    made.update(content)
     return made.hexdigest()
 
 

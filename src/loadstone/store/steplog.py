@@ -23,10 +23,12 @@ from loadstone.model.records import (
     StepRecord,
     Tally,
 )
-from loadstone.model.result import LevelChange, StepState, Window
+from loadstone.model.result import HeldBack, LevelChange, StepState, Window
 from loadstone.store.journal import (
     Changed,
     EngineEntry,
+    HoldBegin,
+    HoldEnd,
     HotSpotsEntry,
     LedgerEntry,
     Note,
@@ -36,6 +38,9 @@ from loadstone.store.journal import (
     StepEnd,
     StepEntry,
 )
+
+_COMING_BACK_S = 0.2
+"""After the word to go on: until the engine's threads have heard of it."""
 
 
 @dataclass
@@ -62,6 +67,7 @@ class StepLog:
     """The first one that breaks the law."""
     changes: list[LevelChange] = field(default_factory=list)
     """By hand. What comes after the first is not of the level that was asked for."""
+    held: list[HeldBack] = field(default_factory=list)
     measured_from_s: float | None = None
     measured_to_s: float = 0.0
     end: StepEnd | None = None
@@ -81,10 +87,19 @@ class StepLog:
         """The settled window where one was chosen, else the seconds after the fixed warm-up."""
         settled = self.end.settled if self.end else None
         if settled:
-            return Window(from_s=settled.from_s, to_s=settled.to_s, method=settled.method)
+            return self._window(settled.from_s, settled.to_s, settled.method)
         if self.measured_from_s is None:
             return None
-        return Window(from_s=self.measured_from_s, to_s=self.measured_to_s, method="fixed")
+        return self._window(self.measured_from_s, self.measured_to_s, "fixed")
+
+    def _window(self, from_s: float, to_s: float, method: str) -> Window:
+        return Window(from_s=from_s, to_s=to_s, method=method, held=self.held_within(from_s, to_s))
+
+    def held_within(self, from_s: float, to_s: float) -> tuple[tuple[float, float], ...]:
+        """The parts of a stretch of the load in which it was held back."""
+        ends = ((each.from_s, to_s if each.to_s is None else each.to_s) for each in self.held)
+        cut = ((max(begin, from_s), min(end + _COMING_BACK_S, to_s)) for begin, end in ends)
+        return tuple((begin, end) for begin, end in cut if begin < end)
 
     def add(self, entry: StepEntry) -> None:
         """Take in the next line of the journal."""
@@ -95,6 +110,8 @@ class StepLog:
                 self.end = entry
             case Changed():
                 self.changes.append(entry.change)
+            case HoldBegin() | HoldEnd():
+                self._add_hold(entry)
             case Note():
                 self.notes.append(entry.text)
             case SourceEntry():
@@ -105,6 +122,13 @@ class StepLog:
                 self.source_facts = entry.facts
             case LedgerEntry():
                 self.ledger = entry.verdicts
+
+    def _add_hold(self, entry: HoldBegin | HoldEnd) -> None:
+        if isinstance(entry, HoldBegin):
+            known = entry.model_dump(include={"from_s", "condition", "value"})
+            self.held.append(HeldBack(to_s=None, **known))
+        elif self.held:
+            self.held[-1] = self.held[-1].model_copy(update={"to_s": entry.to_s})
 
     def _add_record(self, record: StepRecord, at_s: float) -> None:
         match record:
@@ -145,7 +169,7 @@ class StepLog:
 
 
 def in_window(sample: Sample, window: Window | None) -> bool:
-    """Whether the sample's middle lies in the window."""
+    """Whether the sample counts: its middle lies in the window, and it was not held back."""
     if window is None or sample.phase == "drain":
         return False
-    return window.from_s <= (sample.from_s + sample.to_s) / 2 < window.to_s
+    return window.has(sample.from_s, sample.to_s)

@@ -90,6 +90,7 @@ def summarise(log: StepLog, run: RunBegin, quantiles: Quantiles) -> StepResult:
         **_observed(log, run, sums, window),
         hot_spots=log.hot_spots,
         changes=tuple(log.changes),
+        held=tuple(log.held),
         notes=_notes(log, sums, merged),
     )
 
@@ -257,6 +258,20 @@ def _change_note(change: LevelChange) -> str:
     )
 
 
+def _held_notes(log: StepLog) -> list[str]:
+    """One for all times in which the load was held back, as there may be many of them."""
+    if not log.held:
+        return []
+    last_s = max((sample.to_s for sample in log.samples()), default=0.0)
+    parts = log.held_within(0.0, max(last_s, log.held[-1].from_s))
+    seconds = sum(end - begin for begin, end in parts)
+    which = ", ".join(dict.fromkeys(each.condition for each in log.held))
+    return [
+        f"held back for {seconds:.0f} s of the load by --max-load '{which}': these seconds are in "
+        "no figure, and what the server did between them is not its capacity"
+    ]
+
+
 def _source_note(state: SourceState) -> str:
     what = "was lost" if state.lost else "answers again"
     return f"{state.source} {what} at {state.at_s:.0f} s of the run: {state.why}"
@@ -265,6 +280,7 @@ def _source_note(state: SourceState) -> str:
 def _notes(log: StepLog, sums: Sums, merged: Mapping[str, LatencyNs]) -> tuple[str, ...]:
     notes = [
         *map(_change_note, log.changes),
+        *_held_notes(log),
         *log.notes,
         *map(_source_note, log.source_states),
     ]

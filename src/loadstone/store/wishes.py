@@ -37,7 +37,7 @@ def ask(run: Path, wish: AnyWish) -> None:
     except OSError as error:
         raise StoreError.from_os("make the folder", place, error) from error
     name = f"{time.time_ns():020}-{os.getpid()}-{next(_NUMBERS):06}.json"
-    atomic.write_bytes(place / name, WISH.dump_json(wish) + b"\n", atomic.PRIVATE)
+    atomic.write_bytes(place / name, WISH.dump_json(wish) + b"\n")
 
 
 def take(run: Path) -> list[AnyWish]:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import TypeAdapter, ValidationError
 
 from loadstone import engine
+from loadstone.lab.shards import USERS_A_SHARD, cores
 from loadstone.model.engine_plan import Layout, LoadPlan
 from loadstone.model.plan import (
     Arrival,
@@ -33,8 +34,6 @@ ENDLESS_S = 366 * 86_400
 
 # sysbench gives up when 131,072 events wait; here they may wait until memory becomes an argument.
 _MOST_WAITING = 10_000_000
-# Measured with `loadstone run`: below it a second event loop costs more than it saves.
-_USERS_A_SHARD = 16
 _RETRIES = 3
 _MOST_LOADING = 64
 _MOST_SHARDS = 1024
@@ -122,7 +121,7 @@ def _threads(settings: Settings, given: Values) -> tuple[int, int]:
         Fatal: each user is to have a thread of its own, and there are too many of them.
     """
     if not given.switch("lua_threads"):
-        return len(os.sched_getaffinity(0)), _USERS_A_SHARD
+        return cores(), USERS_A_SHARD
     if settings.threads > _MOST_SHARDS:
         raise Fatal(f"--lua-threads is for at most {_MOST_SHARDS} threads")
     return settings.threads, 1

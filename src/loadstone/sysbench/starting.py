@@ -14,7 +14,7 @@ from loadstone.model.null_server import NullServerSettings
 from loadstone.model.observing import Observing
 from loadstone.model.plan import WorkloadSpec
 from loadstone.model.target import Endpoint, Target, Tls
-from loadstone.sysbench import planning, running
+from loadstone.sysbench import company, planning, running
 from loadstone.sysbench.bundled import Bundled
 from loadstone.sysbench.keeping import keeper_of
 from loadstone.sysbench.log import Log
@@ -68,7 +68,8 @@ def servers(given: Values, settings: Settings, *, is_dry: bool) -> Iterator[tupl
     """The servers; for a dry run one that answers at once and has no tables."""
     places = places_of(given, settings.compat)
     if not is_dry:
-        yield places
+        with company.beside_others(places):
+            yield places
         return
     with TemporaryDirectory(prefix="loadstone-dry-run-") as folder:
         socket = Path(folder, "null.sock")

@@ -14,8 +14,9 @@ from loadstone.lab.follow import follow
 from loadstone.lab.interrupts import Interrupts
 from loadstone.model.engine_plan import LoadPlan, load_document
 from loadstone.model.exit_codes import ExitCode
-from loadstone.model.records import LoadEnd, LoadProgress
-from loadstone.sysbench import failing, planning, running
+from loadstone.model.records import AnyLoadRecord, LoadEnd, LoadProgress, LoadStalled
+from loadstone.report.stalls import stalled_line
+from loadstone.sysbench import company, failing, planning, running
 from loadstone.sysbench.bundled import Bundled
 from loadstone.sysbench.log import Log, aside
 from loadstone.sysbench.settings import Settings, Values
@@ -146,10 +147,13 @@ def _load(tables: _Tables, command: str) -> int:
     ends: list[LoadEnd] = []
     lines = _Lines(tables)
 
-    def take(record: LoadProgress | LoadEnd) -> bool:
+    def take(record: AnyLoadRecord) -> bool:
         if isinstance(record, LoadEnd):
             ends.append(record)
             return True
+        if isinstance(record, LoadStalled):
+            aside(stalled_line(record))
+            return False
         lines.on_progress(record)
         return False
 
@@ -223,6 +227,7 @@ def _connected(tables: _Tables, command: str) -> Iterator[Connection]:
     except TargetError as error:
         raise failing.of_command(error, command, tables.place) from error
     with connection:
+        company.warn_of_others(connection, tables.place)
         yield connection
 
 

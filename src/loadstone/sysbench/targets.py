@@ -6,11 +6,13 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import SecretStr
+
 from loadstone.model.target import Compression, Credentials, Endpoint, Target, Tls, compression
 from loadstone.sysbench import values
 from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.settings import Compat, Values
-from loadstone.target.credentials import Surroundings, local_sockets
+from loadstone.target.credentials import Surroundings, local_sockets, may_go_in_clear
 
 # Where sysbench 1.0 looks, which has no options for them.
 _FILES_OF_1_0 = {
@@ -73,8 +75,10 @@ def _endpoint(given: Values, compat: Compat, **place: object) -> Endpoint:
     }
     return Endpoint(
         target=Target.model_validate(known | place),
-        credentials=Credentials.model_validate(
-            {"password": given.text("mysql_password"), "source": "--mysql-password"}
+        credentials=Credentials(
+            password=SecretStr(given.text("mysql_password")),
+            source="--mysql-password",
+            may_go_in_clear=may_go_in_clear(Surroundings.here()),
         ),
     )
 

@@ -27,8 +27,10 @@ TargetErrorKind = Literal[
     "protocol",
     "descriptors",
     "public_key_needed",
+    "password_withheld",
     "not_supported",
     "plan",
+    "stalled",
     "no_socket",
     "host_blocked",
     "options",
@@ -36,7 +38,27 @@ TargetErrorKind = Literal[
     "foreign_tables",
     "table_in_the_way",
     "missing_table",
+    "serves_others",
 ]
+
+
+NEEDS_PROOF = (
+    "let the server prove who it is: --tls verify-ca with --tls-ca, or --tls-fingerprint; take a "
+    "unix socket; or send it to whoever answers within TLS: --enable-cleartext-plugin"
+)
+"""What to do where a password was withheld."""
+
+NEEDS_KEY = (
+    "give the server's key with --server-public-key; or take --tls verify-ca with --tls-ca, or "
+    "--tls-fingerprint"
+)
+"""What to do where it would have gone under a key that anybody could have sent."""
+
+NEEDS_AUTHORITY = (
+    "give the --tls-ca that signed it, or the --tls-fingerprint of the certificate that the server "
+    "has"
+)
+"""What to do where a certificate is not the one that is wanted."""
 
 
 class TargetError(LoadstoneError):

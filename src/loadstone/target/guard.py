@@ -8,9 +8,10 @@ schema. A table is
 - **sysbench's** when it has sysbench's exact layout and name (`sbtestN` with id, k, c, pad);
 - **foreign** otherwise.
 
-`prepare` makes tables under free names only, and continues ours. `cleanup` drops ours and
-sysbench's, never a foreign one. Either wants `--yes` when the schema has foreign tables or the
-server is not on this machine, unless it is a sandbox. No `--yes` makes a foreign table fair game.
+`prepare` makes tables under free names only, and continues ours. `cleanup` drops ours and, where
+that is said, sysbench's, never a foreign one. Either wants `--yes` when the schema has foreign
+tables or the server is not on this machine, unless it is a sandbox. No `--yes` makes a foreign
+table fair game.
 
 Reading the state of a schema needs a server; deciding does not: `decide_prepare` and
 `decide_cleanup` are functions of values.
@@ -20,7 +21,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Literal
 
 import pymysql
@@ -38,11 +39,6 @@ LoadState = Literal["loading", "ready"]
 
 _NAMES_SHOWN = 5
 _LINES_A_STATEMENT = 500
-_LOCK_NAME_LENGTH = 64
-# A connection that was just killed holds its lock until the server notices.
-_LOCK_WAIT_S = 1
-# What clusters say that have no such locks: MariaDB's Galera, Percona's.
-_NO_LOCKS_HERE = (1105, 1235)
 _CREATE_LIST = (
     f"CREATE TABLE IF NOT EXISTS {LIST_TABLE} ("
     " table_name VARCHAR(64) NOT NULL PRIMARY KEY,"
@@ -70,7 +66,7 @@ class ListedTable(Frozen):
     seed: int
     state: LoadState
     columns_hash: str | None = None
-    """Of the columns once the table was there; a table that has others since is not ours."""
+    """Of the table once it was loaded; until then its mark. A table that has others is not ours."""
     made_s: int | None = None
     """`TableFacts.created_s` once the table was there; a table made anew since is not ours."""
 
@@ -81,8 +77,8 @@ class ListedTable(Frozen):
         if self.made_s is not None and self.made_s != table.created_s:
             return False
         if self.columns_hash is not None:
-            return self.columns_hash == hash_of_columns(table)
-        # Never finished: there is only the layout that it was to get.
+            return self.columns_hash in (table.mark, hash_of_columns(table))
+        # Never finished, and from before there were marks: there is only the layout.
         return self.layout == table.layout
 
 
@@ -128,13 +124,20 @@ class Consent(Frozen):
 
     yes: bool = False
     sandbox: bool = False
+    elsewhere: str | None = "which nobody has looked for on this machine"
+    """Why the server counts as another machine's; `None`: it runs on this one."""
+
+    @property
+    def is_given(self) -> bool:
+        """Whether nothing has to be asked."""
+        return self.yes or self.sandbox
 
 
 class PrepareDecision(Frozen):
     """What `prepare` may do."""
 
     creates_schema: bool
-    continues: tuple[str, ...]
+    continues: tuple[TableFacts, ...]
     """Tables of ours that are there already and are taken up."""
 
 
@@ -143,6 +146,8 @@ class CleanupDecision(Frozen):
 
     drops: tuple[str, ...]
     leaves: tuple[str, ...]
+    leaves_of_sysbench: tuple[str, ...] = ()
+    """They have its exact names and layouts, and nobody said that they are meant."""
     forgets: tuple[str, ...] = ()
     """Listed names that are gone, or were taken by a foreign table."""
 
@@ -176,22 +181,42 @@ def decide_prepare(
     for origin in ("foreign", "sysbench"):
         if taken := [name for name in state.of(origin) if name in wanted]:
             raise _in_the_way(state, origin, taken)
-    ours = tuple(name for name in state.of("ours") if name in wanted)
-    return PrepareDecision(creates_schema=not state.exists, continues=ours)
+    ours = set(state.of("ours")) & wanted
+    there = tuple(table for table in state.tables if table.name in ours)
+    return PrepareDecision(creates_schema=not state.exists, continues=there)
 
 
-def decide_cleanup(state: SchemaState, target: Target, consent: Consent) -> CleanupDecision:
+def decide_cleanup(
+    state: SchemaState,
+    target: Target,
+    consent: Consent,
+    names: Collection[str] | None = None,
+    *,
+    of_sysbench: bool = False,
+) -> CleanupDecision:
     """What may be dropped there; nothing to drop needs no consent.
+
+    `names`: of all that may be dropped these alone are meant, whoever made them. `of_sysbench`: of
+    all also those that sysbench made.
 
     Raises:
         GuardError: something could be dropped, but only with `--yes`; or the list is not ours.
     """
     _refuse_foreign_list(state)
-    drops = state.of("ours") + state.of("sysbench")
+    ours, theirs = state.of("ours"), state.of("sysbench")
+    if names is not None:
+        drops = tuple(name for name in ours + theirs if name in names)
+    else:
+        drops = ours + theirs if of_sysbench else ours
     if drops:
         _ask_for_consent(state, target, consent, "cleanup")
-    gone = tuple(line.name for line in state.listed if line.name not in drops)
-    return CleanupDecision(drops=drops, leaves=state.of("foreign"), forgets=gone)
+    gone = (line.name for line in state.listed if line.name not in ours + theirs)
+    return CleanupDecision(
+        drops=drops,
+        leaves=state.of("foreign"),
+        leaves_of_sysbench=tuple(name for name in theirs if name not in drops),
+        forgets=tuple(name for name in gone if names is None or name in names),
+    )
 
 
 def check_writes(
@@ -210,7 +235,7 @@ def check_writes(
             f" layout, and {workload} would write to them: {_some(wrong)}",
             "they are never touched: take another schema",
         )
-    if (strangers := state.strangers) and not (consent.yes or consent.sandbox):
+    if (strangers := state.strangers) and not consent.is_given:
         raise GuardError(
             "foreign_tables",
             f"schema {state.schema_name} has tables that are neither Loadstone's nor in sysbench's"
@@ -220,8 +245,9 @@ def check_writes(
 
 
 def hash_of_columns(table: TableFacts) -> str:
-    """A short hash of a table's columns: names, types and order."""
-    return hashlib.sha256(repr(table.columns).encode()).hexdigest()[:16]
+    """A short hash of a table's columns (names, types and order), and of its mark if it has one."""
+    text = repr(table.columns) + (table.mark or "")
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def create_schema(connection: Connection, target: Target, schema: str) -> None:
@@ -234,7 +260,10 @@ def list_tables(
     connection: Connection, target: Target, schema: str, tables: Iterable[ListedTable]
 ) -> None:
     """Write tables into the list, *before* they are made: a crash then leaves none unlisted."""
-    rows = [(line.name, line.layout, line.rows, line.seed, line.state) for line in tables]
+    rows = [
+        (line.name, line.layout, line.rows, line.seed, line.state, line.columns_hash)
+        for line in tables
+    ]
     place = f"{quoted(schema)}.{LIST_TABLE}"
     with statement_errors(target), connection.cursor() as cursor:
         cursor.execute(_CREATE_LIST.replace(LIST_TABLE, place, 1))
@@ -242,100 +271,34 @@ def list_tables(
     with _transaction(connection, target) as cursor:
         for start in range(0, len(rows), _LINES_A_STATEMENT):
             batch = rows[start : start + _LINES_A_STATEMENT]
-            values = ", ".join(["(%s, %s, %s, %s, UTC_TIMESTAMP(), %s)"] * len(batch))
+            values = ", ".join(["(%s, %s, %s, %s, UTC_TIMESTAMP(), %s, %s)"] * len(batch))
             cursor.execute(
-                f"REPLACE INTO {place} (table_name, layout, row_count, seed, created_at, state)"
+                f"REPLACE INTO {place}"
+                " (table_name, layout, row_count, seed, created_at, state, columns_hash)"
                 f" VALUES {values}",
                 [value for row in batch for value in row],
             )
 
 
-def mark_made(connection: Connection, target: Target, schema: str, names: Iterable[str]) -> None:
-    """Note in the list which tables a load that did not finish has made so far."""
+def mark_ready(connection: Connection, target: Target, schema: str, names: Iterable[str]) -> None:
+    """Note in the list that these tables are complete, with their indexes, and what they are.
+
+    A table that is not the one which was listed came under its name since: its line stays as it is.
+    """
     wanted = set(names)
     found = [table for table in tables_of(connection, target, schema) if table.name in wanted]
     with _transaction(connection, target) as cursor:
         cursor.executemany(
-            f"UPDATE {quoted(schema)}.{LIST_TABLE} SET {_MADE} = %s"
-            " WHERE table_name = %s AND state = 'loading' AND layout = %s",
-            [(table.created_s, table.name, table.layout) for table in found],
-        )
-
-
-def mark_columns(connection: Connection, target: Target, schema: str, name: str) -> None:
-    """Note in the list what the columns of a table are that was just made, before it has rows."""
-    found = [table for table in tables_of(connection, target, schema) if table.name == name]
-    with _transaction(connection, target) as cursor:
-        cursor.executemany(
-            f"UPDATE {quoted(schema)}.{LIST_TABLE} SET columns_hash = %s WHERE table_name = %s",
-            [(hash_of_columns(table), table.name) for table in found],
-        )
-
-
-def mark_ready(connection: Connection, target: Target, schema: str, names: Iterable[str]) -> None:
-    """Note in the list that these tables are complete, with their indexes, and what they are.
-
-    A table of another layout, or for a template of other columns, came under the name since it was
-    listed: its line stays as it is.
-    """
-    wanted = set(names)
-    found = [
-        (hash_of_columns(table), table)
-        for table in tables_of(connection, target, schema)
-        if table.name in wanted
-    ]
-    with _transaction(connection, target) as cursor:
-        cursor.executemany(
             f"UPDATE {quoted(schema)}.{LIST_TABLE} SET state = 'ready', columns_hash = %s,"
-            f" {_MADE} = %s WHERE table_name = %s AND (layout = %s OR columns_hash = %s)",
-            [
-                (columns, table.created_s, table.name, table.layout, columns)
-                for columns, table in found
-            ],
+            f" {_MADE} = %s WHERE table_name = %s"
+            " AND (columns_hash IN (%s, %s) OR columns_hash IS NULL AND layout = %s)",
+            [_ready(table) for table in found],
         )
 
 
-@contextlib.contextmanager
-def alone(connection: Connection, target: Target, schema: str) -> Iterator[None]:
-    """Keep every other `prepare` and `cleanup` out of a schema, for as long as this goes on.
-
-    Raises:
-        GuardError: another is at work there.
-        TargetError: the server refused.
-    """
-    lock = f"loadstone.{schema}"
-    if len(lock) > _LOCK_NAME_LENGTH:
-        lock = f"loadstone.{hashlib.sha256(schema.encode()).hexdigest()[:32]}"
-    _take_lock(connection, target, schema, lock)
-    try:
-        yield
-    finally:
-        # Closing the connection lets go too, but not before the server notices.
-        with contextlib.suppress(pymysql.MySQLError), connection.cursor() as cursor:
-            cursor.execute("SELECT RELEASE_LOCK(%s)", (lock,))
-
-
-def _take_lock(connection: Connection, target: Target, schema: str, lock: str) -> None:
-    with statement_errors(target), connection.cursor() as cursor:
-        try:
-            cursor.execute("SELECT GET_LOCK(%s, %s)", (lock, _LOCK_WAIT_S))
-        except pymysql.MySQLError as error:
-            if error.args[0] in _NO_LOCKS_HERE:
-                return
-            raise
-        row = cursor.fetchone()
-        if row is not None and row[0] == 1:
-            # The connection is idle for as long as the load takes.
-            cursor.execute("SET SESSION wait_timeout = 2147483")
-            return
-        cursor.execute("SELECT IS_USED_LOCK(%s)", (lock,))
-        row = cursor.fetchone()
-    holder = f" (connection {row[0]})" if row is not None and row[0] is not None else ""
-    raise GuardError(
-        "table_in_the_way",
-        f"another loadstone prepare is at work in schema {schema}{holder}",
-        "wait for it to end, or take another schema",
-    )
+def _ready(table: TableFacts) -> tuple[object, ...]:
+    known = hash_of_columns(table)
+    return known, table.created_s, table.name, known, table.mark, table.layout
 
 
 @contextlib.contextmanager
@@ -403,12 +366,12 @@ def _refuse_foreign_list(state: SchemaState) -> None:
 
 
 def _ask_for_consent(state: SchemaState, target: Target, consent: Consent, what: str) -> None:
-    if consent.yes or consent.sandbox:
+    if consent.is_given:
         return
-    if not target.is_local:
+    if consent.elsewhere is not None:
         raise GuardError(
             "not_loopback",
-            f"{what} would change the server at {target.place}, which is not this machine",
+            f"{what} would change the server at {target.place}, {consent.elsewhere}",
             "if that is meant: --yes",
         )
     if foreign := state.of("foreign"):
@@ -426,13 +389,15 @@ def _in_the_way(state: SchemaState, origin: Origin, names: Sequence[str]) -> Gua
             "table_in_the_way",
             f"schema {schema} has tables that were made anew or changed since Loadstone made"
             f" them: {_some(anew)}",
-            "take another schema; what has sysbench's exact layout, `loadstone cleanup` drops",
+            "take another schema; what has sysbench's exact layout goes with "
+            "`loadstone cleanup --sysbench-tables`",
         )
     if origin == "sysbench":
         return GuardError(
             "table_in_the_way",
             f"schema {schema} has tables that sysbench made: {_some(names)}",
-            "`loadstone run` can use them as they are; `loadstone cleanup` drops them",
+            "`loadstone run` can use them as they are; `loadstone cleanup --sysbench-tables` drops "
+            "them",
         )
     return GuardError(
         "table_in_the_way",

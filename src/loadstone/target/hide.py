@@ -1,4 +1,6 @@
-"""Passwords on the command line and in the environment, blanked where others can read them.
+"""Secrets on the command line and in the environment, blanked where others can read them.
+
+Passwords of servers, and the token of the live page.
 
 `ps` and `/proc/PID/cmdline` show the memory in which the kernel put the arguments at the start.
 That memory is ours to write: the arguments are rewritten in place, shorter, and what is left over
@@ -15,20 +17,21 @@ from collections.abc import Mapping
 from pathlib import Path
 
 PASSWORD_VARIABLE = "LOADSTONE_PASSWORD"
+TOKEN_VARIABLE = "LOADSTONE_TOKEN"
 
 # `model.target.password_span` as a pattern (a test compares them): importing that module takes
 # some tenths of a second, and until we are done the password can be read.
 _URL = re.compile(rb"^(.*?://[^:]*:)(.*)(@[^@]*)$", re.DOTALL)
-_OPTION = re.compile(rb"^(--(?:(?:mysql|pgsql)[-_])?password=)(.*)()$", re.DOTALL)
+_OPTION = re.compile(rb"^(--(?:(?:(?:mysql|pgsql)[-_])?password|token)=)(.*)()$", re.DOTALL)
 _OPTIONS_WITH_A_VALUE = (
-    b"--mysql-password", b"--mysql_password", b"--pgsql-password", b"--pgsql_password",
+    b"--mysql-password", b"--mysql_password", b"--pgsql-password", b"--pgsql_password", b"--token",
 )  # fmt: skip
 
 _taken: dict[str, str] = {}
 
 
-def hide_passwords() -> bool:
-    """Blank the passwords in this process's command line; whether there were any.
+def hide_secrets() -> bool:
+    """Blank the secrets in this process's command line; whether there were any.
 
     Call it first thing: until then they can be read. Where /proc is missing nothing is done.
     """
@@ -47,15 +50,19 @@ def hide_passwords() -> bool:
     return True
 
 
-def take_password() -> None:
-    """Take the password out of the environment: no program that we start inherits it.
+def take_secrets() -> None:
+    """Take the secrets out of the environment: no program that we start inherits them.
 
-    From then on it is in `taken_environment`.
+    From then on they are in `taken_environment`.
     """
-    password = os.environ.pop(PASSWORD_VARIABLE, None)
-    if password is None:
-        return
-    _taken[PASSWORD_VARIABLE] = password
+    for name in (PASSWORD_VARIABLE, TOKEN_VARIABLE):
+        secret = os.environ.pop(name, None)
+        if secret is not None:
+            _taken[name] = secret
+            _blank_in_environment(name)
+
+
+def _blank_in_environment(variable: str) -> None:
     try:
         start, end = _memory_of(_ENVIRONMENT)
         shown = Path("/proc/self/environ").read_bytes()
@@ -63,7 +70,7 @@ def take_password() -> None:
         return
     if len(shown) != end - start:
         return
-    name = f"{PASSWORD_VARIABLE}=".encode()
+    name = f"{variable}=".encode()
     for entry in re.finditer(rb"[^\0]+", shown):
         if entry[0].startswith(name):
             ctypes.memset(start + entry.start() + len(name), 0, len(entry[0]) - len(name))
@@ -75,7 +82,7 @@ def taken_environment() -> Mapping[str, str]:
 
 
 def blank_arguments(arguments: list[bytes]) -> list[bytes]:
-    """The same arguments with every password replaced by `***`."""
+    """The same arguments with every secret replaced by `***`."""
     blanked: list[bytes] = []
     for position, argument in enumerate(arguments):
         follows = position > 0 and arguments[position - 1] in _OPTIONS_WITH_A_VALUE
@@ -89,9 +96,9 @@ def _blank(argument: bytes) -> bytes:
     return argument
 
 
-def _stars(password: bytes) -> bytes:
+def _stars(secret: bytes) -> bytes:
     """Three, which says nothing about the length; fewer where there is no room for them."""
-    return b"***"[: len(password)]
+    return b"***"[: len(secret)]
 
 
 # proc_pid_stat(5): arg_start and arg_end are fields 48 and 49, env_start and env_end 50 and 51; the

@@ -44,6 +44,7 @@ TABLE_NAMES: dict[Numbered, str] = {
     "ledger": "drill_ledger",
 }
 """By layout, what stands before a table's number."""
+_MARK = re.compile(r"loadstone ([0-9a-f]{16})")
 # MariaDB's errno, MySQL's, and the one that MySQL gives when threads count in parallel.
 _TIME_IS_UP = (1969, 3024, 1317)
 
@@ -78,13 +79,6 @@ class ServerFacts(Frozen):
         return any(self.is_on(name) for name in ("read_only", "super_read_only"))
 
     @property
-    def offers_tls(self) -> bool | None:
-        """Whether it lets clients encrypt; `None` where it does not say."""
-        if "have_ssl" in self.variables:
-            return self.variables["have_ssl"].upper() == "YES"
-        return True if self.encrypted else None
-
-    @property
     def thread_pool(self) -> str | None:
         """The kind of pool that is at work, or `None`."""
         if self.variables.get("thread_handling") == "pool-of-threads":
@@ -106,6 +100,8 @@ class TableFacts(Frozen):
     columns: tuple[tuple[str, str], ...]
     """Names and types, in order."""
     is_view: bool = False
+    mark: str | None = None
+    """What `comment_of` wrote into its comment."""
     created_s: int | None = None
     """When it was made or last rebuilt, in seconds since 1970: making an index, TRUNCATE and
     OPTIMIZE count on both MariaDB and MySQL, rows and ANALYZE do not. `None`: not told."""
@@ -153,8 +149,8 @@ def describe_server(connection: Connection, target: Target) -> ServerFacts:
     Raises:
         TargetError: it refused to say.
     """
+    variables = variables_of(connection, target)
     with statement_errors(target):
-        variables = _pairs(connection, "SHOW GLOBAL VARIABLES")
         status = _pairs(
             connection,
             "SHOW GLOBAL STATUS WHERE Variable_name IN ('Threads_connected', 'Uptime')",
@@ -170,6 +166,16 @@ def describe_server(connection: Connection, target: Target) -> ServerFacts:
         uptime_s=_number(status.get("Uptime")),
         cipher=cipher.get("Ssl_cipher", ""),
     )
+
+
+def variables_of(connection: Connection, target: Target) -> dict[str, str]:
+    """All of a server's global variables at one moment, as texts.
+
+    Raises:
+        TargetError: it refused to say.
+    """
+    with statement_errors(target):
+        return _pairs(connection, "SHOW GLOBAL VARIABLES")
 
 
 def schema_exists(connection: Connection, target: Target, schema: str) -> bool:
@@ -191,7 +197,7 @@ def tables_of(
     only, of = ("", (schema,)) if name is None else (" AND table_name = %s", (schema, name))
     with statement_errors(target), connection.cursor() as cursor:
         cursor.execute(
-            "SELECT table_name, engine, table_type, UNIX_TIMESTAMP(create_time)"
+            "SELECT table_name, engine, table_type, UNIX_TIMESTAMP(create_time), table_comment"
             f" FROM information_schema.tables WHERE table_schema = %s{only}",
             of,
         )
@@ -210,11 +216,20 @@ def tables_of(
             engine=engine,
             columns=tuple(columns.get(name, ())),
             is_view="VIEW" in str(kind).upper(),
+            mark=_mark_in(_text(comment)),
             created_s=None if created is None else int(created),
         )
-        for name, engine, kind, created in tables
+        for name, engine, kind, created, comment in tables
     )
     return tuple(sorted(facts, key=lambda table: (table.number or 0, table.name)))
+
+
+def comment_of(mark: str) -> str:
+    """The comment of a table that Loadstone makes; `mark`: 16 hexadecimal digits by chance.
+
+    A table keeps it through ALTER and RENAME, so that it is never taken for another one.
+    """
+    return f"loadstone {mark}"
 
 
 def indexed_on(connection: Connection, target: Target, schema: str, column: str) -> frozenset[str]:
@@ -258,6 +273,11 @@ def _pairs(connection: Connection, statement: str) -> dict[str, str]:
     with connection.cursor() as cursor:
         cursor.execute(statement)
         return {_text(row[0]): _text(row[1]) for row in cursor.fetchall()}
+
+
+def _mark_in(comment: str) -> str | None:
+    found = _MARK.fullmatch(comment)
+    return found[1] if found else None
 
 
 def _single(connection: Connection, statement: str) -> int:

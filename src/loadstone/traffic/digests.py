@@ -15,13 +15,13 @@ from random import Random
 
 from loadstone.model.target import Target
 from loadstone.target.connect import Connection, statement_errors
+from loadstone.target.tokens import NotSql, Token, tokens_of
 from loadstone.traffic.collecting import Group, Run
 from loadstone.traffic.entries import Heard
 from loadstone.traffic.errors import TrafficRefused
 from loadstone.traffic.kinds import kind_of
 from loadstone.traffic.shapes import Sentence, frame_of, merged, sentence_of
 from loadstone.traffic.sketches import Sketch
-from loadstone.traffic.tokens import NotSql, Token, tokens_of
 from loadstone.traffic.words import KEYWORDS
 
 _TABLE = "performance_schema.events_statements_summary_by_digest"

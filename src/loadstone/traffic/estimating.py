@@ -10,11 +10,11 @@ from decimal import Decimal
 from functools import reduce
 from math import gcd
 
+from loadstone.target.tokens import meaning_of
 from loadstone.traffic.fitting import Spread, fitted
 from loadstone.traffic.kinds import is_secret_column
 from loadstone.traffic.shapes import Hole
 from loadstone.traffic.sketches import CAPITAL, DIGIT, Numbers, Sketch, Texts
-from loadstone.traffic.tokens import meaning_of
 
 _LONGEST_TEXT = 65_535
 _MOST_CHOICES = 16

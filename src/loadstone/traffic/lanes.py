@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from loadstone.store.errors import StoreError
+from loadstone.target.tokens import NotSql, name_of, tokens_of, with_code
 from loadstone.traffic.entries import Entry, Heard
 from loadstone.traffic.kinds import is_read, is_secret, names_own_schema
-from loadstone.traffic.tokens import NotSql, name_of, tokens_of, with_code
 
 _MOST_SCHEMAS = 100_000
 """Sessions of which the schema is remembered."""

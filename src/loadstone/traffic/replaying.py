@@ -18,7 +18,7 @@ from loadstone.lab.conduct import Lab, Outcome, drive_step
 from loadstone.lab.failures import as_error
 from loadstone.lab.schedule import steps_of
 from loadstone.model.frozen import Frozen
-from loadstone.model.plan import Drive, Plan, ScriptSpec, Session, WarmupSeconds, WorkloadSpec
+from loadstone.model.plan import Drive, Plan, ScriptSpec, WarmupSeconds, WorkloadSpec
 from loadstone.model.target import Target
 from loadstone.traffic.lanes import Dealt, told_by
 
@@ -32,7 +32,6 @@ _ENDLESS_S = 366 * 86_400.0
 _A_DOUBLING = 8
 """Buckets of lateness for each doubling of microseconds, as replay.lua has them."""
 
-_READ_ONLY = "SET SESSION TRANSACTION READ ONLY"
 # Measured with `loadstone run`: fewer users than that share one event loop best.
 _USERS_A_SHARD = 16
 
@@ -102,10 +101,11 @@ def plan_of(
     )
     drive = Drive(
         protocol="text",
-        session=Session(init_sql=() if asked.writes else (_READ_ONLY,)),
         shards=shards,
         users_a_shard=_USERS_A_SHARD,
     )
+    if not asked.writes:
+        drive = drive.reading()
     is_local = any(target.is_local for target in targets)
     return Plan(
         name=NAME,

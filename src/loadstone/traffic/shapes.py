@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Literal, NamedTuple
 
-from loadstone.traffic.tokens import NotSql, Token, meaning_of, name_of, tokens_of
+from loadstone.target.tokens import NotSql, Token, meaning_of, name_of, tokens_of
 from loadstone.traffic.words import BETWEEN_THEM, KEEP_COLUMN, KEYWORDS, TABLE_FOLLOWS
 
 ValueKind = Literal["int", "decimal", "float", "text", "bytes", "null", "flag", "unknown"]

@@ -33,7 +33,7 @@ def main() -> None:
     bound = socket.socket(fileno=task.descriptor)
     if task.kind == "page":
         run = _UntilUnwatched(words)
-        serve_page(task.runs, (bound, Address(*task.address)), Keys(), run.over)
+        serve_page(task.runs, (bound, Address(*task.address)), Keys(task.token), run.over)
         return
     runs: list[Path] = []
 

@@ -9,7 +9,9 @@ What is kept off, and how:
   a name of this machine;
 - text of a server, or a run's name, that is script: the policy lets only files of this package run,
   and no element is made from text;
-- whoever is on the network: another address than loopback needs a token.
+- whoever else reaches the address, over the network or as another user of this machine: nothing is
+  served without the token, which stands in the link that was printed, or the cookie that a browser
+  is given for it.
 
 W3C, "Content Security Policy Level 3"; RFC 6265bis, 5.5 "SameSite"; W3C, "Fetch Metadata".
 """
@@ -20,14 +22,18 @@ import hmac
 import ipaddress
 import secrets
 import socket
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from loadstone.web.address import fresh_token
 
 POLICY = "; ".join(
     [
@@ -59,7 +65,12 @@ not given."""
 FEWEST_OF_TOKEN = 16
 """Characters of a token: less could be tried out."""
 
+COOKIE_S = 24 * 3600
+"""How long a cookie opens the page after the last answer that came with one."""
+
 _SAFE = ("GET", "HEAD")
+_OWN_SITES = ("none", "same-origin")
+"""Of `Sec-Fetch-Site`: typed or opened by another program, or asked by a page of ours."""
 
 
 class TokenTooShort(ValueError):
@@ -68,30 +79,44 @@ class TokenTooShort(ValueError):
 
 @dataclass(frozen=True)
 class Keys:
-    """What lets a request in."""
+    """What lets a request in: the token, and the cookies that this process has given for it."""
 
-    token: str | None = None
-    """Asked of everybody; `None`: whoever reaches the address may look."""
-    secret: bytes = field(default_factory=lambda: secrets.token_bytes(32))
-    """Of this process: what its cookies are made with where there is no token."""
+    token: str = field(default_factory=fresh_token)
+    """Asked of everybody; made for this process where nobody has chosen one."""
+    is_chosen: bool = False
+    """Somebody has it and uses it again: it is repeated nowhere."""
+    clock: Callable[[], float] = time.monotonic
+    secret: bytes = field(init=False, default_factory=lambda: secrets.token_bytes(32))
+    cookie_name: str = field(
+        init=False, default_factory=lambda: f"loadstone-{secrets.token_hex(8)}"
+    )
+    """Cookies know hosts, not ports: each process's has a name of its own."""
 
     def __post_init__(self) -> None:
-        if self.token is not None and len(self.token) < FEWEST_OF_TOKEN:
+        if len(self.token) < FEWEST_OF_TOKEN:
             raise TokenTooShort(f"a token has at least {FEWEST_OF_TOKEN} characters")
 
     @property
-    def cookie(self) -> str:
-        """What a browser is given: with a token it outlives this process, and is not the token."""
-        key = self.token.encode() if self.token else self.secret
-        return hmac.new(key, b"loadstone live page", sha256).hexdigest()
+    def shown(self) -> str | None:
+        """The token as it may be written down; `None` where somebody has chosen it."""
+        return None if self.is_chosen else self.token
+
+    def fresh_cookie(self) -> str:
+        """What a browser is given instead of the token: of this process, and with an end."""
+        end = f"{int(self.clock()) + COOKIE_S}"
+        return f"{end}.{self._mac(end)}"
 
     def opens(self, given: str | None) -> bool:
         """Whether it is the token."""
-        return self.token is not None and given is not None and _same(given, self.token)
+        return given is not None and _same(given, self.token)
 
     def is_cookie(self, given: str | None) -> bool:
-        """Whether it is a cookie of ours."""
-        return given is not None and _same(given, self.cookie)
+        """Whether it is a cookie of ours that has not come to its end."""
+        end, _, mac = (given or "").partition(".")
+        return _same(mac, self._mac(end)) and self.clock() < int(end)
+
+    def _mac(self, end: str) -> str:
+        return hmac.new(self.secret, end.encode(), sha256).hexdigest()
 
 
 def _same(one: str, other: str) -> bool:
@@ -131,18 +156,21 @@ class Guard:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        cookie_name = _cookie_name(scope)
-        given = self._given(scope, headers, cookie_name)
+        given = self._given(scope, headers)
         refusal = self._refusal(scope, headers, given)
-        app: ASGIApp = refusal or self._app
-        set_cookie = None if refusal else f"{cookie_name}={self._keys.cookie}; {_COOKIE}"
-        await app(scope, receive, _with_headers(send, set_cookie))
+        app: ASGIApp = refusal or (_past_the_link(headers) if given.link else self._app)
+        is_browser = not refusal and (given.cookie or given.link)
+        await app(scope, receive, _with_headers(send, self._cookie() if is_browser else None))
 
-    def _given(self, scope: Scope, headers: Headers, cookie_name: str) -> _Given:
+    def _cookie(self) -> str:
+        keys = self._keys
+        return f"{keys.cookie_name}={keys.fresh_cookie()}; Max-Age={COOKIE_S}; {_COOKIE}"
+
+    def _given(self, scope: Scope, headers: Headers) -> _Given:
         kind, _, bearer = headers.get("authorization", "").partition(" ")
         linked = parse_qs(scope["query_string"].decode("latin-1")).get("token", [None])[0]
         return _Given(
-            cookie=self._keys.is_cookie(_cookie(headers, cookie_name)),
+            cookie=self._keys.is_cookie(_cookie(headers, self._keys.cookie_name)),
             bearer=kind.lower() == "bearer" and self._keys.opens(bearer.strip()),
             link=scope["path"] == "/" and self._keys.opens(linked),
         )
@@ -150,8 +178,8 @@ class Guard:
     def _refusal(self, scope: Scope, headers: Headers, given: _Given) -> PlainTextResponse | None:
         if not self._is_own_host(headers.get("host", "")):
             return _refused(421, "this server does not go by that name; use its address")
-        if self._keys.token is not None and not given.any:
-            return _refused(401, "the token is missing or wrong: open the address with ?token=")
+        if not given.any:
+            return _refused(401, "the token is missing or old: open the link with ?token= again")
         if scope["method"] in _SAFE:
             return None if _asked_by_own(scope, headers) else _refused(403, "asked by another site")
         return _change_refused(headers, given)
@@ -186,7 +214,7 @@ class _Given:
 def _asked_by_own(scope: Scope, headers: Headers) -> bool:
     """Whether a browser asks for a page of ours, or from one; what is no browser does not say."""
     site = headers.get("sec-fetch-site", "none")
-    if site in ("none", "same-origin"):
+    if site in _OWN_SITES:
         return True
     # A link to the page may stand anywhere.
     return scope["path"] == "/" and headers.get("sec-fetch-mode") == "navigate"
@@ -219,13 +247,16 @@ def _refused(status: int, why: str) -> PlainTextResponse:
     return PlainTextResponse(f"{why}\n", status)
 
 
+def _past_the_link(headers: Headers) -> Response:
+    """On to the page without the token, which is to stand in no address bar and no history."""
+    if headers.get("sec-fetch-site", "none") in _OWN_SITES:
+        return RedirectResponse("/", 303)
+    # Where another site's page has the link, a browser sends no `Strict` cookie along a redirect;
+    # it does when a page of ours asks for the next.
+    return HTMLResponse('<a href="/">Loadstone</a>', headers={"refresh": "0; url=/"})
+
+
 _COOKIE = "Path=/; HttpOnly; SameSite=Strict"
-
-
-def _cookie_name(scope: Scope) -> str:
-    """Cookies do not know ports: two servers on one machine have each its own."""
-    server = scope.get("server") or ("", 0)
-    return f"loadstone-{server[1]}"
 
 
 def _cookie(headers: Headers, name: str) -> str | None:

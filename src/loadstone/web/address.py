@@ -8,11 +8,14 @@ import fcntl
 import ipaddress
 import json
 import os
-import re
+import secrets
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
+
+from pydantic import Field
 
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
@@ -26,6 +29,7 @@ MARK = ".live.json"
 
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 _BACKLOG = 128
+_TOKEN_BYTES = 24
 
 
 class AddressError(LoadstoneError):
@@ -46,6 +50,19 @@ class Address:
         """As a browser on this machine opens it."""
         host = _EVERYWHERE.get(self.host, self.host)
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/"
+
+    def link(self, token: str | None) -> str:
+        """What opens the page; `None`: whoever has chosen the token puts it there."""
+        return _link(self.url, token)
+
+
+def fresh_token() -> str:
+    """A secret for one server, as it can stand in a link."""
+    return secrets.token_urlsafe(_TOKEN_BYTES)
+
+
+def _link(url: str, token: str | None) -> str:
+    return f"{url}?token={token or '…'}"
 
 
 def parsed(text: str, host: str, port: int) -> Address:
@@ -104,10 +121,11 @@ def _is_taken(error: OSError) -> bool:
 
 
 @contextlib.contextmanager
-def marked(runs: Path, address: Address) -> Iterator[None]:
-    """While it is entered, `found` tells others of this server.
+def marked(runs: Path, address: Address, token: str | None) -> Iterator[None]:
+    """While it is entered, `found` tells others of this user's of this server.
 
-    A second server of the same folder leaves the mark to the first.
+    A second server of the same folder leaves the mark to the first. `token`: `None` where it is not
+    to be written down.
 
     Raises:
         StoreError: the folder of runs cannot be made.
@@ -128,8 +146,13 @@ def marked(runs: Path, address: Address) -> Iterator[None]:
         except BlockingIOError:
             yield
             return
+        if not _is_own(file):
+            # Whoever has put it there can read what is written into it.
+            yield
+            return
         file.truncate()
-        file.write(json.dumps({"url": address.url, "pid": os.getpid()}).encode())
+        mark = {"url": address.url, "token": token, "pid": os.getpid()}
+        file.write(json.dumps(mark).encode())
         try:
             yield
         finally:
@@ -137,24 +160,31 @@ def marked(runs: Path, address: Address) -> Iterator[None]:
 
 
 def found(runs: Path) -> str | None:
-    """The URL of the server that shows these runs at this moment; `None`: there is none."""
+    """The link to this user's server that shows these runs now; `None`: there is none."""
     try:
         with plain.opened(runs / MARK) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:
-                url = _Mark.model_validate_json(file.read(_LARGEST_MARK)).url
-                return url if _OURS.fullmatch(url) else None
+                mark = _Mark.model_validate_json(file.read(_LARGEST_MARK))
+                return _link(mark.url, mark.token) if _is_own(file) else None
     except (OSError, ValueError):
         return None
     return None
 
 
+def _is_own(mark: BinaryIO) -> bool:
+    """Whether it is this user's, and nobody else can read it."""
+    facts = os.fstat(mark.fileno())
+    return facts.st_uid == os.geteuid() and not facts.st_mode & 0o077
+
+
 class _Mark(Frozen):
-    url: str
+    """It is told to people, and the folder may be anybody's."""
+
+    url: str = Field(pattern=r"^http://[A-Za-z0-9.:%\[\]_-]+:[0-9]+/$")
+    token: str | None = Field(pattern=r"^[A-Za-z0-9_-]+$")
     pid: int
 
 
 _LARGEST_MARK = 4096
-_OURS = re.compile(r"http://[A-Za-z0-9.:%\[\]_-]+:[0-9]+/")
-"""It is told to people, and the folder may be anybody's."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Literal
 
 from loadstone.model.frozen import Frozen
-from loadstone.web.address import Address, AddressError, found, listen
+from loadstone.web.address import Address, AddressError, found, fresh_token, listen
 
 Kind = Literal["page", "metrics"]
 
@@ -39,11 +39,13 @@ class Task(Frozen):
     """Of the socket that listens."""
     address: tuple[str, int]
     runs: Path
+    token: str = ""
+    """Of a page. It goes this way, as a command line and an environment can be read."""
 
 
 @contextmanager
 def live_page(runs: Path, wanted: Address) -> Iterator[str]:
-    """A page of these runs while it is entered, and its URL.
+    """A page of these runs while it is entered, and the link to it.
 
     A server that shows them already is taken as it is. Where the port is taken by somebody else, a
     free one is. The page goes when the run has ended and nobody looks any more.
@@ -59,15 +61,20 @@ def live_page(runs: Path, wanted: Address) -> Iterator[str]:
         bound, address = listen(wanted)
     except AddressError:
         bound, address = listen(Address(wanted.host, 0))
-    with _child("page", bound, address, runs):
-        yield address.url
+    token = fresh_token()
+    place = (address.host, address.port)
+    task = Task(kind="page", descriptor=bound.fileno(), address=place, runs=runs, token=token)
+    with _child(task, bound):
+        yield address.link(token)
 
 
 class Scraped:
     """The metrics of one run, once it is known which."""
 
-    def __init__(self, words: IO[bytes]) -> None:
+    def __init__(self, words: IO[bytes], url: str) -> None:
         self._words = words
+        self.url = url
+        """Where they are."""
 
     def tell(self, run: Path) -> None:
         """This is the run; a child that is gone costs the run nothing."""
@@ -84,16 +91,17 @@ def metrics(runs: Path, wanted: Address) -> Iterator[Scraped]:
         AddressError: nobody can listen on that address.
     """
     bound, address = listen(wanted)
-    with _child("metrics", bound, address, runs) as words:
-        yield Scraped(words)
+    place = (address.host, address.port)
+    task = Task(kind="metrics", descriptor=bound.fileno(), address=place, runs=runs)
+    with _child(task, bound) as words:
+        yield Scraped(words, f"{address.url}metrics")
 
 
 @contextmanager
-def _child(kind: Kind, bound: socket.socket, address: Address, runs: Path) -> Iterator[IO[bytes]]:
+def _child(task: Task, bound: socket.socket) -> Iterator[IO[bytes]]:
     """A child with this socket, and the way to it; it is told of the end, not waited for long."""
-    place = (address.host, address.port)
     with bound:
-        child = _start(Task(kind=kind, descriptor=bound.fileno(), address=place, runs=runs))
+        child = _start(task)
     assert child.stdin is not None
     try:
         yield child.stdin
@@ -110,7 +118,8 @@ def _child(kind: Kind, bound: socket.socket, address: Address, runs: Path) -> It
 def _start(task: Task) -> subprocess.Popen[bytes]:
     with _log() as log:
         child = subprocess.Popen(
-            [sys.executable, "-m", "loadstone.web"],
+            # Without -P a module of the working folder would be run in place of one of ours.
+            [sys.executable, "-P", "-m", "loadstone.web"],
             stdin=subprocess.PIPE,
             # Not the run's: whoever waits for the end of its output would wait for the page's.
             stdout=log,

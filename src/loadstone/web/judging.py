@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from loadstone.diagnose.diagnose import Known, diagnose
-from loadstone.diagnose.frames import RunSeconds, environment_of
-from loadstone.lab.limits import limits_of
+from loadstone.diagnose.of_run import findings_of
 from loadstone.model.finding import Diagnosis
 from loadstone.store import folder
 from loadstone.web.telling import Told, told
@@ -25,8 +23,8 @@ def findings(run: Path) -> list[dict[str, Any]]:
     if result.run.state == "running":
         ended = tuple(step for step in result.steps if step.state != "interrupted")
         result = result.model_copy(update={"steps": ended})
-    known = Known(environment_of(run), RunSeconds(run), limits_of(run), result.proofs)
-    return [one.model_dump(mode="json") | {"told": _told(one)} for one in diagnose(result, known)]
+    found = findings_of(run, result)
+    return [one.model_dump(mode="json") | {"told": _told(one)} for one in found]
 
 
 def _told(found: Diagnosis) -> Told:

@@ -21,6 +21,8 @@ from loadstone.store.journal import (
     Changed,
     EngineEntry,
     Entry,
+    HoldBegin,
+    HoldEnd,
     Note,
     Observed,
     ObservedNames,
@@ -29,6 +31,8 @@ from loadstone.store.journal import (
     SourceEntry,
     StepBegin,
     StepEnd,
+    held_back,
+    let_go_on,
 )
 from loadstone.store.observing import fits, observation_of
 from loadstone.store.replay import JOURNAL, RunLog
@@ -109,7 +113,7 @@ class LiveRun:
             case Changed():
                 yield Event("step", self.step())
                 yield self._note(_sentence(entry))
-            case Note() | SourceEntry():
+            case Note() | SourceEntry() | HoldBegin() | HoldEnd():
                 yield self._note(_sentence(entry))
 
     @property
@@ -321,8 +325,12 @@ def _of_host(seen: Observation, facts: dict[str, str]) -> Data:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _sentence(entry: Changed | Note | SourceEntry) -> str:
+def _sentence(entry: Changed | Note | SourceEntry | HoldBegin | HoldEnd) -> str:
     match entry:
+        case HoldBegin():
+            return held_back(entry.from_s, entry.condition)
+        case HoldEnd():
+            return let_go_on(entry.to_s)
         case Note():
             return entry.text
         case Changed(change=change):

@@ -40,7 +40,7 @@ def serve_page(
     hub = Hub(runs, findings)
     app = page_app(hub, keys, own_names(address.host))
     ends = partial(until, hub) if until else None
-    with marked(runs, address):
+    with marked(runs, address, keys.shown):
         asyncio.run(_serve(app, bound, ends, hub.close))
 
 

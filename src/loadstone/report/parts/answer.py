@@ -36,6 +36,8 @@ def answer_section(making: Making) -> Markup:
         inside.append(_box(_watched(making)))
     if making.result.run.state != "finished":
         inside.append(paragraph(words.not_finished[making.result.run.state], "bad"))
+    if aborted := making.result.run.aborted:
+        inside.append(speech(aborted.said, words, "p", "bad"))
     return making.section("answer", words.answer, *inside)
 
 

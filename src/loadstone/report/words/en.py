@@ -163,7 +163,7 @@ ENGLISH = Words(
         "Universal Scalability Law: contention {contention}, coherency {coherency}; peak of"
         " {rate} events/s ({low} to {high}, {confidence}) at {users} users."
     ),
-    star="* stands in no mean: not carried out to the end, never settled, or users cut off",
+    star="* stands in no mean: did not end well, never settled, users cut off, or held back",
     exclamation="! client-bound: the generator was, or may have been, the limit",
     of_repeats=(
         "TPS is the mean of the repeats with Student's t interval; the rest is the middle one"

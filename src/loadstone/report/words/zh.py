@@ -159,7 +159,7 @@ CHINESE = Words(
         "通用扩展定律（USL）：竞争 {contention}，一致性开销 {coherency}；峰值每秒 {rate} 个"
         "事件（{low} 至 {high}，{confidence}），在 {users} 并发。"
     ),
-    star="* 不计入平均值：未完成、未稳定或有连接中断",
+    star="* 不计入平均值：未完成、未稳定、有连接中断或负载曾被暂停",
     exclamation="! 受限于客户端：负载发生器是（或可能是）瓶颈",
     of_repeats="TPS 为各次重复的平均值与 t 区间，其余取中间一次",
     # Searches

@@ -127,6 +127,26 @@ _RUNS: tuple[Phrase, ...] = (
     ),
     phrase("ended early: {why}", "提前结束：{why}"),
     phrase(
+        "{place}: set by somebody else since, and left: {names}",
+        "{place}：期间被他人修改，保持不动：{names}",
+    ),
+    phrase(
+        "{place}: made to outlive a restart as the run had set it, and left: {names}",
+        "{place}：测试所设的值已被持久化，重启后仍然有效，保持不动：{names}",
+    ),
+    phrase(
+        "{place} was restarted while its variables were set, which ended that",
+        "{place} 在变量被修改期间重启，修改随之失效",
+    ),
+    phrase(
+        "{place}: it keeps no locks, so others may set variables too",
+        "{place}：它不提供锁，他人也可能同时修改变量",
+    ),
+    phrase(
+        "{place}: for a while somebody else could have set its variables as well",
+        "{place}：有一段时间他人也可能修改其变量",
+    ),
+    phrase(
         "{source} was {before} when the step began, and is {after} at its end: its figures are of "
         "both",
         "{source} 在步骤开始时为 {before}，结束时为 {after}：其数据来自两者",
@@ -184,6 +204,104 @@ _STEERED: tuple[Phrase, ...] = (
 )
 """What somebody did on the live page, and what that page tells of a second."""
 
+_CONDITIONS = one_of({"condition": "条件", "default condition": "默认条件"})
+
+_PLACES = one_of(
+    {
+        "the load": "负载",
+        "the data's disk of {server}": "{server} 的数据盘",
+        "the replica {server}": "从库 {server}",
+        "{server}": "{server} ",
+    }
+)
+
+_SPARED: tuple[Phrase, ...] = (
+    phrase(
+        "aborted at {at} s by the {unasked} '{condition}': {place} had {value}",
+        "在 {at} 秒时因{unasked} '{condition}' 成立而中止：{place}为 {value}",
+        unasked=_CONDITIONS,
+        place=_PLACES,
+    ),
+    phrase(
+        "aborted at {at} s by the {unasked} '{condition}': {place} said nothing for {value} s",
+        "在 {at} 秒时因无法判断{unasked} '{condition}' 而中止：{place}已 {value} 秒没有应答",
+        unasked=_CONDITIONS,
+        place=_PLACES,
+    ),
+    phrase(
+        "held back from {at} s on by --max-load '{condition}'",
+        "从 {at} 秒起因 --max-load '{condition}' 暂停负载",
+    ),
+    phrase("let go on at {at} s", "在 {at} 秒时恢复负载"),
+    phrase(
+        "held back for {seconds} s of the load by --max-load '{conditions}': these seconds are in "
+        "no figure, and what the server did between them is not its capacity",
+        "负载因 --max-load '{conditions}' 共暂停 {seconds} 秒：这些秒不计入任何数据，其间服务器的"
+        "表现也不代表其能力",
+    ),
+    phrase(
+        "{place} is not watched for harm: {why}",
+        "未监视 {place} 是否受影响：{why}",
+    ),
+    phrase(
+        "{place} is not watched for now: {why}",
+        "暂时无法监视 {place}：{why}",
+    ),
+    phrase(
+        "the replica {place} does not replicate: it falls behind",
+        "从库 {place} 未在复制：延迟会不断增加",
+    ),
+    phrase(
+        "the replica {name} is not watched: it does not run",
+        "未监视从库 {name}：它没有运行",
+    ),
+)
+"""What ended a load, or held it back, before it did harm."""
+
+_FED = one_of(
+    {"feeds 1 replica": "带有 1 个从库", "feeds {number} replicas": "带有 {number} 个从库"}
+)
+_HIDDEN = one_of({"a connection": "1 个连接", "{number} connections": "{number} 个连接"})
+
+_COMPANY: tuple[Phrase, ...] = (
+    phrase(
+        "beside it in schema {schema} of {place}: a run of {who}",
+        "{place} 的库 {schema} 中同时还有测试在运行：{who}",
+    ),
+    phrase(
+        "{place} has connections of {who} and {feeds}",
+        "{place} 有其他客户端的连接：{who}；并{feeds}",
+        feeds=_FED,
+    ),
+    phrase("{place} has connections of {who}", "{place} 有其他客户端的连接：{who}"),
+    phrase(
+        "{place} has {some} that this user may not see (PROCESS) and {feeds}",
+        "{place} 有当前用户无权查看的 {some}（需要 PROCESS 权限），并{feeds}",
+        some=_HIDDEN,
+        feeds=_FED,
+    ),
+    phrase(
+        "{place} has {some} that this user may not see (PROCESS)",
+        "{place} 有当前用户无权查看的 {some}（需要 PROCESS 权限）",
+        some=_HIDDEN,
+    ),
+    phrase("{place} {feeds}", "{place} {feeds}", feeds=_FED),
+    phrase(
+        "{place} is one of {number} servers of a cluster",
+        "{place} 是由 {number} 台服务器组成的集群的成员",
+    ),
+    phrase("who else uses {place} is not known: {why}", "无法得知 {place} 还有谁在使用：{why}"),
+    phrase(
+        "{file} may write to more than the tables of its file: {what}",
+        "{file} 可能写入其文件所列之外的表：{what}",
+    ),
+    phrase(
+        "this machine was suspended for {seconds} s: do not compare this step",
+        "本机在此期间休眠了 {seconds} 秒：此步骤不可用于比较",
+    ),
+)
+"""Who else uses a server, and what else is not as it should be."""
+
 _PARTS = one_of(
     {
         "file summary": "文件统计",
@@ -194,5 +312,14 @@ _PARTS = one_of(
     }
 ).phrases
 
-NOTES: tuple[Phrase, ...] = (*_DATA, *_SOURCES, *_CLUSTERS, *_RUNS, *_STEERED, *_PARTS)
+NOTES: tuple[Phrase, ...] = (
+    *_DATA,
+    *_SOURCES,
+    *_CLUSTERS,
+    *_RUNS,
+    *_STEERED,
+    *_SPARED,
+    *_COMPANY,
+    *_PARTS,
+)
 """Notes of runs and steps, and why something was not evaluated."""

@@ -39,7 +39,7 @@ export async function showComparison([a, b], charts) {
     element("div", { class: "scrolls", tabindex: "0" }, levels),
     found.levels.some(({ sides }) => sides.some(({ tps }) => tps === null))
       ? element("p", { class: "quiet" },
-        t("* stands in no mean: not carried out to the end, never settled, or users cut off")) : null);
+        t("* stands in no mean: did not end well, never settled, users cut off, or held back")) : null);
   table(levels, columns(a, b), found.levels);
   charts.draw("compared-ladders", found.ladder, "Events a second of both runs at each level.");
 }

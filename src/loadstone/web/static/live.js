@@ -27,6 +27,15 @@ function fresh() {
   };
 }
 
+// Another server than the one that gave the cookie, or its end. Who opens the link in another tab
+// brings this one back too: it goes on trying.
+async function tellIfLocked(mine) {
+  const answer = await fetch("/static/icon.svg", { method: "HEAD" }).catch(() => null);
+  if (answer?.status === 401 && mine === source) {
+    say(t("The server wants its link again: open the one that it has printed."));
+  }
+}
+
 // Which run is looked at: the one in the address, else the newest that goes on, else the newest.
 
 function wanted() {
@@ -70,6 +79,7 @@ function connect(run) {
     say(t("The server is not there; trying again."));
     // A server that answers with an error is not asked again by the browser itself.
     if (mine.readyState === EventSource.CLOSED) {
+      tellIfLocked(mine);
       setTimeout(() => { if (mine === source) connect(wanted().run ?? null); }, GONE_MS);
     }
   };
@@ -419,10 +429,6 @@ function onSwitches() {
   theme.addEventListener("change", () => chooseTheme(theme.value));
 }
 
-// The token of a first link is in the cookie now: it is to stand in no history.
-if (window.location.search) {
-  window.history.replaceState(null, "", window.location.pathname + window.location.hash);
-}
 applyTheme();
 applyWords();
 onSwitches();

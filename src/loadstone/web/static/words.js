@@ -24,6 +24,7 @@ const CHINESE = {
   "Click again to stop it": "再次点击以确认停止",
   "Choose a run, or start one with loadstone run.": "请选择一个测试，或用 loadstone run 启动新的测试。",
   "The server is not there; trying again.": "服务已断开，正在重连。",
+  "The server wants its link again: open the one that it has printed.": "访问凭证已失效：请重新打开服务输出的链接。",
   "Open the report": "打开报告",
   "between two steps": "两个步骤之间",
   "step {number} of {planned}": "步骤 {number}，共 {planned} 步",

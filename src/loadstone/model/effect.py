@@ -1,0 +1,50 @@
+"""What a statement of a template would do to a server, as far as its words say."""
+
+from __future__ import annotations
+
+from loadstone.model.frozen import Frozen
+
+
+class TableName(Frozen):
+    """A table as a statement names it."""
+
+    schema_name: str | None = None
+    """`None`: the schema that the connection is in."""
+
+    name: str
+
+    def __str__(self) -> str:
+        """As SQL without backticks has it."""
+        return f"{self.schema_name}.{self.name}" if self.schema_name else self.name
+
+
+class Effect(Frozen):
+    """What one statement would do; the defaults are those of one that only reads."""
+
+    writes: tuple[TableName, ...] = ()
+    """Tables whose rows it changes or locks, and perhaps more that stand beside them."""
+
+    unclear: str = ""
+    """What in it may write to anything; empty where all of it is understood."""
+
+    calls: tuple[str, ...] = ()
+    """Names in small letters that stand before a parenthesis: functions, and words of SQL."""
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether it writes nothing, as long as no function that it calls does."""
+        return not self.writes and not self.unclear
+
+
+class StatementEffect(Frozen):
+    """The same with the statement's place in its template."""
+
+    transaction: str
+    number: int
+    """From 1."""
+
+    effect: Effect
+
+    def __str__(self) -> str:
+        """As faults of a template's file name it."""
+        return f"transaction.{self.transaction}.statements[{self.number}]"

@@ -1,0 +1,50 @@
+"""A page of parts one below the other: a figure, a table or a text each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from loadstone.report.figures.figure import Figure, Option
+from loadstone.report.markup import element, joined, paragraph, table
+from loadstone.report.page import Figures, document
+from loadstone.report.words import ENGLISH
+
+_PART_PX = 416
+"""How high a part's figure is."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A heading with a figure, a table or a text below it."""
+
+    title: str
+    figure: Option | None = None
+    about: str = ""
+    """What the figure shows; read aloud in its place as well."""
+    heads: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    words: frozenset[int] | None = None
+    """The columns of the table that hold words, by their place; `None`: all of them."""
+    warnings: tuple[str, ...] = ()
+    """What must be read before anything else here."""
+
+
+def page(title: str, lead: Sequence[str], parts: Sequence[Part]) -> str:
+    """A document of parts one below the other, in English."""
+    figures = Figures(ENGLISH)
+    body = [paragraph(line, "about") for line in lead]
+    for part in parts:
+        inside = [element("h2", part.title)]
+        if part.warnings:
+            told = (paragraph(line, "bad") for line in part.warnings)
+            inside.append(element("div", *told, class_="answer", role="note"))
+        if part.about:
+            inside.append(paragraph(part.about, "about"))
+        if part.figure is not None:
+            inside.append(figures.place(Figure(part.title, part.figure, part.about, _PART_PX)))
+        if part.rows:
+            words = len(part.heads) if part.words is None else part.words
+            inside.append(table(part.heads, part.rows, words=words))
+        body.append(element("section", *inside, class_="part"))
+    return document(title, joined(body), figures)
