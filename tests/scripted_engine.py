@@ -79,6 +79,7 @@ class Drive:
         self.plan = plan
         self.stopping = False
         self._users = plan["concurrency"]
+        self.held = False
         self._set_rate: float | None = None
         self._records = self._make()
         self._stashed: Record | None = None
@@ -103,6 +104,9 @@ class Drive:
         if users > self.plan["concurrency"]:
             raise PlanError(f"concurrency: 1 to {self.plan['concurrency']} in this step")
         self._users = users
+
+    def hold(self, held: bool) -> None:
+        self.held = held
 
     def set_rate(self, rate: float) -> None:
         if self.plan["arrival"]["kind"] == "closed":

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from loadstone.analyse.effects import Pair, holm, paired, rounds, unpaired, variation
+from loadstone.analyse.effects import Pair, holm, paired, unpaired, variation
 
 Chance = np.random.Generator
 
@@ -121,6 +121,19 @@ def abba(chance: Chance, count: int, likeness: float, drift: float) -> list[Pair
         first, second = float(rates[2 * at]), float(rates[2 * at + 1])
         made.append(Pair(first, second, True) if at % 2 == 0 else Pair(second, first, False))
     return made
+
+
+def rounds(pairs: Sequence[Pair]) -> list[Pair]:
+    """Each AB pair and the BA pair after it as one pair of means; a last one alone is left out.
+
+    In an ABBA round a drift that grows evenly adds the same to A and to B, and what neighbouring
+    steps have in common stays within the round: rounds are nearly independent where pairs are not.
+    """
+    return [
+        Pair((first.a + second.a) / 2, (first.b + second.b) / 2)
+        for first, second in zip(pairs[::2], pairs[1::2], strict=False)
+        if first.a_first is not second.a_first
+    ]
 
 
 def alarms(p_values: Iterator[float | None], level: float = 0.01) -> int:

@@ -58,7 +58,7 @@ def test_stopping_when_it_is_narrow_leaves_an_interval_that_holds_the_truth() ->
     for trial in drawn(3, truth=0.01)[:500]:
         for count in range(2, LOOKS + 1):
             found = look_at_logs(trial[:count], 0.05)
-            if found.is_within(0.02):
+            if found.half_width <= 0.02:
                 assert found.interval is not None
                 stopped += 1
                 held += found.interval.low <= math.expm1(0.01) <= found.interval.high
@@ -94,7 +94,7 @@ def test_evidence_is_the_ratio_of_the_two_densities() -> None:
 def test_one_unit_says_nothing() -> None:
     assert evidence([0.7]) == pytest.approx(1.0)
     assert look([Pair(100.0, 200.0)]).interval is None
-    assert not look([Pair(100.0, 200.0)]).is_within(0.5)
+    assert look([Pair(100.0, 200.0)]).half_width > 0.5
 
 
 def test_the_price_is_less_than_twice_the_width() -> None:
@@ -121,7 +121,7 @@ def test_a_single_levels_rate_is_known_ever_better() -> None:
 
 def test_equal_units_are_known_at_once() -> None:
     found = look([Pair(100.0, 103.0)] * 4)
-    assert found.is_within(1e-9)
+    assert found.half_width <= 1e-9
     # Four units say no more than this, however alike they are.
     assert found.p_value == pytest.approx(1 / 27)
 

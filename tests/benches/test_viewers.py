@@ -14,7 +14,7 @@ from web.served import PATIENCE_S, served
 
 def test_viewers_see_a_run_begin_and_go_when_it_has_ended(tmp_path: Path, script: Script) -> None:
     plan = a_plan()
-    with served(tmp_path) as page, viewers(page.url, tmp_path, 3) as seen:
+    with served(tmp_path) as page, viewers(page.link, tmp_path, 3) as seen:
         recorder = recorder_for(tmp_path, plan)
         deadline = time.monotonic() + PATIENCE_S
         while len(seen.shown_s) < 3 and time.monotonic() < deadline:

@@ -6,7 +6,6 @@ import re
 import shlex
 import signal
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -153,9 +152,8 @@ def no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_bad_input_is_one_line_with_its_own_number(
     line: str, code: int, begins: str, hint: str | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    began = time.monotonic()
+    # That nothing is waited for, tests/lanes.py sees to.
     assert exit_code_of(shlex.split(line)) == code
-    assert time.monotonic() - began < 2
     out, err = capsys.readouterr()
     said = err.splitlines()
     assert out == ""

@@ -15,22 +15,20 @@ import pytest
 
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
-from cli.test_run_real import has_server, loadstone, only_run, url
+from cli.person import Person
 from loadstone.analyse.differences import VERSIONS
-from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
+from loadstone.sandbox import SandboxError, SandboxSpec, find_server, start_sandbox
 from loadstone.sandbox.network import namespace
+from pooled import need
 from sandbox.test_other_systems import copied
 
-pytestmark = pytest.mark.server
-
-if not has_server():
-    pytest.skip("no database server here", allow_module_level=True)
+pytestmark = [pytest.mark.server, pytest.mark.slow]
 
 UNPACKED = sorted((Path(__file__).parents[2] / ".cache").glob("debian-*"))
 """By tools/get-debian."""
 
 SIZES = ("--tables", "1", "--table-size", "1000")
-SHORT = ("--concurrency", "4", "--duration", "2s", "--warmup", "0s", "--shards", "1")
+SHORT = ("--concurrency", "4", "--duration", "1s", "--warmup", "0s", "--shards", "1")
 CHANGED = {
     "sync_binlog": "0",
     "innodb_flush_log_at_trx_commit": "2",
@@ -44,18 +42,13 @@ OF_A_NAMESPACE = {"skip_name_resolve": "ON"}
 def a_run(home: Path, name: str, spec: SandboxSpec) -> Path:
     """Against a server of its own, which is gone afterwards."""
     place = home / name
-    (place / "home").mkdir(parents=True)
+    place.mkdir()
     with start_sandbox(spec) as server:
-        prepared(server, place)
-        where = ("--target", url(server, "sbtest"))
-        words = ("run", "oltp_update_non_index", *where, *SIZES, *SHORT, "--name", name)
-        loadstone(*words, server=server, home=place)
-    return only_run(place)
-
-
-def prepared(server: Sandbox, home: Path) -> None:
-    where = ("--target", url(server, "sbtest"), "--yes")
-    loadstone("prepare", *where, *SIZES, server=server, home=home)
+        person = Person(place, server)
+        person.loadstone("prepare", *person.target, "--yes", *SIZES)
+        words = ("run", "oltp_update_non_index", *person.target, *SIZES, *SHORT, "--name", name)
+        person.loadstone(*words)
+    return person.only_run()
 
 
 def a_far_run(home: Path, root: Path) -> Path:
@@ -76,9 +69,7 @@ def compared(home: Path, here: Path, there: Path) -> dict[str, Any]:
     for run, copy in zip((here, there), copies, strict=True):
         shutil.copytree(run, copy)
         shutil.rmtree(run)
-    words = ("compare", *map(str, copies), "--json")
-    document: dict[str, Any] = json.loads(loadstone(*words, server=None, home=home).stdout)
-    return document
+    return Person(home).result("compare", *map(str, copies))
 
 
 def by_group(document: Mapping[str, Any]) -> dict[str, set[str]]:
@@ -98,7 +89,7 @@ def variables_of(run: Path) -> dict[str, str]:
 def home(tmp_path: Path) -> Path:
     if os.geteuid() != 0:
         pytest.skip("not evaluated: only root makes network namespaces")
-    (tmp_path / "home").mkdir()
+    need("mariadb")
     return tmp_path
 
 
@@ -146,7 +137,6 @@ def another_build(root: Path, comment: str) -> Path:
     return root
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("root", UNPACKED, ids=lambda root: root.name)
 def test_another_release_is_told_by_its_libc_and_its_build(home: Path, root: Path) -> None:
     here = a_run(home, "here", SandboxSpec(server="mariadb", settings=OF_A_NAMESPACE))

@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from cli.person import Person, set_globally
 from loadstone.cli.errors import exit_code_of
 from loadstone.model.finding import Diagnosis
-from loadstone.sandbox import SandboxSpec, find_server, start_sandbox
-from loadstone.sandbox.errors import SandboxError
+from loadstone.sandbox import Sandbox
 from loadstone.store import folder
 from recorded import recorded_run
 from scripted_engine import Script
-
-
-def has_server() -> bool:
-    try:
-        find_server("mariadb")
-    except SandboxError:
-        return False
-    return True
 
 
 def test_a_run_that_was_not_observed_says_so(
@@ -55,39 +44,20 @@ def test_no_such_run_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.server
-@pytest.mark.skipif(not has_server(), reason="no MariaDB here")
-def test_a_log_of_all_statements_is_found_on_a_real_server(tmp_path: Path) -> None:
-    with start_sandbox(SandboxSpec(server="mariadb", settings={"general_log": "ON"})) as sandbox:
-        kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
-        kept |= {"HOME": str(tmp_path), "LOADSTONE_PASSWORD": sandbox.tcp.credentials.reveal()}
-        where = f"{sandbox.tcp.target.url}?tls=disabled"
-        for words in (
-            ("prepare", "--target", where, "--tables", "2", "--table-size", "1000"),
-            ("run", "oltp_read_only", "--target", where, "--concurrency", "4", "--duration", "3s")
-            + ("--warmup", "1s"),
-        ):
-            done = subprocess.run(
-                [sys.executable, "-m", "loadstone.cli", *words],
-                cwd=tmp_path,
-                env=kept,
-                capture_output=True,
-                text=True,
-                check=True,
-                timeout=100,
-            )
+@pytest.mark.slow
+def test_a_log_of_all_statements_is_found_on_a_real_server(
+    own_schema: Sandbox, tmp_path: Path
+) -> None:
+    person = Person(tmp_path, own_schema)
+    where = ("--target", f"{person.url}?tls=disabled")
+    with set_globally(own_schema, general_log=1):
+        person.loadstone("prepare", *where, "--tables", "2", "--table-size", "1000")
+        times = ("--concurrency", "4", "--duration", "3s", "--warmup", "1s")
+        done = person.loadstone("run", "oltp_read_only", *where, *times)
     assert "\nwhy   " in done.stdout
-    out = tmp_path / "runs"
-    (run,) = out.iterdir()
-    assert folder.load(run).findings == ()
-    diagnosed = subprocess.run(
-        [sys.executable, "-m", "loadstone.cli", "diagnose", "--json", "--out", str(out)],
-        env=kept,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=100,
-    )
-    ladder = Diagnosis.model_validate(json.loads(diagnosed.stdout)["ladders"][0])
+    assert folder.load(person.only_run()).findings == ()
+    (found,) = person.result("diagnose")["ladders"]
+    ladder = Diagnosis.model_validate(found)
     assert "general-log" in [finding.cause for finding in ladder.findings]
 
 

@@ -10,13 +10,18 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pymysql
 import pytest
+
+from called import called
+
+PATIENCE_S = 90.0
+"""A machine may be busy with other tests; what takes longer hangs."""
 
 LOADSTONE = [sys.executable, "-m", "loadstone.cli"]
 Open = Callable[..., subprocess.Popen[str]]
@@ -39,7 +44,7 @@ def open_server(tmp_path: Path) -> Iterator[Open]:
     for process in started:
         if process.poll() is None:
             process.kill()
-        process.communicate(timeout=20)
+        process.communicate(timeout=PATIENCE_S)
 
 
 def place(process: subprocess.Popen[str]) -> dict[str, Any]:
@@ -70,12 +75,13 @@ def test_a_signal_ends_it_with_its_counters(open_server: Open, number: signal.Si
     rows = ask(said["port"], "SELECT c FROM sbtest1 WHERE id BETWEEN 1 AND 9")
     assert len(rows) == 7
     process.send_signal(number)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, err) == (0, "")
     counted = json.loads(out)
     assert (counted["queries"], counted["answered"], counted["open_max"]) == (1, 1, 1)
 
 
+@pytest.mark.slow
 def test_the_line_to_copy_works_and_the_table_follows(open_server: Open, tmp_path: Path) -> None:
     process = open_server("--tls", "--script", '{"service": {"kind": "constant", "us": 1000}}')
     assert process.stdout is not None
@@ -83,15 +89,13 @@ def test_the_line_to_copy_works_and_the_table_follows(open_server: Open, tmp_pat
     assert re.fullmatch(r"listening on 127\.0\.0\.1:\d+, until Ctrl-C\n", listening)
     words = shlex.split(command)
     assert words[0] == "loadstone" and words[-2:] == ["--tls", "required"]
-    run = [*LOADSTONE, *words[1:], "--concurrency", "4", "--duration", "1s", "--warmup", "0s"]
-    done = subprocess.run(
-        [*run, "--json"], capture_output=True, text=True, timeout=60, cwd=tmp_path, check=True
-    )
+    times = ("--concurrency", "4", "--duration", "1s", "--warmup", "0s", "--json")
+    done = called(*words[1:], *times, folder=tmp_path)
     (step,) = json.loads(done.stdout)["steps"]
     assert (step["concurrency"], step["errors"]) == (4, {})
     assert 0 < step["tps"] < 4000
     process.terminate()
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, err) == (0, "")
     figures = dict(re.findall(r"^(.+?) {2,}(\S.*?)\s*$", out, re.MULTILINE))
     assert figures["statements"] == figures["answered"] != "0"
@@ -101,7 +105,7 @@ def test_the_line_to_copy_works_and_the_table_follows(open_server: Open, tmp_pat
 
 def test_it_ends_when_its_time_is_up_and_leaves_its_log(open_server: Open, tmp_path: Path) -> None:
     process = open_server("--duration", "300ms", "--log", "a.csv", "--socket", "null.sock")
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, err) == (0, "")
     assert " and null.sock, for 0.3 s or until Ctrl-C" in out
     assert (tmp_path / "a.csv").read_text().startswith("connection,kind,")
@@ -141,12 +145,14 @@ def test_bad_input_is_one_line_with_its_own_number(
     tmp_path: Path, line: str, code: int, begins: str
 ) -> None:
     (tmp_path / "empty").touch()
-    done = subprocess.run(
-        [*LOADSTONE, "null-server", "--duration", "5s", *shlex.split(line)],
-        capture_output=True, text=True, timeout=30, cwd=tmp_path, check=False,
-    )  # fmt: skip
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    words = ("null-server", "--duration", "5s", *shlex.split(line))
+    try:
+        done = called(*words, folder=tmp_path, code=code)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limit)
     errors = [each for each in done.stderr.splitlines() if each.startswith("error: ")]
-    assert (done.returncode, done.stdout, errors) == (code, "", done.stderr.splitlines()[:1])
+    assert (done.stdout, errors) == ("", done.stderr.splitlines()[:1])
     assert errors[0].lower().startswith(f"error: {begins}".lower())
     assert len(done.stderr.splitlines()) <= 2
 
@@ -154,7 +160,7 @@ def test_bad_input_is_one_line_with_its_own_number(
 def test_a_taken_port_is_told(open_server: Open) -> None:
     port = place(open_server("--json"))["port"]
     second = open_server("--port", str(port))
-    _, err = second.communicate(timeout=20)
+    _, err = second.communicate(timeout=PATIENCE_S)
     assert second.returncode == 6
     assert err.startswith(f"error: cannot listen on 127.0.0.1:{port}: Address already in use")
 
@@ -164,16 +170,16 @@ def test_a_reader_that_has_gone_is_no_bug() -> None:
     os.close(reading)
     done = subprocess.run(
         [*LOADSTONE, "null-server", "--duration", "1s"], stdout=writing, stderr=subprocess.PIPE,
-        text=True, timeout=30, check=False,
+        text=True, timeout=PATIENCE_S, check=False,
     )  # fmt: skip
     os.close(writing)
     assert "bug" not in done.stderr
 
 
 def test_it_answers_soon_after_it_is_asked_to_begin(open_server: Open) -> None:
-    began = time.monotonic()
-    place(open_server("--json"))
-    assert time.monotonic() - began < 5
+    """By what it takes of a core: how long it waits for one is the machine's business."""
+    used = psutil.Process(place(open_server("--json"))["pid"]).cpu_times()
+    assert used.user + used.system < 2
 
 
 def test_the_command_raises_its_limit_of_open_files(open_server: Open) -> None:

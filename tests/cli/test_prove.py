@@ -108,7 +108,7 @@ def finds(monkeypatch: pytest.MonkeyPatch, *trials: tuple[str, str, str, str]) -
         findings=findings,
         not_evaluated=(),
     )
-    monkeypatch.setattr("loadstone.cli.proving.findings_of", lambda path, result: [made])
+    monkeypatch.setattr("loadstone.cli.proving.findings_of", lambda *_: [made])
     return made
 
 
@@ -231,7 +231,7 @@ def test_a_finding_without_a_trial_is_told_with_the_reason(
     without = made.findings[0].model_copy(update=changes)
     note = without.model_copy(update={"cause": "group-commit", "group": "note"})
     found = made.model_copy(update={"findings": (without, note)})
-    monkeypatch.setattr("loadstone.cli.proving.findings_of", lambda path, result: [found])
+    monkeypatch.setattr("loadstone.cli.proving.findings_of", lambda *_: [found])
     assert prove() == 0
     out = capsys.readouterr().out
     assert f"not tried  missing-index: {why}" in out
@@ -385,12 +385,12 @@ def test_a_load_that_cannot_be_driven_again_by_turns_is_refused(
     for said, changes in others.items():
         changed = asked.model_copy(update={"plan": plan.model_copy(update=changes)})
         write_private_json(run / folder.RUN, changed.model_dump(mode="json"))
-        assert prove() == 4
+        assert prove("--trust-folder") == 4
         assert said in capsys.readouterr().err
     experiment = Experiment(name="x", target=HERE, workloads=(plan.workload,), ladder=(1,))
     changed = asked.model_copy(update={"experiment": experiment})
     write_private_json(run / folder.RUN, changed.model_dump(mode="json"))
-    assert prove() == 4
+    assert prove("--trust-folder") == 4
     assert "is an experiment, which has compared its variants already" in capsys.readouterr().err
 
 

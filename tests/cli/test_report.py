@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,19 @@ def test_another_place_and_language_can_be_asked_for(run: Path, tmp_path: Path) 
     place = tmp_path / "zh.html"
     assert exit_code_of(["report", str(run), "-o", str(place), "--lang", "zh"]) == 0
     assert '<html lang="zh-CN">' in place.read_text()
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600)])
+def test_who_may_read_a_report_that_is_handed_on_says_the_umask(
+    umask: int, mode: int, run: Path, tmp_path: Path
+) -> None:
+    place = tmp_path / "shared.md"
+    before = os.umask(umask)
+    try:
+        assert exit_code_of(["report", str(run), "--markdown", "-o", str(place)]) == 0
+    finally:
+        os.umask(before)
+    assert place.stat().st_mode & 0o777 == mode
 
 
 def test_markdown_has_answer_ladder_and_command(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import resource
-import subprocess
-import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
-from loadstone.lab.settings_journal import Journal, SettingsError, left_behind
+from called import called
+from loadstone.lab.settings_journal import Journal, LeftBehind, SettingsError, left_behind
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.target import Target
 
@@ -22,15 +22,9 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def restore(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def restore(folder: Path, *words: str, code: int = 0) -> CompletedProcess[str]:
     home = {"XDG_STATE_HOME": str(folder.parents[1]), "HOME": str(folder.parents[1])}
-    return subprocess.run(
-        [sys.executable, "-m", "loadstone.cli", "restore", *words],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env=os.environ | home | {"PYTHONPATH": os.pathsep.join(sys.path)},
-    )
+    return called("restore", *words, folder=folder, environment=home, code=code)
 
 
 def left(folder: Path, port: int) -> Path:
@@ -42,23 +36,64 @@ def left(folder: Path, port: int) -> Path:
 
 def test_there_may_be_nothing_to_put_back(folder: Path) -> None:
     done = restore(folder)
-    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stdout == ""
     assert "nothing to put back" in done.stderr
 
 
 def test_a_server_that_is_gone_is_told_with_its_file(folder: Path) -> None:
     path = left(folder, 1)
-    done = restore(folder)
-    assert done.returncode == ExitCode.TARGET
+    done = restore(folder, code=ExitCode.TARGET)
     assert "nothing listens on 127.0.0.1:1" in done.stderr
     assert str(path) in done.stderr
     assert path.exists()
 
 
-def test_only_the_target_that_is_named_is_looked_at(folder: Path) -> None:
+def test_only_the_target_that_is_named_is_asked(folder: Path) -> None:
     left(folder, 1)
-    done = restore(folder, "--target", "mysql://u@127.0.0.1:2/x")
-    assert (done.returncode, done.stdout) == (0, "")
+    done = restore(folder, "--target", "mysql://u@127.0.0.1:2/x", code=ExitCode.TARGET)
+    assert "nothing listens on 127.0.0.1:2" in done.stderr
+    assert "127.0.0.1:1" not in done.stderr
+
+
+def test_a_journal_that_cannot_be_read_is_told_and_keeps_nobody_from_the_others(
+    folder: Path,
+) -> None:
+    (folder / "db1:3306-1-2.jsonl").write_text("nothing of ours\n")
+    (folder / "db1:3306-1-3.jsonl").symlink_to("/dev/zero")
+    os.mkfifo(folder / "db1:3306-1-4.jsonl")
+    left(folder, 1)
+    done = restore(folder, code=ExitCode.LEFT_CHANGED)
+    told = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert [f"-1-{number}.jsonl" in line for number, line in enumerate(told, 2)] == [True] * 3 + [
+        False
+    ]
+    assert "nothing listens on 127.0.0.1:1" in told[3]
+
+
+def test_each_command_mentions_what_a_killed_run_left(folder: Path) -> None:
+    assert mentioned(folder) == []
+    journal = Journal.begin(folder, Target(host="db1", user="u"), {"a": "1"})
+    assert mentioned(folder) == [], "its maker is at work"
+    journal.close(done=False)
+    left(folder, 1)
+    assert mentioned(folder) == [
+        "note: a run left variables changed on db1:3306, 127.0.0.1:1: "
+        "loadstone restore puts them back"
+    ]
+    for path in folder.iterdir():
+        path.unlink()
+    (folder / "db1:3306-1-2.jsonl").write_text("nothing of ours\n")
+    (line,) = mentioned(folder)
+    assert "db1:3306-1-2.jsonl cannot be read" in line
+
+
+def mentioned(folder: Path) -> list[str]:
+    """By a command that has nothing to do with it, which says something else on stdout alone."""
+    home = {"XDG_STATE_HOME": str(folder.parents[1]), "HOME": str(folder.parents[1])}
+    done = called("sandbox", "list", "--json", folder=folder.parent, environment=home)
+    assert done.stdout == "[]\n"
+    assert restore(folder, "--help").stderr == ""
+    return done.stderr.splitlines()
 
 
 def test_what_a_journal_says_is_read_back(folder: Path) -> None:
@@ -66,7 +101,7 @@ def test_what_a_journal_says_is_read_back(folder: Path) -> None:
     journal.changing("a", 1)
     journal.changed("a", 2)
     journal.changing("b", "x")
-    (found,) = left_behind(folder)
+    (found,) = left_behind(folder).staged
     assert (found.place, found.target) == ("db1:3306", "mysql://u@db1")
     assert [(each.variable, each.old, each.new) for each in found.changes] == [
         ("a", 1, 2),
@@ -76,7 +111,7 @@ def test_what_a_journal_says_is_read_back(folder: Path) -> None:
     assert found.path.stat().st_mode & 0o077 == 0
     assert Journal.take(found.path) is None, "its maker is at work"
     journal.close(done=True)
-    assert list(left_behind(folder)) == []
+    assert left_behind(folder) == LeftBehind((), ())
 
 
 def test_a_disk_that_is_full_leaves_no_half_line(folder: Path) -> None:
@@ -91,9 +126,9 @@ def test_a_disk_that_is_full_leaves_no_half_line(folder: Path) -> None:
             Journal.begin(folder, Target(host="db2", user="u"), {"b": "x" * 1000})
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    (found,) = left_behind(folder)
+    (found,) = left_behind(folder).staged
     assert found.cut_short
     journal.changed("a", 3)
-    (found,) = left_behind(folder)
+    (found,) = left_behind(folder).staged
     assert [(each.old, each.new) for each in found.changes] == [(1, 3)]
     journal.close(done=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -21,13 +21,19 @@ def loadstone(*arguments: str, options: tuple[str, ...] = ()) -> subprocess.Comp
 
 
 def test_the_version_is_there_at_once() -> None:
-    times = []
+    """By what it takes of a core: how long it waits for one is the machine's business."""
+    took_s = []
     for _ in range(5):
-        began = time.monotonic()
+        before = cpu_of_children_s()
         said = loadstone("--version").stdout
-        times.append(time.monotonic() - began)
+        took_s.append(cpu_of_children_s() - before)
     assert said.startswith("loadstone 0.")
-    assert min(times) < 0.15
+    assert min(took_s) < 0.15
+
+
+def cpu_of_children_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 @pytest.mark.parametrize("option", ["--version", "--help"])

@@ -38,7 +38,7 @@ def test_a_full_stdout_is_one_line(command: str) -> None:
     assert done.returncode == 8
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_during_the_imports_leaves_no_traceback(number: signal.Signals) -> None:
     program = (
         "import os, sys; import loadstone.cli as cli\n"
@@ -71,3 +71,36 @@ def test_a_signal_while_a_class_is_made_is_no_bug() -> None:
         [sys.executable, "-c", program, "runs", "list"], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (130, "error: interrupted\n")
+
+
+SIGNALLED = """
+import os, signal, sys
+from loadstone.cli import app, errors
+def hung_up_twice():
+    for number in (1, 2):
+        try:
+            os.kill(os.getpid(), signal.SIGHUP)
+            print("goes on", number, flush=True)
+        except KeyboardInterrupt:
+            print("interrupted", number, flush=True)
+    raise KeyboardInterrupt
+app.app.main = lambda *arguments, **named: hung_up_twice()
+sys.exit(errors.exit_code_of(["runs"]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("launcher", "said"),
+    [
+        # A terminal that is closed says so twice: what is tidied up is not broken off.
+        ((), "interrupted 1\ngoes on 2\n"),
+        (("nohup",), "goes on 1\ngoes on 2\n"),
+    ],
+)
+def test_the_end_of_the_terminal_is_one_ctrl_c_unless_it_is_not_to_be(
+    launcher: tuple[str, ...], said: str
+) -> None:
+    done = subprocess.run(
+        [*launcher, sys.executable, "-c", SIGNALLED], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (130, said)

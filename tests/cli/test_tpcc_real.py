@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import os
-import subprocess
-import sys
+import signal
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pymysql
@@ -19,13 +18,13 @@ import pytest
 
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
+from cli.person import PATIENCE_S, Person, wait_until
 from loadstone.lab.tpcc_conditions import CONDITIONS, verdicts
-from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
+from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
+from pooled import KINDS, QUICK, need
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
-# Durability is not what these tests are about, and the disk is shared.
-QUICK = {"sync_binlog": "0", "innodb_flush_log_at_trx_commit": "0"}
 ALL = [condition.number for condition in CONDITIONS]
 MAKING = {"mariadb": ("--foreign-keys",), "mysql": ("--partition", "4")}
 """Each way of making the tables is tried on one of the servers."""
@@ -54,21 +53,12 @@ class Shop:
     def making(self) -> tuple[str, ...]:
         return MAKING[self.sandbox.flavour]
 
-    def command(self, *words: str) -> tuple[list[str], dict[str, str]]:
-        kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
-        kept |= {"HOME": str(self.home), "COLUMNS": "100"}
-        kept["LOADSTONE_PASSWORD"] = self.sandbox.tcp.credentials.reveal()
-        target = ("--target", self.sandbox.tcp.target.url)
-        return [sys.executable, "-m", "loadstone.cli", *words, *target], kept
+    @property
+    def person(self) -> Person:
+        return Person(self.home, self.sandbox)
 
-    def loadstone(self, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-        command, environment = self.command(*words)
-        done = subprocess.run(
-            command, capture_output=True, text=True, cwd=self.home, env=environment, timeout=110
-        )
-        assert done.returncode == code, done.stderr + done.stdout
-        assert "Traceback" not in done.stderr
-        return done
+    def loadstone(self, *words: str, code: int = 0) -> CompletedProcess[str]:
+        return self.person.loadstone(*words, *self.person.target, code=code)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         with self.sandbox.connect() as connection, connection.cursor() as cursor:
@@ -95,18 +85,13 @@ class Shop:
         return [each.condition for each in verdicts(self.sandbox.tcp, ALL) if not each.holds]
 
 
-@pytest.fixture(scope="module", params=["mariadb", pytest.param("mysql", marks=pytest.mark.mysql)])
+@pytest.fixture(scope="module", params=KINDS)
 def shop(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Shop]:
-    try:
-        find_server(request.param)
-    except SandboxError as error:
-        pytest.skip(f"{error.message}: {error.hint}")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
-        with start_sandbox(SandboxSpec(server=request.param, settings=QUICK)) as sandbox:
-            yield Shop(sandbox, tmp_path_factory.mktemp("home"))
+    """A server of its own, as it is killed."""
+    with start_sandbox(SandboxSpec(server=need(request.param), settings=dict(QUICK))) as sandbox:
+        yield Shop(sandbox, tmp_path_factory.mktemp("home"))
 
 
 def test_without_tables_the_command_that_makes_them_is_told(shop: Shop) -> None:
@@ -166,7 +151,7 @@ def test_what_an_unfinished_load_lacks_is_loaded_and_a_finished_one_left_alone(s
 
 def test_a_run_has_the_mix_and_leaves_the_tables_consistent(shop: Shop) -> None:
     protocol = PROTOCOL[shop.sandbox.flavour]
-    words = ("--concurrency", "4", "--duration", "4s", "--warmup", "1s", "--json", protocol)
+    words = ("--concurrency", "4", "--duration", "2s", "--warmup", "0s", "--json", protocol)
     result = json.loads(shop.loadstone("run", "tpcc", *words).stdout)
     (step,) = result["steps"]
     assert (step["state"], step["failed"], step["tally_balances"]) == ("finished", 0, True)
@@ -184,20 +169,23 @@ def test_a_run_has_the_mix_and_leaves_the_tables_consistent(shop: Shop) -> None:
 
 
 def test_the_conditions_hold_after_deadlocks_of_64_users_and_a_killed_server(shop: Shop) -> None:
-    words = ("--concurrency", "64", "--duration", "12s", "--warmup", "0s", "--json")
-    command, environment = shop.command("run", "tpcc", *words)
+    words = ("--concurrency", "64", "--duration", "600s", "--warmup", "0s", "--json")
+    person = shop.person
     before = shop.orders()
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, cwd=shop.home, env=environment
-    ) as run:
-        while shop.orders() < before + 50 and run.poll() is None:
-            time.sleep(0.1)
+    runs = set(person.folder.glob("runs/*"))
+    with person.starts("run", "tpcc", *person.target, *words) as run:
+        wait_until(lambda: shop.orders() >= before + 50, run)
         shop.provoke_deadlocks()
         shop.sandbox.kill()
         shop.sandbox.start_again()
-        stdout, _ = run.communicate(timeout=60)
+        (folder,) = set(person.folder.glob("runs/*")) - runs
+        # The outage is written down when it is over, and orders come again.
+        wait_until(lambda: '"kind":"outage"' in (folder / "journal.jsonl").read_text(), run)
+        run.send_signal(signal.SIGINT)
+        stdout, stderr = run.communicate(timeout=PATIENCE_S)
+    assert run.returncode == 130, stderr
     (step,) = json.loads(stdout)["steps"]
-    assert step["state"] == "finished"
+    assert (step["state"], step["tally_balances"]) == ("stopped", True)
     assert step["reconnects"] > 0 and len(step["outages"]) == 1
     assert step["events"] > 0
     assert step["errors"]["1213"] > 0 and step["restarts"] > 0
@@ -232,13 +220,21 @@ def test_cleanup_drops_them_whatever_refers_to_what(shop: Shop) -> None:
     assert shop.rows("SHOW TABLES") == []
 
 
+@pytest.mark.parametrize(
+    "shop",
+    [
+        pytest.param("mariadb", marks=pytest.mark.smoke),
+        pytest.param("mysql", marks=pytest.mark.mysql),
+    ],
+    indirect=True,
+)
 def test_the_other_way_of_making_them_is_driven_as_well(shop: Shop) -> None:
     other = OTHER_MAKING[shop.sandbox.flavour]
     shop.loadstone("prepare", "tpcc", *other)
     (made,) = shop.rows("SHOW CREATE TABLE tpcc_order_line")
     assert ("FOREIGN KEY" in made[1]) == ("--foreign-keys" in other)
     assert ("PARTITION BY HASH" in made[1].upper()) == ("--partition" in other)
-    words = ("--concurrency", "4", "--duration", "2s", "--warmup", "0s", "--json", "--no-observe")
+    words = ("--concurrency", "4", "--duration", "1s", "--warmup", "0s", "--json", "--no-observe")
     (step,) = json.loads(shop.loadstone("run", "tpcc", *words).stdout)["steps"]
     assert (step["state"], step["failed"]) == ("finished", 0)
     assert step["events"] > 0

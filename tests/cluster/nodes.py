@@ -16,8 +16,10 @@ from pathlib import Path
 
 import psutil
 
-HEAD, OTHER, THIRD = "127.0.0.2", "127.0.0.3", "127.0.0.4"
-"""Not 127.0.0.1: Ray takes the host's own address in its place."""
+_WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+HEAD, OTHER, THIRD = (f"127.0.{_WORKER}.{number}" for number in (2, 3, 4))
+"""Each worker's own, so that clusters stand side by side; not 127.0.0.1, for which Ray takes the
+host's own address."""
 
 ROOT = Path(__file__).parents[2]
 _STARTING_S = 60.0

@@ -13,7 +13,6 @@ import pytest
 
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
-from cluster.filled import quick_mariadb
 from loadstone.cluster.cluster import Cluster
 from loadstone.cluster.errors import ClusterError
 from loadstone.cluster.filling import Part, end_of, loss_of, progress_of
@@ -22,15 +21,22 @@ from loadstone.cluster.parts import load_parts_of
 from loadstone.lab.interrupts import Interrupted, Interrupts
 from loadstone.lab.loading import Loader, layout_for, prepare
 from loadstone.model.engine_plan import LoadPlan
-from loadstone.model.records import EngineFailure, LoadEnd, LoadProgress, MissingRows
+from loadstone.model.records import (
+    EngineFailure,
+    LoadEnd,
+    LoadProgress,
+    LoadStalled,
+    MissingRows,
+)
 from loadstone.model.target import Endpoint
 from loadstone.sandbox import Sandbox
 from loadstone.target.errors import GuardError
 from loadstone.target.guard import Consent
-from trust.summing import execute, sums_of
+from pooled import Pool
+from trust.summing import execute, rows_of
 
 RANGE = 25_000
-SIZE = 3 * RANGE
+SIZE = 2 * RANGE
 WHOLE = 2 * SIZE
 
 
@@ -93,6 +99,16 @@ def test_the_end_is_that_of_all_parts() -> None:
     assert (failed.reason, failed.error) == ("failed", refused)
 
 
+def test_what_stands_still_at_a_generator_is_told_with_its_node() -> None:
+    stands = part(1)
+    record = LoadStalled(seconds=9, statement="COMMIT", silent_s=5, waits_for="a lock")
+    told = stands.take(1, record)
+    assert told is not None
+    assert told.waits_for == "a lock (generator on 10.0.0.1)"
+    assert stands.take(1, record) is None
+    assert (stands.has, stands.progress) == (1, None)
+
+
 def test_a_loss_names_who_which_rows_and_what_to_do() -> None:
     lost = part(1)
     lost.lost = "it did not answer for 2.6 s"
@@ -111,17 +127,24 @@ def test_a_loss_names_who_which_rows_and_what_to_do() -> None:
     assert "could not be asked" in loss_of([lost], None).message
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    yield from quick_mariadb(tmp_path_factory.mktemp("state"))
+@pytest.fixture
+def server(pool: Pool) -> Sandbox:
+    """Whose own schema is always there."""
+    return pool.server()
 
 
 @pytest.fixture
-def endpoint(server: Sandbox) -> Endpoint:
-    execute(server, "DROP DATABASE IF EXISTS shop")
-    tcp = server.tcp
-    target = tcp.target.model_copy(update={"database": "shop"})
-    return tcp.model_copy(update={"target": target})
+def endpoint(own_schema: Sandbox) -> Endpoint:
+    """The same server, with a schema that nobody has made yet."""
+    execute(own_schema, f"DROP DATABASE {schema_of(own_schema.tcp)}")
+    return own_schema.tcp
+
+
+def schema_of(endpoint: Endpoint) -> str:
+    """The schema of the test."""
+    name = endpoint.target.database
+    assert name is not None
+    return name
 
 
 @pytest.fixture
@@ -137,9 +160,13 @@ class Told:
 
     def __init__(self) -> None:
         self.seen: list[LoadProgress] = []
+        self.stalled: list[LoadStalled] = []
 
     def on_progress(self, progress: LoadProgress) -> None:
         self.seen.append(progress)
+
+    def on_stalled(self, stalled: LoadStalled) -> None:
+        self.stalled.append(stalled)
 
 
 def load(
@@ -158,23 +185,17 @@ def load(
     return prepare(plan, loader)
 
 
-def contents(server: Sandbox) -> dict[str, Any]:
-    """How the tables are made and the sums of their rows."""
-    found = sums_of(server, "shop")
-    return {name: (each[1], each[3]) for name, each in found.items() if name.startswith("sbtest")}
-
-
 @pytest.mark.server
 def test_a_cluster_loads_what_one_machine_loads(
     server: Sandbox, endpoint: Endpoint, links: list[Any]
 ) -> None:
     load(endpoint)
-    alone = contents(server)
-    execute(server, "DROP DATABASE shop")
+    alone = rows_of(server, schema_of(endpoint))
+    execute(server, f"DROP DATABASE {schema_of(endpoint)}")
     told = Told()
     end = load(endpoint, links, told=told)
     assert (end.reason, end.rows, end.rows_loaded) == ("finished", WHOLE, WHOLE)
-    assert contents(server) == alone
+    assert rows_of(server, schema_of(endpoint)) == alone
     assert len(alone) == 2
     assert all(each.rows <= each.rows_total == WHOLE for each in told.seen)
     # The load is whole: nothing is left for another one, whoever does it.
@@ -200,26 +221,27 @@ def test_what_is_missing_is_looked_up_before_anybody_loads(
 ) -> None:
     """Counting beside others that add rows to the same table can hang MariaDB."""
     load(endpoint)
-    before = contents(server)
-    execute(server, f"DELETE FROM shop.sbtest1 WHERE id > {RANGE + 10}")
+    before = rows_of(server, schema_of(endpoint))
+    execute(server, f"DELETE FROM {schema_of(endpoint)}.sbtest1 WHERE id > {RANGE + 10}")
     heard = [Heard(link) for link in links]
     end = load(endpoint, heard)
     assert (end.rows, end.rows_loaded) == (WHOLE, SIZE - RANGE)
     for each in heard:
         (known,) = each.known
         assert [table["missing"] for table in known] == [[[RANGE + 1, SIZE]], []]
-    assert contents(server) == before
+    assert rows_of(server, schema_of(endpoint)) == before
 
 
 @pytest.mark.server
 def test_other_peoples_tables_are_refused_before_anything_changes(
     server: Sandbox, endpoint: Endpoint, links: list[Any]
 ) -> None:
-    execute(server, "CREATE DATABASE shop", "CREATE TABLE shop.sbtest2 (dear TEXT)")
-    before = sums_of(server, "shop")
+    shop = schema_of(endpoint)
+    execute(server, f"CREATE DATABASE {shop}", f"CREATE TABLE {shop}.sbtest2 (dear TEXT)")
+    before = rows_of(server, schema_of(endpoint))
     with pytest.raises(GuardError, match="sbtest2"):
         load(endpoint, links)
-    assert sums_of(server, "shop") == before
+    assert rows_of(server, schema_of(endpoint)) == before
 
 
 class Breaking:
@@ -260,7 +282,8 @@ def test_without_one_the_others_load_their_rows_and_the_error_says_what_is_missi
         load(endpoint, [links[0], broken])
     assert f"generator 1 on 127.0.0.9 was lost: {why}" in caught.value.message
     assert f"{SIZE:,} rows are missing, in sbtest" in caught.value.message
-    counted = "SELECT (SELECT COUNT(*) FROM shop.sbtest1) + (SELECT COUNT(*) FROM shop.sbtest2)"
+    shop = schema_of(endpoint)
+    counted = f"SELECT (SELECT COUNT(*) FROM {shop}.sbtest1) + COUNT(*) FROM {shop}.sbtest2"
     assert int(asked(server, counted)[0][0]) == SIZE
     again = load(endpoint, links)
     assert (again.rows, again.rows_loaded) == (WHOLE, SIZE)
@@ -279,7 +302,8 @@ def test_a_wish_to_stop_ends_all_of_them(
                 interrupts.ask()
 
     with server.connect() as holder, holder.cursor() as cursor:
-        cursor.execute("LOCK TABLES shop.sbtest1 READ, shop.sbtest2 READ")
+        shop = schema_of(endpoint)
+        cursor.execute(f"LOCK TABLES {shop}.sbtest1 READ, {shop}.sbtest2 READ")
         with pytest.raises(Interrupted):
             load(endpoint, links, told=Stops(), interrupts=interrupts)
         cursor.execute("UNLOCK TABLES")

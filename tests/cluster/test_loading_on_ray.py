@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from cluster.filled import quick_mariadb
 from cluster.nodes import OTHER, Nodes, two_nodes
 from loadstone.model.exit_codes import ExitCode
 from loadstone.sandbox import Sandbox
 from loadstone.target import guard
-from trust.summing import execute, sums_of
+from pooled import Pool
+from trust.summing import execute, rows_of
 
 pytestmark = [
     pytest.mark.ray,
@@ -33,8 +33,11 @@ WAITING = "Waiting for table metadata lock"
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    yield from quick_mariadb(tmp_path_factory.mktemp("state"))
+def server(pool: Pool) -> Iterator[Sandbox]:
+    """The pool's; the schema of these tests goes at the end."""
+    sandbox = pool.server()
+    yield sandbox
+    execute(sandbox, "DROP DATABASE IF EXISTS shop")
 
 
 @pytest.fixture(scope="module")
@@ -61,12 +64,6 @@ def finished(program: subprocess.Popen[str]) -> str:
     return out
 
 
-def contents(server: Sandbox) -> dict[str, Any]:
-    """How the tables are made and the sums of their rows."""
-    found = sums_of(server, "shop")
-    return {name: (each[1], each[3]) for name, each in found.items() if name.startswith("sbtest")}
-
-
 def wait_for_loaders(server: Sandbox, number: int) -> None:
     """Until so many of them stand before the locked tables."""
     deadline = time.monotonic() + 60
@@ -89,7 +86,7 @@ def alone(nodes: Nodes, server: Sandbox) -> dict[str, Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOADSTONE_PASSWORD", server.tcp.credentials.reveal())
         finished(prepare(nodes, server))
-    found = contents(server)
+    found = rows_of(server, "shop")
     assert len(found) == TABLES
     return found
 
@@ -100,7 +97,7 @@ def test_two_nodes_load_what_one_machine_loads(
     execute(server, "DROP DATABASE shop")
     said = finished(prepare(nodes, server, "--cluster", nodes.address))
     assert f"{TABLES} tables, {TABLES * SIZE:,} rows; {TABLES * SIZE:,} loaded" in said
-    assert contents(server) == alone
+    assert rows_of(server, "shop") == alone
 
 
 def test_a_node_that_dies_is_an_error_and_the_same_command_loads_what_is_missing(
@@ -132,4 +129,4 @@ def test_a_node_that_dies_is_an_error_and_the_same_command_loads_what_is_missing
     assert {line.state for line in listed} == {"loading"}
     said = finished(prepare(nodes, server, "--cluster", nodes.address))
     assert f"{2 * RANGE:,} loaded" in said
-    assert contents(server) == alone
+    assert rows_of(server, "shop") == alone

@@ -14,7 +14,9 @@ from cluster.nodes import Nodes, two_nodes
 from cluster.test_on_ray import finished, wait_for_load, words
 from loadstone import engine
 from loadstone.model.null_server import NullServerSettings
+from loadstone.sandbox import Sandbox
 from trust.searching import files_below, found_in
+from trust.summing import execute
 from trust.tally import COUNTS
 
 pytestmark = [
@@ -25,6 +27,15 @@ pytestmark = [
 ]
 
 SECRET = "kV9z-Unique.Secret_73"
+
+
+@pytest.fixture(autouse=True)
+def counted(record_property: Callable[[str, object], None]) -> Iterator[None]:
+    """What `make trust` tells of a test."""
+    COUNTS.clear()
+    yield
+    for what, number in COUNTS.items():
+        record_property(what, number)
 
 
 @pytest.fixture
@@ -60,10 +71,52 @@ def shown(nodes: Nodes) -> Iterator[tuple[str, bytes]]:
                     yield str(place), place.read_bytes()
 
 
-def test_ray_keeps_and_shows_no_password(
-    nodes: Nodes, server: engine.NullServer, record_property: Callable[[str, object], None]
+MARKER = "the-head-of-a-large-template"
+LARGE = f"""
+[transaction.look]
+autocommit = true
+statements = ["SELECT 1 /* {MARKER} {"x" * 300_000} */"]
+"""
+"""Above what Ray sends along with a call: it goes through the object store."""
+
+
+def object_stores(nodes: Nodes) -> Iterator[tuple[str, bytes]]:
+    """What each node keeps for others to map, and would write to disk where it is full."""
+    for node in nodes.nodes.values():
+        for process in node.processes:
+            for place in Path(f"/proc/{process.pid}/fd").glob("*"):
+                with contextlib.suppress(OSError):
+                    if "plasma" in str(place.readlink()):
+                        yield f"{place} {place.readlink()}", place.read_bytes()
+
+
+@pytest.mark.server
+def test_the_object_store_has_no_password(
+    nodes: Nodes, own_schema: Sandbox, tmp_path: Path
 ) -> None:
-    COUNTS.clear()
+    execute(
+        own_schema,
+        f"CREATE USER keeper@'%' IDENTIFIED BY '{SECRET}'",
+        "GRANT ALL ON *.* TO keeper@'%'",
+    )
+    try:
+        (tmp_path / "large.toml").write_text(LARGE)
+        place = f"127.0.0.1:{own_schema.port}/{own_schema.state.database}"
+        program = nodes.loadstone(
+            "run", str(tmp_path / "large.toml"), "--target", f"mysql://keeper:{SECRET}@{place}",
+            "--concurrency", "4", "--warmup", "0s", "--duration", "2s", "--no-observe", "--json",
+            "--cluster", nodes.address,
+        )  # fmt: skip
+        assert len(finished(program)["generators"]) == 2
+    finally:
+        execute(own_schema, "DROP USER keeper@'%'")
+    stores = list(object_stores(nodes))
+    # Nothing in there is overwritten before there is no room: the document still is, on each node.
+    assert sum(MARKER.encode() in data for _, data in stores) >= 2
+    assert found_in(SECRET, [*stores, *files_below(kept_by_ray(nodes))]) == []
+
+
+def test_ray_keeps_and_shows_no_password(nodes: Nodes, server: engine.NullServer) -> None:
     target = f"mysql://u:{SECRET}@127.0.0.1:{server.port}/sbtest"
     asked = [target if word.startswith("mysql://") else word for word in words(server, 3)]
     program = nodes.loadstone(*asked, "--cluster", nodes.address)
@@ -74,5 +127,3 @@ def test_ray_keeps_and_shows_no_password(
     logs = list(files_below(kept_by_ray(nodes)))
     assert any(name.endswith(".log") for name, _ in logs)
     assert found_in(SECRET, [*seen, *logs, *files_below(nodes.folder)]) == []
-    for what, number in COUNTS.items():
-        record_property(what, number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from typing import Any
@@ -46,7 +46,7 @@ def a_plan(port: int, **changes: Any) -> str:
         "protocol": "text",
         "concurrency": USERS,
         "arrival": {"kind": "closed", "think_s": 0.02},
-        "stop": {"kind": "time", "warmup_s": 0.0, "duration_s": 2.0},
+        "stop": {"kind": "time", "warmup_s": 0.0, "duration_s": 1.0},
         "connect": {"at_once": 64, "timeout_s": 5.0, "retries": 3, "backoff_s": 0.05},
         "session": {"init_sql": [], "isolation": None, "charset": "utf8mb4"},
         "on_error": "restart",
@@ -152,7 +152,9 @@ def test_quantiles_are_those_of_all_histograms_together(
                 for line in record.get("hlog", ()):
                     heard[self.node, f"{told.number} {line[:60]}"] = [line]
 
-    step = Followed(a_cluster([Listening(link) for link in links]).start(a_plan(server.port)))
+    stop = {"kind": "time", "warmup_s": 0.0, "duration_s": 1.2}
+    listening = [Listening(link) for link in links]
+    step = Followed(a_cluster(listening).start(a_plan(server.port, stop=stop)))
     merged = engine.merge_hlog(line for sample in step.samples for line in sample.hlog)
     together = engine.merge_hlog(line for lines in heard.values() for line in lines)
     assert merged.keys() == together.keys()
@@ -175,9 +177,15 @@ def test_an_open_loops_rate_is_exact_over_all_generators(
 ) -> None:
     arrival = {"kind": "open", "rate": 1001.0, "gaps": "uniform", "max_backlog": 100_000}
     step = Followed(a_cluster(links).start(a_plan(server.port, arrival=arrival)))
-    assert step.end.tally.due == 2 * 1001
-    parts = [sample.generators for sample in step.samples if sample.phase == "window"]
-    assert all(abs(one.events - other.events) <= 100 for one, other in parts)
+    assert step.end.tally.due == 1001
+    done: Counter[int] = Counter()
+    for sample in step.samples:
+        done.update({part.number: part.events for part in sample.generators})
+    # What was due in the last moment may be answered after the window, where it counts for nobody.
+    late = step.end.tally.succeeded - sum(done.values())
+    first, second = sorted(done.values())
+    assert step.end.tally.succeeded == 1001 and late >= 0
+    assert 500 - late <= first <= 500 and 501 - late <= second <= 501
 
 
 def test_a_number_of_events_is_split_exactly(
@@ -236,11 +244,12 @@ def after_its_first_second(job: engine.Steerable) -> None:
         pass
 
 
+@pytest.mark.slow
 def test_a_rate_that_is_changed_is_that_of_all_generators_together(
     server: engine.NullServer, links: list[InThisProcess]
 ) -> None:
     arrival = {"kind": "open", "rate": 200.0, "gaps": "uniform", "max_backlog": 100_000}
-    stop = {"kind": "time", "warmup_s": 0.0, "duration_s": 5.0}
+    stop = {"kind": "time", "warmup_s": 0.0, "duration_s": 4.0}
     job = a_cluster(links).start(a_plan(server.port, arrival=arrival, stop=stop))
     after_its_first_second(job)
     job.set_rate(777.0)
@@ -254,10 +263,11 @@ def test_a_rate_that_is_changed_is_that_of_all_generators_together(
         job.set_rate(10.0)
 
 
+@pytest.mark.slow
 def test_users_that_are_changed_rest_on_each_generator(
     server: engine.NullServer, links: list[InThisProcess]
 ) -> None:
-    stop = {"kind": "time", "warmup_s": 0.0, "duration_s": 4.0}
+    stop = {"kind": "time", "warmup_s": 0.0, "duration_s": 3.0}
     job = a_cluster(links).start(a_plan(server.port, stop=stop))
     after_its_first_second(job)
     for users in (1, USERS + 1):
@@ -314,11 +324,12 @@ class Cut:
         return Future() if self.is_cut else self._link.call(method, *arguments)
 
 
+@pytest.mark.slow
 def test_a_generator_that_is_silent_is_lost_soon_and_ends_its_load_by_itself(
     server: engine.NullServer, links: list[InThisProcess]
 ) -> None:
     cut = Cut(links[1])
-    stop = {"kind": "time", "warmup_s": 0.0, "duration_s": 8.0}
+    stop = {"kind": "time", "warmup_s": 0.0, "duration_s": 7.0}
     job = a_cluster([links[0], cut]).start(a_plan(server.port, stop=stop))
     after_its_first_second(job)
     cut.is_cut, cut_s = True, time.monotonic()
@@ -327,14 +338,23 @@ def test_a_generator_that_is_silent_is_lost_soon_and_ends_its_load_by_itself(
     noticed_s = next(
         at for at, record in zip(step.came_s, step.records, strict=True) if record is lost
     )
-    # Two and a half seconds are the rule; a busy machine may need more, never less.
-    assert 2.0 < noticed_s - cut_s < 5.0
+    # Two and a half seconds are the rule; a busy machine may need more, never less. The step goes
+    # on for long enough to be told with both, and with one.
+    assert 2.0 < noticed_s - cut_s
     assert (lost.number, lost.users, step.end.reason) == (1, USERS // 2, "finished")
     assert {len(sample.generators) for sample in step.samples} == {1, 2}
     # More than what was merged: its last seconds are missing, and are not guessed.
     assert step.end.tally.succeeded < server.stats().queries
-    # The step went on for longer than the lease: by now nobody drives.
-    assert server.stats().open == 0
+    # The step went on for longer than the lease: nobody drives any more.
+    wait_until_nobody_drives(server)
+
+
+def wait_until_nobody_drives(server: engine.NullServer) -> None:
+    """Their leases run out after four seconds; what does not end lasts for a minute."""
+    deadline = time.monotonic() + 30.0
+    while server.stats().open:
+        assert time.monotonic() < deadline, "somebody still drives"
+        time.sleep(0.1)
 
 
 def a_cluster_that_lost_one(
@@ -349,6 +369,7 @@ def a_cluster_that_lost_one(
     return cluster
 
 
+@pytest.mark.slow
 def test_a_generator_that_is_gone_between_two_steps_is_told_and_missed(
     server: engine.NullServer, links: list[InThisProcess]
 ) -> None:
@@ -360,15 +381,17 @@ def test_a_generator_that_is_gone_between_two_steps_is_told_and_missed(
     assert (step.end.reason, step.end.error) == ("finished", None)
 
 
+@pytest.mark.slow
 def test_a_generator_that_is_gone_between_two_steps_ends_the_run_where_that_was_asked(
     server: engine.NullServer, links: list[InThisProcess]
 ) -> None:
     cluster = a_cluster_that_lost_one(server, links, "stop")
     with pytest.raises(ClusterError, match=r"generators on 127\.0\.0\.2 do not answer any more"):
         cluster.start(a_plan(server.port))
-    assert server.stats().open == 0
+    wait_until_nobody_drives(server)
 
 
+@pytest.mark.slow
 def test_those_that_are_left_are_not_given_more_users_than_they_can_have(
     server: engine.NullServer, links: list[InThisProcess]
 ) -> None:
@@ -379,6 +402,7 @@ def test_those_that_are_left_are_not_given_more_users_than_they_can_have(
         cluster.start(a_plan(server.port))
 
 
+@pytest.mark.slow
 def test_a_head_that_is_gone_leaves_no_load_behind(
     server: engine.NullServer, links: list[InThisProcess]
 ) -> None:
@@ -388,10 +412,7 @@ def test_a_head_that_is_gone_leaves_no_load_behind(
     after_its_first_second(job)
     for cut in cuts:
         cut.is_cut = True
-    cut_s = time.monotonic()
-    while server.stats().open and time.monotonic() < cut_s + 10.0:
-        time.sleep(0.1)
-    assert server.stats().open == 0
+    wait_until_nobody_drives(server)
     queries = server.stats().queries
     time.sleep(0.5)
     assert server.stats().queries == queries

@@ -35,6 +35,14 @@ def test_neighbours_stand_behind_what_holds_the_users_without_a_core() -> None:
     assert causes(a_case(locked))[:2] == ["row-locks", "noisy-neighbour"]
 
 
+def test_other_guests_stand_behind_what_explains_more_than_they_took() -> None:
+    robbed = FULL_OF_SERVER | {"cpu_steal": 0.06}
+    locked = Made(host=robbed, rates={"row_lock_time_s": 14.0})
+    assert causes(a_case(locked))[:2] == ["row-locks", "steal"]
+    much = Made(host=robbed | {"cpu_steal": 0.4}, rates={"row_lock_time_s": 5.5})
+    assert causes(a_case(much))[:2] == ["steal", "row-locks"]
+
+
 def test_neighbours_stand_before_what_explains_less_and_behind_what_explains_more() -> None:
     hogged = FULL | {"process_cpu_user": 1.4, "process_cpu_sys": 0.5}
     scanning = Made(tps=50.0, host=hogged, rates={"handler_read_rnd_next": 9e6})

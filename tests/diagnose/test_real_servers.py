@@ -2,52 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("loadstone._engine", reason="the engine is not built: make build")
 
+from called import called
 from loadstone.diagnose.diagnose import Known, diagnose
 from loadstone.diagnose.frames import RunSeconds, environment_of
 from loadstone.model.finding import Finding
 from loadstone.model.result import StepResult
-from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
 from loadstone.store import folder
+from pooled import Pool
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
 FEW, MANY = 1, 16
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    try:
-        find_server("mariadb")
-    except SandboxError as error:
-        pytest.skip(f"{error.message}: {error.hint}")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
-        with start_sandbox(SandboxSpec(server="mariadb")) as sandbox:
-            yield sandbox
-
-
-def loadstone(server: Sandbox, *words: str) -> None:
-    command = [sys.executable, "-m", "loadstone.cli", words[0], "--target", server.tcp.target.url]
-    password = {"LOADSTONE_PASSWORD": server.tcp.credentials.reveal()}
-    done = subprocess.run(
-        [*command, *words[1:]],
-        capture_output=True,
-        text=True,
-        env={**os.environ, **password},
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
 
 
 def diagnosed(out: Path) -> tuple[list[Finding], tuple[StepResult, ...]]:
@@ -57,15 +29,20 @@ def diagnosed(out: Path) -> tuple[list[Finding], tuple[StepResult, ...]]:
     return list(found.findings), result.steps
 
 
+@pytest.mark.smoke
 def test_commits_go_in_groups_and_the_sentence_has_the_server_s_figures(
-    server: Sandbox, tmp_path: Path
+    pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Case A of the field on a durable server: one user, then many, each with syncs of its own."""
     tables = ("--tables", "2", "--table-size", "2000", "--distribution", "uniform")
-    loadstone(server, "prepare", *tables)
-    levels = ("--concurrency", f"{FEW},{MANY}", "--duration", "4s", "--warmup", "1s")
+    levels = ("--concurrency", f"{FEW},{MANY}", "--duration", "2s", "--warmup", "500ms")
     out = tmp_path / "runs"
-    loadstone(server, "run", "oltp_update_non_index", *tables, *levels, "--out", str(out))
+    with pool.schema(settings={}) as server:
+        monkeypatch.setenv("LOADSTONE_PASSWORD", server.tcp.credentials.reveal())
+        there = ("--target", server.tcp.target.url, *tables)
+        called("prepare", *there, folder=tmp_path)
+        run = ("run", "oltp_update_non_index", *there, *levels, "--out", str(out))
+        called(*run, folder=tmp_path)
     findings, steps = diagnosed(out)
     carried = [step.server.transactions_per_sync if step.server else None for step in steps]
     rates = [step.tps or 0.0 for step in steps]

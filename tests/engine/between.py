@@ -6,6 +6,7 @@ import random
 import selectors
 import socket
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
@@ -30,6 +31,8 @@ class Between:
     """Whether what is sent goes on in pieces of 1 to 7 bytes."""
     hold_s: float = 0.0
     """How long a new connection is held before the server hears of it."""
+    free: int = 0
+    """So many of the first connections are not held."""
     to_server: int = 0
     from_server: int = 0
     accepted: int = 0
@@ -38,11 +41,14 @@ class Between:
     _threads: list[threading.Thread] = field(default_factory=list)
     _pairs: list[tuple[socket.socket, socket.socket]] = field(default_factory=list)
     _held: int = 0
+    _served: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _leave: threading.Event = field(default_factory=threading.Event)
     _over: bool = False
     shut: bool = False
     """Whether newcomers are dropped as soon as they are in."""
+    before: Callable[[bytes], None] | None = None
+    """Called with what a client has sent, before the server gets it."""
 
     def __enter__(self) -> Self:
         self._door = socket.create_server(("127.0.0.1", 0), backlog=512)
@@ -80,6 +86,10 @@ class Between:
                     pass  # the other side was faster
         return len(chosen)
 
+    def let_in(self) -> None:
+        """Hold nobody any longer."""
+        self._leave.set()
+
     def _spawn(self, work: object, *arguments: object) -> None:
         thread = threading.Thread(target=work, args=arguments, daemon=True)  # type: ignore[arg-type]
         self._threads.append(thread)
@@ -101,7 +111,9 @@ class Between:
         with self._lock:
             self._held += 1
             self.open_at_most = max(self.open_at_most, self._held)
-        self._leave.wait(self.hold_s)
+            number = self._served = self._served + 1
+        if number > self.free:
+            self._leave.wait(self.hold_s)
         with self._lock:
             self._held -= 1
         try:
@@ -138,6 +150,8 @@ class Between:
                 self.to_server += len(data)
             else:
                 self.from_server += len(data)
+        if self.before and way.to_server:
+            self.before(data)
         if not self.pieces:
             way.sink.sendall(data)
             return bool(data)

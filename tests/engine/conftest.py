@@ -1,4 +1,4 @@
-"""One server of each kind for all tests of the engine, with two small tables in its schema."""
+"""The pool's server of each kind for all tests of the engine, with two small tables in a schema."""
 
 from __future__ import annotations
 
@@ -11,54 +11,45 @@ import pytest
 pytest.importorskip("loadstone._engine", reason="the engine is not built: make build")
 
 from engine.driving import a_load, load, local
-from engine.servers import QUICK, execute, methods_of, wait_until_nobody
-from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
+from engine.servers import execute, wait_until_nobody
+from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
+from pooled import KINDS, QUICK, Pool, need, on_schema
 
-SERVERS = ["mariadb", pytest.param("mysql", marks=pytest.mark.mysql)]
-
-on_mariadb = pytest.mark.parametrize("server", SERVERS[:1], indirect=True)
-on_mysql = pytest.mark.parametrize("server", SERVERS[1:], indirect=True)
+on_mariadb = pytest.mark.parametrize("server", KINDS[:1], indirect=True)
+on_mysql = pytest.mark.parametrize("server", KINDS[1:], indirect=True)
 
 Start = Callable[..., Sandbox]
+Farm = Callable[[str], Sandbox]
+
+TABLES = "engine_tables"
+"""The schema that has `sbtest1` and `sbtest2`; the pool's other tests have their own."""
 
 
-@pytest.fixture(scope="package", autouse=True)
-def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Sandboxes of these tests live in a folder of their own."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
-        yield
-
-
-@pytest.fixture(params=SERVERS)
+@pytest.fixture(params=KINDS)
 def server(request: pytest.FixtureRequest) -> str:
     """The server's name, where one is installed or fetched."""
-    name = str(request.param)
-    try:
-        find_server(name)
-    except SandboxError as error:
-        pytest.skip(f"{error.message}: {error.hint}")
-    return name
+    return need(str(request.param))
 
 
-@pytest.fixture(scope="package")
-def farm(state: None) -> Iterator[Callable[[str], Sandbox]]:
-    """One server of each kind, started when it is first wanted."""
-    running: dict[str, Sandbox] = {}
-    with ExitStack() as stack:
+@pytest.fixture(scope="session")
+def farm(pool: Pool) -> Farm:
+    """The pool's server of each kind, loaded when it is first wanted."""
+    loaded: dict[str, Sandbox] = {}
 
-        def of_kind(kind: str) -> Sandbox:
-            if kind not in running:
-                spec = SandboxSpec(server=kind, auth=methods_of(kind), settings=QUICK)
-                running[kind] = stack.enter_context(start_sandbox(spec))
-                load(a_load(local(running[kind]))).finished()
-            return running[kind]
+    def of_kind(kind: str) -> Sandbox:
+        running = pool.server(kind)
+        known = loaded.get(kind)
+        if known is None or known.folder != running.folder:
+            execute(running, f"CREATE DATABASE {TABLES}")
+            loaded[kind] = on_schema(running, TABLES)
+            load(a_load(local(loaded[kind]))).finished()
+        return loaded[kind]
 
-        yield of_kind
+    return of_kind
 
 
 @pytest.fixture
-def shared(server: str, farm: Callable[[str], Sandbox]) -> Sandbox:
+def shared(server: str, farm: Farm) -> Sandbox:
     """A running server with `sbtest1` and `sbtest2`, for tests that leave it as it was."""
     return farm(server)
 
@@ -76,16 +67,16 @@ def start(server: str) -> Iterator[Start]:
     with ExitStack() as stack:
 
         def start_one(settings: dict[str, str] | None = None, **spec: Any) -> Sandbox:
-            asked = SandboxSpec(server=server, settings=QUICK | (settings or {}), **spec)
+            asked = SandboxSpec(server=server, settings={**QUICK, **(settings or {})}, **spec)
             return stack.enter_context(start_sandbox(asked))
 
         yield start_one
 
 
 @pytest.fixture
-def schema(shared: Sandbox) -> Iterator[str]:
+def schema(server: str, pool: Pool) -> Iterator[str]:
     """An empty schema of the test's own on the shared server."""
-    name = "own_schema"
-    execute(shared, f"DROP DATABASE IF EXISTS {name}", f"CREATE DATABASE {name}")
-    yield name
-    execute(shared, f"DROP DATABASE IF EXISTS {name}")
+    with pool.schema(server) as own:
+        name = own.tcp.target.database
+        assert name is not None
+        yield name

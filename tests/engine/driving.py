@@ -22,6 +22,7 @@ from loadstone.model.records import (
     FirstError,
     LoadEnd,
     LoadProgress,
+    LoadStalled,
     MemberCounts,
     Outage,
     Printed,
@@ -87,6 +88,11 @@ def workload(name: str, tables: int = 2, table_size: int = 1000, **options: Any)
 def connecting(**changes: Any) -> Document:
     policy = {"at_once": 64, "timeout_s": 5.0, "retries": 3, "backoff_s": 0.05}
     return policy | changes
+
+
+def once(**changes: Any) -> Document:
+    """A policy whose second try nobody lives to see: who gives up at once never waits for it."""
+    return connecting(retries=5, backoff_s=600.0, longest_backoff_s=600.0) | changes
 
 
 def session(*init_sql: str, **changes: Any) -> Document:
@@ -277,6 +283,7 @@ class Loaded:
     """All records of a load."""
 
     progress: list[LoadProgress] = field(default_factory=list)
+    stalled: list[LoadStalled] = field(default_factory=list)
     end: LoadEnd | None = None
 
     @property
@@ -319,6 +326,8 @@ class Loading:
             if isinstance(record, LoadProgress):
                 assert record.rows <= record.rows_total
                 self.loaded.progress.append(record)
+            elif isinstance(record, LoadStalled):
+                self.loaded.stalled.append(record)
             elif record is not None:
                 self.loaded.end = record
         return self.loaded

@@ -113,7 +113,7 @@ def test_bytes_are_those_that_the_server_sent_and_received(
     quiet: Sandbox, protocol: str, over: str
 ) -> None:
     target = by(over, quiet)
-    plan = a_plan(target, protocol=protocol, concurrency=2, stop=seconds(0.5))
+    plan = a_plan(target, protocol=protocol, concurrency=2, stop=events(1000))
     outcome, grew = counted(quiet, plan)
     counts = outcome.total()
     # The rest is the login, which is not the load's, and the answer to SHOW STATUS.
@@ -198,9 +198,10 @@ def test_a_users_connections_are_there_while_the_step_runs_and_gone_after_it(
     quiet: Sandbox,
 ) -> None:
     before = counters(quiet)
-    with Driving(a_plan(local(quiet), concurrency=7, stop=seconds(0.5))) as step:
+    with Driving(a_plan(local(quiet), concurrency=7, stop=seconds(60))) as step:
         step.until_connected()
         assert len(loaders(quiet)) == 7
+        step.stop()
     wait_until_nobody(quiet)
     # They said goodbye: the server counts none as aborted.
     after = counters(quiet)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 
 from engine.between import Between
-from engine.conftest import Start, on_mariadb
+from engine.conftest import on_mariadb
 from engine.driving import (
     Document,
     Driving,
@@ -23,7 +23,9 @@ from engine.driving import (
     seconds,
     tcp,
 )
+from engine.servers import stopped
 from loadstone.sandbox import Sandbox
+from pooled import Pool
 
 pytestmark = pytest.mark.server
 
@@ -39,10 +41,12 @@ def a_ledger(target: Document, **changes: object) -> Document:
     return a_plan(target, connect=connect | {"longest_backoff_s": 0.05}) | known | more | changes
 
 
-def with_tables(sandbox: Sandbox) -> Sandbox:
-    layout = a_layout(tables=2, kind="ledger")
-    load(a_load(local(sandbox), layout=layout)).finished()
-    return sandbox
+@pytest.fixture
+def sandbox(server: str, pool: Pool) -> Iterator[Sandbox]:
+    """A schema with the tables of a ledger."""
+    with pool.schema(server) as own:
+        load(a_load(local(own), layout=a_layout(tables=2, kind="ledger"))).finished()
+        yield own
 
 
 def told(outcome: Outcome) -> tuple[Counter[int], set[tuple[int, int]]]:
@@ -68,11 +72,10 @@ def there(sandbox: Sandbox) -> Counter[tuple[int, int]]:
     return found
 
 
-def test_what_was_acknowledged_is_there_once_however_often_the_way_is_cut(start: Start) -> None:
-    sandbox = with_tables(start())
+def test_what_was_acknowledged_is_there_once_however_often_the_way_is_cut(sandbox: Sandbox) -> None:
     with Between(sandbox.port) as between:
         target = tcp(sandbox) | {"port": between.port}
-        with Driving(a_ledger(target, stop=seconds(3))) as step:
+        with Driving(a_ledger(target, stop=seconds(2.5))) as step:
             step.until_connected()
             for _ in range(10):
                 step.listen(0.2)
@@ -95,8 +98,7 @@ def test_what_was_acknowledged_is_there_once_however_often_the_way_is_cut(start:
 
 
 @on_mariadb
-def test_a_pause_is_as_long_as_the_door_is_shut(start: Start) -> None:
-    sandbox = with_tables(start())
+def test_a_pause_is_as_long_as_the_door_is_shut(sandbox: Sandbox) -> None:
     with Between(sandbox.port) as between:
         target = tcp(sandbox) | {"port": between.port}
         with Driving(a_ledger(target, stop=seconds(2.5))) as step:
@@ -118,14 +120,12 @@ def test_a_pause_is_as_long_as_the_door_is_shut(start: Start) -> None:
 
 
 @on_mariadb
-def test_a_stall_is_a_pause_of_all_although_no_connection_was_lost(start: Start) -> None:
-    sandbox = with_tables(start())
+def test_a_stall_is_a_pause_of_all_although_no_connection_was_lost(sandbox: Sandbox) -> None:
     with Driving(a_ledger(tcp(sandbox), stop=seconds(3))) as step:
         step.until_connected()
         step.listen(0.5)
-        os.kill(sandbox.pid, signal.SIGSTOP)
-        time.sleep(1.4)
-        os.kill(sandbox.pid, signal.SIGCONT)
+        with stopped(sandbox):
+            time.sleep(1.4)
     outcome = step.outcome.finished()
     pauses = [pause for sample in outcome.samples for pause in sample.pauses]
     assert {pause.user for pause in pauses} == set(range(USERS))
@@ -134,13 +134,14 @@ def test_a_stall_is_a_pause_of_all_although_no_connection_was_lost(start: Start)
 
 
 @on_mariadb
-def test_what_nobody_waits_for_any_more_is_in_doubt_and_its_pause_has_no_end(start: Start) -> None:
-    sandbox = with_tables(start())
-    with Driving(a_ledger(tcp(sandbox), stop=seconds(1.5), drain_s=0.2)) as step:
+def test_what_nobody_waits_for_any_more_is_in_doubt_and_its_pause_has_no_end(
+    sandbox: Sandbox,
+) -> None:
+    plan = a_ledger(tcp(sandbox), stop=seconds(1.5), drain_s=0.2)
+    with ExitStack() as after, Driving(plan) as step:
         step.until_connected()
         step.listen(0.6)
-        os.kill(sandbox.pid, signal.SIGSTOP)
-    os.kill(sandbox.pid, signal.SIGCONT)
+        after.enter_context(stopped(sandbox))
     outcome = step.outcome.finished()
     unfinished = [pause for sample in outcome.samples for pause in sample.pauses if not pause.to_s]
     assert {pause.user for pause in unfinished} == set(range(USERS))

@@ -7,7 +7,17 @@ from typing import Any
 
 import pytest
 
-from engine.driving import Document, Driving, a_plan, connecting, drive, seconds, session, tcp
+from engine.driving import (
+    Document,
+    Driving,
+    Outcome,
+    a_plan,
+    connecting,
+    drive,
+    seconds,
+    session,
+    tcp,
+)
 from engine.servers import execute, loaders, wait_until_nobody
 from engine.truth import null_target
 from loadstone.model.records import IdleCounts
@@ -22,13 +32,15 @@ def beside(target: Document, idle: int, **changes: Any) -> Document:
 def test_they_are_held_and_nothing_is_asked_on_them(shards: int) -> None:
     users, idle = 3, 200
     with null_target() as (server, target):
-        plan = beside(target, idle, concurrency=users, shards=shards, stop=seconds(1))
+        plan = beside(target, idle, concurrency=users, shards=shards, stop=seconds(60))
         with Driving(plan) as step:
             connected = step.until_connected().connected
             assert connected is not None
             assert (connected.users, connected.idle) == (users, idle)
             assert server.stats().open == users + idle
-        outcome = step.outcome.finished()
+            step.until_samples(1)
+            step.stop()
+        outcome = step.outcome
         counted = server.stats()
     assert counted.logins == users + idle
     assert counted.statements == outcome.total().queries
@@ -60,11 +72,13 @@ def test_those_that_the_server_ends_are_counted_and_opened_again(quiet: Sandbox)
     idle = 12
     # Users say something all the time: only idle connections are too quiet for it.
     quiet_for = session("SET SESSION wait_timeout = 1")
-    plan = beside(tcp(quiet), idle, concurrency=2, session=quiet_for, stop=seconds(4))
-    outcome = drive(plan).finished()
+    plan = beside(tcp(quiet), idle, concurrency=2, session=quiet_for, stop=seconds(60))
+    with Driving(plan) as step:
+        step.until(lambda seen: sum(s.idle.lost for s in seen.samples if s.idle) >= idle)
+        step.stop()
+    outcome = step.outcome
     wait_until_nobody(quiet)
     seen = [sample.idle for sample in outcome.samples if sample.idle]
-    assert sum(each.lost for each in seen) >= idle
     # What was lost right before the end may not be back.
     missing = idle - seen[-1].open
     assert sum(each.opened for each in seen) == sum(each.lost for each in seen) - missing
@@ -76,12 +90,17 @@ def test_those_that_the_server_ends_are_counted_and_opened_again(quiet: Sandbox)
 @pytest.mark.server
 def test_killed_ones_come_back_and_users_lose_nothing(quiet: Sandbox) -> None:
     idle = 8
-    with Driving(beside(tcp(quiet), idle, concurrency=1, stop=seconds(3))) as step:
+    with Driving(beside(tcp(quiet), idle, concurrency=1, stop=seconds(60))) as step:
         step.until_samples(1)
         sleeping = [number for number, state in loaders(quiet) if state == "Sleep"]
         execute(quiet, *(f"KILL {number}" for number in sorted(sleeping)[-4:]))
-        outcome = step.until(lambda seen: any(s.idle and s.idle.lost for s in seen.samples))
-    lost = sum(sample.idle.lost for sample in outcome.samples if sample.idle)
-    assert lost + outcome.total().reconnects == 4
-    assert outcome.samples[-2].idle is not None
-    assert outcome.samples[-2].idle.open == idle
+
+        def all_are_back(seen: Outcome) -> bool:
+            lost = sum(sample.idle.lost for sample in seen.samples if sample.idle)
+            last = seen.samples[-1]
+            back = last.idle is not None and last.idle.open == idle and last.users == 1
+            return back and lost + seen.total().reconnects == 4
+
+        step.until(all_are_back)
+        step.stop()
+    assert step.outcome.last.error is None

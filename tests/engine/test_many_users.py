@@ -9,11 +9,9 @@ import sys
 
 import pytest
 
-from engine.conftest import Start
+from engine.conftest import Start, on_mariadb
 from engine.driving import a_load, a_plan, connecting, load, local, seconds
-from loadstone.sandbox import Sandbox
-
-pytestmark = pytest.mark.server
+from engine.truth import null_target
 
 MANY, FEW = 4000, 100
 MOST_BYTES_A_CONNECTION = 32 * 1024
@@ -48,7 +46,8 @@ print(json.dumps(seen))
 """
 
 
-@pytest.mark.slow
+@pytest.mark.server
+@on_mariadb
 def test_four_thousand_users_without_an_error_for_less_than_32_kib_each(start: Start) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard < MANY + 100:
@@ -79,16 +78,16 @@ def test_four_thousand_users_without_an_error_for_less_than_32_kib_each(start: S
     assert -PASSING < slope < MOST_BYTES_A_CONNECTION, f"{slope:.0f} bytes a connection"
 
 
-def test_too_few_descriptors_are_told_as_such(shared: Sandbox) -> None:
-    plan = a_plan(local(shared), concurrency=200, stop=seconds(5), connect=connecting(retries=9))
-
+def test_too_few_descriptors_are_told_as_such() -> None:
     def little_room() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
 
-    done = subprocess.run(
-        [sys.executable, "-c", CHILD], input=json.dumps([plan]), capture_output=True, text=True,
-        timeout=60, check=False, preexec_fn=little_room,
-    )  # fmt: skip
+    with null_target() as (_, target):
+        plan = a_plan(target, concurrency=200, stop=seconds(5), connect=connecting(retries=9))
+        done = subprocess.run(
+            [sys.executable, "-c", CHILD], input=json.dumps([plan]), capture_output=True,
+            text=True, timeout=60, check=False, preexec_fn=little_room,
+        )  # fmt: skip
     assert done.returncode == 0, done.stderr
     end = json.loads(done.stdout)["200"]["said"][-1]
     assert end["reason"] == "failed"

@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from engine.conftest import on_mariadb
 from engine.driving import (
     a_plan,
     drive,
@@ -21,6 +22,7 @@ from loadstone.sandbox import Sandbox
 pytestmark = pytest.mark.server
 
 
+@on_mariadb
 @pytest.mark.parametrize("shards", [1, 2])
 def test_each_user_is_counted_apart(quiet: Sandbox, shards: int) -> None:
     plan = a_plan(local(quiet), concurrency=5, stop=events(203), shards=shards)
@@ -37,6 +39,7 @@ def test_each_user_is_counted_apart(quiet: Sandbox, shards: int) -> None:
     assert busy_ns == pytest.approx(sum(r.count * (r.mean or 0.0) for r in responses), rel=1e-6)
 
 
+@on_mariadb
 def test_nobody_is_counted_apart_unasked(quiet: Sandbox) -> None:
     outcome = drive(a_plan(local(quiet), stop=events(5))).finished()
     assert all(sample.per_user == () for sample in outcome.samples)
@@ -68,7 +71,6 @@ def test_any_error_can_begin_the_event_anew(shared: Sandbox, schema: str) -> Non
 def test_events_in_flight_have_the_time_that_the_plan_gives_them(shared: Sandbox) -> None:
     """Each statement of the window waits for a lock that another connection holds."""
     with shared.connect() as connection, connection.cursor() as cursor:
-        cursor.execute("USE sbtest")
         cursor.execute("LOCK TABLES sbtest1 WRITE, sbtest2 WRITE")
         plan = a_plan(local(shared), stop=seconds(0.3))
         outcome = drive(plan | {"drain_s": 0.5})
@@ -77,6 +79,7 @@ def test_events_in_flight_have_the_time_that_the_plan_gives_them(shared: Sandbox
     assert 0.8 <= outcome.last.seconds < 4.5
 
 
+@on_mariadb
 def test_the_values_of_a_latency_log_come_back_with_their_counts(quiet: Sandbox) -> None:
     outcome = drive(a_plan(local(quiet), concurrency=3, stop=events(100))).finished()
     lines = [line for sample in outcome.samples for line in sample.hlog]

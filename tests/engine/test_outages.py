@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 import pytest
 
-from engine.conftest import Start, on_mariadb
+from engine.conftest import on_mariadb
 from engine.driving import (
     Driving,
     Loading,
+    Outcome,
     a_layout,
     a_load,
     a_plan,
@@ -23,10 +26,34 @@ from engine.driving import (
     tcp,
     workload,
 )
-from engine.servers import asked, execute, loaders, variables
-from loadstone.sandbox import Sandbox
+from engine.servers import QUICK, account, asked, loaders, stopped, variables
+from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
 
 pytestmark = pytest.mark.server
+
+
+@pytest.fixture(scope="module")
+def graveyard() -> Iterator[Callable[[str], Sandbox]]:
+    """A server of each kind that tests may kill, alive again for the next one."""
+    known: dict[str, Sandbox] = {}
+    with ExitStack() as stack:
+
+        def of_kind(kind: str) -> Sandbox:
+            if kind not in known:
+                spec = SandboxSpec(server=kind, settings=QUICK)
+                known[kind] = stack.enter_context(start_sandbox(spec))
+                load(a_load(local(known[kind]))).finished()
+            elif not known[kind].is_running():
+                known[kind].start_again()
+            return known[kind]
+
+        yield of_kind
+
+
+@pytest.fixture
+def mortal(server: str, graveyard: Callable[[str], Sandbox]) -> Sandbox:
+    """A server that the test may kill, with `sbtest1` and `sbtest2`."""
+    return graveyard(server)
 
 
 @pytest.mark.parametrize(
@@ -34,19 +61,18 @@ pytestmark = pytest.mark.server
     [("mariadb", "socket"), pytest.param("mysql", "tcp", marks=pytest.mark.mysql)],
     indirect=["server"],
 )
-def test_a_server_killed_and_started_again_is_one_outage(start: Start, over: str) -> None:
-    sandbox = start()
-    load(a_load(local(sandbox))).finished()
-    target = tcp(sandbox) if over == "tcp" else local(sandbox)
+def test_a_server_killed_and_started_again_is_one_outage(mortal: Sandbox, over: str) -> None:
+    target = tcp(mortal) if over == "tcp" else local(mortal)
     users = 24
     plan = a_plan(
         target, concurrency=users, shards=2, stop=seconds(60), workload=workload("oltp_read_write"),
     )  # fmt: skip
     with Driving(plan) as step:
-        step.until_samples(2)
-        sandbox.kill()
+        step.until_samples(1)
+        mortal.kill()
+        # Long enough for each user to find nobody there.
         time.sleep(1)
-        sandbox.start_again()
+        mortal.start_again()
         # How long a server takes to come back is its own matter, and the machine's.
         step.until(lambda outcome: bool(outcome.outages))
         step.until_samples(len(step.outcome.samples) + 2)
@@ -56,7 +82,7 @@ def test_a_server_killed_and_started_again_is_one_outage(start: Start, over: str
     (outage,) = outcome.outages
     assert outage.users == users
     assert outage.to_s is not None
-    assert 1.5 < outage.from_s < outage.to_s
+    assert 0.9 < outage.from_s < outage.to_s
     assert outage.to_s - outage.from_s > 1
     assert outage.reason.startswith("2013 ")
 
@@ -77,12 +103,10 @@ def test_a_server_killed_and_started_again_is_one_outage(start: Start, over: str
 
 
 @on_mariadb
-def test_a_server_that_does_not_come_back_leaves_what_waits_as_skipped(start: Start) -> None:
-    sandbox = start()
-    load(a_load(local(sandbox))).finished()
-    with Driving(a_plan(tcp(sandbox), concurrency=5, stop=seconds(2))) as step:
+def test_a_server_that_does_not_come_back_leaves_what_waits_as_skipped(mortal: Sandbox) -> None:
+    with Driving(a_plan(tcp(mortal), concurrency=5, stop=seconds(2))) as step:
         step.until_samples(1)
-        sandbox.kill()
+        mortal.kill()
     outcome = step.outcome.finished()
     (outage,) = outcome.outages
     assert (outage.users, outage.to_s) == (5, None)
@@ -92,16 +116,19 @@ def test_a_server_that_does_not_come_back_leaves_what_waits_as_skipped(start: St
 
 def test_sessions_that_are_killed_come_back_and_the_others_stay(quiet: Sandbox) -> None:
     plan = a_plan(
-        tcp(quiet), concurrency=8, stop=seconds(1.2), workload=workload("oltp_read_only"),
+        tcp(quiet), concurrency=8, stop=seconds(60), workload=workload("oltp_read_only"),
     )  # fmt: skip
     with Driving(plan) as step:
-        step.until_connected()
-        time.sleep(0.3)
+        step.until_samples(1)
         chosen = [number for number, _ in loaders(quiet)][:3]
         with quiet.connect() as connection:
             for number in chosen:
                 asked(connection, f"KILL CONNECTION {number}")
-    outcome = step.outcome.finished()
+        step.until(lambda outcome: outcome.total().reconnects == 3)
+        step.until_samples(len(step.outcome.samples) + 1)
+        step.stop()
+    outcome = step.outcome
+    assert (outcome.last.reason, outcome.last.error) == ("stopped", None)
     counts = outcome.total()
     assert counts.reconnects == counts.failed == 3
     assert sum(outcome.errors().values()) == 3
@@ -112,87 +139,80 @@ def test_sessions_that_are_killed_come_back_and_the_others_stay(quiet: Sandbox) 
 
 
 @on_mariadb
-def test_a_stall_is_latency_and_no_outage(start: Start) -> None:
-    sandbox = start()
-    load(a_load(local(sandbox))).finished()
+def test_a_stall_is_latency_and_no_outage(shared: Sandbox) -> None:
     plan = a_plan(
-        tcp(sandbox), concurrency=4, stop=seconds(3), workload=workload("oltp_read_only"),
+        tcp(shared), concurrency=4, stop=seconds(60), workload=workload("oltp_read_only"),
     )  # fmt: skip
     with Driving(plan) as step:
-        step.until_connected()
-        time.sleep(0.5)
-        os.kill(sandbox.pid, signal.SIGSTOP)
-        time.sleep(1.5)
-        os.kill(sandbox.pid, signal.SIGCONT)
-    outcome = step.outcome.finished()
+        step.until_samples(1)
+        began = time.monotonic()
+        with stopped(shared):
+            time.sleep(2.1)
+        lasted_ns = 1e9 * (time.monotonic() - began)
+        step.until(lambda outcome: none_in_some(outcome) and outcome.samples[-1].counts.events > 0)
+        step.stop()
+    outcome = step.outcome
     assert outcome.outages == []
     assert outcome.errors() == {}
     assert outcome.total().reconnects == 0
     slowest = max(sample.latency_ns.response.max or 0 for sample in outcome.samples)
-    assert 1.4e9 < slowest < 2.9e9
-    assert any(sample.counts.events == 0 for sample in outcome.samples)
+    # An answer may have been on its way when the server stood still, and come behind others.
+    assert 2e9 < slowest < lasted_ns + 10e9
+    assert none_in_some(outcome)
+
+
+def none_in_some(outcome: Outcome) -> bool:
+    """Whether there was a second without any event."""
+    return any(sample.counts.events == 0 for sample in outcome.samples)
 
 
 @on_mariadb
 class TestStalledForGood:
     """A server that does not answer any more must not keep anything from ending."""
 
-    @pytest.fixture
-    def stalled(self, start: Start) -> Sandbox:
-        sandbox = start()
-        load(a_load(local(sandbox))).finished()
-        return sandbox
-
-    def test_a_step_ends_after_the_longest_drain(self, stalled: Sandbox) -> None:
-        plan = a_plan(tcp(stalled), concurrency=4, stop=seconds(0.6))
-        with Driving(plan) as step:
+    def test_a_step_ends_after_the_longest_drain(self, shared: Sandbox) -> None:
+        plan = a_plan(tcp(shared), concurrency=4, stop=seconds(0.6))
+        with ExitStack() as after, Driving(plan) as step:
             step.until_connected()
-            time.sleep(0.2)
-            os.kill(stalled.pid, signal.SIGSTOP)
-            began = time.monotonic()
-        took = time.monotonic() - began
-        os.kill(stalled.pid, signal.SIGCONT)
-        assert 4 < took < 8
+            after.enter_context(stopped(shared))
         outcome = step.outcome.finished()
         assert outcome.last.tally.in_flight == 4
         assert outcome.samples[-1].phase == "drain"
+        assert 5.6 <= outcome.last.seconds < 30.0
 
     @pytest.mark.parametrize("over", ["tcp", "socket"])
-    def test_a_step_that_cannot_log_in_says_so(self, stalled: Sandbox, over: str) -> None:
-        target = tcp(stalled) if over == "tcp" else local(stalled)
-        os.kill(stalled.pid, signal.SIGSTOP)
-        try:
+    def test_a_step_that_cannot_log_in_says_so(self, shared: Sandbox, over: str) -> None:
+        target = tcp(shared) if over == "tcp" else local(shared)
+        with stopped(shared):
             plan = a_plan(target, concurrency=300, connect=connecting(timeout_s=0.3, retries=1))
             assert drive(plan).failure == ("timed_out", 110)
-        finally:
-            os.kill(stalled.pid, signal.SIGCONT)
 
     @pytest.mark.parametrize("method", ["infile", "insert"])
-    def test_a_load_can_be_stopped(self, stalled: Sandbox, method: str) -> None:
-        execute(stalled, "CREATE DATABASE big")
+    def test_a_load_can_be_stopped(self, shared: Sandbox, schema: str, method: str) -> None:
         layout = a_layout(1, 200_000)
-        plan = a_load(local(stalled, database="big"), layout=layout, method=method)
-        with Loading(plan) as loading:
+        plan = a_load(local(shared, database=schema), layout=layout, method=method)
+        with ExitStack() as after, Loading(plan) as loading:
             loading.until(lambda loaded: bool(loaded.progress))
-            os.kill(stalled.pid, signal.SIGSTOP)
+            after.enter_context(stopped(shared))
             time.sleep(0.7)
             began = time.monotonic()
             loading.stop()
-            try:
-                loading.until(lambda loaded: loaded.end is not None, 8)
-            finally:
-                os.kill(stalled.pid, signal.SIGCONT)
-        assert time.monotonic() - began < 4
+            loading.until(lambda loaded: loaded.end is not None)
+        assert time.monotonic() - began < 20
         assert loading.loaded.last.reason == "stopped"
 
 
-def test_a_shutdown_is_an_outage(start: Start) -> None:
-    sandbox = start()
-    load(a_load(local(sandbox))).finished()
-    with Driving(a_plan(tcp(sandbox), concurrency=6, stop=seconds(3))) as step:
+def test_a_shutdown_is_an_outage(mortal: Sandbox) -> None:
+    with Driving(a_plan(tcp(mortal), concurrency=6, stop=seconds(60))) as step:
         step.until_samples(1)
-        os.kill(sandbox.pid, signal.SIGTERM)
-    outcome = step.outcome.finished()
+        os.kill(mortal.pid, signal.SIGTERM)
+        # It takes its time, and is gone when nobody is let in any more.
+        step.until(lambda outcome: outcome.connect_failures()["2003"] >= 6)
+        step.until(lambda outcome: outcome.samples[-1].users == 0)
+        step.stop()
+    mortal.kill()
+    outcome = step.outcome
+    assert (outcome.last.reason, outcome.last.error) == ("stopped", None)
     (outage,) = outcome.outages
     assert (outage.users, outage.to_s) == (6, None)
     assert set(outcome.errors()) <= {"1053", "1927", "2013"}
@@ -202,35 +222,34 @@ def test_a_shutdown_is_an_outage(start: Start) -> None:
 def test_fewer_connections_than_users_after_an_outage_is_counted_and_survived(
     shared: Sandbox,
 ) -> None:
-    execute(
-        shared,
-        "CREATE USER IF NOT EXISTS plain@'%' IDENTIFIED BY ''",
-        "GRANT SELECT ON *.* TO plain@'%'",
-    )
     target = tcp(shared) | {"user": "plain", "password": ""}
-    with Driving(a_plan(target, concurrency=16, stop=seconds(3))) as step:
+    plan = a_plan(target, concurrency=16, stop=seconds(60))
+    with account(shared, "plain", may="SELECT ON *.*"), Driving(plan) as step:
         step.until_connected()
         numbers = [number for number, _ in loaders(shared)]
         with variables(shared, max_connections=10) as connection:
             for number in numbers:
                 asked(connection, f"KILL CONNECTION {number}")
             step.until(lambda outcome: outcome.connect_failures()["1040"] > 0)
-    outcome = step.outcome.finished()
+        step.until(lambda outcome: outcome.samples[-1].users == 16)
+        step.stop()
+    outcome = step.outcome
+    assert (outcome.last.reason, outcome.last.error) == ("stopped", None)
     assert outcome.total().reconnects == 16
     assert outcome.samples[-1].users == 16
 
 
-def test_two_shards_that_lose_everything_at_once_agree_on_one_outage(quiet: Sandbox) -> None:
-    plan = a_plan(tcp(quiet), concurrency=10, shards=3, stop=seconds(1))
+def test_shards_that_lose_everything_at_once_agree_on_one_outage(quiet: Sandbox) -> None:
+    plan = a_plan(tcp(quiet), concurrency=10, shards=3, stop=seconds(60))
     with Driving(plan) as step:
-        step.until_connected()
-        time.sleep(0.3)
+        step.until_samples(1)
         numbers = [number for number, _ in loaders(quiet)]
         with quiet.connect() as connection:
             for number in numbers:
                 asked(connection, f"KILL CONNECTION {number}")
-    outcome = step.outcome.finished()
-    assert outcome.total().reconnects == 10
+        step.until(lambda outcome: outcome.total().reconnects == 10)
+        step.stop()
+    outcome = step.outcome
     assert max(outage.users for outage in outcome.outages) <= 10
     assert sum(outage.users for outage in outcome.outages) >= 1
     assert outcome.samples[-1].users == 10

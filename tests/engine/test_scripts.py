@@ -224,13 +224,13 @@ def test_what_follows_an_event_is_no_part_of_it(shared: Sandbox, written: Any) -
           while ffi.C.sb_more_events(id) do
             ffi.C.sb_event_start(id)
             ffi.C.sb_event_stop(id)
-            os.execute("sleep 0.2")
+            os.execute("sleep 0.5")
           end
         end
         """
     )
     outcome = drive(a_script(path, local(shared), stop=events(3))).finished()
     assert outcome.total("window", "drain").events == 3
-    assert outcome.last.seconds >= 0.4
+    assert outcome.last.seconds >= 1
     slowest = max(sample.latency_ns.response.max or 0 for sample in outcome.samples)
-    assert slowest < 200_000_000
+    assert slowest < 500_000_000

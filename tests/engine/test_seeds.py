@@ -10,8 +10,9 @@ from collections.abc import Iterator
 import pytest
 
 from engine.driving import Driving, a_layout, a_load, a_plan, events, load, local, workload
-from engine.servers import QUICK, asked, execute, rows, variables, wait_until_nobody
-from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
+from engine.servers import asked, execute, rows, variables, wait_until_nobody
+from loadstone.sandbox import Sandbox
+from pooled import Pool
 
 pytestmark = pytest.mark.server
 
@@ -19,11 +20,11 @@ USERS, EVENTS = 6, 30
 
 
 @pytest.fixture(scope="module")
-def logged() -> Iterator[Sandbox]:
-    spec = SandboxSpec(server="mariadb", settings=QUICK | {"log_output": "TABLE"})
-    with start_sandbox(spec) as sandbox:
+def logged(pool: Pool) -> Iterator[Sandbox]:
+    with pool.schema() as sandbox:
         load(a_load(local(sandbox), layout=a_layout(3, 500))).finished()
         yield sandbox
+        execute(sandbox, "TRUNCATE mysql.general_log")
 
 
 def keys(
@@ -38,7 +39,7 @@ def keys(
         local(sandbox), workload=reads,
         concurrency=USERS, shards=shards, seed=seed, protocol=protocol, stop=events(EVENTS),
     )  # fmt: skip
-    with variables(sandbox, general_log=1):
+    with variables(sandbox, log_output="TABLE", general_log=1):
         with contextlib.ExitStack() as stack:
             cut = [plan | {"part": {"number": number, "of": parts}} for number in range(parts)]
             together = [stack.enter_context(Driving(part)) for part in cut]

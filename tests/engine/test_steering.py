@@ -71,6 +71,7 @@ def script_of(path: Path, plan: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in plan.items() if name != "workload"} | {"script": script}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shards", "scripted"), [(2, False), (1, True)], ids=["ours", "script"])
 def test_users_finish_their_event_and_rest_until_they_may_again(
     target: dict[str, Any], tmp_path: Path, shards: int, scripted: bool
@@ -95,15 +96,17 @@ def test_users_finish_their_event_and_rest_until_they_may_again(
     assert (end.tally.in_flight, end.tally.waiting) == (0, 0)
 
 
+@pytest.mark.slow
 def test_users_that_think_rest_as_well(target: dict[str, Any]) -> None:
     arrival = {"kind": "closed", "think_s": 0.05}
-    plan = a_plan(target, concurrency=6, arrival=arrival, stop=seconds(5.0))
-    samples, _ = steered(plan, {1: lambda job: job.set_users(1), 3: lambda job: job.set_users(6)})
+    plan = a_plan(target, concurrency=6, arrival=arrival, stop=seconds(3.0))
+    samples, _ = steered(plan, {1: lambda job: job.set_users(1)})
     events = [sample.counts.events for sample in samples if sample.phase == "window"]
-    assert events[2] < 0.5 * events[4]
+    assert events[2] < 0.5 * events[0]
     assert samples[2].tally.in_flight <= 1
 
 
+@pytest.mark.slow
 def test_a_rate_holds_from_the_moment_on_that_it_is_set(target: dict[str, Any]) -> None:
     shards = 2
     arrival = {"kind": "open", "rate": 100, "gaps": "uniform", "max_backlog": 1000}
@@ -116,15 +119,51 @@ def test_a_rate_holds_from_the_moment_on_that_it_is_set(target: dict[str, Any]) 
         assert abs(due[second] - rate) <= shards, due
 
 
+@pytest.mark.slow
 def test_fewer_users_of_an_open_loop_let_events_wait(target: dict[str, Any]) -> None:
     arrival = {"kind": "open", "rate": 200, "gaps": "uniform", "max_backlog": 1000}
-    plan = a_plan(target, concurrency=16, arrival=arrival, stop=seconds(5.0))
+    plan = a_plan(target, concurrency=16, arrival=arrival, stop=seconds(4.0))
     # One user does fifty events a second at most: of two hundred, three in four wait.
     samples, _ = steered(plan, {1: lambda job: job.set_users(1), 3: lambda job: job.set_users(16)})
     waiting = [sample.tally.waiting for sample in samples if sample.phase == "window"]
     assert waiting[2] > 100
     assert samples[2].tally.in_flight == 1
-    assert waiting[4] < waiting[2]
+    assert waiting[3] < waiting[2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("shards", "scripted"), [(2, False), (1, True)], ids=["ours", "script"])
+def test_while_a_closed_loop_is_held_no_event_begins(
+    target: dict[str, Any], tmp_path: Path, shards: int, scripted: bool
+) -> None:
+    plan = a_plan(target, concurrency=8, shards=shards, stop=seconds(5.0))
+    if scripted:
+        plan = script_of(tmp_path / "event.lua", plan)
+    turns: dict[int, Turn] = {1: lambda job: job.hold(True), 3: lambda job: job.hold(False)}
+    samples, end = steered(plan, turns)
+    assert end.reason == "finished"
+    events = [sample.counts.events for sample in samples if sample.phase == "window"]
+    # The second after a word is of both; in the one behind it nothing is done at all.
+    assert events[2] == 0
+    assert events[4] > 0.7 * events[0]
+    assert samples[2].tally.in_flight == 0
+    assert {sample.users for sample in samples if sample.phase == "window"} == {8}
+
+
+@pytest.mark.slow
+def test_while_an_open_loop_is_held_what_is_due_is_skipped_and_nothing_bursts(
+    target: dict[str, Any],
+) -> None:
+    arrival = {"kind": "open", "rate": 100, "gaps": "uniform", "max_backlog": 1000}
+    plan = a_plan(target, concurrency=32, shards=2, arrival=arrival, stop=seconds(5.0))
+    turns: dict[int, Turn] = {1: lambda job: job.hold(True), 3: lambda job: job.hold(False)}
+    samples, end = steered(plan, turns)
+    inside = [sample for sample in samples if sample.phase == "window"]
+    assert abs(inside[2].counts.due - 100) <= 2
+    assert (inside[2].counts.events, inside[2].counts.skipped) == (0, inside[2].counts.due)
+    assert inside[2].tally.waiting == 0
+    assert abs(inside[4].counts.events - 100) <= 4
+    assert end.tally.skipped >= inside[2].counts.skipped
 
 
 def test_what_a_step_cannot_be_driven_with_is_refused(target: dict[str, Any]) -> None:

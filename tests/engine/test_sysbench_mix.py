@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from engine.driving import a_plan, drive, events, local, workload
-from engine.servers import QUICK, counters, execute, rows, variables, wait_until_nobody
-from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
+from engine.servers import counters, execute, rows, variables, wait_until_nobody
+from loadstone.sandbox import Sandbox
+from pooled import Pool
 
 pytestmark = [
     pytest.mark.server,
@@ -74,15 +75,25 @@ class Mix:
     """What the server's storage engine counted, by event."""
 
 
+@dataclass(frozen=True)
+class Logged:
+    """The pool's server, with sysbench's own tables in two schemas."""
+
+    oltp: Sandbox
+    bulk: Sandbox
+
+    def of(self, name: str) -> Sandbox:
+        """Where the tables of this test are."""
+        return self.bulk if name == "bulk_insert" else self.oltp
+
+
 @pytest.fixture(scope="module")
-def logged() -> Iterator[Sandbox]:
-    """A server whose general log is a table, with sysbench's own tables in its schema."""
-    spec = SandboxSpec(server="mariadb", settings=QUICK | {"log_output": "TABLE"})
-    with start_sandbox(spec) as sandbox:
-        execute(sandbox, "CREATE DATABASE bulk")
-        sysbench(sandbox, "oltp_read_write", {}, "text", "prepare")
-        sysbench(sandbox, "bulk_insert", {}, "text", "prepare")
-        yield sandbox
+def logged(pool: Pool) -> Iterator[Logged]:
+    with pool.schema() as oltp, pool.schema() as bulk:
+        sysbench(oltp, "oltp_read_write", {}, "text", "prepare")
+        sysbench(bulk, "bulk_insert", {}, "text", "prepare")
+        yield Logged(oltp, bulk)
+        execute(oltp, "TRUNCATE mysql.general_log")
 
 
 def sysbench(sandbox: Sandbox, name: str, options: dict[str, Any], mode: str, command: str) -> None:
@@ -90,7 +101,7 @@ def sysbench(sandbox: Sandbox, name: str, options: dict[str, Any], mode: str, co
         "mysql-socket": sandbox.socket,
         "mysql-user": "loadstone",
         "mysql-password": sandbox.local.credentials.reveal(),
-        "mysql-db": schema_of(name),
+        "mysql-db": sandbox.local.target.database,
         "db-ps-mode": "auto" if mode == "prepared" else "disable",
         "tables": TABLES,
         "table-size": SIZE,
@@ -106,10 +117,6 @@ def sysbench(sandbox: Sandbox, name: str, options: dict[str, Any], mode: str, co
     subprocess.run(["sysbench", name, *words, command], check=True, capture_output=True, timeout=60)
 
 
-def schema_of(name: str) -> str:
-    return "bulk" if name == "bulk_insert" else "sbtest"
-
-
 def as_word(value: object) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
@@ -121,7 +128,7 @@ def loadstone(
 ) -> None:
     tables = 1 if name == "bulk_insert" else TABLES
     plan = a_plan(
-        local(sandbox, database=schema_of(name)), protocol=mode, stop=events(number),
+        local(sandbox), protocol=mode, stop=events(number),
         workload=workload(name, tables, SIZE, **options), on_error="stop",
     )  # fmt: skip
     outcome = drive(plan).finished()
@@ -131,7 +138,7 @@ def loadstone(
 def observe(sandbox: Sandbox, work: Callable[[], None]) -> Mix:
     wait_until_nobody(sandbox)
     execute(sandbox, "TRUNCATE mysql.general_log")
-    with variables(sandbox, general_log=1):
+    with variables(sandbox, log_output="TABLE", general_log=1):
         before = counters(sandbox)
         work()
         after = counters(sandbox)
@@ -175,10 +182,11 @@ def by_class(event: tuple[str, ...]) -> Counter[str]:
 
 @pytest.mark.parametrize(("name", "options", "mode"), CASES)
 def test_an_event_is_the_one_that_sysbench_has(
-    logged: Sandbox, name: str, options: dict[str, Any], mode: str
+    logged: Logged, name: str, options: dict[str, Any], mode: str
 ) -> None:
-    theirs = observe(logged, lambda: sysbench(logged, name, options, mode, "run"))
-    ours = observe(logged, lambda: loadstone(logged, name, options, mode))
+    there = logged.of(name)
+    theirs = observe(there, lambda: sysbench(there, name, options, mode, "run"))
+    ours = observe(there, lambda: loadstone(there, name, options, mode))
     (their_event, *_), (our_event, *_) = in_events(theirs.shapes), in_events(ours.shapes)
     assert our_event == their_event
     assert set(in_events(ours.shapes)) == set(in_events(theirs.shapes))
@@ -188,12 +196,13 @@ def test_an_event_is_the_one_that_sysbench_has(
         assert ours.touched[counter] == pytest.approx(per_event, rel=0.25, abs=1.5), counter
 
 
-def test_a_statement_of_bulk_insert_is_as_long_as_sysbenchs(logged: Sandbox) -> None:
+def test_a_statement_of_bulk_insert_is_as_long_as_sysbenchs(logged: Logged) -> None:
     """There a row is an event and some 38,000 of them are a statement; here that is an event."""
+    there = logged.bulk
     theirs = observe(
-        logged, lambda: sysbench(logged, "bulk_insert", {"events": 40_000}, "text", "run")
+        there, lambda: sysbench(there, "bulk_insert", {"events": 40_000}, "text", "run")
     )
-    execute(logged, "TRUNCATE bulk.sbtest1")
-    ours = observe(logged, lambda: loadstone(logged, "bulk_insert", {}, "text", 1))
+    execute(there, f"TRUNCATE {there.local.target.database}.sbtest1")
+    ours = observe(there, lambda: loadstone(there, "bulk_insert", {}, "text", 1))
     assert len(theirs.shapes[0]) > 38_000 * len("(?,?)")
     assert ours.shapes == theirs.shapes[:1]

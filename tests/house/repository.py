@@ -1,5 +1,6 @@
 """The repository as the house's tests see it: which files are in it, and what they say."""
 
+import functools
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +25,12 @@ class Repository:
 
     def text(self, name: str) -> str:
         """What the file says; bytes that are no text are replaced."""
-        return (self.root / name).read_text(encoding="utf-8", errors="replace")
+        return _text(self.root / name)
+
+
+@functools.cache
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace")
 
 
 def read_repository() -> Repository:

@@ -1,6 +1,8 @@
 """Dependencies point one way, also where cargo-deny and import-linter cannot say so."""
 
 import ast
+import functools
+import graphlib
 import json
 import re
 import subprocess
@@ -58,32 +60,66 @@ def test_pure_crates_know_no_socket_clock_or_thread(repository: Repository, crat
     ]
 
 
-def imported(source: str) -> Iterator[str]:
+@functools.cache
+def imported(source: str) -> tuple[str, ...]:
     """The modules that a Python source imports, `from a import b` as `a.b`."""
+    found: list[str] = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            found += (f"{node.module}.{alias.name}" for alias in node.names)
+    return tuple(found)
 
 
 @pytest.mark.parametrize(
-    ("package", "foreign"),
+    ("package", "foreign", "word"),
     [
-        ("model/", r"loadstone\.(?!model\b)"),
-        ("analyse/", r"loadstone\.(target|sandbox|engine)\b|pymysql\b"),
-        ("diagnose/", r"loadstone\.(target|sandbox|engine)\b|pymysql\b"),
-        ("(?!engine/)", r"loadstone\._engine\b"),
-        ("(?!cluster/)", r"ray\b"),
+        ("model/", r"loadstone\.(?!model\b)", "loadstone"),
+        ("analyse/", r"loadstone\.(target|sandbox|engine)\b|pymysql\b", ""),
+        ("diagnose/", r"loadstone\.(target|sandbox|engine)\b|pymysql\b", ""),
+        ("(?!engine/)", r"loadstone\._engine\b", "_engine"),
+        ("(?!cluster/)", r"ray\b", "ray"),
     ],
 )
 def test_packages_do_not_import_what_is_not_theirs(
-    repository: Repository, package: str, foreign: str
+    repository: Repository, package: str, foreign: str, word: str
 ) -> None:
+    """A source that does not have the word at all need not be parsed."""
     assert not [
         (name, module)
         for name in repository.named(".py", under="src/loadstone/")
         if re.match(package, name.removeprefix("src/loadstone/"))
+        and re.search(rf"\b{word}", repository.text(name))
         for module in imported(repository.text(name))
         if re.match(foreign, module)
     ]
+
+
+def at_work(tree: ast.AST) -> Iterator[str]:
+    """What a source imports when it runs, also inside a function; not for types alone."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+            yield from at_work(node)
+
+
+def test_no_modules_import_each_other_in_a_circle(repository: Repository) -> None:
+    """Also where an import inside a function hides it."""
+    names = repository.named(".py", under="src/loadstone/")
+    modules = {
+        re.sub(r"(/__init__)?\.py$", "", name).removeprefix("src/").replace("/", "."): name
+        for name in names
+    }
+    graph = {}
+    for module, name in modules.items():
+        used = at_work(ast.parse(repository.text(name)))
+        found = (one if one in modules else one.rpartition(".")[0] for one in used)
+        graph[module] = {one for one in found if one in modules and one != module}
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as circle:
+        pytest.fail(" imports ".join(reversed(circle.args[1])), pytrace=False)

@@ -10,9 +10,9 @@ from loadstone.cli.app import COMMANDS
 from loadstone.model.exit_codes import ExitCode
 
 PUBLIC_TARGETS = (
-    ["help", "demo", "build", "test", "test-rust", "test-python", "test-cluster", "lint", "fmt"]
-    + ["bench", "trials", "proofs", "recipes", "faults", "trust", "soak", "nightly", "dist"]
-    + ["lock", "clean"]
+    ["help", "demo", "build", "test", "test-all", "test-rust", "test-quick", "test-python"]
+    + ["test-slow", "test-cluster", "coverage", "lint", "fmt", "bench", "trials", "proofs"]
+    + ["recipes", "faults", "trust", "soak", "nightly", "dist", "lock", "clean"]
 )  # fmt: skip
 
 # In pieces, so that this file does not hold them either.

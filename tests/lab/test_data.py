@@ -9,12 +9,12 @@ import pytest
 
 from loadstone.lab.data import Wanted, find_data, refuse_unfinished, without_index
 from loadstone.model.target import Endpoint, Target
-from loadstone.sandbox import SandboxError, SandboxSpec, find_server, start_sandbox
 from loadstone.target import guard
 from loadstone.target.connect import Connection, connect
 from loadstone.target.errors import GuardError, TargetError
 from loadstone.target.guard import ListedTable, SchemaState
 from loadstone.target.introspect import TableFacts
+from pooled import KINDS, Pool
 
 SBTEST = (("id", "int"), ("k", "int"), ("c", "char(120)"), ("pad", "char(60)"))
 CREATE = (
@@ -59,19 +59,10 @@ def test_a_missing_index_is_told() -> None:
     assert note.startswith("sbtest1 and 1 more have no index on k: their selects by k")
 
 
-@pytest.fixture(scope="module", params=["mariadb", pytest.param("mysql", marks=pytest.mark.mysql)])
-def server(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Endpoint]:
-    """A throwaway server."""
-    try:
-        find_server(request.param)
-    except SandboxError as error:
-        pytest.skip(f"{error.message}: {error.hint}")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
-        with start_sandbox(SandboxSpec(server=request.param)) as sandbox:
-            yield sandbox.endpoint()
+@pytest.fixture(params=KINDS)
+def server(request: pytest.FixtureRequest, pool: Pool) -> Endpoint:
+    """The pool's."""
+    return pool.server(request.param).endpoint()
 
 
 @pytest.fixture
@@ -80,6 +71,7 @@ def connection(server: Endpoint) -> Iterator[Connection]:
     with connect(server, database=None) as made:
         execute(made, "DROP DATABASE IF EXISTS shop", "CREATE DATABASE shop", "USE shop")
         yield made
+        execute(made, "DROP DATABASE shop")
 
 
 def execute(connection: Connection, *statements: str) -> None:
@@ -97,6 +89,7 @@ def made(connection: Connection, target: Target, rows: int = 5000) -> None:
     guard.mark_ready(connection, target, "shop", ["sbtest1"])
 
 
+@pytest.mark.server
 def test_a_table_made_anew_is_counted_and_not_prepared(
     server: Endpoint, connection: Connection
 ) -> None:
@@ -113,6 +106,7 @@ def test_a_table_made_anew_is_counted_and_not_prepared(
         guard.decide_prepare(state, ["sbtest1"], target, guard.Consent(yes=True))
 
 
+@pytest.mark.server
 def test_a_list_from_before_is_read_and_gets_its_column(
     server: Endpoint, connection: Connection
 ) -> None:
@@ -122,29 +116,14 @@ def test_a_list_from_before_is_read_and_gets_its_column(
     state = guard.read_schema(connection, target, "shop")
     assert (state.of("ours"), state.listed[0].made_s) == (("sbtest1",), None)
     guard.list_tables(connection, target, "shop", [line("sbtest1")])
-    guard.mark_made(connection, target, "shop", ["sbtest1"])
-    (listed,) = guard.read_schema(connection, target, "shop").listed
-    assert (listed.state, listed.made_s is not None) == ("loading", True)
     with pytest.raises(TargetError, match="sbtest1 is not fully loaded"):
         find_data(connection, target, WANTED)
+    guard.mark_ready(connection, target, "shop", ["sbtest1"])
+    (listed,) = guard.read_schema(connection, target, "shop").listed
+    assert (listed.state, listed.made_s is not None) == ("ready", True)
 
 
-def test_one_prepare_at_a_time(server: Endpoint, connection: Connection) -> None:
-    with connect(server, database=None) as other:
-        for schema in ("shop", "s" * 64):
-            with guard.alone(connection, server.target, schema):
-                number = connection.thread_id()  # type: ignore[no-untyped-call]
-                wanted = rf"prepare is at work in schema {schema} \(connection {number}\)"
-                with (
-                    pytest.raises(GuardError, match=wanted) as refused,
-                    guard.alone(other, server.target, schema),
-                ):
-                    pass
-            assert refused.value.exit_code == 7
-            with guard.alone(other, server.target, schema):
-                pass
-
-
+@pytest.mark.server
 def test_many_tables_are_listed_in_few_statements(server: Endpoint, connection: Connection) -> None:
     def replaced() -> int:
         with connection.cursor() as cursor:

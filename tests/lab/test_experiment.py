@@ -19,6 +19,7 @@ from loadstone.cli.errors import exit_code_of
 from loadstone.lab.data import Data, Wanted
 from loadstone.lab.preflight import Looked
 from loadstone.model.cluster import GENERATOR_LOST, ClusterAsked
+from loadstone.model.exit_codes import ExitCode
 from loadstone.model.result import StepResult
 from loadstone.model.target import Endpoint
 from loadstone.target.introspect import ServerFacts
@@ -192,6 +193,27 @@ def test_a_run_shown_again_reads_the_same(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().out == at_once
 
 
+@pytest.mark.parametrize(
+    ("variable", "words", "said", "hint"),
+    [
+        ("general_log", (), "it would set general_log for all on 127.0.0.1:3301, which", "--yes"),
+        ("sync_binlog", ("--yes",), "commits made meanwhile might be lost", "[sandbox]"),
+    ],
+)
+def test_variables_of_what_is_no_sandbox_are_set_as_for_a_proof(
+    variable: str, words: tuple[str, ...], said: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = FILE.partition("[factor")[0] + (
+        '[target]\nurl = "mysql://bench@127.0.0.1:3301/sbtest"\n'
+        f"[factor.x.a]\n[factor.x.b]\ndynamic = {{ {variable} = 0 }}\n"
+    )
+    assert carried_out(text, *words) == ExitCode.GUARD
+    error, told = capsys.readouterr().err.splitlines()
+    assert f"x=b is not measured: {said}" in error
+    assert hint in told
+    assert not Path("runs").exists()
+
+
 def test_client_options_are_those_of_the_variant() -> None:
     text = FILE.partition("[factor")[0] + (
         '[target]\nurl = "mysql://bench@127.0.0.1:3301/sbtest"\n'
@@ -285,6 +307,7 @@ def test_units_that_noise_spoiled_are_measured_again(
     assert "1 of 3 units left out: client-bound 1" in out
 
 
+@pytest.mark.slow
 def test_what_is_always_spoiled_is_measured_again_only_so_often(
     script: Script, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loadstone.lab.schedule import load_seconds, steps_of
+from loadstone.lab.schedule import steps_of
 from recorded import a_plan
 
 
@@ -11,7 +11,3 @@ def test_every_second_repeat_goes_backwards() -> None:
     assert [step.concurrency for step in steps] == [1, 8, 64, 64, 8, 1, 1, 8, 64, 64, 8, 1]
     assert [step.repeat for step in steps] == [1] * 3 + [2] * 3 + [3] * 3 + [4] * 3
     assert [step.number for step in steps] == list(range(1, 13))
-
-
-def test_the_time_of_a_plan_counts_every_step() -> None:
-    assert load_seconds(a_plan(ladder=(1, 8), repeats=3, duration_s=10.0)) == 6 * 11

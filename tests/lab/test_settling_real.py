@@ -3,43 +3,39 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, stdev
 
 import pytest
 
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
+import polars
+
 from loadstone.analyse.steady import Truncation, truncation
 from loadstone.cli.errors import exit_code_of
 from loadstone.model.result import StepResult
 from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
-from loadstone.store import frame
 
-pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.server, pytest.mark.slow]
 
 try:
     find_server("mariadb")
 except SandboxError:
     pytest.skip("no MariaDB here", allow_module_level=True)
 
-RUN = "run oltp_point_select --server mariadb --duration 9s --warmup auto --concurrency 2"
+RUN = (
+    "run oltp_point_select --server mariadb --duration 4s --warmup auto --concurrency 2 --rate 300"
+)
 COLD = {"innodb_buffer_pool_load_at_startup": "OFF", "innodb_buffer_pool_dump_at_shutdown": "OFF"}
-DATA = "--tables 2 --table-size 60k --set innodb_buffer_pool_size=8M --distribution uniform"
+DATA = "--tables 2 --table-size 40k --set innodb_buffer_pool_size=8M --distribution uniform"
 
 
 Told = list[tuple[Sequence[float], Sequence[float] | None]]
 """Events and pages read, of each second, of each step."""
 
 Loaded = Callable[[dict[str, str], str], Sandbox]
-
-
-@pytest.fixture(autouse=True)
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Sandboxes of the test's own."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    yield
 
 
 @pytest.fixture
@@ -62,8 +58,8 @@ def test_the_rule_is_told_what_the_server_reads_in_the_same_seconds(
     assert exit_code_of(words) == 0
     ((series, reads),) = told
     assert reads is not None
-    assert len(reads) == len(series) == 9
-    # A tenth of 26 MB of rows fits at least, and nobody reads a page twice for one row.
+    assert len(reads) == len(series) == 4
+    # Half of 17 MB of rows fits at most, and nobody reads a page twice for one row.
     assert all(0.05 * rate < pages < 2 * rate for rate, pages in zip(series, reads, strict=True))
 
 
@@ -94,7 +90,7 @@ def driven(sandbox: Sandbox, words: str, folder: Path) -> tuple[Path, StepResult
 
 def by_second(run: Path, file: str, column: str) -> dict[float, float]:
     """By the second's end since the load began; what was not told is left out."""
-    table = frame.read(run / file)
+    table = polars.read_parquet(run / file)
     pairs = zip(table["second"].to_list(), table[column].to_list(), strict=True)
     return {second: value for second, value in pairs if value is not None}
 
@@ -110,12 +106,12 @@ def test_a_window_waits_until_a_cold_buffer_pool_of_half_the_data_is_filled(
     with loaded(settings, tables) as sandbox:
         # Few enough that the pool takes seconds to fill; as many in each second, so that the
         # throughput tells nothing of it.
-        words = f"oltp_point_select {tables} --distribution uniform --concurrency 4 --rate 200"
-        _, step = driven(sandbox, f"{words} --duration 20s --warmup auto", tmp_path / "runs")
+        words = f"oltp_point_select {tables} --distribution uniform --concurrency 4 --rate 300"
+        _, step = driven(sandbox, f"{words} --duration 14s --warmup auto", tmp_path / "runs")
     ((_, reads),) = told
     assert reads is not None and step.window is not None
     # At first each event reads a page; at the end those whose page is not in the pool do.
-    filled = fmean(reads[-8:])
+    filled = fmean(reads[-6:])
     assert filled < 0.75 * fmean(reads[:2])
     begin = round(step.window.from_s)
     inside = reads[begin:]
@@ -126,6 +122,7 @@ def test_a_window_waits_until_a_cold_buffer_pool_of_half_the_data_is_filled(
     assert step.steady is True
 
 
+@pytest.mark.timing
 def test_a_window_has_the_checkpoints_that_a_small_redo_log_forces(
     tmp_path: Path, loaded: Loaded
 ) -> None:
@@ -139,14 +136,17 @@ def test_a_window_has_the_checkpoints_that_a_small_redo_log_forces(
     with loaded(settings, "--tables 2 --table-size 50k") as sandbox:
         words = "oltp_update_non_index --tables 2 --table-size 50k --distribution uniform"
         run, step = driven(
-            sandbox, f"{words} --concurrency 4 --duration 18s --warmup auto", tmp_path / "runs"
+            sandbox, f"{words} --concurrency 4 --duration 14s --warmup auto", tmp_path / "runs"
         )
     flushed = by_second(run, "server.parquet", "pages_flushed")
     first = min((second for second, pages in flushed.items() if pages > 100), default=None)
-    if first is None or first > 9:
+    if first is None or first > 7:
         pytest.skip("not evaluated: on this machine the log is not full in half of the step")
     rates = by_second(run, "load.parquet", "tps")
-    under_checkpoints = fmean(rate for second, rate in rates.items() if second > first)
+    under_checkpoints = [rate for second, rate in rates.items() if second > first]
     assert step.window is not None and step.tps is not None
-    # By what the server does from the first forced checkpoint on, not by what it did before.
-    assert step.tps == pytest.approx(under_checkpoints, rel=0.1), (step.window, rates, flushed)
+    # By what the server does from the first forced checkpoint on, not by what it did before; as
+    # near as its seconds are to each other.
+    apart = max(stdev(under_checkpoints), 0.1 * fmean(under_checkpoints))
+    told = (step.window, rates, flushed)
+    assert step.tps == pytest.approx(fmean(under_checkpoints), abs=apart), told

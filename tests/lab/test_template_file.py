@@ -9,7 +9,7 @@ import pytest
 
 from loadstone.cli.templates import check_charset
 from loadstone.lab.template_file import TemplateRefused, parse_template, read_template
-from loadstone.lab.template_sql import CopyOf, Named, Text, changes_rows, parts_of
+from loadstone.lab.template_sql import CopyOf, Named, Text, as_sent, parts_of
 from loadstone.lab.template_trial import shipped, text_of
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.template import (
@@ -276,16 +276,15 @@ def test_parameters_are_found_where_sql_has_them() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("sql", "changes"),
-    [
-        ("/* update */ SELECT 1", False),
-        ("select 1 for update", False),
-        ("UPDATE t SET a = 1", True),
-        ("CALL p()", True),
-        ("WITH c AS (SELECT 1) SELECT * FROM c", False),
-        ("WITH c AS (SELECT 1) DELETE FROM t", True),
-    ],
-)
-def test_the_first_word_says_whether_rows_change(sql: str, changes: bool) -> None:
-    assert changes_rows(sql) is changes
+def test_a_statement_is_judged_as_it_is_sent() -> None:
+    sql = "UPDATE {product} SET a = :a WHERE b = ':c' /* :d */"
+    assert as_sent(parts_of(sql)) == "UPDATE product1 SET a = ? WHERE b = ':c' /* :d */"
+
+
+def test_what_changes_the_server_for_everybody_is_refused() -> None:
+    text = '[transaction.a]\nstatements = ["SELECT 1", "SET GLOBAL max_connections = 333"]'
+    with pytest.raises(TemplateRefused) as caught:
+        parse_template(text, "a.toml")
+    (fault,) = caught.value.faults
+    assert fault.line == 2
+    assert "SET GLOBAL is no load: it changes the server for everybody" in fault.what

@@ -85,6 +85,7 @@ def test_a_load_has_every_key_of_the_contract() -> None:
         "connect",
         "session",
         "continues",
+        "marks",
     }
     assert document["layout"]["kind"] == "hot"
 

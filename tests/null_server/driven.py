@@ -40,6 +40,12 @@ class Driven:
     server_waited: float = 0.0
     """The part of the time in which the server wanted a core and had none."""
 
+    @property
+    def kept_ns(self) -> float:
+        """How long the machine kept the generator from a core, all in all."""
+        delays = [sample.generator.run_delay_us for sample in self.samples]
+        return 1e3 * sum(delay or 0 for delay in delays)
+
     def latency(self, tag: str = "service") -> LatencyNs:
         """Of the whole step, merged from its intervals."""
         lines = [line for sample in self.samples for line in sample.hlog]

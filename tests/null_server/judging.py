@@ -12,8 +12,9 @@ from null_server.driven import Driven
 from null_server.running import Stamp, quantile
 
 TRIES = 5
-"""Steps of which the middle is judged."""
+"""Steps of which the middle is judged, at most."""
 TRIES_MIN = 3
+"""So many that are right are the middle of them all, whatever the others would be."""
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 
 
@@ -32,6 +33,11 @@ class Try:
     """The part of the time in which the generator wanted a core and had none."""
     owed: float
     """The same of the server, which stamps a request when it reads it."""
+
+    @property
+    def off_ns(self) -> int:
+        """By how much the engine said more than the server."""
+        return self.said_ns - self.truth_ns
 
     @property
     def allowed_ns(self) -> float:
@@ -63,8 +69,13 @@ def verdict(tries: Sequence[Try]) -> bool | None:
 
 def right(tries: Sequence[Try]) -> bool:
     """Whether the median of what they are off is allowed."""
-    off = median(each.said_ns - each.truth_ns for each in tries)
+    off = median(each.off_ns for each in tries)
     return abs(off) <= median(each.allowed_ns for each in tries)
+
+
+def settled(tries: Sequence[Try]) -> bool:
+    """Whether further tries could not make it wrong any more."""
+    return sum(abs(each.off_ns) <= each.allowed_ns for each in tries) >= TRIES_MIN
 
 
 def tried(driven: Driven, stamps: Sequence[Stamp]) -> dict[str, Try]:
@@ -106,9 +117,31 @@ def judge(step: Callable[[int], tuple[Driven, Sequence[Stamp]]], *names: str) ->
         one = tried(driven, stamps)
         for name, of_it in tries.items():
             of_it.append(one[name])
+        if all(settled(of_it) for of_it in tries.values()):
+            return
     verdicts = {name: verdict(of_it) for name, of_it in tries.items()}
     wrong = [name for name, right in verdicts.items() if right is False]
     assert not wrong, {name: tries[name] for name in wrong}
     open_ = [name for name, right in verdicts.items() if right is None]
     if open_:
         pytest.skip(f"not evaluated, this machine wakes too late: {', '.join(open_)}")
+
+
+def seen_once(driven: Driven, stamps: Sequence[Stamp]) -> None:
+    """A stall holds one answer of each connection up, and the latency says for how long.
+
+    By the server's stamps: how long else a machine keeps answers waiting is its own matter.
+    """
+    assert driven.connected is not None
+    users = driven.connected.users
+    took: dict[int, int] = {}
+    for stamp in stamps:
+        took[stamp.connection] = max(took.get(stamp.connection, 0), stamp.took_ns)
+    assert sorted(took) == list(range(1, users + 1))
+    longest = sorted((stamp.took_ns for stamp in stamps), reverse=True)
+    assert sorted(took.values(), reverse=True) == longest[:users], "one answer of each"
+    assert longest[users] < longest[users - 1] / 2
+    seen = driven.latency().max
+    assert seen is not None
+    # The client sees an answer behind the server's stamp, and when it has a core.
+    assert 0.98 * longest[0] <= seen <= 1.02 * longest[0] + driven.kept_ns

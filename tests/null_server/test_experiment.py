@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,11 +16,11 @@ from null_server.running import Running
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 HEAD = """\
-duration = "1s"
-warmup = "200ms"
-ladder = [4]
+duration = "500ms"
+warmup = "100ms"
+ladder = [64]
 repeats = 8
-level = 0.01
+level = {level}
 
 [[workload]]
 name = "oltp_point_select"
@@ -28,16 +29,24 @@ table_size = 100
 """
 
 
+def taking(ms: int) -> dict[str, Any]:
+    """Answers after so long, give or take a fifth: users part, and a busy machine hides nothing."""
+    return {"service": {"kind": "uniform", "from_us": 800 * ms, "to_us": 1200 * ms}}
+
+
 def told(
-    servers: tuple[Running, Running], folder: Path, capsys: pytest.CaptureFixture[str]
-) -> tuple[str, float]:
-    """The verdict, and the effect by the rates that the servers themselves were driven at."""
+    servers: tuple[Running, Running], level: float, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> tuple[str, float, str | None]:
+    """The verdict, the effect by what the servers answered, and why units are in no verdict.
+
+    `level` is the chance of a false verdict.
+    """
     levels = [
         f"[factor.server.{name}]\n"
         f'target = {{ url = "mysql://u@127.0.0.1:{server.port}/sbtest?tls=disabled" }}\n'
         for name, server in zip("ab", servers, strict=True)
     ]
-    (folder / "two.toml").write_text(HEAD + "".join(levels))
+    (folder / "two.toml").write_text(HEAD.format(level=level) + "".join(levels))
     out = folder / "runs"
     assert exit_code_of(["experiment", str(folder / "two.toml"), "--out", str(out)]) == 0
     said = capsys.readouterr().out
@@ -50,20 +59,23 @@ def told(
     # Nothing is counted that the servers did not answer.
     answered = [server.status()["answered"] for server in servers]
     assert list(events.values()) == answered
-    return found[1], answered[1] / answered[0] - 1
+    left_out = re.search(r"\d+ of \d+ units left out: .*", said)
+    return found[1], answered[1] / answered[0] - 1, left_out and left_out[0]
 
 
 def test_a_server_is_not_faster_than_itself(
     start: Starter, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said, _ = told((start(), start()), tmp_path, capsys)
+    said, *_ = told((start(taking(100)), start(taking(100))), 0.001, tmp_path, capsys)
     assert said.startswith(("no difference", "not enough evidence"))
 
 
+@pytest.mark.timing
 def test_a_server_whose_answers_take_a_fifth_longer_is_slower(
     start: Starter, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    slow = [start({"service": {"kind": "constant", "us": us}}) for us in (10_000, 12_000)]
-    said, truth = told((slow[0], slow[1]), tmp_path, capsys)
+    said, truth, left_out = told((start(taking(100)), start(taking(120))), 0.05, tmp_path, capsys)
     assert -0.2 < truth < -0.1
+    if left_out and said.startswith("not enough evidence"):
+        pytest.skip(f"not evaluated, this machine keeps the generator from its cores: {left_out}")
     assert said == "slower"

@@ -14,31 +14,32 @@ from null_server.driven import drive
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]  # the program may have to be built first
 
-MANY, FEWEST = 10_000, 2000
+MANY, MANY_ENCRYPTED, FEWEST = 10_000, 3000, 2000
+"""A handshake costs a core a millisecond and more: fewer of them show the same."""
 # What a process has open besides.
 OTHERS = 300
 
 
 @pytest.fixture
-def users() -> Iterator[int]:
-    """As many as this machine lets a process have connections."""
+def room() -> Iterator[int]:
+    """How many connections this machine lets a process have."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    users = min(MANY, hard - OTHERS)
-    if users < FEWEST:
+    if hard - OTHERS < FEWEST:
         pytest.skip(f"ulimit -Hn is {hard}: {FEWEST} connections need more open files than that")
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    yield users
+    yield hard - OTHERS
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-@pytest.mark.parametrize("mode", ["disabled", "required"])
-def test_ten_thousand_users_see_no_error(
-    start: Starter, certificates: Certificates, users: int, mode: str
+@pytest.mark.parametrize(("mode", "most"), [("disabled", MANY), ("required", MANY_ENCRYPTED)])
+def test_thousands_of_users_see_no_error(
+    start: Starter, certificates: Certificates, room: int, mode: str, most: int
 ) -> None:
+    users = min(most, room)
     files = [str(certificates.cert("server")), str(certificates.key("server"))]
     server = start(None, "--tls-cert", files[0], "--tls-key", files[1], "--log-records", "1")
     connect = {"at_once": 64, "timeout_s": 60.0, "retries": 5, "backoff_s": 0.02}
-    driven = drive(server, users=users, seconds=3, tls={"mode": mode}, connect=connect)
+    driven = drive(server, users=users, seconds=2, tls={"mode": mode}, connect=connect)
     assert (driven.end.reason, driven.end.error) == ("finished", None)
     assert driven.connected is not None
     assert (driven.connected.users, driven.connected.connect_failures) == (users, {})

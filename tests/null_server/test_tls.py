@@ -14,7 +14,7 @@ from loadstone.target.connect import connect
 from loadstone.target.introspect import describe_server
 from null_server.conftest import Starter
 from null_server.driven import Driven, drive
-from null_server.judging import judge
+from null_server.judging import judge, seen_once
 from null_server.running import Running, Stamp, quantile
 
 pytestmark = pytest.mark.timeout(600)  # the program may have to be built first
@@ -39,11 +39,17 @@ def encrypted(start: Starter, certificates: Certificates) -> Encrypted:
     return Encrypted(start, certificates)
 
 
-@pytest.mark.parametrize("auth", ["mysql_native_password", "caching_sha2_password"])
-@pytest.mark.parametrize("users", [1, 64, 1000])
+@pytest.mark.parametrize(
+    ("users", "auth"),
+    [
+        (1, "mysql_native_password"),
+        (64, "caching_sha2_password"),
+        pytest.param(1000, "caching_sha2_password", marks=pytest.mark.slow),
+    ],
+)
 def test_counts_are_exact(encrypted: Encrypted, users: int, auth: str) -> None:
     server = encrypted(None, "--auth", auth)
-    driven = drive(server, users=users, seconds=1, tls=REQUIRED)
+    driven = drive(server, users=users, seconds=0.5, tls=REQUIRED)
     assert driven.end.reason == "finished"
     assert driven.connected is not None
     assert driven.connected.encrypted_users == users
@@ -55,14 +61,15 @@ def test_counts_are_exact(encrypted: Encrypted, users: int, auth: str) -> None:
     assert len(server.stamps("execute")) == status["executes"]
 
 
-@pytest.mark.parametrize("pieces", [1, 7, 100])
+@pytest.mark.parametrize("pieces", [1, 100])
 def test_records_in_pieces_are_put_together(encrypted: Encrypted, pieces: int) -> None:
     server = encrypted({"pieces": {"bytes": pieces, "login": True}})
-    driven = drive(server, users=8, seconds=1, tls=REQUIRED)
+    driven = drive(server, users=8, seconds=0.5, tls=REQUIRED)
     assert driven.end.reason == "finished"
     assert driven.end.tally.succeeded == server.status()["answered"] > 0
 
 
+@pytest.mark.timing
 def test_a_slow_line_shows_in_the_latency(encrypted: Encrypted) -> None:
     def step(_: int) -> tuple[Driven, Sequence[Stamp]]:
         server = encrypted({"pieces": {"bytes": 50, "every_us": 8000}})
@@ -77,19 +84,15 @@ def test_a_slow_line_shows_in_the_latency(encrypted: Encrypted) -> None:
 
 def test_a_stall_is_seen_once_by_each_connection(encrypted: Encrypted) -> None:
     server = encrypted(
-        {"service": {"kind": "constant", "us": 1000}, "stalls": [{"at_s": 1, "for_s": 1}]}
+        {"service": {"kind": "constant", "us": 1000}, "stalls": [{"at_s": 0.3, "for_s": 0.8}]}
     )
-    driven = drive(server, users=8, seconds=3, tls=REQUIRED)
-    stamps = server.stamps("execute")
-    stalled = [stamp for stamp in stamps if stamp.took_ns > 900_000_000]
-    assert sorted(stamp.connection for stamp in stalled) == list(range(1, 9))
-    longest = max(stamp.took_ns for stamp in stamps)
-    assert driven.latency().max == pytest.approx(longest, rel=0.02)
+    driven = drive(server, users=8, seconds=1.5, tls=REQUIRED)
+    seen_once(driven, server.stamps("execute"))
 
 
 def test_dropped_connections_are_encrypted_again(encrypted: Encrypted) -> None:
-    server = encrypted({"drops": [{"kind": "at", "at_s": 0.5, "connections": "all"}]})
-    driven = drive(server, users=8, seconds=2, tls=REQUIRED)
+    server = encrypted({"drops": [{"kind": "at", "at_s": 0.3, "connections": "all"}]})
+    driven = drive(server, users=8, seconds=1.2, tls=REQUIRED)
     status = server.status()
     assert driven.end.reason == "finished"
     assert driven.total("reconnects") == status["dropped"] == 8
@@ -138,5 +141,4 @@ def test_loadstone_sees_that_it_is_encrypted(encrypted: Encrypted) -> None:
     assert target.tls == Tls(mode="required")
     with connect(Endpoint(target=target)) as connection:
         facts = describe_server(connection, target)
-    assert facts.offers_tls is True
     assert facts.cipher.startswith("TLS_AES_")

@@ -9,20 +9,18 @@ import pytest
 
 from null_server.conftest import Starter
 from null_server.driven import Driven, drive
-from null_server.judging import QUANTILES, Try, judge, verdict
+from null_server.judging import QUANTILES, Try, judge, seen_once, settled, verdict
 from null_server.running import Stamp, quantile
 
 pytestmark = pytest.mark.timeout(600)  # the program may have to be built first
 
 
-@pytest.mark.slow
+@pytest.mark.timing
 @pytest.mark.parametrize(
     "service",
     [
         {"kind": "constant", "us": 20_000},
-        {"kind": "exponential", "mean_us": 20_000},
         {"kind": "lognormal", "median_us": 16_000, "sigma": 0.5},
-        {"kind": "uniform", "from_us": 10_000, "to_us": 40_000},
         {"kind": "quantiles", "points": [[0, 10_000], [0.9, 20_000], [1, 100_000]]},
     ],
     ids=lambda service: str(service["kind"]),
@@ -31,7 +29,7 @@ def test_quantiles_are_those_of_the_stamps(start: Starter, service: dict[str, An
     def step(seed: int) -> tuple[Driven, Sequence[Stamp]]:
         server = start({"seed": seed, "service": service})
         # A constant service answers all at once: few users, so that none waits for the rest.
-        driven = drive(server, users=6, seconds=2.5, judged=True)
+        driven = drive(server, users=6, seconds=1.5, judged=True)
         assert driven.end.reason == "finished"
         assert driven.end.tally.succeeded == server.status()["answered"]
         return driven, server.stamps("execute")
@@ -57,12 +55,13 @@ def test_an_engine_that_is_off_is_told_from_a_machine_that_is_busy() -> None:
     assert verdict(steps(300, 300, 300, waited=0.06)) is None
     assert verdict(steps(300, 300, 300, owed=0.06)) is None
     assert verdict(steps(300, 300, 300, waited=0.04, owed=0.04)) is False
+    assert settled(steps(200, 9000, -200, 0)) and not settled(steps(200, 9000, -201, 0))
 
 
 @pytest.mark.parametrize("users", [1, 64, 1000])
 def test_counts_are_exact(start: Starter, users: int) -> None:
     server = start()
-    driven = drive(server, users=users, seconds=1)
+    driven = drive(server, users=users, seconds=0.5)
     status = server.status()
     assert driven.end.tally.succeeded == status["executes"] == status["answered"]
     assert status["prepares"] == users
@@ -74,19 +73,21 @@ def test_errors_are_counted_one_by_one(start: Starter) -> None:
     deadlock = {"errno": 1213, "sql_state": "40001", "message": "Deadlock", "every": 100}
     wait = {"errno": 1205, "message": "Lock wait", "probability": 0.01}
     server = start({"seed": 5, "errors": [deadlock, wait]})
-    driven = drive(server, users=8, seconds=1)
+    driven = drive(server, users=8, seconds=0.5)
     status, errors = server.status(), driven.errors()
     assert errors["1213"] == status["executes"] // 100 > 0
     assert errors.total() == status["errors"]
-    assert errors["1205"] == pytest.approx(status["executes"] * 0.99 * 0.01, rel=0.3)
+    # Drawn for each that is no deadlock: six standard deviations.
+    wanted = status["executes"] * 0.99 * 0.01
+    assert errors["1205"] == pytest.approx(wanted, abs=6 * wanted**0.5)
     assert driven.end.tally.succeeded == status["answered"]
 
 
 def test_dropped_connections_are_opened_again(start: Starter) -> None:
     server = start(
-        {"service": {"kind": "constant", "us": 500}, "drops": [{"kind": "after", "answers": 200}]}
+        {"service": {"kind": "constant", "us": 500}, "drops": [{"kind": "after", "answers": 20}]}
     )
-    driven = drive(server, users=8, seconds=2)
+    driven = drive(server, users=8, seconds=1)
     status = server.status()
     assert driven.end.reason == "finished"
     assert status["dropped"] > 8
@@ -95,14 +96,15 @@ def test_dropped_connections_are_opened_again(start: Starter) -> None:
     assert driven.end.tally.succeeded == status["answered"]
 
 
-@pytest.mark.parametrize("pieces", [1, 3, 7])
+@pytest.mark.parametrize("pieces", [1, 7])
 def test_answers_in_pieces_are_put_together(start: Starter, pieces: int) -> None:
     server = start({"pieces": {"bytes": pieces, "login": True}})
-    driven = drive(server, users=8, seconds=1)
+    driven = drive(server, users=8, seconds=0.5)
     assert driven.end.reason == "finished"
     assert driven.end.tally.succeeded == server.status()["answered"] > 0
 
 
+@pytest.mark.timing
 def test_a_slow_line_shows_in_the_latency(start: Starter) -> None:
     def step(_: int) -> tuple[Driven, Sequence[Stamp]]:
         server = start({"pieces": {"bytes": 50, "every_us": 8000}})
@@ -116,14 +118,10 @@ def test_a_slow_line_shows_in_the_latency(start: Starter) -> None:
 
 def test_a_stall_is_seen_once_by_each_connection(start: Starter) -> None:
     server = start(
-        {"service": {"kind": "constant", "us": 1000}, "stalls": [{"at_s": 1, "for_s": 1}]}
+        {"service": {"kind": "constant", "us": 1000}, "stalls": [{"at_s": 0.3, "for_s": 0.8}]}
     )
-    driven = drive(server, users=8, seconds=3)
-    stamps = server.stamps("execute")
-    stalled = [stamp for stamp in stamps if stamp.took_ns > 900_000_000]
-    assert sorted(stamp.connection for stamp in stalled) == list(range(1, 9))
-    longest = max(stamp.took_ns for stamp in stamps)
-    assert driven.latency().max == pytest.approx(longest, rel=0.02)
+    driven = drive(server, users=8, seconds=1.5)
+    seen_once(driven, server.stamps("execute"))
 
 
 def test_refused_connects_are_tried_again(start: Starter) -> None:

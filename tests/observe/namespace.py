@@ -15,7 +15,10 @@ import pytest
 from loadstone.sandbox import Sandbox, SandboxError, find_sandbox, find_server
 from loadstone.sandbox.network import Namespace, make_namespace, remove_namespace
 
-HERE, THERE = "10.255.77.1", "10.255.77.2"
+# Other processes' tests make hosts as well: each process has addresses of its own.
+_NET = f"10.254.{os.getpid() >> 6 & 255}"
+_FIRST = (os.getpid() & 63) * 4
+HERE, THERE = f"{_NET}.{_FIRST + 1}", f"{_NET}.{_FIRST + 2}"
 
 RECEIVE = """
 import socket

@@ -20,7 +20,7 @@ from loadstone.model.observed import Reading, SourceName
 from loadstone.observe.local import LocalHost
 from observe.beside import SERVER_HOST, as_root, between, ended, environment, program, writing
 
-WINDOW_S = 5
+WINDOW_S = 3
 BUSY = [sys.executable, "-c", "while True: sum(range(10000)); open('/proc/stat').read()"]
 # A third of a core in small portions: the same in any second, whoever else is at work.
 STEADY = """
@@ -101,6 +101,7 @@ def test_each_counter_lies_between_two_looks_of_psutil(tmp_path: Path) -> None:
     assert reading.facts["cores_online"] == str(psutil.cpu_count())
 
 
+@pytest.mark.timing
 def test_disk_figures_are_those_of_iostat(tmp_path: Path) -> None:
     with local(datadir=tmp_path) as source:
         disk = source.read().facts.get("data_disk")
@@ -127,6 +128,7 @@ def test_disk_figures_are_those_of_iostat(tmp_path: Path) -> None:
     assert ours("io_s") * 100 == pytest.approx(theirs["util"], rel=0.02, abs=0.5)
 
 
+@pytest.mark.slow
 def test_a_processs_time_is_that_of_pidstat() -> None:
     steady = subprocess.Popen([sys.executable, "-c", STEADY])
     with ended(steady) as process, local(process.pid) as source:
@@ -159,7 +161,7 @@ def test_a_busy_core_is_the_one_that_works() -> None:
     with busy_process() as process, local(process.pid) as source:
         core = next(iter(os.sched_getaffinity(process.pid)))
         before = source.read()
-        time.sleep(2)
+        time.sleep(1)
         after = source.read()
     modes = ("user_s", "nice_s", "system_s", "irq_s", "softirq_s", "steal_s")
     worked = sum(between(before, after, f"cpu.{core}.{mode}") for mode in modes)
@@ -310,13 +312,14 @@ def limited_to(cores: float, pid: int) -> Iterator[None]:
 
 
 @as_root
+@pytest.mark.slow
 def test_a_limit_that_is_set_while_we_look_is_seen_with_what_it_holds_back() -> None:
     with busy_process() as process, local(process.pid) as source:
         assert "cgroup.cpu_cores" not in source.read().gauges
         with limited_to(0.3, process.pid):
             source.read()
             before = source.read()
-            time.sleep(3)
+            time.sleep(2)
             after = source.read()
     assert after.gauges["cgroup.cpu_cores"] == pytest.approx(0.3)
     used = sum(between(before, after, f"process.{name}") for name in ("cpu_user_s", "cpu_sys_s"))

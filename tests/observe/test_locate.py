@@ -11,26 +11,20 @@ import pytest
 
 from loadstone.model.target import Target
 from loadstone.observe.locate import find_server_process
-from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
+from loadstone.sandbox import Sandbox
 from observe.beside import ended, wait_for_port
+from pooled import KINDS, Pool
 
 pytestmark = pytest.mark.server
 
 ELSEWHERE = Target(host="192.0.2.1", port=3306)  # an address of nobody
 
 
-@pytest.fixture(scope="module", params=["mariadb", pytest.param("mysql", marks=pytest.mark.mysql)])
-def sandbox(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Sandbox]:
-    try:
-        find_server(request.param)
-    except SandboxError as error:
-        pytest.skip(f"{error.message}: {error.hint}")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
-        with start_sandbox(SandboxSpec(server=request.param)) as running:
-            yield running
+@pytest.fixture(params=KINDS)
+def sandbox(request: pytest.FixtureRequest, pool: Pool) -> Iterator[Sandbox]:
+    """The pool's."""
+    with pool.schema(request.param) as running:
+        yield running
 
 
 def about(sandbox: Sandbox) -> tuple[dict[str, str], float]:

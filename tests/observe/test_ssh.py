@@ -18,7 +18,7 @@ from loadstone.observe import ssh
 from loadstone.observe.local import LocalHost
 from loadstone.observe.locate import find_server_process
 from loadstone.observe.place import PlaceError
-from loadstone.observe.remote_shell import Destination
+from loadstone.observe.remote_shell import Destination, RemoteShell
 from loadstone.observe.source import SourceError
 from loadstone.observe.ssh import SshHost, texts_of
 from loadstone.sandbox.network import Namespace
@@ -100,7 +100,7 @@ def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Remote]:
 
 
 def _wait(remote: Remote) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while b"Server listening" not in (remote.folder / "log").read_bytes():
         if remote.sshd.poll() is not None or time.monotonic() > deadline:
             pytest.skip(f"not evaluated: sshd {(remote.folder / 'log').read_text()!r}")
@@ -118,6 +118,7 @@ def source(
         made.close()
 
 
+@pytest.mark.slow
 def test_the_same_figures_as_from_here_over_the_same_seconds(
     remote: Remote, tmp_path: Path
 ) -> None:
@@ -152,6 +153,15 @@ def test_interfaces_are_those_over_there(remote: Remote) -> None:
     by_its_own.close()
 
 
+def test_no_agent_is_handed_on(tmp_path: Path) -> None:
+    (config := tmp_path / "config").write_text("Host *\n ForwardAgent yes\n ForwardX11 yes\n")
+    command = RemoteShell(Destination("db1"), ["-F", str(config)])._command
+    said = subprocess.run(
+        [command[0], "-G", *command[1:-1]], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    assert {"forwardagent no", "forwardx11 no", "clearallforwardings yes"} <= set(said)
+
+
 @pytest.mark.server
 @pytest.mark.parametrize("server", ["mariadb", pytest.param("mysql", marks=pytest.mark.mysql)])
 def test_the_servers_process_is_found_by_its_pid_file(
@@ -168,6 +178,10 @@ def test_the_servers_process_is_found_by_its_pid_file(
         no_file = {**variables, "pid_file": "/none"}
         by_port = str(sandbox.pid) if server == "mariadb" else None
         with source(remote, variables=no_file) as far:
+            assert far.read().facts.get("process.pid") == by_port
+        # The server names the file: what is no plain one is not read, and holds nobody up.
+        os.mkfifo(fifo := state / "fifo")
+        with source(remote, variables={**variables, "pid_file": str(fifo)}) as far:
             assert far.read().facts.get("process.pid") == by_port
         with source(remote, variables={**no_file, "port": "9"}) as far:
             assert "process.pid" not in far.read().facts
@@ -234,18 +248,20 @@ def test_a_session_that_is_cut_is_one_line_and_the_next_reading_connects_anew(
         assert far.read().counters["context_switches"] > 0
 
 
-def test_a_line_that_is_dead_does_not_hang(remote: Remote) -> None:
+@pytest.mark.slow
+def test_a_line_that_is_dead_does_not_hang(remote: Remote, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ssh, "_ANSWER_S", 1.0)
     with source(remote) as far:
         far.read()
         with cut(remote.namespace):
             began = time.monotonic()
             with pytest.raises(SourceError):
                 far.read()
-            assert time.monotonic() - began < 8
+            assert time.monotonic() - began < 40
             began = time.monotonic()
             with pytest.raises(SourceError):
                 far.read()
-            assert time.monotonic() - began < 15
+            assert time.monotonic() - began < 60
         assert far.read().counters
 
 
@@ -255,7 +271,7 @@ def test_a_close_leaves_no_process(remote: Remote) -> None:
         children = [child.name() for child in psutil.Process().children()]
         assert "ssh" in children
     assert "ssh" not in [child.name() for child in psutil.Process().children()]
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while remote.sessions():
         assert time.monotonic() < deadline
         time.sleep(0.05)

@@ -21,6 +21,8 @@ from loadstone.model.result import (
     Window,
 )
 from loadstone.store import folder, seal
+from loadstone.store.journal import RunBegin, to_line
+from recorded import a_plan
 from scripted_engine import hlog_line
 
 Ladder = dict[int, float]
@@ -36,7 +38,7 @@ def a_day(path: Path, steps: int = len(LADDER)) -> Path:
     """The run's folder; its server and its errors are hostile. `steps`: only the first of them."""
     run = path / "day-20260101T000000Z"
     run.mkdir(parents=True)
-    (run / "journal.jsonl").write_bytes(b"")
+    (run / "journal.jsonl").write_bytes(to_line(_begin(run.name)))
     ladder = dict(list(LADDER.items())[:steps])
     results = tuple(_step(number, users) for number, users in enumerate(ladder, 1))
     (run / folder.RESULT).write_bytes(folder.to_json(Result(run=_info(), steps=results)))
@@ -47,9 +49,23 @@ def a_day(path: Path, steps: int = len(LADDER)) -> Path:
     host = _observed(chance, "server-host", (ladder, _host_columns))
     host.write_parquet(run / folder.HOST)
     for name in (folder.LOAD, folder.SERVER, folder.HOST):
-        seal.add(run, name, (run / name).read_bytes())
+        seal.add(run, name, (run / name).read_bytes(), run.name)
     _latencies(chance, run / "latency.hlog", steps)
     return run
+
+
+def _begin(run_id: str) -> RunBegin:
+    """The only line of its journal: whose tables they are."""
+    return RunBegin(
+        unix_s=1_767_225_600.0,
+        id=run_id,
+        name="a day",
+        loadstone="0.1.0",
+        plan=a_plan().model_dump(mode="json"),
+        targets=(),
+        server_versions=(),
+        steps_planned=len(LADDER),
+    )
 
 
 def _info() -> RunInfo:

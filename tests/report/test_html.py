@@ -24,6 +24,9 @@ from scripted_engine import Script
 
 SECTIONS = ["answer", "ladder", "ceilings", "findings", "steps", "settings", "method"]
 
+STEPS = 2
+"""Enough of a day for what is the same in each step."""
+
 
 class Seen(HTMLParser):
     """The elements of a page, and its text without scripts and styles."""
@@ -64,12 +67,17 @@ def run(tmp_path: Path, script: Script) -> Run:
     return Run(recorded_run(tmp_path, a_plan(ladder=tuple(rates), name=f"a {HOSTILE}")))
 
 
-@pytest.fixture(scope="module")
-def day(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The page of a day, made once."""
+def page_of(runs: Path, steps: int) -> str:
+    """Of a day's first steps, which have four hours each."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "loadstone._engine", scripted_engine)
-        return as_html(Run(a_day(tmp_path_factory.mktemp("runs"))))
+        return as_html(Run(a_day(runs, steps)))
+
+
+@pytest.fixture(scope="module")
+def day(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The page of a part of a day, made once."""
+    return page_of(tmp_path_factory.mktemp("runs"), STEPS)
 
 
 def test_the_answer_comes_first_then_what_it_stands_on(run: Run) -> None:
@@ -133,8 +141,9 @@ def unpacked_library(page: str) -> str:
     return gzip.decompress(base64.b64decode(packed)).decode()
 
 
-def test_a_day_of_seconds_fits_into_two_megabytes(day: str) -> None:
-    page = day
+@pytest.mark.slow
+def test_a_day_of_seconds_fits_into_two_megabytes(tmp_path: Path) -> None:
+    page = page_of(tmp_path, len(LADDER))
     assert len(page.encode()) < 2_000_000
     assert f"{STEP_S:,} seconds are drawn as 600 columns" in page
     assert len(unpacked(page)["figures"]) >= 3 * len(LADDER)
@@ -149,6 +158,7 @@ def test_text_of_server_and_user_is_text(day: str) -> None:
     assert seen.text.count("<script>alert('mine')</script></script>&\"") >= 4
 
 
+@pytest.mark.slow
 def test_of_very_many_steps_some_are_left_out_and_that_is_said(
     tmp_path: Path, script: Script
 ) -> None:
@@ -174,7 +184,7 @@ def test_a_figure_of_a_group_zooms_with_the_others(day: str) -> None:
         if one["group"]:
             zooms = [zoom["id"] for zoom in one["option"]["dataZoom"]]
             groups.setdefault(one["group"], []).append(zooms)
-    assert list(groups) == [f"step-{number}" for number in range(1, 7)]
+    assert list(groups) == [f"step-{number}" for number in range(1, STEPS + 1)]
     for seconds, heat in groups.values():
         assert "inside" in seconds
         assert "inside" in heat
@@ -240,7 +250,7 @@ def test_a_drill_and_kinds_of_transactions_are_on_the_page(run: Run) -> None:
 
 def test_tables_stand_behind_the_charts(day: str) -> None:
     page = Seen(day)
-    assert len(page.named("table")) > 2 * len(LADDER)
+    assert len(page.named("table")) > 2 * STEPS
     assert len(page.named("details")) == len(page.named("summary"))
     for place in page.named("div"):
         if place.get("class") == "figure":

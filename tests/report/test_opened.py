@@ -73,7 +73,7 @@ def test_a_figure_shows_itself_in_a_notebook(path: Path) -> None:
 
 
 def test_every_figure_of_a_step_is_there(tmp_path: Path, script: Script) -> None:
-    figures = Run(a_day(tmp_path)).figures
+    figures = Run(a_day(tmp_path, steps=2)).figures
     made = [figures.seconds(1), figures.heat(1), figures.percentiles(1), figures.finding(1)]
     made += [figures.ladder(workload="oltp_read_write"), figures.variants(), figures.ceilings()]
     for figure in made:

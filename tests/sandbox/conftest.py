@@ -1,4 +1,4 @@
-"""Real servers, in a state folder of the tests' own: nothing else's sandbox is ever touched."""
+"""Real servers: the worker's own that tests share, and a state folder where one is started."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
+from loadstone.sandbox import Sandbox
 from loadstone.sandbox.processes import servers_of
+from pooled import KINDS, Pool, need
 
-SERVERS = ["mariadb", pytest.param("mysql", marks=pytest.mark.mysql)]
 
-
-@pytest.fixture(scope="module", params=SERVERS)
+@pytest.fixture(scope="module", params=KINDS)
 def server(request: pytest.FixtureRequest) -> str:
     """The server's name, where one is installed or fetched."""
-    name = str(request.param)
-    try:
-        find_server(name)
-    except SandboxError as error:
-        pytest.skip(f"{error.message}: {error.hint}")
-    return name
+    return need(str(request.param))
+
+
+@pytest.fixture(scope="session")
+def mariadb() -> str:
+    """For what is the same with each server, and is looked at with the one that starts faster."""
+    return need("mariadb")
 
 
 @pytest.fixture
@@ -38,19 +38,13 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def shared(server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    """One running server for the tests of a module that only look at it."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
-        with start_sandbox(SandboxSpec(server=server, auth=methods_of(server))) as sandbox:
-            yield sandbox
+def shared(pool: Pool, server: str) -> Sandbox:
+    """A server as it is when nobody sets anything, for tests that only look at it."""
+    return pool.server(server, {})
 
 
-def methods_of(server: str) -> tuple[str, ...]:
-    """The login methods that this server has here."""
-    from loadstone.sandbox.binaries import mariadb_plugins
-
-    if server == "mysql":
-        return ("caching_sha2_password", "sha256_password")
-    native = ("mysql_native_password",)
-    return (*native, "ed25519") if mariadb_plugins() is not None else native
+@pytest.fixture
+def schema(pool: Pool, server: str) -> Iterator[Sandbox]:
+    """A server with an empty schema of the test's own."""
+    with pool.schema(server) as own:
+        yield own

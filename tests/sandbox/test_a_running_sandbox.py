@@ -1,3 +1,6 @@
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -26,6 +29,16 @@ def refused(endpoint: Endpoint) -> TargetError:
     return caught.value
 
 
+@contextmanager
+def a_user(sandbox: Sandbox, definition: str) -> Iterator[None]:
+    """Somebody who is let in for a while."""
+    with sandbox.connect() as connection, connection.cursor() as cursor:
+        cursor.execute(f"CREATE USER {definition}")
+    yield
+    with sandbox.connect() as connection, connection.cursor() as cursor:
+        cursor.execute(f"DROP USER {definition.split()[0]}")
+
+
 def test_it_is_durable_and_says_so(shared: Sandbox) -> None:
     asked = "SELECT @@log_bin, @@sync_binlog, @@innodb_flush_log_at_trx_commit"
     assert one(shared, asked) == ("1", "1", "1")
@@ -45,6 +58,10 @@ def test_it_listens_on_loopback_alone_outside_the_ports_of_clients(shared: Sandb
     assert one(shared, "SELECT @@bind_address, @@port") == ("127.0.0.1", str(shared.port))
     low, high = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()
     assert not int(low) <= shared.port <= int(high)
+
+
+def test_ctrl_c_in_the_terminal_does_not_reach_it(shared: Sandbox) -> None:
+    assert os.getpgid(shared.pid) == shared.pid != os.getpgid(0)
 
 
 def test_only_its_owner_may_enter_its_folder(shared: Sandbox) -> None:
@@ -92,8 +109,11 @@ def test_each_tls_mode_does_what_it_says(shared: Sandbox, mode: str) -> None:
 def test_the_sandboxs_client_certificate_satisfies_a_user_that_must_show_one(
     shared: Sandbox,
 ) -> None:
-    with shared.connect() as connection, connection.cursor() as cursor:
-        cursor.execute("CREATE USER certified@'%' IDENTIFIED BY 'pw-0' REQUIRE X509")
+    with a_user(shared, "certified@'%' IDENTIFIED BY 'pw-0' REQUIRE X509"):
+        only_with_a_certificate(shared)
+
+
+def only_with_a_certificate(shared: Sandbox) -> None:
     files = shared.certificates
     with_one = Tls(
         mode="verify-ca", ca=files.ca, cert=files.cert("client"), key=files.key("client")
@@ -131,6 +151,28 @@ def test_a_wrong_password_says_where_it_came_from(shared: Sandbox) -> None:
     assert "wrong" not in error.message
 
 
+def test_a_full_server_is_told_apart(shared: Sandbox) -> None:
+    target = shared.tcp.target.model_copy(update={"user": "plain", "database": None})
+    with (
+        a_user(shared, "plain@'%' IDENTIFIED BY ''"),
+        few_connections(shared),
+        ExitStack() as open_ones,
+        pytest.raises(TargetError) as full,
+    ):
+        for _ in range(11):
+            open_ones.enter_context(connect(Endpoint(target=target)))
+    assert full.value.kind == "too_many_connections"
+
+
+@contextmanager
+def few_connections(sandbox: Sandbox) -> Iterator[None]:
+    """No more than ten at a time, which this one is of."""
+    with sandbox.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("SET GLOBAL max_connections = 10")
+        yield
+        cursor.execute(f"SET GLOBAL max_connections = {sandbox.settings['max_connections']}")
+
+
 def test_a_missing_schema_is_named(shared: Sandbox) -> None:
     target = shared.tcp.target.model_copy(update={"database": "nowhere"})
     error = refused(Endpoint(target=target, credentials=shared.tcp.credentials))
@@ -138,8 +180,7 @@ def test_a_missing_schema_is_named(shared: Sandbox) -> None:
     assert "nowhere" in error.message
 
 
-def test_it_is_known_by_its_address(shared: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(shared.folder.parents[2]))
+def test_it_is_known_by_its_address(shared: Sandbox) -> None:
     for way in (shared.tcp, shared.local):
         found = sandbox_at(way.target)
         assert found is not None
@@ -155,3 +196,11 @@ def test_its_option_file_is_understood_by_ourselves(shared: Sandbox) -> None:
     endpoint = resolve_endpoint(request)
     assert endpoint.target.socket == shared.socket
     connect(endpoint).close()
+
+
+def test_temporary_tables_are_in_a_folder_that_no_other_server_clears(shared: Sandbox) -> None:
+    """MariaDB clears its folder of temporary tables when it starts, whoever's they are."""
+    with shared.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT @@tmpdir")
+        ((folder,),) = cursor.fetchall()
+    assert Path(str(folder)) == shared.folder / "tmp"

@@ -2,6 +2,7 @@
 
 import pytest
 
+from loadstone.model.target import Target
 from loadstone.sandbox import Sandbox
 from loadstone.target.connect import Connection
 from loadstone.target.drop import drop_tables
@@ -28,19 +29,24 @@ SBTEST = (
 HOT = "CREATE TABLE hot_row1 (product INT PRIMARY KEY, stock BIGINT, sold BIGINT)"
 
 
+def placed(schema: Sandbox) -> tuple[Target, str]:
+    """Where it is, and what it is called."""
+    target = schema.local.target
+    assert target.database
+    return target, target.database
+
+
 def carry_out(connection: Connection, *statements: str) -> None:
     with connection.cursor() as cursor:
         for statement in statements:
             cursor.execute(statement)
 
 
-def test_cleanup_drops_ours_and_sysbenchs_and_leaves_the_rest(shared: Sandbox) -> None:
-    target = shared.local.target
-    with shared.connect() as connection:
-        create_schema(connection, target, "guarded")
-        connection.select_db("guarded")
+def test_cleanup_drops_ours_and_sysbenchs_and_leaves_the_rest(schema: Sandbox) -> None:
+    target, name = placed(schema)
+    with schema.connect() as connection:
         ours = ListedTable(name="hot_row1", layout="hot", rows=1, seed=2**64 - 1, state="loading")
-        list_tables(connection, target, "guarded", [ours])
+        list_tables(connection, target, name, [ours])
         carry_out(
             connection,
             HOT,
@@ -51,47 +57,49 @@ def test_cleanup_drops_ours_and_sysbenchs_and_leaves_the_rest(shared: Sandbox) -
             "CREATE TABLE orders (id INT PRIMARY KEY)",
             "CREATE VIEW sbtest4 AS SELECT * FROM sbtest1",
         )
-        mark_ready(connection, target, "guarded", ["hot_row1"])
-        state = read_schema(connection, target, "guarded")
+        mark_ready(connection, target, name, ["hot_row1"])
+        state = read_schema(connection, target, name)
         assert state.of("ours") == ("hot_row1",)
         assert state.of("sysbench") == ("sbtest1", "sbtest2", "sbtest10")
-        decision = decide_cleanup(state, target, Consent(sandbox=True))
+        decision = decide_cleanup(state, target, Consent(sandbox=True), of_sysbench=True)
         drop_tables(connection, target, state, decision)
-        left = [table.name for table in tables_of(connection, target, "guarded")]
+        left = [table.name for table in tables_of(connection, target, name)]
     assert left == ["orders", "sbtest3", "sbtest4"]
 
 
-def test_a_table_made_anew_by_somebody_else_is_no_longer_ours(shared: Sandbox) -> None:
-    target = shared.local.target
-    with shared.connect() as connection:
-        create_schema(connection, target, "retaken")
-        connection.select_db("retaken")
+def test_a_table_made_anew_by_somebody_else_is_no_longer_ours(schema: Sandbox) -> None:
+    target, name = placed(schema)
+    with schema.connect() as connection:
         ours = ListedTable(name="hot_row1", layout="hot", rows=1, seed=1, state="loading")
-        list_tables(connection, target, "retaken", [ours])
+        list_tables(connection, target, name, [ours])
         carry_out(connection, HOT)
-        mark_ready(connection, target, "retaken", ["hot_row1"])
+        mark_ready(connection, target, name, ["hot_row1"])
         carry_out(connection, "DROP TABLE hot_row1", "CREATE TABLE hot_row1 (id INT, price INT)")
-        state = read_schema(connection, target, "retaken")
+        state = read_schema(connection, target, name)
         decision = decide_cleanup(state, target, Consent(yes=True))
         drop_tables(connection, target, state, decision)
-        left = [table.name for table in tables_of(connection, target, "retaken")]
+        left = [table.name for table in tables_of(connection, target, name)]
     assert left == ["hot_row1"]
 
 
-def test_a_schema_that_is_not_there_is_made_by_prepare(shared: Sandbox) -> None:
-    target = shared.local.target
-    with shared.connect() as connection:
+def test_a_schema_that_is_not_there_is_made_by_prepare(schema: Sandbox) -> None:
+    here = Consent(elsewhere=None)
+    target = schema.local.target
+    with schema.connect() as connection:
         state = read_schema(connection, target, "not there`yet")
-        assert decide_prepare(state, ["sbtest1"], target, Consent()).creates_schema
+        assert decide_prepare(state, ["sbtest1"], target, here).creates_schema
         create_schema(connection, target, "not there`yet")
         state = read_schema(connection, target, "not there`yet")
-        assert not decide_prepare(state, ["sbtest1"], target, Consent()).creates_schema
+        assert not decide_prepare(
+            state, ["sbtest1"], target, Consent(elsewhere=None)
+        ).creates_schema
         assert LIST_TABLE not in [table.name for table in state.tables]
+        carry_out(connection, "DROP DATABASE `not there``yet`")
 
 
-def test_rows_are_counted_or_where_that_takes_too_long_estimated_by_id(shared: Sandbox) -> None:
-    target = shared.local.target
-    with shared.connect() as connection:
+def test_rows_are_counted_or_where_that_takes_too_long_estimated_by_id(schema: Sandbox) -> None:
+    target, name = placed(schema)
+    with schema.connect() as connection:
         carry_out(connection, SBTEST.format("sbtest1"))
         carry_out(connection, "INSERT INTO sbtest1 (k) VALUES (1), (2), (3)")
         for _ in range(14):
@@ -100,6 +108,6 @@ def test_rows_are_counted_or_where_that_takes_too_long_estimated_by_id(shared: S
         assert (counted.rows, counted.exact) == (3 * 2**14, True)
         hurried = count_rows(connection, target, "sbtest1", limit_s=0.001)
         assert hurried.exact or hurried.rows >= counted.rows
-        (table,) = [each for each in tables_of(connection, target, "sbtest") if each.number == 1]
+        (table,) = [each for each in tables_of(connection, target, name) if each.number == 1]
         assert table.layout == "sbtest"
         assert table.engine == "InnoDB"

@@ -6,22 +6,32 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
-from loadstone.lab.settings import _RESTLESS, put_back, staged, take_over
-from loadstone.lab.settings_journal import SettingsError, left_behind, read_journal
+from called import called
+from loadstone.lab.settings import _RESTLESS, Told, put_back, staged, take_over
+from loadstone.lab.settings_journal import LeftBehind, SettingsError, left_behind, read_journal
 from loadstone.model.target import Endpoint
 from loadstone.sandbox import Sandbox
 from loadstone.target.introspect import describe_server
+from pooled import Pool
 
 pytestmark = pytest.mark.server
+
+
+@pytest.fixture(scope="module")
+def shared(pool: Pool, server: str) -> Sandbox:
+    """Only settings are touched, and put back."""
+    return pool.server(server)
+
 
 # A number, a switch, a text, a fraction, and one that moves another with it:
 # MariaDB clips innodb_io_capacity, and has an alias of long_query_time.
 WANTED = {
-    "sync_binlog": "0",
+    "sync_binlog": "7",
     "innodb_adaptive_flushing": "OFF",
     "sql_mode": "ANSI_QUOTES",
     "long_query_time": "2.5",
@@ -29,39 +39,99 @@ WANTED = {
     "max_connections": "777",
 }
 
-# Ends itself as kill -9 would, before or after the n-th thing that it writes to disk or server.
+# Each line asks for a run that ends itself as kill -9 would, before or after the n-th thing that
+# it writes to disk or server; what came of it is a line as well. One program, which forks, as its
+# start takes far longer than a run.
 KILLED = """
 import os, signal, sys
 from pathlib import Path
 from loadstone.lab import settings, settings_journal
 from loadstone.model.target import Credentials, Endpoint, parse_target_url
-url, folder, moment, when = sys.argv[1:5]
+url, folder = sys.argv[1:3]
 target, password = parse_target_url(url)
 endpoint = Endpoint(target=target, credentials=Credentials(password=password))
-acts = 0
+wanted = dict(word.split("=") for word in sys.argv[3:])
+acts, moment, when = 0, 0, "never"
 def deadly(act):
     def acting(*arguments, **named):
         global acts
         acts += 1
-        if acts == int(moment) and when == "before":
+        if acts == moment and when == "before":
             os.kill(os.getpid(), signal.SIGKILL)
         act(*arguments, **named)
-        if acts == int(moment) and when == "after":
+        if acts == moment and when == "after":
             os.kill(os.getpid(), signal.SIGKILL)
     return acting
-settings._set = deadly(settings._set)
+settings.set_variable = deadly(settings.set_variable)
 settings_journal.Journal._append = deadly(settings_journal.Journal._append)
-wanted = dict(word.split("=") for word in sys.argv[5:])
-with settings.staged(endpoint, wanted, Path(folder)):
-    print("set")
-print("acts", acts)
+for line in sys.stdin:
+    pid = os.fork()
+    if not pid:
+        moment, when = int(line.split()[0]), line.split()[1]
+        with settings.staged(endpoint, wanted, Path(folder)):
+            pass
+        print("acts", acts, flush=True)
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
 """
+
+
+class Killed:
+    """Runs that are killed at a moment that the test chooses."""
+
+    def __init__(self, endpoint: Endpoint, folder: Path, wanted: Mapping[str, str]) -> None:
+        url = endpoint.target.url.replace("@", f":{endpoint.credentials.reveal()}@", 1)
+        words = [f"{name}={text}" for name, text in wanted.items()]
+        self._program = subprocess.Popen(
+            [sys.executable, "-c", KILLED, url, str(folder), *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+
+    def _told(self, moment: int, when: str) -> list[str]:
+        assert self._program.stdin is not None
+        assert self._program.stdout is not None
+        self._program.stdin.write(f"{moment} {when}\n")
+        self._program.stdin.flush()
+        return self._program.stdout.readline().split()
+
+    def acts(self) -> int:
+        """How much a run does that nobody kills."""
+        what, number = self._told(0, "never")
+        assert what == "acts"
+        assert self._program.stdout is not None
+        assert self._program.stdout.readline() == "0\n"
+        return int(number)
+
+    def at(self, moment: int, when: str) -> None:
+        """Kill one before or after its n-th act."""
+        assert self._told(moment, when) == [f"{-signal.SIGKILL:d}"]
+
+    def end(self) -> None:
+        """Give back what it holds."""
+        self._program.communicate(timeout=60)
+
+
+@pytest.fixture
+def killed(shared: Sandbox, tmp_path: Path) -> Iterator[Killed]:
+    """Their journals are in the test's folder."""
+    made = Killed(shared.endpoint(), tmp_path, few_of(shared))
+    yield made
+    made.end()
 
 
 def wanted_of(sandbox: Sandbox) -> dict[str, str]:
     """MySQL clips the maximum instead, so the capacity has to go before it."""
     first = {"innodb_io_capacity": "150"} if sandbox.state.flavour == "mysql" else {}
     return first | WANTED
+
+
+def few_of(sandbox: Sandbox) -> dict[str, str]:
+    """What is noted in ways of its own: a number, a fraction, and what moves another with it."""
+    few = ("sync_binlog", "long_query_time", "innodb_io_capacity", "innodb_io_capacity_max")
+    return {name: text for name, text in wanted_of(sandbox).items() if name in few}
 
 
 def variables(sandbox: Sandbox) -> dict[str, str]:
@@ -74,24 +144,8 @@ def value(sandbox: Sandbox, name: str) -> str:
     return variables(sandbox)[name]
 
 
-def carried_out(sandbox: Sandbox, folder: Path, moment: int, when: str) -> str:
-    endpoint = sandbox.endpoint()
-    url = endpoint.target.url.replace("@", f":{endpoint.credentials.reveal()}@", 1)
-    words = [f"{name}={text}" for name, text in wanted_of(sandbox).items()]
-    done = subprocess.run(
-        [sys.executable, "-c", KILLED, url, str(folder), str(moment), when, *words],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    if done.returncode != -signal.SIGKILL:
-        assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def restored(folder: Path, endpoint: Endpoint) -> None:
-    for staging in list(left_behind(folder)):
+    for staging in left_behind(folder).staged:
         journal = take_over(staging)
         assert journal is not None
         put_back(journal, endpoint)
@@ -101,7 +155,7 @@ def test_they_are_set_and_put_back(shared: Sandbox, tmp_path: Path) -> None:
     before = variables(shared)
     with staged(shared.endpoint(), wanted_of(shared), tmp_path):
         during = variables(shared)
-        assert during["sync_binlog"] == "0"
+        assert during["sync_binlog"] == "7"
         assert during["sql_mode"] == "ANSI_QUOTES"
         assert during["innodb_io_capacity"] == "150"
         assert float(during["long_query_time"]) == 2.5
@@ -152,25 +206,25 @@ def test_what_cannot_be_set_leaves_nothing_behind(
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
-def test_they_are_put_back_after_a_kill_at_any_moment(shared: Sandbox, tmp_path: Path) -> None:
+def test_they_are_put_back_after_a_kill_at_any_moment(
+    shared: Sandbox, killed: Killed, tmp_path: Path
+) -> None:
     before = variables(shared)
-    acts = int(carried_out(shared, tmp_path, 0, "never").split()[-1])
-    assert acts >= 3 * len(wanted_of(shared))
+    acts = killed.acts()
+    assert acts >= 3 * len(few_of(shared))
     assert variables(shared) == before
-    killed = 0
-    for moment in range(1, acts + 1):
-        for when in ("before", "after"):
-            said = carried_out(shared, tmp_path, moment, when)
-            killed += "acts" not in said
-            restored(tmp_path, shared.endpoint())
-            assert variables(shared) == before, f"killed {when} act {moment} of {acts}"
-            assert list(tmp_path.iterdir()) == []
-    assert killed == 2 * acts
+    # After one and before the next it has only read.
+    for moment, when in (*((each, "before") for each in range(1, acts + 1)), (acts, "after")):
+        killed.at(moment, when)
+        restored(tmp_path, shared.endpoint())
+        assert variables(shared) == before, f"killed {when} act {moment} of {acts}"
+        assert list(tmp_path.iterdir()) == []
 
 
-def test_a_new_run_is_refused_while_old_settings_are_there(shared: Sandbox, tmp_path: Path) -> None:
-    carried_out(shared, tmp_path, 6, "after")
+def test_a_new_run_is_refused_while_old_settings_are_there(
+    shared: Sandbox, killed: Killed, tmp_path: Path
+) -> None:
+    killed.at(6, "after")
     with (
         pytest.raises(SettingsError, match="an earlier run's settings"),
         staged(shared.endpoint(), wanted_of(shared), tmp_path),
@@ -181,58 +235,59 @@ def test_a_new_run_is_refused_while_old_settings_are_there(shared: Sandbox, tmp_
         pass
 
 
-def test_what_somebody_else_sets_meanwhile_is_left(shared: Sandbox, tmp_path: Path) -> None:
+def test_what_somebody_else_sets_meanwhile_is_left_and_told(
+    shared: Sandbox, tmp_path: Path
+) -> None:
     before = value(shared, "max_connections")
-    with staged(shared.endpoint(), {"max_connections": "777"}, tmp_path):
+    told = Told()
+    with staged(shared.endpoint(), {"max_connections": "777"}, tmp_path, told):
         _set(shared, "max_connections = 555")
     assert value(shared, "max_connections") == "555"
     _set(shared, f"max_connections = {before}")
+    place = shared.endpoint().target.place
+    assert told.left == told.notes
+    assert told.left == [f"{place}: set by somebody else since, and left: max_connections"]
 
 
 def test_a_run_that_is_at_work_is_left_alone(shared: Sandbox, tmp_path: Path) -> None:
-    with staged(shared.endpoint(), {"sync_binlog": "0"}, tmp_path):
-        (staging,) = left_behind(tmp_path)
+    with staged(shared.endpoint(), {"sync_binlog": "7"}, tmp_path):
+        (staging,) = left_behind(tmp_path).staged
         assert take_over(staging) is None
 
 
-def test_restore_puts_back_what_a_killed_run_left(
-    shared: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LOADSTONE_PASSWORD", shared.endpoint().credentials.reveal())
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+@pytest.mark.parametrize(
+    "server",
+    [
+        pytest.param("mariadb", marks=pytest.mark.smoke),
+        pytest.param("mysql", marks=pytest.mark.mysql),
+    ],
+    indirect=True,
+    scope="module",
+)
+def test_restore_puts_back_what_a_killed_run_left(shared: Sandbox, tmp_path: Path) -> None:
+    environment = {
+        "LOADSTONE_PASSWORD": shared.endpoint().credentials.reveal(),
+        "XDG_STATE_HOME": str(tmp_path),
+    }
     folder = tmp_path / "loadstone" / "settings"
     folder.mkdir(parents=True)
     before = variables(shared)
-    carried_out(shared, folder, 12, "after")
+    run = Killed(shared.endpoint(), folder, wanted_of(shared))
+    run.at(12, "after")
+    run.end()
     assert variables(shared) != before
-    said = restore()
-    assert said.returncode == 0, said.stderr
+    said = called("restore", folder=tmp_path, environment=environment)
     assert "put back: " in said.stdout and "sync_binlog" in said.stdout
     assert variables(shared) == before
-    assert "nothing to put back" in restore().stderr
-
-
-def restore() -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "loadstone.cli", "restore"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-    )
+    again = called("restore", folder=tmp_path, environment=environment)
+    assert "nothing to put back" in again.stderr
 
 
 def test_a_journal_without_a_whole_line_is_nothing(tmp_path: Path) -> None:
     (tmp_path / "x-1-2.jsonl").write_text('{"target": "mysql')
     assert read_journal(tmp_path / "x-1-2.jsonl") is None
-    assert list(left_behind(tmp_path)) == []
+    assert left_behind(tmp_path) == LeftBehind((), ())
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_file_that_is_no_journal_is_told(tmp_path: Path) -> None:
-    (tmp_path / "x-1-2.jsonl").write_text("nothing of ours\n")
-    with pytest.raises(SettingsError, match="cannot read the old settings"):
-        list(left_behind(tmp_path))
 
 
 def _set(sandbox: Sandbox, setting: str) -> None:

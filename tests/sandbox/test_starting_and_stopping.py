@@ -1,5 +1,4 @@
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -10,8 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.sandbox import SandboxError, SandboxSpec, list_sandboxes, start_sandbox
+from loadstone.model.target import Tls
+from loadstone.sandbox import (
+    Sandbox,
+    SandboxError,
+    SandboxSpec,
+    list_sandboxes,
+    start_sandbox,
+    starting,
+)
 from loadstone.sandbox.processes import mark_of, servers_of
+from loadstone.target.connect import connect
+from loadstone.target.errors import TargetError
 
 pytestmark = pytest.mark.server
 
@@ -34,7 +43,7 @@ def owner(server: str) -> subprocess.Popen[str]:
     )
 
 
-def gone(pid: int, within_s: float = 10) -> bool:
+def gone(pid: int, within_s: float = 60) -> bool:
     deadline = time.monotonic() + within_s
     while mark_of(pid) is not None:
         if time.monotonic() > deadline:
@@ -62,6 +71,10 @@ def test_a_killed_server_comes_back_with_its_data_at_its_place(server: str, stat
         place = (sandbox.port, sandbox.socket)
         sandbox.kill()
         assert not sandbox.is_running()
+        for way, kind in ((sandbox.tcp, "unreachable"), (sandbox.local, "no_socket")):
+            with pytest.raises(TargetError) as closed:
+                connect(way)
+            assert closed.value.kind == kind
         sandbox.start_again()
         assert place == (sandbox.port, sandbox.socket)
         with sandbox.connect() as connection, connection.cursor() as cursor:
@@ -82,10 +95,10 @@ def test_a_server_ends_with_its_killed_owner_and_its_folder_with_the_next_list(
 
 
 def test_an_owner_killed_while_it_starts_a_server_leaves_nothing_after_the_next_list(
-    server: str, state: Path
+    mariadb: str, state: Path
 ) -> None:
     for wait_s in (0.0, 0.1, 0.3):
-        with owner(server) as process:
+        with owner(mariadb) as process:
             while not list(state.glob("*/state.json")):
                 time.sleep(0.002)
             time.sleep(wait_s)
@@ -93,11 +106,6 @@ def test_an_owner_killed_while_it_starts_a_server_leaves_nothing_after_the_next_
         folders = [entry for entry in state.iterdir() if entry.is_dir()]
         list_sandboxes()
         assert [entry for entry in folders if entry.exists() or servers_of(entry / "data")] == []
-
-
-def test_ctrl_c_in_the_terminal_does_not_reach_the_server(server: str, state: Path) -> None:
-    with start_sandbox(SandboxSpec(server=server)) as sandbox:
-        assert os.getpgid(sandbox.pid) == sandbox.pid != os.getpgid(0)
 
 
 @pytest.fixture
@@ -111,7 +119,12 @@ def ctrl_c() -> Iterator[None]:
 # The interrupt may fall between the opening of a file and the `with` that closes it.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.usefixtures("ctrl_c")
-def test_an_interrupted_start_leaves_nothing(server: str, state: Path) -> None:
+def test_an_interrupted_start_leaves_nothing(
+    server: str, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The start goes on for as long as the interrupt may take to come.
+    monkeypatch.setattr(starting, "answers", lambda state: False)
+
     def interrupt() -> None:
         while not list(state.glob("*/error.log")):
             time.sleep(0.002)
@@ -125,9 +138,9 @@ def test_an_interrupted_start_leaves_nothing(server: str, state: Path) -> None:
     assert [entry for entry in state.iterdir() if entry.is_dir()] == []
 
 
-def test_a_reused_process_id_is_never_killed(server: str, state: Path) -> None:
-    with start_sandbox(SandboxSpec(server=server, owned=False)) as sandbox:
-        with subprocess.Popen(["sleep", "60"]) as bystander:
+def test_a_reused_process_id_is_never_killed(mariadb: str, state: Path) -> None:
+    with start_sandbox(SandboxSpec(server=mariadb, owned=False)) as sandbox:
+        with subprocess.Popen(["sleep", "3600"]) as bystander:
             record = json.loads((sandbox.folder / "state.json").read_text())
             sandbox.kill()
             record["server"]["pid"] = bystander.pid
@@ -138,21 +151,21 @@ def test_a_reused_process_id_is_never_killed(server: str, state: Path) -> None:
             bystander.kill()
 
 
-def test_two_starts_at_once_do_not_meet(server: str, state: Path) -> None:
-    owners = [owner(server) for _ in range(3)]
+def test_two_starts_at_once_do_not_meet(mariadb: str, state: Path) -> None:
+    owners = [owner(mariadb) for _ in range(2)]
     pids = [int(process.stdout.readline()) for process in owners if process.stdout is not None]
     running = list_sandboxes()
     assert sorted(each.pid for each in running) == sorted(pids)
-    assert len({each.port for each in running}) == len({each.name for each in running}) == 3
+    assert len({each.port for each in running}) == len({each.name for each in running}) == 2
     for process in owners:
         process.communicate("")
     assert list_sandboxes() == []
 
 
-def test_one_that_stays_outlives_its_maker(server: str, state: Path) -> None:
+def test_one_that_stays_outlives_its_maker(mariadb: str, state: Path) -> None:
     program = OWNER.replace("argv[1])", "argv[1], owned=False)").split("sys.stdin")[0]
     done = subprocess.run(
-        [sys.executable, "-c", program, server], capture_output=True, text=True, check=True
+        [sys.executable, "-c", program, mariadb], capture_output=True, text=True, check=True
     )
     (sandbox,) = list_sandboxes()
     assert sandbox.pid == int(done.stdout)
@@ -161,73 +174,46 @@ def test_one_that_stays_outlives_its_maker(server: str, state: Path) -> None:
 
 
 def test_an_unknown_variable_is_told_at_once_in_the_servers_words(server: str, state: Path) -> None:
-    began = time.monotonic()
+    wrong = SandboxSpec(server=server, settings={"no_such_thing": "1"}, timeout_s=3600)
     with pytest.raises(SandboxError, match=r"unknown variable 'no[-_]such[-_]thing=1'") as caught:
-        start_sandbox(SandboxSpec(server=server, settings={"no_such_thing": "1"}))
-    assert time.monotonic() - began < 3
+        start_sandbox(wrong)
     assert "\n" not in caught.value.message
     assert "--set" in str(caught.value.hint)
     assert caught.value.exit_code == 6
 
 
-def test_set_takes_any_variable_and_loose_ones_are_marked(server: str, state: Path) -> None:
+@pytest.fixture(scope="module")
+def odd(server: str, state_of_its_own: None) -> Iterator[Sandbox]:
+    """One with variables of its own, an empty password, and no TLS."""
+    off = {"skip_ssl": "1"} if server == "mariadb" else {"tls_version": ""}
     settings = {
         "sync_binlog": "0",
         "innodb-io-capacity": "777",
         "max_connections": "50",
         "loose_no_such_thing": "1",
     }
-    with start_sandbox(SandboxSpec(server=server, settings=settings)) as sandbox:
-        shown = sandbox.settings
+    spec = SandboxSpec(server=server, password="", tls=False, settings=off | settings)
+    with start_sandbox(spec) as sandbox:
+        yield sandbox
+
+
+def test_set_takes_any_variable_and_loose_ones_are_marked(odd: Sandbox) -> None:
+    shown = odd.settings
     assert shown["sync_binlog"] == "0"
     assert shown["innodb_io_capacity"] == "777"
     assert shown["max_connections"] == "50"
     assert shown["loose_no_such_thing"] == "unknown to this server"
 
 
-def test_a_server_without_tls_refuses_those_that_require_it(server: str, state: Path) -> None:
-    from loadstone.model.target import Tls
-    from loadstone.target.connect import connect
-    from loadstone.target.errors import TargetError
-
-    off = {"skip_ssl": "1"} if server == "mariadb" else {"tls_version": ""}
-    spec = SandboxSpec(server=server, tls=False, settings=off)
-    with start_sandbox(spec) as sandbox:
-        with pytest.raises(TargetError) as caught:
-            connect(sandbox.endpoint(tls=Tls(mode="required")))
+def test_a_server_without_tls_refuses_those_that_require_it(odd: Sandbox) -> None:
+    with pytest.raises(TargetError) as caught:
+        connect(odd.endpoint(tls=Tls(mode="required")))
     assert caught.value.kind == "tls_refused"
 
 
-def test_an_empty_password_is_one_too(server: str, state: Path) -> None:
-    from loadstone.target.connect import connect
-
-    with start_sandbox(SandboxSpec(server=server, password="")) as sandbox:
-        assert sandbox.accounts[0].password.get_secret_value() == ""
-        connect(sandbox.tcp).close()
-
-
-def test_a_full_server_is_told_apart_from_a_closed_one(server: str, state: Path) -> None:
-    from contextlib import ExitStack
-
-    from loadstone.model.target import Credentials, Endpoint
-    from loadstone.target.connect import connect
-    from loadstone.target.errors import TargetError
-
-    with start_sandbox(SandboxSpec(server=server, settings={"max_connections": "10"})) as sandbox:
-        with sandbox.connect() as connection, connection.cursor() as cursor:
-            cursor.execute("CREATE USER plain@'%' IDENTIFIED BY ''")
-        target = sandbox.tcp.target.model_copy(update={"user": "plain", "database": None})
-        with ExitStack() as open_ones, pytest.raises(TargetError) as full:
-            for _ in range(11):
-                open_ones.enter_context(connect(Endpoint(target=target)))
-        assert full.value.kind == "too_many_connections"
-        sandbox.kill()
-        with pytest.raises(TargetError) as closed:
-            connect(Endpoint(target=target, credentials=Credentials()))
-        assert closed.value.kind == "unreachable"
-        with pytest.raises(TargetError) as socket:
-            connect(sandbox.local)
-        assert socket.value.kind == "no_socket"
+def test_an_empty_password_is_one_too(odd: Sandbox) -> None:
+    assert odd.accounts[0].password.get_secret_value() == ""
+    connect(odd.tcp).close()
 
 
 def test_more_connections_than_files_are_refused_before_the_start(state: Path) -> None:

@@ -17,7 +17,7 @@ pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from loadstone.sandbox import SandboxError, find_server
 
-pytestmark = pytest.mark.server
+pytestmark = [pytest.mark.server, pytest.mark.slow]
 
 try:
     find_server("mariadb")
@@ -32,9 +32,9 @@ ROWS = dict(
         re.MULTILINE,
     )
 )
-SHORT = ("--concurrency", "2", "--duration", "1s", "--warmup", "0s")
+SHORT = ("--concurrency", "2", "--duration", "500ms", "--warmup", "0s")
 EXPERIMENT = """\
-duration = "1s"
+duration = "500ms"
 warmup = "0s"
 ladder = [2]
 repeats = 2
@@ -134,7 +134,7 @@ def ran(nobody: Nobody) -> Iterator[None]:
             assert code == 0, said
     finally:
         server.send_signal(signal.SIGINT)
-        server.communicate(timeout=20)
+        server.communicate(timeout=100)
     assert server.returncode == 0
     yield
 
@@ -171,7 +171,7 @@ def test_the_live_page_is_served(nobody: Nobody) -> None:
     assert page.stdout is not None
     assert page.stdout.readline().startswith("live  http://")
     page.send_signal(signal.SIGINT)
-    _, said = page.communicate(timeout=20)
+    _, said = page.communicate(timeout=100)
     assert page.returncode == 0, said
 
 

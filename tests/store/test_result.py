@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 from importlib.resources import files
 from pathlib import Path
 
 import jsonschema
+import polars
 import pytest
 
-from loadstone.model.result import Result
+from loadstone.cli.errors import exit_code_of
+from loadstone.model.result import Result, Window
 from loadstone.store import folder, frame, hlog
 from loadstone.store.replay import replay
 from recorded import SECRET, a_plan, recorded_run
@@ -96,7 +99,7 @@ def test_the_result_is_what_a_replay_of_the_journal_gives(tmp_path: Path, script
 
 
 def test_the_frame_has_a_row_a_second_and_step(tmp_path: Path, script: Script) -> None:
-    table = frame.read(recorded_run(tmp_path) / "load.parquet")
+    table = polars.read_parquet(recorded_run(tmp_path) / "load.parquet")
     assert table.columns == list(frame.COLUMNS)
     assert table.height == 2 * 5
     assert table["phase"].to_list() == ["warmup", *["window"] * 4] * 2
@@ -111,9 +114,19 @@ def test_no_file_of_a_run_holds_the_password(tmp_path: Path, script: Script) -> 
         assert SECRET.encode() not in file.read_bytes(), file.name
 
 
-def test_settings_are_for_their_owner_alone(tmp_path: Path, script: Script) -> None:
-    run = recorded_run(tmp_path)
-    assert (run / "run.json").stat().st_mode & 0o777 == 0o600
+@pytest.mark.parametrize("umask", [0, 0o077])
+def test_what_a_run_keeps_is_for_its_owner_alone(
+    umask: int, tmp_path: Path, script: Script
+) -> None:
+    before = os.umask(umask)
+    try:
+        run = recorded_run(tmp_path)
+        assert exit_code_of(["report", str(run)]) == 0
+    finally:
+        os.umask(before)
+    kept = {file.name: file.stat().st_mode & 0o777 for file in run.iterdir()}
+    assert {"run.json", "journal.jsonl", "latency.hlog", "report.html", "seals"} <= kept.keys()
+    assert set(kept.values()) == {0o600}, kept
 
 
 def test_a_name_that_looks_like_a_time_and_is_none_is_listed(
@@ -134,4 +147,5 @@ def test_a_drain_of_microseconds_is_not_in_the_window() -> None:
             "Tag=step-1/response,7.000000,0.000080,1.0,HIST",
         )
     )
-    assert list(hlog.within([window, drain], 2.123457, 7.123457)) == [window]
+    inside = Window(from_s=2.0, to_s=7.0, method="fixed")
+    assert list(hlog.within([window, drain], inside, 0.123457)) == [window]

@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 
 from sysbench.conftest import Done, Program
 
 BY_THREAD = ("Creating", "Inserting", "DEBUG: Worker")
+TIMED = ("--time=", "--max-time=", "--rate=", "--tx-rate=")
 
 
 def compare(ours: Program, theirs: Program, words: tuple[str, ...], tries: int = 3) -> None:
     """Ours must be something that theirs prints, which differs from itself at times."""
-    wanted, got = theirs(*words), ours(*words)
+    got, wanted = both(ours, theirs, words)
     if tries > 1 and _shown(got) != _shown(wanted):
         return compare(ours, theirs, words, tries - 1)
     assert masked(got.stdout) == masked(wanted.stdout)
     assert masked(got.stderr) == masked(wanted.stderr)
     assert got.returncode == wanted.returncode
+
+
+def both(ours: Program, theirs: Program, words: tuple[str, ...]) -> tuple[Done, Done]:
+    """What each says; side by side where a line has a time that it takes."""
+    if not any(word.startswith(TIMED) for word in words):
+        return ours(*words), theirs(*words)
+    with ThreadPoolExecutor(1) as beside:
+        said = beside.submit(theirs, *words)
+        return ours(*words), said.result()
 
 
 def _shown(done: Done) -> tuple[list[str], list[str], int]:
@@ -45,12 +56,21 @@ def _masked(line: str) -> str:
 
 
 def _intervals_once(lines: list[str]) -> list[str]:
-    """Whether the last second still gets its line is a matter of chance with theirs."""
-    kept: list[str] = []
-    for line in lines:
-        if not line.startswith("[ #s ]") or "Checkpoint" in line or line not in kept:
-            kept.append(line)
-    return kept
+    """Those of intervals in one place, and each once.
+
+    Theirs are written beside checkpoints by another thread, in any order; whether the last second
+    still gets one is a matter of chance as well.
+    """
+    timed = [place for place, line in enumerate(lines) if line.startswith("[ #s ]")]
+    if not timed:
+        return lines
+    intervals = dict.fromkeys(line for line in lines if _is_of_interval(line))
+    others = [line for line in lines if not _is_of_interval(line)]
+    return [*others[: timed[0]], *intervals, *others[timed[0] :]]
+
+
+def _is_of_interval(line: str) -> bool:
+    return line.startswith("[ #s ]") and "Checkpoint" not in line
 
 
 def _sorted_threads(lines: list[str]) -> list[str]:

@@ -10,30 +10,23 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
+from loadstone.sandbox import Sandbox
 from loadstone.sysbench import program
-
-# Durability is not what these tests are about, and the disk is shared.
-_QUICK = {"sync_binlog": "0", "innodb_flush_log_at_trx_commit": "0"}
+from pooled import Pool
 
 Done = subprocess.CompletedProcess[str]
 Program = Callable[..., Done]
 
 
-@pytest.fixture(scope="package")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+@pytest.fixture(scope="module")
+def server(pool: Pool) -> Iterator[Sandbox]:
+    """With a schema for the tests of a module, which make their tables and remove them."""
     pytest.importorskip("loadstone._engine", reason="the engine is not built: make build")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
-        try:
-            find_server("mariadb")
-        except SandboxError as error:
-            pytest.skip(f"{error.message}: {error.hint}")
-        with start_sandbox(SandboxSpec(server="mariadb", settings=_QUICK)) as sandbox:
-            yield sandbox
+    with pool.schema() as own:
+        yield own
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def connection(server: Sandbox) -> tuple[str, ...]:
     """The options that name the server, as a person writes them."""
     target = server.tcp.target

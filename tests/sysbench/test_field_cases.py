@@ -118,7 +118,7 @@ TRANSACTION = (20, {"Com_commit": 1, "Com_update": 2, "Com_select": 14})
     ("line", "event"),
     [
         (B_RUN, TRANSACTION),
-        (C_RUN, TRANSACTION),
+        pytest.param(C_RUN, TRANSACTION, marks=pytest.mark.smoke),
         (D_OLTP, TRANSACTION),
         (D_SELECT, (1, {"Com_select": 1})),
         (D_UPDATE, (1, {"Com_update": 1})),
@@ -162,12 +162,20 @@ def check_sums(figures: Figures, *, statements: int) -> None:
     assert figures.number("avg") == pytest.approx(1000 * busy_s / events, rel=0.01, abs=0.01)
 
 
-def test_an_open_loop_keeps_its_rate(server: Sandbox, prepared: None, ours_here: Program) -> None:
+def test_an_open_loop_keeps_its_rate(
+    server: Sandbox, prepared: None, ours_here: Program, tmp_path: Path
+) -> None:
     line = B_RUN.replace("oltp_read_write", "oltp_point_select")
-    done = ours_here(*filled_in(line, server), *SMALL.split(), "--rate=200", "--time=3")
-    figures = Figures(done.stdout)
-    # Of Poisson's 600 events four standard deviations.
-    assert figures.number("total number of events") == pytest.approx(600, abs=100)
+    kept = ("--loadstone-out", str(tmp_path / "runs"))
+    done = ours_here(*filled_in(line, server), *SMALL.split(), "--rate=200", "--time=2", *kept)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (run,) = (tmp_path / "runs").iterdir()
+    (step,) = folder.load(run).steps
+    # Of Poisson's 400 events four standard deviations; how soon each is carried out, the server
+    # and the machine decide.
+    assert step.tally is not None
+    assert step.tally.due == pytest.approx(400, abs=80)
+    assert 0 < Figures(done.stdout).number("total number of events") <= step.tally.due
     assert "queue length: " in done.stdout
 
 
@@ -179,7 +187,8 @@ def test_a_limit_of_events_is_kept(server: Sandbox, prepared: None, ours_here: P
 def test_ssl_off_is_off_and_ssl_on_is_on(
     server: Sandbox, prepared: None, ours_here: Program
 ) -> None:
-    for switch, started in (("off", 0), ("on", 8)):
+    # One more looks who else is there.
+    for switch, started in (("off", 0), ("on", 8 + 1)):
         wait_until_nobody(server)
         before = counters(server)
         words = (*filled_in(C_RUN, server), *SMALL.split(), f"--mysql-ssl={switch}")

@@ -101,7 +101,7 @@ def test_ctrl_c_ends_a_run_with_130_and_no_report(
     said = iter(running.stdout.readline, "")
     assert any(line.startswith("[ 1s ] thds: 1 tps:") for line in said)
     running.send_signal(signal.SIGINT)
-    rest, error = running.communicate(timeout=30)
+    rest, error = running.communicate(timeout=60)
     assert running.returncode == 130
     assert "SQL statistics" not in rest
     assert error == "loadstone: interrupted\n"
@@ -130,7 +130,6 @@ def test_a_shutdown_by_force_says_so_and_has_exit_code_2(
     ours_here(*connection, *rows, "cleanup")
     ours_here(*connection, *rows, "prepare")
     with server.connect() as holder, holder.cursor() as cursor:
-        cursor.execute("USE sbtest")
         cursor.execute("LOCK TABLES sbtest1 WRITE")
         done = ours_here(*connection, *rows, "--time=1", "--forced-shutdown=1", "run")
     assert done.returncode == 2

@@ -175,7 +175,7 @@ WITHOUT_SERVER = [
 
 AGAINST_A_SERVER = [
     "asking_hooks.lua --time=3 --report-interval=2 run",
-    "asking_hooks.lua --time=3 --report-checkpoints=1 run",
+    "asking_hooks.lua --time=2 --report-checkpoints=1 run",
     "failing_hooks.lua --time=3 --report-interval=2 run",
     "hosts.lua --mysql-host=127.0.0.1,::1 run",
     "closed.lua prepare",
@@ -262,7 +262,7 @@ def test_a_pipe_gives_its_script_to_all_threads(tmp_path: Path) -> None:
 
 
 def test_a_thread_that_fails_is_not_waited_for(
-    tmp_path: Path, ours: Program, connection: tuple[str, ...]
+    tmp_path: Path, ours_here: Program, connection: tuple[str, ...]
 ) -> None:
     (tmp_path / "failing.lua").write_text(
         "function thread_init() con = sysbench.sql.driver():connect() end\n"
@@ -273,7 +273,7 @@ def test_a_thread_that_fails_is_not_waited_for(
         "function done() print('done') end\n"
     )
     began_s = time.monotonic()
-    done = ours(*connection, "failing.lua", "--threads=4", "--time=30", "run")
+    done = ours_here(*connection, "failing.lua", "--threads=4", "--time=100", "run")
     assert done.returncode == 1
     assert "failing.lua:4: no luck" in done.stdout
     # The others say goodbye within a moment; a drain would take five seconds.

@@ -23,7 +23,7 @@ OLD_LIST = tuple(
 )
 LOCAL = Target(host="127.0.0.1", port=3306)
 REMOTE = Target(host="db1")
-NOBODY_ASKED = Consent()
+NOBODY_ASKED = Consent(elsewhere=None)
 YES = Consent(yes=True)
 
 
@@ -67,9 +67,12 @@ def test_foreign_tables_beside_need_consent() -> None:
 
 
 def test_another_machine_needs_consent_and_a_sandbox_never_does() -> None:
-    with pytest.raises(GuardError) as caught:
-        decide_prepare(schema(), ["sbtest1"], REMOTE, NOBODY_ASKED)
-    assert caught.value.kind == "not_loopback"
+    nobody_knows = Consent()
+    tunnel = Consent(elsewhere="where ssh listens, which may lead to another machine")
+    for target, consent in ((REMOTE, nobody_knows), (LOCAL, tunnel)):
+        with pytest.raises(GuardError, match=f"{target.place}, wh") as caught:
+            decide_prepare(schema(), ["sbtest1"], target, consent)
+        assert caught.value.kind == "not_loopback"
     decide_prepare(schema(), ["sbtest1"], REMOTE, YES)
     decide_prepare(schema(ORDERS), ["sbtest1"], LOCAL, Consent(sandbox=True))
 
@@ -82,11 +85,16 @@ def test_a_foreign_table_of_a_wanted_name_is_never_touched(consent: Consent) -> 
     assert decide_cleanup(schema(somebodys), LOCAL, consent).drops == ()
 
 
-def test_sysbenchs_tables_are_not_taken_up_and_are_cleaned_up() -> None:
+def test_sysbenchs_tables_are_not_taken_up_and_go_where_they_are_meant() -> None:
     theirs = schema(table("sbtest1"), table("sbtest2"))
     with pytest.raises(GuardError, match="sysbench"):
         decide_prepare(theirs, ["sbtest1"], LOCAL, YES)
-    assert decide_cleanup(theirs, LOCAL, NOBODY_ASKED).drops == ("sbtest1", "sbtest2")
+    decision = decide_cleanup(theirs, LOCAL, NOBODY_ASKED)
+    assert (decision.drops, decision.leaves_of_sysbench) == ((), ("sbtest1", "sbtest2"))
+    decision = decide_cleanup(theirs, LOCAL, NOBODY_ASKED, of_sysbench=True)
+    assert (decision.drops, decision.leaves_of_sysbench) == (("sbtest1", "sbtest2"), ())
+    decision = decide_cleanup(theirs, LOCAL, NOBODY_ASKED, ["sbtest2"])
+    assert (decision.drops, decision.leaves_of_sysbench) == (("sbtest2",), ("sbtest1",))
 
 
 @pytest.mark.parametrize(
@@ -109,13 +117,14 @@ def test_what_is_almost_sysbenchs_is_foreign(almost: TableFacts) -> None:
 
 def test_unsigned_columns_of_old_sysbench_are_its_layout_too() -> None:
     old = table("sbtest1", (("id", "int unsigned"), ("k", "int unsigned"), *SBTEST[2:]))
-    assert decide_cleanup(schema(old), LOCAL, NOBODY_ASKED).drops == ("sbtest1",)
+    decision = decide_cleanup(schema(old), LOCAL, NOBODY_ASKED)
+    assert decision.leaves_of_sysbench == ("sbtest1",)
 
 
 def test_listed_tables_are_continued_and_dropped_whatever_their_layout() -> None:
     stock = table("hot_stock", (("id", "int"), ("stock", "int")))
     ours = schema(stock, lines=(listed("hot_stock", stock, "hot"),))
-    assert decide_prepare(ours, ["hot_stock"], LOCAL, NOBODY_ASKED).continues == ("hot_stock",)
+    assert decide_prepare(ours, ["hot_stock"], LOCAL, NOBODY_ASKED).continues == (stock,)
     assert decide_cleanup(ours, LOCAL, NOBODY_ASKED).drops == ("hot_stock",)
 
 
@@ -221,13 +230,13 @@ def test_a_list_that_somebody_else_made_is_refused_with_a_hint(theirs: TableFact
 
 
 def test_cleanup_of_nothing_needs_no_consent_even_elsewhere() -> None:
-    decision = decide_cleanup(schema(ORDERS), REMOTE, NOBODY_ASKED)
+    decision = decide_cleanup(schema(ORDERS), REMOTE, Consent())
     assert (decision.drops, decision.leaves) == ((), ("orders",))
 
 
 def test_cleanup_beside_foreign_tables_needs_consent() -> None:
     with pytest.raises(GuardError):
-        decide_cleanup(schema(ORDERS, table("sbtest1")), LOCAL, NOBODY_ASKED)
+        decide_cleanup(schema(ORDERS, table("sbtest1")), LOCAL, NOBODY_ASKED, of_sysbench=True)
 
 
 @pytest.mark.parametrize(

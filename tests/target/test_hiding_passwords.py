@@ -13,8 +13,8 @@ from loadstone.target.hide import blank_arguments
 PATHS = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
 PROGRAM = """
 import sys
-from loadstone.target.hide import hide_passwords
-hide_passwords()
+from loadstone.target.hide import hide_secrets
+hide_secrets()
 print("hidden", flush=True)
 sys.stdin.read()
 """
@@ -41,8 +41,8 @@ def test_others_see_the_command_line_without_the_password() -> None:
 
 INHERITING = """
 import os, subprocess, sys
-from loadstone.target.hide import PASSWORD_VARIABLE, take_password, taken_environment
-take_password()
+from loadstone.target.hide import PASSWORD_VARIABLE, take_secrets, taken_environment
+take_secrets()
 assert taken_environment() == {PASSWORD_VARIABLE: "s3cret-long"}
 print(subprocess.run(["env"], capture_output=True, text=True).stdout, end="")
 print(open("/proc/self/environ").read())
@@ -110,3 +110,14 @@ def test_it_blanks_what_the_parser_takes_for_the_password(argument: str) -> None
 def test_hiding_does_not_wait_for_heavy_imports() -> None:
     program = "import sys, loadstone.target.hide; sys.exit('pydantic' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_a_crash_of_the_program_leaves_no_core() -> None:
+    program = (
+        "import resource as r; r.setrlimit(r.RLIMIT_CORE, r.getrlimit(r.RLIMIT_CORE)[1:] * 2);"
+        "from loadstone import cli; cli._begin(); print(r.getrlimit(r.RLIMIT_CORE)[0])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "0\n"

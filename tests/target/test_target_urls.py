@@ -137,10 +137,49 @@ def test_the_engine_gets_the_password_and_nothing_else_does() -> None:
         "user": "u",
         "password": "pw",
         "database": "db",
-        "tls": {"mode": "required", "ca": None, "cert": None, "key": None, "ciphers": []},
+        "tls": {
+            "mode": "required", "ca": None, "cert": None, "key": None, "fingerprint": None,
+            "ciphers": [],
+        },
         "compression": [],
         "server_public_key": None,
-    }
+        "allow_clear_password": False,
+    }  # fmt: skip
+
+
+PRINT = "0123456789abcdef" * 4
+
+
+@pytest.mark.parametrize(
+    ("options", "mode"),
+    [
+        ("tls-ca=/ca.pem", "verify-ca"),
+        ("tls-ca=/ca.pem&tls=required", "required"),
+        ("tls-ca=/ca.pem&tls=preferred", "preferred"),
+        (f"tls-fingerprint={PRINT}", "required"),
+        (f"tls-fingerprint={PRINT}&tls=preferred", "preferred"),
+        ("tls-cert=/c.pem&tls-key=/k.pem", "preferred"),
+    ],
+)
+def test_who_says_which_certificate_is_right_wants_it_looked_at(options: str, mode: str) -> None:
+    target, _ = parse_target_url(f"mysql://u@h/db?{options}")
+    assert target.tls.mode == mode
+    assert parse_target_url(target.url)[0] == target
+    assert parse_target_url(target.url)[0].tls.mode == mode
+
+
+def test_a_fingerprint_may_be_written_as_openssl_does_and_is_one_of_sha_256() -> None:
+    colons = ":".join(PRINT[at : at + 2] for at in range(0, 64, 2)).upper()
+    target, _ = parse_target_url(f"mysql://u@h/db?tls-fingerprint={colons}")
+    assert target.tls.fingerprint == PRINT
+    for bad in (PRINT[:40], PRINT + "00", "x" * 64):
+        with pytest.raises(TargetUrlError, match="64 hexadecimal digits"):
+            parse_target_url(f"mysql://u@h/db?tls-fingerprint={bad}")
+
+
+def test_a_url_cannot_say_that_a_password_may_go_in_clear() -> None:
+    with pytest.raises(TargetUrlError, match="no option"):
+        parse_target_url("mysql://u@h/db?enable-cleartext-plugin=1")
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from loadstone.target.tokens import NotSql, tokens_of
 from loadstone.traffic.kinds import is_read, kind_of
 from loadstone.traffic.shapes import Hole, Number, Several, sentence_of
-from loadstone.traffic.tokens import NotSql, tokens_of
 
 WORDS = (
     "SELECT INSERT INTO t1 t2 VALUES VALUE ( ) ( ) , ; . ... IN IN ( FROM JOIN UPDATE SET a = - 1"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from loadstone.target.tokens import tokens_of
 from loadstone.traffic.kinds import OWN_TABLES, SECRET, is_read, kind_of
-from loadstone.traffic.tokens import tokens_of
 
 
 @pytest.mark.parametrize(

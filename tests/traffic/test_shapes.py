@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from loadstone.target.tokens import NotSql
 from loadstone.traffic.shapes import sentence_of
-from loadstone.traffic.tokens import NotSql
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Callable
@@ -15,18 +16,32 @@ from trust.tally import COUNTS
 
 # Those of MariaDB 10.11 without SSL (0x800), LOCAL_FILES (0x80) and DEPRECATE_EOF (0x1000000).
 CAPABILITIES = 0x80FFF77E
+SSL = 0x800
+SSL_REQUEST = 32
 OK = b"\0\0\0\x02\0\0\0"
 EOF = b"\xfe\0\0\x02\0"
+REFUSED = b"\xff\x15\x04#28000denied"
 NONCE = b"12345678", b"901234567890"
 
 
 class Peer:
     """The server's end of one connection: packets with their numbers."""
 
-    def __init__(self, connection: socket.socket, heard: list[bytes]) -> None:
+    def __init__(
+        self, connection: socket.socket, heard: list[bytes], tls: ssl.SSLContext | None = None
+    ) -> None:
         self.connection = connection
         self.heard = heard
+        self.tls = tls
         self.sequence = 0
+
+    def greet(self, plugin: bytes = b"mysql_native_password") -> None:
+        """Say hello and hear who logs in, within TLS where that is offered and wanted."""
+        self.send(greeting(plugin, tls=self.tls is not None))
+        said = self.receive()
+        if self.tls is not None and len(said) == SSL_REQUEST:
+            self.connection = self.tls.wrap_socket(self.connection, server_side=True)
+            self.receive()
 
     def send(self, payload: bytes) -> None:
         self.raw(struct.pack("<I", len(payload))[:3] + bytes([self.sequence]) + payload)
@@ -61,6 +76,8 @@ class Hostile:
     """Listens on a port of this machine; a context, gone at the end of the block."""
 
     script: Script
+    tls: ssl.SSLContext | None = None
+    """With which it offers TLS."""
     heard: list[bytes] = field(default_factory=list)
     """The packets of all connections, and what came after the scripts' ends."""
     connections: int = 0
@@ -103,19 +120,31 @@ class Hostile:
                 self._spawn(self._serve, connection)
 
     def _serve(self, connection: socket.socket) -> None:
-        with connection, contextlib.suppress(OSError):
-            self.script(Peer(connection, self.heard))
-            # What the client still has to say belongs to what was heard.
-            connection.shutdown(socket.SHUT_WR)
-            while piece := connection.recv(65536):
-                self.heard.append(piece)
+        peer = Peer(connection, self.heard, self.tls)
+        with contextlib.suppress(OSError):
+            try:
+                self.script(peer)
+                # What the client still has to say belongs to what was heard. TLS cannot be ended
+                # one way: there it is told that it is refused, and goes by itself.
+                if isinstance(peer.connection, ssl.SSLSocket):
+                    peer.send(REFUSED)
+                else:
+                    peer.connection.shutdown(socket.SHUT_WR)
+                while piece := peer.connection.recv(65536):
+                    self.heard.append(piece)
+            finally:
+                peer.connection.close()
 
 
 def greeting(
-    plugin: bytes = b"mysql_native_password", version: bytes = b"10.11.9-MariaDB"
+    plugin: bytes = b"mysql_native_password",
+    version: bytes = b"10.11.9-MariaDB",
+    *,
+    tls: bool = False,
 ) -> bytes:
-    """The greeting of a server that has no TLS."""
-    low, high = struct.pack("<I", CAPABILITIES)[:2], struct.pack("<I", CAPABILITIES)[2:]
+    """The greeting of a server, which has no TLS unless that is said."""
+    capabilities = struct.pack("<I", CAPABILITIES | SSL if tls else CAPABILITIES)
+    low, high = capabilities[:2], capabilities[2:]
     head = b"\x0a" + version + b"\0" + struct.pack("<I", 7) + NONCE[0] + b"\0" + low
     tail = bytes([45]) + b"\x02\0" + high + bytes([21]) + bytes(10) + NONCE[1] + b"\0"
     return head + tail + plugin + b"\0"
@@ -129,23 +158,20 @@ def logs_in(peer: Peer) -> None:
 
 
 def asks_for_the_password_in_clear(peer: Peer) -> None:
-    peer.send(greeting())
-    peer.receive()
+    peer.greet()
     peer.send(b"\xfemysql_clear_password\0")
     peer.receive()
 
 
 def asks_in_a_dialog(peer: Peer) -> None:
-    peer.send(greeting())
-    peer.receive()
+    peer.greet()
     peer.send(b"\xfedialog\0\x04Password: ")
     peer.receive()
 
 
 def sends_a_key_of_its_own(peer: Peer) -> None:
     """For caching_sha2_password: whoever holds the other half of the key reads the password."""
-    peer.send(greeting(b"caching_sha2_password"))
-    peer.receive()
+    peer.greet(b"caching_sha2_password")
     peer.send(b"\x01\x04")
     peer.receive()
     peer.send(b"\x01" + PUBLIC_KEY)
@@ -153,10 +179,15 @@ def sends_a_key_of_its_own(peer: Peer) -> None:
 
 
 def sends_a_key_of_its_own_the_older_way(peer: Peer) -> None:
-    peer.send(greeting())
-    peer.receive()
+    peer.greet()
     peer.send(b"\xfesha256_password\0" + NONCE[0] + NONCE[1] + b"\0")
     peer.receive()
+    peer.send(b"\x01" + PUBLIC_KEY)
+    peer.receive()
+
+
+def names_a_method_that_begins_with_the_password(peer: Peer) -> None:
+    peer.greet(b"sha256_password")
     peer.send(b"\x01" + PUBLIC_KEY)
     peer.receive()
 

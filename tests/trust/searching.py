@@ -9,6 +9,7 @@ import threading
 import urllib.parse
 import zlib
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -66,12 +67,25 @@ def _unpacked(hlog: bytes) -> Sequence[bytes]:
     return found
 
 
+@dataclass
+class _Shown:
+    """What one file of a process had, each content once."""
+
+    first: bytes
+    since: list[bytes] = field(default_factory=list)
+    """All from the first change on; what it began with is among them only where it came again."""
+
+    def note(self, data: bytes) -> None:
+        if (self.since or data != self.first) and data not in self.since:
+            self.since.append(data)
+
+
 class Watching:
     """What everybody can see of a process and those that it starts, looked at again and again."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
-        self.seen: dict[str, bytes] = {}
+        self._shown: dict[tuple[str, int], _Shown] = {}
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
 
@@ -88,20 +102,33 @@ class Watching:
         self._over.set()
         self._thread.join()
 
+    @property
+    def seen(self) -> list[tuple[str, bytes]]:
+        """Whatever was shown at any look, each content once.
+
+        But for what the program itself began with, where that was changed: its own arguments and
+        environment it has to read before it can blank them (docs/reliability.md).
+        """
+        found = []
+        for (file, pid), shown in self._shown.items():
+            is_own = pid == self.pid
+            name = f"{file} of {'the program' if is_own else f'its child {pid}'}"
+            began = [] if is_own and shown.since else [shown.first]
+            found += [(name, data) for data in (*began, *shown.since)]
+        return found
+
     def _look(self) -> None:
         while not self._over.wait(0.03):
-            # Its own line is what it was when it was looked at last: at first it has to be read.
-            self._note("the program", self.pid)
-            for child in _children(self.pid):
-                self._note(f"its child {child}", child)
+            for pid in (self.pid, *_children(self.pid)):
+                self._note(pid)
 
-    def _note(self, who: str, pid: int) -> None:
+    def _note(self, pid: int) -> None:
         # A core file is named after what `comm` says.
         for file in ("cmdline", "environ", "comm"):
             # A process that has ended has neither.
             with contextlib.suppress(OSError):
                 if data := Path(f"/proc/{pid}/{file}").read_bytes():
-                    self.seen[f"{file} of {who}"] = data
+                    self._shown.setdefault((file, pid), _Shown(data)).note(data)
 
 
 def _children(pid: int) -> list[int]:

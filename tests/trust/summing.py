@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from loadstone.sandbox import Sandbox
@@ -10,6 +11,8 @@ from trust.tally import COUNTS
 
 Sums = dict[str, tuple[Any, ...]]
 """By table: how it is made, when, and the sum of its rows."""
+
+_MARK = re.compile(r" COMMENT='loadstone [0-9a-f]{16}'")
 
 
 def execute(server: Sandbox, *statements: str) -> None:
@@ -30,6 +33,15 @@ def sums_of(server: Sandbox, schema: str) -> Sums:
         if found:
             COUNTS["tables compared"] += len(found)
         return {name: _sum(connection, f"`{schema}`.`{name}`", *rest) for name, *rest in found}
+
+
+def rows_of(server: Sandbox, schema: str) -> dict[str, tuple[str, int]]:
+    """How the tables of sbtest are made, without the mark that each making draws; sums of rows."""
+    return {
+        name: (_MARK.sub("", each[1]), each[3])
+        for name, each in sums_of(server, schema).items()
+        if name.startswith("sbtest")
+    }
 
 
 def _sum(connection: Connection, place: str, kind: str, made: object) -> tuple[Any, ...]:

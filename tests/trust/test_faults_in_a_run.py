@@ -45,7 +45,7 @@ from trust.faulted import (
     wait_until,
 )
 
-pytestmark = [pytest.mark.server, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(600)]
 
 Scenario = Callable[[Home], Ended]
 
@@ -466,7 +466,7 @@ def interrupted_twice(home: Home) -> Ended:
             victim.signal(signal.SIGINT)
             time.sleep(1)
             victim.signal(signal.SIGINT)
-            ended = victim.ended(25)
+            ended = victim.ended()
         finally:
             os.kill(server.pid, signal.SIGCONT)
         nothing_is_left(home, server)

@@ -21,13 +21,14 @@ from hypothesis import strategies as st
 import scripted_engine
 from loadstone.store import wishes
 from loadstone.web import address, app, bounded
-from loadstone.web.access import HEADERS
+from loadstone.web.access import HEADERS, Keys
 from recorded import a_plan, recorder_for
 from scripted_engine import Script
 from trust.tally import COUNTS
 from web.served import PATIENCE_S, Served, served
 
 TOKEN = "a-secret-of-many-characters"
+KEYS = Keys(TOKEN)
 OUTSIDE = "what lies outside"
 
 NO_ANSWER_S = 3.0
@@ -55,14 +56,8 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def page(running: Path) -> Iterator[Served]:
-    with pytest.MonkeyPatch.context() as patch, served(running.parent) as found:
+    with pytest.MonkeyPatch.context() as patch, served(running.parent, KEYS) as found:
         patch.setattr(app, "BODY_S", 0.3)
-        yield found
-
-
-@pytest.fixture(scope="module")
-def locked(running: Path) -> Iterator[Served]:
-    with served(running.parent, TOKEN) as found:
         yield found
 
 
@@ -162,11 +157,11 @@ def test_no_request_breaks_anything(
 @example("GET", b"/", {}, TOKEN[:-1].encode())
 @example("GET", b"/api/runs", {}, TOKEN.upper().encode())
 def test_nothing_is_served_with_a_wrong_token(
-    locked: Served, method: str, path: bytes, headers: dict[str, bytes], token: bytes
+    page: Served, method: str, path: bytes, headers: dict[str, bytes], token: bytes
 ) -> None:
-    own = {"Host": locked.host.encode(), "Authorization": b"Bearer " + token}
+    own = {"Host": page.host.encode(), "Authorization": b"Bearer " + token}
     asked = path + b"?token=wrong-token-of-many-characters"
-    answer = answer_to(locked, request(method, asked, headers | own))
+    answer = answer_to(page, request(method, asked, headers | own))
     assert status_of(answer) in (0, 400, 401), answer
     assert b"set-cookie" not in answer.lower()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import socket
+import ssl
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,10 @@ pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from engine.driving import a_load, a_plan, connecting, described, drive, load, session
 from loadstone.cli.errors import exit_code_of
+from loadstone.lab.failures import as_error
+from loadstone.model.records import EngineFailure
 from loadstone.model.target import Credentials, Endpoint, Target, Tls, TlsMode
+from loadstone.sandbox.certificates import Certificates, fingerprint_of, make_certificates
 from loadstone.target import administration
 from loadstone.target.connect import Timeouts, connect, statement_errors
 from loadstone.target.errors import TargetError
@@ -23,26 +27,35 @@ from trust import hostile
 from trust.hostile import OK, Hostile, Peer, Script, greeting, logs_in
 
 SECRET = "unique-Kz8qW3-secret"
-QUICK = Timeouts(connect_s=1, statement_s=1)
+PATIENT = Timeouts(connect_s=60, statement_s=60)
+HURRIED = Timeouts(connect_s=60, statement_s=0.3)
+"""For what would go on for ever."""
 
 
 # An address that nobody takes for this machine's own: there a server may not send its key.
 ELSEWHERE = "127.1"
 
 
-def endpoint(server: Hostile, tls: TlsMode = "preferred") -> Endpoint:
+def endpoint(server: Hostile, tls: TlsMode | Tls = "preferred", clear: bool = False) -> Endpoint:
     where = {"host": ELSEWHERE, "port": server.port, "user": "bench", "database": "shop"}
-    target = Target(tls=Tls(mode=tls), **where)  # type: ignore[arg-type]
-    credentials = Credentials(password=SecretStr(SECRET), source="the test")
-    return Endpoint(target=target, credentials=credentials)
+    how = tls if isinstance(tls, Tls) else Tls(mode=tls)
+    target = Target(tls=how, **where)  # type: ignore[arg-type]
+    given = {"password": SecretStr(SECRET), "source": "the test", "may_go_in_clear": clear}
+    return Endpoint(target=target, credentials=Credentials.model_validate(given))
 
 
-def administered(server: Hostile, tls: TlsMode = "preferred") -> TargetError:
+def administered(
+    server: Hostile,
+    tls: TlsMode | Tls = "preferred",
+    timeouts: Timeouts = PATIENT,
+    *,
+    clear: bool = False,
+) -> TargetError:
     """What the connection for administration makes of it."""
-    place = endpoint(server, tls)
+    place = endpoint(server, tls, clear)
     with (
         pytest.raises(TargetError) as refused,
-        connect(place, QUICK, database=None) as connection,
+        connect(place, timeouts, database=None) as connection,
         statement_errors(place.target),
         connection.cursor() as cursor,
     ):
@@ -50,15 +63,21 @@ def administered(server: Hostile, tls: TlsMode = "preferred") -> TargetError:
     return refused.value
 
 
-def driven(server: Hostile, tls: TlsMode = "preferred") -> str:
+def driven(server: Hostile, tls: TlsMode | Tls = "preferred", *, clear: bool = False) -> str:
     """What the engine makes of it: the words that end the step."""
+    return engine_error(server, tls, clear=clear).message
+
+
+def engine_error(
+    server: Hostile, tls: TlsMode | Tls = "preferred", *, clear: bool = False
+) -> EngineFailure:
     told = session("SELECT name FROM t")
-    policy = connecting(retries=0, timeout_s=2.0)
-    plan = a_plan(described(endpoint(server, tls)), session=told, connect=policy)
+    policy = connecting(retries=0, timeout_s=60.0)
+    plan = a_plan(described(endpoint(server, tls, clear)), session=told, connect=policy)
     end = drive(plan).last
     assert end.reason == "failed"
     assert end.error is not None
-    return end.error.message
+    return end.error
 
 
 def told(server: Hostile, text: str) -> bool:
@@ -66,11 +85,15 @@ def told(server: Hostile, text: str) -> bool:
     return text.encode() in b"".join(server.heard)
 
 
+IN_CLEAR, UNDER_ITS_KEY = hostile.asks_for_the_password_in_clear, hostile.sends_a_key_of_its_own
+GIVEN_UP = ("not_supported", "public_key_needed", "password_withheld", "protocol")
+
 GIVE_AWAY: dict[str, Script] = {
-    "in clear": hostile.asks_for_the_password_in_clear,
+    "in clear": IN_CLEAR,
     "in a dialog": hostile.asks_in_a_dialog,
-    "under its key": hostile.sends_a_key_of_its_own,
+    "under its key": UNDER_ITS_KEY,
     "under its key, older": hostile.sends_a_key_of_its_own_the_older_way,
+    "at once": hostile.names_a_method_that_begins_with_the_password,
 }
 
 
@@ -80,12 +103,120 @@ def test_a_password_is_not_given_away_over_an_open_line(script: Script) -> None:
         error = administered(server)
         said = driven(server)
     assert error.exit_code == 3
-    assert error.kind in ("not_supported", "public_key_needed")
-    assert any(word in said for word in ("public key", "in clear", "not supported")), said
+    assert error.kind in GIVEN_UP
+    words = ("public key", "asks for the password itself", "not supported", "verdict was expected")
+    assert any(word in said for word in words), said
     assert any(b"bench" in packet for packet in server.heard)  # it was spoken to
     assert not told(server, SECRET)
     # What goes under a key of 2048 bits has 256 bytes.
     assert 256 not in map(len, server.heard)
+
+
+def heard_of(certificates: Certificates) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates.cert("server"), certificates.key("server"))
+    return context
+
+
+@pytest.fixture(scope="module")
+def strangers(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    """What somebody made for himself: for this host, and signed by nobody that anybody knows."""
+    return make_certificates(tmp_path_factory.mktemp("hostile") / "tls")
+
+
+@pytest.mark.parametrize("tls", ["disabled", "preferred", "required"])
+@pytest.mark.parametrize("script", GIVE_AWAY.values(), ids=GIVE_AWAY.keys())
+def test_a_password_does_not_go_to_whoever_shows_a_certificate(
+    script: Script, tls: TlsMode, strangers: Certificates
+) -> None:
+    with Hostile(script, heard_of(strangers)) as server:
+        error = administered(server, tls)
+        failure = engine_error(server, tls)
+    assert any(b"bench" in packet for packet in server.heard)  # it was spoken to
+    assert not told(server, SECRET)
+    if tls == "disabled":  # declined: there the server may send its key
+        return
+    assert error.kind in GIVEN_UP
+    assert failure.kind in (*GIVEN_UP, "protocol")
+    assert 256 not in map(len, server.heard)
+    for said in (error, as_error(failure, [])):
+        if getattr(said, "kind", None) == "password_withheld":
+            assert "nothing proves whose certificate this is" in said.message
+            assert "\n" not in f"{said.message}{said.hint}"
+            for way in (
+                "--tls verify-ca",
+                "--tls-fingerprint",
+                "unix socket",
+                "--enable-cleartext",
+            ):
+                assert way in (said.hint or "")
+
+
+@pytest.mark.parametrize("script", [IN_CLEAR, UNDER_ITS_KEY])
+def test_a_certificate_that_does_not_verify_ends_it_before_the_login(
+    script: Script, strangers: Certificates, tmp_path: Path
+) -> None:
+    others = make_certificates(tmp_path / "others")
+    wants = [
+        Tls(mode="verify-ca", ca=others.ca),
+        Tls(mode="preferred", fingerprint=fingerprint_of(others.cert("server"))),
+        Tls(mode="required", fingerprint=fingerprint_of(strangers.cert("client"))),
+    ]
+    with Hostile(script, heard_of(strangers)) as server:
+        for tls in wants:
+            error = administered(server, tls, clear=True)
+            failure = engine_error(server, tls, clear=True)
+            assert (error.kind, failure.kind) == ("tls_failed", "tls_failed")
+            if tls.fingerprint:
+                shown = fingerprint_of(strangers.cert("server"))
+                assert shown in error.message
+                assert shown in failure.message
+            for hint in (error.hint, as_error(failure, []).hint):
+                assert hint is not None
+                assert "--tls-fingerprint" in hint
+                assert "required" not in hint
+    assert not any(b"bench" in packet for packet in server.heard)
+
+
+@pytest.mark.parametrize("script", [IN_CLEAR, UNDER_ITS_KEY])
+def test_a_password_goes_to_the_server_that_is_meant_and_where_that_is_said(
+    script: Script, strangers: Certificates
+) -> None:
+    meant = [
+        (Tls(mode="verify-ca", ca=strangers.ca), False),
+        (Tls(mode="required", fingerprint=fingerprint_of(strangers.cert("server"))), False),
+        (Tls(mode="required"), True),
+    ]
+    for tls, clear in meant:
+        for ask in (administered, driven):
+            with Hostile(script, heard_of(strangers)) as server:
+                ask(server, tls, clear=clear)
+            assert told(server, SECRET), (tls, ask)
+    # In no mode does it go over a line that anybody reads.
+    with Hostile(script) as server:
+        administered(server, clear=True)
+        driven(server, clear=True)
+    assert not told(server, SECRET)
+
+
+def test_the_command_line_says_what_to_do_and_takes_it(
+    strangers: Certificates, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("LOADSTONE_PASSWORD", SECRET)
+    with Hostile(IN_CLEAR, heard_of(strangers)) as server:
+        url = f"mysql://bench@{ELSEWHERE}:{server.port}/shop"
+        check = ["check", "--target", url]
+        assert exit_code_of(check) == 3
+        said = capfd.readouterr().err
+        assert "mysql_clear_password" in said
+        assert "--enable-cleartext-plugin" in said
+        assert not told(server, SECRET)
+        assert exit_code_of([*check, "--enable-cleartext-plugin"]) == 3  # it refuses whoever comes
+        assert told(server, SECRET)
+        server.heard.clear()
+        monkeypatch.setenv("LIBMYSQL_ENABLE_CLEARTEXT_PLUGIN", "1")
+        assert exit_code_of(check) == 3
+        assert told(server, SECRET)
 
 
 def test_a_server_without_tls_hears_nothing_where_tls_is_required() -> None:
@@ -121,7 +252,7 @@ def test_a_load_gives_away_its_rows_and_no_file(tmp_path: Path) -> None:
                 peer.send(OK)
 
     with Hostile(asks) as server:
-        policy = connecting(retries=0, timeout_s=2.0)
+        policy = connecting(retries=0, timeout_s=60.0)
         plan = a_load(described(endpoint(server)), method="infile", connect=policy)
         assert load(plan).last.reason == "failed"
     assert asked
@@ -144,7 +275,7 @@ def test_an_answer_has_a_limit_in_bytes_and_in_time(
     monkeypatch.setattr(administration, "MOST_BYTES", 4 << 20)
     with Hostile(script) as server:
         began = time.monotonic()
-        error = administered(server)
+        error = administered(server, timeouts=HURRIED)
         spent_s = time.monotonic() - began
     assert error.exit_code == 3
     assert "longer than" in error.message or error.kind == "timed_out"
@@ -181,8 +312,10 @@ class Recorded(Peer):
 def test_bytes_that_are_no_protocol_are_an_error_and_no_bug() -> None:
     waiting = iter(garbage := _garbage())
     with Hostile(lambda peer: peer.raw(next(waiting, b""))) as server:
-        for _ in garbage:
-            assert administered(server).exit_code == 3
+        for number in range(len(garbage)):
+            # To be ready for TLS takes far longer than all else: the system's authorities are read.
+            tls: TlsMode = "disabled" if number % 4 else "preferred"
+            assert administered(server, tls).exit_code == 3
     assert not told(server, SECRET)
     # The engine's reading is fuzzed by itself; here is seen that a step ends with its error.
     waiting = iter(some := garbage[::8])

@@ -7,7 +7,7 @@ import logging
 import random
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -17,6 +17,7 @@ import pytest
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from benches.accounting import account_of
+from engine.servers import one
 from loadstone.cli.errors import exit_code_of
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.result import Result
@@ -34,7 +35,7 @@ from trust.faulted import (
 )
 from trust.tally import COUNTS
 
-pytestmark = [pytest.mark.server, pytest.mark.timeout(1200 if NIGHTLY else 240)]
+pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(1200 if NIGHTLY else 600)]
 
 KILLS = 20 if NIGHTLY else 4
 KILLS_AMID_SANDBOXES = 20 if NIGHTLY else 2
@@ -95,14 +96,27 @@ def moments(number: int, from_s: float, to_s: float) -> list[float]:
     return found
 
 
-def kill(home: Home, after_s: float, *words: str) -> None:
-    """Begin a command, and kill it if it has not ended by then."""
+def kill(home: Home, when: Callable[[], bool], *words: str) -> None:
+    """Begin a command, and kill it at a moment, unless it has ended by then."""
     victim = Victim(home, words)
-    time.sleep(after_s)
+    while not when() and victim.process.poll() is None:
+        time.sleep(0.01)
     victim.signal(signal.SIGKILL)
     ended = victim.ended()
     assert ended.code in (-signal.SIGKILL, 0), ended.err
-    COUNTS["faults injected"] += 1
+    if ended.code:
+        COUNTS["faults injected"] += 1
+
+
+def after(seconds: float) -> Callable[[], bool]:
+    """Whether so many have gone by since now."""
+    until = time.monotonic() + seconds
+    return lambda: time.monotonic() >= until
+
+
+def is_changed(server: Sandbox) -> bool:
+    """Whether the experiment's variable is as it sets it."""
+    return bool(one(server, "SELECT @@GLOBAL.max_connections") == 777)
 
 
 def variables(server: Sandbox) -> dict[str, str]:
@@ -139,16 +153,21 @@ def test_an_experiment_that_is_killed_again_and_again_comes_to_its_end(
 ) -> None:
     before = variables(server)
     Path("e.toml").write_text(EXPERIMENT.format(url=server.tcp.target.url))
-    anew = ("experiment", "e.toml", "--no-observe")
+    anew = ("experiment", "e.toml", "--no-observe", "--yes")
     words: tuple[str, ...] = anew
-    for moment in moments(KILLS, 0.5, 6.0):
-        kill(home, moment, *words)
+    amid = 0
+    for moment in (*moments(KILLS, 0.5, 6.0), None):
+        # The last is killed when a variable is changed, which chance alone may never come to.
+        kill(home, (lambda: is_changed(server)) if moment is None else after(moment), *words)
+        amid += is_changed(server)
         assert exit_code_of(["restore"]) == 0
         assert variables(server) == before
         assert not list(home.state.glob("settings/*"))
         left = answers_are_sane(home, capsys)
         begun = left is not None and left.run.plan is not None and left.run.state != "finished"
-        words = ("resume", "--no-observe") if begun else anew
+        words = ("resume", "--no-observe", "--yes") if begun else anew
+    assert amid, "no kill fell while a variable was changed"
+    COUNTS["killed while a variable was changed"] += amid
     ended = home.loadstone(*words)
     assert ended.code == 0, ended.err
     assert variables(server) == before
@@ -165,7 +184,7 @@ def test_a_run_that_is_killed_leaves_nothing_of_its_throwaway_server(
     words = ("run", "oltp_read_write", "--server", "mariadb", "--tables", "1")
     times = ("--table-size", "500", "--concurrency", "4", "--duration", "2s", "--warmup", "0s")
     for moment in moments(KILLS_AMID_SANDBOXES, 0.8, 6.0):
-        kill(home, moment, *words, *times)
+        kill(home, after(moment), *words, *times)
         answers_are_sane(home, capsys)
         assert not [each for each in home.state.glob("sandboxes/*") if each.is_dir()]
         wait_until(lambda: not servers_in(home), "the end of its server")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -12,29 +11,25 @@ import pytest
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from engine.between import Between
+from engine.servers import one, wait_until_nobody
 from loadstone.cli.errors import exit_code_of
 from loadstone.lab import loading
 from loadstone.lab.interrupts import Interrupts
-from loadstone.lab.loading import Loader, layout_for
+from loadstone.lab.loading import Cleaning, Loader, layout_for
 from loadstone.model.engine_plan import LoadPlan
 from loadstone.model.plan import ConnectPolicy, WorkloadSpec
-from loadstone.model.records import LoadProgress
+from loadstone.model.records import LoadProgress, LoadStalled
 from loadstone.model.target import Endpoint, Tls
-from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
+from loadstone.sandbox import Sandbox
 from loadstone.target import drop, guard
 from loadstone.target.errors import GuardError, TargetError
 from loadstone.target.guard import CleanupDecision, Consent
+from pooled import KINDS, Pool
 from recorded import a_plan, recorded_run
 from trust.summing import Sums, execute, sums_of
 
 pytestmark = pytest.mark.server
 
-try:
-    find_server("mariadb")
-except SandboxError:
-    pytest.skip("no MariaDB here", allow_module_level=True)
-
-QUICK = {"sync_binlog": "0", "innodb_flush_log_at_trx_commit": "0"}
 SBTEST = (
     "CREATE TABLE shop.{} (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, k INT NOT NULL DEFAULT 0,"
     " c CHAR(120) NOT NULL DEFAULT '', pad CHAR(60) NOT NULL DEFAULT '')"
@@ -44,9 +39,10 @@ ALIKE = (
     "CREATE TABLE shop.{} (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, k INT NOT NULL DEFAULT 0,"
     " c VARCHAR(200) NOT NULL DEFAULT '', pad CHAR(60) NOT NULL DEFAULT '')"
 )
+NUMBERS = "WITH RECURSIVE n AS (SELECT 1 AS seq UNION ALL SELECT seq + 1 FROM n WHERE seq < {})"
 THEIRS = (
     "CREATE TABLE shop.orders (id INT PRIMARY KEY, k INT, c TEXT, pad TEXT, total INT)",
-    "INSERT INTO shop.orders SELECT seq, seq, 'dear', 'dear', 7 FROM seq_1_to_500",
+    f"INSERT INTO shop.orders {NUMBERS.format(500)} SELECT seq, seq, 'dear', 'dear', 7 FROM n",
     "CREATE TABLE shop.customers (id BIGINT PRIMARY KEY, name VARCHAR(40))",
     "INSERT INTO shop.customers VALUES (1, 'Ada'), (2, 'Grace')",
     "CREATE VIEW shop.rich AS SELECT name FROM shop.customers",
@@ -54,18 +50,39 @@ THEIRS = (
 SYSBENCHS = (
     SBTEST.format("sbtest1"),
     SBTEST.format("sbtest2"),
-    "INSERT INTO shop.sbtest1 (k) SELECT seq FROM seq_1_to_100",
-    "INSERT INTO shop.sbtest2 (k) SELECT seq FROM seq_1_to_100",
+    f"INSERT INTO shop.sbtest1 (k) {NUMBERS.format(100)} SELECT seq FROM n",
+    f"INSERT INTO shop.sbtest2 (k) {NUMBERS.format(100)} SELECT seq FROM n",
 )
-SHORT = ("--concurrency", "2", "--duration", "1s", "--warmup", "0s", "--no-observe")
+ONE_TABLE = """\
+[table.orders]
+rows = 50
+[table.orders.columns]
+id = { type = "INT NOT NULL", sequence = true }
+[transaction.look]
+statements = ["SELECT id FROM orders WHERE id = 1"]
+"""
+CHANGING = """\
+[table.mine]
+rows = 50
+[table.mine.columns]
+id = { type = "INT NOT NULL", sequence = true }
+k = { type = "INT NOT NULL", integer = [1, 9] }
+[transaction.change]
+statements = ["UPDATE mine SET k = k + 1 WHERE id = :id"]
+parameters.id = { row = "mine" }
+"""
+# To the log's server the schema was whatever it was; here `orders` is somebody's.
+LOG = """\
+mysqld, Version: 8.4.3 (x). started with:
+2026-11-22T10:00:00.000001Z\t    7 Query\tINSERT INTO {} (id, k) VALUES (1000, 1)
+"""
+SHORT = ("--concurrency", "2", "--duration", "500ms", "--warmup", "0s", "--no-observe")
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
-        with start_sandbox(SandboxSpec(server="mariadb", settings=QUICK)) as sandbox:
-            yield sandbox
+@pytest.fixture(scope="module", params=KINDS)
+def server(request: pytest.FixtureRequest, pool: Pool) -> Iterator[Sandbox]:
+    yield (sandbox := pool.server(str(request.param)))
+    execute(sandbox, "DROP DATABASE IF EXISTS shop")
 
 
 @pytest.fixture
@@ -90,7 +107,7 @@ def endpoint(server: Sandbox, port: int | None = None) -> Endpoint:
 
 def an_experiment(url: str) -> list[str]:
     text = f"""\
-duration = "1s"
+duration = "500ms"
 warmup = "0s"
 ladder = [2]
 repeats = 2
@@ -100,9 +117,9 @@ url = "{url}"
 name = "oltp_write_only"
 tables = 2
 table_size = 100
-[factor.durability.full]
-[factor.durability.relaxed]
-dynamic = {{ innodb_flush_log_at_trx_commit = 2 }}
+[factor.protocol.prepared]
+[factor.protocol.text]
+client = {{ prepared = false }}
 """
     Path("e.toml").write_text(text)
     return ["experiment", "e.toml", "--no-observe"]
@@ -114,6 +131,24 @@ def a_proof(server: Sandbox) -> list[str]:
     target = endpoint(server).target
     run = recorded_run(Path("runs"), a_plan(targets=(target,), workload=workload, ladder=(2,)))
     return ["diagnose", str(run), "--prove"]
+
+
+def words_of(command: str, url: str) -> list[str]:
+    """A command line; files that it names are written first."""
+    first, _, rest = command.partition(" ")
+    at = ["--target", url]
+    if rest.endswith(".toml"):
+        Path(rest).write_text(CHANGING)
+    match first:
+        case "run":
+            return ["run", *rest.split(), *at, *SHORT]
+        case "experiment":
+            return an_experiment(url)
+        case "replay":
+            Path("general.log").write_text(LOG.format(rest))
+            return ["workload", "replay", "general.log", "--writes", "--no-observe", *at]
+        case _:
+            return [*command.split(), *at]
 
 
 def refused(words: list[str], capsys: pytest.CaptureFixture[str], *names: str) -> None:
@@ -130,12 +165,19 @@ def refused(words: list[str], capsys: pytest.CaptureFixture[str], *names: str) -
     "command",
     [
         "prepare",
-        "cleanup",
+        "prepare tpcc",
+        "prepare ledger",
+        "prepare mine.toml",
+        "cleanup --sysbench-tables",
         "run oltp_read_write",
         "run oltp_write_only",
         "run oltp_delete",
         "run bulk_insert",
         "run hot_row",
+        "run tpcc",
+        "run ledger",
+        "run mine.toml",
+        "replay orders",
         "experiment",
         "prove",
     ],
@@ -149,17 +191,22 @@ def test_a_schema_with_tables_of_others_is_left_as_it_is(
 ) -> None:
     execute(server, *THEIRS, *SYSBENCHS)
     before = sums_of(server, "shop")
-    match command.split():
-        case ["run", workload]:
-            words = ["run", workload, "--target", url, *SHORT]
-        case ["experiment"]:
-            words = an_experiment(url)
-        case ["prove"]:
-            request.getfixturevalue("script")  # the run of before is recorded from a double
-            words = a_proof(server)
-        case _:
-            words = [command, "--target", url]
+    if command == "prove":
+        request.getfixturevalue("script")  # the run of before is recorded from a double
+        words = a_proof(server)
+    else:
+        words = words_of(command, url)
     refused(words, capsys, "customers", "orders")
+    assert sums_of(server, "shop") == before
+
+
+def test_a_cleanup_that_is_not_told_to_leaves_what_sysbench_made(
+    server: Sandbox, url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    execute(server, *THEIRS, *SYSBENCHS)
+    before = sums_of(server, "shop")
+    assert exit_code_of(["cleanup", "--target", url, "--yes"]) == 0
+    assert "left alone, as sysbench made them: sbtest1, sbtest2" in capsys.readouterr().err
     assert sums_of(server, "shop") == before
 
 
@@ -173,19 +220,106 @@ def test_a_table_that_is_only_alike_is_not_written_to_whatever_is_said(
     assert sums_of(server, "shop") == before
 
 
+@pytest.mark.parametrize(
+    "commands",
+    [
+        ("prepare --tables 2 --table-size 100", "run oltp_read_write"),
+        ("prepare hot_row --tables 1 --table-size 100", "run hot_row"),
+        ("prepare ledger", "run ledger"),
+        ("prepare mine.toml", "run mine.toml", "replay mine"),
+        pytest.param(
+            ("prepare tpcc --warehouses 1", "run tpcc", "tpcc check"), marks=pytest.mark.slow
+        ),
+    ],
+    ids=lambda commands: commands[1],
+)
 def test_with_yes_only_ours_and_sysbenchs_change(
-    server: Sandbox, url: str, capsys: pytest.CaptureFixture[str]
+    server: Sandbox, url: str, commands: Sequence[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     execute(server, *THEIRS)
     theirs = sums_of(server, "shop")
-    sizes = ("--tables", "2", "--table-size", "100")
-    for words in (
-        ["prepare", "--target", url, "--yes", *sizes],
-        ["run", "oltp_read_write", "--target", url, "--yes", *SHORT],
-        ["cleanup", "--target", url, "--yes"],
-    ):
-        assert exit_code_of(words) == 0, capsys.readouterr().err
-    assert sums_of(server, "shop") == theirs
+    for command in (*commands, "cleanup"):
+        words = words_of(command, url)
+        consent = [] if command == "tpcc check" else ["--yes"]
+        assert exit_code_of([*words, *consent]) == 0, f"{command}: {capsys.readouterr().err}"
+        now = sums_of(server, "shop")
+        assert {name: now.get(name) for name in theirs} == theirs, command
+    assert now == theirs
+
+
+def test_an_experiment_drops_the_tables_of_its_plan_and_no_others_of_ours(
+    server: Sandbox, url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Four tables and a template's, all prepared by the user, and a plan that names two."""
+    sizes = ("--tables", "4", "--table-size", "100")
+    assert exit_code_of(["prepare", "--target", url, *sizes]) == 0
+    Path("mine.toml").write_text(ONE_TABLE)
+    assert exit_code_of(["prepare", "mine.toml", "--target", url]) == 0
+    before = sums_of(server, "shop")
+    capsys.readouterr()
+    words = an_experiment(url)
+    assert exit_code_of([*words, "--dry-run"]) == 0
+    planned = capsys.readouterr().out
+    for line in ("drops sbtest1, sbtest2", "makes sbtest1, sbtest2"):
+        assert f"schema shop: {line}" in planned, planned
+    refused(words, capsys, "would be dropped and made anew: sbtest1, sbtest2")
+    assert sums_of(server, "shop") == before
+    assert exit_code_of([*words, "--yes"]) == 0, capsys.readouterr().err
+    after = sums_of(server, "shop")
+    for name in ("sbtest3", "sbtest4", "orders"):
+        assert after[name] == before[name], name
+
+
+@pytest.mark.parametrize(
+    ("variable", "why"),
+    [
+        ("innodb_io_capacity = 300", "it would set innodb_io_capacity for all on"),
+        ("sync_binlog = 1", "commits made meanwhile might be lost"),
+        ("innodb_flush_log_at_trx_commit = 1", "commits made meanwhile might be lost"),
+    ],
+)
+def test_variables_are_set_only_where_that_is_meant_and_never_those_that_keep_commits(
+    server: Sandbox,
+    url: str,
+    variable: str,
+    why: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    name = variable.partition(" ")[0]
+    before = one(server, f"SELECT @@GLOBAL.{name}")
+    said = an_experiment(url)
+    text = Path("e.toml").read_text()
+    Path("e.toml").write_text(
+        text.replace("client = { prepared = false }", f"dynamic = {{ {variable} }}")
+    )
+    consent = ["--yes"] if "commits" in why else []
+    refused([*said, *consent], capsys, why)
+    assert not list(Path("runs").glob("*"))
+    assert one(server, f"SELECT @@GLOBAL.{name}") == before
+    assert sums_of(server, "shop") == {}
+
+
+@pytest.mark.parametrize("moment", ["lab.loading._load", "target.guard.mark_ready"])
+def test_a_stranger_s_table_with_a_template_s_columns_is_not_taken_for_ours(
+    server: Sandbox,
+    url: str,
+    moment: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("mine.toml").write_text(ONE_TABLE)
+    execute(
+        server,
+        "CREATE TABLE shop.theirs (id INT NOT NULL PRIMARY KEY)",
+        "INSERT INTO shop.theirs VALUES (1), (2), (1000)",
+    )
+    before = sums_of(server, "shop")
+    comes = ("DROP TABLE IF EXISTS shop.orders", "RENAME TABLE shop.theirs TO shop.orders")
+    before_that(monkeypatch, f"loadstone.{moment}", lambda: execute(server, *comes))
+    refused(["prepare", "mine.toml", "--target", url, "--yes"], capsys, "orders")
+    assert exit_code_of(["cleanup", "--target", url, "--yes"]) == 0
+    after = sums_of(server, "shop")
+    assert without_time(after, "orders") == renamed(before, orders="theirs")
 
 
 def before_that(monkeypatch: pytest.MonkeyPatch, place: str, does: Callable[[], None]) -> None:
@@ -243,7 +377,7 @@ def test_a_table_that_is_renamed_between_the_look_and_the_deed_is_left_as_it_is(
     before = sums_of(server, "shop")
     before_that(monkeypatch, moment, swapped(server))
     words = {
-        "cleanup": ["cleanup", "--target", url, "--yes"],
+        "cleanup": ["cleanup", "--target", url, "--yes", "--sysbench-tables"],
         "run": ["run", "oltp_delete", "--target", url, "--yes", *SHORT],
         "experiment": [*an_experiment(url), "--yes"],
     }
@@ -286,6 +420,9 @@ class OnceRowsAreThere:
         if progress.rows and self.does:
             self.does.pop()()
 
+    def on_stalled(self, stalled: LoadStalled) -> None:
+        pass
+
 
 @pytest.mark.parametrize("lost", [False, True], ids=["renamed", "renamed while the line is cut"])
 @pytest.mark.parametrize("method", ["infile", "insert"])
@@ -300,7 +437,7 @@ def test_a_table_that_is_renamed_while_it_is_loaded_gets_no_row_and_loses_none(
             between.shut = lost
             if lost:
                 between.cut()
-                time.sleep(0.3)  # until the server has let go of what the lost connections held
+                wait_until_nobody(server, 60)  # it has let go of what the lost ones held
             swapped(server)()
             between.shut = False
 
@@ -328,6 +465,7 @@ def test_a_cleanup_whose_line_is_cut_half_way_goes_on_when_it_is_run_again(
         for name, each in sums_of(server, "shop").items()
         if not name.startswith("sbtest")
     }
+    everything = Cleaning(Consent(yes=True), of_sysbench=True)
     with Between(server.port) as between:
         cut_after = []
 
@@ -337,9 +475,9 @@ def test_a_cleanup_whose_line_is_cut_half_way_goes_on_when_it_is_run_again(
 
         with monkeypatch.context() as patch, pytest.raises(TargetError) as lost:
             patch.setattr(drop, "_forget", cut)
-            loading.cleanup(endpoint(server, between.port), Consent(yes=True))
+            loading.cleanup(endpoint(server, between.port), everything)
     assert not isinstance(lost.value, GuardError)
     assert (len(cut_after), set(sums_of(server, "shop"))) == (1, {*theirs, "sbtest2"})
-    again: CleanupDecision = loading.cleanup(endpoint(server), Consent(yes=True))
+    again: CleanupDecision = loading.cleanup(endpoint(server), everything)
     assert again.drops == ("sbtest2",)
     assert sums_of(server, "shop") == theirs

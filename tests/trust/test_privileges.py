@@ -10,16 +10,16 @@ import pytest
 
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
+from engine.servers import one
 from loadstone.cli.errors import exit_code_of
-from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
+from loadstone.lab.settings import apply
+from loadstone.lab.settings_journal import settings_folder
+from loadstone.lab.settings_lock import SettingsLock
+from loadstone.sandbox import Sandbox
+from pooled import KINDS, Pool
 from trust.summing import execute, sums_of
 
 pytestmark = pytest.mark.server
-
-try:
-    find_server("mariadb")
-except SandboxError:
-    pytest.skip("no MariaDB here", allow_module_level=True)
 
 PAGE = Path(__file__).parents[2] / "docs" / "privileges.md"
 RIGHTS = {
@@ -28,11 +28,14 @@ RIGHTS = {
         r"^\| (`[^|]+) \| (`[^|]+ ON [^|]+) \|$", PAGE.read_text(), re.MULTILINE
     )
 }
-SHORT = ("--concurrency", "2", "--duration", "1s", "--warmup", "0s")
+ON_MYSQL = {"SUPER": "SYSTEM_VARIABLES_ADMIN"}
+"""What takes the place of a right of the table there."""
+
+SHORT = ("--concurrency", "2", "--duration", "500ms", "--warmup", "0s")
 SIZES = ("--tables", "2", "--table-size", "100")
 SYSBENCH = ("--tables=2", "--table-size=100", "--threads=2", "--time=1", "--mysql-db=shop")
 EXPERIMENT = """\
-duration = "1s"
+duration = "500ms"
 warmup = "0s"
 ladder = [2]
 repeats = 2
@@ -48,17 +51,16 @@ table_size = 100
 """
 LEVELS = {
     "experiment without variables": "client = { prepared = false }",
-    "experiment with variables": "dynamic = { innodb_flush_log_at_trx_commit = 2 }",
+    "experiment with variables": "dynamic = { innodb_io_capacity = 300 }",
 }
+YES = {"experiment without variables": (), "experiment with variables": ("--yes",)}
 MADE_BEFORE = ("run oltp_read_only", "run oltp_read_write", "cleanup", "sysbench run")
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
-        with start_sandbox(SandboxSpec(server="mariadb")) as sandbox:
-            yield sandbox
+@pytest.fixture(scope="module", params=KINDS)
+def server(request: pytest.FixtureRequest, pool: Pool) -> Iterator[Sandbox]:
+    yield (sandbox := pool.server(str(request.param)))
+    execute(sandbox, "DROP USER IF EXISTS least@'%'", "DROP DATABASE IF EXISTS shop")
 
 
 @pytest.fixture
@@ -84,7 +86,7 @@ def words(command: str, server: Sandbox, url: str) -> list[str]:
     match first:
         case "experiment":
             Path("e.toml").write_text(EXPERIMENT.format(url=url, level=LEVELS[command]))
-            return ["experiment", "e.toml"]
+            return ["experiment", "e.toml", *YES[command]]
         case "sysbench":
             who = ("--mysql-user=least", "--mysql-password=of-the-least")
             where = ("--mysql-host=127.0.0.1", f"--mysql-port={server.port}")
@@ -94,9 +96,20 @@ def words(command: str, server: Sandbox, url: str) -> list[str]:
         case "prepare":
             return ["prepare", "--target", url, *SIZES]
         case "watch":
-            return ["watch", "--target", url, "--duration", "2s"]
+            return ["watch", "--target", url, "--duration", "1s"]
         case _:
             return [first, "--target", url]
+
+
+def rights_of(server: Sandbox, command: str) -> list[str]:
+    """Of a line of the table, as this server calls them."""
+    if server.flavour == "mariadb":
+        return RIGHTS[command]
+
+    def there(word: re.Match[str]) -> str:
+        return ON_MYSQL.get(word[0], word[0])
+
+    return [re.sub(r"\w+", there, each) for each in RIGHTS[command]]
 
 
 def grant(server: Sandbox, rights: list[str]) -> None:
@@ -110,10 +123,25 @@ def prepared(server: Sandbox, url: str) -> None:
     execute(server, "REVOKE ALL ON shop.* FROM least@'%'")
 
 
+def left_changed(server: Sandbox) -> None:
+    """As a run that was killed leaves a variable."""
+    endpoint = server.tcp
+    lock = SettingsLock.take(endpoint)
+    apply(endpoint, {"innodb_io_capacity": "300"}, settings_folder(), lock).close(done=False)
+    lock.close()
+
+
+def io_capacity(server: Sandbox) -> int:
+    found: int = one(server, "SELECT @@GLOBAL.innodb_io_capacity")
+    return found
+
+
 def test_the_page_has_a_line_for_each_command_that_is_tried() -> None:
     assert set(LEVELS) < RIGHTS.keys()
     assert set(MADE_BEFORE) < RIGHTS.keys()
-    assert len(RIGHTS) == 11
+    assert len(RIGHTS) == 12
+    for right, there in ON_MYSQL.items():
+        assert f"MySQL has `{there}` in place of `{right}`" in PAGE.read_text()
 
 
 @pytest.mark.parametrize("command", RIGHTS)
@@ -124,13 +152,18 @@ def test_a_command_needs_no_more_than_its_rights(
         prepared(server, url)
     if command == "sysbench cleanup":
         execute(server, "DROP TABLE shop.loadstone_tables")
-    grant(server, RIGHTS[command])
+    before = io_capacity(server)
+    if command == "restore":
+        left_changed(server)
+        assert io_capacity(server) != before
+    grant(server, rights_of(server, command))
     said = words(command, server, url)
     capfd.readouterr()
     code = exit_code_of(said)
     assert code == 0, "".join(capfd.readouterr())
     if command in ("cleanup", "sysbench cleanup"):
         assert sums_of(server, "shop") == {}
+    assert io_capacity(server) == before
 
 
 @pytest.mark.parametrize(
@@ -142,7 +175,7 @@ def test_a_right_that_is_missing_is_told_in_one_line(
 ) -> None:
     if command in MADE_BEFORE:
         prepared(server, url)
-    grant(server, [each.replace(f", {right}", "") for each in RIGHTS[command]])
+    grant(server, [each.replace(f", {right}", "") for each in rights_of(server, command)])
     capfd.readouterr()
     assert exit_code_of(words(command, server, url)) == 3
     said = capfd.readouterr().err

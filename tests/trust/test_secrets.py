@@ -11,7 +11,7 @@ import sys
 import time
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -25,17 +25,13 @@ pytest.importorskip("loadstone._engine", reason="the engine is not built")
 from loadstone.cli.loading import load
 from loadstone.lab.loading import layout_for
 from loadstone.model.engine_plan import LoadPlan
-from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
+from loadstone.sandbox import Sandbox
 from loadstone.target.guard import Consent
+from pooled import KINDS, Pool
 from trust.searching import Watching, files_below, found_in
 from trust.summing import execute
 
-pytestmark = [pytest.mark.server, pytest.mark.timeout(240)]
-
-try:
-    find_server("mariadb")
-except SandboxError:
-    pytest.skip("no MariaDB here", allow_module_level=True)
+pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(600)]
 
 # With what URLs, option files and shells give a meaning to.
 SECRET = "kV9z-Unique&Secret#73é"
@@ -66,22 +62,21 @@ class Place:
         return kept | where | {"COLUMNS": "100"} | more
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
-        with start_sandbox(SandboxSpec(server="mariadb")) as sandbox:
-            execute(
-                sandbox,
-                "CREATE DATABASE shop",
-                f"CREATE USER keeper@'%' IDENTIFIED BY '{SECRET}'",
-                "GRANT ALL ON *.* TO keeper@'%'",
-            )
-            plan = LoadPlan(layout=layout_for("sbtest", 1, 100))
-            target = sandbox.tcp.target.model_copy(update={"database": "shop"})
-            where = sandbox.tcp.model_copy(update={"target": target})
-            load(plan, where, Consent(sandbox=True), quiet=True)
-            yield sandbox
+@pytest.fixture(scope="module", params=KINDS)
+def server(request: pytest.FixtureRequest, pool: Pool) -> Iterator[Sandbox]:
+    sandbox = pool.server(str(request.param))
+    execute(
+        sandbox,
+        "CREATE DATABASE shop",
+        f"CREATE USER keeper@'%' IDENTIFIED BY '{SECRET}'",
+        "GRANT ALL ON *.* TO keeper@'%'",
+    )
+    plan = LoadPlan(layout=layout_for("sbtest", 1, 100))
+    target = sandbox.tcp.target.model_copy(update={"database": "shop"})
+    where = sandbox.tcp.model_copy(update={"target": target})
+    load(plan, where, Consent(sandbox=True), quiet=True)
+    yield sandbox
+    execute(sandbox, "DROP DATABASE shop", "DROP USER keeper@'%'")
 
 
 @pytest.fixture
@@ -99,11 +94,11 @@ class Said:
 
     code: int
     shown: bytes
-    seen: dict[str, bytes]
+    seen: Sequence[tuple[str, bytes]]
 
     def parts(self) -> Iterator[tuple[str, bytes]]:
         yield "what it printed", self.shown
-        yield from self.seen.items()
+        yield from self.seen
 
 
 def carry_out(place: Place, *arguments: str, typed: str | None = None, **more: str) -> Said:
@@ -183,20 +178,35 @@ WRONG_URLS = (
 AT_ONCE = 4
 """Programs side by side: they wait for most of their time."""
 
+Carried = Mapping[str, tuple[Place, Said]]
+"""What came of each, and the folder in which it was carried out."""
+
 
 @pytest.fixture(scope="module")
-def carried(
-    server: Sandbox, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, tuple[Place, Said]]:
-    """Each way in once, with the password and with a wrong one, and each URL that leads nowhere."""
+def carried(server: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Carried:
+    """Each way in once, with the password and with a wrong one."""
     asked: dict[str, Callable[[Place], Said]] = {
         **{way: partial(by, way=way, secret=SECRET, command=("run", *RUN)) for way in WAYS},
         **{
             f"wrong {way}": partial(by, way=way, secret=WRONG, command=("run", *RUN))
             for way in WRONG_WAYS
         },
-        **{url: partial(run_at, url=url.format(WRONG)) for url in WRONG_URLS},
     }
+    return side_by_side(server, asked, tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def misled(pool: Pool, tmp_path_factory: pytest.TempPathFactory) -> Carried:
+    """Each URL that leads nowhere, whatever servers there are."""
+    asked = {url: partial(run_at, url=url.format(WRONG)) for url in WRONG_URLS}
+    return side_by_side(pool.server(), asked, tmp_path_factory)
+
+
+def side_by_side(
+    server: Sandbox,
+    asked: Mapping[str, Callable[[Place], Said]],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Carried:
     places = {name: Place(server, tmp_path_factory.mktemp("way")) for name in asked}
     with ThreadPoolExecutor(AT_ONCE) as pool:
         done = {name: pool.submit(ask, places[name]) for name, ask in asked.items()}
@@ -208,9 +218,7 @@ def run_at(place: Place, url: str) -> Said:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_password_is_found_nowhere_after_a_run(
-    way: str, carried: dict[str, tuple[Place, Said]]
-) -> None:
+def test_a_password_is_found_nowhere_after_a_run(way: str, carried: Carried) -> None:
     place, run = carried[way]
     assert run.code == 0, run.shown
     assert (place.home / "runs").is_dir()
@@ -228,14 +236,24 @@ def test_the_live_page_and_the_metrics_of_a_run_do_not_have_it(place: Place) -> 
         mark = wait_for(lambda: json.loads((place.home / "runs" / ".live.json").read_text()))
         run = wait_for(lambda: next((place.home / "runs").glob("*/journal.jsonl")).parent.name)
         paths = ("", "api/runs", f"api/runs/{run}", f"runs/{run}/report", "metrics")
-        sent = [(path, fetched(f"{mark['url']}{path}")) for path in paths]
-        sent.append(("stream", fetched(f"{mark['url']}api/events?run={run}", 5_000)))
+        sent = [(path, fetched(mark, path)) for path in paths]
+        sent.append(("stream", fetched(mark, f"api/events?run={run}", 5_000)))
         said = running.result()
     assert said.code == 0, said.shown
     assert all(len(body) > 100 for _, body in sent), sent
-    assert any(b"loadstone.web" in shown for name, shown in said.seen.items() if "child" in name)
+    assert any(b"loadstone.web" in shown for name, shown in said.seen if "child" in name)
     assert searched(place, said) == []
     assert found_in(SECRET, sent) == []
+    # The page's token is shown to whoever has started the run, and to nobody else. The page goes
+    # when the last who looked at it has gone.
+    wait_for(lambda: gone(place.home / "runs" / ".live.json"))
+    assert mark["token"].encode() in said.shown
+    assert found_in(mark["token"], [*said.seen, *files_below(place.home)]) == []
+
+
+def gone(path: Path) -> None:
+    if path.exists():
+        raise FileExistsError(path)
 
 
 Found = TypeVar("Found")
@@ -243,7 +261,7 @@ Found = TypeVar("Found")
 
 def wait_for(look: Callable[[], Found]) -> Found:
     """Until it is there and whole."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while True:
         try:
             return look()
@@ -252,15 +270,15 @@ def wait_for(look: Callable[[], Found]) -> Found:
             time.sleep(0.05)
 
 
-def fetched(url: str, most: int = -1) -> bytes:
-    with urllib.request.urlopen(url, timeout=60) as answer:
+def fetched(mark: dict[str, str], path: str, most: int = -1) -> bytes:
+    asked = urllib.request.Request(f"{mark['url']}{path}")
+    asked.add_header("Authorization", f"Bearer {mark['token']}")
+    with urllib.request.urlopen(asked, timeout=180) as answer:
         return bytes(answer.read(most))
 
 
 @pytest.mark.parametrize("way", WRONG_WAYS)
-def test_a_wrong_password_is_refused_without_repeating_it(
-    way: str, carried: dict[str, tuple[Place, Said]]
-) -> None:
+def test_a_wrong_password_is_refused_without_repeating_it(way: str, carried: Carried) -> None:
     place, said = carried[f"wrong {way}"]
     assert said.code == 3, said.shown
     assert b"refused user 'keeper'" in said.shown
@@ -290,10 +308,8 @@ def test_sysbenchs_password_is_found_nowhere(place: Place, way: str, secret: str
 
 
 @pytest.mark.parametrize("url", WRONG_URLS)
-def test_an_error_never_repeats_the_password_of_a_url(
-    url: str, carried: dict[str, tuple[Place, Said]]
-) -> None:
-    place, said = carried[url]
+def test_an_error_never_repeats_the_password_of_a_url(url: str, misled: Carried) -> None:
+    place, said = misled[url]
     assert said.code in (2, 3, 4), said.shown
     assert b"error: " in said.shown
     assert searched(place, said, secret=WRONG) == []
@@ -304,10 +320,11 @@ def test_programs_that_we_start_do_not_inherit_it(place: Place) -> None:
     script = place.home / "calls.lua"
     script.write_text("function event() os.execute('env; sleep 0.3') end\n")
     known = {"LOADSTONE_PASSWORD": SECRET}
-    sandboxed = carry_out(place, "run", "oltp_point_select", *RUN[1:], **known)
+    kind = ("--server", place.server.flavour)
+    sandboxed = carry_out(place, "run", "oltp_point_select", *kind, *RUN[1:], **known)
     assert sandboxed.code == 0, sandboxed.shown
     called = carry_out(place, "sysbench", str(script), "--events=1", "--time=5", "run", **known)
-    assert any("child" in name for name in sandboxed.seen), sandboxed.seen.keys()
+    assert any("child" in name for name, _ in sandboxed.seen), sandboxed.seen
     assert b"PATH=" in called.shown, called.shown
     assert searched(place, sandboxed, called) == []
 
@@ -335,7 +352,7 @@ def test_what_is_written_of_a_crash_does_not_have_it(place: Place) -> None:
         )
         assert done.returncode == 1
         assert b"a bug in Loadstone: ZeroDivisionError" in done.stdout
-        said = Said(done.returncode, done.stdout, {})
+        said = Said(done.returncode, done.stdout, ())
         assert searched(place, said) == []
     assert list(place.home.glob("state/loadstone/bug-*.txt"))
 
@@ -347,18 +364,18 @@ def test_a_run_that_was_killed_has_left_it_nowhere_and_its_settings_to_nobody_el
         'duration = "2s"\nwarmup = "0s"\nladder = [1]\nrestore = "none"\n'
         f'[target]\nurl = "{place.url()}"\n'
         '[[workload]]\nname = "oltp_read_write"\ntables = 1\ntable_size = 100\n'
-        "[factor.flush.a]\n[factor.flush.b]\ndynamic = { innodb_flush_log_at_trx_commit = 2 }\n"
+        "[factor.flush.a]\n[factor.flush.b]\ndynamic = { innodb_io_capacity = 300 }\n"
     )
     settings = place.home / "state" / "loadstone" / "settings"
     with subprocess.Popen(
-        words("experiment", "e.toml"),
+        words("experiment", "e.toml", "--yes"),
         cwd=place.home,
         env=place.environment(LOADSTONE_PASSWORD=SECRET),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     ) as program:
         with Watching(program.pid) as watching:
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + 180
             while not (any(settings.glob("*.jsonl")) and any(place.home.glob("runs/*/journal*"))):
                 assert time.monotonic() < deadline, "nothing was staged"
                 assert program.poll() is None, program.stdout and program.stdout.read()

@@ -99,12 +99,18 @@ class Served:
         return f"http://{self.host}/"
 
     @property
+    def link(self) -> str:
+        """What is printed, and opened in a browser."""
+        return self.address.link(self.keys.token)
+
+    @property
     def cookie(self) -> str:
         """What a browser that has the page sends."""
-        return f"loadstone-{self.address.port}={self.keys.cookie}"
+        return f"{self.keys.cookie_name}={self.keys.fresh_cookie()}"
 
     def get(self, path: str, **headers: str) -> Answer:
-        return self._ask("GET", path, None, headers)
+        """As a browser that has the page; a header that is empty is not sent."""
+        return self._ask("GET", path, None, {"Cookie": self.cookie} | headers)
 
     def post(self, path: str, body: object, **headers: str) -> Answer:
         """As the page's own script does it; a header that is empty is not sent."""
@@ -119,7 +125,8 @@ class Served:
     def stream(self, run: str | None = None, **headers: str) -> Stream:
         connection = http.client.HTTPConnection("127.0.0.1", self.address.port, timeout=PATIENCE_S)
         path = f"/api/events?run={run}" if run else "/api/events"
-        connection.request("GET", path, headers={"Host": self.host, **headers})
+        own = {"Host": self.host, "Cookie": self.cookie}
+        connection.request("GET", path, headers=own | headers)
         response = connection.getresponse()
         assert response.status == 200, response.read()
         assert response.headers["content-type"].startswith("text/event-stream")
@@ -139,10 +146,10 @@ class Served:
 
 
 @contextmanager
-def served(runs: Path, token: str | None = None, port: int = 0) -> Iterator[Served]:
+def served(runs: Path, keys: Keys | None = None, port: int = 0) -> Iterator[Served]:
     """The page of these runs while it is entered."""
     listening = listen(Address("127.0.0.1", port))
-    keys = Keys(token)
+    keys = keys or Keys()
     over = threading.Event()
 
     async def until(hub: Hub) -> None:

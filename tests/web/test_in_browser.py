@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -19,6 +20,7 @@ from loadstone.model.target import Credentials, Endpoint
 from loadstone.model.wish import SetUsers, StopRun
 from loadstone.store import wishes
 from loadstone.store.recorder import Recorder
+from loadstone.web.access import COOKIE_S
 from recorded import a_plan, record_step, recorded_run, recorder_for, steps_of
 from scripted_engine import Script
 from web.served import served
@@ -62,8 +64,8 @@ def page(browser: Browser) -> Iterator[Page]:
     )
     yield found
     context.close()
-    # A server that was ended on purpose is missed by the browser too.
-    missed = ("ERR_CONNECTION", "ERR_INCOMPLETE")
+    # A server that was ended on purpose is missed by the browser too, and the next wants its link.
+    missed = ("ERR_CONNECTION", "ERR_INCOMPLETE", "status of 401")
     assert [one for one in complaints if not any(word in one for word in missed)] == []
 
 
@@ -100,7 +102,7 @@ def test_a_run_is_drawn_with_its_ladder_findings_and_seconds(
 ) -> None:
     run = recorded_run(tmp_path)
     with served(tmp_path) as server:
-        page.goto(server.url)
+        page.goto(server.link)
         expect(page.locator("#run-name")).to_have_text(run.name)
         expect(page.locator("#state")).to_have_text("finished")
         expect(page.locator("#rows tbody tr")).to_have_count(2)
@@ -114,7 +116,7 @@ def test_a_run_that_begins_is_shown_and_told_each_second(
     page: Page, tmp_path: Path, script: Script
 ) -> None:
     with served(tmp_path) as server:
-        page.goto(server.url)
+        page.goto(server.link)
         expect(page.locator("#no-runs")).to_be_visible()
         recorder = recorder_for(tmp_path, a_plan(ladder=(8,)))
         begun(recorder)
@@ -133,15 +135,17 @@ def test_the_page_comes_back_after_its_server_was_started_anew(
     recorder = recorder_for(tmp_path, plan)
     with ExitStack() as first:
         server = first.enter_context(served(tmp_path))
-        page.goto(server.url)
+        page.goto(server.link)
         expect(page.locator("#state")).to_have_text("running")
         first.close()
         expect(page.locator("#link")).to_contain_text("trying again")
     record_step(recorder, plan, steps_of(plan)[0])
-    with served(tmp_path, port=server.address.port):
+    with served(tmp_path, port=server.address.port) as again:
+        # The cookie of the old server has gone with it.
+        expect(page.locator("#link")).to_contain_text("wants its link again")
+        page.context.new_page().goto(again.link)
         expect(page.locator("#rows tbody tr")).to_have_count(1)
         expect(page.locator("#link")).to_have_text("")
-        # The cookie of the old server has gone with it; the page has the new one's by now.
         page.locator("#stop").click()
         page.locator("#stop").click()
         expect(page.locator("#answer")).to_contain_text("Asked for")
@@ -155,7 +159,7 @@ def test_users_are_changed_with_the_keyboard_alone(
     recorder = recorder_for(tmp_path, a_plan(ladder=(8,)))
     begun(recorder)
     with served(tmp_path) as server:
-        page.goto(server.url)
+        page.goto(server.link)
         expect(page.locator("#set-users")).to_be_visible()
         expect(page.locator("#set-rate")).to_be_hidden()
         page.locator("#users").focus()
@@ -180,7 +184,7 @@ def test_names_and_errors_of_others_stay_text(page: Page, tmp_path: Path, script
     hostile = tmp_path / "<b>bold<script>document.title='owned'<script>"
     recorder.folder.rename(hostile)
     with served(tmp_path) as server:
-        page.goto(server.url)
+        page.goto(server.link)
         expect(page.locator("#run-name")).to_have_text(hostile.name)
         expect(page.locator("#notes")).to_contain_text(HOSTILE)
         expect(page.locator("#about")).to_contain_text(HOSTILE)
@@ -194,7 +198,7 @@ def test_language_and_colours_are_switched_and_kept(
 ) -> None:
     recorded_run(tmp_path)
     with served(tmp_path) as server:
-        page.goto(server.url)
+        page.goto(server.link)
         expect(page.locator("#state")).to_have_text("finished")
         light = page.evaluate("getComputedStyle(document.body).backgroundColor")
         page.locator("#language").select_option("zh")
@@ -217,7 +221,7 @@ def test_two_runs_are_picked_and_compared(page: Page, tmp_path: Path, script: Sc
     script.tps = lambda users, second: 20 * users
     recorded_run(tmp_path, a_plan(name="other"))
     with served(tmp_path) as server:
-        page.goto(server.url)
+        page.goto(server.link)
         boxes = page.locator("nav input[type=checkbox]")
         expect(boxes).to_have_count(2)
         expect(page.locator("#compare")).to_be_disabled()
@@ -234,6 +238,7 @@ def test_two_runs_are_picked_and_compared(page: Page, tmp_path: Path, script: Sc
 def test_the_report_opens_behind_its_link(page: Page, tmp_path: Path, script: Script) -> None:
     run = recorded_run(tmp_path)
     with served(tmp_path) as server:
+        page.goto(server.link)
         answer = page.goto(f"{server.url}runs/{run.name}/report?lang=zh")
         assert answer is not None
         assert answer.status == 200
@@ -252,7 +257,7 @@ def test_with_a_wrong_token_a_browser_is_given_nothing(
     page = context.new_page()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    with served(tmp_path, "a-secret-of-many-characters") as server:
+    with served(tmp_path) as server:
         url = f"{server.url}?token=another-secret-of-many-characters"
         answer = page.goto(url)
         assert answer is not None
@@ -268,9 +273,28 @@ def test_with_a_wrong_token_a_browser_is_given_nothing(
 def test_the_token_leaves_the_address_once_it_was_given(
     page: Page, tmp_path: Path, script: Script
 ) -> None:
-    recorded_run(tmp_path)
-    token = "a-secret-of-many-characters"
-    with served(tmp_path, token) as server:
-        page.goto(f"{server.url}?token={token}")
+    run = recorded_run(tmp_path)
+    with served(tmp_path) as server:
+        page.goto(f"{server.link}#run={run.name}")
         expect(page.locator("#state")).to_have_text("finished")
-        assert token not in page.url
+        assert page.url == f"{server.url}#run={run.name}"
+        page.go_back()
+        assert server.keys.token not in page.url
+        (cookie,) = page.context.cookies()
+        assert server.keys.token not in cookie["value"]
+        assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
+        assert 0 < cookie["expires"] - time.time() <= COOKIE_S
+
+
+def test_the_link_works_from_a_page_of_another_site(
+    page: Page, tmp_path: Path, script: Script
+) -> None:
+    """A terminal in the browser, or a chat: no `Strict` cookie goes along a redirect from there."""
+    recorded_run(tmp_path)
+    with served(tmp_path) as server:
+        other = f'<a href="{server.link}">the page</a>'
+        page.route("http://chat.example/", lambda route: route.fulfill(body=other))
+        page.goto("http://chat.example/")
+        page.locator("a").click()
+        expect(page.locator("#state")).to_have_text("finished")
+        assert page.url == server.url

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loadstone.traffic.tokens import NotSql, meaning_of, tokens_of, with_code
+from loadstone.target.tokens import NotSql, meaning_of, tokens_of, with_code
 
 
 def texts(sql: str) -> list[str]:

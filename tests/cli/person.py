@@ -1,0 +1,132 @@
+"""Somebody at a shell: a folder of their own, the password of a server, and commands.
+
+To this person a sandbox of the tests is somebody's server: nothing of it stands in their home.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+from called import called
+from loadstone.sandbox import Sandbox
+
+PATIENCE_S = 90.0
+"""A machine may be busy with other tests; what takes longer hangs."""
+
+
+@dataclass(frozen=True)
+class Person:
+    """Works in one folder, mostly with one server."""
+
+    folder: Path
+    server: Sandbox | None = None
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """All of it that a command sees, but for what finds programs."""
+        home = self.folder / "home"
+        home.mkdir(exist_ok=True)
+        # Data folders are initialised once for all: that takes seconds, and is kept there.
+        cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+        known = {"HOME": str(home), "COLUMNS": "100", "XDG_CACHE_HOME": cache}
+        if self.server is not None:
+            known["LOADSTONE_PASSWORD"] = self.server.tcp.credentials.reveal()
+        return known
+
+    @property
+    def target(self) -> tuple[str, str]:
+        """The options that name the server."""
+        return "--target", self.url
+
+    @property
+    def url(self) -> str:
+        assert self.server is not None
+        return self.server.tcp.target.url
+
+    def loadstone(self, *words: str, code: int = 0) -> CompletedProcess[str]:
+        """Carry out a command."""
+        return called(*words, folder=self.folder, environment=self.environment, code=code)
+
+    def result(self, *words: str) -> dict[str, Any]:
+        """What a command with `--json` says, which says nothing else."""
+        done = self.loadstone(*words, "--json")
+        assert done.stderr == ""
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
+    @contextmanager
+    def starts(self, *words: str) -> Iterator[subprocess.Popen[str]]:
+        """A command as a process of its own, for signals; at the end it is killed."""
+        kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+        with subprocess.Popen(
+            [sys.executable, "-m", "loadstone.cli", *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.folder,
+            env=kept | self.environment,
+        ) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
+
+    def rows(self, *statements: str) -> list[tuple[Any, ...]]:
+        """What the server answers the last one."""
+        assert self.server is not None
+        with self.server.connect() as connection, connection.cursor() as cursor:
+            for sql in statements:
+                cursor.execute(sql)
+            return list(cursor.fetchall())
+
+    def only_run(self) -> Path:
+        """The folder of the one run that there is."""
+        (run,) = (self.folder / "runs").iterdir()
+        return run
+
+    def samples(self) -> int:
+        """How many the engine has written down, of all runs."""
+        journals = self.folder.glob("runs/*/journal.jsonl")
+        return sum(journal.read_text().count('"kind":"sample"') for journal in journals)
+
+
+def wait_until(holds: Callable[[], bool], process: subprocess.Popen[str] | None = None) -> None:
+    """Look again and again; a process that ends meanwhile will never bring it about."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not holds():
+        if process is not None and process.poll() is not None:
+            out, err = process.communicate()
+            raise AssertionError(f"it ended with {process.returncode}\n{err}{out}")
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.05)
+
+
+@contextmanager
+def set_globally(server: Sandbox, **values: object) -> Iterator[None]:
+    """Variables of a server that others use too: at the end they are as they were."""
+    with server.connect() as connection, connection.cursor() as cursor:
+        before: dict[str, object] = {}
+        for name in values:
+            cursor.execute(f"SELECT @@GLOBAL.{name}")
+            (before[name],) = cursor.fetchone() or (None,)
+    try:
+        _set(server, values)
+        yield
+    finally:
+        _set(server, before)
+
+
+def _set(server: Sandbox, values: Mapping[str, object]) -> None:
+    with server.connect() as connection, connection.cursor() as cursor:
+        for name, value in values.items():
+            cursor.execute(f"SET GLOBAL {name} = %s", (value,))

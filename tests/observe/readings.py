@@ -1,0 +1,78 @@
+"""When a run's sources were read, seen from outside, and how long we waited for a core."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadstone.model.observed import Reading
+from loadstone.observe.local import LocalHost
+from loadstone.observe.server import ServerSource
+
+_THREADS = Path("/proc/self/task")
+
+
+def waited_s() -> dict[str, float]:
+    """How long each thread of this process has waited for a core (sched-stats.rst), by its id."""
+    found = {}
+    for thread in _THREADS.iterdir():
+        try:
+            found[thread.name] = int((thread / "schedstat").read_text().split()[1]) / 1e9
+        except OSError:  # it has ended
+            continue
+    return found
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One reading."""
+
+    role: str
+    began_s: float
+    at_s: float
+    """What it says of itself."""
+    ended_s: float
+    kept_s: float
+    """How long threads of ours were kept from a core since this source was read before."""
+
+
+@dataclass
+class Readings:
+    """All of a run, in the order in which they ended."""
+
+    seen: list[Seen] = field(default_factory=list)
+    _waited: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    def of(self, role: str) -> list[Seen]:
+        """Those of one source."""
+        return [one for one in self.seen if one.role == role]
+
+    def watch(self, patch: pytest.MonkeyPatch, kind: type[ServerSource | LocalHost]) -> None:
+        """Look when sources of that kind are read."""
+        read = kind.read
+
+        def watched(source: Any) -> Reading:
+            role, began_s, waited = source.name.role, time.monotonic(), waited_s()
+            before, self._waited[role] = self._waited.get(role, {}), waited
+            reading = read(source)
+            kept_s = sum(max(now - before.get(thread, 0.0), 0.0) for thread, now in waited.items())
+            self.seen.append(Seen(role, began_s, reading.at_s, time.monotonic(), kept_s))
+            return reading
+
+        patch.setattr(kind, "read", watched)
+
+
+@contextmanager
+def watched() -> Iterator[Readings]:
+    """What servers and this host are asked meanwhile."""
+    readings = Readings()
+    with pytest.MonkeyPatch.context() as patch:
+        for source in (ServerSource, LocalHost):
+            readings.watch(patch, source)
+        yield readings

@@ -1,0 +1,25 @@
+"""A file of an experiment on a target of somebody's."""
+
+from __future__ import annotations
+
+AS_TEXT = "client = { prepared = false }"
+CHANGED = "dynamic = { max_connect_errors = 200 }"
+
+
+def experiment(url: str, level: str, duration: str) -> str:
+    """One factor of two levels, of which the second is `level`; it writes to one table."""
+    return f"""\
+duration = "{duration}"
+warmup = "0s"
+ladder = [2]
+repeats = 2
+[target]
+url = "{url}"
+[[workload]]
+name = "oltp_update_non_index"
+tables = 1
+table_size = 100
+[factor.changed.no]
+[factor.changed.yes]
+{level}
+"""

@@ -1,0 +1,277 @@
+"""Orders of our statements and somebody else's, drawn by chance: nothing of theirs changes.
+
+Theirs are definitions of tables beside our loads, and variables beside those that we set.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("loadstone._engine", reason="the engine is not built")
+
+from engine.between import Between
+from loadstone.lab import loading
+from loadstone.lab.interrupts import Interrupts
+from loadstone.lab.loading import Cleaning, Loader, layout_for, layout_of, names_of
+from loadstone.lab.settings import Told, put_back, staged, take_over
+from loadstone.lab.settings_journal import SettingsError, left_behind
+from loadstone.lab.settings_lock import SettingsInUse
+from loadstone.lab.template_file import parse_template
+from loadstone.model.engine_plan import Layout, LoadPlan
+from loadstone.model.errors import LoadstoneError
+from loadstone.model.plan import ConnectPolicy
+from loadstone.model.records import LoadProgress, LoadStalled
+from loadstone.model.target import Endpoint, Tls
+from loadstone.sandbox import Sandbox
+from loadstone.target import guard, presence
+from loadstone.target.guard import Consent
+from pooled import KINDS, Pool
+from trust.meddler import Meddler, Moments
+from trust.stranger import Stranger, begins_statement
+from trust.tally import COUNTS
+
+pytestmark = [pytest.mark.server, pytest.mark.slow]
+
+ORDERS = 1500 if os.environ.get("LOADSTONE_NIGHTLY") else 40
+SEED = int(os.environ.get("LOADSTONE_SEED", "1"))
+YES = Consent(yes=True)
+# The very columns of the template, and of sysbench's tables all but one: rows of either fit in.
+TEMPLATE = parse_template(
+    """\
+[table.orders]
+rows = 30
+[table.orders.columns]
+id = { type = "INT NOT NULL", sequence = true }
+k = { type = "INT", integer = [1, 9] }
+c = { type = "CHAR(121)", text = 5 }
+pad = { type = "CHAR(60)", text = 5 }
+[transaction.look]
+statements = ["SELECT k FROM orders WHERE id = 1"]
+""",
+    "orders.toml",
+)
+THEIR_COLUMNS = "id INT NOT NULL PRIMARY KEY, k INT, c CHAR(121), pad CHAR(60)"
+
+
+class Unseen:
+    """Nobody looks."""
+
+    def on_progress(self, progress: LoadProgress) -> None:
+        pass
+
+    def on_stalled(self, stalled: LoadStalled) -> None:
+        pass
+
+
+@pytest.fixture(params=KINDS)
+def server(request: pytest.FixtureRequest, pool: Pool) -> Iterator[Sandbox]:
+    with pool.schema(request.param) as sandbox:
+        yield sandbox
+
+
+def layouts() -> list[Layout]:
+    return [layout_for("sbtest", 2, 30), layout_of(TEMPLATE)]
+
+
+def through(server: Sandbox, between: Between) -> Endpoint:
+    known = server.endpoint(tls=Tls(mode="disabled"))
+    credentials = known.credentials.model_copy(update={"source": "the test"})
+    target = known.target.model_copy(update={"port": between.port})
+    return known.model_copy(update={"target": target, "credentials": credentials})
+
+
+def works(endpoint: Endpoint, chance: random.Random) -> tuple[str, Callable[[], object]]:
+    """One of our commands."""
+    layout = chance.choice(layouts())
+    plan = LoadPlan(layout=layout, parallel=2, connect=ConnectPolicy(retries=0))
+    loader = Loader(endpoint, YES, Unseen(), Interrupts())
+    return chance.choice(
+        [
+            (f"prepare {layout.kind}", lambda: loading.prepare(plan, loader)),
+            ("cleanup", lambda: loading.cleanup(endpoint, Cleaning(YES))),
+            (
+                f"cleanup {layout.kind}",
+                lambda: loading.cleanup(endpoint, Cleaning(YES, names_of(layout))),
+            ),
+        ]
+    )
+
+
+def test_whatever_the_order_nothing_of_a_stranger_s_changes(server: Sandbox) -> None:
+    for order in range(ORDERS):
+        seed = SEED * 1_000_000 + order
+        chance = random.Random(seed)
+        _one_order(server, chance, seed)
+        COUNTS["orders of statements"] += 1
+
+
+def _one_order(server: Sandbox, chance: random.Random, seed: int) -> None:
+    schema = server.state.database
+    _empty(server, schema)
+    names = [name for layout in layouts() for name in names_of(layout)]
+    stranger = Stranger(server, schema, names, THEIR_COLUMNS, random.Random(seed + 1))
+    stranger.makes_some(2)
+    told = []
+    with Between(server.port) as between:
+        endpoint = through(server, between)
+        for _ in range(3):
+            moments = sorted(chance.sample(range(1, 30), chance.randint(0, 3)))
+            left = list(moments)
+            seen = 0
+
+            def before(sent: bytes, left: list[int] = left) -> None:
+                nonlocal seen
+                if begins_statement(sent):
+                    seen += 1
+                    if left and seen >= left[0]:
+                        left.pop(0)
+                        stranger.acts()
+
+            between.before = before
+            name, work = works(endpoint, chance)
+            told.append((name, moments))
+            try:
+                work()
+                ended = "done"
+            except LoadstoneError as error:
+                ended = error.message
+            stranger.ends()
+            told.append((ended, []))
+            assert stranger.found() == stranger.owned, f"LOADSTONE_SEED: order {seed}: {told}"
+            _ours_are_whole(server, schema, f"order {seed}: {told}")
+
+
+def _ours_are_whole(server: Sandbox, schema: str, told: str) -> None:
+    """A table that is told to be complete has all its rows."""
+    with server.connect() as connection:
+        state = guard.read_schema(connection, server.tcp.target, schema)
+        for line in state.listed:
+            if line.state == "ready" and line.name in state.of("ours"):
+                ((rows,),) = _asked(connection, f"SELECT COUNT(*) FROM `{schema}`.`{line.name}`")
+                assert rows == line.rows, told
+
+
+def _empty(server: Sandbox, schema: str) -> None:
+    with server.connect() as connection, connection.cursor() as cursor:
+        cursor.execute(f"DROP DATABASE IF EXISTS `{schema}`")
+        cursor.execute(f"CREATE DATABASE `{schema}`")
+    presence._own.clear()
+
+
+def _asked(connection: Any, statement: str) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+        return list(cursor.fetchall())
+
+
+# Independent of each other, and felt by nobody within seconds.
+VARIABLES = ("max_connect_errors", "net_retry_count", "slow_launch_time", "max_error_count")
+SECOND_OF_OURS = 0.05
+"""It waits a second for the lock."""
+
+
+def test_whatever_the_order_variables_are_as_if_we_had_not_been_there(
+    server: Sandbox, tmp_path: Path
+) -> None:
+    with server.connect() as connection:
+        ((*before,),) = _asked(connection, f"SELECT {_globals()}")
+    try:
+        for order in range(ORDERS):
+            seed = SEED * 1_000_000 + order
+            folder = tmp_path / str(order)
+            (folder / "other").mkdir(parents=True)
+            _one_order_of_settings(server, folder, seed)
+            COUNTS["orders of settings"] += 1
+    finally:
+        with server.connect() as connection:
+            for name, value in zip(VARIABLES, before, strict=True):
+                _asked(connection, f"SET GLOBAL {name} = {value}")
+
+
+def _globals() -> str:
+    return ", ".join(f"@@GLOBAL.{name}" for name in VARIABLES)
+
+
+def _one_order_of_settings(server: Sandbox, folder: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    meddler = Meddler(server, VARIABLES, random.Random(seed + 1))
+    meddler.begins()
+    with Between(server.port) as between:
+        ours = Ours(through(server, between), server.tcp, folder, meddler)
+        for work in (ours.stages, chance.choice([ours.stages, ours.restores]), ours.restores):
+            is_last = work == ours.restores and chance.random() < 0.5
+            count = chance.randint(0, 3)
+            moments = sorted(chance.sample(range(1, 45), count))
+            cut = None if is_last or chance.random() < 0.5 else chance.randint(1, 45)
+            _amid(ours, between, Moments(between, meddler, moments, cut), work)
+        _amid(ours, between, Moments(between, meddler, [], None), ours.restores)
+    told = f"LOADSTONE_SEED: order {seed}: {meddler.deeds}"
+    behind = left_behind(folder)
+    assert (behind.staged, behind.unreadable) == ((), ()), told
+    found = meddler.found()
+    wrong = {name: now for name, now in found.items() if now not in meddler.right[name]}
+    assert not wrong, f"{wrong}, not {meddler.right}; {told}"
+
+
+def _amid(ours: Ours, between: Between, moments: Moments, work: Callable[[], None]) -> None:
+    between.before = moments
+    try:
+        work()
+    except LoadstoneError as error:
+        ours.meddler.deeds.append(f"{work.__name__}: {error.message}")
+        # A line that is there is no reason to fail, but for what an earlier one has left.
+        assert between.shut or isinstance(error, SettingsError), ours.meddler.deeds
+    finally:
+        between.before, between.shut = None, False
+    cut_short = any(each.cut_short for each in left_behind(ours.folder).staged)
+    ours.meddler.is_ours_for_all_they_know = cut_short
+    if cut_short:
+        COUNTS["orders cut short between a SET and its note"] += 1
+        ours.meddler.may_be_as_before()
+
+
+@dataclass
+class Ours:
+    """Who sets variables for a while, and puts back what was left of it."""
+
+    endpoint: Endpoint
+    direct: Endpoint
+    folder: Path
+    meddler: Meddler
+
+    def stages(self) -> None:
+        chance, deeds = self.meddler.chance, self.meddler.deeds
+        names = chance.sample(VARIABLES, chance.randint(1, 3))
+        wanted = {name: next(self.meddler.numbers) for name in names}
+        deeds.append(f"we want {wanted}")
+        told, theirs = Told(), set[str]()
+        texts = {name: str(value) for name, value in wanted.items()}
+        with staged(self.endpoint, texts, self.folder, told):
+            for _ in range(chance.randint(0, 2)):
+                theirs.add(self.meddler.sets_some())
+            if chance.random() < SECOND_OF_OURS:
+                self.is_refused_beside_ourselves(texts)
+            deeds.append("we end")
+        # Whoever set it while it was set by us is told of, whatever else there is to tell.
+        untold = {name for name in theirs.intersection(wanted) if name not in "".join(told.left)}
+        assert not untold, f"{untold}: {deeds}"
+
+    def is_refused_beside_ourselves(self, texts: dict[str, str]) -> None:
+        COUNTS["seconds of ours that were refused"] += 1
+        other = self.folder / "other"
+        with pytest.raises(SettingsInUse), staged(self.direct, texts, other):
+            pytest.fail("it was set")
+        assert not list(other.iterdir())
+
+    def restores(self) -> None:
+        for staging in left_behind(self.folder).staged:
+            journal = take_over(staging)
+            assert journal is not None
+            put_back(journal, self.endpoint)

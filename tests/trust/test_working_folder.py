@@ -1,0 +1,149 @@
+"""Nothing is run because it stands in the working folder: a shared one, or one that was sent."""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+import loadstone
+from loadstone.sandbox import SandboxError, binaries, find_server
+from loadstone.web import beside
+from loadstone.web.address import Address
+from trust.tally import COUNTS
+
+_SOURCE = Path(loadstone.__file__).parent
+_PATIENCE_S = 60.0
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder of the test, and a home of its own."""
+    (tmp_path / "home").mkdir()
+    (tmp_path / "shared").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "home" / "state"))
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.chdir(tmp_path / "shared")
+    return tmp_path / "shared"
+
+
+@pytest.fixture
+def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with no server, whose program came as a wheel."""
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(binaries, "_ELSEWHERE", ())
+    monkeypatch.setattr(binaries, "__file__", "/usr/lib/python3/loadstone/sandbox/binaries.py")
+    monkeypatch.setattr(binaries, "_owners", lambda: {0, os.geteuid()})
+
+
+def trap(program: Path, ran: Path) -> Path:
+    """A server that says who it is, and that it was asked."""
+    program.parent.mkdir(parents=True, exist_ok=True)
+    program.write_text(f"#!/bin/sh\necho $0 >> {ran}\necho mysqld Ver 9.1.0 for Linux\n")
+    program.chmod(0o755)
+    COUNTS["inputs tried"] += 1
+    return program
+
+
+@pytest.mark.usefixtures("nothing_installed")
+def test_no_server_of_the_working_folder_is_started(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = folder / "ran"
+    for root in ("mariadb", "mysql"):
+        for place in ("usr/sbin", "bin"):
+            for name in ("mariadbd", "mysqld"):
+                trap(folder / ".cache" / root / place / name, ran)
+                trap(folder / "loadstone" / root / place / name, ran)
+    plugin = folder / ".cache" / "mariadb-plugins" / "auth_ed25519.so"
+    plugin.parent.mkdir()
+    plugin.touch()
+    for home in (None, "", ".", ".cache"):
+        if home is not None:
+            monkeypatch.setenv("XDG_CACHE_HOME", home)
+        for wanted in (None, "mariadb", "mysql"):
+            with pytest.raises(SandboxError, match="no .* server on this machine"):
+                find_server(wanted)
+        assert binaries.mariadb_plugins() is None
+    assert not ran.exists()
+
+
+@pytest.mark.usefixtures("nothing_installed")
+def test_a_fetched_server_is_started_where_nobody_else_can_have_put_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = folder / "ran"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder.parent / "home"))
+    program = trap(folder.parent / "home/loadstone/mysql/usr/sbin/mysqld", ran)
+    assert find_server("mysql").program == program
+    ran.unlink()
+    for place, mode in ((program, 0o757), (program.parent, 0o757)):
+        before = place.stat().st_mode
+        place.chmod(mode)
+        with pytest.raises(SandboxError):
+            find_server("mysql")
+        place.chmod(before)
+    if os.geteuid() == 0:
+        os.chown(program, 65534, 65534)
+        with pytest.raises(SandboxError):
+            find_server("mysql")
+    assert not ran.exists()
+
+
+def _modules_of_the_page() -> list[str]:
+    """Whatever the child could import first: all of the library, and all that is installed."""
+    installed = {path.stem.partition(".")[0] for path in Path(urllib.__path__[0]).parent.glob("*")}
+    site = Path(pytest.__file__).parents[1]
+    return sorted(
+        {name for name in sys.stdlib_module_names | installed if name.isidentifier()}
+        | {path.stem for path in site.iterdir() if path.stem.isidentifier()}
+        | {"sitecustomize", "usercustomize"}
+    )
+
+
+@pytest.mark.slow
+def test_no_module_of_the_working_folder_is_run_by_the_live_page(folder: Path) -> None:
+    ran = folder / "ran"
+    for name in _modules_of_the_page():
+        (folder / f"{name}.py").write_text(f"open({str(ran)!r}, 'a').write({name!r} + ' ')\n")
+        COUNTS["inputs tried"] += 1
+    with beside.live_page(folder / "runs", Address("127.0.0.1", 0)) as url:
+        until = time.monotonic() + _PATIENCE_S
+        while not _answers(url):
+            assert not ran.exists(), ran.read_text()
+            assert time.monotonic() < until, (
+                folder.parent / "home/state/loadstone/live.log"
+            ).read_text()
+            time.sleep(0.05)
+    assert not ran.exists(), ran.read_text()
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=_PATIENCE_S):
+            return True
+    except urllib.error.HTTPError:
+        return True  # it is the page, which wants its token
+    except OSError:
+        return False
+
+
+def test_every_python_that_is_started_leaves_the_working_folder_out() -> None:
+    started = [
+        node
+        for file in _SOURCE.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.List | ast.Tuple)
+        and "sys.executable" in map(ast.unparse, node.elts)
+    ]
+    assert started
+    for command in started:
+        words = [ast.unparse(word) for word in command.elts]
+        assert words[words.index("sys.executable") + 1] == "'-P'", words
