@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 from loadstone.lab.experiment_data import Empty, Fill, Restoring, Tables
 from loadstone.lab.settings_journal import settings_folder
 from loadstone.lab.variants import Place
-from loadstone.lab.whereabouts import elsewhere
+from loadstone.lab.whereabouts import elsewhere, is_throwaway
 from loadstone.model.engine_plan import Layout
 from loadstone.model.experiment import NetworkLimit
 from loadstone.model.target import Endpoint, Target
@@ -259,7 +259,9 @@ class GivenServer:
         if how is None or (how == "socket") == (target.socket is not None):
             return self._endpoint
         with connect(self._endpoint, database=None) as connection:
-            if (why := elsewhere(connection, target)) is not None:
+            # A sandbox is on this machine also where it has a network of its own.
+            ours = is_throwaway(self._endpoint)
+            if not ours and (why := elsewhere(connection, target)) is not None:
                 raise TargetError(
                     "unreachable",
                     f"connect = {how!r}: the server is not on this machine: {target.place}, {why}",
