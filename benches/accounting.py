@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from loadstone.model.records import Tally
-from loadstone.store.steplog import StepLog
+from loadstone.runs.steplog import StepLog
 
 _LONGEST_S = 1.5
 """A record that stands for more seconds than one hides what happened in each of them."""

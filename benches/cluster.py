@@ -24,16 +24,16 @@ from benches.progress import say
 from benches.report import Report
 from benches.tables import counted, table
 from loadstone import engine
-from loadstone.cluster.collecting import Collector, Member
-from loadstone.cluster.parts import parts_of
-from loadstone.cluster.told import HostUse, Told
+from loadstone.cluster.merge_stream import Collector, Member
+from loadstone.cluster.messages import HostUse, Told
+from loadstone.cluster.partition import parts_of
 from loadstone.engine import PartJob
 from loadstone.model.engine_plan import step_document
 from loadstone.model.null_server import NullServerSettings
 from loadstone.model.plan import Closed, Drive, Plan, Step, WarmupSeconds, WorkloadSpec
 from loadstone.model.records import STEP_RECORD, Connected, Sample
 from loadstone.model.target import Endpoint, Target, Tls
-from loadstone.store.journal import EngineEntry, to_line
+from loadstone.runs.journal import EngineEntry, to_line
 
 GENERATORS = (10, 100, 1000)
 _RECORDED_BY, _USERS = 8, 256

@@ -20,10 +20,10 @@ from benches.progress import say
 from benches.report import Report
 from benches.tables import table
 from loadstone.model.experiment import NetworkLimit
+from loadstone.mysql.facts import describe_server
 from loadstone.report.opened import Run
 from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, start_sandbox
 from loadstone.sandbox.network import limit_line, namespace, passed
-from loadstone.target.introspect import describe_server
 
 SERVERS = ("mariadb", "mysql")
 MBIT = 40

@@ -22,7 +22,7 @@ from benches.place import ROOT
 from benches.processes import ProgramFailed
 from benches.progress import say
 from loadstone.cluster import on_ray
-from loadstone.cluster.link import Link
+from loadstone.cluster.transport import Link
 
 _NODE = "127.0.0.2"
 """Not 127.0.0.1: Ray takes the host's own address in its place."""

@@ -23,11 +23,11 @@ from benches.soak_faults import FAULTS, LINE_FAULTS, Ground, in_rounds
 from benches.tables import table
 from loadstone.model.experiment import NetworkLimit
 from loadstone.model.records import Sample
+from loadstone.runs import run_folder
+from loadstone.runs.rebuild import read_log
+from loadstone.runs.steplog import StepLog
 from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
 from loadstone.sandbox.network import namespace, why_not
-from loadstone.store import folder as run_folder
-from loadstone.store.replay import read_log
-from loadstone.store.steplog import StepLog
 
 USERS = 2_000
 RATE = 100

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from benches.processes import ProgramFailed
 from loadstone import __version__, engine
-from loadstone.lab.variants import step_plan
+from loadstone.experiment.variants import step_plan
 from loadstone.model.engine_plan import step_document
 from loadstone.model.experiment import Experiment
 from loadstone.model.observed import Observation, SourceName
@@ -17,10 +17,10 @@ from loadstone.model.result import StepResult, Window
 from loadstone.model.target import Endpoint
 from loadstone.observe.local import LocalHost
 from loadstone.observe.sampler import deltas
-from loadstone.store import hlog
-from loadstone.store.journal import EngineEntry, RunBegin, StepBegin, StepEnd
-from loadstone.store.steplog import StepLog
-from loadstone.store.steps import summarise
+from loadstone.runs import hlog
+from loadstone.runs.journal import EngineEntry, RunBegin, StepBegin, StepEnd
+from loadstone.runs.steplog import StepLog
+from loadstone.runs.summaries import summarise
 
 _HERE = SourceName(role="generator-host")
 _SILENT_S = 20.0

@@ -19,14 +19,14 @@ from benches.report import Report
 from benches.stepping import records_of
 from benches.tables import counted, table, with_spread
 from loadstone import engine
-from loadstone.lab.template_file import parse_template
-from loadstone.lab.template_trial import text_of
 from loadstone.model.calibration import Protocol
 from loadstone.model.engine_plan import step_document
 from loadstone.model.null_server import NullServerSettings
 from loadstone.model.plan import Drive, Plan, Step, WarmupSeconds, WorkloadSpec
 from loadstone.model.records import Sample
 from loadstone.model.target import Endpoint, Target, Tls
+from loadstone.workloads.templates.explain import text_of
+from loadstone.workloads.templates.file import parse_template
 
 _NATIVE, _TEMPLATE = "oltp_read_write", "read_write"
 _IN_TURN = (_NATIVE, _TEMPLATE, _TEMPLATE, _NATIVE)

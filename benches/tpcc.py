@@ -17,7 +17,7 @@ from benches.processes import ProgramFailed, run
 from benches.progress import say
 from benches.report import Report
 from benches.tables import table
-from loadstone.lab.tpcc_conditions import CONDITIONS, REQUIRED, verdicts
+from loadstone.lab.tables.tpcc_consistency import CONDITIONS, REQUIRED, verdicts
 from loadstone.sandbox import Sandbox
 
 _WAREHOUSES, _WAREHOUSES_QUICK = 10, 1

@@ -17,10 +17,10 @@ from benches.progress import say
 from benches.tables import counted, table, with_spread
 from loadstone import engine
 from loadstone.cluster.cluster import Cluster
-from loadstone.cluster.link import InThisProcess
+from loadstone.cluster.transport import InThisProcess
 from loadstone.engine import Sending
-from loadstone.lab.follow import follow
-from loadstone.lab.interrupts import Interrupts
+from loadstone.lab.step.follow import follow
+from loadstone.lab.step.interrupts import Interrupts
 from loadstone.model.engine_plan import step_document
 from loadstone.model.null_server import NullServerSettings
 from loadstone.model.plan import Closed, Drive, Plan, Step, WarmupSeconds, WorkloadSpec

@@ -21,7 +21,7 @@ from benches.tables import counted, table, with_spread
 from benches.watching import viewers
 from benches.workload import Step
 from loadstone.web.address import MARK, Address, found
-from loadstone.web.beside import live_page
+from loadstone.web.sidecar import live_page
 
 USERS = 64
 VIEWERS = 10

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
-from loadstone.store.replay import JOURNAL
+from loadstone.runs.rebuild import JOURNAL
 
 _PATIENCE_S = 60.0
 

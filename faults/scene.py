@@ -13,8 +13,8 @@ import psutil
 from benches.caps import MemoryGroup, Network
 from benches.processes import ProgramFailed
 from faults.case import Server
+from loadstone.mysql.connect import Connection, connect
 from loadstone.sandbox import Sandbox
-from loadstone.target.connect import Connection, connect
 
 _EVENT_LOOP = "shard-0"
 """The thread that is there as long as load is driven."""

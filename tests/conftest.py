@@ -67,15 +67,15 @@ def _nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
     """A double has no locks to ask, and no tables that could go."""
 
     def unchanged(*arguments: object) -> object:
-        from loadstone.lab.experiment_changes import Changes
+        from loadstone.experiment.changes import Changes
 
         return Changes("a double")
 
-    for name in ("cli.carry.beside_others", "lab.experiment_servers.alone_on"):
+    for name in ("cli.carry.beside_others", "experiment.servers.alone_on"):
         monkeypatch.setattr(f"loadstone.{name}", lambda *arguments: nullcontext([]))
-    for name in ("cli.carry", "cli.proving", "lab.experiment_servers"):
+    for name in ("cli.carry", "cli.proving", "experiment.servers"):
         monkeypatch.setattr(f"loadstone.{name}.look_before_load", lambda *arguments, yes: [])
-    monkeypatch.setattr("loadstone.lab.experiment_servers.changes_on", unchanged)
+    monkeypatch.setattr("loadstone.experiment.servers.changes_on", unchanged)
 
 
 @pytest.fixture

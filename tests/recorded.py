@@ -13,8 +13,8 @@ from loadstone.model.plan import Plan, Step, WarmupSeconds, WorkloadSpec
 from loadstone.model.records import End
 from loadstone.model.result import StepState
 from loadstone.model.target import Credentials, Endpoint, Target
-from loadstone.store import folder
-from loadstone.store.recorder import Asked, Recorder
+from loadstone.runs import run_folder
+from loadstone.runs.recorder import Asked, Recorder
 
 SECRET = "hunter2-and-more"
 
@@ -47,7 +47,7 @@ def recorder_for(out: Path, plan: Plan, version: str = "10.11.0-scripted") -> Re
         plan=plan,
         steps=steps_of(plan),
     )
-    path = folder.create(out, plan.name, 1_800_000_000.0)
+    path = run_folder.create(out, plan.name, 1_800_000_000.0)
     return Recorder(path, asked, [version])
 
 

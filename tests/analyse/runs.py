@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analyse.made import a_step
-from loadstone.analyse.contests import Run
+from loadstone.analyse.paired_sides import Run
 from loadstone.model.experiment import Experiment, Factor, Level
+from loadstone.model.host_environment import HOST_FACTS
 from loadstone.model.plan import WarmupSeconds, WorkloadSpec
 from loadstone.model.result import Result, RunInfo, StepResult, TargetShare
-from loadstone.model.surroundings import HOST_FACTS
 
 VARIABLES = {
     "version": "10.11.6-MariaDB-log",

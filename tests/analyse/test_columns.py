@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analyse.made import a_step
-from loadstone.analyse.columns import of_step, users_in_commit, value
+from loadstone.analyse.derived_figures import of_step, users_in_commit, value
 from loadstone.model.columns import COLUMNS, Column
 from loadstone.model.result import HostFigures, LatencyMs, ServerFigures
 from loadstone.report.columns import HEADS

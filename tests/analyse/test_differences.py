@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from analyse.runs import HOST, VARIABLES, a_run, environment, repeats
-from loadstone.analyse.contests import Run, parts_of
 from loadstone.analyse.differences import NO_SUCH, Differences, differences
-from loadstone.analyse.meanings import MEANINGS, PLACES, WEIGHTS
-from loadstone.analyse.surroundings import surroundings_of
+from loadstone.analyse.environment_diff import surroundings_of
+from loadstone.analyse.paired_sides import Run, parts_of
+from loadstone.analyse.setting_effects import MEANINGS, PLACES, WEIGHTS
 
 ELSEWHERE = {
     "datadir": "/data/mysql/",

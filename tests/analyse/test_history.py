@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from analyse.runs import a_run, environment, repeats
-from loadstone.analyse.contests import Run
 from loadstone.analyse.gates import change
 from loadstone.analyse.history import Series, histories, judge_history
 from loadstone.analyse.metrics import METRICS, TPS
+from loadstone.analyse.paired_sides import Run
 from loadstone.model.result import StepResult
 
 SEEDS = range(60)

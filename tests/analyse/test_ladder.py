@@ -8,14 +8,14 @@ import pytest
 
 from loadstone.analyse.ladder import levels, quotable, shape
 from loadstone.model.result import OutageLine, StepResult
-from loadstone.store import folder
+from loadstone.runs import run_folder
 from recorded import a_plan, recorded_run
 from scripted_engine import Script
 
 
 def ladder_of(tmp_path: Path, script: Script, rates: dict[int, int]) -> tuple[StepResult, ...]:
     script.tps = lambda users, second: rates[users]
-    return folder.load(recorded_run(tmp_path, a_plan(ladder=tuple(rates)))).steps
+    return run_folder.load(recorded_run(tmp_path, a_plan(ladder=tuple(rates)))).steps
 
 
 def test_peak_and_knee_of_a_ladder(tmp_path: Path, script: Script) -> None:

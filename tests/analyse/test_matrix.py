@@ -10,10 +10,10 @@ import pytest
 
 from analyse.made import a_step
 from analyse.runs import a_run, an_experiment, at_target, repeats
-from loadstone.analyse.contests import Run
 from loadstone.analyse.gates import change
 from loadstone.analyse.matrix import ComparisonError, judge, matrix, swings
-from loadstone.lab.blocks import schedule
+from loadstone.analyse.paired_sides import Run
+from loadstone.experiment.schedule import schedule
 
 
 def noisy(seed: int, level: float, count: int = 8) -> list[float]:

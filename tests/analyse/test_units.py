@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from loadstone.analyse.effects import unpaired
-from loadstone.analyse.units import Contrast, Observed, contrasts, sides
+from loadstone.analyse.experimental_units import Contrast, Observed, contrasts, sides
 from loadstone.analyse.verdict import Verdict, verdicts
-from loadstone.lab.blocks import PlannedStep, schedule
+from loadstone.experiment.schedule import PlannedStep, schedule
 from loadstone.model.experiment import Experiment, Factor, Level, SandboxChoice
 from loadstone.model.plan import WorkloadSpec
 

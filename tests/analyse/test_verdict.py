@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from loadstone.analyse.effects import Pair, paired
-from loadstone.analyse.planning import excludes, finds, spread_factor, units_needed
+from loadstone.analyse.power import excludes, finds, spread_factor, units_needed
 from loadstone.analyse.verdict import Apart, Sides, Unit, Verdict, verdicts
 from loadstone.model.experiment import Rules
 

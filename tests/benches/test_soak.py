@@ -17,7 +17,7 @@ from benches.accounting import Account, account_of
 from benches.growth import look, steady_slope
 from benches.soak import Soaked, memory_promise, promises, report
 from benches.soak_faults import FAULTS, LINE_FAULTS, in_rounds
-from loadstone.store.replay import read_log
+from loadstone.runs.rebuild import read_log
 from recorded import a_plan, recorded_run
 from scripted_engine import Script
 from soaked import GOOD

@@ -171,7 +171,7 @@ def test_a_bug_is_one_line_and_a_file(
     def broken(*arguments: object) -> None:
         raise RuntimeError("two and two are five")
 
-    monkeypatch.setattr("loadstone.store.folder.list_runs", broken)
+    monkeypatch.setattr("loadstone.runs.run_folder.list_runs", broken)
     assert exit_code_of(["runs", "list"]) == 1
     err = capsys.readouterr().err
     assert err.startswith("error: a bug in Loadstone: RuntimeError: two and two are five\n")
@@ -187,7 +187,7 @@ def test_a_value_that_nobody_gave_is_a_bug(
     def broken(*arguments: object) -> None:
         LatencyNs.model_validate({"count": "many"})
 
-    monkeypatch.setattr("loadstone.store.folder.list_runs", broken)
+    monkeypatch.setattr("loadstone.runs.run_folder.list_runs", broken)
     assert exit_code_of(["runs", "list"]) == 1
     assert "error: a bug in Loadstone: ValidationError: " in capsys.readouterr().err
 
@@ -198,7 +198,7 @@ def test_ctrl_c_before_the_load_is_no_bug(
     def interrupted(*arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("loadstone.store.folder.list_runs", interrupted)
+    monkeypatch.setattr("loadstone.runs.run_folder.list_runs", interrupted)
     assert exit_code_of(["runs", "list"]) == 130
     assert capsys.readouterr().err.strip() == "error: interrupted"
 
@@ -209,7 +209,7 @@ def test_memory_that_is_not_there_is_no_bug(
     def greedy(*arguments: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("loadstone.store.folder.list_runs", greedy)
+    monkeypatch.setattr("loadstone.runs.run_folder.list_runs", greedy)
     assert exit_code_of(["runs", "list"]) == 1
     err = capsys.readouterr().err.splitlines()
     assert err[0] == "error: out of memory"

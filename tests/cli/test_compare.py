@@ -14,7 +14,7 @@ import pytest
 
 from cli.test_run_scripted import SHORT, made_up
 from loadstone.cli.errors import exit_code_of
-from loadstone.store import folder
+from loadstone.runs import run_folder
 from scripted_engine import Script
 
 RUN = ("run", "oltp_read_write", *SHORT)
@@ -220,7 +220,7 @@ def nightly(script: Script, rates: list[int]) -> list[Path]:
     for tps in rates:
         does(script, tps)
         assert exit_code_of([*RUN, "--concurrency", "8", "--name", "nightly"]) == 0
-    return sorted(Path("runs").iterdir(), key=lambda run: folder.load(run).run.started_at or "")
+    return sorted(Path("runs").iterdir(), key=lambda run: run_folder.load(run).run.started_at or "")
 
 
 def test_a_trend_tells_from_which_run_on_the_level_changed(

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from cli.person import Person
-from loadstone.model.surroundings import HOST_FACTS
+from loadstone.model.host_environment import HOST_FACTS
 from pooled import need
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]

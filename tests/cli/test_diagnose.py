@@ -10,8 +10,8 @@ import pytest
 from cli.person import Person, set_globally
 from loadstone.cli.errors import exit_code_of
 from loadstone.model.finding import Diagnosis
+from loadstone.runs import run_folder
 from loadstone.sandbox import Sandbox
-from loadstone.store import folder
 from recorded import recorded_run
 from scripted_engine import Script
 
@@ -55,7 +55,7 @@ def test_a_log_of_all_statements_is_found_on_a_real_server(
         times = ("--concurrency", "4", "--duration", "3s", "--warmup", "1s")
         done = person.loadstone("run", "oltp_read_only", *where, *times)
     assert "\nwhy   " in done.stdout
-    assert folder.load(person.only_run()).findings == ()
+    assert run_folder.load(person.only_run()).findings == ()
     (found,) = person.result("diagnose")["ladders"]
     ladder = Diagnosis.model_validate(found)
     assert "general-log" in [finding.cause for finding in ladder.findings]

@@ -17,8 +17,8 @@ import pytest
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from cli.person import PATIENCE_S, Person, wait_until
+from loadstone.runs.ledger import LEDGER
 from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
-from loadstone.store.ledger import LEDGER
 from pooled import KINDS, Pool, need
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 import pytest
 
-from loadstone.cli.mixing import is_mix, ladder_of, members_of
-from loadstone.cli.phasing import Phases
+from loadstone.cli.options.mix import is_mix, ladder_of, members_of
+from loadstone.cli.options.phases import Phases
 from loadstone.model.plan import Zipfian
 
 

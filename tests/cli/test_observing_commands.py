@@ -12,8 +12,8 @@ pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from called import called
 from cli.person import PATIENCE_S, Person, wait_until
+from loadstone.runs import run_folder
 from loadstone.sandbox import Sandbox
-from loadstone.store import folder
 
 UNFAIR = ("innodb_flush_log_at_trx_commit", "sync_binlog")
 """What the pool's servers are set to, so that commits cost nothing."""
@@ -42,7 +42,7 @@ def test_a_watch_is_kept_as_a_run(person: Person) -> None:
     done = person.loadstone("watch", *person.target, "--duration", "2s")
     assert done.stdout.startswith("watched for 2")
     assert "questions/s" in done.stderr
-    (step,) = folder.load(person.only_run()).steps
+    (step,) = run_folder.load(person.only_run()).steps
     assert step.server is not None
     assert step.host is not None
     assert step.window is not None

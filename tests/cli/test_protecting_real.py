@@ -16,10 +16,10 @@ import pytest
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from cli.person import PATIENCE_S, Person, wait_until
+from loadstone.mysql.connect import connect
+from loadstone.runs import run_folder
+from loadstone.runs.rebuild import read_log
 from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
-from loadstone.store import folder
-from loadstone.store.replay import read_log
-from loadstone.target.connect import connect
 from pooled import KINDS, QUICK, Pool, need
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
@@ -106,7 +106,7 @@ def test_others_threads_end_a_run_and_its_own_do_not(person: Person) -> None:
     words = (*RUN, *person.target, "--concurrency", str(USERS), "--duration", "3s")
     limit = ("--abort-if", "threads_running>5", "--abort-if", "threads_connected>5")
     person.loadstone(*words, *limit)
-    own = folder.load(person.only_run())
+    own = run_folder.load(person.only_run())
     assert (own.run.state, own.run.aborted) == ("finished", None)
     assert own.steps[0].server and own.steps[0].server.highest["threads_connected"] >= USERS
 
@@ -121,7 +121,7 @@ def test_others_threads_end_a_run_and_its_own_do_not(person: Person) -> None:
     assert running.returncode == 12, err
     assert re.search(r"error: aborted at \d+ s by the condition 'threads_running>5 for 1s': ", err)
     (run,) = person.folder.glob("runs/spared-*")
-    result = folder.load(run)
+    result = run_folder.load(run)
     assert result.run.state == "stopped"
     assert result.run.aborted and 8 <= result.run.aborted.value < USERS
     (step,) = result.steps
@@ -162,7 +162,7 @@ def test_a_server_that_answers_the_load_and_nobody_who_watches_ends_the_run(pers
         stack.enter_context(watchers_locked_out(person.server))
         _, err = running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 12, err
-    (step,) = folder.load(person.only_run()).steps
+    (step,) = run_folder.load(person.only_run()).steps
     assert any("said nothing for 1" in note for note in step.notes), step.notes
 
 
@@ -177,7 +177,7 @@ def test_a_load_is_held_back_while_others_work_and_let_go_on(person: Person) -> 
         wait_until(lambda: '"hold_end"' in journal(person), running)
         out, err = running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 0, err
-    (step,) = folder.load(person.only_run()).steps
+    (step,) = run_folder.load(person.only_run()).steps
     assert step.held and step.held[0].value >= 9
     assert step.window and step.window.held
     assert step.state == "finished"
@@ -211,7 +211,7 @@ def test_what_a_server_does_not_have_is_one_line_before_any_load(person: Person)
 def test_any_row_of_the_status_can_end_a_run(person: Person) -> None:
     words = (*ENDLESS, *person.target, "--concurrency", "2", "--abort-if")
     person.loadstone(*words, "Questions>10/s", code=12)
-    aborted = folder.load(person.only_run()).run.aborted
+    aborted = run_folder.load(person.only_run()).run.aborted
     assert aborted and (aborted.figure, aborted.limit) == ("questions", 10)
 
 
@@ -222,11 +222,11 @@ def test_the_servers_disk_is_seen_and_ends_a_run_before_it_begins(person: Person
     person.loadstone(*words, "--abort-if", "disk_free<1MB", "--name", "fine")
     person.loadstone(*words, "--abort-if", "disk_free<100%", "--name", "full", code=12)
     (run,) = person.folder.glob("runs/full-*")
-    aborted = folder.load(run).run.aborted
+    aborted = run_folder.load(run).run.aborted
     assert aborted and aborted.at_s == 0
     there = os.statvfs(person.server.datadir)
     assert aborted.value == pytest.approx(there.f_bavail / there.f_blocks, abs=0.05)
-    assert person.server.port and folder.load(run).steps[0].events == 0
+    assert person.server.port and run_folder.load(run).steps[0].events == 0
 
 
 def test_others_whose_statements_slow_down_end_a_run_that_nobody_told_so(person: Person) -> None:
@@ -247,7 +247,7 @@ def test_others_whose_statements_slow_down_end_a_run_that_nobody_told_so(person:
         others.statement = "SELECT SLEEP(0.1)"
         out, err = running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 12, err + out
-    aborted = folder.load(person.only_run()).run.aborted
+    aborted = run_folder.load(person.only_run()).run.aborted
     assert aborted and aborted.value > 3
 
 
@@ -263,7 +263,7 @@ def test_others_who_pile_up_end_a_run_that_nobody_asked_to_watch_them(person: Pe
         stack.enter_context(neighbours(person, 24, "SELECT SLEEP(60)"))
         out, err = running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 12, err + out
-    result = folder.load(person.only_run())
+    result = run_folder.load(person.only_run())
     assert result.run.aborted and result.run.aborted.is_default
     assert result.run.aborted.condition == "threads_running>20 for 10s"
     assert "--no-abort leaves the default conditions out" in err
@@ -294,7 +294,7 @@ def test_a_replica_that_falls_behind_ends_a_run(
             out, err = running.communicate(timeout=PATIENCE_S)
         assert running.returncode == 12, err + out
         (run,) = person.folder.glob("runs/behind-*")
-        aborted = folder.load(run).run.aborted
+        aborted = run_folder.load(run).run.aborted
         assert aborted and "replica" in aborted.place and aborted.value > 2
 
 
@@ -317,6 +317,6 @@ table_size = 1000
     )
     said = person.loadstone("experiment", str(file), code=12)
     assert "by the condition 'Questions>10/s': " in said.stderr
-    result = folder.load(person.only_run())
+    result = run_folder.load(person.only_run())
     assert (result.run.state, len(result.steps)) == ("stopped", 1)
     assert result.run.aborted and result.run.aborted.step == 1

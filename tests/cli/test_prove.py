@@ -13,16 +13,16 @@ import pytest
 
 import scripted_engine
 from loadstone.cli.errors import exit_code_of
-from loadstone.lab.data import Data, Wanted
-from loadstone.lab.preflight import Looked
+from loadstone.lab.tables.discover import Data, Wanted
+from loadstone.lab.tables.inspect import Looked
 from loadstone.model.experiment import Experiment
 from loadstone.model.finding import Diagnosis, Evidence, Finding, Proof, Setting, Trial
 from loadstone.model.plan import WorkloadSpec
 from loadstone.model.target import Endpoint, Target
-from loadstone.store import folder
-from loadstone.store.proofs import PROOFS
-from loadstone.store.recorder import read_asked, write_private_json
-from loadstone.target.introspect import ServerFacts
+from loadstone.mysql.facts import ServerFacts
+from loadstone.runs import run_folder
+from loadstone.runs.proofs import PROOFS
+from loadstone.runs.recorder import read_asked, write_private_json
 from recorded import a_plan, recorded_run
 from scripted_engine import Script
 
@@ -55,8 +55,8 @@ def undisturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Script)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setattr("loadstone.lab.experiment_servers.described", made_up)
-    monkeypatch.setattr("loadstone.lab.experiment_servers.look_at", with_tables)
+    monkeypatch.setattr("loadstone.experiment.servers.described", made_up)
+    monkeypatch.setattr("loadstone.experiment.servers.look_at", with_tables)
     monkeypatch.setattr("loadstone.cli.proving.look_at", with_tables)
     # Counters of a server that is made up cannot be read.
     monkeypatch.setattr("loadstone.cli.proving.looking", lambda *told: lambda *step: None)
@@ -133,7 +133,7 @@ def prove(*words: str) -> int:
 
 
 def proofs(run: Path) -> tuple[Proof, ...]:
-    return folder.load(run).proofs
+    return run_folder.load(run).proofs
 
 
 def test_what_costs_is_proven_and_what_does_not_refuted(
@@ -186,7 +186,7 @@ def test_proofs_are_kept_and_shown_later(
     # The steps are a run of their own, that no list of runs has.
     assert exit_code_of(["runs", "show", str(run / kept.steps)]) == 0
     assert "trial=changed against trial=before: faster" in capsys.readouterr().out
-    assert [each.folder for each in folder.list_runs(Path("runs"))] == [run]
+    assert [each.folder for each in run_folder.list_runs(Path("runs"))] == [run]
 
 
 def test_a_finding_that_is_tried_again_has_one_proof(
@@ -242,7 +242,7 @@ def test_a_cold_pool_is_measured_against_the_run_itself(
     script: Script, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cold = a_run()
-    measured = folder.load(cold).steps[0].tps
+    measured = run_folder.load(cold).steps[0].tps
     assert measured is not None
     finds(monkeypatch, ("again", "buffer_pool", "cold", "warm"))
     script.tps = lambda users, second: round(2 * measured) + second % 3
@@ -384,12 +384,12 @@ def test_a_load_that_cannot_be_driven_again_by_turns_is_refused(
     }
     for said, changes in others.items():
         changed = asked.model_copy(update={"plan": plan.model_copy(update=changes)})
-        write_private_json(run / folder.RUN, changed.model_dump(mode="json"))
+        write_private_json(run / run_folder.RUN, changed.model_dump(mode="json"))
         assert prove("--trust-folder") == 4
         assert said in capsys.readouterr().err
     experiment = Experiment(name="x", target=HERE, workloads=(plan.workload,), ladder=(1,))
     changed = asked.model_copy(update={"experiment": experiment})
-    write_private_json(run / folder.RUN, changed.model_dump(mode="json"))
+    write_private_json(run / run_folder.RUN, changed.model_dump(mode="json"))
     assert prove("--trust-folder") == 4
     assert "is an experiment, which has compared its variants already" in capsys.readouterr().err
 

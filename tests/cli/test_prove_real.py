@@ -20,15 +20,15 @@ pytest.importorskip("loadstone._engine", reason="the engine is not built")
 from cli.person import PATIENCE_S, set_globally, wait_until
 from loadstone.cli.errors import exit_code_of
 from loadstone.diagnose.of_run import findings_of
-from loadstone.lab.prove import Timing
+from loadstone.experiment.trials import Timing
 from loadstone.model.experiment import NetworkLimit
 from loadstone.model.finding import Diagnosis, Finding, Setting, Trial
 from loadstone.model.result import Result
+from loadstone.mysql.facts import describe_server
+from loadstone.runs import run_folder
 from loadstone.sandbox import Sandbox, SandboxSpec, list_sandboxes, start_sandbox
 from loadstone.sandbox.network import limit_line, namespace, passed, why_not
 from loadstone.sandbox.state import sandboxes_folder
-from loadstone.store import folder
-from loadstone.target.introspect import describe_server
 from pooled import Pool
 
 pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(240)]
@@ -137,7 +137,7 @@ def test_findings_are_tried_on_the_run_s_server_and_the_proofs_kept(
     findings(monkeypatch, "tls", more=(NO_EFFECT,))
     assert exit_code_of(["diagnose", str(driven.run), "--prove"]) == 0
     assert driven.variables() == before
-    proofs = {proof.cause: proof for proof in folder.load(driven.run).proofs}
+    proofs = {proof.cause: proof for proof in run_folder.load(driven.run).proofs}
     assert proofs.keys() == {"tls", "strictness"}
     shown = capsys.readouterr().out
     for proof in proofs.values():
@@ -182,7 +182,7 @@ def test_who_may_set_nothing_is_told_what_to_grant(
     request.addfinalizer(lambda: ask("DROP USER humble"))
     ask("CREATE USER humble IDENTIFIED BY 'humble'", "GRANT SELECT, PROCESS ON *.* TO humble")
     monkeypatch.setenv("LOADSTONE_PASSWORD", "humble")
-    asked = driven.run / folder.RUN
+    asked = driven.run / run_folder.RUN
     before, user = asked.read_text(), driven.server.accounts[0].user
     humble = before.replace(f'"user": "{user}"', '"user": "humble"')
     assert humble != before
@@ -293,7 +293,7 @@ def test_a_server_that_is_no_sandbox_is_not_set_unasked(
     before = driven.variables()
     short(monkeypatch, units=1)
     findings(monkeypatch, "general-log")
-    environment = driven.run / folder.ENVIRONMENT
+    environment = driven.run / run_folder.ENVIRONMENT
     told = json.loads(environment.read_text())
     environment.write_text(json.dumps(told | {"sandbox": None}))
     prove = ["diagnose", str(driven.run), "--prove", "--trust-folder"]
@@ -307,7 +307,7 @@ def test_a_server_that_is_no_sandbox_is_not_set_unasked(
     finally:
         environment.write_text(json.dumps(told))
     assert driven.variables() == before
-    (proof,) = (each for each in folder.load(driven.run).proofs if each.cause == "general-log")
+    (proof,) = (each for each in run_folder.load(driven.run).proofs if each.cause == "general-log")
     assert proof.verdict in WORDS
 
 

@@ -10,7 +10,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from called import called
-from loadstone.lab.settings_journal import Journal, LeftBehind, SettingsError, left_behind
+from loadstone.lab.variables.journal import Journal, LeftBehind, SettingsError, left_behind
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.target import Target
 

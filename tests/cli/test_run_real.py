@@ -16,12 +16,12 @@ import pytest
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from cli.person import PATIENCE_S, Person, wait_until
+from loadstone.runs import run_folder
+from loadstone.runs.rebuild import replay
 from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
-from loadstone.store import folder
-from loadstone.store.replay import replay
 from pooled import QUICK, Pool, need
 
-SCHEMA = Path(folder.__file__).with_name("result.schema.json")
+SCHEMA = Path(run_folder.__file__).with_name("result.schema.json")
 SHORT = ("--duration", "1s", "--warmup", "0s", "--shards", "1")
 SIZES = ("--tables", "2", "--table-size", "1000")
 ENDLESS = ("--duration", "600s", "--warmup", "0s")
@@ -70,7 +70,7 @@ def story(pool: Pool, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stor
 @pytest.mark.smoke
 def test_prepare_run_and_cleanup(story: Story) -> None:
     assert "oltp_read_write, 2 tables × 1,000 rows, prepared statements" in story.of_run
-    result = folder.load(story.run)
+    result = run_folder.load(story.run)
     jsonschema.validate(
         json.loads((story.run / "result.json").read_text()), json.loads(SCHEMA.read_text())
     )
@@ -91,9 +91,9 @@ def test_prepare_run_and_cleanup(story: Story) -> None:
 
 
 def test_result_and_frame_are_made_of_the_journal(story: Story) -> None:
-    assert folder.to_json(replay(story.run)) == (story.run / "result.json").read_bytes()
+    assert run_folder.to_json(replay(story.run)) == (story.run / "result.json").read_bytes()
     table = polars.read_parquet(story.run / "load.parquet")
-    for step in folder.load(story.run).steps:
+    for step in run_folder.load(story.run).steps:
         inside = table.filter((table["phase"] == "window") & (table["step"] == step.step))
         assert inside["events"].sum() == step.events
 
@@ -108,7 +108,7 @@ def test_ctrl_c_saves_the_run_and_ends_with_130(prepared: Person, number: signal
         out, err = running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 130, err
     assert "stopped on request" in out
-    result = folder.load(prepared.only_run())
+    result = run_folder.load(prepared.only_run())
     assert result.run.state == "stopped"
     assert result.steps[0].events > 0
 
@@ -132,7 +132,7 @@ def test_a_killed_run_shows_everything_up_to_the_last_second(prepared: Person) -
     said = prepared.loadstone("runs", "show", "last").stdout
     assert "interrupted at 20" in said
     assert "step 1 not finished" in said
-    (step,) = folder.load(prepared.only_run()).steps
+    (step,) = run_folder.load(prepared.only_run()).steps
     assert step.seconds >= 2
     assert step.tps is not None
     assert step.tps > 0
@@ -299,7 +299,7 @@ def test_a_server_that_is_killed_is_an_outage_in_the_run(tmp_path: Path) -> None
             out, err = running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 130, err
     assert "outage from" in out
-    (step,) = folder.load(person.only_run()).steps
+    (step,) = run_folder.load(person.only_run()).steps
     assert step.tally_balances is True
     assert step.reconnects >= 4
     assert step.outages[0].users == 4

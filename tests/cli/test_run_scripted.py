@@ -12,10 +12,10 @@ import pytest
 
 import scripted_engine
 from loadstone.cli.errors import exit_code_of
-from loadstone.lab.data import Data, Wanted
-from loadstone.lab.preflight import Looked
+from loadstone.lab.tables.discover import Data, Wanted
+from loadstone.lab.tables.inspect import Looked
 from loadstone.model.target import Endpoint
-from loadstone.target.introspect import ServerFacts
+from loadstone.mysql.facts import ServerFacts
 from scripted_engine import Script
 
 URL = "mysql://bench:geheim@127.0.0.1:3306/sbtest"

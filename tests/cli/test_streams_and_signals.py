@@ -63,7 +63,8 @@ def test_a_signal_while_a_class_is_made_is_no_bug() -> None:
         "        os.kill(os.getpid(), signal.SIGINT)\n"
         "class Finder:\n"
         "    def find_spec(self, name, *more):\n"
-        "        if name == 'loadstone.cli.runs': type('Made', (), {'field': Signalling()})\n"
+        "        if name == 'loadstone.cli.commands.runs':\n"
+        "            type('Made', (), {'field': Signalling()})\n"
         "sys.meta_path.insert(0, Finder())\n"
         "cli.main()\n"
     )

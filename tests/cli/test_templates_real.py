@@ -16,9 +16,9 @@ import pytest
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from cli.person import Person
-from loadstone.lab.template_file import TemplateRefused, parse_template
-from loadstone.lab.template_trial import check_loadable, shipped, text_of
 from loadstone.sandbox import Sandbox
+from loadstone.workloads.templates.explain import check_loadable, shipped, text_of
+from loadstone.workloads.templates.file import TemplateRefused, parse_template
 from pooled import Pool
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]

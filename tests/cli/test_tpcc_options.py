@@ -7,8 +7,8 @@ from typing import Any
 import click
 import pytest
 
-from loadstone.cli.tpcc import ConditionList
-from loadstone.cli.tpcc_options import check_sizes
+from loadstone.cli.commands.tpcc import ConditionList
+from loadstone.cli.options.tpcc import check_sizes
 
 NOTHING = {
     "tables": None,

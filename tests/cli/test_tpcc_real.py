@@ -19,7 +19,7 @@ import pytest
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from cli.person import PATIENCE_S, Person, wait_until
-from loadstone.lab.tpcc_conditions import CONDITIONS, verdicts
+from loadstone.lab.tables.tpcc_consistency import CONDITIONS, verdicts
 from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
 from pooled import KINDS, QUICK, need
 

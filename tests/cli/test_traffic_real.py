@@ -17,11 +17,11 @@ import pytest
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from cli.person import Person, set_globally
-from loadstone.lab.template_file import parse_template
 from loadstone.sandbox import Sandbox
 from loadstone.traffic.entries import Entry, Heard
-from loadstone.traffic.making import LogKind, log_entries
+from loadstone.traffic.import_log import LogKind, log_entries
 from loadstone.traffic.shapes import sentence_of
+from loadstone.workloads.templates.file import parse_template
 from pooled import KINDS, QUICK, Pool
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]

@@ -7,9 +7,9 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from loadstone.cli.loading import LoadLines, progress_line
-from loadstone.cli.watching import LiveTable, PlainLines, second_line
-from loadstone.lab.schedule import steps_of
+from loadstone.cli.progress.load import LoadLines, progress_line
+from loadstone.cli.progress.steps import LiveTable, PlainLines, second_line
+from loadstone.lab.step.order import steps_of
 from loadstone.model.records import (
     Counts,
     GeneratorUse,
@@ -103,8 +103,8 @@ def test_loading_says_how_fast_and_how_long_still() -> None:
 def test_rows_of_an_earlier_load_are_none_of_its_speed(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("loadstone.cli.loading.LINE_EVERY_S", 0.0)
-    monkeypatch.setattr("loadstone.cli.loading.FIRST_LINE_AFTER_S", 0.0)
+    monkeypatch.setattr("loadstone.cli.progress.load.LINE_EVERY_S", 0.0)
+    monkeypatch.setattr("loadstone.cli.progress.load.FIRST_LINE_AFTER_S", 0.0)
     lines = LoadLines()
     lines.on_progress(progress(700_000, 1.0))
     lines.on_progress(progress(730_000, 2.0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loadstone import engine
-from loadstone.cluster.collecting import Collector, Member
+from loadstone.cluster.merge_stream import Collector, Member
 from loadstone.model.cluster import OnNodeLoss
 from loadstone.model.records import (
     AnyStepRecord,

@@ -15,11 +15,11 @@ pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from loadstone.cluster.cluster import Cluster
 from loadstone.cluster.errors import ClusterError
-from loadstone.cluster.filling import Part, end_of, loss_of, progress_of
-from loadstone.cluster.link import InThisProcess
-from loadstone.cluster.parts import load_parts_of
-from loadstone.lab.interrupts import Interrupted, Interrupts
-from loadstone.lab.loading import Loader, layout_for, prepare
+from loadstone.cluster.load_progress import Part, end_of, loss_of, progress_of
+from loadstone.cluster.partition import load_parts_of
+from loadstone.cluster.transport import InThisProcess
+from loadstone.lab.step.interrupts import Interrupted, Interrupts
+from loadstone.lab.tables.load import Loader, layout_for, prepare
 from loadstone.model.engine_plan import LoadPlan
 from loadstone.model.records import (
     EngineFailure,
@@ -29,9 +29,9 @@ from loadstone.model.records import (
     MissingRows,
 )
 from loadstone.model.target import Endpoint
+from loadstone.mysql.errors import GuardError
+from loadstone.mysql.guard import Consent
 from loadstone.sandbox import Sandbox
-from loadstone.target.errors import GuardError
-from loadstone.target.guard import Consent
 from pooled import Pool
 from trust.summing import execute, rows_of
 

@@ -13,8 +13,8 @@ import pytest
 
 from cluster.nodes import OTHER, Nodes, two_nodes
 from loadstone.model.exit_codes import ExitCode
+from loadstone.mysql import guard
 from loadstone.sandbox import Sandbox
-from loadstone.target import guard
 from pooled import Pool
 from trust.summing import execute, rows_of
 

@@ -18,10 +18,10 @@ import pytest
 
 from cluster.nodes import HEAD, OTHER, THIRD, Nodes, two_nodes
 from loadstone import engine
+from loadstone.model.control import SetRate, SetUsers, StopRun
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.null_server import NullServerSettings
-from loadstone.model.wish import SetRate, SetUsers, StopRun
-from loadstone.store import wishes
+from loadstone.runs import control_requests
 
 pytestmark = [
     pytest.mark.ray,
@@ -149,15 +149,17 @@ def test_rate_users_and_end_of_a_running_step_are_asked_of_all_generators(
     program = nodes.loadstone(*words(server, 60, "--cluster", nodes.address, "--out", str(out)))
     run = begun_run(out, program)
     wait_for_load(server, program)
-    wishes.ask(run, SetRate(step=1, rate=RATE / 10))
-    wishes.ask(run, SetUsers(step=1, users=1))
-    wishes.ask(run, SetUsers(step=1, users=4))
+    control_requests.ask(run, SetRate(step=1, rate=RATE / 10))
+    control_requests.ask(run, SetUsers(step=1, users=1))
+    control_requests.ask(run, SetUsers(step=1, users=4))
     deadline = time.monotonic() + 20
-    while (run / wishes.FOLDER).exists() and any((run / wishes.FOLDER).iterdir()):
+    while (run / control_requests.FOLDER).exists() and any(
+        (run / control_requests.FOLDER).iterdir()
+    ):
         assert time.monotonic() < deadline, "nobody looks for wishes"
         time.sleep(0.1)
     time.sleep(2.0)
-    wishes.ask(run, StopRun())
+    control_requests.ask(run, StopRun())
     out_text, err = program.communicate(timeout=60)
     assert program.returncode == ExitCode.INTERRUPTED, err
     (step,) = json.loads(out_text)["steps"]

@@ -13,7 +13,7 @@ from cluster.made import a_sample
 from loadstone.cluster.errors import ClusterError
 from loadstone.cluster.generator import host_use
 from loadstone.cluster.on_ray import Node, choose
-from loadstone.cluster.parts import (
+from loadstone.cluster.partition import (
     LEASE_S,
     fewest_users,
     parts_of,
@@ -27,7 +27,7 @@ from loadstone.model.exit_codes import ExitCode
 from loadstone.model.observed import Reading
 from loadstone.model.records import GeneratorPart, GeneratorState, GeneratorUse
 from loadstone.model.target import Target
-from loadstone.store.generators import GeneratorSums, generator_shares
+from loadstone.runs.generators import GeneratorSums, generator_shares
 
 OWN = Versions(loadstone="1.0", engine="1.0")
 

@@ -16,20 +16,20 @@ from lab.watched import lab_for
 from loadstone import engine
 from loadstone.cli.request import steps_for
 from loadstone.cluster.cluster import Cluster
-from loadstone.cluster.link import InThisProcess
-from loadstone.cluster.told import HostUse, Told
-from loadstone.lab.conduct import Outcome, carry_out
+from loadstone.cluster.messages import HostUse, Told
+from loadstone.cluster.transport import InThisProcess
+from loadstone.lab.step.runner import Outcome, carry_out
 from loadstone.model.cluster import ClusterAsked
+from loadstone.model.control import AnyWish, SetRate, SetUsers, StopRun
 from loadstone.model.null_server import NullServerSettings
 from loadstone.model.plan import Closed, Drive, Open, Plan, Rate, WarmupSeconds, WorkloadSpec
 from loadstone.model.search import Objective, SearchPlan
 from loadstone.model.target import Target, Tls
-from loadstone.model.wish import AnyWish, SetRate, SetUsers, StopRun
 from loadstone.report.html import as_html
 from loadstone.report.opened import Run
 from loadstone.report.text import as_text
 from loadstone.report.words import LANGUAGES
-from loadstone.store import wishes
+from loadstone.runs import control_requests
 
 SERVICE_US = 2000
 """Of each statement: so few users are not limited by this machine."""
@@ -85,7 +85,7 @@ def carried_out(plan: Plan, cluster: Cluster, out: Path, *wanted: AnyWish) -> Ou
         job = cluster.start(document)
         # What lies there when the step begins is found in its first second.
         for wish in asked:
-            wishes.ask(lab.recorder.folder, wish)
+            control_requests.ask(lab.recorder.folder, wish)
         asked.clear()
         return job
 

@@ -16,10 +16,10 @@ from loadstone import engine
 from loadstone.cluster import cluster
 from loadstone.cluster.cluster import Cluster
 from loadstone.cluster.errors import ClusterError
-from loadstone.cluster.link import InThisProcess
+from loadstone.cluster.transport import InThisProcess
 from loadstone.engine import Sending
-from loadstone.lab.follow import follow
-from loadstone.lab.interrupts import Interrupts
+from loadstone.lab.step.follow import follow
+from loadstone.lab.step.interrupts import Interrupts
 from loadstone.model.cluster import OnNodeLoss
 from loadstone.model.cluster_nodes import ClusterCheck
 from loadstone.model.null_server import NullServerSettings

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from diagnose.healthy import Made, a_case, per_second
-from loadstone.diagnose.case import Case, Series, Source
+from loadstone.diagnose.context import Case, Series, Source
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules import (
     admission,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from analyse.made import a_step
-from loadstone.diagnose.case import Case, Series, Source
+from loadstone.diagnose.context import Case, Series, Source
 from loadstone.diagnose.diagnose import diagnosis_of
 from loadstone.model.finding import Diagnosis, Finding
 from loadstone.model.result import HostFigures, LatencyMs, LatencyPair, ServerFigures, StepResult

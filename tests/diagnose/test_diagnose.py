@@ -9,13 +9,13 @@ import pytest
 
 from diagnose.examples import FULL, FULL_OF_SERVER, IDLE, SHARED
 from diagnose.healthy import Made, a_case, above_notes, causes, per_second
-from loadstone.diagnose.case import Series, Source
+from loadstone.diagnose.context import Series, Source
 from loadstone.diagnose.diagnose import Known, diagnose, diagnosis_of, levels_to_explain
 from loadstone.diagnose.frames import RunSeconds, environment_of
 from loadstone.model.plan import Rate
 from loadstone.model.result import HostFigures, LatencyPair, Result
 from loadstone.report.findings import answer, as_text
-from loadstone.store import folder
+from loadstone.runs import run_folder
 from recorded import recorded_run
 from scripted_engine import Script
 
@@ -651,7 +651,7 @@ def test_a_query_cache_that_answers_nothing_is_work_for_nothing() -> None:
 def test_a_run_is_diagnosed_from_its_folder(tmp_path: Path, script: Script) -> None:
     run = recorded_run(tmp_path)
     seconds = RunSeconds(run)
-    (found,) = diagnose(folder.load(run), Known(environment_of(run), seconds))
+    (found,) = diagnose(run_folder.load(run), Known(environment_of(run), seconds))
     assert found.workload == "oltp_read_write"
     assert as_text([found]).startswith(found.answer)
     assert list(answer([found])) == []
@@ -662,7 +662,7 @@ def test_a_run_is_diagnosed_from_its_folder(tmp_path: Path, script: Script) -> N
 
 
 def test_a_run_without_a_step_has_nothing_to_explain(tmp_path: Path, script: Script) -> None:
-    result = folder.load(recorded_run(tmp_path))
+    result = run_folder.load(recorded_run(tmp_path))
     empty = Result.model_validate(result.model_dump() | {"steps": ()})
     assert diagnose(empty, Known()) == []
     assert as_text([]) == "No step has figures to explain.\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from diagnose.examples import FULL, FULL_OF_SERVER, IDLE, SHARED
 from diagnose.healthy import Made, a_case, above_notes, causes, per_second
-from loadstone.diagnose.case import Series, Source
+from loadstone.diagnose.context import Series, Source
 from loadstone.diagnose.diagnose import diagnosis_of
 
 

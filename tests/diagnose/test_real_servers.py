@@ -14,7 +14,7 @@ from loadstone.diagnose.diagnose import Known, diagnose
 from loadstone.diagnose.frames import RunSeconds, environment_of
 from loadstone.model.finding import Finding
 from loadstone.model.result import StepResult
-from loadstone.store import folder
+from loadstone.runs import run_folder
 from pooled import Pool
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
@@ -24,7 +24,7 @@ FEW, MANY = 1, 16
 
 def diagnosed(out: Path) -> tuple[list[Finding], tuple[StepResult, ...]]:
     (run,) = out.iterdir()
-    result = folder.load(run)
+    result = run_folder.load(run)
     (found,) = diagnose(result, Known(environment_of(run), RunSeconds(run)))
     return list(found.findings), result.steps
 

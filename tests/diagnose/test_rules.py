@@ -6,7 +6,7 @@ import pytest
 
 from diagnose.examples import EXAMPLES, Example
 from diagnose.healthy import a_case
-from loadstone.diagnose.case import Missing
+from loadstone.diagnose.context import Missing
 from loadstone.diagnose.rules import RULES
 
 _IDS = [example.cause for example in EXAMPLES]

@@ -11,8 +11,8 @@ from typing import Any
 
 import pooled
 from loadstone.model.target import Tls
+from loadstone.mysql.connect import Connection, connect
 from loadstone.sandbox import Sandbox
-from loadstone.target.connect import Connection, connect
 from pooled import methods_of as methods_of
 
 QUICK = dict(pooled.QUICK)

@@ -10,10 +10,10 @@ from engine.conftest import on_mariadb, on_mysql
 from engine.driving import a_plan, described, drive, once
 from engine.servers import execute, methods_of
 from loadstone.model.target import Endpoint, Target, Tls, TlsMode
+from loadstone.mysql.connect import connect, tls_context
+from loadstone.mysql.errors import TargetError
 from loadstone.sandbox import Sandbox
 from loadstone.sandbox.certificates import fingerprint_of
-from loadstone.target.connect import connect, tls_context
-from loadstone.target.errors import TargetError
 
 pytestmark = pytest.mark.server
 

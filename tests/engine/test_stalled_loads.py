@@ -15,15 +15,15 @@ from engine.conftest import Start, on_mariadb
 from engine.driving import Document, Loaded, Loading, a_layout, a_load, connecting, load, local
 from engine.servers import asked, execute, one, rows
 from loadstone import engine
-from loadstone.lab.interrupts import Interrupts
-from loadstone.lab.loading import Loader, layout_for, prepare
+from loadstone.lab.step.interrupts import Interrupts
+from loadstone.lab.tables.load import Loader, layout_for, prepare
 from loadstone.model.engine_plan import LoadPlan
 from loadstone.model.null_server import NullServerSettings
 from loadstone.model.records import AnyLoadRecord, LoadProgress, LoadStalled
+from loadstone.mysql.connect import Connection, number_of
+from loadstone.mysql.errors import TargetError
+from loadstone.mysql.guard import Consent
 from loadstone.sandbox import Sandbox
-from loadstone.target.connect import Connection, number_of
-from loadstone.target.errors import TargetError
-from loadstone.target.guard import Consent
 
 pytestmark = pytest.mark.server
 

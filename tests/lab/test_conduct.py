@@ -16,17 +16,17 @@ import scripted_engine
 from lab.watched import lab_for
 from loadstone import engine
 from loadstone.engine import EngineError, Steerable
-from loadstone.lab.conduct import MOST_REPEATS, Start, carry_out
-from loadstone.lab.schedule import InOrder, steps_of
+from loadstone.lab.step.order import InOrder, steps_of
+from loadstone.lab.step.runner import MOST_REPEATS, Start, carry_out
 from loadstone.model.cluster import GENERATOR_LOST
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.plan import WarmupAuto, WorkloadSpec
 from loadstone.model.result import StepResult
 from loadstone.model.target import Target
 from loadstone.report.notes import step_notes
-from loadstone.store import folder
-from loadstone.store.errors import StoreError
-from loadstone.store.ledger import read_books
+from loadstone.runs import run_folder
+from loadstone.runs.errors import StoreError
+from loadstone.runs.ledger import read_books
 from recorded import SECRET, a_plan
 from scripted_engine import Script
 
@@ -50,7 +50,7 @@ def test_the_step_that_is_shown_is_the_one_that_is_kept(tmp_path: Path, script: 
     lab, observer = lab_for(tmp_path, plan)
     outcome = carry_out(plan, InOrder(steps_of(plan)), lab)
     assert tuple(observer.results) == outcome.result.steps
-    assert folder.load(lab.recorder.folder) == outcome.result
+    assert run_folder.load(lab.recorder.folder) == outcome.result
 
 
 def test_a_step_within_which_the_machine_slept_is_marked(
@@ -175,7 +175,7 @@ def test_a_second_signal_does_not_wait_for_the_engine(tmp_path: Path, script: Sc
         outcome = carry_out(plan, InOrder(steps_of(plan)), lab)
     assert time.monotonic() - began < 30
     assert outcome.result.run.state == "stopped"
-    assert folder.load(lab.recorder.folder) == outcome.result
+    assert run_folder.load(lab.recorder.folder) == outcome.result
 
 
 def test_a_step_that_fails_is_the_last_one_and_says_why(tmp_path: Path, script: Script) -> None:
@@ -259,6 +259,6 @@ def test_a_full_disk_ends_the_load_and_keeps_what_there_is(
     with pytest.raises(StoreError, match="no space left"):
         carry_out(plan, InOrder(steps_of(plan)), lab)
     assert stopped == [True]
-    info = folder.load(lab.recorder.folder).run
+    info = run_folder.load(lab.recorder.folder).run
     assert info.state == "failed"
     assert info.notes[-1] == f"ended early: cannot write {tmp_path}: no space left"

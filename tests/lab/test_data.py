@@ -7,13 +7,13 @@ from typing import Literal
 
 import pytest
 
-from loadstone.lab.data import Wanted, find_data, refuse_unfinished, without_index
+from loadstone.lab.tables.discover import Wanted, find_data, refuse_unfinished, without_index
 from loadstone.model.target import Endpoint, Target
-from loadstone.target import guard
-from loadstone.target.connect import Connection, connect
-from loadstone.target.errors import GuardError, TargetError
-from loadstone.target.guard import ListedTable, SchemaState
-from loadstone.target.introspect import TableFacts
+from loadstone.mysql import guard
+from loadstone.mysql.connect import Connection, connect
+from loadstone.mysql.errors import GuardError, TargetError
+from loadstone.mysql.facts import TableFacts
+from loadstone.mysql.guard import ListedTable, SchemaState
 from pooled import KINDS, Pool
 
 SBTEST = (("id", "int"), ("k", "int"), ("c", "char(120)"), ("pad", "char(60)"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.lab.host_checks import host_checks
+from loadstone.lab.machine.host_checks import host_checks
 from loadstone.model.calibration import HostCheck
 
 

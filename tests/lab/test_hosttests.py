@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from loadstone.engine import PlanRefused
-from loadstone.lab.hosttests import HostTestFailed, run_host_test
-from loadstone.lab.interrupts import Interrupted, Interrupts
+from loadstone.lab.machine.hosttests import HostTestFailed, run_host_test
+from loadstone.lab.step.interrupts import Interrupted, Interrupts
 from loadstone.model.host_test import (
     CpuTest,
     FileioTest,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loadstone.lab.judging import Judge
+from loadstone.lab.protection.conditions import Judge
 from loadstone.model.protection import condition
 from loadstone.observe.slowdown import LEAST_TIME_S, Statements, Sums, add, mean_s, slowdown
 

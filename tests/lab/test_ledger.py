@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loadstone.lab.ledger import amount_of, sum_of_amounts
+from loadstone.lab.tables.ledger_check import amount_of, sum_of_amounts
 
 
 def test_amounts_are_those_that_the_engine_writes() -> None:

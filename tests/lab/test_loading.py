@@ -9,15 +9,16 @@ from contextlib import contextmanager
 
 import pytest
 
-from loadstone.cli import loading as shown
-from loadstone.lab import loading, waiting
-from loadstone.lab.interrupts import Interrupted
-from loadstone.lab.loading import Loader, layout_for
+from loadstone.cli.progress import load as shown
+from loadstone.lab.step.interrupts import Interrupted
+from loadstone.lab.tables import load as tables_load
+from loadstone.lab.tables import waiting
+from loadstone.lab.tables.load import Loader, layout_for
 from loadstone.model.engine_plan import LoadPlan
 from loadstone.model.records import LoadEnd
 from loadstone.model.target import Endpoint, Target
-from loadstone.target import guard, presence
-from loadstone.target.guard import Consent, PrepareDecision, SchemaState
+from loadstone.mysql import guard, presence
+from loadstone.mysql.guard import Consent, PrepareDecision, SchemaState
 
 PLAN = LoadPlan(layout=layout_for("sbtest", 5000, 1), parallel=1, seed=0)
 END = LoadEnd(reason="finished", seconds=1.0, rows=5000, rows_loaded=5000, method="insert")
@@ -37,18 +38,18 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[], None]]:
             doing.get(name, lambda: None)()
             return answer
 
-        owner = loading if name == "_load" else guard
+        owner = tables_load if name == "_load" else guard
         monkeypatch.setattr(owner, name, step)
 
     @contextmanager
     def connect(*arguments: object, **more: object) -> Iterator[None]:
         yield
 
-    monkeypatch.setattr(loading, "connect", connect)
+    monkeypatch.setattr(tables_load, "connect", connect)
     monkeypatch.setattr(waiting.Waits, "connected", connect)
     monkeypatch.setattr(presence, "alone", connect)
-    monkeypatch.setattr(loading, "_refuse_another_load", lambda *arguments: None)
-    monkeypatch.setattr(loading, "_refuse_strangers", lambda *arguments: None)
+    monkeypatch.setattr(tables_load, "_refuse_another_load", lambda *arguments: None)
+    monkeypatch.setattr(tables_load, "_refuse_strangers", lambda *arguments: None)
     phase("read_schema", SchemaState(schema_name="shop", exists=True))
     phase("decide_prepare", PrepareDecision(continues=(), creates_schema=False))
     phase("list_tables")

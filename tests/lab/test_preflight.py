@@ -7,8 +7,8 @@ import resource
 import pymysql
 import pytest
 
-from loadstone.lab.data import Data, Wanted, numbered_tables, table_name
-from loadstone.lab.preflight import (
+from loadstone.lab.tables.discover import Data, Wanted, numbered_tables, table_name
+from loadstone.lab.tables.inspect import (
     Looked,
     check,
     check_connections,
@@ -19,8 +19,8 @@ from loadstone.lab.preflight import (
 )
 from loadstone.model.plan import Drive, Session, WorkloadSpec
 from loadstone.model.target import Endpoint, Target
-from loadstone.target.errors import TargetError
-from loadstone.target.introspect import ServerFacts, TableFacts
+from loadstone.mysql.errors import TargetError
+from loadstone.mysql.facts import ServerFacts, TableFacts
 from recorded import a_plan
 
 SBTEST = (("id", "int"), ("k", "int"), ("c", "char(120)"), ("pad", "char(60)"))
@@ -160,7 +160,7 @@ def test_a_session_that_the_server_refuses_is_told_by_its_option(
     refused: str, begins: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = Refusing(refused)
-    monkeypatch.setattr("loadstone.lab.preflight.connect", lambda *_: server)
+    monkeypatch.setattr("loadstone.lab.tables.inspect.connect", lambda *_: server)
     session = Session(init_sql=("SELEC 1",), isolation="read-committed", charset="nosuch")
     plan = a_plan(ladder=(1,), drive=Drive(session=session))
     there = looked().model_copy(update={"connect_s": 1.0})
@@ -171,7 +171,7 @@ def test_a_session_that_the_server_refuses_is_told_by_its_option(
 
 def test_a_session_is_tried_as_the_engine_tells_it(monkeypatch: pytest.MonkeyPatch) -> None:
     server = Refusing("nothing")
-    monkeypatch.setattr("loadstone.lab.preflight.connect", lambda *_: server)
+    monkeypatch.setattr("loadstone.lab.tables.inspect.connect", lambda *_: server)
     session = Session(init_sql=("SET @a = 1",), isolation="read-committed", charset="latin1")
     try_session(looked().endpoint, session, 1.0)
     assert server.heard == [

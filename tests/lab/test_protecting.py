@@ -8,17 +8,18 @@ from pathlib import Path
 import pytest
 
 from lab.watched import lab_for
-from loadstone.lab.conduct import carry_out
-from loadstone.lab.protecting import Protector
-from loadstone.lab.schedule import InOrder, steps_of
+from loadstone.lab.protection.protector import Protector
+from loadstone.lab.step.order import InOrder, steps_of
+from loadstone.lab.step.runner import carry_out
 from loadstone.model.plan import Plan
 from loadstone.model.protection import ConditionError, Protection, condition
 from loadstone.model.result import Result
 from loadstone.model.target import Endpoint, Target
 from loadstone.report.notes import step_notes
 from loadstone.report.words import CHINESE
-from loadstone.store import folder, frame
-from loadstone.store.replay import read_log
+from loadstone.runs import run_folder
+from loadstone.runs.parquet import load_table
+from loadstone.runs.rebuild import read_log
 from recorded import a_plan, record_step, recorder_for
 from recorded import steps_of as recorded_steps
 from scripted_engine import Script
@@ -50,7 +51,7 @@ def test_the_run_ends_cleanly_is_kept_and_says_why(tmp_path: Path, script: Scrip
     assert (found.condition, found.figure, found.place) == ("p99>200ms for 2s", "p99", "the load")
     assert (found.step, found.is_default, found.limit) == (1, False, 0.2)
     assert found.value == pytest.approx(0.3, rel=0.01)
-    assert folder.load(run) == result
+    assert run_folder.load(run) == result
     said = next(note for note in step.notes if note.startswith("aborted at "))
     assert said.endswith("by the condition 'p99>200ms for 2s': the load had 300 ms")
     assert f"note {said}" in told
@@ -107,5 +108,5 @@ def test_seconds_in_which_a_load_was_held_back_are_in_no_figure(
     assert note.startswith("held back for 2 s of the load by --max-load 'threads_running>10': ")
     (chinese,) = [one for one in step_notes(found, CHINESE) if "threads_running" in one]
     assert "暂停 2 秒" in chinese
-    phases = frame.frame(read_log(recorder.folder))["phase"].to_list()
+    phases = load_table.frame(read_log(recorder.folder))["phase"].to_list()
     assert phases == ["warmup", "window", "window", "held", "held", "held", "window", "window"]

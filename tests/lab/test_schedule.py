@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loadstone.lab.schedule import steps_of
+from loadstone.lab.step.order import steps_of
 from recorded import a_plan
 
 

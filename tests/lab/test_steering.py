@@ -10,14 +10,15 @@ from pathlib import Path
 import pytest
 
 from lab.watched import Remembers, lab_for
-from loadstone.lab import steering
-from loadstone.lab.conduct import Outcome, carry_out
-from loadstone.lab.schedule import InOrder, steps_of
+from loadstone.lab.step import control
+from loadstone.lab.step.order import InOrder, steps_of
+from loadstone.lab.step.runner import Outcome, carry_out
+from loadstone.model.control import AnyWish, SetRate, SetUsers, StopRun
 from loadstone.model.plan import Drive, Open, Plan, Rate
-from loadstone.model.wish import AnyWish, SetRate, SetUsers, StopRun
-from loadstone.store import folder, frame, wishes
-from loadstone.store.recorder import Recorder, read_asked
-from loadstone.store.replay import read_log
+from loadstone.runs import control_requests, run_folder
+from loadstone.runs.parquet import load_table
+from loadstone.runs.rebuild import read_log
+from loadstone.runs.recorder import Recorder, read_asked
 from recorded import a_plan
 from scripted_engine import Script
 
@@ -27,7 +28,7 @@ Steer = Callable[..., tuple[Outcome, Path, Remembers]]
 @pytest.fixture
 def steer(tmp_path: Path, script: Script, monkeypatch: pytest.MonkeyPatch) -> Steer:
     """Carry a plan out with a wish at some users' some second; every record looks for wishes."""
-    monkeypatch.setattr(steering, "LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr(control, "LOOK_EVERY_S", 0.0)
 
     def carried_out(
         plan: Plan, asked: dict[tuple[int, int], AnyWish], *, may_change: bool = True
@@ -38,7 +39,7 @@ def steer(tmp_path: Path, script: Script, monkeypatch: pytest.MonkeyPatch) -> St
 
         def asks(users: int, second: int) -> int:
             if wish := asked.pop((users, second), None):
-                wishes.ask(run, wish)
+                control_requests.ask(run, wish)
             return tps(users, second)
 
         script.tps = asks
@@ -51,12 +52,12 @@ def steer(tmp_path: Path, script: Script, monkeypatch: pytest.MonkeyPatch) -> St
 def test_a_wish_lies_there_whole_and_for_its_owner_only(tmp_path: Path) -> None:
     asked: list[AnyWish] = [SetUsers(step=1, users=8), StopRun(), SetRate(step=1, rate=0.5)]
     for wish in asked:
-        wishes.ask(tmp_path, wish)
-    lying = sorted((tmp_path / wishes.FOLDER).iterdir())
+        control_requests.ask(tmp_path, wish)
+    lying = sorted((tmp_path / control_requests.FOLDER).iterdir())
     assert [file.stat().st_mode & 0o777 for file in lying] == [0o600] * 3
-    assert (tmp_path / wishes.FOLDER).stat().st_mode & 0o777 == 0o700
-    assert wishes.take(tmp_path) == asked
-    assert wishes.take(tmp_path) == []
+    assert (tmp_path / control_requests.FOLDER).stat().st_mode & 0o777 == 0o700
+    assert control_requests.take(tmp_path) == asked
+    assert control_requests.take(tmp_path) == []
 
 
 @pytest.mark.parametrize(
@@ -73,11 +74,11 @@ def test_a_wish_lies_there_whole_and_for_its_owner_only(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_wish_is_thrown_away(tmp_path: Path, text: bytes) -> None:
-    place = tmp_path / wishes.FOLDER
+    place = tmp_path / control_requests.FOLDER
     place.mkdir()
     (place / "0-bad.json").write_bytes(text)
-    wishes.ask(tmp_path, StopRun())
-    assert wishes.take(tmp_path) == [StopRun()]
+    control_requests.ask(tmp_path, StopRun())
+    assert control_requests.take(tmp_path) == [StopRun()]
     assert os.listdir(place) == []
 
 
@@ -88,7 +89,7 @@ def test_a_stop_ends_the_step_cleanly_and_says_where_it_came_from(steer: Steer) 
     (step,) = outcome.result.steps
     assert step.state == "stopped"
     assert step.notes[0].startswith("stopped from the live page at ")
-    assert folder.load(run) == outcome.result
+    assert run_folder.load(run) == outcome.result
 
 
 def test_a_window_ends_before_the_load_is_changed(steer: Steer) -> None:
@@ -104,7 +105,7 @@ def test_a_window_ends_before_the_load_is_changed(steer: Steer) -> None:
     assert any("by hand" in note and "2 users" in note for note in changed.notes)
     assert any("users set to 2 by hand" in told for told in observer.told)
     assert (untouched.changes, untouched.tps) == ((), 160.0)
-    table = frame.frame(read_log(run)).filter(step=1)
+    table = load_table.frame(read_log(run)).filter(step=1)
     assert table["phase"].to_list() == ["warmup"] + ["window"] * 5 + ["changed"] * 5
     assert table["tps"].to_list() == [80.0] * 6 + [20.0] * 5
 
@@ -125,7 +126,7 @@ def test_the_rate_of_an_open_loop_is_changed(steer: Steer, script: Script) -> No
     (step,) = outcome.result.steps
     assert [(change.what, change.value) for change in step.changes] == [("rate", 40.0)]
     assert step.tps == 100.0
-    assert frame.frame(read_log(run))["tps"].to_list() == [100.0] * 4 + [40.0] * 3
+    assert load_table.frame(read_log(run))["tps"].to_list() == [100.0] * 4 + [40.0] * 3
 
 
 @pytest.mark.parametrize(
@@ -158,6 +159,6 @@ def test_a_wish_of_before_the_run_was_taken_up_again_is_nobodys(tmp_path: Path) 
     lab, _ = lab_for(tmp_path, a_plan())
     run = lab.recorder.folder
     lab.recorder.close()
-    wishes.ask(run, StopRun())
+    control_requests.ask(run, StopRun())
     Recorder(run, read_asked(run), (), before=read_log(run).begin).close()
-    assert wishes.take(run) == []
+    assert control_requests.take(run) == []

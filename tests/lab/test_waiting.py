@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from loadstone.lab import waiting
-from loadstone.lab.waiting import Waits
+from loadstone.lab.tables import waiting
+from loadstone.lab.tables.waiting import Waits
 from loadstone.model.records import LoadProgress, LoadStalled
 from loadstone.model.target import Endpoint, Target
 

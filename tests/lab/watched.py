@@ -7,8 +7,8 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from loadstone.analyse.steady import truncation
-from loadstone.lab.conduct import Lab
-from loadstone.lab.interrupts import Interrupts
+from loadstone.lab.step.interrupts import Interrupts
+from loadstone.lab.step.runner import Lab
 from loadstone.model.plan import Plan, Step
 from loadstone.model.records import Connected, Sample
 from loadstone.model.result import StepResult

@@ -7,7 +7,7 @@ import json
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from loadstone.lab.schedule import steps_of
+from loadstone.lab.step.order import steps_of
 from loadstone.model.engine_plan import Layout, LoadPlan, load_document, step_document
 from loadstone.model.plan import Drive, Plan, WarmupAuto, WorkloadSpec
 from loadstone.model.target import Credentials, Endpoint, Target

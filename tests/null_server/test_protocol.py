@@ -7,10 +7,10 @@ from decimal import Decimal
 import pymysql
 import pytest
 
-from loadstone.lab.data import Wanted, find_data
+from loadstone.lab.tables.discover import Wanted, find_data
 from loadstone.model.target import Endpoint, parse_target_url
-from loadstone.target.connect import connect
-from loadstone.target.introspect import describe_server
+from loadstone.mysql.connect import connect
+from loadstone.mysql.facts import describe_server
 from null_server.conftest import Starter
 
 pytestmark = pytest.mark.timeout(600)  # the program may have to be built first

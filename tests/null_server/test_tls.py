@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from loadstone.model.target import Endpoint, Tls, parse_target_url
+from loadstone.mysql.connect import connect
+from loadstone.mysql.facts import describe_server
 from loadstone.sandbox.certificates import Certificates, make_certificates
-from loadstone.target.connect import connect
-from loadstone.target.introspect import describe_server
 from null_server.conftest import Starter
 from null_server.driven import Driven, drive
 from null_server.judging import judge, seen_once

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadstone.observe.cgroups import Cgroups, cgroup_figures, cgroups_of
-from loadstone.observe.figures import Figures
+from loadstone.observe.latest import Figures
 from loadstone.observe.mounts import Mount, disk_behind, mounts_of
 
 V2_MOUNTS = "30 25 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n"

@@ -15,9 +15,9 @@ import pytest
 from loadstone.observe.exporters import MysqldExporter, NodeExporter, node_figures, status_figures
 from loadstone.observe.exposition import samples
 from loadstone.observe.local import LocalHost
-from loadstone.observe.place import PlaceError
 from loadstone.observe.scrape import Exporter
 from loadstone.observe.source import SourceError
+from loadstone.observe.source_spec import PlaceError
 from loadstone.sandbox import Sandbox
 from observe.beside import (
     SERVER,

@@ -27,11 +27,11 @@ from called import called
 from loadstone.model.observed import SourceName
 from loadstone.model.result import StepResult
 from loadstone.model.target import Credentials, Endpoint, Target
+from loadstone.mysql.connect import Connection, connect
 from loadstone.observe.counters import canonical
 from loadstone.observe.server import ServerSource
+from loadstone.runs import run_folder
 from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
-from loadstone.store import folder
-from loadstone.target.connect import Connection, connect
 from observe.readings import Readings, Seen, watched
 from pooled import KINDS, Pool, need
 
@@ -98,7 +98,7 @@ def driven(server: Sandbox, home: Path, command: str, over: str = "tcp") -> Ran:
     with watched() as readings:
         loadstone(server, home, command, over=over)
     (run,) = (home / "runs").iterdir()
-    (step,) = folder.load(run).steps
+    (step,) = run_folder.load(run).steps
     return Ran(run, step, readings)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadstone.observe import process, procfs
-from loadstone.observe.figures import Figures, Scale
+from loadstone.observe.latest import Figures, Scale
 
 SCALE = Scale(ticks_per_s=100, page_bytes=4096)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadstone.observe.listening import listening_inodes
+from loadstone.observe.listeners import listening_inodes
 from loadstone.observe.routes import FILES, gateway_towards, interface_towards
 from observe.beside import program
 

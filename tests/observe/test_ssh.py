@@ -17,9 +17,9 @@ from loadstone.model.target import Target
 from loadstone.observe import ssh
 from loadstone.observe.local import LocalHost
 from loadstone.observe.locate import find_server_process
-from loadstone.observe.place import PlaceError
 from loadstone.observe.remote_shell import Destination, RemoteShell
 from loadstone.observe.source import SourceError
+from loadstone.observe.source_spec import PlaceError
 from loadstone.observe.ssh import SshHost, texts_of
 from loadstone.sandbox.network import Namespace
 from observe.beside import SERVER_HOST, agree, ended, environment, program, writing

@@ -11,10 +11,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadstone.model.surroundings import HOST_FACTS
-from loadstone.observe.figures import Figures
-from loadstone.observe.local import LocalHost, data_device
-from loadstone.observe.surroundings import (
+from loadstone.model.host_environment import HOST_FACTS
+from loadstone.observe.host_environment import (
     Seen,
     libc_of_banner,
     libc_of_process,
@@ -22,6 +20,8 @@ from loadstone.observe.surroundings import (
     paths_of,
     surroundings,
 )
+from loadstone.observe.latest import Figures
+from loadstone.observe.local import LocalHost, data_device
 from observe.beside import SERVER_HOST
 
 MAPS = """\

@@ -8,10 +8,10 @@ import pytest
 
 from analyse.made import a_step
 from loadstone.analyse.comparison import compare
-from loadstone.lab.blocks import PlannedStep, schedule
-from loadstone.lab.experiment_checks import Machine
-from loadstone.lab.experiment_file import parse_experiment
-from loadstone.model.recipe_asked import RecipeAsked
+from loadstone.experiment.checks import Machine
+from loadstone.experiment.file import parse_experiment
+from loadstone.experiment.schedule import PlannedStep, schedule
+from loadstone.model.recipe import RecipeAsked
 from loadstone.model.result import HostFigures, ServerFigures, StepResult
 from loadstone.recipes.answer import Found, answer, answer_of
 from loadstone.recipes.filling import Filled, fill

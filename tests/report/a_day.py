@@ -20,8 +20,8 @@ from loadstone.model.result import (
     TargetShare,
     Window,
 )
-from loadstone.store import folder, seal
-from loadstone.store.journal import RunBegin, to_line
+from loadstone.runs import run_folder, signature
+from loadstone.runs.journal import RunBegin, to_line
 from recorded import a_plan
 from scripted_engine import hlog_line
 
@@ -41,15 +41,15 @@ def a_day(path: Path, steps: int = len(LADDER)) -> Path:
     (run / "journal.jsonl").write_bytes(to_line(_begin(run.name)))
     ladder = dict(list(LADDER.items())[:steps])
     results = tuple(_step(number, users) for number, users in enumerate(ladder, 1))
-    (run / folder.RESULT).write_bytes(folder.to_json(Result(run=_info(), steps=results)))
+    (run / run_folder.RESULT).write_bytes(run_folder.to_json(Result(run=_info(), steps=results)))
     chance = np.random.default_rng(1)
-    _load(chance, ladder).write_parquet(run / folder.LOAD)
+    _load(chance, ladder).write_parquet(run / run_folder.LOAD)
     server = _observed(chance, "server", (ladder, _server_columns))
-    server.write_parquet(run / folder.SERVER)
+    server.write_parquet(run / run_folder.SERVER)
     host = _observed(chance, "server-host", (ladder, _host_columns))
-    host.write_parquet(run / folder.HOST)
-    for name in (folder.LOAD, folder.SERVER, folder.HOST):
-        seal.add(run, name, (run / name).read_bytes(), run.name)
+    host.write_parquet(run / run_folder.HOST)
+    for name in (run_folder.LOAD, run_folder.SERVER, run_folder.HOST):
+        signature.add(run, name, (run / name).read_bytes(), run.name)
     _latencies(chance, run / "latency.hlog", steps)
     return run
 

@@ -6,14 +6,14 @@ import json
 from dataclasses import replace
 
 from analyse.runs import a_run, environment, repeats
-from loadstone.analyse.contests import Run
 from loadstone.analyse.differences import Differences, differences
+from loadstone.analyse.environment_diff import surroundings_of
 from loadstone.analyse.matrix import Matrix, matrix
-from loadstone.analyse.surroundings import surroundings_of
+from loadstone.analyse.paired_sides import Run
 from loadstone.report.comparing import sections
 from loadstone.report.comparison_document import comparison_document
 from loadstone.report.comparison_page import as_page
-from loadstone.report.sections import as_markdown, as_text
+from loadstone.report.table_section import as_markdown, as_text
 from loadstone.report.trend import figure
 
 EVEN, UNEVEN = [100.0, 101.0, 99.0, 100.0], [100.0, 20.0, 130.0, 110.0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analyse.made import a_step
-from loadstone.model.drill import (
+from loadstone.model.failover import (
     DrillError,
     DrillOutage,
     DrillSecond,
@@ -13,7 +13,7 @@ from loadstone.model.drill import (
     LedgerVerdict,
     Timeline,
 )
-from loadstone.report.drill import outage_lines, verdict_lines
+from loadstone.report.failover import outage_lines, verdict_lines
 from loadstone.report.notes import drill_notes
 from loadstone.report.words import CHINESE, ENGLISH, Words
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.test_experiment import FILE, by_server, carried_out, undisturbed
+from experiment.test_experiment import FILE, by_server, carried_out, undisturbed
 from loadstone.report.html import as_html
 from loadstone.report.markdown import as_markdown
 from loadstone.report.opened import Run

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import scripted_engine
-from loadstone.model.drill import DrillOutage, Timeline
+from loadstone.model.failover import DrillOutage, Timeline
 from loadstone.model.result import ServerFigures, StepResult
 from loadstone.report.html import as_html
 from loadstone.report.opened import Run

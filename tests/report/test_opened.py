@@ -12,7 +12,7 @@ import loadstone
 from loadstone.report import frames
 from loadstone.report.figures.of_run import NothingToDraw
 from loadstone.report.opened import Run
-from loadstone.store.errors import StoreError
+from loadstone.runs.errors import StoreError
 from recorded import a_plan, recorded_run
 from report.a_day import a_day
 from scripted_engine import Script

@@ -10,11 +10,11 @@ from string import Formatter
 import pytest
 
 from diagnose.examples import EXAMPLES, Example
-from loadstone.analyse.meanings import MEANINGS
-from loadstone.diagnose import rules, untried
+from loadstone.analyse.setting_effects import MEANINGS
+from loadstone.diagnose import no_trial, rules
 from loadstone.diagnose.rules.table_locks import LOCKED
 from loadstone.model.observed import SHARED_HOST
-from loadstone.report.parts.speech import speech
+from loadstone.report.sections.speech import speech
 from loadstone.report.words import CHINESE, ENGLISH, told, translated
 from loadstone.report.words.phrases import Each, Phrase, Phrasebook
 from loadstone.report.words.zh_phrases import PHRASES
@@ -96,7 +96,7 @@ def ceilings() -> Iterator[str]:
 
 
 def proofs() -> Iterator[str]:
-    yield from source("loadstone.diagnose.proving", PROVING).returned("_sentence")
+    yield from source("loadstone.diagnose.trial_verdict", PROVING).returned("_sentence")
 
 
 def subjects() -> Iterator[str]:
@@ -110,15 +110,15 @@ def subjects() -> Iterator[str]:
 
 def not_tried() -> Iterator[str]:
     """Why a trial is not carried out, and why a finding has none."""
-    proving = source("loadstone.lab.prove")
+    proving = source("loadstone.experiment.trials")
     yield from (said for said in proving.spoken([Sink("Refused", 0)]) if not said.isdigit())
     yield from proving.returned("changed_since")
-    yield from (untried.NOTHING_TO_CHANGE, *untried.WHY.values())
+    yield from (no_trial.NOTHING_TO_CHANGE, *no_trial.WHY.values())
 
 
 def needs() -> Iterator[str]:
     known = {"resource": ["disk writes"]}
-    for name in [*RULES, "loadstone.diagnose.case", "loadstone.diagnose.cpu"]:
+    for name in [*RULES, "loadstone.diagnose.context", "loadstone.diagnose.cpu"]:
         yield from source(name, known).spoken([Sink("reads.append", 0)])
 
 

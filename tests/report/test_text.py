@@ -9,7 +9,7 @@ from loadstone.model.plan import Rate
 from loadstone.model.result import HostFigures, Result, ServerFigures
 from loadstone.report.numbers import digits, duration, number_of, share
 from loadstone.report.text import as_text
-from loadstone.store import folder
+from loadstone.runs import run_folder
 from recorded import a_plan, recorded_run
 from scripted_engine import Script
 
@@ -33,7 +33,7 @@ note  the first of all notes
 
 def result_of(tmp_path: Path, script: Script, rates: dict[int, int]) -> Result:
     script.tps = lambda users, second: rates[users]
-    return folder.load(recorded_run(tmp_path, a_plan(ladder=tuple(rates))))
+    return run_folder.load(recorded_run(tmp_path, a_plan(ladder=tuple(rates))))
 
 
 def test_a_ladder_reads_like_this(tmp_path: Path, script: Script) -> None:

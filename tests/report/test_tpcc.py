@@ -7,7 +7,7 @@ from pathlib import Path
 from loadstone.model.records import LatencyNs
 from loadstone.model.result import LatencyMs, Result
 from loadstone.report.text import as_text
-from loadstone.store import folder
+from loadstone.runs import run_folder
 from recorded import a_plan, recorded_run
 from scripted_engine import Script
 
@@ -24,7 +24,7 @@ Payment           172  43.00   5.00   9.00   9.50   12.0
 
 def with_kinds(tmp_path: Path, script: Script, tpmc: float | None) -> Result:
     script.tps = lambda users, second: 100
-    result = folder.load(recorded_run(tmp_path, a_plan(ladder=(4,))))
+    result = run_folder.load(recorded_run(tmp_path, a_plan(ladder=(4,))))
     (step,) = result.steps
     counts = {"payment": 172, "new_order": 180, "new_order_rolled_back": 2}
     kinds = {name: took(count) for name, count in counts.items()}

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from loadstone.model.target import Credentials, Endpoint, Tls
+from loadstone.mysql.connect import connect
+from loadstone.mysql.errors import TargetError
+from loadstone.mysql.facts import describe_server
 from loadstone.sandbox import Sandbox, sandbox_at
 from loadstone.sandbox.certificates import make_certificates
-from loadstone.target.connect import connect
-from loadstone.target.errors import TargetError
-from loadstone.target.introspect import describe_server
 
 pytestmark = pytest.mark.server
 
@@ -190,7 +190,7 @@ def test_it_is_known_by_its_address(shared: Sandbox) -> None:
 
 
 def test_its_option_file_is_understood_by_ourselves(shared: Sandbox) -> None:
-    from loadstone.target.credentials import EndpointRequest, resolve_endpoint
+    from loadstone.mysql.credentials import EndpointRequest, resolve_endpoint
 
     request = EndpointRequest(defaults_file=shared.client_file)
     endpoint = resolve_endpoint(request)

@@ -3,10 +3,10 @@
 import pytest
 
 from loadstone.model.target import Target
-from loadstone.sandbox import Sandbox
-from loadstone.target.connect import Connection
-from loadstone.target.drop import drop_tables
-from loadstone.target.guard import (
+from loadstone.mysql.connect import Connection
+from loadstone.mysql.drop_tables import drop_tables
+from loadstone.mysql.facts import count_rows, tables_of
+from loadstone.mysql.guard import (
     LIST_TABLE,
     Consent,
     ListedTable,
@@ -17,7 +17,7 @@ from loadstone.target.guard import (
     mark_ready,
     read_schema,
 )
-from loadstone.target.introspect import count_rows, tables_of
+from loadstone.sandbox import Sandbox
 
 pytestmark = pytest.mark.server
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.model.experiment import NetworkLimit
+from loadstone.mysql.connect import connect
 from loadstone.sandbox import SandboxError, SandboxSpec, network, start_sandbox
 from loadstone.sandbox.network import (
     Namespace,
@@ -22,7 +23,6 @@ from loadstone.sandbox.network import (
     queues,
     why_not,
 )
-from loadstone.target.connect import connect
 
 MEGABIT = 1_000_000
 FEW = NetworkLimit(bits_per_s=40 * MEGABIT)

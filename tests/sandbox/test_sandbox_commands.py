@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from loadstone.cli.sandbox import sandbox
+from loadstone.cli.commands.sandbox import sandbox
 
 pytestmark = pytest.mark.server
 

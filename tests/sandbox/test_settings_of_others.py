@@ -15,9 +15,9 @@ from pydantic import SecretStr
 from called import called
 from engine.between import Between
 from engine.servers import execute, one
-from loadstone.lab.settings import Told, apply, staged
-from loadstone.lab.settings_journal import LeftChanged
-from loadstone.lab.settings_lock import LOCK, SettingsInUse, SettingsLock
+from loadstone.lab.variables.journal import LeftChanged
+from loadstone.lab.variables.lock import LOCK, SettingsInUse, SettingsLock
+from loadstone.lab.variables.stage import Told, apply, staged
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.target import Credentials, Endpoint, Target
 from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox

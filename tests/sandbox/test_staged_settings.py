@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from called import called
-from loadstone.lab.settings import _RESTLESS, Told, put_back, staged, take_over
-from loadstone.lab.settings_journal import LeftBehind, SettingsError, left_behind, read_journal
+from loadstone.lab.variables.journal import LeftBehind, SettingsError, left_behind, read_journal
+from loadstone.lab.variables.stage import _RESTLESS, Told, put_back, staged, take_over
 from loadstone.model.target import Endpoint
+from loadstone.mysql.facts import describe_server
 from loadstone.sandbox import Sandbox
-from loadstone.target.introspect import describe_server
 from pooled import Pool
 
 pytestmark = pytest.mark.server

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from loadstone.model.target import Tls
+from loadstone.mysql.connect import connect
+from loadstone.mysql.errors import TargetError
 from loadstone.sandbox import (
     Sandbox,
     SandboxError,
@@ -19,8 +21,6 @@ from loadstone.sandbox import (
     starting,
 )
 from loadstone.sandbox.processes import mark_of, servers_of
-from loadstone.target.connect import connect
-from loadstone.target.errors import TargetError
 
 pytestmark = pytest.mark.server
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from loadstone.model.host_test import Done, HostBegun, HostEnd, HostSample
 from loadstone.model.records import LatencyNs, Share
-from loadstone.sysbench.hostfigures import HostFigures
+from loadstone.sysbench.host.figures import HostFigures
 from sysbench.made import MS
 
 Record = HostBegun | HostSample | HostEnd

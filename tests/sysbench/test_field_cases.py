@@ -14,9 +14,9 @@ from engine.servers import counters, wait_until_nobody
 from loadstone.diagnose.diagnose import Known, diagnose
 from loadstone.diagnose.frames import RunSeconds, environment_of
 from loadstone.diagnose.unexplained import NOT_OBSERVED
+from loadstone.runs import run_folder
+from loadstone.runs.rebuild import replay
 from loadstone.sandbox import Sandbox
-from loadstone.store import folder
-from loadstone.store.replay import replay
 from sysbench.conftest import Program
 
 pytestmark = pytest.mark.server
@@ -170,7 +170,7 @@ def test_an_open_loop_keeps_its_rate(
     done = ours_here(*filled_in(line, server), *SMALL.split(), "--rate=200", "--time=2", *kept)
     assert done.returncode == 0, done.stdout + done.stderr
     (run,) = (tmp_path / "runs").iterdir()
-    (step,) = folder.load(run).steps
+    (step,) = run_folder.load(run).steps
     # Of Poisson's 400 events four standard deviations; how soon each is carried out, the server
     # and the machine decide.
     assert step.tally is not None
@@ -234,7 +234,7 @@ def test_the_folder_of_a_run_is_kept_where_that_is_asked(
     assert step.state == "finished"
     assert step.events <= Figures(done.stdout).number("total number of events")
     assert server.tcp.credentials.reveal() not in (kept / "run.json").read_text()
-    (target,) = folder.read_environment(kept)["targets"]
+    (target,) = run_folder.read_environment(kept)["targets"]
     assert target["variables"]["version"].startswith(server.version)
     # Two such runs can be compared by their hosts, as those of `loadstone run`.
     assert target["host"]["known"]["kernel"] == platform.release()
@@ -263,7 +263,7 @@ def test_a_script_is_looked_at_and_diagnosed_as_other_loads_are(
     )
     assert done.returncode == 0, done.stdout + done.stderr
     (kept,) = out.iterdir()
-    result = folder.load(kept)
+    result = run_folder.load(kept)
     (step,) = result.steps
     assert step.server is not None
     assert step.server.rates["questions"] > 0

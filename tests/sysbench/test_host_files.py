@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from loadstone.model.host_test import FileioTest
-from loadstone.sysbench import hostfiles
 from loadstone.sysbench.errors import Fatal
+from loadstone.sysbench.host import files as host_files
 from loadstone.sysbench.log import Log
 
 QUIET = Log(0)
@@ -20,7 +20,7 @@ def files(folder: Path, num: int = 2, total_size: int = 100_000) -> FileioTest:
 
 
 def prepare(test: FileioTest) -> None:
-    assert hostfiles.prepare(test, QUIET, lambda: False)
+    assert host_files.prepare(test, QUIET, lambda: False)
 
 
 def test_files_are_made_of_whole_blocks_that_no_disk_makes_smaller(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_files_are_made_with_the_flags_that_are_asked_for(tmp_path: Path, flag: 
 
 def test_a_wish_to_stop_is_heard_between_two_pieces(tmp_path: Path) -> None:
     test = files(tmp_path, total_size=8 * 2**20)
-    assert not hostfiles.prepare(test, QUIET, lambda: True)
+    assert not host_files.prepare(test, QUIET, lambda: True)
     assert (tmp_path / "test_file.0").stat().st_size == 2**20
     assert not (tmp_path / "test_file.1").exists()
 
@@ -78,27 +78,27 @@ def test_only_plain_files_of_the_test_are_removed(tmp_path: Path) -> None:
     (tmp_path / "test_file.1").mkdir()
     (tmp_path / "kept").touch()
     (tmp_path / "test_file.3").symlink_to(tmp_path / "kept")
-    hostfiles.cleanup(files(tmp_path, num=4), QUIET)
+    host_files.cleanup(files(tmp_path, num=4), QUIET)
     left = {path.name for path in tmp_path.iterdir()}
     assert left == {"test_file.1", "test_file.3", "kept"}
 
 
 def test_a_file_that_is_missing_or_short_is_named(tmp_path: Path) -> None:
-    missing = hostfiles.trouble_with(files(tmp_path), QUIET)
+    missing = host_files.trouble_with(files(tmp_path), QUIET)
     assert missing is not None
     assert missing.fatal == ("Cannot open file 'test_file.0' errno = 2 (No such file or directory)")
     prepare(files(tmp_path))
-    assert hostfiles.trouble_with(files(tmp_path), QUIET) is None
-    short = hostfiles.trouble_with(files(tmp_path, total_size=2**20), QUIET)
+    assert host_files.trouble_with(files(tmp_path), QUIET) is None
+    short = host_files.trouble_with(files(tmp_path, total_size=2**20), QUIET)
     assert short is not None
     assert short.fatal == "Size of file 'test_file.0' is 64KiB, but at least 512KiB is expected."
     new = files(tmp_path, num=3).model_copy(update={"mode": "seqwr"})
-    assert hostfiles.trouble_with(new, QUIET) is None
+    assert host_files.trouble_with(new, QUIET) is None
 
 
 def test_new_files_are_as_long_as_the_other_modes_want_them(tmp_path: Path) -> None:
     for number in (0, 1):
         (tmp_path / f"test_file.{number}").write_bytes(b"x" * 3 * BLOCK)
-    hostfiles.lengthen(files(tmp_path))
-    assert hostfiles.trouble_with(files(tmp_path), QUIET) is None
+    host_files.lengthen(files(tmp_path))
+    assert host_files.trouble_with(files(tmp_path), QUIET) is None
     assert (tmp_path / "test_file.1").stat().st_size == 50_000

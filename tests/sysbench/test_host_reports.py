@@ -13,8 +13,8 @@ from loadstone.model.host_test import (
     ThreadsTest,
 )
 from loadstone.model.records import Share
-from loadstone.sysbench import hostreport
-from loadstone.sysbench.hostplan import ANY_SIZE
+from loadstone.sysbench.host import report
+from loadstone.sysbench.host.plan import ANY_SIZE
 from sysbench.made import MS, settings
 from sysbench.made_host import figures
 
@@ -78,13 +78,13 @@ MIB_BLOCKS = MemoryTest(block_size=2**20)
 )
 def test_reports(test: HostTest, own: str) -> None:
     made = figures(LATENCIES_MS, 2.0, shares=THREADS)
-    text = hostreport.report(made, test, settings(threads="2"))
+    text = report.report(made, test, settings(threads="2"))
     assert text == own + OF_ALL
 
 
 def test_a_forced_shutdown_says_how_many_events_it_cut_off() -> None:
     made, asked = figures(LATENCIES_MS, 2.0), settings(threads="2")
-    text = hostreport.report(made, CpuTest(), asked, unfinished=2)
+    text = report.report(made, CpuTest(), asked, unfinished=2)
     assert text.startswith(
         f"{OF_CPU}\nNumber of unfinished transactions on forced shutdown: 2\n\nGeneral"
     )
@@ -110,12 +110,12 @@ def test_a_forced_shutdown_says_how_many_events_it_cut_off() -> None:
 )
 def test_interval_lines(test: HostTest, lines: list[str]) -> None:
     made = figures(LATENCIES_MS, 2.0, waiting=3)
-    assert list(hostreport.interval_lines(made, test, settings(threads="2", rate="5"))) == lines
+    assert list(report.interval_lines(made, test, settings(threads="2", rate="5"))) == lines
 
 
 def test_without_a_rate_or_a_percentile_a_line_says_less() -> None:
     made = figures(LATENCIES_MS, 2.0)
-    assert list(hostreport.interval_lines(made, MutexTest(), settings(percentile="0"))) == [
+    assert list(report.interval_lines(made, MutexTest(), settings(percentile="0"))) == [
         "[ 2s ] thds: 2 eps: 2.00 lat (ms,0%): 0.00"
     ]
 
@@ -139,7 +139,7 @@ def test_a_line_that_comes_late_is_of_the_second_that_is_over() -> None:
     ],
 )
 def test_sizes_have_five_digits(count: int, text: str) -> None:
-    assert hostreport.size(count) == text
+    assert report.size(count) == text
 
 
 HEADER_OF_FILES = """\
@@ -165,7 +165,7 @@ def test_the_header_of_files() -> None:
         merged_requests=4,
         fsync_all=True,
     )
-    assert hostreport.header(test, settings(events="7")) == HEADER_OF_FILES
+    assert report.header(test, settings(events="7")) == HEADER_OF_FILES
 
 
 @pytest.mark.parametrize(
@@ -181,24 +181,24 @@ def test_the_header_of_files() -> None:
     ],
 )
 def test_the_header_says_what_applies(options: dict[str, object], line: str, is_said: bool) -> None:
-    header = hostreport.header(FileioTest.model_validate(options), settings()) or ""
+    header = report.header(FileioTest.model_validate(options), settings()) or ""
     assert (line in header) is is_said
 
 
 def test_memory_without_a_total_size_says_nought() -> None:
-    header = hostreport.header(MemoryTest(total_size=ANY_SIZE), settings()) or ""
+    header = report.header(MemoryTest(total_size=ANY_SIZE), settings()) or ""
     assert "  total size: 0MiB\n" in header
 
 
 def test_what_prepare_says() -> None:
     test = FileioTest(num=3, total_size=10 * 2**20)
-    assert hostreport.making(test) == (
+    assert report.making(test) == (
         "3 files, 3413Kb each, 9Mb total\n"
         "Creating files for the test...\n"
         "Extra file open flags: (none)"
     )
-    assert hostreport.making_file("f", 0, 9) == "Creating file f"
-    assert hostreport.making_file("f", 8, 9) == "Extending existing file f"
-    assert hostreport.making_file("f", 9, 9) == "Reusing existing file f"
-    assert hostreport.made(0, 1.0) == "No bytes written."
-    assert hostreport.made(2**22, 2.0) == "4194304 bytes written in 2.00 seconds (2.00 MiB/sec)."
+    assert report.making_file("f", 0, 9) == "Creating file f"
+    assert report.making_file("f", 8, 9) == "Extending existing file f"
+    assert report.making_file("f", 9, 9) == "Reusing existing file f"
+    assert report.made(0, 1.0) == "No bytes written."
+    assert report.made(2**22, 2.0) == "4194304 bytes written in 2.00 seconds (2.00 MiB/sec)."

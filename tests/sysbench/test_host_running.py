@@ -10,9 +10,9 @@ import pytest
 from loadstone import engine
 from loadstone.model.host_test import CpuTest, HostBegun, HostTest, MutexTest
 from loadstone.model.records import Share
-from loadstone.sysbench import hostrunning
 from loadstone.sysbench.errors import Fatal
-from loadstone.sysbench.hostplan import plan_of
+from loadstone.sysbench.host import runner
+from loadstone.sysbench.host.plan import plan_of
 from loadstone.sysbench.log import Log
 from sysbench.made import MS, settings
 from sysbench.made_host import Job, Record, end, sample
@@ -29,7 +29,7 @@ def drive(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
     def run(*records: Record, test: HostTest | None = None, **given: str) -> tuple[int, list[str]]:
         monkeypatch.setattr(engine, "host_test", lambda plan: Job(*records))
         asked = settings(**{"threads": "2", "percentile": "0", "time": "2"} | given)
-        code = hostrunning.drive(plan_of(test or CpuTest(), asked), asked, Log(4))
+        code = runner.drive(plan_of(test or CpuTest(), asked), asked, Log(4))
         return code, capsys.readouterr().out.splitlines()
 
     return run
@@ -111,7 +111,7 @@ def test_what_the_system_refuses_is_told(drive: Drive) -> None:
 def test_an_option_beyond_the_engine_is_named() -> None:
     pytest.importorskip("loadstone._engine", reason="the engine is not built: make build")
     with pytest.raises(Fatal, match="option of mutex, which takes num: 1 to"):
-        hostrunning.drive(plan_of(MutexTest(num=2**30), settings()), settings(), Log(0))
+        runner.drive(plan_of(MutexTest(num=2**30), settings()), settings(), Log(0))
 
 
 def test_whoever_interrupts_it_gets_no_report(
@@ -124,7 +124,7 @@ def test_whoever_interrupts_it_gets_no_report(
             return super().next(timeout_s) if self.is_stopped else None
 
     monkeypatch.setattr(engine, "host_test", lambda plan: Interrupting(BEGUN, end(0.1)))
-    assert hostrunning.drive(plan_of(CpuTest(), settings()), settings(), Log()) == 130
+    assert runner.drive(plan_of(CpuTest(), settings()), settings(), Log()) == 130
     said = capsys.readouterr()
     assert "General statistics" not in said.out
     assert "loadstone: interrupted" in said.err

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.sandbox import Sandbox
-from loadstone.sysbench import failing
+from loadstone.sysbench import messages
 from loadstone.sysbench.options import for_all_tests
 from loadstone.sysbench.settings import Values
 from loadstone.sysbench.targets import places_of
@@ -133,7 +133,7 @@ def test_a_shutdown_by_force_says_so_and_has_exit_code_2(
         cursor.execute("LOCK TABLES sbtest1 WRITE")
         done = ours_here(*connection, *rows, "--time=1", "--forced-shutdown=1", "run")
     assert done.returncode == 2
-    assert f"FATAL: {failing.FORCED_SHUTDOWN}" in done.stdout
+    assert f"FATAL: {messages.FORCED_SHUTDOWN}" in done.stdout
     assert "Number of unfinished transactions on forced shutdown: 1" in done.stdout
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loadstone.target.tokens import NotSql, tokens_of
+from loadstone.mysql.tokens import NotSql, tokens_of
 from loadstone.traffic.kinds import is_read, kind_of
 from loadstone.traffic.shapes import Hole, Number, Several, sentence_of
 

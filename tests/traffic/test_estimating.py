@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
-from loadstone.traffic.estimating import Constant, Drawn, Estimate, estimate
 from loadstone.traffic.shapes import Hole, Value, sentence_of
-from loadstone.traffic.sketches import Sketch
+from loadstone.traffic.value_model import Constant, Drawn, Estimate, estimate
+from loadstone.traffic.value_sketches import Sketch
 
 
 def value(written: str) -> Value:

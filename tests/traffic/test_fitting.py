@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from loadstone.traffic.fitting import fitted, harmonic
+from loadstone.traffic.fit_distribution import fitted, harmonic
 
 SIZE = 10_000
 

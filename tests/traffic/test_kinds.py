@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loadstone.target.tokens import tokens_of
+from loadstone.mysql.tokens import tokens_of
 from loadstone.traffic.kinds import OWN_TABLES, SECRET, is_read, kind_of
 
 

@@ -6,7 +6,15 @@ from collections import Counter
 from pathlib import Path
 
 from loadstone.traffic.entries import Entry, Heard
-from loadstone.traffic.lanes import NOT_READ, PASSWORDS, PREPARED, SERVER, SHARED, Dealer, Dealt
+from loadstone.traffic.replay_lanes import (
+    NOT_READ,
+    PASSWORDS,
+    PREPARED,
+    SERVER,
+    SHARED,
+    Dealer,
+    Dealt,
+)
 from loadstone.traffic.replaying import Lateness, lateness_of, sentences
 
 Record = tuple[str, int, str]

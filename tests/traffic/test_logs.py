@@ -12,7 +12,7 @@ from loadstone.traffic import logfile
 from loadstone.traffic.entries import Entry, Heard
 from loadstone.traffic.errors import LogRefused
 from loadstone.traffic.general_log import CUT_OFF, LINES_BEFORE
-from loadstone.traffic.making import LogKind, kind_of_log, log_entries
+from loadstone.traffic.import_log import LogKind, kind_of_log, log_entries
 from traffic.logs import (
     Did,
     general_of_mariadb,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loadstone.target.tokens import NotSql
+from loadstone.mysql.tokens import NotSql
 from loadstone.traffic.shapes import sentence_of
 
 

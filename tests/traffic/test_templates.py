@@ -7,15 +7,15 @@ from random import Random
 
 import pytest
 
-from loadstone.lab.template_file import parse_template
 from loadstone.model.template import ParameterPiece, Template, TextPiece
-from loadstone.traffic.collecting import MOST_GROUPS, Collected, Group, Run
-from loadstone.traffic.drafting import draft
+from loadstone.traffic.build_template import draft
 from loadstone.traffic.entries import Entry, Heard
 from loadstone.traffic.errors import LogRefused
-from loadstone.traffic.making import Made, Wanted, from_log
+from loadstone.traffic.group_transactions import MOST_GROUPS, Collected, Group, Run
+from loadstone.traffic.import_log import Made, Wanted, from_log
 from loadstone.traffic.shapes import sentence_of
 from loadstone.traffic.transactions import Grouping
+from loadstone.workloads.templates.file import parse_template
 from traffic.logs import Did, general_of_mariadb, general_of_mysql, slow_of_mysql, written
 
 

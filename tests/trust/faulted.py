@@ -21,9 +21,9 @@ from engine.driving import a_load, load, local
 from engine.servers import QUICK, asked, counters, wait_until_nobody
 from loadstone.model.records import Sample
 from loadstone.model.result import Result
+from loadstone.runs import run_folder
+from loadstone.runs.rebuild import read_log
 from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
-from loadstone.store import folder
-from loadstone.store.replay import read_log
 from trust.tally import COUNTS
 
 NIGHTLY = os.environ.get("LOADSTONE_NIGHTLY") == "1"
@@ -122,7 +122,7 @@ class Home:
 
     def found(self) -> list[Path]:
         """The folders of its runs, oldest first."""
-        return [journal.parent for journal in folder.journals(self.runs)]
+        return [journal.parent for journal in run_folder.journals(self.runs)]
 
     def loadstone(self, *words: str, within_s: float = PATIENCE_S) -> Ended:
         """Carry a command out to its end."""
@@ -221,7 +221,7 @@ class Victim:
         steps = read_log(runs[0]).steps
         accounts = tuple(account_of(step) for step in steps)
         rates = tuple(each.counts.events for step in steps[:1] for each in step.samples())
-        return Ended(self.process.returncode, out, err, folder.load(runs[0]), accounts, rates)
+        return Ended(self.process.returncode, out, err, run_folder.load(runs[0]), accounts, rates)
 
 
 def drive(

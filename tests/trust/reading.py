@@ -20,10 +20,10 @@ from typing import Any
 from loadstone.cli.errors import exit_code_of
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
-from loadstone.store.replay import JOURNAL, step_result
-from loadstone.store.tail import Tail
+from loadstone.runs.rebuild import JOURNAL, step_result
+from loadstone.runs.tail import Tail
 from loadstone.web.comparing import compared
-from loadstone.web.judging import findings
+from loadstone.web.diagnosis import findings
 from loadstone.web.listing import RunList
 from loadstone.web.live_run import LiveRun
 from loadstone.web.metrics import RunCounts, exposition

@@ -17,8 +17,8 @@ from engine.between import Between
 from engine.servers import execute
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.target import Credentials, Endpoint
+from loadstone.mysql.connect import Connection, connect
 from loadstone.sandbox import Sandbox
-from loadstone.target.connect import Connection, connect
 from trust.experiments import AS_TEXT, experiment
 from trust.summing import sums_of
 

@@ -19,8 +19,8 @@ pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from engine.servers import one
 from loadstone.model.exit_codes import ExitCode
+from loadstone.runs import run_folder
 from loadstone.sandbox import Sandbox
-from loadstone.store import folder
 from trust.experiments import CHANGED, experiment
 from trust.faulted import PATIENCE_S, Home, nothing_is_left
 from trust.tally import COUNTS
@@ -103,7 +103,7 @@ def test_variables_are_put_back_and_the_run_is_kept(home: Home, server: Sandbox)
     COUNTS["terminals closed"] += 1
     assert not is_changed(server)
     (run,) = home.found()
-    assert folder.load(run).run.state == "stopped"
+    assert run_folder.load(run).run.state == "stopped"
     nothing_is_left(home)
 
 
@@ -120,8 +120,8 @@ def test_a_live_table_that_nobody_sees_any_more_ends_no_run_before_it_is_kept(
         assert terminal.close() == ExitCode.INTERRUPTED
     COUNTS["terminals closed"] += 1
     (run,) = home.found()
-    (step,) = folder.load(run).steps
-    assert (folder.load(run).run.state, step.state, step.tally_balances) == (
+    (step,) = run_folder.load(run).steps
+    assert (run_folder.load(run).run.state, step.state, step.tally_balances) == (
         "stopped",
         "stopped",
         True,

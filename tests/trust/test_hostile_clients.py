@@ -19,8 +19,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import scripted_engine
-from loadstone.store import wishes
-from loadstone.web import address, app, bounded
+from loadstone.runs import control_requests
+from loadstone.web import address, app, limits
 from loadstone.web.access import HEADERS, Keys
 from recorded import a_plan, recorder_for
 from scripted_engine import Script
@@ -207,7 +207,7 @@ def test_a_body_without_end_is_refused_before_it_has_come(page: Served, running:
     path = f"/api/runs/{running.name}/stop".encode()
     answer = answer_to(page, request("POST", path, own, b"x" * 100_000))
     assert status_of(answer) in (0, 413)
-    assert wishes.take(running) == []
+    assert control_requests.take(running) == []
 
 
 def closed_within_patience(client: socket.socket) -> bool:
@@ -226,7 +226,7 @@ def closed_within_patience(client: socket.socket) -> bool:
 def test_who_never_ends_a_request_is_let_go(
     running: Path, monkeypatch: pytest.MonkeyPatch, sent: bytes
 ) -> None:
-    monkeypatch.setattr(bounded, "IDLE_S", 0.2)
+    monkeypatch.setattr(limits, "IDLE_S", 0.2)
     with served(running.parent) as page, connected(page) as client:
         client.sendall(sent)
         assert closed_within_patience(client)
@@ -235,7 +235,7 @@ def test_who_never_ends_a_request_is_let_go(
 def test_who_sends_a_request_drop_by_drop_is_let_go(
     running: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounded, "IDLE_S", 0.2)
+    monkeypatch.setattr(limits, "IDLE_S", 0.2)
     with served(running.parent) as page, connected(page) as client:
         client.setblocking(False)
         ends = time.monotonic() + PATIENCE_S
@@ -269,7 +269,7 @@ def test_who_never_ends_a_body_is_told_so(running: Path, monkeypatch: pytest.Mon
 def test_viewers_keep_their_place_however_many_others_connect(
     running: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounded, "MOST_CONNECTIONS", 8)
+    monkeypatch.setattr(limits, "MOST_CONNECTIONS", 8)
     with served(running.parent) as page:
         stream = page.stream(running.name)
         stream.until("snapshot")
@@ -315,17 +315,17 @@ def test_one_bad_folder_hides_no_other(tmp_path: Path, script: Script) -> None:
 
 
 def test_a_wish_is_not_written_through_a_link(running: Path, page: Served, tmp_path: Path) -> None:
-    (running / wishes.FOLDER).symlink_to(tmp_path)
+    (running / control_requests.FOLDER).symlink_to(tmp_path)
     try:
         answer = page.post(f"/api/runs/{running.name}/stop", {})
         assert answer.status == 500
         assert "it is a link" in answer.json["error"]
         assert list(tmp_path.iterdir()) == []
         (tmp_path / "1.json").write_text('{"kind":"stop"}')
-        assert wishes.take(running) == []
+        assert control_requests.take(running) == []
         assert (tmp_path / "1.json").exists()
     finally:
-        (running / wishes.FOLDER).unlink()
+        (running / control_requests.FOLDER).unlink()
 
 
 @pytest.mark.parametrize("how", ["a link", "a FIFO"])

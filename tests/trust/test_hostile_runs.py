@@ -435,8 +435,8 @@ client = { prepared = false }
 def left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An experiment that was killed before its first step, begun by this user."""
     from loadstone.cli.experimenting import checked_text
-    from loadstone.lab.blocks import schedule
-    from loadstone.store.recorder import Asked, Recorder
+    from loadstone.experiment.schedule import schedule
+    from loadstone.runs.recorder import Asked, Recorder
     from recorded import a_plan
 
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -524,24 +524,24 @@ def test_the_seal_is_looked_at_over_the_bytes_that_are_parsed(
     is_ours_first: bool, left: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Somebody puts another file there as soon as the first was read."""
-    from loadstone.store import plain, seal, vouched
+    from loadstone.runs import safe_open, signature, vouched
 
     ours = (left / "run.json").read_bytes()
     evil = ours.replace(b'"port": 1,', b'"port": 2,')
     assert evil != ours
     first, then = (ours, evil) if is_ours_first else (evil, ours)
     (left / "run.json").write_bytes(first)
-    read = plain.contents
+    read = safe_open.contents
 
-    def then_another(path: Path, most: int = plain.LARGEST_DOCUMENT) -> bytes:
+    def then_another(path: Path, most: int = safe_open.LARGEST_DOCUMENT) -> bytes:
         found = read(path, most)
         if path.name == "run.json":
             path.write_bytes(then)
         return found
 
-    monkeypatch.setattr(plain, "contents", then_another)
+    monkeypatch.setattr(safe_open, "contents", then_another)
     if not is_ours_first:
-        with pytest.raises(seal.NotOurs):
+        with pytest.raises(signature.NotOurs):
             vouched.read(left, trusted=False)
         return
     experiment = vouched.read(left, trusted=False).asked.experiment
@@ -551,9 +551,9 @@ def test_the_seal_is_looked_at_over_the_bytes_that_are_parsed(
 
 def test_what_somebody_puts_into_a_run_that_goes_on_is_not_sealed(left: Path) -> None:
     """What surrounds a variant is added to what this process has written, not to what is there."""
-    from loadstone.store import vouched
-    from loadstone.store.recorder import Recorder
-    from loadstone.store.replay import read_log
+    from loadstone.runs import vouched
+    from loadstone.runs.rebuild import read_log
+    from loadstone.runs.recorder import Recorder
 
     ours = vouched.read(left, trusted=False)
     begin = read_log(left).begin
@@ -568,8 +568,8 @@ def test_what_somebody_puts_into_a_run_that_goes_on_is_not_sealed(left: Path) ->
 
 @pytest.mark.parametrize("name", [JOURNAL, "latency.hlog", "wishes"])
 def test_what_is_taken_up_is_written_in_its_own_folder(left: Path, name: str) -> None:
-    from loadstone.store.recorder import Recorder, read_asked
-    from loadstone.store.replay import read_log
+    from loadstone.runs.rebuild import read_log
+    from loadstone.runs.recorder import Recorder, read_asked
 
     other = left.parents[1] / "other"
     if name == "wishes":
@@ -583,7 +583,7 @@ def test_what_is_taken_up_is_written_in_its_own_folder(left: Path, name: str) ->
     if name == JOURNAL:
         assert resumed(left, "--trust-folder")[0] == 8
     elif name == "latency.hlog":
-        from loadstone.store.errors import StoreError
+        from loadstone.runs.errors import StoreError
 
         with pytest.raises(StoreError, match="it is a link"):
             Recorder(left, read_asked(left), (), before=begin)

@@ -17,21 +17,21 @@ import pytest
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from engine.between import Between
-from loadstone.lab import loading
-from loadstone.lab.interrupts import Interrupts
-from loadstone.lab.loading import Cleaning, Loader, layout_for, layout_of, names_of
-from loadstone.lab.settings import Told, put_back, staged, take_over
-from loadstone.lab.settings_journal import SettingsError, left_behind
-from loadstone.lab.settings_lock import SettingsInUse
-from loadstone.lab.template_file import parse_template
+from loadstone.lab.step.interrupts import Interrupts
+from loadstone.lab.tables import load
+from loadstone.lab.tables.load import Cleaning, Loader, layout_for, layout_of, names_of
+from loadstone.lab.variables.journal import SettingsError, left_behind
+from loadstone.lab.variables.lock import SettingsInUse
+from loadstone.lab.variables.stage import Told, put_back, staged, take_over
 from loadstone.model.engine_plan import Layout, LoadPlan
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.plan import ConnectPolicy
 from loadstone.model.records import LoadProgress, LoadStalled
 from loadstone.model.target import Endpoint, Tls
+from loadstone.mysql import guard, presence
+from loadstone.mysql.guard import Consent
 from loadstone.sandbox import Sandbox
-from loadstone.target import guard, presence
-from loadstone.target.guard import Consent
+from loadstone.workloads.templates.file import parse_template
 from pooled import KINDS, Pool
 from trust.meddler import Meddler, Moments
 from trust.stranger import Stranger, begins_statement
@@ -94,11 +94,11 @@ def works(endpoint: Endpoint, chance: random.Random) -> tuple[str, Callable[[], 
     loader = Loader(endpoint, YES, Unseen(), Interrupts())
     return chance.choice(
         [
-            (f"prepare {layout.kind}", lambda: loading.prepare(plan, loader)),
-            ("cleanup", lambda: loading.cleanup(endpoint, Cleaning(YES))),
+            (f"prepare {layout.kind}", lambda: load.prepare(plan, loader)),
+            ("cleanup", lambda: load.cleanup(endpoint, Cleaning(YES))),
             (
                 f"cleanup {layout.kind}",
-                lambda: loading.cleanup(endpoint, Cleaning(YES, names_of(layout))),
+                lambda: load.cleanup(endpoint, Cleaning(YES, names_of(layout))),
             ),
         ]
     )

@@ -21,10 +21,10 @@ from engine.servers import one
 from loadstone.cli.errors import exit_code_of
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.result import Result
+from loadstone.mysql.facts import describe_server
+from loadstone.runs import run_folder
+from loadstone.runs.rebuild import read_log
 from loadstone.sandbox import Sandbox
-from loadstone.store import folder
-from loadstone.store.replay import read_log
-from loadstone.target.introspect import describe_server
 from trust.faulted import (
     NIGHTLY,
     Home,
@@ -139,7 +139,7 @@ def answers_are_sane(home: Home, said: Said) -> Result | None:
     assert code == 0, shown.err
     result = Result.model_validate_json(shown.out)
     assert result.run.state in ("interrupted", "finished")
-    assert result == folder.load(home.found()[-1])
+    assert result == run_folder.load(home.found()[-1])
     for step in read_log(home.found()[-1]).steps:
         account = account_of(step)
         COUNTS["events accounted for"] += account.due

@@ -13,17 +13,17 @@ pytest.importorskip("loadstone._engine", reason="the engine is not built")
 from engine.between import Between
 from engine.servers import one, wait_until_nobody
 from loadstone.cli.errors import exit_code_of
-from loadstone.lab import loading
-from loadstone.lab.interrupts import Interrupts
-from loadstone.lab.loading import Cleaning, Loader, layout_for
+from loadstone.lab.step.interrupts import Interrupts
+from loadstone.lab.tables import load
+from loadstone.lab.tables.load import Cleaning, Loader, layout_for
 from loadstone.model.engine_plan import LoadPlan
 from loadstone.model.plan import ConnectPolicy, WorkloadSpec
 from loadstone.model.records import LoadProgress, LoadStalled
 from loadstone.model.target import Endpoint, Tls
+from loadstone.mysql import drop_tables, guard
+from loadstone.mysql.errors import GuardError, TargetError
+from loadstone.mysql.guard import CleanupDecision, Consent
 from loadstone.sandbox import Sandbox
-from loadstone.target import drop, guard
-from loadstone.target.errors import GuardError, TargetError
-from loadstone.target.guard import CleanupDecision, Consent
 from pooled import KINDS, Pool
 from recorded import a_plan, recorded_run
 from trust.summing import Sums, execute, sums_of
@@ -299,7 +299,7 @@ def test_variables_are_set_only_where_that_is_meant_and_never_those_that_keep_co
     assert sums_of(server, "shop") == {}
 
 
-@pytest.mark.parametrize("moment", ["lab.loading._load", "target.guard.mark_ready"])
+@pytest.mark.parametrize("moment", ["lab.tables.load._load", "mysql.guard.mark_ready"])
 def test_a_stranger_s_table_with_a_template_s_columns_is_not_taken_for_ours(
     server: Sandbox,
     url: str,
@@ -360,7 +360,7 @@ def without_time(sums: Sums, *names: str) -> Sums:
 @pytest.mark.parametrize(
     "case",
     [
-        ("cleanup", "loadstone.lab.loading.drop_tables"),
+        ("cleanup", "loadstone.lab.tables.load.drop_tables"),
         ("run", "loadstone.cli.carry.check"),
         ("experiment", "loadstone.cli.experimenting._recorder"),
     ],
@@ -402,7 +402,7 @@ def test_a_name_that_is_taken_after_the_look_is_not_loaded_into(
     execute(server, *THEIRS)
     before = sums_of(server, "shop")
     taken = "RENAME TABLE shop.orders TO shop.sbtest2"
-    before_that(monkeypatch, "loadstone.lab.loading._load", lambda: execute(server, taken))
+    before_that(monkeypatch, "loadstone.lab.tables.load._load", lambda: execute(server, taken))
     words = ["prepare", "--target", url, "--yes", "--tables", "2", "--table-size", "1000"]
     refused(words, capsys, "sbtest2")
     after = sums_of(server, "shop")
@@ -447,7 +447,7 @@ def test_a_table_that_is_renamed_while_it_is_loaded_gets_no_row_and_loses_none(
             endpoint(server, between.port), Consent(yes=True), OnceRowsAreThere(does), Interrupts()
         )
         with pytest.raises(GuardError, match="sbtest1"):
-            loading.prepare(plan, loader)
+            load.prepare(plan, loader)
     after = sums_of(server, "shop")
     assert without_time(after, "sbtest1") == renamed(before, sbtest1="orders")
     # What the load made stands aside; nothing in the list takes the other for ours.
@@ -474,10 +474,10 @@ def test_a_cleanup_whose_line_is_cut_half_way_goes_on_when_it_is_run_again(
             between.cut()
 
         with monkeypatch.context() as patch, pytest.raises(TargetError) as lost:
-            patch.setattr(drop, "_forget", cut)
-            loading.cleanup(endpoint(server, between.port), everything)
+            patch.setattr(drop_tables, "_forget", cut)
+            load.cleanup(endpoint(server, between.port), everything)
     assert not isinstance(lost.value, GuardError)
     assert (len(cut_after), set(sums_of(server, "shop"))) == (1, {*theirs, "sbtest2"})
-    again: CleanupDecision = loading.cleanup(endpoint(server), everything)
+    again: CleanupDecision = load.cleanup(endpoint(server), everything)
     assert again.drops == ("sbtest2",)
     assert sums_of(server, "shop") == theirs

@@ -12,9 +12,9 @@ pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from engine.servers import one
 from loadstone.cli.errors import exit_code_of
-from loadstone.lab.settings import apply
-from loadstone.lab.settings_journal import settings_folder
-from loadstone.lab.settings_lock import SettingsLock
+from loadstone.lab.variables.journal import settings_folder
+from loadstone.lab.variables.lock import SettingsLock
+from loadstone.lab.variables.stage import apply
 from loadstone.sandbox import Sandbox
 from pooled import KINDS, Pool
 from trust.summing import execute, sums_of

@@ -22,11 +22,11 @@ import pytest
 
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
-from loadstone.cli.loading import load
-from loadstone.lab.loading import layout_for
+from loadstone.cli.progress.load import load
+from loadstone.lab.tables.load import layout_for
 from loadstone.model.engine_plan import LoadPlan
+from loadstone.mysql.guard import Consent
 from loadstone.sandbox import Sandbox
-from loadstone.target.guard import Consent
 from pooled import KINDS, Pool
 from trust.searching import Watching, files_below, found_in
 from trust.summing import execute

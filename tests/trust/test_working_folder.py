@@ -14,7 +14,7 @@ import pytest
 
 import loadstone
 from loadstone.sandbox import SandboxError, binaries, find_server
-from loadstone.web import beside
+from loadstone.web import sidecar
 from loadstone.web.address import Address
 from trust.tally import COUNTS
 
@@ -114,7 +114,7 @@ def test_no_module_of_the_working_folder_is_run_by_the_live_page(folder: Path) -
     for name in _modules_of_the_page():
         (folder / f"{name}.py").write_text(f"open({str(ran)!r}, 'a').write({name!r} + ' ')\n")
         COUNTS["inputs tried"] += 1
-    with beside.live_page(folder / "runs", Address("127.0.0.1", 0)) as url:
+    with sidecar.live_page(folder / "runs", Address("127.0.0.1", 0)) as url:
         until = time.monotonic() + _PATIENCE_S
         while not _answers(url):
             assert not ran.exists(), ran.read_text()

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import scripted_engine
-from loadstone.model.wish import SetRate, SetUsers, StopRun
-from loadstone.store import wishes
+from loadstone.model.control import SetRate, SetUsers, StopRun
+from loadstone.runs import control_requests
 from loadstone.web.access import COOKIE_S, Keys, TokenTooShort
 from recorded import a_plan, recorded_run, recorder_for
 from scripted_engine import Script
@@ -98,7 +98,7 @@ def test_without_the_token_nothing_is_steered(page: Served, running: Path) -> No
     for headers in ({}, {"Authorization": f"Bearer {WRONG}"}):
         answer = page.post(f"/api/runs/{running.name}/stop", {}, **{"Cookie": ""} | headers)
         assert answer.status == 401
-    assert wishes.take(running) == []
+    assert control_requests.take(running) == []
 
 
 def test_the_link_gives_a_cookie_and_goes_on_without_the_token(page: Served) -> None:
@@ -151,7 +151,7 @@ def test_another_site_changes_nothing(
     answer = page.post(f"/api/runs/{running.name}/stop", {}, **headers)
     assert answer.status == 403
     assert why in answer.text
-    assert wishes.take(running) == []
+    assert control_requests.take(running) == []
 
 
 def test_another_site_reads_nothing_but_may_link_to_the_page(page: Served) -> None:
@@ -167,7 +167,7 @@ def test_the_pages_own_requests_become_wishes(page: Served, running: Path) -> No
     assert page.post(f"{place}/users", {"step": 2, "users": 8}).status == 202
     assert page.post(f"{place}/rate", {"step": 2, "rate": 12.5}).status == 202
     assert page.post(f"{place}/stop", {}).status == 202
-    assert wishes.take(running) == [
+    assert control_requests.take(running) == [
         SetUsers(step=2, users=8),
         SetRate(step=2, rate=12.5),
         StopRun(),
@@ -177,7 +177,7 @@ def test_the_pages_own_requests_become_wishes(page: Served, running: Path) -> No
 def test_a_script_may_ask_with_the_token_and_without_a_browser(page: Served, running: Path) -> None:
     headers = {"Origin": "", "Cookie": "", "Authorization": f"Bearer {page.keys.token}"}
     assert page.post(f"/api/runs/{running.name}/stop", {}, **headers).status == 202
-    assert wishes.take(running) == [StopRun()]
+    assert control_requests.take(running) == [StopRun()]
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_what_is_no_wish_is_refused(
     page: Served, running: Path, wish: str, body: object, status: int
 ) -> None:
     assert page.post(f"/api/runs/{running.name}/{wish}", body).status == status
-    assert wishes.take(running) == []
+    assert control_requests.take(running) == []
 
 
 def test_a_run_that_is_over_is_not_asked(tmp_path: Path, script: Script) -> None:
@@ -205,7 +205,7 @@ def test_a_run_that_is_over_is_not_asked(tmp_path: Path, script: Script) -> None
     with served(tmp_path) as page:
         answer = page.post(f"/api/runs/{run.name}/stop", {})
     assert (answer.status, answer.json) == (409, {"error": "the run is over"})
-    assert not (run / wishes.FOLDER).exists()
+    assert not (run / control_requests.FOLDER).exists()
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from loadstone.web.address import MARK, Address, AddressError, found, listen, ma
 pytest.importorskip("loadstone._engine", reason="the engine is not built: make build")
 
 from loadstone import engine
-from loadstone.cli.run import run
+from loadstone.cli.commands.run import run
 from loadstone.model.null_server import NullServerSettings
 
 PATIENCE_S = 90.0

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from loadstone import engine
+from loadstone.model.control import SetUsers, StopRun
 from loadstone.model.engine_plan import step_document
 from loadstone.model.plan import WorkloadSpec
 from loadstone.model.records import Sample
 from loadstone.model.target import Credentials, Endpoint
-from loadstone.model.wish import SetUsers, StopRun
-from loadstone.store import wishes
-from loadstone.store.recorder import Recorder
+from loadstone.runs import control_requests
+from loadstone.runs.recorder import Recorder
 from loadstone.web.access import COOKIE_S
 from recorded import a_plan, record_step, recorded_run, recorder_for, steps_of
 from scripted_engine import Script
@@ -149,7 +149,7 @@ def test_the_page_comes_back_after_its_server_was_started_anew(
         page.locator("#stop").click()
         page.locator("#stop").click()
         expect(page.locator("#answer")).to_contain_text("Asked for")
-    assert wishes.take(recorder.folder) == [StopRun()]
+    assert control_requests.take(recorder.folder) == [StopRun()]
     recorder.close()
 
 
@@ -167,7 +167,7 @@ def test_users_are_changed_with_the_keyboard_alone(
         page.keyboard.type("3")
         page.keyboard.press("Enter")
         expect(page.locator("#answer")).to_contain_text("Asked for")
-    assert wishes.take(recorder.folder) == [SetUsers(step=1, users=3)]
+    assert control_requests.take(recorder.folder) == [SetUsers(step=1, users=3)]
     recorder.close()
 
 

@@ -11,8 +11,8 @@ from prometheus_client import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from house.repository import ROOT
-from loadstone.store.replay import JOURNAL
-from loadstone.store.tail import Tail
+from loadstone.runs.rebuild import JOURNAL
+from loadstone.runs.tail import Tail
 from loadstone.web.metrics import FAMILIES, MEDIA_TYPE, RunCounts, exposition
 from recorded import a_plan, record_step, recorder_for, steps_of
 from scripted_engine import Script

@@ -13,13 +13,13 @@ from typing import get_args
 import pytest
 
 from loadstone.analyse.differences import Group as OfDifferences
-from loadstone.analyse.meanings import Weight
+from loadstone.analyse.setting_effects import Weight
 from loadstone.analyse.verdict import Word
 from loadstone.model.finding import Group, ProofVerdict
 from loadstone.model.result import RunState, StepState
 from loadstone.report.figures.live import TIMELINES, ladder
 from loadstone.web.pages import PAGE, pages
-from loadstone.web.shared import NAMES, shared
+from loadstone.web.theme_export import NAMES, shared
 
 STATIC = files("loadstone.web").joinpath("static")
 SCRIPTS = sorted(

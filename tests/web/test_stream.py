@@ -8,7 +8,7 @@ import pytest
 
 from loadstone.model.experiment import Rules
 from loadstone.model.result import LevelChange
-from loadstone.store.recorder import Recorder, write_private_json
+from loadstone.runs.recorder import Recorder, write_private_json
 from recorded import a_plan, record_step, recorded_run, recorder_for, steps_of
 from scripted_engine import Script
 from web.served import Event, Stream, served

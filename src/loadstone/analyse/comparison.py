@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from loadstone.analyse.effects import Effect, Pair, Variation, variation
+from loadstone.analyse.experimental_units import Cell, Contrast, Observed, contrasts, sides
 from loadstone.analyse.intervals import Estimate, t_mean
 from loadstone.analyse.ladder import quotable
 from loadstone.analyse.sequential import METHOD, look
-from loadstone.analyse.units import Cell, Contrast, Observed, contrasts, sides
 from loadstone.analyse.verdict import Sides, Spoiled, Verdict, Word, verdicts
-from loadstone.lab.experiment_order import cell_of, numbered
+from loadstone.experiment.order import cell_of, numbered
 from loadstone.model.experiment import Experiment, Variant
 from loadstone.model.result import HostFigures, StepResult
 

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from loadstone.analyse.meanings import MEANINGS, PLACES, WEIGHTS, Meaning, Weight
-from loadstone.analyse.surroundings import Surroundings
-from loadstone.model.surroundings import HOST_FACTS, MITIGATIONS_APART
+from loadstone.analyse.environment_diff import Surroundings
+from loadstone.analyse.setting_effects import MEANINGS, PLACES, WEIGHTS, Meaning, Weight
+from loadstone.model.host_environment import HOST_FACTS, MITIGATIONS_APART
 
 Group = Literal["work", "setting", "server", "host", "generator"]
 """What is driven, how the server is set, which server it is, where it runs, and who drives it."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from loadstone.analyse.meanings import MEANINGS, by_newest_name
-from loadstone.lab.variants import place_of
+from loadstone.analyse.setting_effects import MEANINGS, by_newest_name
+from loadstone.experiment.variants import place_of
 from loadstone.model.experiment import Experiment
 
 Variables = Mapping[str, str]

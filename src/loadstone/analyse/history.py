@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from loadstone.analyse.change_points import ChangePoint, change_points
-from loadstone.analyse.contests import Part, Run, parts_of
 from loadstone.analyse.differences import differences
 from loadstone.analyse.effects import unpaired
+from loadstone.analyse.environment_diff import surroundings_of
+from loadstone.analyse.experimental_units import Cell
 from loadstone.analyse.gates import (
     Change,
     Check,
@@ -25,8 +26,7 @@ from loadstone.analyse.gates import (
     unfit,
 )
 from loadstone.analyse.metrics import Metric
-from loadstone.analyse.surroundings import surroundings_of
-from loadstone.analyse.units import Cell
+from loadstone.analyse.paired_sides import Part, Run, parts_of
 
 FEWEST_RUNS = 8
 """In a shorter history a change would have to be very great to be told from noise."""

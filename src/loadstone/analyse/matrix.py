@@ -12,7 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
 
-from loadstone.analyse.contests import (
+from loadstone.analyse.effects import Effect, Variation, variation
+from loadstone.analyse.experimental_units import Cell
+from loadstone.analyse.gates import Change, Check, Gate, judge_changes, place_of, quoted, unfit
+from loadstone.analyse.intervals import CONFIDENCE, Estimate, t_mean
+from loadstone.analyse.metrics import TPS, Metric
+from loadstone.analyse.paired_sides import (
     Contest,
     Part,
     Run,
@@ -21,11 +26,6 @@ from loadstone.analyse.contests import (
     own_verdicts,
     parts_of,
 )
-from loadstone.analyse.effects import Effect, Variation, variation
-from loadstone.analyse.gates import Change, Check, Gate, judge_changes, place_of, quoted, unfit
-from loadstone.analyse.intervals import CONFIDENCE, Estimate, t_mean
-from loadstone.analyse.metrics import TPS, Metric
-from loadstone.analyse.units import Cell
 from loadstone.analyse.verdict import Verdict, verdicts
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode

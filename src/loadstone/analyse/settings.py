@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 
-from loadstone.analyse.meanings import (
+from loadstone.analyse.setting_effects import (
     LOST_ON_CRASH,
     LOST_ON_POWER_CUT,
     MEANINGS,

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from loadstone.analyse.effects import Effect, Pair, holm, paired, unpaired
-from loadstone.analyse.planning import units_needed
+from loadstone.analyse.power import units_needed
 from loadstone.model.experiment import Rules
 
 Word = Literal["faster", "slower", "no difference", "not enough evidence"]

@@ -51,7 +51,7 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, function, _ = COMMANDS[cmd_name]
-        command = getattr(import_module(f"loadstone.cli.{module}"), function)
+        command = getattr(import_module(f"loadstone.cli.commands.{module}"), function)
         assert isinstance(command, click.Command)
         return command
 

@@ -19,25 +19,27 @@ from loadstone import __version__, engine
 from loadstone.analyse.comparison import compare
 from loadstone.analyse.durability import variables_of_variants, warnings
 from loadstone.analyse.steady import truncation
-from loadstone.cli.clustering import Ways, starting
-from loadstone.cli.connection import Connection
+from loadstone.cli.commands.ledger import told_of_ledgers
 from loadstone.cli.errors import say, tell
-from loadstone.cli.gating import NO_GATES, Gates, conclude, judge_run
-from loadstone.cli.ledger import told_of_ledgers
-from loadstone.cli.loading import load, parallel_loads
-from loadstone.cli.protecting import aborted, protector_of
+from loadstone.cli.options.cluster import Ways, starting
+from loadstone.cli.options.connection import Connection
+from loadstone.cli.options.gates import NO_GATES, Gates, conclude, judge_run
+from loadstone.cli.options.protection import aborted, protector_of
+from loadstone.cli.progress.load import load, parallel_loads
+from loadstone.cli.progress.steps import watching
 from loadstone.cli.request import Request, steps_for
-from loadstone.cli.watching import watching
 from loadstone.diagnose.frames import environment_of
 from loadstone.diagnose.of_run import findings_of
-from loadstone.lab.company import beside_others
-from loadstone.lab.conduct import Lab, Outcome, carry_out
-from loadstone.lab.data import Data, Wanted, needed_beside
-from loadstone.lab.first_contact import look_before_load
-from loadstone.lab.interrupts import Interrupts
-from loadstone.lab.limits import generator_ceilings
-from loadstone.lab.loading import layout_for, layout_of
-from loadstone.lab.preflight import (
+from loadstone.lab.machine.environment import target_environment
+from loadstone.lab.machine.generator_ceilings import generator_ceilings
+from loadstone.lab.protection.company import beside_others
+from loadstone.lab.protection.first_contact import look_before_load
+from loadstone.lab.protection.protector import Protector
+from loadstone.lab.step.interrupts import Interrupts
+from loadstone.lab.step.order import Steps, steps_of
+from loadstone.lab.step.runner import Lab, Outcome, carry_out
+from loadstone.lab.tables.discover import Data, Wanted, needed_beside
+from loadstone.lab.tables.inspect import (
     Looked,
     check,
     common_data,
@@ -45,32 +47,30 @@ from loadstone.lab.preflight import (
     look_at,
     observable,
 )
-from loadstone.lab.protecting import Protector
-from loadstone.lab.schedule import Steps, steps_of
-from loadstone.lab.surroundings import target_environment
-from loadstone.lab.template_trial import check_loadable, check_statements
+from loadstone.lab.tables.load import layout_for, layout_of
 from loadstone.model.engine_plan import Layout, LoadPlan
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.experiment import Experiment
 from loadstone.model.plan import Plan, Step
-from loadstone.model.recipe_asked import RecipeAsked
+from loadstone.model.recipe import RecipeAsked
 from loadstone.model.result import Result
 from loadstone.model.search import SearchPlan
 from loadstone.model.target import Endpoint
+from loadstone.mysql.guard import Consent
+from loadstone.mysql.redact import blank_arguments
 from loadstone.observe.sampler import Sampling
 from loadstone.observe.sources import Sources, sources_for
 from loadstone.recipes.answer import answer_of
 from loadstone.report.experiment import outcome
 from loadstone.report.findings import answer, proved
 from loadstone.report.text import as_plain, as_renderable
+from loadstone.runs import run_folder
+from loadstone.runs.environment import of_this_machine
+from loadstone.runs.errors import StoreError
+from loadstone.runs.rates import rates_by_step
+from loadstone.runs.recorder import Asked, Recorder, read_asked
 from loadstone.sandbox import Sandbox, SandboxSpec, sandbox_at, start_sandbox
-from loadstone.store import folder
-from loadstone.store.environment import of_this_machine
-from loadstone.store.errors import StoreError
-from loadstone.store.recorder import Asked, Recorder, read_asked
-from loadstone.store.seconds import rates_by_step
-from loadstone.target.guard import Consent
-from loadstone.target.hide import blank_arguments
+from loadstone.workloads.templates.explain import check_loadable, check_statements
 
 SANDBOX_TABLES = 10
 SANDBOX_TABLE_SIZE = 10_000
@@ -283,7 +283,7 @@ def judged(gates: Gates, result: Result, *, as_json: bool) -> int:
 def show(result: Result, path: Path, *, as_json: bool) -> None:
     """The result on stdout: as JSON and nothing else, or as text."""
     if as_json:
-        click.echo(folder.to_json(result), nl=False)
+        click.echo(run_folder.to_json(result), nl=False)
         return
     compared = _compared(result, path)
     parts, answered = compared or (as_renderable(result), ())
@@ -388,7 +388,7 @@ def begin_run(
         recipe=recipe,
         ceilings=generator_ceilings(plan),
     )
-    path = folder.create(out, plan.name, time.time())
+    path = run_folder.create(out, plan.name, time.time())
     recorder = Recorder(path, asked, [one.facts.version for one in looked])
     targets = target_environment(looked, sources)
     recorder.environment(_environment(path, looked, data_device) | {"targets": targets})

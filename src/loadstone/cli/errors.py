@@ -18,7 +18,7 @@ from typing import TextIO
 
 import click
 
-from loadstone.lab.interrupts import ending_signals
+from loadstone.lab.step.interrupts import ending_signals
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 

@@ -12,20 +12,27 @@ from pathlib import Path
 import click
 
 from loadstone import engine
-from loadstone.analyse.again import more_wanted
-from loadstone.analyse.meanings import keeps_commits
+from loadstone.analyse.repeat_until import more_wanted
+from loadstone.analyse.setting_effects import keeps_commits
 from loadstone.analyse.steady import truncation
 from loadstone.cli.carry import Begun, begin_run, judged, show
-from loadstone.cli.clustering import Ways, starting
-from loadstone.cli.connection import unasked
 from loadstone.cli.errors import say, tell, tell_left
-from loadstone.cli.gating import NO_GATES, Gates
-from loadstone.cli.loading import load, parallel_loads
-from loadstone.cli.protecting import aborted, protector_of
-from loadstone.cli.watching import Silence, TimeLeft
-from loadstone.lab.blocks import plan_time, schedule
-from loadstone.lab.conduct import Lab
-from loadstone.lab.experiment import (
+from loadstone.cli.options.cluster import Ways, starting
+from loadstone.cli.options.connection import unasked
+from loadstone.cli.options.gates import NO_GATES, Gates
+from loadstone.cli.options.protection import aborted, protector_of
+from loadstone.cli.progress.load import load, parallel_loads
+from loadstone.cli.progress.steps import Silence, TimeLeft
+from loadstone.experiment.checks import (
+    Machine,
+    beyond_a_cluster,
+    check_variables,
+    check_workloads,
+)
+from loadstone.experiment.file import ExperimentFile, parse_experiment, read_experiment
+from loadstone.experiment.host_limits import check_limits, check_plans
+from loadstone.experiment.hosts import Loads
+from loadstone.experiment.runner import (
     Bench,
     Carried,
     Look,
@@ -34,49 +41,42 @@ from loadstone.lab.experiment import (
     Pacing,
     carry_out,
 )
-from loadstone.lab.experiment_checks import (
-    Machine,
-    beyond_a_cluster,
-    check_variables,
-    check_workloads,
-)
-from loadstone.lab.experiment_data import check_tables, tables_of
-from loadstone.lab.experiment_file import ExperimentFile, parse_experiment, read_experiment
-from loadstone.lab.experiment_hosts import Loads
-from loadstone.lab.experiment_limits import check_limits, check_plans
-from loadstone.lab.experiment_servers import Means, Servers, Standing
-from loadstone.lab.interrupts import Interrupts
-from loadstone.lab.loading import Cleaning, cleanup, names_of, new_mark
-from loadstone.lab.preflight import Looked, check_descriptors, common_device, observable
-from loadstone.lab.protecting import Protector
-from loadstone.lab.prove import why_not_set
-from loadstone.lab.server_variables import known_variables
-from loadstone.lab.shards import USERS_A_SHARD, cores
-from loadstone.lab.surroundings import target_environment
-from loadstone.lab.variants import client_of, drive_of, place_of, spoken_to, step_plan
+from loadstone.experiment.schedule import plan_time, schedule
+from loadstone.experiment.servers import Means, Servers, Standing
+from loadstone.experiment.tables import check_tables, tables_of
+from loadstone.experiment.trials import why_not_set
+from loadstone.experiment.variants import client_of, drive_of, place_of, spoken_to, step_plan
+from loadstone.lab.machine.environment import target_environment
+from loadstone.lab.protection.protector import Protector
+from loadstone.lab.step.interrupts import Interrupts
+from loadstone.lab.step.runner import Lab
+from loadstone.lab.step.shards import USERS_A_SHARD, cores
+from loadstone.lab.tables.inspect import Looked, check_descriptors, common_device, observable
+from loadstone.lab.tables.load import Cleaning, cleanup, names_of, new_mark
+from loadstone.lab.variables.server_variables import known_variables
 from loadstone.model.cluster import ClusterAsked
 from loadstone.model.engine_plan import Layout, LoadPlan
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.experiment import Experiment, Variant
 from loadstone.model.frozen import Frozen
-from loadstone.model.observing import Observing
+from loadstone.model.observe_request import Observing
 from loadstone.model.plan import Drive, Step
 from loadstone.model.protection import Protection
-from loadstone.model.recipe_asked import RecipeAsked
+from loadstone.model.recipe import RecipeAsked
 from loadstone.model.result import Result, StepResult
 from loadstone.model.target import Endpoint, Target
+from loadstone.mysql.errors import TargetError
+from loadstone.mysql.guard import Consent
 from loadstone.observe.sampler import Sampling
 from loadstone.observe.sources import sources_for
 from loadstone.report.experiment import plan_of
 from loadstone.report.text import as_plain
+from loadstone.runs import run_folder, vouched
+from loadstone.runs.errors import StoreError
+from loadstone.runs.rebuild import read_log, result_of
+from loadstone.runs.recorder import Recorder
 from loadstone.sandbox import sandbox_at, start_sandbox
-from loadstone.store import folder, vouched
-from loadstone.store.errors import StoreError
-from loadstone.store.recorder import Recorder
-from loadstone.store.replay import read_log, result_of
-from loadstone.target.errors import TargetError
-from loadstone.target.guard import Consent
 
 
 class NoConsent(LoadstoneError):
@@ -179,7 +179,7 @@ def begin(
     if experiment.cluster is None:
         check_descriptors(max(experiment.ladder))
     check_consent(experiment, yes=wanted.yes)
-    folder.check_writable(wanted.out)
+    run_folder.check_writable(wanted.out)
     _check_variables(file, wanted)
     means = _means(experiment, wanted, new_mark())
     with _starting(experiment, wanted) as ways, Servers(experiment, means) as servers:
@@ -203,7 +203,7 @@ def go_on(run: str, wanted: Wanted, gates: Gates = NO_GATES, begun: Begun | None
         StoreError: there is no such run, it is no experiment, or it has all its steps.
         NotOurs: somebody else began it, and nobody has said that it is meant.
     """
-    path = folder.find(wanted.out, run)
+    path = run_folder.find(wanted.out, run)
     ours = vouched.read(path, trusted=wanted.trusted)
     asked = ours.asked
     if asked.experiment is None:

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Collection
 
-from loadstone.store.state_folder import state_folder
+from loadstone.runs.state_folder import state_folder
 
 _SHOWN = 3
 
@@ -25,7 +25,7 @@ def mention_leftovers(known: Collection[str] = ()) -> frozenset[str]:
 
 def _mention(known: Collection[str]) -> frozenset[str]:
     """Apart, as it imports what few commands need."""
-    from loadstone.lab.settings_journal import is_at_work, left_behind, settings_folder
+    from loadstone.lab.variables.journal import is_at_work, left_behind, settings_folder
 
     behind = left_behind(settings_folder())
     staged = [each for each in behind.staged if not is_at_work(each.path)]

@@ -12,25 +12,20 @@ from typing import Any
 import click
 
 from loadstone import engine
-from loadstone.analyse.again import more_wanted
+from loadstone.analyse.repeat_until import more_wanted
 from loadstone.analyse.steady import truncation
 from loadstone.cli.carry import begin_run, show
 from loadstone.cli.errors import say, tell_left
 from loadstone.cli.experimenting import NoConsent, looking, means_of
-from loadstone.cli.protecting import protector_of
-from loadstone.cli.watching import Silence
+from loadstone.cli.options.protection import protector_of
+from loadstone.cli.progress.steps import Silence
 from loadstone.diagnose.frames import RunSeconds
 from loadstone.diagnose.of_run import findings_of
-from loadstone.diagnose.proving import Tried, parts_of, proofs_of
-from loadstone.lab.blocks import schedule
-from loadstone.lab.conduct import Lab
-from loadstone.lab.data import Wanted
-from loadstone.lab.experiment import Bench, carry_out
-from loadstone.lab.experiment_servers import Servers
-from loadstone.lab.first_contact import look_before_load
-from loadstone.lab.preflight import Looked, look_at
-from loadstone.lab.protecting import Protector
-from loadstone.lab.prove import (
+from loadstone.diagnose.trial_verdict import Tried, parts_of, proofs_of
+from loadstone.experiment.runner import Bench, carry_out
+from loadstone.experiment.schedule import schedule
+from loadstone.experiment.servers import Servers
+from loadstone.experiment.trials import (
     Deadline,
     Ground,
     Repeated,
@@ -43,26 +38,31 @@ from loadstone.lab.prove import (
     timing,
     why_not,
 )
-from loadstone.lab.settings_journal import LeftChanged
-from loadstone.lab.variants import step_plan
+from loadstone.experiment.variants import step_plan
+from loadstone.lab.protection.first_contact import look_before_load
+from loadstone.lab.protection.protector import Protector
+from loadstone.lab.step.runner import Lab
+from loadstone.lab.tables.discover import Wanted
+from loadstone.lab.tables.inspect import Looked, look_at
+from loadstone.lab.variables.journal import LeftChanged
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.experiment import Experiment
 from loadstone.model.finding import Diagnosis, Finding, NotTried, Trial
-from loadstone.model.observing import Observing
+from loadstone.model.observe_request import Observing
 from loadstone.model.plan import Plan
-from loadstone.model.proving import Proving
+from loadstone.model.prove_request import Proving
 from loadstone.model.result import Aborted, Result
 from loadstone.model.target import Endpoint, Target
+from loadstone.mysql.guard import Consent
 from loadstone.report.findings import not_tried_lines
 from loadstone.report.findings import proved as proved_lines
 from loadstone.report.numbers import duration, number_of
+from loadstone.runs import run_folder, vouched
+from loadstone.runs.errors import StoreError
+from loadstone.runs.proofs import STEPS
+from loadstone.runs.recorder import Asked
 from loadstone.sandbox import sandbox_at
-from loadstone.store import folder, vouched
-from loadstone.store.errors import StoreError
-from loadstone.store.proofs import STEPS
-from loadstone.store.recorder import Asked
-from loadstone.target.guard import Consent
 
 Reach = Callable[[Target], Endpoint]
 """A target with its password."""
@@ -123,7 +123,7 @@ def prove(run: Path, proving: Proving, reach: Reach, *, quiet: bool = False) -> 
     ours = vouched.read(run, trusted=proving.trusted)
     _check(run, ours.asked)
     plan = _protected(ours.asked.plan, proving)
-    proved = Proved(folder.load(run))
+    proved = Proved(run_folder.load(run))
     ground = _ground(plan, ours.environment, proving)
     found = _asked_for(run, findings_of(run, proved.result, ours.environment), proving.only)
     looked = _look(ground, reach, Consent(yes=proving.yes))
@@ -145,7 +145,7 @@ def prove(run: Path, proving: Proving, reach: Reach, *, quiet: bool = False) -> 
             break
         tried.append(outcome)
         # Kept after each: whoever is killed later has those before. All are corrected together.
-        proved.result = folder.keep_proofs(run, proofs)
+        proved.result = run_folder.keep_proofs(run, proofs)
         if proved.interrupted:
             break
     return proved
@@ -161,7 +161,7 @@ def prove_run(proving: Proving, path: Path, endpoint: Endpoint, *, as_json: bool
         found = prove(path, proving, lambda target: endpoint, quiet=as_json)
     except LoadstoneError:
         if as_json:
-            show(folder.load(path), path, as_json=True)
+            show(run_folder.load(path), path, as_json=True)
         raise
     if as_json:
         show(found.result, path, as_json=True)
@@ -193,7 +193,7 @@ def _check(run: Path, asked: Asked) -> None:
         places = ", ".join(target.place for target in plan.targets)
         said = f"{run.name} spread its users over {len(plan.targets)} targets ({places})"
         raise NothingToProve(said, "what holds one of them back is proved on it alone: run again")
-    if folder.is_running(run):
+    if run_folder.is_running(run):
         raise StoreError(f"{run} is still being written", "wait until it has ended")
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from loadstone import engine
 from loadstone.analyse import search
-from loadstone.lab.data import Data
-from loadstone.lab.preflight import check_descriptors
-from loadstone.lab.schedule import InOrder, Searching, Steps, steps_of
+from loadstone.lab.step.order import InOrder, Searching, Steps, steps_of
+from loadstone.lab.tables.discover import Data
+from loadstone.lab.tables.inspect import check_descriptors
 from loadstone.model.cluster import ClusterAsked
 from loadstone.model.engine_plan import step_document
 from loadstone.model.frozen import Frozen
-from loadstone.model.observing import Observing
+from loadstone.model.observe_request import Observing
 from loadstone.model.plan import (
     Distribution,
     Drive,
@@ -26,13 +26,13 @@ from loadstone.model.plan import (
     WorkloadSpec,
 )
 from loadstone.model.protection import Protection
-from loadstone.model.proving import Proving
+from loadstone.model.prove_request import Proving
 from loadstone.model.search import SearchPlan
 from loadstone.model.target import Endpoint, Target
 from loadstone.model.template import Template
+from loadstone.mysql.facts import Layout as LayoutKind
 from loadstone.observe.sources import check_places
-from loadstone.store import folder
-from loadstone.target.introspect import Layout as LayoutKind
+from loadstone.runs import run_folder
 
 _ANY_SIZE = 2_000_000_000
 """Stands for a size that is not known yet when the plan is looked at for the first time."""
@@ -209,7 +209,7 @@ def check_request(request: Request, targets: int = 1) -> None:
     engine.check_plan(step_document(plan, first, [Endpoint(target=Target())]))
     if request.cluster is None:
         check_descriptors(request.most_connections)
-    folder.check_writable(request.out)
+    run_folder.check_writable(request.out)
 
 
 def steps_for(plan: Plan) -> Steps:

@@ -6,21 +6,21 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from loadstone.cluster.asking import raise_lost
 from loadstone.cluster.clocks import Offset
-from loadstone.cluster.collecting import Member, absent
 from loadstone.cluster.errors import ClusterError
 from loadstone.cluster.generator import own_versions
-from loadstone.cluster.link import Link
 from loadstone.cluster.loading import ClusterLoad
-from loadstone.cluster.parts import (
+from loadstone.cluster.merge_stream import Member, absent
+from loadstone.cluster.partition import (
     fewest_users,
     parts_of,
     refuse_other_versions,
     refuse_too_many,
     users_of,
 )
+from loadstone.cluster.polling import raise_lost
 from loadstone.cluster.step import ClusterStep, Crew, Driver, read_clocks
+from loadstone.cluster.transport import Link
 from loadstone.model.cluster import OnNodeLoss
 from loadstone.model.cluster_nodes import NodeFacts, Versions
 

@@ -12,13 +12,13 @@ from pathlib import Path
 from threading import Lock
 
 from loadstone import __version__, engine
+from loadstone.cluster.messages import Changed, HostUse, Told
 from loadstone.cluster.passwords import put_back
-from loadstone.cluster.told import Changed, HostUse, Told
 from loadstone.engine import PartJob, PartLoad, PlanRefused
-from loadstone.lab.calibrate import USERS as CALIBRATION_USERS
-from loadstone.lab.calibrate import measure
-from loadstone.lab.interrupts import Interrupts
-from loadstone.lab.shards import cores
+from loadstone.lab.machine.calibrate import USERS as CALIBRATION_USERS
+from loadstone.lab.machine.calibrate import measure
+from loadstone.lab.step.interrupts import Interrupts
+from loadstone.lab.step.shards import cores
 from loadstone.model.calibration import Protocol, Transport
 from loadstone.model.cluster_nodes import Line, NodeFacts, Versions
 from loadstone.model.errors import LoadstoneError
@@ -27,8 +27,8 @@ from loadstone.observe import routes
 from loadstone.observe.host import address_of_peer
 from loadstone.observe.local import LocalHost
 from loadstone.observe.source import SourceError
-from loadstone.store import calibration
-from loadstone.store.environment import of_this_machine
+from loadstone.runs import calibration
+from loadstone.runs.environment import of_this_machine
 
 _SAMPLE = '{"kind":"sample"'
 """How the engine's text of an interval begins."""

@@ -14,12 +14,12 @@ from threading import Event, Thread
 from typing import Any, Literal
 
 from loadstone import engine
-from loadstone.cluster.asking import LOOK_S, Answer, Asking, result_of
-from loadstone.cluster.filling import Part, end_of, failure_at, loss_of, progress_of
-from loadstone.cluster.link import Link
-from loadstone.cluster.parts import load_parts_of
+from loadstone.cluster.load_progress import Part, end_of, failure_at, loss_of, progress_of
+from loadstone.cluster.partition import load_parts_of
 from loadstone.cluster.passwords import without
+from loadstone.cluster.polling import LOOK_S, Answer, Asking, result_of
 from loadstone.cluster.stream import Stream
+from loadstone.cluster.transport import Link
 from loadstone.engine import PlanRefused, Sending
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.records import (

@@ -19,7 +19,7 @@ from typing import Any
 
 from loadstone.cluster.errors import ClusterError
 from loadstone.cluster.generator import Generator
-from loadstone.cluster.link import Link
+from loadstone.cluster.transport import Link
 
 _PLACED_S = 30.0
 """How long Ray may take to set the processors aside."""

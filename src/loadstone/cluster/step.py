@@ -12,14 +12,14 @@ from threading import Event, Thread
 from typing import Any
 
 from loadstone import engine
-from loadstone.cluster.asking import SILENCE_S, Answer, Asking, result_of
 from loadstone.cluster.clocks import Exchange, Offset, offset_of
-from loadstone.cluster.collecting import Collector, Member, joined
-from loadstone.cluster.link import Link
-from loadstone.cluster.parts import users_of
+from loadstone.cluster.merge_stream import Collector, Member, joined
+from loadstone.cluster.messages import Changed
+from loadstone.cluster.partition import users_of
 from loadstone.cluster.passwords import without
+from loadstone.cluster.polling import SILENCE_S, Answer, Asking, result_of
 from loadstone.cluster.stream import Stream
-from loadstone.cluster.told import Changed
+from loadstone.cluster.transport import Link
 from loadstone.engine import PlanRefused, Steerable
 from loadstone.model.cluster import OnNodeLoss
 from loadstone.model.records import STEP_RECORD, AnyStepRecord, GeneratorState

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from loadstone.diagnose.case import Case
+from loadstone.diagnose.context import Case
 from loadstone.model.observed import SHARED_HOST
 
 IDLE = 0.7

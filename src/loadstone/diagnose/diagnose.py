@@ -9,13 +9,13 @@ from typing import Any
 
 from loadstone.analyse.ceilings import ceilings
 from loadstone.analyse.ladder import KNEE_SHARE, Level, levels
-from loadstone.diagnose.case import Absent, Case, Missing, Seconds
+from loadstone.diagnose.context import Absent, Case, Missing, Seconds
+from loadstone.diagnose.no_trial import with_reason
 from loadstone.diagnose.order import causes_first
-from loadstone.diagnose.proving import with_proofs
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules import RULES
+from loadstone.diagnose.trial_verdict import with_proofs
 from loadstone.diagnose.unexplained import unexplained
-from loadstone.diagnose.untried import with_reason
 from loadstone.model.ceilings import Limits, Resource
 from loadstone.model.finding import Diagnosis, Finding, Group, NotEvaluated, Proof
 from loadstone.model.result import Result, StepResult

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from loadstone.diagnose.case import Series, Source
-from loadstone.store import folder, frames
+from loadstone.diagnose.context import Series, Source
+from loadstone.runs import run_folder
+from loadstone.runs.parquet import read
 
 if TYPE_CHECKING:
     import polars
@@ -36,7 +37,7 @@ class RunSeconds:
 
     def _frame(self, source: Source) -> polars.DataFrame:
         if source not in self._frames:
-            self._frames[source] = _first_target(frames.of_run(self.run, source), source)
+            self._frames[source] = _first_target(read.of_run(self.run, source), source)
         return self._frames[source]
 
 
@@ -46,7 +47,7 @@ def environment_of(run: Path) -> dict[str, Any]:
     Raises:
         StoreError: it cannot be read.
     """
-    return folder.read_environment(run)
+    return run_folder.read_environment(run)
 
 
 def _first_target(table: polars.DataFrame, source: Source) -> polars.DataFrame:

@@ -8,7 +8,7 @@ from typing import Any
 
 from loadstone.diagnose.diagnose import Known, diagnose
 from loadstone.diagnose.frames import RunSeconds, environment_of
-from loadstone.lab.limits import limits_of
+from loadstone.lab.machine.generator_ceilings import limits_of
 from loadstone.model.finding import Diagnosis
 from loadstone.model.result import Result
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from loadstone.diagnose.case import Case
+from loadstone.diagnose.context import Case
 from loadstone.model.finding import Finding
 
 Judge = Callable[[Case], Finding | None]

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from loadstone.analyse.meanings import keeps_commits
-from loadstone.diagnose.case import Case
+from loadstone.analyse.setting_effects import keeps_commits
+from loadstone.diagnose.context import Case
 from loadstone.diagnose.cpu import is_shared
 from loadstone.model.finding import Setting, Trial
 

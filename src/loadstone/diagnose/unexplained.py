@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from loadstone.diagnose.case import Case
+from loadstone.diagnose.context import Case
 from loadstone.diagnose.cpu import outside, state_share
-from loadstone.diagnose.words import num, pct
+from loadstone.diagnose.format import num, pct
 from loadstone.model.finding import Evidence, Finding
 
 NOT_OBSERVED = "not-observed"

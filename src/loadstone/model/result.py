@@ -6,14 +6,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from loadstone.model.drill import LedgerVerdict, Timeline
+from loadstone.model.failover import LedgerVerdict, Timeline
 from loadstone.model.finding import Finding, Proof
 from loadstone.model.frozen import Frozen
 from loadstone.model.hot_spots import HotSpots
+from loadstone.model.outline import Moment, ToldPlan
 from loadstone.model.plan import Rate
 from loadstone.model.records import EngineFailure, LatencyNs, Tally
 from loadstone.model.search import SearchOutcome
-from loadstone.model.told import Moment, ToldPlan
 
 StepState = Literal["finished", "stopped", "failed", "interrupted"]
 RunState = Literal["finished", "stopped", "failed", "interrupted", "running"]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from posixpath import dirname
 
-from loadstone.observe.figures import Figures, count
+from loadstone.observe.latest import Figures, count
 from loadstone.observe.mounts import Mount
 
 _NO_LIMIT_BYTES = 2.0**60  # version 1 writes the largest page-aligned number for "none"

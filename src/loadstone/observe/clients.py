@@ -8,9 +8,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from loadstone.model.target import Target
-from loadstone.target.connect import Connection, statement_errors
-from loadstone.target.processlist import Process, processes
-from loadstone.target.said import plain
+from loadstone.mysql.connect import Connection, statement_errors
+from loadstone.mysql.processlist import Process, processes
+from loadstone.mysql.sanitize import plain
 
 _OF_THE_SERVER = ("system user", "event_scheduler")
 _NOT_YET = "unauthenticated user"

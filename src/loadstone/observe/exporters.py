@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from loadstone.model.observed import Reading, SourceName
 from loadstone.observe.exposition import Sample, samples
-from loadstone.observe.figures import Figures, space
+from loadstone.observe.latest import Figures, space
 from loadstone.observe.procfs import keep_paging, whole_disks
 from loadstone.observe.scrape import Exporter, RefusedQuery, Scraped
 from loadstone.observe.source import SourceError

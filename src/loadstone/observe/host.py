@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from loadstone.observe import process, procfs, routes
 from loadstone.observe.cgroups import Cgroups, cgroup_figures, cgroups_of
-from loadstone.observe.figures import Figures, Scale
+from loadstone.observe.latest import Figures, Scale
 from loadstone.observe.mounts import disk_behind, mounts_of
 
 HOST = "/proc/stat"

@@ -13,8 +13,8 @@ import pymysql
 
 from loadstone.model.hot_spots import FileSpot, HotSpots, StatementSpot, TableSpot, WaitSpot
 from loadstone.model.target import Endpoint
-from loadstone.target.connect import Connection, Timeouts, connect
-from loadstone.target.errors import TargetError
+from loadstone.mysql.connect import Connection, Timeouts, connect
+from loadstone.mysql.errors import TargetError
 
 _TIMEOUTS = Timeouts(connect_s=3, statement_s=10)
 _TOP = 10

@@ -9,18 +9,18 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
 
+from loadstone.model.host_environment import HostSurroundings
 from loadstone.model.observed import Reading, SourceName
-from loadstone.model.surroundings import HostSurroundings
-from loadstone.observe.figures import Scale, space
 from loadstone.observe.host import HOST, NIC_PATTERNS, Host, Subject, address_of_peer
-from loadstone.observe.source import SourceError
-from loadstone.observe.surroundings import (
+from loadstone.observe.host_environment import (
     MITIGATIONS,
     Seen,
     libc_of_process,
     paths_of,
     surroundings,
 )
+from loadstone.observe.latest import Scale, space
+from loadstone.observe.source import SourceError
 
 _CHUNK = 65536
 _SEARCH_AGAIN_S = 2.0

@@ -16,8 +16,8 @@ from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 
 from loadstone.model.target import DEFAULT_PORT, Target
-from loadstone.observe.figures import count
-from loadstone.observe.listening import listening_owners
+from loadstone.observe.latest import count
+from loadstone.observe.listeners import listening_owners
 from loadstone.observe.process import has_ended, started_ticks
 from loadstone.observe.programs import is_loader, is_server
 from loadstone.observe.routes import address_of, local_addresses

@@ -17,10 +17,10 @@ import pymysql
 
 from loadstone.model.observed import Reading, SourceName
 from loadstone.model.target import Endpoint
+from loadstone.mysql.connect import Connection, Timeouts, connect
+from loadstone.mysql.errors import TargetError
 from loadstone.observe.slowdown import Statements, Sums, add, mean_s, slowdown
 from loadstone.observe.source import SourceError
-from loadstone.target.connect import Connection, Timeouts, connect
-from loadstone.target.errors import TargetError
 
 _TIMEOUTS = Timeouts(connect_s=3, statement_s=5)
 

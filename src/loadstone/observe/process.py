@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loadstone.observe.figures import Figures, Scale, count, counts
+from loadstone.observe.latest import Figures, Scale, count, counts
 
 # Counted from the state, which is the first word behind the name in parentheses.
 _STATE, _MINOR, _MAJOR, _USER, _SYSTEM, _THREADS, _STARTED, _RSS = 0, 7, 9, 11, 12, 17, 19, 21

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import lru_cache
 
-from loadstone.observe.figures import Figures, Scale, count, counts
+from loadstone.observe.latest import Figures, Scale, count, counts
 
 _SECTOR_BYTES = 512  # in this file, whatever the device has
 _MODES = ("user_s", "nice_s", "system_s", "idle_s", "iowait_s", "irq_s", "softirq_s", "steal_s")

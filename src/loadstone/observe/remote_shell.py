@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import IO
 
-from loadstone.observe.place import PlaceError
 from loadstone.observe.source import SourceError
+from loadstone.observe.source_spec import PlaceError
 
 _OPTIONS = (
     "BatchMode=yes",  # no question that nobody answers

@@ -8,8 +8,8 @@ import time
 from dataclasses import dataclass
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from loadstone.observe.place import PlaceError
 from loadstone.observe.source import SourceError
+from loadstone.observe.source_spec import PlaceError
 
 _TIMEOUT_S = 4.0
 _BYTES_MAX = 16 << 20

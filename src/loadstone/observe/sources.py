@@ -6,16 +6,16 @@ import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from loadstone.model.observe_request import Observing
 from loadstone.model.observed import SHARED_HOST, Reading, SourceName
-from loadstone.model.observing import Observing
 from loadstone.model.target import DEFAULT_PORT, Endpoint, Target
 from loadstone.observe.counters import canonical
 from loadstone.observe.exporters import MysqldExporter, NodeExporter
 from loadstone.observe.local import LocalHost, data_device
 from loadstone.observe.locate import find_server_process
-from loadstone.observe.place import PlaceError
 from loadstone.observe.sampler import Watched
 from loadstone.observe.server import ServerSource
+from loadstone.observe.source_spec import PlaceError
 from loadstone.observe.ssh import SshHost
 
 

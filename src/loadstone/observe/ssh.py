@@ -9,15 +9,10 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from loadstone.model.host_environment import HostSurroundings
 from loadstone.model.observed import Reading, SourceName
-from loadstone.model.surroundings import HostSurroundings
-from loadstone.observe.figures import Scale, count, space
 from loadstone.observe.host import HOST, NIC_PATTERNS, Host, Subject, address_of_peer
-from loadstone.observe.listening import listening_inodes
-from loadstone.observe.programs import is_server
-from loadstone.observe.remote_shell import Destination, RemoteShell
-from loadstone.observe.source import SourceError
-from loadstone.observe.surroundings import (
+from loadstone.observe.host_environment import (
     BANNER_PATTERN,
     MITIGATIONS,
     Seen,
@@ -25,6 +20,11 @@ from loadstone.observe.surroundings import (
     paths_of,
     surroundings,
 )
+from loadstone.observe.latest import Scale, count, space
+from loadstone.observe.listeners import listening_inodes
+from loadstone.observe.programs import is_server
+from loadstone.observe.remote_shell import Destination, RemoteShell
+from loadstone.observe.source import SourceError
 
 _CONNECT_S = 12.0
 _ANSWER_S = 5.0

@@ -12,13 +12,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from loadstone.analyse import columns
+from loadstone.analyse import derived_figures
 from loadstone.analyse.comparison import CellTable, Compared, Comparison, Row
 from loadstone.analyse.ladder import quotable
-from loadstone.lab.experiment_values import bits_per_s
+from loadstone.config.values import bits_per_s
 from loadstone.model.columns import Column
 from loadstone.model.experiment import Experiment
-from loadstone.model.recipe_asked import RecipeAsked
+from loadstone.model.recipe import RecipeAsked
 from loadstone.model.result import StepResult
 from loadstone.recipes.filling import Filled, fill
 from loadstone.recipes.recipe import Expectation, RecipeRefused, recipe
@@ -195,7 +195,7 @@ def named(column: Column) -> str:
 
 
 def _figure(column: Column, row: Row) -> str:
-    return rate(columns.value(column, _good(row)))
+    return rate(derived_figures.value(column, _good(row)))
 
 
 def _differs(expected: Expectation, a: Row, b: Row, margin: float) -> bool | None:
@@ -209,7 +209,7 @@ def _differs(expected: Expectation, a: Row, b: Row, margin: float) -> bool | Non
 
 
 def _values(column: Column, row: Row) -> list[float]:
-    found = (columns.of_step(column, step) for step in _good(row))
+    found = (derived_figures.of_step(column, step) for step in _good(row))
     return [value for value in found if value is not None]
 
 
@@ -225,7 +225,7 @@ def _line(expected: Expectation, filled: Filled, found: Found) -> Said:
     for cell in found.cells:
         for row in cell.rows:
             steps = _good(row)
-            mbit = columns.value("line_mbit", steps)
+            mbit = derived_figures.value("line_mbit", steps)
             if not mbit or row.mean is None:
                 continue
             most = row.mean.value * speed / (mbit * 1e6)

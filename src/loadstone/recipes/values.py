@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from string import Template
 
-from loadstone.lab import experiment_values as given
-from loadstone.lab.experiment_values import Unfit
+from loadstone.config import values as given
+from loadstone.config.values import Unfit
 from loadstone.recipes.recipe import Kind, Parameter, RecipeRefused
 
 SANDBOX = "sandbox"

@@ -16,8 +16,8 @@ from loadstone.model.result import Result
 from loadstone.report.figures.ceilings import ceilings_figure
 from loadstone.report.ladders import ladders_of
 from loadstone.report.numbers import asked, digits, number_of, share
-from loadstone.report.parts.ceilings import not_evaluated
 from loadstone.report.plain_page import Part, page
+from loadstone.report.sections.ceilings import not_evaluated
 from loadstone.report.sentences import held_by, law_sentence, verdict
 from loadstone.report.text import as_plain, head
 from loadstone.report.words import ENGLISH

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from loadstone.analyse import columns
+from loadstone.analyse import derived_figures
 from loadstone.analyse.comparison import CellTable, Row
 from loadstone.analyse.ladder import quotable
 from loadstone.model.columns import Column
@@ -91,7 +91,7 @@ def _figures(wanted: Sequence[Column], row: Row) -> list[str]:
     steps = good_steps(row.steps)
     return [
         rate(row.mean.value if row.mean else None),
-        *(rate(columns.value(column, steps)) for column in wanted),
+        *(rate(derived_figures.value(column, steps)) for column in wanted),
     ]
 
 

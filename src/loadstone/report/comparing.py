@@ -12,7 +12,7 @@ from loadstone.analyse.matrix import Against, Matrix, MatrixCell, Side, Standing
 from loadstone.analyse.metrics import CLASSES, METRICS, Metric
 from loadstone.report.experiment import signed
 from loadstone.report.numbers import NOTHING, asked, count, digits, number_of, rate, share
-from loadstone.report.sections import Section
+from loadstone.report.table_section import Section
 from loadstone.report.text import WIDTH
 
 _INDENT = 8

@@ -9,7 +9,7 @@ from loadstone.analyse.matrix import Matrix
 from loadstone.report.comparing import sections, tables_of
 from loadstone.report.figures.comparison import Option, comparison_figure
 from loadstone.report.plain_page import Part, page
-from loadstone.report.sections import Section
+from loadstone.report.table_section import Section
 
 
 def as_page(title: str, found: Matrix, differing: Differences) -> str:

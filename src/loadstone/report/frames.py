@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from loadstone.model.finding import Diagnosis
 from loadstone.model.result import StepResult
-from loadstone.store.errors import StoreError
-from loadstone.store.frames import Which, of_run
+from loadstone.runs.errors import StoreError
+from loadstone.runs.parquet.read import Which, of_run
 
 if TYPE_CHECKING:
     import polars

@@ -8,15 +8,15 @@ from __future__ import annotations
 from loadstone.report.markup import joined, paragraph
 from loadstone.report.opened import Run
 from loadstone.report.page import Figures, document
-from loadstone.report.parts.answer import answer_section, contents
-from loadstone.report.parts.ceilings import ceilings_section
-from loadstone.report.parts.experiment import matrix_section
-from loadstone.report.parts.findings import findings_section
-from loadstone.report.parts.ladder import ladder_section
-from loadstone.report.parts.making import Making
-from loadstone.report.parts.method import method_section
-from loadstone.report.parts.settings import settings_section
-from loadstone.report.parts.steps import steps_section
+from loadstone.report.sections.answer import answer_section, contents
+from loadstone.report.sections.ceilings import ceilings_section
+from loadstone.report.sections.context import Making
+from loadstone.report.sections.experiment import matrix_section
+from loadstone.report.sections.findings import findings_section
+from loadstone.report.sections.ladder import ladder_section
+from loadstone.report.sections.method import method_section
+from loadstone.report.sections.settings import settings_section
+from loadstone.report.sections.steps import steps_section
 from loadstone.report.words import Lang, in_language
 
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from loadstone import engine
 from loadstone.model.result import StepResult
-from loadstone.store.errors import StoreError
-from loadstone.store.hlog import middle_of, tag_of, text_lines
-from loadstone.store.plain import is_there
+from loadstone.runs.errors import StoreError
+from loadstone.runs.hlog import middle_of, tag_of, text_lines
+from loadstone.runs.safe_open import is_there
 
 if TYPE_CHECKING:
     import polars

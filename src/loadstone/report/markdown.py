@@ -12,7 +12,7 @@ from loadstone.report.findings import proof_text
 from loadstone.report.ladders import ladders_of
 from loadstone.report.numbers import NOTHING, count, digits, rate, share
 from loadstone.report.opened import Run
-from loadstone.report.parts.experiment import cell_name
+from loadstone.report.sections.experiment import cell_name
 from loadstone.report.sentences import answer
 from loadstone.report.table import middle_step
 from loadstone.report.words import Lang, Words, in_language, told

@@ -15,18 +15,18 @@ from loadstone.analyse.ceilings import ceilings
 from loadstone.analyse.comparison import Comparison, compare
 from loadstone.diagnose.frames import environment_of
 from loadstone.diagnose.of_run import findings_of
-from loadstone.lab.limits import limits_of
+from loadstone.lab.machine.generator_ceilings import limits_of
 from loadstone.model.ceilings import StepCeilings
 from loadstone.model.finding import Diagnosis
 from loadstone.model.result import Result
 from loadstone.report import frames
 from loadstone.report.figures.of_run import RunFigures
 from loadstone.report.latencies import COLUMNS, StepLatencies, latencies_of, spans_of
-from loadstone.store import folder
-from loadstone.store.errors import StoreError
-from loadstone.store.recorder import Asked, read_asked
-from loadstone.store.replay import LATENCIES
-from loadstone.store.seconds import rates_by_step
+from loadstone.runs import run_folder
+from loadstone.runs.errors import StoreError
+from loadstone.runs.rates import rates_by_step
+from loadstone.runs.rebuild import LATENCIES
+from loadstone.runs.recorder import Asked, read_asked
 
 if TYPE_CHECKING:
     import polars
@@ -45,7 +45,7 @@ class Run:
     @cached_property
     def result(self) -> Result:
         """result.json, or as much of it as a killed run has."""
-        return folder.load(self.path)
+        return run_folder.load(self.path)
 
     @cached_property
     def asked(self) -> Asked | None:
@@ -122,4 +122,4 @@ def open_run(path: str | Path) -> Run:
     Raises:
         StoreError: there is none, or more than one.
     """
-    return Run(folder.find(Path("runs"), str(path)))
+    return Run(run_folder.find(Path("runs"), str(path)))

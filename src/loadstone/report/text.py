@@ -14,16 +14,16 @@ from rich.text import Text
 from loadstone.analyse.ladder import Level, quotable, shape
 from loadstone.model.hot_spots import HotSpots
 from loadstone.model.result import Result, StepResult
-from loadstone.report.apart import Apart, tables_apart
-from loadstone.report.drill import drill_parts
+from loadstone.report.breakdowns import Apart, tables_apart
+from loadstone.report.event_kinds import kinds_apart
+from loadstone.report.failover import drill_parts
 from loadstone.report.generators import generators_table
+from loadstone.report.hot_row import sale_notes, sale_table
 from loadstone.report.hot_spots import hot_spots_table, hottest_step
-from loadstone.report.kinds import kinds_apart
 from loadstone.report.ladders import ladders_of
 from loadstone.report.notes import notes_of
 from loadstone.report.numbers import count, duration, number_of
 from loadstone.report.observed import observed_notes, observed_table
-from loadstone.report.sale import sale_notes, sale_table
 from loadstone.report.sentences import search_sentences, verdict
 from loadstone.report.table import add_level, empty_table
 from loadstone.report.words import ENGLISH

@@ -12,7 +12,7 @@ from loadstone.report.comparison_document import change_document, check_document
 from loadstone.report.experiment import signed
 from loadstone.report.gates import value_of
 from loadstone.report.numbers import count, number_of
-from loadstone.report.sections import Section
+from loadstone.report.table_section import Section
 
 _WIDTH = 72
 _HEIGHT = 8

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 from loadstone.model.target import Endpoint
+from loadstone.mysql.connect import Connection, connect
 from loadstone.sandbox.binaries import ServerBinary
 from loadstone.sandbox.errors import SandboxError
-from loadstone.target.connect import Connection, connect
 
 _LINK_S = 30.0
 

@@ -9,6 +9,8 @@ from types import TracebackType
 from typing import Self
 
 from loadstone.model.target import Credentials, Endpoint, Target, Tls
+from loadstone.mysql.connect import DEFAULT_TIMEOUTS, Connection, Timeouts, connect
+from loadstone.mysql.errors import TargetError
 from loadstone.sandbox import accounts, options, server
 from loadstone.sandbox.certificates import Certificates, fingerprint_of
 from loadstone.sandbox.disk import Disk, disk_of
@@ -23,8 +25,6 @@ from loadstone.sandbox.state import (
     sandboxes_folder,
     write_state,
 )
-from loadstone.target.connect import DEFAULT_TIMEOUTS, Connection, Timeouts, connect
-from loadstone.target.errors import TargetError
 
 _GRACE_S = 0.5  # a tidy end helps nobody: the data goes with it
 _KILL_S = 10.0

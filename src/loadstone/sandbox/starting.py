@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from loadstone.mysql.connect import connect
 from loadstone.sandbox import accounts, options, server
 from loadstone.sandbox.binaries import ServerBinary, find_server
 from loadstone.sandbox.certificates import make_certificates
@@ -28,7 +29,6 @@ from loadstone.sandbox.state import (
     write_state,
 )
 from loadstone.sandbox.template import copy_template
-from loadstone.target.connect import connect
 
 _SOCKET_PATH_MOST = 103  # the kernel takes 107 bytes; MySQL's lock file adds ".lock"
 _PORT_TRIES = 5

@@ -25,11 +25,11 @@ from typing import Literal
 from pydantic import SecretStr, ValidationError, field_serializer
 
 from loadstone.model.frozen import Frozen
+from loadstone.runs.state_folder import state_folder
 from loadstone.sandbox.binaries import Flavour
 from loadstone.sandbox.errors import SandboxError
 from loadstone.sandbox.network import Namespace
 from loadstone.sandbox.processes import ProcessMark, servers_of
-from loadstone.store.state_folder import state_folder
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 _RECORD = "state.json"

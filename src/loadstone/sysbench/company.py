@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 
 import pymysql
 
-from loadstone.lab.whereabouts import is_throwaway
+from loadstone.lab.protection.whereabouts import is_throwaway
+from loadstone.mysql import presence
+from loadstone.mysql.connect import Connection, Timeouts, connect
+from loadstone.mysql.errors import TargetError
 from loadstone.observe.clients import Clients, other_clients
 from loadstone.sysbench.log import aside
 from loadstone.sysbench.targets import Place
-from loadstone.target import presence
-from loadstone.target.connect import Connection, Timeouts, connect
-from loadstone.target.errors import TargetError
 
 _SHORT = Timeouts(connect_s=3, statement_s=5)
 _NOT_TOLD = (TargetError, pymysql.MySQLError, LookupError, ValueError)

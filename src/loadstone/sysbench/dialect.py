@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from loadstone.sysbench import values
-from loadstone.sysbench.bundled import Bundled
+from loadstone.sysbench.oltp.tests import Bundled
 
 _RENAMED = {
     "oltp_tables_count": "tables",

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from loadstone import engine
 from loadstone.model.records import Sample, Share
-from loadstone.store import hlog
-from loadstone.store.sums import ExactLatency
+from loadstone.runs import hlog
+from loadstone.runs.aggregates import ExactLatency
 
 
 @dataclass

@@ -13,24 +13,24 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from loadstone import __version__, engine
-from loadstone.lab.data import Data
-from loadstone.lab.looking import Looking
-from loadstone.lab.preflight import Looked, observable
-from loadstone.lab.schedule import steps_of
-from loadstone.lab.surroundings import target_environment
-from loadstone.model.observing import Observing
+from loadstone.lab.machine.environment import target_environment
+from loadstone.lab.step.order import steps_of
+from loadstone.lab.step.sampling import Looking
+from loadstone.lab.tables.discover import Data
+from loadstone.lab.tables.inspect import Looked, observable
+from loadstone.model.observe_request import Observing
 from loadstone.model.plan import Plan, Step
 from loadstone.model.records import Connected, End, StepRecord
 from loadstone.model.target import Endpoint
+from loadstone.mysql.connect import connect
+from loadstone.mysql.facts import describe_server
+from loadstone.mysql.redact import blank_arguments
 from loadstone.observe.sampler import Sampling
 from loadstone.observe.sources import sources_for
-from loadstone.store import folder
-from loadstone.store.environment import of_this_machine
-from loadstone.store.errors import StoreError
-from loadstone.store.recorder import Asked, Recorder
-from loadstone.target.connect import connect
-from loadstone.target.hide import blank_arguments
-from loadstone.target.introspect import describe_server
+from loadstone.runs import run_folder
+from loadstone.runs.environment import of_this_machine
+from loadstone.runs.errors import StoreError
+from loadstone.runs.recorder import Asked, Recorder
 
 
 class Keeper:
@@ -48,8 +48,8 @@ class Keeper:
             plan=plan,
             steps=steps_of(plan),
         )
-        folder.check_writable(out)
-        path = folder.create(out, plan.name, time.time())
+        run_folder.check_writable(out)
+        path = run_folder.create(out, plan.name, time.time())
         self._recorder = Recorder(path, asked, [one.facts.version for one in looked])
         sources = sources_for([observable(one) for one in looked], observing)
         self._recorder.environment(

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import TypeAdapter, ValidationError
 
 from loadstone import engine
-from loadstone.lab.shards import USERS_A_SHARD, cores
+from loadstone.lab.step.shards import USERS_A_SHARD, cores
 from loadstone.model.engine_plan import Layout, LoadPlan
 from loadstone.model.plan import (
     Arrival,
@@ -25,8 +25,8 @@ from loadstone.model.plan import (
 )
 from loadstone.model.target import Target
 from loadstone.sysbench import values
-from loadstone.sysbench.bundled import Bundled
 from loadstone.sysbench.errors import Fatal
+from loadstone.sysbench.oltp.tests import Bundled
 from loadstone.sysbench.settings import Settings, Values, seed_of
 
 ENDLESS_S = 366 * 86_400

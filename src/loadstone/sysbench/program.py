@@ -8,8 +8,14 @@ from pathlib import Path
 
 from loadstone import __version__
 from loadstone.model.errors import LoadstoneError
-from loadstone.sysbench import hostprogram, usage, values
-from loadstone.sysbench.bundled import (
+from loadstone.sysbench import usage, values
+from loadstone.sysbench.cmdline import CommandLine, parse
+from loadstone.sysbench.dialect import as_asked, in_words_of_1_0
+from loadstone.sysbench.errors import Fatal, Refused, ScriptExit
+from loadstone.sysbench.host import program
+from loadstone.sysbench.host.options import HOST_TESTS
+from loadstone.sysbench.log import Log, aside
+from loadstone.sysbench.oltp.tests import (
     PARALLEL_PREPARE,
     Bundled,
     command_of,
@@ -17,11 +23,6 @@ from loadstone.sysbench.bundled import (
     find_script,
     is_own_name,
 )
-from loadstone.sysbench.cmdline import CommandLine, parse
-from loadstone.sysbench.dialect import as_asked, in_words_of_1_0
-from loadstone.sysbench.errors import Fatal, Refused, ScriptExit
-from loadstone.sysbench.hosttests import HOST_TESTS
-from loadstone.sysbench.log import Log, aside
 from loadstone.sysbench.options import Kind, Option
 from loadstone.sysbench.settings import (
     BadVerbosity,
@@ -84,14 +85,14 @@ def _carry_out(line: CommandLine, given: Values, compat: Compat, log: Log) -> in
     settings = settings_of(given, compat, log)
     log.notice(f"sysbench {version_of(compat)} (served by Loadstone {__version__})\n")
     if line.test in HOST_TESTS:
-        return hostprogram.carry_out(line, given, settings, log)
+        return program.carry_out(line, given, settings, log)
     if line.test in (None, STANDARD_INPUT):
-        from loadstone.sysbench import scripts
+        from loadstone.sysbench.lua import scripts
 
         return scripts.only_load(line, settings, given, log)
     if line.test and not is_own_name(line.test) and (path := find_script(line.test)):
         # The engine and the model take their time to import.
-        from loadstone.sysbench import scripts
+        from loadstone.sysbench.lua import scripts
 
         return scripts.carry_out(path, line, settings, given, log)
     test = _test_of(line)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from loadstone import engine
-from loadstone.lab.follow import follow
-from loadstone.lab.interrupts import Interrupts
-from loadstone.lab.schedule import steps_of
+from loadstone.lab.step.follow import follow
+from loadstone.lab.step.interrupts import Interrupts
+from loadstone.lab.step.order import steps_of
 from loadstone.model.engine_plan import step_document
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.plan import Plan, Step
@@ -25,14 +25,15 @@ from loadstone.model.records import (
     StepRecord,
     Stuck,
 )
-from loadstone.sysbench import failing, reporting, scriptfailing
+from loadstone.sysbench import messages, reporting
 from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.figures import Figures, values_of
 from loadstone.sysbench.keeping import Keeper
 from loadstone.sysbench.log import Log, aside
+from loadstone.sysbench.lua import errors as script_errors
+from loadstone.sysbench.report_writer import OpenScript, Teller, write
 from loadstone.sysbench.settings import Settings
 from loadstone.sysbench.targets import Place
-from loadstone.sysbench.telling import OpenScript, Teller, write
 
 _ON_THE_SECOND_S = 0.001
 FORCED = 2
@@ -148,7 +149,7 @@ class _Watched:
     """Events."""
 
     end: End | None = None
-    heard: scriptfailing.Heard = field(init=False)
+    heard: script_errors.Heard = field(init=False)
     announced: bool = False
     goodbye: list[str] | None = None
     """What a script prints when all is over, kept for after the report."""
@@ -157,7 +158,7 @@ class _Watched:
 
     def __post_init__(self) -> None:
         run = self.run
-        self.heard = scriptfailing.Heard(run.plan, run.log)
+        self.heard = script_errors.Heard(run.plan, run.log)
         self.teller = Teller(run.settings, run.log, run.opened, run.opened is None, self._complain)
 
     def take(self, record: StepRecord) -> bool:
@@ -191,7 +192,7 @@ class _Watched:
         if self.run.opened:
             self.heard.take(error)
         else:
-            failing.check_loss(error, self.run.plan)
+            messages.check_loss(error, self.run.plan)
 
     def _complain(self, message: str, refusals: Sequence[FirstError]) -> None:
         """What comes after a load, or beside it, may fail: that is told, and ends nothing."""
@@ -207,7 +208,7 @@ class _Watched:
                 self.run.log.fatal(line)
 
     def _lines_of(self, failure: EngineFailure, errors: Sequence[FirstError]) -> tuple[str, ...]:
-        return scriptfailing.lines(failure, errors, self.run.places, self.run.plan, "run")
+        return script_errors.lines(failure, errors, self.run.places, self.run.plan, "run")
 
     def announce(self) -> None:
         """The lines before the threads begin, once."""
@@ -234,7 +235,7 @@ class _Watched:
         run = self.run
         if run.opened and end.error.kind == "script":
             raise Fatal(*self._lines_of(end.error, self.heard.errors))
-        raise Fatal(*failing.lines_of_run(end.error, run.plan, run.places))
+        raise Fatal(*messages.lines_of_run(end.error, run.plan, run.places))
 
     def on_silence(self) -> None:
         """See that the threads are connected in time.
@@ -302,7 +303,7 @@ class _Watched:
         unfinished = self.end.tally.in_flight if self.end else 0
         self.teller.intervals_over()
         if unfinished:
-            log.fatal(failing.FORCED_SHUTDOWN)
+            log.fatal(messages.FORCED_SHUTDOWN)
         else:
             limit = "Event" if self.since_begin == settings.events else "Time"
             log.info(f"{limit} limit exceeded, exiting...")

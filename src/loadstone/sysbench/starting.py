@@ -9,18 +9,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from loadstone import engine
-from loadstone.lab.preflight import check_descriptors
+from loadstone.lab.tables.inspect import check_descriptors
 from loadstone.model.null_server import NullServerSettings
-from loadstone.model.observing import Observing
+from loadstone.model.observe_request import Observing
 from loadstone.model.plan import WorkloadSpec
 from loadstone.model.target import Endpoint, Target, Tls
 from loadstone.sysbench import company, planning, running
-from loadstone.sysbench.bundled import Bundled
 from loadstone.sysbench.keeping import keeper_of
 from loadstone.sysbench.log import Log
+from loadstone.sysbench.oltp.tests import Bundled
+from loadstone.sysbench.report_writer import OpenScript
 from loadstone.sysbench.settings import Settings, Values
 from loadstone.sysbench.targets import Place, check_driver, places_of
-from loadstone.sysbench.telling import OpenScript
 
 
 def run(test: Bundled, settings: Settings, given: Values, log: Log) -> int:

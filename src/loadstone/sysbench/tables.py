@@ -10,20 +10,20 @@ from functools import cached_property
 import pymysql
 
 from loadstone import engine
-from loadstone.lab.follow import follow
-from loadstone.lab.interrupts import Interrupts
+from loadstone.lab.step.follow import follow
+from loadstone.lab.step.interrupts import Interrupts
 from loadstone.model.engine_plan import LoadPlan, load_document
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.records import AnyLoadRecord, LoadEnd, LoadProgress, LoadStalled
+from loadstone.mysql.connect import Connection, Timeouts, connect
+from loadstone.mysql.errors import TargetError
+from loadstone.mysql.facts import tables_of
 from loadstone.report.stalls import stalled_line
-from loadstone.sysbench import company, failing, planning, running
-from loadstone.sysbench.bundled import Bundled
+from loadstone.sysbench import company, messages, planning, running
 from loadstone.sysbench.log import Log, aside
+from loadstone.sysbench.oltp.tests import Bundled
 from loadstone.sysbench.settings import Settings, Values
 from loadstone.sysbench.targets import Place, check_driver, places_of
-from loadstone.target.connect import Connection, Timeouts, connect
-from loadstone.target.errors import TargetError
-from loadstone.target.introspect import tables_of
 
 # A large table is read and dropped for as long as it takes.
 _PATIENT = Timeouts(connect_s=10, statement_s=86_400)
@@ -126,7 +126,7 @@ def _refuse_tables_that_exist(tables: _Tables, connection: Connection, command: 
         if name in there:
             lines.creating(name)
             message = f"Table '{name}' already exists"
-            raise failing.of_statement(_TABLE_EXISTS, message, command, f"CREATE TABLE {name}")
+            raise messages.of_statement(_TABLE_EXISTS, message, command, f"CREATE TABLE {name}")
 
 
 def _make_tables_without_primary_key(tables: _Tables, connection: Connection, command: str) -> None:
@@ -164,7 +164,7 @@ def _load(tables: _Tables, command: str) -> int:
         aside("interrupted")
         return ExitCode.INTERRUPTED
     if ends[0].error:
-        raise failing.of_load(ends[0].error, command)
+        raise messages.of_load(ends[0].error, command)
     lines.up_to(len(tables.names))
     return ExitCode.OK
 
@@ -225,7 +225,7 @@ def _connected(tables: _Tables, command: str) -> Iterator[Connection]:
     try:
         connection = connect(tables.place.endpoint, _PATIENT)
     except TargetError as error:
-        raise failing.of_command(error, command, tables.place) from error
+        raise messages.of_command(error, command, tables.place) from error
     with connection:
         company.warn_of_others(connection, tables.place)
         yield connection
@@ -237,4 +237,4 @@ def _execute(connection: Connection, sql: str, command: str) -> None:
             cursor.execute(sql)
     except pymysql.MySQLError as error:
         number, text = (*error.args, "", "")[:2]
-        raise failing.of_statement(int(number or 0), str(text), command, sql) from error
+        raise messages.of_statement(int(number or 0), str(text), command, sql) from error

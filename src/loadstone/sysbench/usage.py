@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from loadstone.sysbench.bundled import Bundled
+from loadstone.sysbench.oltp.tests import Bundled
 from loadstone.sysbench.options import BLOCKS, Option
 
 _HEAD = """Usage:

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from loadstone.model.target import Target
-from loadstone.target.connect import Connection, statement_errors
-from loadstone.target.introspect import quoted
-from loadstone.traffic.estimating import Constant, Drawn, Estimate, estimate
+from loadstone.mysql.connect import Connection, statement_errors
+from loadstone.mysql.facts import quoted
 from loadstone.traffic.kinds import is_secret_column
 from loadstone.traffic.shapes import Hole
-from loadstone.traffic.sketches import Sketch
+from loadstone.traffic.value_model import Constant, Drawn, Estimate, estimate
+from loadstone.traffic.value_sketches import Sketch
 
 _INTEGERS = ("tinyint", "smallint", "mediumint", "int", "bigint", "year")
 _DECIMALS = ("decimal", "float", "double")

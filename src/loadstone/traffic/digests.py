@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from random import Random
 
 from loadstone.model.target import Target
-from loadstone.target.connect import Connection, statement_errors
-from loadstone.target.tokens import NotSql, Token, tokens_of
-from loadstone.traffic.collecting import Group, Run
+from loadstone.mysql.connect import Connection, statement_errors
+from loadstone.mysql.tokens import NotSql, Token, tokens_of
 from loadstone.traffic.entries import Heard
 from loadstone.traffic.errors import TrafficRefused
+from loadstone.traffic.group_transactions import Group, Run
 from loadstone.traffic.kinds import kind_of
 from loadstone.traffic.shapes import Sentence, frame_of, merged, sentence_of
-from loadstone.traffic.sketches import Sketch
-from loadstone.traffic.words import KEYWORDS
+from loadstone.traffic.sql_keywords import KEYWORDS
+from loadstone.traffic.value_sketches import Sketch
 
 _TABLE = "performance_schema.events_statements_summary_by_digest"
 CUT_SHORT = "statements whose digest was cut short (performance_schema_max_digest_length)"

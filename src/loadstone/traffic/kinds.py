@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from loadstone.target.tokens import Token, name_of, with_code
+from loadstone.mysql.tokens import Token, name_of, with_code
 
 StatementKind = Literal["data", "begin", "commit", "rollback", "autocommit on", "autocommit off"]
 """What a template is made of; any other statement is named by what it is instead."""

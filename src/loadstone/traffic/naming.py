@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container
 
-from loadstone.traffic.collecting import Group
+from loadstone.traffic.group_transactions import Group
 from loadstone.traffic.shapes import Hole
 
 _LONGEST = 48

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from loadstone.lab.conduct import Lab, Outcome, drive_step
-from loadstone.lab.failures import as_error
-from loadstone.lab.schedule import steps_of
+from loadstone.lab.step.failures import as_error
+from loadstone.lab.step.order import steps_of
+from loadstone.lab.step.runner import Lab, Outcome, drive_step
 from loadstone.model.frozen import Frozen
 from loadstone.model.plan import Drive, Plan, ScriptSpec, WarmupSeconds, WorkloadSpec
 from loadstone.model.target import Target
-from loadstone.traffic.lanes import Dealt, told_by
+from loadstone.traffic.replay_lanes import Dealt, told_by
 
 NAME = "replay"
 LEAD_S = 1.0

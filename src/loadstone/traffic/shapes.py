@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Literal, NamedTuple
 
-from loadstone.target.tokens import NotSql, Token, meaning_of, name_of, tokens_of
-from loadstone.traffic.words import BETWEEN_THEM, KEEP_COLUMN, KEYWORDS, TABLE_FOLLOWS
+from loadstone.mysql.tokens import NotSql, Token, meaning_of, name_of, tokens_of
+from loadstone.traffic.sql_keywords import BETWEEN_THEM, KEEP_COLUMN, KEYWORDS, TABLE_FOLLOWS
 
 ValueKind = Literal["int", "decimal", "float", "text", "bytes", "null", "flag", "unknown"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from loadstone.lab.template_file import parse_template
-from loadstone.traffic.drafting import Draft, DraftParameter, DraftTransaction
+from loadstone.traffic.build_template import Draft, DraftParameter, DraftTransaction
+from loadstone.workloads.templates.file import parse_template
 
 _WIDTH = 110
 

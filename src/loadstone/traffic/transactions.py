@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from loadstone.target.tokens import NotSql, tokens_of
+from loadstone.mysql.tokens import NotSql, tokens_of
 from loadstone.traffic.entries import Entry, Heard
 from loadstone.traffic.kinds import kind_of
 from loadstone.traffic.shapes import Frame, Sentence, frame_of, merged, skeleton_of

@@ -11,9 +11,9 @@ from typing import BinaryIO
 from loadstone.web.access import Keys
 from loadstone.web.address import Address
 from loadstone.web.app import metrics_app
-from loadstone.web.beside import Task
 from loadstone.web.hub import Hub
 from loadstone.web.serving import serve, serve_page
+from loadstone.web.sidecar import Task
 
 NICENESS = 10
 """Whoever drives the load on this machine goes first."""

@@ -20,8 +20,8 @@ from pydantic import Field
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.frozen import Frozen
-from loadstone.store import plain
-from loadstone.store.errors import StoreError
+from loadstone.runs import safe_open
+from loadstone.runs.errors import StoreError
 
 DEFAULT_PORT = 8321
 MARK = ".live.json"
@@ -136,7 +136,7 @@ def marked(runs: Path, address: Address, token: str | None) -> Iterator[None]:
     except OSError as error:
         raise StoreError.from_os("make the folder", runs, error) from error
     try:
-        file = plain.opened(path, flags=os.O_RDWR | os.O_CREAT)
+        file = safe_open.opened(path, flags=os.O_RDWR | os.O_CREAT)
     except OSError:  # runs that may only be read are shown all the same
         yield
         return
@@ -162,7 +162,7 @@ def marked(runs: Path, address: Address, token: str | None) -> Iterator[None]:
 def found(runs: Path) -> str | None:
     """The link to this user's server that shows these runs now; `None`: there is none."""
     try:
-        with plain.opened(runs / MARK) as file:
+        with safe_open.opened(runs / MARK) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:

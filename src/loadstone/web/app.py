@@ -19,9 +19,9 @@ from starlette.types import ASGIApp
 
 from loadstone import __version__
 from loadstone.analyse.matrix import ComparisonError
+from loadstone.model.control import AnyWish, SetRate, SetUsers, StopRun
 from loadstone.model.errors import LoadstoneError
-from loadstone.model.wish import AnyWish, SetRate, SetUsers, StopRun
-from loadstone.store import folder, wishes
+from loadstone.runs import control_requests, run_folder
 from loadstone.web import comparing
 from loadstone.web.access import Guard, Keys
 from loadstone.web.hub import Hub
@@ -114,7 +114,7 @@ class _Site:
     async def _run(self, request: Request) -> Response:
         run = self._hub.list.find(request.path_params["run"])
         async with self._making:
-            result = await asyncio.to_thread(folder.load, run)
+            result = await asyncio.to_thread(run_folder.load, run)
         info = result.run.model_dump(mode="json", exclude={"plan"})
         return JSONResponse({"run": info, "rows": [row(step) for step in result.steps]})
 
@@ -143,9 +143,9 @@ class _Site:
         if kind is None:
             raise HTTPException(404, "nothing of that name can be asked of a run")
         wish = _parsed(kind, await _body(request))
-        if not folder.is_running(run):
+        if not run_folder.is_running(run):
             raise HTTPException(409, "the run is over")
-        await asyncio.to_thread(wishes.ask, run, wish)
+        await asyncio.to_thread(control_requests.ask, run, wish)
         return JSONResponse({"asked": wish.model_dump()}, 202)
 
     async def _report(self, request: Request) -> Response:

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from loadstone.analyse.contests import Run
 from loadstone.analyse.differences import Differences, differences
+from loadstone.analyse.environment_diff import surroundings_of
 from loadstone.analyse.matrix import Matrix, matrix
-from loadstone.analyse.surroundings import surroundings_of
+from loadstone.analyse.paired_sides import Run
 from loadstone.report.comparison_document import comparison_document
 from loadstone.report.comparison_page import as_page
 from loadstone.report.figures.live import ladders
-from loadstone.store.reading import read_run
-from loadstone.web.telling import told
+from loadstone.runs.reader import read_run
+from loadstone.web.localize import told
 
 
 def compared(a: Path, b: Path) -> Mapping[str, Any]:

@@ -20,13 +20,13 @@ from typing import Any
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.result import StepResult
 from loadstone.report.figures.live import goes_by_rate
-from loadstone.store import folder
-from loadstone.store.errors import StoreError
-from loadstone.store.plain import is_there
-from loadstone.store.recorder import read_asked
-from loadstone.store.replay import JOURNAL, step_result
-from loadstone.store.steplog import StepLog
-from loadstone.store.tail import Tail
+from loadstone.runs import run_folder
+from loadstone.runs.errors import StoreError
+from loadstone.runs.rebuild import JOURNAL, step_result
+from loadstone.runs.recorder import read_asked
+from loadstone.runs.safe_open import is_there
+from loadstone.runs.steplog import StepLog
+from loadstone.runs.tail import Tail
 from loadstone.web.live_run import Event, LiveRun
 from loadstone.web.stream import Bell, encode
 
@@ -163,7 +163,7 @@ class Feed:
         now = time.monotonic()
         if now >= self._alive_at + ALIVE_EVERY_S or self._live.has_ended:
             self._alive_at = now
-            alive = not self._live.has_ended and folder.is_running(self._run)
+            alive = not self._live.has_ended and run_folder.is_running(self._run)
             self._set_extra("alive", alive)
         ended = len(self._live.rows)
         idle = self._judging is None or self._judging.done()
@@ -223,9 +223,9 @@ def _of_asked(run: Path) -> tuple[bool, bool]:
 
 
 def _written_rows(run: Path) -> dict[int, StepResult]:
-    if not is_there(run / folder.RESULT):
+    if not is_there(run / run_folder.RESULT):
         return {}
     try:
-        return {step.step: step for step in folder.load(run).steps}
+        return {step.step: step for step in run_folder.load(run).steps}
     except StoreError:
         return {}

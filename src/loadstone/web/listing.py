@@ -9,12 +9,12 @@ from typing import Any
 
 from loadstone.analyse.ladder import levels
 from loadstone.model.result import Result
-from loadstone.store import folder, plain
-from loadstone.store.errors import StoreError
-from loadstone.store.journal import RunBegin
-from loadstone.store.replay import JOURNAL
-from loadstone.store.steps import utc
-from loadstone.store.tail import Tail
+from loadstone.runs import run_folder, safe_open
+from loadstone.runs.errors import StoreError
+from loadstone.runs.journal import RunBegin
+from loadstone.runs.rebuild import JOURNAL
+from loadstone.runs.summaries import utc
+from loadstone.runs.tail import Tail
 from loadstone.web.live_run import workload_of
 
 MOST = 500
@@ -52,7 +52,7 @@ class RunList:
     def look(self) -> bool:
         """Whether anything is new."""
         found = []
-        for journal in reversed(folder.journals(self.runs)[-MOST:]):
+        for journal in reversed(run_folder.journals(self.runs)[-MOST:]):
             line = self._line(journal.parent)
             if line is not None:
                 found.append(line)
@@ -70,9 +70,11 @@ class RunList:
 
     def running(self) -> list[Path]:
         """The folders of those that go on at this moment."""
-        newest = folder.journals(self.runs)[-MOST:]
-        open_ends = [one.parent for one in newest if not plain.is_there(one.parent / folder.RESULT)]
-        return [run for run in open_ends if folder.is_running(run)]
+        newest = run_folder.journals(self.runs)[-MOST:]
+        open_ends = [
+            one.parent for one in newest if not safe_open.is_there(one.parent / run_folder.RESULT)
+        ]
+        return [run for run in open_ends if run_folder.is_running(run)]
 
     def find(self, name: str) -> Path:
         """The folder of a run, by its exact name.
@@ -85,7 +87,7 @@ class RunList:
             raise UnknownRun(name)
         run = self.runs / name
         try:
-            plain.opened(run / JOURNAL).close()
+            safe_open.opened(run / JOURNAL).close()
         except OSError as error:
             raise UnknownRun(name) from error
         return run
@@ -107,13 +109,13 @@ class RunList:
 
     def _read(self, run: Path) -> Line:
         try:
-            if plain.is_there(run / folder.RESULT):
-                return _of_result(run.name, folder.load(run))
+            if safe_open.is_there(run / run_folder.RESULT):
+                return _of_result(run.name, run_folder.load(run))
             if run.name not in self._begins:
                 self._begins[run.name] = _begin(run)
         except StoreError as error:
             return {"name": run.name, "state": "damaged", "problem": error.message}
-        state = "running" if folder.is_running(run) else "interrupted"
+        state = "running" if run_folder.is_running(run) else "interrupted"
         return {"name": run.name, "state": state} | self._begins[run.name]
 
 
@@ -124,8 +126,8 @@ def _is_text(name: str) -> bool:
 def _stamp(run: Path) -> _Stamp:
     """What is another one when the run goes on, ends, or is taken up again."""
     journal = (run / JOURNAL).lstat()
-    result = run / folder.RESULT
-    written = result.lstat() if plain.is_there(result) else None
+    result = run / run_folder.RESULT
+    written = result.lstat() if safe_open.is_there(result) else None
     when, size = (written.st_mtime_ns, written.st_size) if written else (0, 0)
     return journal.st_ino, journal.st_size, when, size
 

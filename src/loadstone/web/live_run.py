@@ -16,8 +16,7 @@ from loadstone.model.result import StepResult, Window
 from loadstone.report.figures.figure import short
 from loadstone.report.figures.live import TIMELINES, Point, ladder, timeline
 from loadstone.report.notes import step_notes
-from loadstone.store.figures import SourceSums, host_figures
-from loadstone.store.journal import (
+from loadstone.runs.journal import (
     Changed,
     EngineEntry,
     Entry,
@@ -34,10 +33,11 @@ from loadstone.store.journal import (
     held_back,
     let_go_on,
 )
-from loadstone.store.observing import fits, observation_of
-from loadstone.store.replay import JOURNAL, RunLog
-from loadstone.store.steplog import StepLog
-from loadstone.web.telling import told, told_of_steps
+from loadstone.runs.observations import fits, observation_of
+from loadstone.runs.rebuild import JOURNAL, RunLog
+from loadstone.runs.source_figures import SourceSums, host_figures
+from loadstone.runs.steplog import StepLog
+from loadstone.web.localize import told, told_of_steps
 
 KEPT_S = 900
 """Seconds of each series that a viewer has: the report has all."""

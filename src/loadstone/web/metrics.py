@@ -16,10 +16,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from loadstone.model.records import Sample
-from loadstone.store.errors import StoreError
-from loadstone.store.journal import Changed, EngineEntry, Entry, RunBegin, StepBegin, StepEnd
-from loadstone.store.replay import JOURNAL
-from loadstone.store.tail import Tail
+from loadstone.runs.errors import StoreError
+from loadstone.runs.journal import Changed, EngineEntry, Entry, RunBegin, StepBegin, StepEnd
+from loadstone.runs.rebuild import JOURNAL
+from loadstone.runs.tail import Tail
 from loadstone.web.live_run import workload_of
 
 MEDIA_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"

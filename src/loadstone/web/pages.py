@@ -11,7 +11,7 @@ from importlib.resources import files
 from starlette.requests import Request
 from starlette.responses import Response
 
-from loadstone.web.shared import shared
+from loadstone.web.theme_export import shared
 
 _TYPES = {
     "html": "text/html; charset=utf-8",

@@ -15,9 +15,9 @@ from starlette.types import ASGIApp
 from loadstone.web.access import Keys, own_names
 from loadstone.web.address import Address, marked
 from loadstone.web.app import page_app
-from loadstone.web.bounded import Bounded
+from loadstone.web.diagnosis import findings
 from loadstone.web.hub import Hub
-from loadstone.web.judging import findings
+from loadstone.web.limits import Bounded
 
 GRACE_S = 2
 """How long requests may take that are under way at the end."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from loadstone.diagnose.case import Case
+from loadstone.diagnose.context import Case
+from loadstone.diagnose.format import num, pct, size
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.trials import dynamic
-from loadstone.diagnose.words import num, pct, size
 from loadstone.model.finding import Finding
 
 ROTATIONS = 0.1

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from loadstone.diagnose.case import Case
+from loadstone.diagnose.context import Case
 from loadstone.diagnose.cpu import busy_share, cpu_of, is_full, outside
+from loadstone.diagnose.format import num, pct
 from loadstone.diagnose.order import DOUBTFUL
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules.neighbour import OTHERS
 from loadstone.diagnose.trials import client
-from loadstone.diagnose.words import num, pct
 from loadstone.model.finding import Evidence, Finding, Trial
 from loadstone.model.result import CLIENT_BOUND_SHARE, CLIENT_LATE_SHARE
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from loadstone.diagnose.case import Case, Series
-from loadstone.diagnose.reading import STAYS, has_room, kept_share, reads_share
+from loadstone.diagnose.context import Case, Series
+from loadstone.diagnose.format import num, pct
+from loadstone.diagnose.page_reads import STAYS, has_room, kept_share, reads_share
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.trials import warm
-from loadstone.diagnose.words import num, pct
 from loadstone.model.finding import Finding
 
 FALLS = 0.6

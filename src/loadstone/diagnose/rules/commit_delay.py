@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from loadstone.diagnose.case import Case
+from loadstone.diagnose.context import Case
+from loadstone.diagnose.format import num, pct
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules.commit_flush import commit_share
 from loadstone.diagnose.trials import dynamic
-from loadstone.diagnose.words import num, pct
 from loadstone.model.finding import Finding
 
 SHARE = 0.2

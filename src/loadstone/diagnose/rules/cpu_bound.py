@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from loadstone.diagnose.case import Case
+from loadstone.diagnose.context import Case
 from loadstone.diagnose.cpu import FULL, Cpu, cpu_of
+from loadstone.diagnose.format import num, pct
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.trials import cheaper_way
-from loadstone.diagnose.words import num, pct
 from loadstone.model.finding import Finding
 
 SURE = 0.95

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from loadstone.diagnose.case import Case
+from loadstone.diagnose.context import Case
 from loadstone.diagnose.cpu import server_cores
+from loadstone.diagnose.format import num, pct, users
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules.row_locks import lock_share
 from loadstone.diagnose.trials import dynamic
-from loadstone.diagnose.words import num, pct, users
 from loadstone.model.finding import Finding
 
 FALL = 0.3

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from loadstone.diagnose.case import Case, HostField
+from loadstone.diagnose.context import Case, HostField
 from loadstone.diagnose.cpu import IDLE, outside, own_share
+from loadstone.diagnose.format import num, pct
 from loadstone.diagnose.rule import Rule
-from loadstone.diagnose.words import num, pct
 from loadstone.model.ceilings import Resource
 from loadstone.model.finding import Finding
 

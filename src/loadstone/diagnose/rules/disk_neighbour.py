@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from loadstone.diagnose.case import Case
-from loadstone.diagnose.reading import reads_by_event, reads_share
+from loadstone.diagnose.context import Case
+from loadstone.diagnose.format import num, pct
+from loadstone.diagnose.page_reads import reads_by_event, reads_share
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules.commit_flush import commit_share
-from loadstone.diagnose.words import num, pct
 from loadstone.model.finding import Finding
 
 BUSY = 0.4

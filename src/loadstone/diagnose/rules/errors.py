@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from loadstone.diagnose.case import Case
+from loadstone.diagnose.context import Case
+from loadstone.diagnose.format import num, pct
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules.row_locks import SHARE as LOCKED
 from loadstone.diagnose.rules.row_locks import lock_share
-from loadstone.diagnose.words import num, pct
 from loadstone.model.finding import Finding
 
 SHARE = 0.01

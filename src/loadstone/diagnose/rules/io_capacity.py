@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from loadstone.diagnose.case import Case
+from loadstone.diagnose.context import Case
+from loadstone.diagnose.format import num, pct
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules.redo_small import greatest_age
 from loadstone.diagnose.trials import REFILLS_S, dynamic
-from loadstone.diagnose.words import num, pct
 from loadstone.model.finding import Finding, Trial
 
 LOW = 200.0

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from loadstone.diagnose.case import Case
+from loadstone.diagnose.context import Case
 from loadstone.diagnose.cpu import FULL, IDLE, busy_share, outside, own_share
+from loadstone.diagnose.format import num, pct, users
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.trials import more_users
 from loadstone.diagnose.unexplained import nameless_wait, stalled
-from loadstone.diagnose.words import num, pct, users
 from loadstone.model.finding import Finding
 
 FAR_MS = 0.4

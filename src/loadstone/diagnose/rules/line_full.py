@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from loadstone.diagnose.case import Case
+from loadstone.diagnose.context import Case
 from loadstone.diagnose.cpu import IDLE, is_full, outside, own_share, state_share
+from loadstone.diagnose.format import num, pct, size, users
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules import packet_loss
 from loadstone.diagnose.rules.client_bound import HELD, held_share
 from loadstone.diagnose.trials import by_socket, client
 from loadstone.diagnose.unexplained import stalled
-from loadstone.diagnose.words import num, pct, size, users
 from loadstone.model.ceilings import Resource
 from loadstone.model.finding import Evidence, Finding, Trial
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from loadstone.diagnose.case import Case
+from loadstone.diagnose.context import Case
 from loadstone.diagnose.cpu import server_cores
+from loadstone.diagnose.format import num, pct
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.trials import dynamic
-from loadstone.diagnose.words import num, pct
 from loadstone.model.finding import Finding
 
 LINE_S = 20e-6

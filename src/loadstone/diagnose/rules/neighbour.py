@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from loadstone.diagnose.case import Case
+from loadstone.diagnose.context import Case
 from loadstone.diagnose.cpu import cpu_of, server_cores
+from loadstone.diagnose.format import num, pct
 from loadstone.diagnose.rule import Rule
-from loadstone.diagnose.words import num, pct
 from loadstone.model.finding import Finding
 
 OTHERS = 0.2

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from loadstone.diagnose.case import Case
+from loadstone.diagnose.context import Case
 from loadstone.diagnose.cpu import state_share
+from loadstone.diagnose.format import num, pct
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules.row_locks import lock_share
 from loadstone.diagnose.rules.table_locks import LOCKED
-from loadstone.diagnose.words import num, pct
 from loadstone.model.finding import Evidence, Finding
 
 SHARE = 0.2

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from loadstone.diagnose.case import Case
+from loadstone.diagnose.context import Case
+from loadstone.diagnose.format import pct
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.unexplained import stalled
-from loadstone.diagnose.words import pct
 from loadstone.model.finding import Finding
 
 SHARE = 0.1

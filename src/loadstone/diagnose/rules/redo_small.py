@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from loadstone.diagnose.case import Case
+from loadstone.diagnose.context import Case
+from loadstone.diagnose.format import num, pct, size
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules import table_locks
 from loadstone.diagnose.trials import RESIZES_S, at_start, dynamic, mysql_release
-from loadstone.diagnose.words import num, pct, size
 from loadstone.model.finding import Finding, Trial
 
 NEAR = 0.8

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from loadstone.diagnose.case import Case
+from loadstone.diagnose.context import Case
+from loadstone.diagnose.format import num, size
 from loadstone.diagnose.rule import Rule
-from loadstone.diagnose.words import num, size
 from loadstone.model.finding import Finding
 
 FAULTS = 10.0

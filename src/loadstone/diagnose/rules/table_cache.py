@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from loadstone.diagnose.case import Case
+from loadstone.diagnose.context import Case
 from loadstone.diagnose.cpu import server_cores, state_share
+from loadstone.diagnose.format import num
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.trials import dynamic
-from loadstone.diagnose.words import num
 from loadstone.model.finding import Finding, Trial
 
 BY_STATEMENT = 0.02

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from loadstone.diagnose.case import Case
+from loadstone.diagnose.context import Case
+from loadstone.diagnose.format import num, pct
 from loadstone.diagnose.rule import Rule
-from loadstone.diagnose.words import num, pct
 from loadstone.model.finding import Evidence, Finding
 
 SHARE = 0.1

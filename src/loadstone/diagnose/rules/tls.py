@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from loadstone.diagnose.case import Case
+from loadstone.diagnose.context import Case
 from loadstone.diagnose.cpu import cpu_of, is_full, is_shared, server_cores
+from loadstone.diagnose.format import num, pct
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.trials import client
-from loadstone.diagnose.words import num, pct
 from loadstone.model.finding import Finding
 
 SERVER_S = 10e-6

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from loadstone.diagnose.case import Case
+from loadstone.diagnose.context import Case
 from loadstone.diagnose.cpu import is_full
-from loadstone.diagnose.reading import STAYS, has_room, kept_share, reads_by_event, reads_share
+from loadstone.diagnose.format import num, pct, size
+from loadstone.diagnose.page_reads import STAYS, has_room, kept_share, reads_by_event, reads_share
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.trials import REFILLS_S, at_start, dynamic
-from loadstone.diagnose.words import num, pct, size
 from loadstone.model.finding import Finding, Trial
 
 READS = 0.1

@@ -17,7 +17,7 @@ from loadstone.report.figures.latency import heat_figure, percentile_figure
 from loadstone.report.figures.series import series_figure
 from loadstone.report.ladders import ladders_of
 from loadstone.report.latencies import StepLatencies
-from loadstone.report.seconds import Seconds
+from loadstone.report.step_panels import Seconds
 from loadstone.report.words import Lang, in_language
 
 if TYPE_CHECKING:

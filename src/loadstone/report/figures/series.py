@@ -10,11 +10,11 @@ from loadstone.report.figures.figure import Figure, Option
 from loadstone.report.figures.palette import MARK, QUIET
 from loadstone.report.figures.thinning import Thinned, thin
 from loadstone.report.figures.zoom import zooms
-from loadstone.report.seconds import Panel
+from loadstone.report.step_panels import Panel
 from loadstone.report.words import Words
 
 if TYPE_CHECKING:
-    from loadstone.report.seconds import Array
+    from loadstone.report.step_panels import Array
 
 _TOP, _PANEL, _GAP, _BOTTOM = 26, 92, 44, 74
 _SHADE = {"opacity": 0.16}

@@ -1,0 +1,221 @@
+"""One part of a run as it is compared: what was driven, the server's settings, and the hosts.
+
+Read from what stands in the run's folder, which may be copied from anywhere: what is not there, or
+not of the kind that it should be, is not known.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from loadstone.analyse.paired_sides import Part
+from loadstone.analyse.setting_effects import by_newest_name
+from loadstone.model.experiment import Level
+from loadstone.model.host_environment import HostSurroundings
+from loadstone.model.result import StepResult
+
+_OWN = ("datadir", "basedir", "hostname")
+
+_SHORTEST_PLACE = 3
+"""A place of fewer letters (`/`, a host called `a`) would be found in every value."""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What surrounded one variant of one run."""
+
+    work: Mapping[str, str]
+    """What was driven, and how."""
+    variables: Mapping[str, str]
+    """Of the first target's server."""
+    host: HostSurroundings
+    """Of that server."""
+    generator: Mapping[str, str]
+    """The machine that drove the load."""
+
+    @property
+    def own_places(self) -> tuple[tuple[str, str], ...]:
+        """The server's own places and name, longest first, and what to write for them."""
+        found = [
+            (value.rstrip("/"), f"<{name}>")
+            for name in _OWN
+            if len((value := self.variables.get(name, "")).rstrip("/")) >= _SHORTEST_PLACE
+        ]
+        return tuple(sorted(found, key=lambda pair: -len(pair[0])))
+
+
+def surroundings_of(part: Part) -> Surroundings:
+    """From environment.json, the plan and the steps."""
+    document = part.run.environment
+    steps = [step for step in part.run.result.steps if step.variant == part.variant]
+    target = _target(document, part.variant, steps)
+    variables = target.get("variables")
+    return Surroundings(
+        work={name: text for name, text in _work(part, steps) if text},
+        variables=by_newest_name(_texts(variables)),
+        host=_host(target.get("host")),
+        generator=dict(_generator(_mapping(document.get("generator")), part)),
+    )
+
+
+def _target(
+    document: Mapping[str, Any], variant: str, steps: Sequence[StepResult]
+) -> Mapping[str, Any]:
+    """The variant's own; else that of the server that its first step was driven at."""
+    own = _mapping(document.get("variants")).get(variant)
+    known = [each for each in _list(own) or _list(document.get("targets")) if _is_mapping(each)]
+    wanted = next((step.targets[0].target for step in steps if step.targets), None)
+    return next((each for each in known if each.get("target") == wanted), known[0] if known else {})
+
+
+def _work(part: Part, steps: Sequence[StepResult]) -> Iterator[tuple[str, str | None]]:
+    plan = part.run.result.run.plan or {}
+    workloads = _workloads(part, plan)
+    yield "workload", _listed(each.get("name") for each in workloads)
+    yield "tables", _listed(each.get("tables") for each in workloads)
+    yield "rows", _listed(each.get("table_size") for each in workloads)
+    yield "warehouses", _listed(each.get("warehouses") or None for each in workloads)
+    yield "template", _listed(_fingerprint(each.get("template")) for each in workloads)
+    yield "options", _listed(_pairs(each.get("options")) for each in workloads)
+    yield "distribution", _listed(_pairs(each.get("distribution")) for each in workloads)
+    drive = _mapping(plan.get("drive"))
+    yield "protocol", _protocol(part, drive)
+    yield "arrivals", _pairs(drive.get("arrival"))
+    session = _mapping(drive.get("session"))
+    yield "isolation", _text(session.get("isolation"))
+    yield "mix", _listed(_part_of(each) for each in _list(plan.get("mix")))
+    yield "phases", _listed(_pairs(each) for each in _list(plan.get("phases")))
+    yield "new connection after", _text(drive.get("reconnect_after"))
+    yield "idle connections", _text(drive.get("idle") or None)
+    yield "init-sql", _listed(_list(session.get("init_sql")))
+    yield (
+        "duration of a step",
+        f"{_text(plan.get('duration_s'))} s" if plan.get("duration_s") else None,
+    )
+    yield "warm-up", _pairs(plan.get("warmup"))
+    yield "encryption", _agreed(steps)
+    yield "compression", _compression(steps)
+    for name, level in part.run.variant(part.variant).levels:
+        yield from ((f"{name}, {what}", text) for what, text in _asked(level))
+
+
+def _workloads(part: Part, plan: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    experiment = part.run.experiment
+    if experiment:
+        return [each.model_dump(mode="json") for each in experiment.workloads]
+    members = [_mapping(_mapping(each).get("workload")) for each in _list(plan.get("mix"))]
+    return members or [_mapping(plan.get("workload"))]
+
+
+def _part_of(member: object) -> str | None:
+    """What one workload of a mix has of the load: `report: users=2`."""
+    known = _mapping(member)
+    has = {name: known.get(name) for name in ("users", "weight", "think_s")}
+    return f"{known.get('name')}: {_pairs({k: v for k, v in has.items() if v is not None})}"
+
+
+def _protocol(part: Part, drive: Mapping[str, Any]) -> str | None:
+    """A level of an experiment may say otherwise than its plan, which is the first step's."""
+    for _, level in part.run.variant(part.variant).levels:
+        if level.client and level.client.prepared is not None:
+            return "prepared" if level.client.prepared else "text"
+    return _text(drive.get("protocol")) if not part.run.experiment else "prepared"
+
+
+def _asked(level: Level) -> Iterator[tuple[str, str | None]]:
+    """What a level changes beside the server's variables and what shows by itself."""
+    if level.client:
+        yield "connect", level.client.connect
+        yield "hosts", ", ".join(level.client.hosts)
+    for limit in filter(None, (level.cgroup, level.network)):
+        for name, value in limit.model_dump(exclude_none=True).items():
+            yield name, f"{value:g}"
+
+
+def _agreed(steps: Sequence[StepResult]) -> str | None:
+    known = {
+        (step.tls or "encrypted") if step.encrypted_users else "none"
+        for step in steps
+        if step.encrypted_users is not None
+    }
+    return _listed(sorted(known))
+
+
+def _compression(steps: Sequence[StepResult]) -> str | None:
+    known = {
+        (step.compression or "compressed") if step.compressed_users else "none"
+        for step in steps
+        if step.compressed_users is not None
+    }
+    return _listed(sorted(known))
+
+
+def _host(told: object) -> HostSurroundings:
+    if told is None:
+        return HostSurroundings.nothing("the run did not look at it")
+    try:
+        return HostSurroundings.model_validate(told)
+    except ValidationError:
+        return HostSurroundings.nothing("environment.json is damaged")
+
+
+def _generator(machine: Mapping[str, Any], part: Part) -> Iterator[tuple[str, str]]:
+    cpu, kernel = _mapping(machine.get("cpu")), _mapping(machine.get("kernel"))
+    found = {
+        "OS": _mapping(machine.get("os")).get("name"),
+        "kernel": kernel.get("release"),
+        "libc": machine.get("libc"),
+        "CPU": cpu.get("model"),
+        "cores": cpu.get("cores_allowed"),
+        "Loadstone": part.run.result.run.loadstone,
+    }
+    for name, value in found.items():
+        if text := _text(value):
+            yield name, text
+
+
+def _pairs(value: object) -> str | None:
+    """`kind=special, hits=75`."""
+    pairs = _mapping(value)
+    return ", ".join(f"{name}={_text(each)}" for name, each in pairs.items()) or None
+
+
+def _fingerprint(document: object) -> str | None:
+    """A few characters that are others where the document is."""
+    if not document:
+        return None
+    text = json.dumps(document, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def _listed(values: Iterator[Any] | Sequence[Any] | Any) -> str | None:
+    known = dict.fromkeys(text for value in values if (text := _text(value)))
+    return "; ".join(known) or None
+
+
+def _text(value: object) -> str | None:
+    if value is None or value == "":
+        return None
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _texts(value: object) -> dict[str, str]:
+    return {name: each for name, each in _mapping(value).items() if isinstance(each, str)}
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _is_mapping(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,217 @@
+"""Two sides in one place, and what their steps say of any figure.
+
+Units are what `analyse.comparison` has: rounds or blocks of an experiment, steps of a plain run;
+never seconds. Within one experiment they stand beside each other and are paired; of two runs they
+have nothing to do with each other.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from loadstone.analyse.comparison import compare, good_pairs, observed, spoiled
+from loadstone.analyse.effects import Effect, paired, unpaired
+from loadstone.analyse.experimental_units import Cell, Contrast, Observed, sides
+from loadstone.analyse.metrics import Metric
+from loadstone.analyse.verdict import Apart, Sides, Spoiled, Unit, Verdict
+from loadstone.experiment.order import cell_of, numbered
+from loadstone.experiment.schedule import passes
+from loadstone.model.experiment import Experiment, Rules, Variant
+from loadstone.model.result import Result, StepResult
+
+if TYPE_CHECKING:
+    from loadstone.runs.reader import Kept
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run's folder, read."""
+
+    label: str
+    result: Result
+    experiment: Experiment | None
+    environment: Mapping[str, Any]
+    """environment.json as it stands there."""
+    seconds: Mapping[int, Sequence[float]]
+    """By a step's number, its events of each second."""
+
+    @property
+    def rules(self) -> Rules:
+        """What counts as evidence."""
+        return self.experiment.rules if self.experiment else Rules()
+
+    def variant(self, name: str) -> Variant:
+        """By its name; one without levels where the run has no factors."""
+        known = self.experiment.variants if self.experiment else ()
+        return next((variant for variant in known if variant.name == name), Variant())
+
+
+def as_run(label: str, kept: Kept) -> Run:
+    """A run as its folder has it; an experiment that its steps are not of is none."""
+    experiment = kept.experiment
+    if experiment and not _are_of(experiment, kept.result.steps):
+        experiment = None
+    return Run(label, kept.result, experiment, kept.environment, kept.seconds)
+
+
+def _are_of(experiment: Experiment, steps: Sequence[StepResult]) -> bool:
+    """Whether the steps are that experiment's: somebody may have put two runs into one folder."""
+    numbers = {step.step for step in steps}
+    # Each two passes beyond the plan had a step at least: no number is farther out.
+    passed = experiment.repeats + 2 * len(steps) + 2
+    farthest = passed * len(next(passes(experiment)))
+    if len(numbers) < len(steps) or not all(1 <= number <= farthest for number in numbers):
+        return False
+    planned = numbered(experiment, numbers)
+    return all(
+        (step.variant, step.workload, step.concurrency, step.rate)
+        == (known.variant, known.workload, known.concurrency, known.rate)
+        for step in steps
+        for known in (planned[step.step].step,)
+    )
+
+
+Seen = tuple[StepResult, Observed]
+"""A step, and the part that it plays."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """The steps of one unit of one side."""
+
+    steps: tuple[StepResult, ...]
+    spoiled: frozenset[Spoiled]
+
+    def value(self, metric: Metric) -> float | None:
+        """The mean over its steps; of latencies that of each step's own percentile."""
+        values = [metric.of(step) for step in self.steps]
+        known = [value for value in values if value is not None]
+        return fmean(known) if known and len(known) == len(values) else None
+
+    def unit(self, metric: Metric) -> Unit:
+        """As tests of rates want it."""
+        finished = all(step.state == "finished" for step in self.steps)
+        return Unit(self.value(metric) if finished else None, self.spoiled)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One variant of one run."""
+
+    run: Run
+    variant: str
+    cells: Mapping[Cell, tuple[Seen, ...]]
+
+    def seen(self, cell: Cell) -> tuple[Seen, ...]:
+        """Its steps in a cell; none where it was not measured there."""
+        return self.cells.get(cell, ())
+
+    def units(self, cell: Cell) -> tuple[Group, ...]:
+        """The same by unit."""
+        found: dict[int, list[Seen]] = defaultdict(list)
+        for step, seen in self.seen(cell):
+            found[seen.unit].append((step, seen))
+        return tuple(_group(unit) for _, unit in sorted(found.items()))
+
+
+def _group(unit: Sequence[Seen]) -> Group:
+    return Group(
+        tuple(step for step, _ in unit),
+        frozenset[Spoiled]().union(*(seen.spoiled for _, seen in unit)),
+    )
+
+
+def parts_of(run: Run) -> list[Part]:
+    """In the order of the file's variants: the first level is what others are held to."""
+    found: dict[str, dict[Cell, list[Seen]]] = {}
+    for step, seen in _observed(run):
+        found.setdefault(step.variant, {}).setdefault(seen.cell, []).append((step, seen))
+    names = [variant.name for variant in run.experiment.variants] if run.experiment else []
+    ordered = [name for name in names if name in found] or list(found)
+    return [
+        Part(run, name, {cell: tuple(seen) for cell, seen in found[name].items()})
+        for name in ordered
+    ]
+
+
+def _observed(run: Run) -> Iterator[Seen]:
+    steps = run.result.steps
+    if run.experiment:
+        yield from zip(steps, observed(run.experiment, steps), strict=True)
+        return
+    for step in steps:
+        rate = step.tps if step.state == "finished" else None
+        faults = spoiled(step, Variant())
+        # Each step is a unit: whoever repeats a level does so one step after the other.
+        yield step, Observed(step.variant, cell_of(step), step.step, True, rate, faults)
+
+
+@dataclass(frozen=True)
+class Contest:
+    """B against A in one cell."""
+
+    a: tuple[Group, ...]
+    b: tuple[Group, ...]
+    beside: tuple[Contrast, tuple[Seen, ...]] | None = None
+    """Two variants of one experiment, and the steps of both; `None`: units have nothing to do with
+    each other."""
+
+    def rates(self, metric: Metric) -> Sequence[Sides] | Apart:
+        """As verdicts want them; within an experiment, units that are whole on both sides."""
+        if self.beside is None:
+            a, b = (tuple(group.unit(metric) for group in side) for side in (self.a, self.b))
+            return Apart(a, b)
+        contrast, seen = self.beside
+        figures = [
+            replace(each, rate=None if each.rate is None else metric.of(step))
+            for step, each in seen
+        ]
+        return next(iter(sides(figures, contrast).values()), ())
+
+    def effect(self, metric: Metric, confidence: float) -> Effect | None:
+        """By how much the figure of B is another one; `None`: a side has none that counts."""
+        cell = self.rates(metric)
+        if isinstance(cell, Apart):
+            a, b = _rates(cell.a), _rates(cell.b)
+            return unpaired(a, b, confidence) if a and b else None
+        pairs = good_pairs(cell)
+        return paired(pairs, confidence) if pairs else None
+
+
+def _rates(units: Sequence[Unit]) -> list[float]:
+    """Of those that count."""
+    return [unit.rate for unit in units if unit.rate and not unit.spoiled]
+
+
+def contest(a: Sequence[Part], b: Sequence[Part], cell: Cell) -> Contest:
+    """Two sides in a cell, unit by unit where one experiment measured both."""
+    units = _units(a, cell), _units(b, cell)
+    if not are_beside(a, b):
+        return Contest(*units)
+    contrast = Contrast("", a[0].variant, b[0].variant)
+    return Contest(*units, (contrast, (*a[0].seen(cell), *b[0].seen(cell))))
+
+
+def are_beside(a: Sequence[Part], b: Sequence[Part]) -> bool:
+    """Whether an experiment measured one variant of each side."""
+    return len(a) == len(b) == 1 and a[0].run is b[0].run and a[0].run.experiment is not None
+
+
+def _units(parts: Sequence[Part], cell: Cell) -> tuple[Group, ...]:
+    return tuple(group for part in parts for group in part.units(cell))
+
+
+def own_verdicts(run: Run) -> Mapping[tuple[str, str, Cell], Verdict]:
+    """What an experiment itself says of its variants: the words of `runs show`."""
+    if run.experiment is None:
+        return {}
+    found = compare(run.experiment, run.result.steps, run.seconds)
+    return {
+        (each.contrast.a, each.contrast.b, table.cell): each.verdict
+        for table in found.cells
+        for each in table.compared
+    }

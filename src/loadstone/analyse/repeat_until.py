@@ -1,0 +1,92 @@
+"""Which cells of an experiment are measured once more: `until`, and the guard against noise.
+
+The guard looks at what was seen beside the outcome (steal, throttling, the generator as the limit)
+and at nothing else; it asks for at most half as many units as were planned.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+
+from loadstone.analyse.comparison import half_width, observed, takes_turns_in_blocks, unit_rates
+from loadstone.analyse.experimental_units import Cell, Observed, contrasts, sides
+from loadstone.analyse.sequential import look_at_mean
+from loadstone.analyse.verdict import Sides
+from loadstone.experiment.order import Again, More
+from loadstone.model.experiment import Experiment, Until
+from loadstone.model.result import StepResult
+
+MOST_AGAIN = 0.5
+"""Units that are measured again, by those that were planned."""
+
+_GUARDED = frozenset({"client-bound", "steal", "throttled"})
+
+
+def more_wanted(experiment: Experiment, clock: Callable[[], float] = time.monotonic) -> More:
+    """The rule of an experiment; the time of `until` counts from here on."""
+    began = clock()
+
+    def more(done: Sequence[StepResult]) -> Again:
+        if experiment.until:
+            return not_known_yet(experiment, experiment.until, done, clock() - began)
+        return spoiled_by_noise(experiment, done)
+
+    return more
+
+
+def not_known_yet(
+    experiment: Experiment, until: Until, done: Sequence[StepResult], elapsed_s: float
+) -> Again:
+    """Cells in which an effect (a rate, where nothing varies) is not known well enough."""
+    if elapsed_s >= until.time_limit_s:
+        return Again()
+    seen = observed(experiment, done)
+    wide = frozenset(
+        cell for cell, width in _widths(experiment, seen).items() if width > until.half_width
+    )
+    return Again(wide, "")
+
+
+def _widths(experiment: Experiment, seen: Sequence[Observed]) -> dict[Cell, float]:
+    found: dict[Cell, float] = dict.fromkeys((step.cell for step in seen), 0.0)
+    pairs = contrasts(experiment)
+    for contrast in pairs:
+        for cell, units in sides(seen, contrast).items():
+            found[cell] = max(found[cell], half_width(units))
+    if pairs:
+        return found
+    for cell in found:
+        rates = [rate for rate in unit_rates(step for step in seen if step.cell == cell) if rate]
+        found[cell] = look_at_mean(rates).half_width if rates else math.inf
+    return found
+
+
+def spoiled_by_noise(experiment: Experiment, done: Sequence[StepResult]) -> Again:
+    """Cells that lost units to noise, and may have others in their place."""
+    seen = observed(experiment, done)
+    planned: dict[Cell, int] = {}
+    short: dict[Cell, set[str]] = {}
+    for contrast in contrasts(experiment):
+        for cell, units in sides(seen, contrast).items():
+            planned[cell] = _planned(experiment)
+            lost = [_noise(each) for each in units if _noise(each)]
+            room = len(units) < planned[cell] + math.ceil(MOST_AGAIN * planned[cell])
+            if room and len(units) - len(lost) < planned[cell]:
+                short.setdefault(cell, set()).update(*lost)
+    if not short:
+        return Again()
+    why = ", ".join(sorted(set().union(*short.values())))
+    cells = f"{len(short)} of {len(planned)} cells"
+    return Again(frozenset(short), f"{cells} measured once more, as units were left out: {why}")
+
+
+def _planned(experiment: Experiment) -> int:
+    """Units of each side: rounds of two passes, or a block for each pass."""
+    blocks = takes_turns_in_blocks(experiment)
+    return experiment.repeats if blocks else experiment.repeats // 2
+
+
+def _noise(each: Sides) -> frozenset[str]:
+    return (each.a.spoiled | each.b.spoiled) & _GUARDED

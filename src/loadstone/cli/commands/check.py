@@ -1,0 +1,118 @@
+"""`loadstone check`: a review of a server's settings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from loadstone.cli.options.connection import Connection, connection_options
+
+_TURNING_IOPS = 500
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from loadstone.analyse.settings import Advice, Machine
+    from loadstone.lab.tables.inspect import Looked
+
+
+@click.command()
+@connection_options
+@click.option("--json", "as_json", is_flag=True, help="A JSON document on stdout, nothing else.")
+def check(connection: Connection, as_json: bool) -> int:
+    """Review a server's settings for a benchmark: what makes it unfair, what makes it slow.
+
+    Changes nothing. Ends with lines that are ready for my.cnf.
+    """
+    if not connection.given:
+        raise click.UsageError("say which server to check with --target")
+    from loadstone.analyse.settings import fragment, review
+    from loadstone.lab.tables.inspect import look_at_server
+
+    looked = look_at_server(connection.endpoint())
+    machine = _machine(looked)
+    found = review(looked.facts.variables, machine)
+    if as_json:
+        _as_json(looked, found, fragment(found))
+        return 0
+    from loadstone.report.settings import as_text
+
+    said = f"{looked.endpoint.target.place}: {looked.facts.comment} {looked.facts.version}"
+    click.echo("".join(mark for mark in said if mark.isprintable()))
+    click.echo(as_text(found, fragment(found), machine), nl=False)
+    return 0
+
+
+def _machine(looked: Looked) -> Machine:
+    """This machine, where the server's process is on it; else nothing is known."""
+    from datetime import UTC, datetime
+    from pathlib import Path
+
+    from loadstone.analyse.settings import Machine
+    from loadstone.observe.locate import find_server_process
+    from loadstone.runs.environment import of_this_machine
+
+    facts = looked.facts
+    today = datetime.now(UTC).date()
+    found = find_server_process(looked.endpoint.target, facts.variables, facts.uptime_s)
+    if not found:
+        return Machine(today=today)
+    here = of_this_machine({})
+    return Machine(
+        memory_bytes=_memory(found.pid),
+        cores=here["cpu"]["cores_online"],
+        rotational=_turns(Path(facts.variables.get("datadir", "/"))),
+        today=today,
+    )
+
+
+def _memory(pid: int) -> int | None:
+    """What the server may take: the host's, or the limit of its control group."""
+    from loadstone.model.observed import SourceName
+    from loadstone.observe.local import LocalHost
+    from loadstone.observe.source import SourceError
+
+    host = LocalHost(SourceName(role="server-host"), pid=pid)
+    try:
+        gauges = host.read().gauges
+    except SourceError:
+        return None
+    finally:
+        host.close()
+    limits = (gauges.get("memory.total_bytes"), gauges.get("cgroup.memory_limit_bytes"))
+    known = [limit for limit in limits if limit]
+    return round(min(known)) if known else None
+
+
+def _turns(datadir: Path) -> bool | None:
+    """Whether the data lies on a disk that turns: what was probed counts more than what is told.
+
+    Virtual disks say that they turn; none that does reads five hundred pages a second at random.
+    """
+    from loadstone.runs import probe
+    from loadstone.runs.environment import disk_of
+    from loadstone.runs.errors import StoreError
+
+    try:
+        probed = probe.kept(probe.device_of(datadir))
+    except StoreError:
+        probed = None
+    if probed:
+        return probed.read_iops < _TURNING_IOPS
+    told = disk_of(datadir).get("rotational")
+    return None if told is None else told == "1"
+
+
+def _as_json(looked: Looked, found: list[Advice], text: str) -> None:
+    import json
+    from dataclasses import asdict
+
+    document = {
+        "version": 1,
+        "target": looked.endpoint.target.url,
+        "server": looked.facts.version,
+        "advice": [asdict(advice) for advice in found],
+        "fragment": text,
+    }
+    click.echo(json.dumps(document, indent=2))

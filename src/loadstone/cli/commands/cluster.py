@@ -1,0 +1,65 @@
+"""`loadstone cluster`."""
+
+from __future__ import annotations
+
+import click
+
+from loadstone.cli.options.types import WORD
+
+
+@click.group()
+def cluster() -> None:
+    """The machines that drive one load together."""
+
+
+@cluster.command()
+@click.argument("address", type=WORD)
+@click.option("--generators", type=click.IntRange(1, 10_000), help="[default: one a node]")
+@click.option("--cpus-per-generator", type=click.IntRange(1, 1024), default=1, show_default=True)
+@click.option(
+    "--target", "peer", type=WORD, metavar="HOST", help="Name or address that the load would go to."
+)
+@click.option(
+    "--calibrate/--no-calibrate",
+    default=True,
+    help="Measure each node's ceiling now, or take what `loadstone calibrate` has kept there.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One document on stdout, nothing else.")
+def check(
+    address: str,
+    generators: int | None,
+    cpus_per_generator: int,
+    peer: str | None,
+    calibrate: bool,
+    as_json: bool,
+) -> int:
+    """What each node of the cluster at ADDRESS is, and the largest load that it can make.
+
+    A generator is started on each node and asked: versions, processors, file descriptors, ports,
+    the way to the target and its speed. Then each measures its ceiling for three seconds, against
+    a server of its own: nothing is driven over the network.
+    """
+    from rich.console import Console
+
+    from loadstone.cli.errors import say
+    from loadstone.cluster.cluster import calibrated, check_versions, facts_of
+    from loadstone.cluster.on_ray import Wanted
+    from loadstone.cluster.on_ray import generators as started
+    from loadstone.model.cluster_nodes import ClusterCheck
+    from loadstone.report.cluster import as_renderable
+
+    def told(line: str) -> None:
+        say(line, quiet=as_json)
+
+    with started(Wanted(address, generators, cpus_per_generator, peer)) as links:
+        check_versions(links)
+        facts = facts_of(links)
+        if calibrate:
+            told("measuring what each node's generator can do at most")
+            facts = calibrated(links, facts, told)
+    found = ClusterCheck(nodes=tuple(facts), cpus_per_generator=cpus_per_generator)
+    if as_json:
+        click.echo(found.model_dump_json(indent=2))
+    else:
+        Console(highlight=False).print(as_renderable(found))
+    return 0

@@ -1,0 +1,155 @@
+"""`loadstone compare RUN...`: what differs between runs, and by how much one side is faster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from loadstone.cli.options.gates import (
+    check_gates,
+    conclude,
+    fail_on_option,
+    junit_option,
+    threshold_option,
+)
+from loadstone.cli.options.types import FILE, WORD, out_option
+
+if TYPE_CHECKING:
+    from loadstone.analyse.differences import Differences
+    from loadstone.analyse.gates import Check, Gate
+    from loadstone.analyse.matrix import Matrix
+    from loadstone.analyse.paired_sides import Run
+    from loadstone.model.result import StepResult
+
+Form = Literal["text", "markdown", "json", "html"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line said beside the runs."""
+
+    by: str | None
+    form: Form
+    output: Path | None
+    thresholds: tuple[Gate, ...]
+    fail_on: tuple[Gate, ...]
+    junit: Path | None
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.option(
+    "--by", type=WORD, metavar="target|FACTOR", help="What sides are. [default: the runs]"
+)
+@click.option("--markdown", "form", flag_value="markdown", help="As Markdown.")
+@click.option("--json", "form", flag_value="json", help="A JSON document, nothing else.")
+@click.option("--html", "form", flag_value="html", help="A page that needs no network.")
+@click.option("--output", "-o", type=FILE, help="Where to. [default: stdout]")
+@fail_on_option
+@threshold_option
+@junit_option
+@out_option
+def compare(
+    runs: tuple[str, ...],
+    by: str | None,
+    form: Form | None,
+    output: Path | None,
+    fail_on: tuple[Gate, ...],
+    thresholds: tuple[Gate, ...],
+    junit: Path | None,
+    out: Path,
+) -> int:
+    """Set runs beside each other: first what differs, then each level, the first side against all.
+
+    RUN is a run's folder, copied from any machine, or its name; one of an experiment is compared
+    by its factor. docs/comparing.md has what each figure is and what gates decide.
+    """
+    check_gates(thresholds, junit, bool(fail_on))
+    asked = Asked(by, form or "text", output, thresholds, fail_on, junit)
+    return _compare(_read(runs, out), asked)
+
+
+def _read(names: Sequence[str], out: Path) -> list[Run]:
+    from loadstone.analyse.matrix import ComparisonError
+    from loadstone.analyse.paired_sides import as_run
+    from loadstone.runs import run_folder
+    from loadstone.runs.reader import read_run
+
+    paths = [run_folder.find(out, name) for name in names]
+    resolved = [path.resolve() for path in paths]
+    for path, again in zip(paths, resolved, strict=True):
+        if resolved.count(again) > 1:
+            raise ComparisonError(f"{path} is named twice", "a run does not differ from itself")
+    labels = [path.name for path in resolved]
+    if len(set(labels)) < len(labels):  # copied from several machines under one name
+        labels = [str(path) for path in paths]
+    return [as_run(label, kept) for label, kept in zip(labels, map(read_run, paths), strict=True)]
+
+
+def _compare(runs: Sequence[Run], asked: Asked) -> int:
+    from loadstone.analyse.differences import differences
+    from loadstone.analyse.environment_diff import surroundings_of
+    from loadstone.analyse.matrix import judge, matrix
+    from loadstone.model.exit_codes import ExitCode
+
+    found = matrix(runs, asked.by)
+    differing = differences(
+        {side.name: [surroundings_of(part) for part in side.all_parts] for side in found.sides}
+    )
+    checks = [*judge(found, asked.fail_on), *_thresholds(found, asked)]
+    _show(_text(found, differing, checks, asked.form), asked)
+    quiet = asked.form != "text" or asked.output is not None
+    name = "loadstone compare"
+    passed = conclude(name, checks, asked.junit, quiet=quiet)
+    return ExitCode.OK if passed else ExitCode.THRESHOLD
+
+
+def _thresholds(found: Matrix, asked: Asked) -> list[Check]:
+    """Asked of all sides but the first: that one is what was there before."""
+    from dataclasses import replace
+
+    from loadstone.analyse.gates import judge_thresholds
+
+    return [
+        replace(check, where=f"{check.where}, {side.name}")
+        for side in found.sides[1:]
+        for check in judge_thresholds(asked.thresholds, _steps(found, side.name))
+    ]
+
+
+def _steps(found: Matrix, side: str) -> list[StepResult]:
+    return [step for cell in found.cells if (standing := cell.of(side)) for step in standing.steps]
+
+
+def _text(found: Matrix, differing: Differences, checks: Sequence[Check], form: Form) -> str:
+    title = f"Comparison of {', '.join(side.name for side in found.sides)}"
+    if form == "json":
+        import json
+
+        from loadstone.report.comparison_document import comparison_document
+
+        document = comparison_document(found, differing, checks)
+        return json.dumps(document, indent=2, allow_nan=False) + "\n"
+    if form == "html":
+        from loadstone.report.comparison_page import as_page
+
+        return as_page(title, found, differing)
+    from loadstone.report.comparing import sections
+    from loadstone.report.table_section import as_markdown, as_text
+
+    made = sections(found, differing)
+    return as_markdown(title, made) if form == "markdown" else as_text(made)
+
+
+def _show(text: str, asked: Asked) -> None:
+    if asked.output is None:
+        click.echo(text, nl=False)
+        return
+    from loadstone.runs import atomic
+
+    atomic.write_bytes(asked.output, text.encode(), atomic.SHARED)
+    click.echo(f"kept  {asked.output}", err=True)

@@ -1,0 +1,76 @@
+"""`loadstone demo`: the main job on a throwaway server, in under a minute."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from loadstone.cli.commands.sandbox import sandbox_options, settings_of
+from loadstone.cli.options.live import beside_options, shown_beside
+from loadstone.cli.options.types import out_option
+from loadstone.lab.step.shards import cores
+
+if TYPE_CHECKING:
+    from loadstone.web.address import Address
+
+LADDER = (1, 4, 16, 64, 256)
+STEP_S = 5.0
+WARMUP_S = 1.0
+
+
+@click.command()
+@sandbox_options
+@beside_options
+@out_option
+@click.option("--json", "as_json", is_flag=True, help="result.json on stdout, nothing else.")
+def demo(
+    out: Path,
+    as_json: bool,
+    server: str | None,
+    settings: tuple[str, ...],
+    live: bool,
+    metrics: Address | None,
+) -> int:
+    """Start a throwaway server, climb a ladder of users, and say where the peak is."""
+    from loadstone.cli.carry import Hooks, run_in_sandbox
+    from loadstone.cli.errors import say
+    from loadstone.cli.request import Request, check_request
+    from loadstone.model.plan import Drive, Special, WarmupSeconds
+
+    request = Request(
+        name="demo",
+        workload="oltp_read_write",
+        layout="sbtest",
+        writes=True,
+        options={},
+        distribution=Special(),
+        tables=None,
+        table_size=None,
+        ladder=LADDER,
+        duration_s=STEP_S,
+        warmup=WarmupSeconds(warmup_s=WARMUP_S),
+        repeats=1,
+        drive=Drive(shards=cores(), users_a_shard=16),
+        out=out,
+        as_json=as_json,
+        server=server,
+        settings=settings_of(settings),
+    )
+    check_request(request)
+    with shown_beside(live, metrics, out) as begun:
+        code = run_in_sandbox(request, hooks=Hooks(begun=begun))
+    if code == 0:
+        for line in _NEXT:
+            say(line, quiet=as_json)
+    return code
+
+
+_NEXT = (
+    "",
+    "next  loadstone runs show last                      this run again",
+    "      loadstone run oltp_point_select --concurrency 1,8,64 --duration 10s",
+    "      loadstone prepare --target mysql://user@host/schema    then, on your own server:",
+    "      loadstone run oltp_read_write --target mysql://user@host/schema --concurrency 1,8,64",
+)

@@ -1,0 +1,132 @@
+"""`loadstone experiment FILE` and `loadstone resume RUN`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from loadstone.cli.options.cluster import cluster_asked, cluster_options
+from loadstone.cli.options.gates import Gates, check_gates, junit_option, threshold_option
+from loadstone.cli.options.live import beside_options, shown_beside
+from loadstone.cli.options.observe import observing_options
+from loadstone.cli.options.protection import protection_options
+from loadstone.cli.options.trust import trust_option
+from loadstone.cli.options.types import out_option
+
+if TYPE_CHECKING:
+    from loadstone.analyse.gates import Gate
+    from loadstone.model.observe_request import Observing
+    from loadstone.model.protection import Protection
+    from loadstone.web.address import Address
+
+_strict = click.option(
+    "--strict", is_flag=True, help="Exit code 5 when the generator was the limit."
+)
+yes_option = click.option(
+    "--yes",
+    is_flag=True,
+    help="Make tables and write also on another machine, or beside foreign tables; set global"
+    " variables of a server that is no sandbox, for a while.",
+)
+_json = click.option("--json", "as_json", is_flag=True, help="result.json on stdout, nothing else.")
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--dry-run", is_flag=True, help="Show the steps and the time; start nothing.")
+@cluster_options
+@observing_options
+@protection_options
+@threshold_option
+@junit_option
+@beside_options
+@_strict
+@yes_option
+@_json
+@out_option
+def experiment(
+    file: Path,
+    dry_run: bool,
+    observing: Observing,
+    protection: Protection,
+    thresholds: tuple[Gate, ...],
+    junit: Path | None,
+    live: bool,
+    metrics: Address | None,
+    strict: bool,
+    yes: bool,
+    as_json: bool,
+    out: Path,
+    **asked: Any,
+) -> int:
+    """Carry out what FILE says, and tell which of its differences are real.
+
+    docs/experiments.md has the format.
+    """
+    from loadstone.cli.experimenting import Wanted, begin, checked, on_cluster, show_plan
+
+    check_gates(thresholds, junit)
+    cluster = cluster_asked(asked)
+    found = checked(file)
+    if dry_run:
+        show_plan(on_cluster(found.experiment, cluster))
+        return 0
+    wanted = Wanted(
+        out=out,
+        observing=observing,
+        strict=strict,
+        as_json=as_json,
+        yes=yes,
+        cluster=cluster,
+        protection=protection,
+    )
+    with shown_beside(live, metrics, out) as begun:
+        return begin(found, wanted, Gates(thresholds, junit), begun)
+
+
+@click.command()
+@click.argument("run", default="last")
+@cluster_options
+@observing_options
+@protection_options
+@threshold_option
+@junit_option
+@beside_options
+@_strict
+@yes_option
+@trust_option
+@_json
+@out_option
+def resume(
+    run: str,
+    observing: Observing,
+    protection: Protection,
+    thresholds: tuple[Gate, ...],
+    junit: Path | None,
+    live: bool,
+    metrics: Address | None,
+    strict: bool,
+    yes: bool,
+    trusted: bool,
+    as_json: bool,
+    out: Path,
+    **asked: Any,
+) -> int:
+    """Go on with an experiment that was stopped or killed, at the step where it was left."""
+    from loadstone.cli.experimenting import Wanted, go_on
+
+    check_gates(thresholds, junit)
+    wanted = Wanted(
+        out=out,
+        observing=observing,
+        strict=strict,
+        as_json=as_json,
+        yes=yes,
+        trusted=trusted,
+        cluster=cluster_asked(asked),
+        protection=protection,
+    )
+    with shown_beside(live, metrics, out) as begun:
+        return go_on(run, wanted, Gates(thresholds, junit), begun)

@@ -1,0 +1,114 @@
+"""`loadstone recipes list|show|run`: ready experiments for the questions of the field."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from loadstone.cli.commands.experiment import yes_option
+from loadstone.cli.options.live import beside_options, shown_beside
+from loadstone.cli.options.observe import observing_options
+from loadstone.cli.options.protection import protection_options
+from loadstone.cli.options.types import out_option
+
+if TYPE_CHECKING:
+    from loadstone.model.observe_request import Observing
+    from loadstone.model.protection import Protection
+    from loadstone.web.address import Address
+
+_quick = click.option("--quick", is_flag=True, help="Small: two cores, 100,000 rows, five minutes.")
+_set = click.option(
+    "--set", "given", multiple=True, metavar="KEY=VALUE", help="A parameter; `show` lists them."
+)
+
+
+@click.group()
+def recipes() -> None:
+    """Ready experiments, each with the question that it answers."""
+
+
+@recipes.command(name="list")
+def list_recipes() -> None:
+    """The recipes, and what each of them asks."""
+    from loadstone.recipes.recipe import NAMES, recipe
+
+    width = max(map(len, NAMES))
+    for each in map(recipe, NAMES):
+        root = " (root, or targets)" if each.needs_root else ""
+        click.echo(f"{each.name:<{width}}  {each.title}{root}")
+
+
+@recipes.command()
+@click.argument("name")
+@_quick
+@_set
+def show(name: str, quick: bool, given: tuple[str, ...]) -> None:
+    """The question, the plan, the parameters and the experiment file of NAME."""
+    from loadstone.recipes.described import described
+    from loadstone.recipes.filling import fill_to_look_at
+    from loadstone.recipes.recipe import recipe
+    from loadstone.report.text import as_plain
+
+    found = fill_to_look_at(recipe(name), given, quick=quick)
+    click.echo(as_plain(described(found)), nl=False)
+    click.echo(found.text, nl=False)  # as it stands: it is there to be copied
+
+
+@recipes.command()
+@click.argument("name")
+@_quick
+@_set
+@click.option("--dry-run", is_flag=True, help="Show the steps and the time; start nothing.")
+@observing_options
+@protection_options
+@beside_options
+@click.option("--strict", is_flag=True, help="Exit code 5 when the generator was the limit.")
+@yes_option
+@click.option("--json", "as_json", is_flag=True, help="result.json on stdout, nothing else.")
+@out_option
+def run(
+    name: str,
+    quick: bool,
+    given: tuple[str, ...],
+    dry_run: bool,
+    observing: Observing,
+    protection: Protection,
+    live: bool,
+    metrics: Address | None,
+    strict: bool,
+    yes: bool,
+    as_json: bool,
+    out: Path,
+) -> int:
+    """Carry NAME out, and say whether what the field saw is seen here.
+
+    At full size it takes the hours that the field's study took: look with --dry-run.
+    """
+    from loadstone.cli.errors import say
+    from loadstone.cli.experimenting import Wanted, begin, checked_text, show_plan
+    from loadstone.model.recipe import RecipeAsked
+    from loadstone.recipes.filling import fill
+    from loadstone.recipes.recipe import recipe
+
+    asked = RecipeAsked(name=name, quick=quick, given=given, as_root=os.geteuid() == 0)
+    found = fill(recipe(name), given, quick=quick, is_root=asked.as_root)
+    file = checked_text(found.text, found.name)
+    if found.note:
+        say(f"note: {found.note}", quiet=as_json)
+    if dry_run:
+        show_plan(file.experiment)
+        return 0
+    wanted = Wanted(
+        out=out,
+        observing=observing,
+        strict=strict,
+        as_json=as_json,
+        recipe=asked,
+        yes=yes,
+        protection=protection,
+    )
+    with shown_beside(live, metrics, out) as begun:
+        return begin(file, wanted, begun=begun)

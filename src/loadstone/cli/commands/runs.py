@@ -1,0 +1,119 @@
+"""`loadstone runs list|show|export|trend`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from loadstone.cli.commands.trend import trend
+from loadstone.cli.options.types import out_option
+
+if TYPE_CHECKING:
+    import polars
+
+    from loadstone.runs.parquet.read import Which
+
+_LIST_WIDTH = 200
+
+
+@click.group()
+def runs() -> None:
+    """List, show, export and follow what was run."""
+
+
+runs.add_command(trend)
+
+
+@runs.command("list")
+@out_option
+@click.option("--json", "as_json", is_flag=True, help="A JSON list on stdout.")
+def list_(out: Path, as_json: bool) -> None:
+    """All runs, oldest first."""
+    import json
+
+    from rich.console import Console
+
+    from loadstone.report.runs import runs_table
+    from loadstone.runs import run_folder
+
+    found = list(run_folder.list_runs(out))
+    if as_json:
+        listed = [
+            {"run": str(each.folder), "problem": each.problem}
+            | ({"info": each.result.run.model_dump(mode="json")} if each.result else {})
+            for each in found
+        ]
+        click.echo(json.dumps(listed, indent=2))
+    elif not found:
+        click.echo(f"no runs in {out}", err=True)
+    else:
+        rows = ((each.folder.name, each.result, each.problem) for each in found)
+        # Names of runs are there to be copied: wider than the terminal rather than cut.
+        Console(highlight=False, width=_LIST_WIDTH).print(runs_table(rows))
+
+
+@runs.command()
+@click.argument("run", default="last")
+@out_option
+@click.option("--json", "as_json", is_flag=True, help="result.json on stdout, nothing else.")
+def show(run: str, out: Path, as_json: bool) -> None:
+    """One run: a folder, the begin of its name, or the last; a killed one shows what there is."""
+    from loadstone.cli.carry import show as show_result
+    from loadstone.runs import run_folder
+
+    path = run_folder.find(out, run)
+    show_result(run_folder.load(path), path, as_json=as_json)
+
+
+@runs.command()
+@click.argument("run", default="last")
+@out_option
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["csv", "json", "parquet"]),
+    default="csv",
+    show_default=True,
+)
+@click.option(
+    "--table",
+    "which",
+    type=click.Choice(["load", "server", "host"]),
+    default="load",
+    show_default=True,
+    help="The load; or what was observed of servers, or of hosts.",
+)
+@click.option("--to", type=click.Path(path_type=Path, dir_okay=False), help="[default: stdout]")
+def export(run: str, out: Path, kind: str, which: Which, to: Path | None) -> None:
+    """The seconds of a run: a row a second and step, and source where it was observed."""
+    from loadstone.runs import run_folder
+    from loadstone.runs.parquet import read
+
+    table = read.of_run(run_folder.find(out, run), which)
+    if to is None and kind == "parquet" and sys.stdout.isatty():
+        raise click.UsageError("Parquet is not for a terminal: take --to FILE")
+    content = _as_bytes(table, kind)
+    if to is None:
+        sys.stdout.buffer.write(content)
+        return
+    try:
+        to.write_bytes(content)
+    except OSError as error:
+        from loadstone.runs.errors import StoreError
+
+        raise StoreError.from_os("write", to, error) from error
+
+
+def _as_bytes(table: polars.DataFrame, kind: str) -> bytes:
+    from io import BytesIO
+
+    if kind == "csv":
+        return table.write_csv().encode()
+    if kind == "json":
+        return table.write_json().encode() + b"\n"
+    buffer = BytesIO()
+    table.write_parquet(buffer)
+    return buffer.getvalue()

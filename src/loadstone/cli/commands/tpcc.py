@@ -1,0 +1,105 @@
+"""`loadstone tpcc check`: whether the tables of TPC-C are consistent."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from loadstone.cli.options.connection import Connection, connection_options
+
+if TYPE_CHECKING:
+    from loadstone.lab.tables.tpcc_consistency import Verdict
+
+_LAST = 12
+
+
+class ConditionList(click.ParamType[tuple[int, ...]]):
+    """`1-4`, `all`, `2,5-7`."""
+
+    name = "conditions"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, ...]:
+        """The numbers in rising order."""
+        if isinstance(value, tuple):
+            return value
+        if value == "all":
+            return tuple(range(1, _LAST + 1))
+        numbers: set[int] = set()
+        for part in str(value).split(","):
+            first, dash, last = part.strip().partition("-")
+            if not first.isdecimal() or (dash and not last.isdecimal()):
+                self.fail(f"{value!r} is none of 1-4, 2,5-7 and all", param, ctx)
+            low, high = int(first), int(last) if dash else int(first)
+            if not 1 <= low <= high <= _LAST:
+                self.fail(f"{part.strip()}: conditions have the numbers 1 to {_LAST}", param, ctx)
+            numbers.update(range(low, high + 1))
+        return tuple(sorted(numbers))
+
+
+@click.group()
+def tpcc() -> None:
+    """What only the tables of the workload tpcc need."""
+
+
+@tpcc.command()
+@connection_options
+@click.option(
+    "--conditions",
+    type=ConditionList(),
+    default="1-4",
+    show_default=True,
+    help="Which of the specification's twelve; all: also those that join all orders.",
+)
+@click.option("--json", "as_json", is_flag=True, help="A JSON document on stdout, nothing else.")
+def check(connection: Connection, conditions: tuple[int, ...], as_json: bool) -> int:
+    """Whether the consistency conditions of TPC-C hold (clause 3.3.2); code 10 where one does not.
+
+    Changes nothing, and may be asked while a load runs. Not an audit.
+    """
+    if not connection.given:
+        raise click.UsageError("say which server to check with --target")
+    from loadstone.lab.tables.tpcc_consistency import verdicts
+    from loadstone.model.exit_codes import ExitCode
+
+    endpoint = connection.endpoint()
+    found: list[Verdict] = []
+    for verdict in verdicts(endpoint, conditions):
+        found.append(verdict)
+        if not as_json:
+            click.echo(_line(verdict))
+    broken = [str(verdict.condition) for verdict in found if not verdict.holds]
+    if as_json:
+        shown = {"version": 1, "target": endpoint.target.url, "holds": not broken}
+        conditions_found = [verdict.model_dump(mode="json") for verdict in found]
+        click.echo(json.dumps(shown | {"conditions": conditions_found}, indent=2))
+    if not broken:
+        return ExitCode.OK
+    from loadstone.cli.errors import tell
+
+    which = f"condition {broken[0]} does" if len(broken) == 1 else _several(broken)
+    tell(
+        f"{which} not hold in {endpoint.target.database} at {endpoint.target.place}",
+        "rows were lost, or something else writes to these tables",
+    )
+    return ExitCode.INCONSISTENT
+
+
+def _several(numbers: list[str]) -> str:
+    return f"conditions {', '.join(numbers[:-1])} and {numbers[-1]} do"
+
+
+def _line(verdict: Verdict) -> str:
+    from loadstone.report.numbers import duration
+
+    state = "holds " if verdict.holds else "BROKEN"
+    lines = [f"{verdict.condition:>2}  {state}  {verdict.says}  ({duration(verdict.seconds)})"]
+    for example in verdict.examples:
+        values = ", ".join(f"{name} {value or 'null'}" for name, value in example.items())
+        lines.append(f"            {values}")
+    if verdict.more:
+        lines.append("            and more")
+    return "\n".join(lines)

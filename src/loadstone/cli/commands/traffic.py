@@ -1,0 +1,410 @@
+"""`loadstone workload from-digest`, `from-slowlog`, `from-generallog` and `replay`."""
+
+from __future__ import annotations
+
+import codecs
+import re
+import shutil
+import sys
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from loadstone.cli.options.connection import Connection, connection_options
+from loadstone.cli.options.observe import observing_options
+from loadstone.cli.options.protection import protection_options
+from loadstone.cli.options.types import DURATION, FILE, WORD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from loadstone.model.observe_request import Observing
+    from loadstone.model.target import Endpoint
+    from loadstone.traffic.entries import Heard
+    from loadstone.traffic.import_log import LogKind, Made, Wanted
+    from loadstone.traffic.replay_lanes import Dealt
+    from loadstone.traffic.replaying import ReplayAsked
+
+_MOST_UNKNOWN = 10
+_MOST_USERS = 512
+_MOST_NAMES = 5
+_PATH = click.Path(path_type=Path, file_okay=True)
+
+
+class Encoding(click.ParamType[str]):
+    """A character set by the name that Python or MySQL gives it."""
+
+    name = "name"
+
+    _OF_MYSQL = {"utf8mb4": "utf-8", "utf8mb3": "utf-8", "ujis": "euc-jp", "latin1": "cp1252"}
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Python's name of it."""
+        name = self._OF_MYSQL.get(str(value).lower(), str(value))
+        try:
+            found = codecs.lookup(name)
+        except LookupError:
+            self.fail(f"'{value}' is no character set: write utf8mb4, gbk or latin1", param, ctx)
+        # Some of Python's codecs are none of texts (`hex`), and a line's end must be one byte.
+        try:
+            is_text = "\n".encode(found.name) == b"\n"
+        except (LookupError, TypeError, UnicodeError):
+            is_text = False
+        if not is_text:
+            self.fail(f"'{value}' is nothing that logs are written in", param, ctx)
+        return found.name
+
+
+class Speed(click.ParamType[float]):
+    """`2x`, `0.5x`, `2`, or `max`: as fast as answers come."""
+
+    name = "factor"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """The factor; 0 for `max`."""
+        if isinstance(value, int | float):
+            return float(value)
+        if str(value).lower() == "max":
+            return 0.0
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)x?", str(value).strip().lower())
+        speed = float(found[1]) if found else 0.0
+        if not 0.001 <= speed <= 1000:
+            self.fail(f"'{value}' is no speed: write 2x, 0.5x or max", param, ctx)
+        return speed
+
+
+def _making_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Those of all commands that make a template."""
+    for option in (
+        click.option("-o", "--output", type=FILE, help="Where it goes; else to stdout."),
+        click.option("--name", type=WORD, help="Of the workload. [default: the output's]"),
+        click.option(
+            "--most",
+            type=click.IntRange(1, 1000),
+            default=200,
+            show_default=True,
+            help="Transactions in it: the most frequent ones.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def _log_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Those of all commands that read a log."""
+    command = click.option(
+        "--charset",
+        "encoding",
+        type=Encoding(),
+        default="utf8mb4",
+        show_default=True,
+        help="In which the statements are written.",
+    )(command)
+    return click.argument("file", type=FILE)(command)
+
+
+@click.command(name="from-slowlog")
+@_log_options
+@click.option("--schema", type=WORD, help="Only what sessions did in this one.")
+@_making_options
+def from_slowlog(file: Path, **asked: Any) -> None:
+    """A template of the statements in a slow query log (docs/traffic.md).
+
+    FILE is one of MariaDB or MySQL, plain or gzip. With long_query_time=0 it has all statements.
+    """
+    _from_log(file, "slow", asked)
+
+
+@click.command(name="from-generallog")
+@_log_options
+@click.option("--schema", type=WORD, help="Only what sessions did in this one.")
+@_making_options
+def from_generallog(file: Path, **asked: Any) -> None:
+    """A template of the statements in a general query log (docs/traffic.md).
+
+    FILE is one of MariaDB or MySQL, plain or gzip.
+    """
+    _from_log(file, "general", asked)
+
+
+@click.command(name="from-digest")
+@connection_options
+@click.option("--over", type=DURATION, help="What is counted in this time, not all so far.")
+@_making_options
+def from_digest(connection: Connection, over: float | None, **asked: Any) -> None:
+    """A template of the statements that performance_schema has counted in the target's schema.
+
+    Nothing is changed on the server: the counts are read, and both ends of some indexes.
+    """
+    from loadstone.traffic.import_log import from_digests
+
+    if not connection.given:
+        raise click.UsageError("say which server has counted with --target")
+    wanted = _wanted(asked)
+    _tell(from_digests(connection.endpoint(), wanted, over), asked["output"])
+
+
+def _from_log(file: Path, kind: LogKind, asked: dict[str, Any]) -> None:
+    from loadstone.traffic.import_log import from_log
+
+    _tell(from_log(file, kind, _wanted(asked)), asked["output"])
+
+
+def _wanted(asked: dict[str, Any]) -> Wanted:
+    """What is asked of the template; an output that is there already is not written over."""
+    from loadstone import engine
+    from loadstone.config.values import Unfit
+    from loadstone.traffic.import_log import Wanted
+    from loadstone.workloads.templates import values
+
+    output: Path | None = asked["output"]
+    if output is not None and output.exists():
+        raise click.UsageError(f"{output} is there already: remove it, or give another name")
+    if output is not None and output.suffix != ".toml":
+        raise click.UsageError(f"{output}: a template's name ends with .toml")
+    stem = re.sub(r"\W", "_", output.stem, flags=re.ASCII) if output else "recorded"
+    name = asked["name"] or stem
+    try:
+        values.name(name)
+    except Unfit as unfit:
+        raise click.UsageError(f"--name: {unfit.what}: {unfit.write}") from None
+    if name in engine.workloads():
+        raise click.UsageError(f"{name} is a workload of the program's own: give another --name")
+    more = {each: asked[each] for each in ("schema", "encoding") if asked.get(each)}
+    return Wanted(name=name, most=asked["most"], **more)
+
+
+def _tell(made: Made, output: Path | None) -> None:
+    """The template to where it belongs, all of it or nothing; what is said of it to stderr."""
+    from loadstone.runs.atomic import write_bytes
+
+    if output is None:
+        click.echo(made.text, nl=False)
+    else:
+        write_bytes(output, made.text.encode())
+    for note in made.notes:
+        click.echo(note, err=True)
+    for line in made.unknown[:_MOST_UNKNOWN]:
+        click.echo(line, err=True)
+    if len(made.unknown) > _MOST_UNKNOWN:
+        more = len(made.unknown) - _MOST_UNKNOWN
+        click.echo(f"and {more} more: comments in the template name all of them", err=True)
+    if output is not None:
+        from loadstone.report.numbers import number_of
+
+        written = number_of(made.transactions, "transaction")
+        click.echo(f"{written} written to {output}", err=True)
+
+
+@click.command()
+@_log_options
+@click.option(
+    "--log",
+    "kind",
+    type=click.Choice(["auto", "slow", "general"]),
+    default="auto",
+    show_default=True,
+    help="Which of the two FILE is.",
+)
+@connection_options
+@click.option("--speed", type=Speed(), default="1x", show_default=True, help="2x, 0.5x or max.")
+@click.option("--loop", is_flag=True, help="Begin again at its end, until --duration or Ctrl-C.")
+@click.option("--duration", type=DURATION, help="End it after this time.")
+@click.option("--writes", is_flag=True, help="Send what changes data, too.")
+@click.option("--yes", is_flag=True, help="Also where that meets tables of others.")
+@click.option(
+    "--connections",
+    type=click.IntRange(1, 100_000),
+    default=_MOST_USERS,
+    show_default=True,
+    help="At the same time; sessions beyond them take turns.",
+)
+@click.option("--spool", type=_PATH, help="Folder for the dealt out log. [default: the system's]")
+@observing_options
+@protection_options
+@click.option("--json", "as_json", is_flag=True, help="result.json on stdout, nothing else.")
+@click.option("--out", type=_PATH, default=Path("runs"), show_default=True)
+def replay(file: Path, connection: Connection, observing: Observing, **asked: Any) -> int:
+    """Send the statements of a slow or general log again, each session on its own connection.
+
+    With the log's own timing, or --speed. Only what reads is sent, unless --writes says otherwise.
+    """
+    if not connection.given:
+        raise click.UsageError("say where to send it with --target")
+    endpoint = connection.endpoint()
+    with _spool(asked["spool"]) as folder:
+        heard, dealt = _dealt(file, folder, asked)
+        _say_dealt(heard, dealt, quiet=asked["as_json"] and not sys.stderr.isatty())
+        return _replay(endpoint, folder, dealt, observing, asked)
+
+
+@contextmanager
+def _spool(within: Path | None) -> Iterator[Path]:
+    """A folder that nobody else may read, gone afterwards.
+
+    Raises:
+        StoreError: there is no place for it.
+    """
+    from loadstone.runs.errors import StoreError
+
+    place = within or Path(tempfile.gettempdir())
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="loadstone-replay-", dir=place))
+    except OSError as error:
+        raise StoreError.from_os("make a folder in", place, error) from error
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _dealt(file: Path, folder: Path, asked: dict[str, Any]) -> tuple[Heard, Dealt]:
+    """The log, dealt out to connections.
+
+    Raises:
+        LogRefused: it is no log, or nothing in it can be sent.
+    """
+    from loadstone.traffic.entries import Heard
+    from loadstone.traffic.errors import LogRefused
+    from loadstone.traffic.import_log import kind_of_log, log_entries
+    from loadstone.traffic.replay_lanes import Dealer
+
+    kind = kind_of_log(file) if asked["kind"] == "auto" else asked["kind"]
+    heard = Heard(str(file))
+    dealer = Dealer(folder, heard, most=asked["connections"], writes=asked["writes"])
+    entries = log_entries(file, kind, heard, asked["encoding"])
+    dealt = dealer.deal(entries, asked["encoding"])
+    if not dealt.statements:
+        why = "; ".join(f"{count} {what}" for what, count in heard.left_out.most_common(3))
+        said = f"{heard.entries} entries, and no statement that would be sent"
+        raise LogRefused(str(file), 1, said, why or "give another log")
+    return heard, dealt
+
+
+def _say_dealt(heard: Heard, dealt: Dealt, *, quiet: bool) -> None:
+    from loadstone.cli.errors import say
+
+    said = (
+        f"{dealt.statements} statements of {dealt.sessions} sessions on {dealt.lanes} connections,"
+        f" {dealt.length_s:.1f} s long"
+    )
+    say(said, quiet=quiet)
+    for what, count in heard.left_out.most_common():
+        say(f"left out: {count} {what}", quiet=quiet)
+    for what, count in heard.noted.most_common():
+        say(f"{count} {what}", quiet=quiet)
+    if heard.whole_seconds:
+        said = "the log has whole seconds only: the statements of each are spread over it evenly"
+        say(said, quiet=quiet)
+
+
+def _replay(
+    endpoint: Endpoint, folder: Path, dealt: Dealt, observing: Observing, asked: dict[str, Any]
+) -> int:
+    from loadstone.analyse.steady import truncation
+    from loadstone.cli.carry import begin_run, show
+    from loadstone.cli.errors import tell
+    from loadstone.cli.options.protection import aborted, protector_of
+    from loadstone.cli.progress.steps import watching
+    from loadstone.lab.protection.company import beside_others
+    from loadstone.lab.protection.first_contact import look_before_load
+    from loadstone.lab.step.interrupts import Interrupts
+    from loadstone.lab.step.runner import Lab
+    from loadstone.lab.step.shards import cores
+    from loadstone.lab.tables.inspect import check, look_at_server, observable
+    from loadstone.model.exit_codes import ExitCode
+    from loadstone.observe.sampler import Sampling
+    from loadstone.observe.sources import check_places, sources_for
+    from loadstone.runs import run_folder
+    from loadstone.traffic.replaying import ReplayAsked, carry_out, plan_of
+
+    check_places(observing, 1)
+    run_folder.check_writable(asked["out"])
+    wanted = ReplayAsked(
+        speed=asked["speed"],
+        loop=asked["loop"],
+        writes=asked["writes"],
+        duration_s=asked["duration"],
+    )
+    _check_writes(endpoint, dealt, wanted, yes=asked["yes"])
+    met = look_before_load([endpoint], yes=asked["yes"])
+    looked = look_at_server(endpoint)
+    plan = plan_of(dealt, folder, [endpoint.target], wanted, cores())
+    plan = plan.model_copy(update={"protection": asked["protection"]})
+    notes = check(plan, [looked], writes=wanted.writes, observed=observing.on)
+    protector = protector_of(plan.protection, [endpoint])
+    protector.look([endpoint])
+    sources = sources_for([observable(looked)], observing)
+    quiet = asked["as_json"] and not sys.stderr.isatty()
+    with (
+        beside_others([endpoint]) as company,
+        Interrupts() as interrupts,
+        watching(plan, 1, quiet=quiet) as observer,
+    ):
+        recorder = begin_run(plan, [looked], asked["out"], sources.data_device, sources=sources)
+        sampling = Sampling(sources.watched, recorder.began) if sources.watched else None
+        lab = Lab(
+            (endpoint,),
+            recorder,
+            observer,
+            interrupts,
+            truncation,
+            sampling,
+            may_change=False,
+            protector=protector,
+        )
+        for note in (*met, *company, *notes, *sources.notes):
+            lab.note(note)
+        outcome = carry_out(plan, lab, folder)
+        interrupted = interrupts.asked
+    show(outcome.result, recorder.folder, as_json=asked["as_json"])
+    if outcome.error:
+        tell(outcome.error.message, outcome.error.hint)
+        return int(outcome.error.exit_code)
+    if code := aborted(outcome.result):
+        return code
+    stopped = interrupted and outcome.result.run.state == "stopped"
+    return ExitCode.INTERRUPTED if stopped else ExitCode.OK
+
+
+def _check_writes(endpoint: Endpoint, dealt: Dealt, wanted: ReplayAsked, *, yes: bool) -> None:
+    """Whether data there may be changed: in each schema that the log's statements name.
+
+    Raises:
+        GuardError: they have tables of others, or it is another machine, and nobody said `--yes`.
+        TargetError: the server cannot be asked.
+    """
+    if not wanted.writes:
+        return
+    from loadstone.lab.protection.whereabouts import elsewhere
+    from loadstone.mysql.connect import connect
+    from loadstone.mysql.errors import GuardError
+    from loadstone.mysql.guard import read_schema
+    from loadstone.sandbox import sandbox_at
+
+    target = endpoint.target
+    if yes or sandbox_at(target) is not None:
+        return
+    with connect(endpoint, database=None) as opened:
+        if (why := elsewhere(opened, target)) is not None:
+            said = f"the log writes to the server at {target.place}, {why}"
+            raise GuardError(
+                "not_loopback", said, "if its data may be changed as the log does: --yes"
+            )
+    own = {target.database or ""}
+    used = own | set(dealt.schemas) if len(dealt.schemas) > 1 else own
+    with connect(endpoint, database=None) as opened:
+        for schema in sorted(used | dealt.qualifiers):
+            if strangers := read_schema(opened, target, schema).strangers:
+                shown = ", ".join(strangers[:_MOST_NAMES])
+                raise GuardError(
+                    "foreign_tables",
+                    f"schema {schema} has tables that are neither Loadstone's nor sysbench's, and"
+                    f" the log writes: {shown}",
+                    "if they may be changed as the log does: --yes",
+                )

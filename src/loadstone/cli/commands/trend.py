@@ -1,0 +1,128 @@
+"""`loadstone runs trend`: many runs of one name over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from loadstone.cli.options.gates import check_gates, conclude, fail_on_option, junit_option
+from loadstone.cli.options.types import out_option
+
+if TYPE_CHECKING:
+    from loadstone.analyse.gates import Gate
+    from loadstone.analyse.metrics import Metric
+    from loadstone.analyse.paired_sides import Run
+    from loadstone.runs.run_folder import Listed
+
+_METRICS = ("tps", "p99")
+
+
+class MetricName(click.ParamType["Metric"]):
+    """`tps`, `p99`, `write_p95`."""
+
+    name = "FIGURE"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Metric:
+        """The figure, or an error of usage."""
+        from loadstone.analyse.metrics import METRICS
+        from loadstone.cli.errors import nearest
+
+        if not isinstance(value, str):
+            return value  # type: ignore[no-any-return]
+        name = value.strip().lower().replace(".", "")
+        if name not in METRICS:
+            near = nearest(name, METRICS)
+            self.fail(f"there is no figure '{value}'{f'; {near}' if near else ''}", param, ctx)
+        return METRICS[name]
+
+
+@click.command()
+@click.argument("runs", nargs=-1, metavar="[NAME|RUN]...")
+@click.option(
+    "--metric",
+    "metrics",
+    type=MetricName(),
+    multiple=True,
+    help="A figure to follow. [default: tps, p99]",
+)
+@click.option("--json", "as_json", is_flag=True, help="A JSON document on stdout, nothing else.")
+@fail_on_option
+@junit_option
+@out_option
+def trend(
+    runs: tuple[str, ...],
+    metrics: tuple[Metric, ...],
+    as_json: bool,
+    fail_on: tuple[Gate, ...],
+    junit: Path | None,
+    out: Path,
+) -> int:
+    """Where the figures of many runs changed their level, and what else changed there.
+
+    NAME is what runs were called (`--name`): all of them. RUN is one run's folder. None: all runs.
+    """
+    check_gates((), junit, bool(fail_on))
+    from loadstone.analyse.history import histories, judge_history
+    from loadstone.analyse.metrics import METRICS
+    from loadstone.model.exit_codes import ExitCode
+    from loadstone.report.table_section import as_text
+    from loadstone.report.trend import sections, trend_document
+
+    gates: dict[str, list[Gate]] = {}
+    for gate in fail_on:
+        gates.setdefault(gate.metric.name, []).append(gate)
+    wanted = list(dict.fromkeys(metrics or (METRICS[name] for name in _METRICS)))
+    wanted += [METRICS[name] for name in gates if METRICS[name] not in wanted]
+    found = histories(_chosen(runs, out, quiet=as_json), wanted)
+    checks = judge_history(found, gates)
+    if as_json:
+        import json
+
+        click.echo(json.dumps(trend_document(found, checks), indent=2, allow_nan=False))
+    else:
+        click.echo(as_text(sections(found)), nl=False)
+    passed = conclude("loadstone runs trend", checks, junit, quiet=as_json)
+    return ExitCode.OK if passed else ExitCode.THRESHOLD
+
+
+def _chosen(words: Sequence[str], out: Path, *, quiet: bool) -> list[Run]:
+    """The runs that are meant, each once; one that cannot be read is told and left out.
+
+    Raises:
+        StoreError: a word names no run.
+        ComparisonError: there are no two of them.
+    """
+    from loadstone.analyse.matrix import ComparisonError
+    from loadstone.analyse.paired_sides import as_run
+    from loadstone.cli.errors import say
+    from loadstone.runs import run_folder
+    from loadstone.runs.reader import read_run
+
+    listed = list(run_folder.list_runs(out))
+    for each in listed:
+        if each.problem:
+            say(f"left out: {each.folder.name}: {each.problem}", quiet=quiet)
+    paths = _paths(words, listed, out)
+    if len(paths) < 2:
+        what = " ".join(words) or str(out)
+        raise ComparisonError(
+            f"a trend takes several runs, and {what} has {len(paths)}",
+            "loadstone runs list shows them; --name gives runs of one kind one name",
+        )
+    return [as_run(path.name, read_run(path, seconds=False)) for path in paths]
+
+
+def _paths(words: Sequence[str], listed: Sequence[Listed], out: Path) -> list[Path]:
+    from loadstone.runs import run_folder
+
+    readable = [(each.folder, each.result) for each in listed if each.result]
+    if not words:
+        return [path for path, _ in readable]
+    found: dict[Path, None] = {}
+    for word in words:
+        named = [path for path, result in readable if result.run.name == word]
+        found |= dict.fromkeys(named or [run_folder.find(out, word)])
+    return list(found)

@@ -1,0 +1,166 @@
+"""`loadstone watch`: what a server does that somebody else drives."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from loadstone.cli.options.connection import Connection, connection_options
+from loadstone.cli.options.observe import observing_options
+from loadstone.cli.options.types import DURATION, out_option
+
+if TYPE_CHECKING:
+    from loadstone.model.observe_request import Observing
+    from loadstone.model.observed import Observation
+    from loadstone.model.plan import Plan
+    from loadstone.model.target import Endpoint
+    from loadstone.observe.sampler import Seen
+
+NAME = "watch"
+
+
+@click.command()
+@connection_options
+@observing_options
+@click.option("--duration", type=DURATION, default="60s", show_default=True, help="At most.")
+@click.option("--json", "as_json", is_flag=True, help="result.json on stdout, nothing else.")
+@out_option
+@click.option("--name", default=NAME, show_default=True, help="Of the run.")
+def watch(
+    connection: Connection,
+    observing: Observing,
+    duration: float,
+    as_json: bool,
+    out: Path,
+    name: str,
+) -> int:
+    """Read the counters of a server and its host each second, without any load of ours.
+
+    Ends after the duration or with Ctrl-C; what was seen is kept as a run.
+    """
+    if not connection.given:
+        raise click.UsageError("say which server to watch with --target")
+    if not observing.on:
+        raise click.UsageError("a watch without observing sees nothing: leave --no-observe out")
+    endpoints = connection.endpoints()
+    return _watch(endpoints, observing, _plan(name, endpoints, duration), out, as_json=as_json)
+
+
+def _plan(name: str, endpoints: tuple[Endpoint, ...], duration_s: float) -> Plan:
+    from loadstone.model.plan import Plan, WarmupSeconds, WorkloadSpec
+
+    return Plan(
+        name=name,
+        targets=tuple(one.target for one in endpoints),
+        workload=WorkloadSpec(name=NAME, tables=1, table_size=1),
+        ladder=(1,),
+        duration_s=duration_s,
+        warmup=WarmupSeconds(warmup_s=0.0),
+    )
+
+
+def _watch(
+    endpoints: tuple[Endpoint, ...], observing: Observing, plan: Plan, out: Path, *, as_json: bool
+) -> int:
+    from loadstone.analyse.steady import truncation
+    from loadstone.cli.carry import begin_run, show
+    from loadstone.cli.progress.steps import Silence
+    from loadstone.lab.step.interrupts import Interrupts
+    from loadstone.lab.step.runner import Lab
+    from loadstone.lab.step.watch import watch as look
+    from loadstone.lab.tables.inspect import look_at_server, observable
+    from loadstone.observe.sampler import Sampling
+    from loadstone.observe.sources import check_places, sources_for
+    from loadstone.runs import run_folder
+
+    check_places(observing, len(endpoints))
+    run_folder.check_writable(out)
+    looked = [look_at_server(endpoint) for endpoint in endpoints]
+    sources = sources_for([observable(one) for one in looked], observing)
+    recorder = begin_run(plan, looked, out, sources.data_device, sources=sources)
+    with Interrupts() as interrupts:
+        lab = Lab(tuple(endpoints), recorder, Silence(), interrupts, truncation)
+        for note in sources.notes:
+            lab.note(note)
+        sampling = Sampling(sources.watched, recorder.began)
+        quiet = as_json and not sys.stderr.isatty()
+        result = look(plan, lab, sampling, _Lines(quiet=quiet).take)
+    show(result, recorder.folder, as_json=as_json)
+    return 0
+
+
+class _Lines:
+    """A line a second, the server's figures and its host's, with the heads every twenty lines."""
+
+    _HEADS = "questions/s  commits/s  running  connections  cpu user/sys %  disk w/s"
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._lines = 0
+        self._host: Observation | None = None
+
+    def take(self, seen: Seen) -> None:
+        """The host's is kept until the server's comes; only the first target's are shown."""
+        from loadstone.model.observed import SourceState
+
+        if isinstance(seen, SourceState):
+            if seen.source.role == "server-host":
+                self._host = None
+            self._say(f"{seen.source} {'lost' if seen.lost else 'back'}: {seen.why}")
+        elif seen.source.target == 0 and seen.source.role == "server-host":
+            self._host = seen
+        elif seen.source.target == 0 and seen.source.role == "server" and seen.seconds > 0:
+            self._show(seen)
+
+    def _say(self, line: str) -> None:
+        from loadstone.cli.errors import say
+
+        say(line, quiet=self._quiet)
+
+    def _show(self, server: Observation) -> None:
+        from loadstone.report.numbers import rate
+
+        if self._lines % 20 == 0:
+            self._say(self._HEADS)
+        self._lines += 1
+        seconds = server.seconds
+
+        def by_second(name: str) -> str:
+            delta = server.deltas.get(name)
+            return rate(None if delta is None else delta / seconds)
+
+        def now(name: str) -> str:
+            return rate(server.gauges.get(name))
+
+        # A host that has said nothing for a while says nothing of this second.
+        fresh = self._host if self._host and server.to_s - self._host.to_s < _STALE_S else None
+        self._say(
+            f"{by_second('questions'):>11}  {by_second('com_commit'):>9}"
+            f"  {now('threads_running'):>7}  {now('threads_connected'):>11}  {_host_cells(fresh)}"
+        )
+
+
+_STALE_S = 2.5
+_MODES = ("user", "nice", "system", "irq", "softirq", "idle", "iowait", "steal")
+
+
+def _host_cells(host: Observation | None) -> str:
+    nothing = f"{'-':>14}  {'-':>8}"
+    if host is None or host.seconds <= 0:
+        return nothing
+    spent = {mode: host.deltas.get(f"cpu.{mode}_s", 0.0) for mode in _MODES}
+    total = sum(spent.values())
+    if not total:
+        return nothing
+    user = 100 * (spent["user"] + spent["nice"]) / total
+    system = 100 * (spent["system"] + spent["irq"] + spent["softirq"]) / total
+    writes = sum(value for name, value in host.deltas.items() if _is_of_a_disk(name, ".writes"))
+    return f"{user:>9.0f} / {system:<2.0f}  {writes / host.seconds:>8,.0f}"
+
+
+def _is_of_a_disk(name: str, figure: str) -> bool:
+    """Not of what lies on disks: what LVM and RAID are given, disks are given after them."""
+    return name.startswith("disk.") and name.endswith(figure) and name[5:7] not in ("dm", "md")

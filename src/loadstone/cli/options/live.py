@@ -1,0 +1,85 @@
+"""`--live` and `--metrics`: what is served beside a run, by processes of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from loadstone.web.address import Address
+
+METRICS_PORT = 9109
+
+
+class AddressValue(click.ParamType["Address"]):
+    """`host:port`, `:port` or either alone."""
+
+    name = "host:port"
+
+    def __init__(self, host: str, port: int) -> None:
+        """What is taken for what is left out."""
+        self._host = host
+        self._port = port
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Address:
+        """The address."""
+        from loadstone.web.address import Address, parsed
+
+        if isinstance(value, Address):
+            return value
+        try:
+            return parsed(str(value).strip(), self._host, self._port)
+        except ValueError:
+            said = f"'{value}' is not an address: write 127.0.0.1:8321, [::1]:8321 or :8321"
+            self.fail(said, param, ctx)
+
+
+def beside_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--live`, `--metrics`."""
+    live = click.option("--live", is_flag=True, help="Show the run in a page while it goes on.")
+    scraped = click.option(
+        "--metrics",
+        type=AddressValue("127.0.0.1", METRICS_PORT),
+        help="OpenMetrics while it goes on, for a Prometheus on this machine: :9109. All who reach"
+        " the address may read them; 0.0.0.0:9109 is each address of this machine.",
+    )
+    return live(scraped(command))
+
+
+@contextmanager
+def shown_beside(
+    live: bool, metrics: Address | None, runs: Path
+) -> Iterator[Callable[[Path], None]]:
+    """The servers that were asked for; what is yielded is to be told of the run's folder.
+
+    Raises:
+        AddressError: nobody can listen on an address.
+    """
+    with ExitStack() as stack:
+        tell: list[Callable[[Path], None]] = []
+        if metrics is not None:
+            from loadstone.cli.errors import say
+            from loadstone.web import sidecar
+
+            scraped = stack.enter_context(sidecar.metrics(runs, metrics))
+            say(f"metrics  {scraped.url}")
+            tell.append(scraped.tell)
+        if live:
+            from loadstone.cli.errors import say
+            from loadstone.web import sidecar
+            from loadstone.web.address import DEFAULT_PORT, Address
+
+            wanted = Address("127.0.0.1", DEFAULT_PORT)
+            say(f"live  {stack.enter_context(sidecar.live_page(runs, wanted))}")
+
+        def begun(run: Path) -> None:
+            for each in tell:
+                each(run)
+
+        yield begun

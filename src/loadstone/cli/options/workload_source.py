@@ -1,0 +1,64 @@
+"""A workload that a command was given: one of the engine's, or a template file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from loadstone.cli.options.workload import workload_named
+
+if TYPE_CHECKING:
+    from loadstone.engine import WorkloadInfo
+    from loadstone.model.template import Template
+
+_ENDING = ".toml"
+
+
+def template_of(word: str) -> Template | None:
+    """The template that a file has; `None` where the word is no file's.
+
+    Raises:
+        TemplateRefused: the file cannot be read, or something is wrong with it.
+    """
+    if not word.endswith(_ENDING):
+        return None
+    from pathlib import Path
+
+    from loadstone import engine
+    from loadstone.workloads.templates.file import read_template
+
+    return read_template(Path(word), frozenset(engine.workloads()))
+
+
+def check_charset(template: Template, file: str, charset: str) -> None:
+    """See that users send its letters in the character set that they are written in.
+
+    Raises:
+        TemplateRefused: they would be taken for other letters.
+    """
+    if template.beyond_ascii is None or charset.lower().startswith("utf8"):
+        return
+    from loadstone.config.problems import Fault
+    from loadstone.workloads.templates.file import TemplateRefused
+
+    said = f"letters beyond ASCII are sent as UTF-8, and --charset {charset} takes them for others"
+    write = "leave --charset out, or write ASCII"
+    raise TemplateRefused(file, [Fault(template.beyond_ascii, "", said, write)])
+
+
+def workload_given(word: str, template: Template | None) -> WorkloadInfo:
+    """What commands want to know of it.
+
+    Raises:
+        UsageError: the engine has no such workload; names the nearest.
+    """
+    if template is None:
+        return workload_named(word)
+    from loadstone.engine import WorkloadInfo
+
+    return WorkloadInfo(
+        name=template.name,
+        summary=template.about,
+        options={},
+        writes=template.writes,
+        layout="template",
+    )

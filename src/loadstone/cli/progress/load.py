@@ -1,0 +1,129 @@
+"""A bulk load, carried out and shown: what `prepare` needs, and nothing that only a run does.
+
+Importing is most of what a short load costs, so neither tables for terminals nor run folders come
+along.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import suppress
+
+from loadstone import engine
+from loadstone.lab.step.interrupts import Interrupts
+from loadstone.lab.tables.load import BeginLoad, Loader, prepare
+from loadstone.model.engine_plan import LoadPlan
+from loadstone.model.records import LoadEnd, LoadProgress, LoadStalled
+from loadstone.model.target import Endpoint
+from loadstone.mysql.guard import Consent
+from loadstone.report.numbers import count, digits, duration
+from loadstone.report.stalls import stalled_line
+
+LINE_EVERY_S = 10.0
+"""How often a plain line says how it goes."""
+
+FIRST_LINE_AFTER_S = 1.0
+
+LOADS_A_CORE = 2
+"""Connections, where nothing is said."""
+
+MOST_LOADS = 1024
+"""Connections of one load."""
+
+
+def load(
+    plan: LoadPlan,
+    endpoint: Endpoint,
+    consent: Consent,
+    begin: BeginLoad = engine.load,
+    *,
+    quiet: bool = False,
+    mark: str | None = None,
+) -> LoadEnd:
+    """Make and fill tables, with a line that says how it goes.
+
+    `mark`: what new ones are to bear, where that is known before.
+    """
+    lines = LoadLines(quiet=quiet)
+    with Interrupts() as interrupts:
+        try:
+            end = prepare(plan, Loader(endpoint, consent, lines, interrupts, begin, mark))
+        finally:
+            lines.close()
+        # A wish of the last moment: what would come after the load does not begin.
+        interrupts.check()
+        return end
+
+
+def parallel_loads() -> int:
+    """How many connections load at once: servers are the limit, and two a core keep them busy."""
+    return max(2, min(16, LOADS_A_CORE * (os.cpu_count() or 1)))
+
+
+def say(line: str) -> None:
+    """A line between those of the progress, which is written over in a terminal."""
+    if sys.stderr.isatty():
+        line = f"\r\x1b[K{line}"
+    _put(f"{line}\n")
+
+
+class LoadLines:
+    """How a bulk load goes: one line that is written over in a terminal, else one now and then."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._quiet = quiet
+        self._is_terminal = sys.stderr.isatty()
+        # Plain lines are for loads that take their time; the end has a line of its own.
+        self._next_at = 0.0 if self._is_terminal else time.monotonic() + FIRST_LINE_AFTER_S
+        self._first: LoadProgress | None = None
+
+    def on_progress(self, progress: LoadProgress) -> None:
+        """Rows, rows a second, and the time left."""
+        now = time.monotonic()
+        if self._first is None and progress.phase == "rows":
+            self._first = progress
+        if self._quiet or now < self._next_at:
+            return
+        if self._is_terminal:
+            self._next_at = now + 0.2
+            _put(f"\r\x1b[K{progress_line(progress, self._first)}")
+        else:
+            self._next_at = now + LINE_EVERY_S
+            _put(f"{progress_line(progress, self._first)}\n")
+
+    def on_stalled(self, stalled: LoadStalled) -> None:
+        """What it waits for: a warning, which is said where progress is not, too."""
+        say(stalled_line(stalled))
+
+    def close(self) -> None:
+        """Leave the terminal's line clean."""
+        if self._is_terminal and not self._quiet:
+            _put("\r\x1b[K")
+
+
+def _put(text: str) -> None:
+    with suppress(OSError):  # a full or broken stderr ends no load, nor does a closed terminal
+        print(text, end="", file=sys.stderr, flush=True)
+
+
+def progress_line(progress: LoadProgress, first: LoadProgress | None = None) -> str:
+    """`loading: 120,000 of 1,000,000 rows, 118,000 rows/s, 7 s left`.
+
+    The speed is that since the record `first`: a load that was taken up has rows of before.
+    """
+    if progress.phase != "rows" or not progress.rows_total:
+        doing = {"tables": "making tables", "indexes": "making indexes", "verify": "counting rows"}
+        return f"loading: {doing.get(progress.phase, 'rows')}"
+    rows = progress.rows - (first.rows if first else 0)
+    seconds = progress.seconds - (first.seconds if first else 0.0)
+    speed = rows / seconds if seconds > 0 else 0.0
+    said = (
+        f"loading: {count(progress.rows)} of {count(progress.rows_total)} rows, "
+        f"{digits(speed)} rows/s"
+    )
+    if speed <= 0:
+        return said
+    left_s = (progress.rows_total - progress.rows) / speed
+    return f"{said}, {duration(float(f'{left_s:.2g}'))} left"

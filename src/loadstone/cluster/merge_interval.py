@@ -1,0 +1,148 @@
+"""An interval of several generators as one: counters and histograms added, nothing averaged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import zip_longest
+
+from loadstone.engine import SummedLines
+from loadstone.model.records import (
+    Connected,
+    Counts,
+    GeneratorPart,
+    GeneratorUse,
+    IdleCounts,
+    Latencies,
+    LatencyNs,
+    Pause,
+    Sample,
+    Tally,
+    TargetCounts,
+)
+from loadstone.runs.aggregates import ExactLatency
+
+SumLines = Callable[[Iterable[str]], SummedLines]
+"""Adds up the lines of an interval log by tag: `engine.sum_hlog`."""
+
+
+def merge_samples(
+    parts: Mapping[int, Sample],
+    details: Mapping[int, GeneratorPart],
+    tally: Tally,
+    sum_lines: SumLines,
+) -> Sample:
+    """One interval of all generators together.
+
+    Args:
+        parts: the interval of each generator, by its number; at least one.
+        details: what is kept of each of them beside the sum.
+        tally: of all generators, as it is cumulative and some may have no such interval.
+        sum_lines: see `SumLines`.
+    """
+    samples = [parts[number] for number in sorted(parts)]
+    summed = sum_lines(line for sample in samples for line in sample.hlog)
+    by_name = {tag.rpartition("/")[2]: latency for tag, latency in summed.latency.items()}
+    return Sample(
+        phase=samples[0].phase,
+        from_s=min(sample.from_s for sample in samples),
+        to_s=max(sample.to_s for sample in samples),
+        tally=tally,
+        counts=_sum_counts([sample.counts for sample in samples]),
+        errors=_sum_numbers(sample.errors for sample in samples),
+        connect_failures=_sum_numbers(sample.connect_failures for sample in samples),
+        users=sum(sample.users for sample in samples),
+        targets=_sum_targets([sample.targets for sample in samples]),
+        idle=_sum_idle([sample.idle for sample in samples if sample.idle]),
+        per_user=tuple(sorted(share for sample in samples for share in sample.per_user)),
+        pauses=tuple(sorted((each for sample in samples for each in sample.pauses), key=_begin)),
+        ledger=tuple(sorted(each for sample in samples for each in sample.ledger)),
+        latency_ns=Latencies(
+            response=_latency([each.latency_ns.response for each in samples], by_name, "response"),
+            service=_latency([each.latency_ns.service for each in samples], by_name, "service"),
+        ),
+        generator=_sum_use([sample.generator for sample in samples], by_name),
+        generators=tuple(details[number] for number in sorted(parts)),
+        hlog=summed.lines,
+    )
+
+
+def _begin(pause: Pause) -> tuple[float, int]:
+    return pause.from_s, pause.user
+
+
+def merge_connected(parts: Sequence[Connected]) -> Connected:
+    """All users are connected once the last generator's are."""
+    first = parts[0]
+    encrypted = next((part.tls for part in parts if part.tls), None)
+    compressed = next((part.compression for part in parts if part.compression), None)
+    return Connected(
+        seconds=max(part.seconds for part in parts),
+        users=sum(part.users for part in parts),
+        idle=sum(part.idle for part in parts),
+        encrypted_users=sum(part.encrypted_users for part in parts),
+        tls=encrypted,
+        compressed_users=sum(part.compressed_users for part in parts),
+        compression=compressed,
+        server_version=first.server_version,
+        connect_failures=_sum_numbers(part.connect_failures for part in parts),
+    )
+
+
+def sum_tallies(tallies: Iterable[Tally]) -> Tally:
+    """Each term added, so that the laws hold for the sum where they hold for the parts."""
+    total = Counter[str]()
+    for tally in tallies:
+        total.update(tally.model_dump())
+    return Tally(**{name: total[name] for name in Tally.model_fields})
+
+
+def _sum_counts(counts: Sequence[Counts]) -> Counts:
+    return Counts(
+        **{name: sum(getattr(each, name) for each in counts) for name in Counts.model_fields}
+    )
+
+
+def _sum_numbers(counted: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total = Counter[str]()
+    for each in counted:
+        total.update(each)
+    return dict(total)
+
+
+def _sum_targets(targets: Sequence[Sequence[TargetCounts]]) -> tuple[TargetCounts, ...]:
+    """By the target's place; a generator without a user of the last ones tells less of them."""
+    names = TargetCounts.model_fields
+    return tuple(
+        TargetCounts(**{name: sum(getattr(each, name) for each in of_target) for name in names})
+        for of_target in zip_longest(*targets, fillvalue=TargetCounts())
+    )
+
+
+def _sum_idle(parts: Sequence[IdleCounts]) -> IdleCounts | None:
+    if not parts:
+        return None
+    names = IdleCounts.model_fields
+    return IdleCounts(**{name: sum(getattr(each, name) for each in parts) for name in names})
+
+
+def _latency(parts: Sequence[LatencyNs], merged: Mapping[str, LatencyNs], name: str) -> LatencyNs:
+    """Quantiles of the merged histogram; what a histogram rounds is added up beside it."""
+    exact = ExactLatency()
+    for part in parts:
+        exact.add(part)
+    return exact.with_quantiles_of(merged.get(name, LatencyNs()))
+
+
+def _sum_use(uses: Sequence[GeneratorUse], merged: Mapping[str, LatencyNs]) -> GeneratorUse:
+    delays = [use.run_delay_us for use in uses if use.run_delay_us is not None]
+    nothing = LatencyNs()
+    return GeneratorUse(
+        cpu_us=sum(use.cpu_us for use in uses),
+        wall_us=sum(use.wall_us for use in uses),
+        late_ns_p99=merged.get("late", nothing).p99,
+        dispatch_ns_p99=merged.get("dispatch", nothing).p99,
+        held_ns_p99=merged.get("held", nothing).p99,
+        run_delay_us=sum(delays) if delays else None,
+        shards=sum(use.shards for use in uses),
+    )

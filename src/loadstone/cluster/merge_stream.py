@@ -1,0 +1,277 @@
+"""Brings the records of several generators together, each counted once: no clock, no network."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from loadstone.cluster.merge_interval import SumLines, merge_connected, merge_samples, sum_tallies
+from loadstone.cluster.messages import HostUse
+from loadstone.model.cluster import GENERATOR_LOST, OnNodeLoss
+from loadstone.model.records import (
+    AnyStepRecord,
+    Connected,
+    End,
+    EngineFailure,
+    FirstError,
+    GeneratorPart,
+    GeneratorState,
+    Outage,
+    Sample,
+    Tally,
+)
+
+_ABANDONED = "abandoned"
+"""The engine's word for a part whose lease ran out."""
+
+_NOTHING = Tally(due=0, waiting=0, started=0, skipped=0, in_flight=0, succeeded=0, failed=0)
+
+
+@dataclass
+class Member:
+    """One generator of a step."""
+
+    number: int
+    node: str
+    users: int
+    has: int = 0
+    """The number of the last record taken in."""
+    samples: float = 0
+    """How many intervals it has told of; infinitely many once it drains."""
+    told_to_s: float = 0.0
+    tally: Tally = _NOTHING
+    """As of the last interval that was merged."""
+    connected: Connected | None = None
+    end: End | None = None
+    lost: str | None = None
+
+    @property
+    def is_done(self) -> bool:
+        """Nothing more is expected of it."""
+        return self.end is not None or self.lost is not None
+
+
+@dataclass
+class _Interval:
+    samples: dict[int, Sample] = field(default_factory=dict)
+    details: dict[int, GeneratorPart] = field(default_factory=dict)
+
+
+class Collector:
+    """Takes in what each generator tells, in any order of generators, and says what all tell.
+
+    An interval is said once every generator that is still there has told of it. What a generator
+    tells after it was given up is not taken in: its seconds are missing, and are shown as missing.
+    """
+
+    def __init__(
+        self, members: Sequence[Member], on_node_loss: OnNodeLoss, sum_lines: SumLines
+    ) -> None:
+        self.members = {member.number: member for member in members}
+        self.begun = False
+        self._on_node_loss = on_node_loss
+        self._sum_lines = sum_lines
+        self._living = dict(self.members)
+        self._pending: dict[float, _Interval] = {}
+        self._oldest = -1.0
+        """The interval that is to be said next."""
+        self._behind: set[int] = set()
+        """Generators that have not told of it."""
+        self._ready: list[AnyStepRecord] = []
+        self._said_errors: set[int] = set()
+        self._unfinished: list[Outage] = []
+        self._failure: EngineFailure | None = None
+        self._over = False
+
+    @property
+    def failure(self) -> EngineFailure | None:
+        """Why the step cannot go on; then all generators have to be stopped."""
+        return self._failure
+
+    @property
+    def over(self) -> bool:
+        """Whether the record of the end has been said."""
+        return self._over
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether all generators that are there have all their users."""
+        living = self._living.values()
+        return bool(living) and all(member.connected for member in living)
+
+    @property
+    def living(self) -> list[Member]:
+        """Those of which more is expected."""
+        return list(self._living.values())
+
+    def begin(self) -> None:
+        """All are connected, and know when the load begins."""
+        self.begun = True
+        connected = [member.connected for member in self.members.values() if member.connected]
+        self._ready.append(merge_connected(connected))
+
+    def take(self, number: int, order: int, record: AnyStepRecord, host: HostUse | None) -> bool:
+        """The record of this generator with this number in its row.
+
+        Returns whether it was counted: not so one that came before, or that comes too late.
+        """
+        member = self.members[number]
+        if order != member.has + 1 or member.is_done:
+            return False
+        member.has = order
+        match record:
+            case Connected():
+                member.connected = record
+            case Sample():
+                self._take_sample(member, record, host)
+            case FirstError():
+                if record.errno not in self._said_errors:
+                    self._said_errors.add(record.errno)
+                    self._ready.append(record)
+            case Outage() if record.to_s is None:
+                self._unfinished.append(record)
+            case End():
+                self._take_end(member, record)
+            case _:
+                self._ready.append(record)
+        self._say_complete(member)
+        return True
+
+    def lose(self, number: int, reason: str) -> None:
+        """Nothing more is heard of this generator, or is believed."""
+        member = self.members[number]
+        if member.is_done:
+            return
+        member.lost = reason
+        del self._living[number]
+        self._ready.append(
+            GeneratorState(
+                number=number,
+                node=member.node,
+                state="lost",
+                at_s=member.told_to_s,
+                users=member.users,
+                reason=reason,
+            )
+        )
+        if self._on_node_loss != "continue" or not self.begun:
+            self._fail(self._loss(member))
+        self._say_complete(member)
+
+    def ready(self) -> Iterator[AnyStepRecord]:
+        """What there is to say by now, in its order, each once."""
+        while self._ready:
+            yield self._ready.pop(0)
+
+    def _take_sample(self, member: Member, sample: Sample, host: HostUse | None) -> None:
+        drains = sample.phase == "drain"
+        index = math.inf if drains else member.samples
+        interval = self._pending.setdefault(index, _Interval())
+        interval.samples[member.number] = sample
+        interval.details[member.number] = GeneratorPart(
+            number=member.number,
+            users=sample.users,
+            events=sample.counts.events,
+            response_ns_p99=sample.latency_ns.response.p99,
+            use=sample.generator,
+            host_cpu_share=host.cpu_share if host else None,
+            net_bytes_in=host.net_bytes_in if host else None,
+            net_bytes_out=host.net_bytes_out if host else None,
+            line_bytes_per_s=host.line_bytes_per_s if host else None,
+        )
+        member.samples = math.inf if drains else member.samples + 1
+        member.told_to_s = sample.to_s
+
+    def _take_end(self, member: Member, end: End) -> None:
+        if end.error and end.error.kind == _ABANDONED:
+            # The network held up our signs of life; the others may well have had theirs.
+            self.lose(member.number, f"it ended its load: {end.error.message}")
+            return
+        member.end = end
+        del self._living[member.number]
+        if end.error:
+            self._fail(end.error)
+
+    def _fail(self, failure: EngineFailure) -> None:
+        self._failure = self._failure or failure
+
+    def _loss(self, member: Member) -> EngineFailure:
+        when = f"{member.told_to_s:g} s after the load's begin" if self.begun else "before the load"
+        message = f"generator {member.number} on {member.node} was lost {when}: {member.lost}"
+        return EngineFailure(kind=GENERATOR_LOST, message=message)
+
+    def _say_complete(self, told: Member) -> None:
+        """Each interval that all who are still there have told of, now that one has told more.
+
+        With a thousand generators this is called a thousand times a second: who is behind is
+        looked up once an interval.
+        """
+        if told.is_done or told.samples > self._oldest:
+            self._behind.discard(told.number)
+        while self._pending:
+            oldest = min(self._pending)
+            if oldest != self._oldest:
+                self._oldest = oldest
+                self._behind = {
+                    # Nobody is through with the drain before its end.
+                    member.number
+                    for member in self._living.values()
+                    if member.samples <= oldest
+                }
+            if self._behind:
+                return
+            self._say_interval(self._pending.pop(oldest))
+        if not self._over and not self._living:
+            self._say_end()
+
+    def _say_interval(self, interval: _Interval) -> None:
+        for number, sample in interval.samples.items():
+            self.members[number].tally = sample.tally
+        tally = sum_tallies(member.tally for member in self.members.values())
+        merged = merge_samples(interval.samples, interval.details, tally, self._sum_lines)
+        self._ready.append(merged)
+
+    def _say_end(self) -> None:
+        self._over = True
+        members = self.members.values()
+        ends = [member.end for member in members if member.end]
+        if not ends and self._failure is None:
+            self._fail(self._loss(next(iter(members))))
+        if self._unfinished:
+            self._ready.append(_together(self._unfinished))
+        stopped = any(end.reason == "stopped" for end in ends)
+        self._ready.append(
+            End(
+                reason="failed" if self._failure else "stopped" if stopped else "finished",
+                error=self._failure,
+                seconds=max((member.told_to_s for member in members), default=0.0),
+                tally=sum_tallies(
+                    member.end.tally if member.end else member.tally for member in members
+                ),
+            )
+        )
+
+
+def _together(outages: Sequence[Outage]) -> Outage:
+    """Those that the step's end cut off are one: of the same target, at the same time."""
+    first = min(outages, key=lambda outage: outage.from_s)
+    return first.model_copy(update={"users": sum(outage.users for outage in outages)})
+
+
+def absent(node: str, number: int, reason: str) -> GeneratorState:
+    """That a generator of the run takes no part in the step."""
+    return GeneratorState(number=number, node=node, state="absent", users=0, reason=reason)
+
+
+def joined(member: Member, clock: Mapping[int, tuple[int, int]]) -> GeneratorState:
+    """That a generator takes part, with its clock's offset and the bound of that."""
+    offset_ns, bound_ns = clock[member.number]
+    return GeneratorState(
+        number=member.number,
+        node=member.node,
+        state="joined",
+        users=member.users,
+        clock_offset_ns=offset_ns,
+        clock_bound_ns=bound_ns,
+    )

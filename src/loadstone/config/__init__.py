@@ -1,0 +1,1 @@
+"""TOML files that users write: values, line numbers, and every problem found in one pass."""

@@ -1,0 +1,122 @@
+"""What an experiment changes on a target: said before the first change, and allowed or not.
+
+A throwaway server is all ours; a target is somebody's. Only the tables that the plan names are
+dropped there and made, whatever else Loadstone once made in the same schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from loadstone.lab.protection.whereabouts import located
+from loadstone.model.experiment import Variant
+from loadstone.model.target import Endpoint, Target
+from loadstone.mysql.connect import connect
+from loadstone.mysql.errors import GuardError
+from loadstone.mysql.guard import Consent, decide_cleanup, read_schema
+
+_SHOWN = 12
+"""Names that a line has; the others are counted."""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What is changed in one schema of a target, and on its server; nothing on a sandbox."""
+
+    place: str
+    """The server and the schema, for messages."""
+    makes: tuple[str, ...] = ()
+    """Tables that are made and filled."""
+    drops: tuple[str, ...] | None = ()
+    """Those of them that are there, and go first; `None`: the server was not asked."""
+    others: tuple[str, ...] = ()
+    """Those that go and that the experiment itself has not made."""
+    sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By global variable, the values that variants give it; each is put back after its step."""
+
+    def lines(self) -> list[str]:
+        """A line for each kind of change; none where nothing is changed."""
+        said = []
+        if self.drops is None and self.makes:
+            said.append(f"{self.place}: drops, where they are there, and makes {_some(self.makes)}")
+        elif self.drops:
+            said.append(f"{self.place}: drops {_some(self.drops)}")
+        if self.makes and self.drops is not None:
+            said.append(f"{self.place}: makes {_some(self.makes)}")
+        if self.sets:
+            each = [f"{name} = {' or '.join(values)}" for name, values in self.sets.items()]
+            said.append(f"{self.place}: sets {'; '.join(each)} (put back after each step)")
+        return said
+
+
+def set_by(variants: Iterable[Variant]) -> dict[str, tuple[str, ...]]:
+    """By global variable, the values that these variants set while the server runs."""
+    values: dict[str, list[str]] = {}
+    for variant in variants:
+        for name, value in variant.dynamic.items():
+            if value not in values.setdefault(name, []):
+                values[name].append(value)
+    return {name: tuple(each) for name, each in values.items()}
+
+
+@dataclass(frozen=True)
+class Asking:
+    """How a target is asked which tables are there."""
+
+    reach: Callable[[Target], Endpoint] | None
+    """Finds its password; `None`: nobody asks."""
+    consent: Consent
+    mark: str
+    """What tables bear that the experiment has made itself."""
+
+
+def changes_on(
+    target: Target,
+    makes: Sequence[str],
+    sets: Mapping[str, tuple[str, ...]],
+    asking: Asking,
+) -> Changes:
+    """The changes on one target.
+
+    Raises:
+        GuardError: tables would go beside those of others, and nobody has said that it is meant.
+        TargetError: the server did not say which of the tables are there.
+    """
+    schema = target.database or ""
+    place = f"{target.place}, schema {schema}"
+    if asking.reach is None:
+        return Changes(place, tuple(makes), None, sets=sets)
+    endpoint = asking.reach(target)
+    if endpoint.credentials.source.startswith("sandbox "):
+        return Changes(place)
+    drops: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    if makes:
+        with connect(endpoint, database=None) as connection:
+            state = read_schema(connection, target, schema)
+            asked = located(connection, target, asking.consent)
+            drops = decide_cleanup(state, target, asked, makes).drops
+            own = {table.name for table in state.tables if table.mark == asking.mark}
+            others = tuple(name for name in drops if name not in own)
+    return Changes(place, tuple(makes), drops, others, sets)
+
+
+def refuse_without_consent(changes: Changes, consent: Consent) -> None:
+    """Tables that were there before are only dropped by somebody who knows of it.
+
+    Raises:
+        GuardError: nobody has said so.
+    """
+    if changes.others and not consent.yes:
+        raise GuardError(
+            "table_in_the_way",
+            f"{changes.place} has tables that would be dropped and made anew: "
+            f"{_some(changes.others)}",
+            "take another schema, or, if they may go: --yes",
+        )
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

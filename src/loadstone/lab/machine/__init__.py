@@ -1,0 +1,1 @@
+"""This machine: calibration, disk probe, host tests, what surrounds a run."""

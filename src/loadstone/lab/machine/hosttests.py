@@ -1,0 +1,73 @@
+"""Carries a test of this host out: cpu, memory, threads, mutex, fileio."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from loadstone import engine
+from loadstone.lab.step.follow import follow
+from loadstone.lab.step.interrupts import Interrupted, Interrupts
+from loadstone.model.errors import LoadstoneError
+from loadstone.model.exit_codes import ExitCode
+from loadstone.model.host_test import HostBegun, HostEnd, HostSample, HostTestPlan
+
+
+class HostTestFailed(LoadstoneError):
+    """The system refused what the test needs: a file, memory, threads."""
+
+    exit_code = ExitCode.HOST_TEST
+
+
+class HostObserver(Protocol):
+    """Told of each thing as it happens; must return quickly, as the records wait meanwhile."""
+
+    def on_begun(self, begun: HostBegun) -> None:
+        """The threads begin."""
+
+    def on_sample(self, sample: HostSample) -> None:
+        """Another interval has passed."""
+
+
+def run_host_test(plan: HostTestPlan, observer: HostObserver, interrupts: Interrupts) -> HostEnd:
+    """Carry out what the plan says, to its end or until somebody wants it to stop.
+
+    One that was stopped has its figures too: `reason` says so.
+
+    Raises:
+        PlanRefused: a value does not fit.
+        HostTestFailed: a file cannot be used, or the system refuses memory or threads.
+        Interrupted: somebody did not want to wait for the threads.
+    """
+    watched = _Watched(observer)
+    follow(engine.host_test(plan), watched.take, interrupts)
+    if watched.end is None:
+        raise Interrupted("interrupted before the threads had ended")
+    if watched.end.error is not None:
+        raise HostTestFailed(watched.end.error, _hint(plan))
+    return watched.end
+
+
+@dataclass
+class _Watched:
+    """What has come of a test so far."""
+
+    observer: HostObserver
+    end: HostEnd | None = field(default=None)
+
+    def take(self, record: HostBegun | HostSample | HostEnd) -> bool:
+        """Pass a record on; whether it was the last one."""
+        match record:
+            case HostBegun():
+                self.observer.on_begun(record)
+            case HostSample():
+                self.observer.on_sample(record)
+            case HostEnd():
+                self.end = record
+        return self.end is not None
+
+
+def _hint(plan: HostTestPlan) -> str | None:
+    if plan.test.kind == "fileio" and plan.command == "run":
+        return "the same options with prepare in place of run make the files"
+    return None

@@ -1,0 +1,75 @@
+"""Who else uses a server, before any load: where it serves others, somebody agrees first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from loadstone.lab.protection.whereabouts import is_throwaway
+from loadstone.model.target import Endpoint, Target
+from loadstone.mysql import presence
+from loadstone.mysql.connect import Connection, connect
+from loadstone.mysql.errors import GuardError
+from loadstone.mysql.facts import describe_server
+from loadstone.mysql.identity import Identity
+from loadstone.mysql.processlist import host_of
+from loadstone.observe.clients import Clients, other_clients
+from loadstone.runs import agreed
+
+
+def look_before_load(endpoints: Iterable[Endpoint], *, yes: bool) -> list[str]:
+    """A note for each server that serves others; who agrees is not asked again for that server.
+
+    Raises:
+        GuardError: one serves others, and nobody has agreed to that so far.
+        TargetError: one cannot be reached.
+        StoreError: that somebody has agreed cannot be remembered.
+    """
+    notes: list[str] = []
+    for endpoint in {(one.target.place, one.target.database): one for one in endpoints}.values():
+        if not is_throwaway(endpoint):
+            notes += _look_at(endpoint, yes=yes)
+    return list(dict.fromkeys(notes))
+
+
+def _look_at(endpoint: Endpoint, *, yes: bool) -> list[str]:
+    target = endpoint.target
+    with connect(endpoint, database=None) as connection:
+        try:
+            clients = seen(connection, target)
+        except (LookupError, ValueError) as error:
+            return [f"who else uses {target.place} is not known: {error}"]
+        if not clients:
+            return []
+        server = _known_as(connection, target)
+    said = f"{target.place} {clients}"
+    if not (yes or agreed.has_agreed(server)):
+        raise GuardError(
+            "serves_others",
+            f"{said}: a load may slow them down",
+            "if that is meant: --yes (once; it is remembered for this server)",
+        )
+    if yes:
+        agreed.note(server, target.place)
+    return [said]
+
+
+def seen(connection: Connection, target: Target) -> Clients:
+    """Who uses a server beside this user on this host, and beside other load generators.
+
+    Raises:
+        LookupError, ValueError: it does not say.
+        TargetError: it refused, or the connection was lost.
+    """
+    loads = presence.at_work(connection, target, target.database or "")
+    held = [one.holder for one in loads]
+    known = [(one.user, host_of(one.host or "")) for one in held if one.user]
+    return other_clients(connection, target, known)
+
+
+def _known_as(connection: Connection, target: Target) -> str:
+    """What tells the server from any other, through restarts."""
+    known = Identity.known(describe_server(connection, target).variables)
+    if known.server_uuid:
+        return known.server_uuid
+    # Those of two clusters may have all of these in common, but not the address as well.
+    return f"{known.hostname}\n{known.datadir}\n{known.server_id}\n{target.place}"

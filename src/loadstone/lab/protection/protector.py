@@ -1,0 +1,324 @@
+"""Watches what a load does to servers and to those beside it, and says when it must end or wait.
+
+docs/protection.md says what is counted and how. Everything is judged here, whatever drives the
+load; what a word leads to is `lab.conduct`'s.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+
+import pymysql
+
+from loadstone.lab.protection.conditions import Judge
+from loadstone.lab.protection.watch import THE_LOAD, Ground, Place, Replica, Watch
+from loadstone.lab.protection.whereabouts import is_throwaway
+from loadstone.model.observed import SourceName
+from loadstone.model.protection import (
+    OF_REPLICAS,
+    OF_THE_LOAD,
+    OF_THE_OTHERS,
+    Condition,
+    ConditionError,
+    Protection,
+    condition,
+    unknown_row,
+)
+from loadstone.model.target import Endpoint, Target
+from loadstone.mysql.connect import Connection, connect
+from loadstone.mysql.errors import TargetError
+from loadstone.observe.latest import DATA_FREE, DATA_SIZE
+from loadstone.observe.others import Others, OthersSource, look_at_others, status_rows
+from loadstone.observe.replica import ReplicaSource, behind
+from loadstone.observe.sampler import Sampling, Watched
+from loadstone.sandbox import SandboxError, find_sandbox, sandbox_at
+
+Reach = Callable[[Target], Endpoint]
+"""The way to a target, with its password."""
+
+_BESIDE_USERS = 4
+"""Connections of our account that are not the users': samplers, and who looks at tables."""
+
+_FEW_RUNNING = 20
+_MORE_RUNNING = 5
+_GIGABYTE = 1024.0**3
+_SOME_SPACE = 200 * _GIGABYTE
+"""Of file systems of this size on, 10 GB are less than 5 %."""
+
+SLOWED_DOWN = "others_slowdown>5 for 10s"
+FALLS_BEHIND = "replica_lag_growth>30s for 10s"
+NEARLY_FULL = ("disk_free<5%", "disk_free<10GB")
+
+
+class Protector:
+    """For one run: knows what is asked, and what was before the load."""
+
+    def __init__(self, asked: Protection, reach: Reach, *, by_user: bool = False) -> None:
+        """`by_user`: several machines drive the load, so that the user tells whose it is."""
+        self._asked = asked
+        self._reach = reach
+        self._by_user = by_user
+        self._grounds: dict[str, Ground] = {}
+        self._replicas: dict[str, Replica] = {}
+        self._told: set[str] = set()
+        self.notes: list[str] = []
+        """What is not watched, and why: for whoever reads the run. Taken away when told."""
+
+    def look(self, endpoints: Sequence[Endpoint]) -> None:
+        """See what can be judged at these targets; what was looked at is not asked again.
+
+        Raises:
+            ConditionError: somebody asked for what no server there can tell.
+            TargetError: a server cannot be asked for what somebody wants of it.
+        """
+        for endpoint in endpoints:
+            if endpoint.target.url not in self._grounds:
+                self._look_at(endpoint)
+        for target in self._asked.replicas:
+            self._look_at_replica(target)
+        wanted = next((one for one in self._asked.asked if one.figure in OF_REPLICAS), None)
+        if wanted and not self._replicas:
+            places = ", ".join(endpoint.target.place for endpoint in endpoints)
+            raise ConditionError(
+                f"'{wanted.text}': {places} is no replica, and a source does not know how far its "
+                "replicas are behind",
+                "name them: --replica mysql://user@host:3306",
+            )
+
+    def _look_at(self, endpoint: Endpoint) -> None:
+        target = endpoint.target
+        ours = is_throwaway(endpoint)
+        asked = [one for one in self._asked.asked if _is_asked_of_a_server(one)]
+        if not asked and (ours or not self._asked.defaults):
+            return
+        try:
+            with connect(endpoint, database=None) as connection:
+                found = look_at_others(connection)
+                self._check(target.place, found, status_rows(connection))
+                follows = _follows(connection)
+                if follows is not None:
+                    self._add_replica(endpoint, follows)
+        except (TargetError, pymysql.MySQLError, LookupError, ValueError) as error:
+            said = error.message if isinstance(error, TargetError) else str(error)
+            if asked:
+                raise TargetError(
+                    "statement_failed", f"{target.place} cannot be watched: {said}"
+                ) from error
+            self._note(f"{target.place} is not watched for harm: {said}")
+            return
+        self._grounds[target.url] = Ground(endpoint, ours, found)
+        throwaway = sandbox_at(target)
+        if throwaway is not None and throwaway.state.role == "primary" and throwaway.state.partner:
+            self._add_partner(throwaway.state.partner)
+
+    def _check(self, place: str, found: Others, rows: dict[str, float]) -> None:
+        """Refuse what cannot be told there.
+
+        Raises:
+            ConditionError: which condition, and why.
+        """
+        for one in self._asked.asked:
+            if one.is_status and one.figure not in rows:
+                raise unknown_row(one, place, rows)
+            if one.figure in OF_THE_OTHERS and not found.has_statements:
+                raise ConditionError(
+                    f"'{one.text}': performance_schema is off at {place}, or may not be read",
+                    "it is set at the server's start; threads_running needs nothing of it",
+                )
+
+    def _add_partner(self, name: str) -> None:
+        try:
+            self._add_replica(find_sandbox(name).local, True)
+        except SandboxError:
+            self._note(f"the replica {name} is not watched: it does not run")
+
+    def _look_at_replica(self, target: Target) -> None:
+        """One that somebody has named.
+
+        Raises:
+            TargetError: it cannot be reached, or is none.
+        """
+        endpoint = self._reach(target)
+        if endpoint.target.url in self._replicas:
+            return
+        with connect(endpoint, database=None) as connection:
+            try:
+                told = behind(connection)
+            except pymysql.MySQLError as error:
+                hint = "GRANT REPLICATION CLIENT (MariaDB: REPLICA MONITOR) lets it say how far"
+                place = endpoint.target.place
+                said = f"--replica {place}: {error.args[-1]}"
+                raise TargetError("statement_failed", said, hint) from error
+        if told is None:
+            raise TargetError(
+                "statement_failed", f"--replica {endpoint.target.place}: it is no replica"
+            )
+        self._add_replica(endpoint, told.seconds is not None)
+
+    def _add_replica(self, endpoint: Endpoint, follows: bool) -> None:
+        self._replicas.setdefault(endpoint.target.url, Replica(endpoint, follows))
+        if not follows:
+            self._note(f"the replica {endpoint.target.place} does not replicate: it falls behind")
+
+    def _note(self, text: str) -> None:
+        if text not in self._told:
+            self._told.add(text)
+            self.notes.append(text)
+
+    def begin(
+        self,
+        endpoints: Sequence[Endpoint],
+        connections: int,
+        sampling: Sampling | None,
+        began: float,
+        ended: Callable[[], bool],
+    ) -> Watch | None:
+        """Look at what there is without a load, and watch from here on.
+
+        Args:
+            endpoints: what the load goes to.
+            connections: how many it holds, of all targets together.
+            sampling: what else is read of servers and hosts.
+            began: the run's begin on the monotonic clock.
+            ended: whether somebody wants no load any more.
+
+        Returns:
+            `None` where nothing is watched.
+
+        Raises:
+            ConditionError, TargetError: as `look`; or nobody reads the host whose disk is asked.
+        """
+        self.look(endpoints)
+        disks = self._disks(endpoints, sampling)
+        places = dict(disks)
+        load = Place(self._judges(lambda one: one.figure in OF_THE_LOAD), THE_LOAD)
+        sources: list[Watched] = []
+        share = math.ceil(connections / len(endpoints)) + _BESIDE_USERS
+        grounds: dict[SourceName, Ground] = {}
+        replicas: dict[SourceName, Replica] = {}
+        for number, endpoint in enumerate(endpoints):
+            ground = self._grounds.get(endpoint.target.url)
+            judges = self._judges(_is_of_a_server)
+            if ground is None or not (judges or self._watches_unasked(ground)):
+                continue
+            name = SourceName(role="server", target=number)
+            grounds[name] = ground
+            sources.append(Watched(self._source(name, ground)))
+            places[name] = Place(judges, endpoint.target.place)
+        for number, replica in enumerate(self._replicas.values()):
+            name = SourceName(role="replica", target=number)
+            replicas[name] = replica
+            sources.append(Watched(ReplicaSource(name, replica.endpoint)))
+            judges = self._judges(lambda one: one.figure in OF_REPLICAS)
+            places[name] = Place(judges, f"the replica {replica.endpoint.target.place}")
+        if not sources and not load.judges and not any(one.judges for one in places.values()):
+            return None
+        own = Sampling(sources, began)
+        compared = frozenset(
+            name for name, ground in grounds.items() if self._compares_statements(ground)
+        )
+        watch = Watch(load, places, own, grounds, replicas, compared, share, self._asked.max_load)
+        try:
+            watch.look_before(ended)
+        except BaseException:
+            own.close()
+            raise
+        self._add_defaults(watch)
+        for name in disks:
+            # A full disk is one before anything is done on it.
+            watch.take_reading(name, _space(name, sampling), time.monotonic() - began)
+        return watch
+
+    def _source(self, name: SourceName, ground: Ground) -> OthersSource:
+        asked = self._asked.asked
+        return OthersSource(
+            name=name,
+            endpoint=ground.endpoint,
+            others=ground.others,
+            before=ground.before,
+            rows=frozenset(one.figure for one in asked if one.is_status),
+            wants_statements=self._compares_statements(ground),
+            by_user=self._by_user,
+        )
+
+    def _compares_statements(self, ground: Ground) -> bool:
+        if not ground.others.has_statements:
+            return False
+        asked = any(one.figure in OF_THE_OTHERS for one in self._asked.asked)
+        return asked or self._watches_unasked(ground)
+
+    def _watches_unasked(self, ground: Ground) -> bool:
+        return self._asked.defaults and not ground.is_throwaway
+
+    def _judges(self, fits: Callable[[Condition], bool]) -> list[tuple[Judge, bool]]:
+        return [(Judge(one), False) for one in self._asked.asked if fits(one)]
+
+    def _disks(
+        self, endpoints: Sequence[Endpoint], sampling: Sampling | None
+    ) -> dict[SourceName, Place]:
+        """The hosts whose disks are judged.
+
+        Raises:
+            ConditionError: a disk is asked for that nobody reads.
+        """
+        found: dict[SourceName, Place] = {}
+        for number, endpoint in enumerate(endpoints):
+            name = SourceName(role="server-host", target=number)
+            size = sampling.gauge(name, DATA_SIZE) if sampling else None
+            judges = self._judges(lambda one: one.figure == "disk_free")
+            if judges and size is None:
+                raise ConditionError(
+                    f"'{judges[0][0].condition.text}': nobody here sees the disk of "
+                    f"{endpoint.target.place}",
+                    "--host-ssh or --node-exporter reads it, and --no-observe reads nothing",
+                )
+            ground = self._grounds.get(endpoint.target.url)
+            if size is not None and ground and self._watches_unasked(ground):
+                text = NEARLY_FULL[size >= _SOME_SPACE]
+                judges.append((Judge(condition(text)), True))
+            if judges:
+                found[name] = Place(judges, f"the data's disk of {endpoint.target.place}")
+        return found
+
+    def _add_defaults(self, watch: Watch) -> None:
+        """Those that follow from what was seen before the load."""
+        for name, ground in watch.grounds.items():
+            if not self._watches_unasked(ground):
+                continue
+            most = max(_FEW_RUNNING, _MORE_RUNNING * round(ground.before.running))
+            texts = [f"threads_running>{most} for 10s"]
+            if ground.others.has_statements:
+                texts.append(SLOWED_DOWN)
+            watch.places[name].judges.extend((Judge(condition(text)), True) for text in texts)
+        unasked = any(self._watches_unasked(ground) for ground in self._grounds.values())
+        for name, replica in watch.replicas.items():
+            if unasked and replica.follows:
+                watch.places[name].judges.append((Judge(condition(FALLS_BEHIND)), True))
+
+
+def _space(name: SourceName, sampling: Sampling | None) -> dict[str, float]:
+    """What a host said last of the disk that holds the data."""
+    if sampling is None:
+        return {}
+    told = {each: sampling.gauge(name, each) for each in (DATA_FREE, DATA_SIZE)}
+    return {each: value for each, value in told.items() if value is not None}
+
+
+def _follows(connection: Connection) -> bool | None:
+    """Whether a server that is a replica is at work; `None`: it is none, or may not say."""
+    try:
+        told = behind(connection)
+    except pymysql.MySQLError:
+        return None
+    return None if told is None else told.seconds is not None
+
+
+def _is_asked_of_a_server(one: Condition) -> bool:
+    """Whether a connection to the server tells it, or tells that it cannot be told."""
+    return one.figure not in OF_THE_LOAD and one.figure != "disk_free"
+
+
+def _is_of_a_server(one: Condition) -> bool:
+    return one.is_status or one.figure in ("threads_running", "threads_connected", *OF_THE_OTHERS)

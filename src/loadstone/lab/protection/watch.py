@@ -1,0 +1,271 @@
+"""What a load's conditions say while it goes on: seconds and readings in, a word out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from loadstone.lab.protection.conditions import Judge
+from loadstone.model.observed import Observation, SourceName, SourceState
+from loadstone.model.protection import Condition
+from loadstone.model.records import LatencyNs, Sample
+from loadstone.model.target import Endpoint
+from loadstone.observe import others
+from loadstone.observe.latest import DATA_FREE, DATA_SIZE
+from loadstone.observe.others import Before, Others
+from loadstone.observe.replica import LAG
+from loadstone.observe.sampler import Sampling, Seen
+
+THE_LOAD = "the load"
+_A_MOMENT_S = 0.1
+
+
+@dataclass(frozen=True)
+class Met:
+    """A condition that is met, and by whom."""
+
+    condition: Condition
+    is_default: bool
+    place: str
+    value: float
+    """Of the figure; of what is silent, the seconds."""
+    is_silent: bool = False
+    """The place has said nothing for so long."""
+
+    @property
+    def seen(self) -> str:
+        """What was seen there, for a person."""
+        if self.is_silent:
+            return f"said nothing for {self.value:.0f} s"
+        return f"had {self.condition.shown(self.value)}"
+
+
+_SILENT_S = 10.0
+"""So long may whoever is watched say nothing, while it still answers the load."""
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What can be told of one target's server, found out before the first load."""
+
+    endpoint: Endpoint
+    is_throwaway: bool
+    others: Others
+    before: Before = field(default_factory=Before)
+
+
+@dataclass(frozen=True)
+class Replica:
+    """A server whose lag is watched."""
+
+    endpoint: Endpoint
+    follows: bool
+    """Whether it was at work when it was looked at first."""
+    before_s: list[float] = field(default_factory=list)
+    """Its lag before the first load, once that is known."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Whose figures those of a source are."""
+
+    judges: list[tuple[Judge, bool]]
+    """With whether it is a default."""
+    name: str
+
+
+@dataclass
+class Watch:
+    """One step's conditions, as figures come; what they say is asked of it, often."""
+
+    load: Place
+    places: dict[SourceName, Place]
+    own: Sampling
+    """Of sources that nobody else reads."""
+    grounds: dict[SourceName, Ground]
+    replicas: dict[SourceName, Replica]
+    compared: frozenset[SourceName]
+    """Servers whose others' statements are held against those before the load."""
+    held_connections: int
+    """Of a server: those of our account that may be ours."""
+    max_load: tuple[Condition, ...]
+    _told_s: dict[SourceName, float] = field(default_factory=dict)
+    """When each server and replica that is watched was heard of last."""
+    _answered_s: float | None = None
+    """When events of the load were answered last."""
+
+    def look_before(self, ended: Callable[[], bool]) -> None:
+        """See how others fare while there is no load; some seconds where there are others."""
+        self.own.mark()
+        time.sleep(_A_MOMENT_S)
+        self.own.mark()
+        self.look()
+        deadline = time.monotonic() + others.STATEMENTS_EVERY_S + _A_MOMENT_S
+        while self._has_others_to_look_at() and time.monotonic() < deadline and not ended():
+            time.sleep(_A_MOMENT_S)
+            self.look()
+        self.own.mark()
+        self.look()
+        for ground in self.grounds.values():
+            ground.before.is_known = True
+
+    def _has_others_to_look_at(self) -> bool:
+        """Whether somebody else's statements are to be compared with what they were before."""
+        return any(
+            not ground.before.is_known
+            and self.own.gauge(name, others.OTHERS_CONNECTED) != 0  # unknown: there may be some
+            for name, ground in self.grounds.items()
+            if name in self.compared
+        )
+
+    def look(self) -> list[str]:
+        """Take in what the own sources have told since; returns what a reader should know."""
+        seen = self.own.taken()
+        self.take_seen(seen)
+        return [
+            f"{self.places[one.source].name} is not watched for now: {one.why}"
+            for one in seen
+            if isinstance(one, SourceState) and one.lost
+        ]
+
+    def take_seen(self, seen: Sequence[Seen]) -> None:
+        """What was read of servers and hosts, whoever reads it."""
+        for one in seen:
+            place = self.places.get(one.source) if isinstance(one, Observation) else None
+            if place is None or not isinstance(one, Observation):
+                continue
+            self._told_s[one.source] = one.to_s
+            self._judge(place, one)
+            ground = self.grounds.get(one.source)
+            if ground and not ground.before.is_known:
+                running = self._others(one, others.RUNNING)
+                ground.before.running = max(ground.before.running, running or 0.0)
+
+    def take_reading(self, source: SourceName, gauges: dict[str, float], at_s: float) -> None:
+        """Values of a moment, at a moment of the run: what was read before anything was seen."""
+        seen = Observation(source=source, from_s=at_s, to_s=at_s, deltas={}, gauges=gauges)
+        self._judge(self.places[source], seen)
+
+    def _judge(self, place: Place, seen: Observation) -> None:
+        for judge, _ in place.judges:
+            value = self._figure(judge.condition, seen)
+            if value is not None:
+                judge.take(seen.to_s, value)
+
+    def take_sample(self, sample: Sample, at_s: float, *, is_held: bool) -> None:
+        """A second of the load; `at_s` of the run.
+
+        A second in which the load was held back says nothing of it.
+        """
+        if sample.phase == "drain" or sample.seconds <= 0:
+            return
+        if sample.counts.events:
+            self._answered_s = at_s
+        for judge, _ in self.load.judges:
+            value = None if is_held else of_the_load(judge.condition, sample)
+            if value is not None:
+                judge.take(at_s, value)
+            elif is_held or judge.condition in self.max_load:
+                judge.forget()
+
+    def to_abort(self, now_s: float) -> Met | None:
+        """Whether the load must end, and why."""
+        return next((met for met in self._met(now_s) if met.condition not in self.max_load), None)
+
+    def to_hold(self, now_s: float) -> Met | None:
+        """Whether no event may begin for now, and why: also for as long as nobody can say."""
+        return next((met for met in self._met(now_s) if met.condition in self.max_load), None)
+
+    def _met(self, now_s: float) -> Iterator[Met]:
+        for source, place in ((None, self.load), *self.places.items()):
+            silent_s = self._silent_s(source, now_s)
+            for judge, is_default in place.judges:
+                if judge.is_met(now_s):
+                    yield Met(judge.condition, is_default, place.name, judge.value)
+                elif silent_s is not None and self._hides_harm(judge.condition, now_s):
+                    yield Met(judge.condition, is_default, place.name, silent_s, is_silent=True)
+
+    def _silent_s(self, source: SourceName | None, now_s: float) -> float | None:
+        """For how long a server or a replica says nothing; `None`: it is heard of, or never was."""
+        told_s = self._told_s.get(source) if source in (*self.grounds, *self.replicas) else None
+        if source is None or told_s is None or now_s - told_s <= _SILENT_S:
+            return None
+        return now_s - told_s
+
+    def _hides_harm(self, condition: Condition, now_s: float) -> bool:
+        """Whether it matters that a figure is not known.
+
+        A load that is held back waits until it is. Any other is ended while it is answered: a
+        server that takes no new connection or leaves SHOW STATUS unanswered drowns. Where the load
+        has no answers either, the server is gone, which is no harm of ours, and may be a drill.
+        """
+        if condition in self.max_load:
+            return True
+        return self._answered_s is not None and now_s - self._answered_s < _SILENT_S
+
+    def _figure(self, asked: Condition, seen: Observation) -> float | None:
+        gauges = seen.gauges
+        match asked.figure:
+            case "threads_running":
+                return self._others(seen, others.RUNNING)
+            case "threads_connected":
+                return self._others(seen, others.CONNECTED)
+            case "replica_lag":
+                return gauges.get(LAG)
+            case "replica_lag_growth":
+                return self._lag_growth(seen)
+            case "disk_free":
+                free, size = gauges.get(DATA_FREE), gauges.get(DATA_SIZE)
+                if free is None or not size:
+                    return None
+                return free / size if asked.kind == "share" else free
+            case others.LATENCY | others.SLOWDOWN:
+                return gauges.get(asked.figure)
+        row = f"status.{asked.figure}"
+        if not asked.is_growth:
+            return gauges.get(row)
+        return seen.deltas[row] / seen.seconds if row in seen.deltas and seen.seconds else None
+
+    def _others(self, seen: Observation, row: str) -> float | None:
+        """Threads of others: of other accounts, and more of ours than we hold."""
+        gauges, held = seen.gauges, self.held_connections
+        running = row == others.RUNNING
+        theirs = gauges.get(others.OTHERS_RUNNING if running else others.OTHERS_CONNECTED)
+        ours = gauges.get(others.OWN_RUNNING if running else others.OWN_CONNECTED)
+        if theirs is not None and ours is not None:
+            return theirs + max(0.0, ours - held)
+        whole = gauges.get(row)
+        return None if whole is None else max(0.0, whole - held)
+
+    def _lag_growth(self, seen: Observation) -> float | None:
+        replica, lag = self.replicas.get(seen.source), seen.gauges.get(LAG)
+        if replica is None or lag is None:
+            return None
+        if not replica.before_s:
+            replica.before_s.append(lag)
+        return lag - replica.before_s[0]
+
+    def close(self) -> None:
+        """Watch no more."""
+        self.own.close()
+
+
+def of_the_load(asked: Condition, sample: Sample) -> float | None:
+    """A figure of one second of the load; `None` where the second has none."""
+    counts = sample.counts
+    match asked.figure:
+        case "tps":
+            return counts.events / sample.seconds
+        case "qps":
+            return counts.queries / sample.seconds
+        case "errors":
+            ended, errors = counts.events + counts.failed, sum(sample.errors.values())
+            return errors / ended if ended else (1.0 if errors else None)
+    found = _latency(sample.latency_ns.response, asked.figure)
+    return None if found is None else found / 1e9
+
+
+def _latency(response: LatencyNs, figure: str) -> float | None:
+    found: float | None = getattr(response, figure)
+    return found

@@ -1,0 +1,44 @@
+"""Whose a server is, and where: a sandbox is ours; a tunnel on loopback leads anywhere."""
+
+from __future__ import annotations
+
+from loadstone.model.target import Endpoint, Target
+from loadstone.mysql.connect import Connection
+from loadstone.mysql.facts import describe_server
+from loadstone.mysql.guard import Consent
+from loadstone.observe.locate import find_server_process, forwarder
+from loadstone.sandbox import sandbox_at
+
+
+def is_throwaway(endpoint: Endpoint) -> bool:
+    """Whether it is a sandbox, which holds nobody's data and serves nobody else."""
+    ours = endpoint.credentials.source.startswith("sandbox ")
+    return ours or sandbox_at(endpoint.target) is not None
+
+
+def located(connection: Connection, target: Target, consent: Consent) -> Consent:
+    """The same, and where the server is, if that matters.
+
+    Raises:
+        TargetError: it does not say what it is.
+    """
+    if consent.is_given:
+        return consent
+    return consent.model_copy(update={"elsewhere": elsewhere(connection, target)})
+
+
+def elsewhere(connection: Connection, target: Target) -> str | None:
+    """Why a server counts as another machine's, for a person; `None`: it runs on this one.
+
+    Raises:
+        TargetError: it does not say what it is.
+    """
+    if not target.is_local:
+        return "which is not this machine"
+    facts = describe_server(connection, target)
+    if find_server_process(target, facts.variables, facts.uptime_s) is not None:
+        return None
+    program = forwarder(target)
+    if not program:
+        return "where no server of this machine is seen to listen: it may be a tunnel's end"
+    return f"where {program} listens, which may lead to another machine"

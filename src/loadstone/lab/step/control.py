@@ -1,0 +1,95 @@
+"""Carries out what somebody who watches a step wants of it: to stop, another rate, other users.
+
+The wishes lie in the run's folder (`store.wishes`): whoever shows the run is another process, and
+costs this one a look at a folder a second.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from loadstone.engine import PlanRefused, Steerable
+from loadstone.lab.step.interrupts import Interrupts
+from loadstone.model.control import AnyWish, SetRate, SetUsers, StopRun
+from loadstone.model.plan import Step
+from loadstone.model.result import LevelChange
+from loadstone.runs import control_requests
+
+LOOK_EVERY_S = 1.0
+
+Say = Callable[[str], None]
+Keep = Callable[[LevelChange], None]
+
+
+class Wishes:
+    """A run's folder, looked into once a second."""
+
+    def __init__(self, run: Path) -> None:
+        self._run = run
+        self._looked_at = 0.0
+
+    def look(self) -> list[AnyWish]:
+        """What came since the last look; nothing where that was a moment ago."""
+        now = time.monotonic()
+        if now < self._looked_at + LOOK_EVERY_S:
+            return []
+        self._looked_at = now
+        return control_requests.take(self._run)
+
+
+@dataclass(frozen=True)
+class Steering:
+    """A step that somebody may steer."""
+
+    step: Step
+    job: Steerable
+    wishes: Wishes
+    interrupts: Interrupts
+    may_change: bool
+    """Whether rate and users may be changed by hand: levels that are compared, or that a search
+    chooses, are not."""
+
+    def look(self, at_s: float, keep: Keep, say: Say) -> None:
+        """Carry out what is wished at this second of the load; `keep` what was changed.
+
+        `say` why something was not carried out.
+        """
+        for wish in self.wishes.look():
+            self._carry_out(wish, at_s, keep, say)
+
+    def _carry_out(self, wish: AnyWish, at_s: float, keep: Keep, say: Say) -> None:
+        if isinstance(wish, StopRun):
+            say(f"stopped from the live page at {at_s:.0f} s")
+            self.interrupts.ask()
+            return
+        if why := self._refused(wish):
+            say(f"not changed at {at_s:.0f} s: {why}")
+            return
+        try:
+            change = self._change(wish, at_s)
+        except PlanRefused as refused:
+            say(f"not changed at {at_s:.0f} s: {refused.message}")
+            return
+        keep(change)
+
+    def _change(self, wish: SetUsers | SetRate, at_s: float) -> LevelChange:
+        """Tell the engine.
+
+        Raises:
+            PlanRefused: the step cannot be driven so.
+        """
+        if isinstance(wish, SetUsers):
+            self.job.set_users(wish.users)
+            return LevelChange(at_s=at_s, what="users", value=wish.users)
+        self.job.set_rate(wish.rate)
+        return LevelChange(at_s=at_s, what="rate", value=wish.rate)
+
+    def _refused(self, wish: SetUsers | SetRate) -> str | None:
+        if not self.may_change:
+            return "the levels of a search or an experiment are its own"
+        if wish.step != self.step.number:
+            return f"that was meant for step {wish.step}"
+        return None

@@ -1,0 +1,75 @@
+"""A failure that the engine met, as the error that a person is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import get_args
+
+from loadstone.model.cluster import GENERATOR_LOST
+from loadstone.model.errors import LoadstoneError
+from loadstone.model.exit_codes import ExitCode
+from loadstone.model.records import EngineFailure
+from loadstone.model.target import Target
+from loadstone.mysql.errors import (
+    NEEDS_AUTHORITY,
+    NEEDS_KEY,
+    NEEDS_PROOF,
+    GuardError,
+    TargetError,
+    TargetErrorKind,
+)
+
+_HINTS = {
+    "unknown_host": "check the name in --target, or take the address",
+    "unreachable": "is the server running, and is it the right port?",
+    "timed_out": "raise --connect-timeout, or connect fewer at a time with --connect-at-once",
+    "login_refused": "check --user and the password; does the account allow so many connections?",
+    "too_many_connections": "raise max_connections on the server, or lower --concurrency",
+    "unknown_database": "loadstone prepare makes it, or name another with --database",
+    "tls_refused": "turn TLS on in the server, or take --tls disabled",
+    "tls_failed": NEEDS_AUTHORITY,
+    "compression_refused": "take --compression off, or let the server offer it",
+    "descriptors": "raise the limit: ulimit -n 65536",
+    GENERATOR_LOST: "--on-node-loss continue goes on with the others, repeat drives the step again",
+    "stalled": "SHOW FULL PROCESSLIST says who does what; the same command goes on from there",
+    "table_in_the_way": "it is left as it is: take another schema",
+    "public_key_needed": NEEDS_KEY,
+    "password_withheld": NEEDS_PROOF,
+}
+_ERRNO_HINTS = {
+    1146: "loadstone prepare makes the tables",
+    1062: "rows with such a key are there already: --on-error continue counts and goes on",
+    1290: "the server is read-only: is it a replica?",
+    1461: "raise max_prepared_stmt_count on the server, or take --text",
+    1836: "the server is read-only: is it a replica?",
+}
+
+
+class GeneratorLost(LoadstoneError):
+    """A step could not go on without one of its generators."""
+
+    exit_code = ExitCode.CLUSTER
+
+
+def as_error(failure: EngineFailure, targets: Sequence[Target]) -> LoadstoneError:
+    """What failed, where, and what to do."""
+    if failure.kind == GENERATOR_LOST:
+        return GeneratorLost(failure.message, _HINTS[GENERATOR_LOST])
+    place = ""
+    if failure.target is not None and failure.target < len(targets):
+        where = targets[failure.target].place
+        place = "" if where in failure.message else f"{where}: "
+    kind: TargetErrorKind = "protocol"
+    for known in get_args(TargetErrorKind):
+        if failure.kind == known:
+            kind = known
+    hint = _ERRNO_HINTS.get(failure.errno or 0) or _HINTS.get(failure.kind)
+    error = GuardError if kind == "table_in_the_way" else TargetError
+    return error(kind, f"{place}{failure.message}{_number(failure)}", hint, failure.errno)
+
+
+def _number(failure: EngineFailure) -> str:
+    if failure.errno is None or str(failure.errno) in failure.message:
+        return ""
+    state = f", {failure.sql_state}" if failure.sql_state else ""
+    return f" ({failure.errno}{state})"

@@ -1,0 +1,461 @@
+"""Drives the steps of a plan, one after the other, into the run's folder."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from loadstone import engine
+from loadstone.engine import Steerable
+from loadstone.lab.protection.protector import Protector
+from loadstone.lab.protection.watch import Met, Watch
+from loadstone.lab.step.control import Steering, Wishes
+from loadstone.lab.step.failures import as_error
+from loadstone.lab.step.follow import follow
+from loadstone.lab.step.interrupts import Interrupts
+from loadstone.lab.step.listener import Observer
+from loadstone.lab.step.order import Steps
+from loadstone.lab.step.sampling import Looking
+from loadstone.lab.step.suspend import Asleep
+from loadstone.lab.tables.ledger_check import check_books
+from loadstone.model.engine_plan import book_of, step_document
+from loadstone.model.errors import LoadstoneError
+from loadstone.model.observed import Observation, SourceName
+from loadstone.model.plan import Plan, Step, WarmupAuto
+from loadstone.model.records import (
+    Connected,
+    End,
+    EngineFailure,
+    GeneratorState,
+    Outage,
+    Sample,
+    StepRecord,
+)
+from loadstone.model.result import Aborted, LevelChange, Result, StepResult, StepState
+from loadstone.model.target import Endpoint
+from loadstone.mysql.errors import TargetError
+from loadstone.observe.sampler import Sampling, Seen
+from loadstone.runs.journal import Conditions, Settled, held_back, let_go_on
+from loadstone.runs.ledger import read_books
+from loadstone.runs.recorder import Recorder
+
+_FIRST_SERVER = SourceName(role="server")
+
+
+class Truncated(Protocol):
+    """How many leading seconds a rule leaves out, and whether the series ever settled."""
+
+    @property
+    def leave_out(self) -> int:
+        """Seconds."""
+
+    @property
+    def settled(self) -> bool | None:
+        """`None` when not evaluated."""
+
+    @property
+    def rule(self) -> str:
+        """Its name."""
+
+
+Settle = Callable[[Sequence[float], Sequence[float] | None], Truncated]
+"""The rule of `--warmup auto`, over the events a second and, where they are known, the pages read
+into the first server's buffer pool in the same seconds; handed in by whoever knows rules."""
+
+
+Start = Callable[[str], engine.Steerable]
+"""Begins a step, from its document for the engine."""
+
+MOST_REPEATS = 3
+"""So often one step is driven again after it was lost to something that is not the server's."""
+
+
+def _never(step: StepResult) -> bool:
+    return False
+
+
+@dataclass(frozen=True)
+class Lab:
+    """What a run is carried out with."""
+
+    endpoints: tuple[Endpoint, ...]
+    recorder: Recorder
+    observer: Observer
+    interrupts: Interrupts
+    settle: Settle
+    sampling: Sampling | None = None
+    """What server and hosts say meanwhile; `None`: nobody looks."""
+
+    conditions: Conditions | None = None
+    """Of the steps, where they are other than the run's."""
+
+    may_change: bool = True
+    """Whether whoever watches may change rate and users of a running step."""
+    confirm: Callable[[], None] | None = None
+    """Looks once more, right before each step, at what was found when the run began; raises
+    `LoadstoneError` where that has changed. `None`: nothing that matters can change."""
+
+    protector: Protector | None = None
+    """Who sees that nobody is harmed; `None`: nobody does."""
+
+    start: Start = engine.start
+    """The engine of this machine, or several of others."""
+
+    drives_again: Callable[[StepResult], bool] = _never
+    """Whether a step that has failed is driven once more, rather than ending the run."""
+
+    def look(self, step: Step) -> Looking | None:
+        """What is looked at beside a step."""
+        if self.sampling is None:
+            return None
+        return Looking(step, self.recorder, self.sampling, self.endpoints[0])
+
+    def note(self, text: str, step: Step | None = None) -> None:
+        """Keep a sentence, and show it."""
+        self.recorder.note(text, step)
+        self.observer.on_note(text)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A run that is over: its result, and the error that ended it before its time."""
+
+    result: Result
+    error: LoadstoneError | None = None
+
+
+def carry_out(plan: Plan, steps: Steps, lab: Lab) -> Outcome:
+    """Drive all steps; a step that fails or is stopped is the last one.
+
+    Raises:
+        StoreError: the run cannot be written any more; what was written is kept.
+    """
+    state: StepState = "finished"
+    error: LoadstoneError | None = None
+    done: list[StepResult] = []
+    again = 0
+    repeated = 0
+    try:
+        step = steps.following(done)
+        while step:
+            if refused := _refusal(lab):
+                state, error = "failed", refused
+                break
+            # Steps are numbered as they are carried out: each that is driven again is one more.
+            ended = drive_step(plan, _numbered(step, step.number + repeated), lab)
+            state = ended.state
+            if again < MOST_REPEATS and lab.drives_again(ended) and not lab.interrupts.asked:
+                again, repeated = again + 1, repeated + 1
+                lab.note(f"step {ended.step} is driven again as step {ended.step + 1}")
+                continue
+            again = 0
+            if ended.error:
+                error = as_error(ended.error, plan.targets)
+            if state != "finished":
+                break
+            done.append(ended)
+            step = steps.following(done)
+            if lab.interrupts.asked:
+                state = "stopped" if step else "finished"
+                break
+        return Outcome(lab.recorder.end_run(state, steps.outcome(done)), error)
+    except LoadstoneError as failure:
+        lab.recorder.give_up(failure.message)
+        raise
+    finally:
+        if lab.sampling:
+            lab.sampling.close()
+        lab.recorder.close()
+
+
+def _numbered(step: Step, number: int) -> Step:
+    return step if step.number == number else step.model_copy(update={"number": number})
+
+
+def _refusal(lab: Lab) -> LoadstoneError | None:
+    """Why the next step must not be driven."""
+    if lab.confirm is None:
+        return None
+    try:
+        lab.confirm()
+    except LoadstoneError as error:
+        lab.note(f"ended early: {error.message}")
+        return error
+    return None
+
+
+def drive_step(plan: Plan, step: Step, lab: Lab) -> StepResult:
+    """One step, from its first connection to its row in the result."""
+    settles = isinstance(plan.warmup, WarmupAuto)
+    watched = _Watched(step, lab, looking=lab.look(step), settles=settles)
+    lab.observer.on_step_begin(step)
+    lab.recorder.begin_step(step, lab.conditions)
+    asleep = Asleep()
+    if watched.looking:
+        watched.looking.begin()
+    with watched.protected(plan.drive.idle):
+        # What is met before any load of ours lets none begin.
+        if not lab.interrupts.asked:
+            _drive(plan, watched)
+    watched.end_looking()
+    if slept_s := asleep.seconds():
+        lab.note(f"this machine was suspended for {slept_s:.1f} s: do not compare this step", step)
+    if book_of(plan, step):
+        keep_verdicts(step, lab)
+    settled = watched.settled(lab.settle) if settles else None
+    result = lab.recorder.end_step(step, watched.state, watched.error, settled)
+    lab.observer.on_step_end(step, result)
+    return result
+
+
+def _drive(plan: Plan, watched: _Watched) -> None:
+    """From the step's first connection to its last record."""
+    step, lab = watched.step, watched.lab
+    job = lab.start(step_document(plan, step, lab.endpoints))
+    wishes = Wishes(lab.recorder.folder)
+    watched.steering = Steering(step, job, wishes, lab.interrupts, lab.may_change)
+    follow(job, watched.take, lab.interrupts, watched.keep_what_was_seen)
+
+
+def keep_verdicts(step: Step, lab: Lab) -> None:
+    """Compare what a step's generator was told of its entries with what the targets have of them.
+
+    A target that does not answer now may be asked later: that is noted, and ends nothing.
+    """
+    folder = lab.recorder.folder
+    try:
+        verdicts = check_books(read_books(folder)[step.number], lab.endpoints)
+    except TargetError as error:
+        lab.note(
+            f"the ledger was not compared: {error.message}; when the server is there again: "
+            f"loadstone ledger check {folder} --target URL",
+            step,
+        )
+        return
+    lab.recorder.ledger(step, verdicts)
+
+
+def _lost(generator: GeneratorState) -> str:
+    users = f"{generator.users} virtual user{'' if generator.users == 1 else 's'}"
+    return (
+        f"generator {generator.number} on {generator.node} was lost {generator.at_s:g} s after the "
+        f"load's begin, and {users} with it: {generator.reason}"
+    )
+
+
+@dataclass
+class _Watched:
+    """A step's records on their way into the folder and to the observer."""
+
+    step: Step
+    lab: Lab
+    end: End | None = None
+    cut_off: Outage | None = None
+    settles: bool = False
+    """Whether it is to be judged when the load has settled: nothing else needs its seconds, and a
+    step may have very many."""
+    seconds: list[tuple[float, float, float]] = field(default_factory=list)
+    looking: Looking | None = None
+    steering: Steering | None = None
+    watch: Watch | None = None
+    is_held: bool = False
+    """No event begins for now."""
+    was_held: bool = False
+    """So it was at some moment since the last second's end."""
+    is_changed: bool = False
+    """The load is not the one that was asked for any more."""
+    load_began_s: float = 0.0
+    pool_reads: list[tuple[float, float]] = field(default_factory=list)
+    """Pages a second that the first server read, by the middle of the time since the load began."""
+
+    @contextmanager
+    def protected(self, idle: int) -> Iterator[None]:
+        """Watch that nobody is harmed, from before the load to its end.
+
+        Raises:
+            ConditionError, TargetError: what was asked for cannot be watched.
+        """
+        lab, protector = self.lab, self.lab.protector
+        if protector:
+            self.watch = protector.begin(
+                lab.endpoints,
+                self.step.concurrency + idle,
+                lab.sampling,
+                lab.recorder.began,
+                lambda: lab.interrupts.asked,
+            )
+            while protector.notes:
+                self._say(protector.notes.pop(0))
+        try:
+            self.keep_what_was_seen()
+            yield
+        finally:
+            if self.watch:
+                self.watch.close()
+
+    def keep_what_was_seen(self) -> None:
+        """What the samplers have told meanwhile, and whoever watches."""
+        self._take_seen(self.looking.keep() if self.looking else ())
+        if self.end is not None:
+            return
+        if self.steering:
+            self.steering.look(self._load_s, self._keep_change, self._say)
+        if self.watch:
+            self._spare(self.watch)
+
+    def _spare(self, watch: Watch) -> None:
+        """End the load, hold it back or let it go on, as what is watched wants it."""
+        for line in watch.look():
+            self._say(line)
+        if self.lab.interrupts.asked:
+            return
+        now_s = time.monotonic() - self.lab.recorder.began
+        if met := watch.to_abort(now_s):
+            self._abort(met)
+        elif self.steering and self.load_began_s:
+            self._hold(self.steering.job, watch.to_hold(now_s))
+
+    def _abort(self, met: Met) -> None:
+        condition, at_s = met.condition, self._load_s
+        unasked = "default condition" if met.is_default else "condition"
+        said = (
+            f"aborted at {at_s:.0f} s by the {unasked} '{condition.text}': {met.place} {met.seen}"
+        )
+        aborted = Aborted(
+            condition=condition.text,
+            is_default=met.is_default,
+            figure=condition.figure,
+            place=met.place,
+            value=met.value,
+            limit=condition.limit,
+            step=self.step.number,
+            at_s=at_s,
+            said=said,
+        )
+        self.lab.recorder.aborted(self.step, aborted)
+        self._say(said)
+        self.lab.interrupts.ask()
+
+    def _hold(self, job: Steerable, met: Met | None) -> None:
+        if (met is not None) == self.is_held:
+            return
+        at_s = self._load_s
+        job.hold(met is not None)
+        self.is_held = met is not None
+        self.was_held = True
+        if met is None:
+            at_s = self._load_s
+            self.lab.recorder.hold_ends(self.step, at_s)
+            self.lab.observer.on_note(let_go_on(at_s))
+            return
+        self.lab.recorder.hold_begins(self.step, at_s, met.condition.text, met.value)
+        self.lab.observer.on_note(held_back(at_s, met.condition.text))
+
+    @property
+    def _load_s(self) -> float:
+        """Seconds since the load's begin; 0 before it."""
+        if not self.load_began_s:
+            return 0.0
+        return round(time.monotonic() - self.lab.recorder.began - self.load_began_s, 3)
+
+    def _keep_change(self, change: LevelChange) -> None:
+        self.is_changed = True
+        self.lab.recorder.changed(self.step, change)
+        self.lab.observer.on_note(
+            f"{change.what} set to {change.value:,g} by hand at {change.at_s:.0f} s"
+        )
+
+    def _say(self, text: str) -> None:
+        self.lab.note(text, self.step)
+
+    def end_looking(self) -> None:
+        """What they tell once all load is over."""
+        if self.looking:
+            self._take_seen(self.looking.end(hurried=lambda: self.lab.interrupts.asked_again))
+
+    def _take_seen(self, told: Sequence[Seen]) -> None:
+        if self.watch:
+            self.watch.take_seen(told)
+        for seen in told if self.settles else ():
+            if isinstance(seen, Observation) and seen.source == _FIRST_SERVER:
+                self._take_pool_reads(seen)
+
+    def _take_pool_reads(self, seen: Observation) -> None:
+        pages = seen.deltas.get("buffer_pool_reads")
+        if pages is not None and seen.seconds > 0:
+            middle = (seen.from_s + seen.to_s) / 2 - self.load_began_s
+            self.pool_reads.append((middle, pages / seen.seconds))
+
+    def take(self, record: StepRecord) -> bool:
+        self.lab.recorder.record(self.step, record)
+        self.keep_what_was_seen()
+        match record:
+            case Connected():
+                self.load_began_s = time.monotonic() - self.lab.recorder.began
+                if self.looking:
+                    self.looking.align()
+                self.lab.observer.on_connected(self.step, record)
+            case Sample():
+                self._take_sample(record)
+            case Outage() if record.to_s is None and record.users >= self.step.concurrency:
+                self.cut_off = record
+            case GeneratorState() if record.state == "lost":
+                self.lab.note(_lost(record), self.step)
+            case GeneratorState() if record.state == "absent":
+                self.lab.note(f"without the generator on {record.node}: {record.reason}", self.step)
+            case End():
+                self.end = record
+                return True
+        return False
+
+    def _take_sample(self, sample: Sample) -> None:
+        held, self.was_held = self.was_held, self.is_held
+        if self.watch:
+            self.watch.take_sample(sample, self.load_began_s + sample.to_s, is_held=held)
+        counts = sample.phase == "window" and sample.seconds > 0 and not self.is_changed
+        if self.settles and counts and not held:
+            rate = sample.counts.events / sample.seconds
+            self.seconds.append((sample.from_s, sample.to_s, rate))
+        self.lab.observer.on_sample(self.step, sample)
+
+    @property
+    def state(self) -> StepState:
+        """A step whose end nobody waited for was stopped; one whose target is gone has failed."""
+        if self.end and self.end.reason == "finished" and self.cut_off:
+            return "failed"
+        return self.end.reason if self.end else "stopped"
+
+    @property
+    def error(self) -> EngineFailure | None:
+        if self.end and self.end.error:
+            return self.end.error
+        if self.cut_off is None or self.state != "failed":
+            return None
+        gone = f"all connections were lost and none came back: {self.cut_off.reason}"
+        return EngineFailure(kind="unreachable", message=gone)
+
+    def settled(self, settle: Settle) -> Settled | None:
+        if not self.seconds:
+            return None
+        # The last interval may be a fraction of a second and would count as a whole one.
+        whole = [each for each in self.seconds if each[1] - each[0] > 0.5]
+        found = settle([rate for _, _, rate in whole], self._reads_of(whole))
+        return Settled(
+            from_s=self.seconds[found.leave_out][0],
+            to_s=self.seconds[-1][1],
+            steady=found.settled,
+            method=found.rule,
+        )
+
+    def _reads_of(self, seconds: Sequence[tuple[float, float, float]]) -> list[float] | None:
+        """Those of each second; `None` where one of them was not seen."""
+        found: list[float] = []
+        for from_s, to_s, _ in seconds:
+            inside = [rate for middle, rate in self.pool_reads if from_s <= middle < to_s]
+            if not inside:
+                return None
+            found.append(sum(inside) / len(inside))
+        return found

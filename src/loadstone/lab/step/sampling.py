@@ -1,0 +1,113 @@
+"""What is looked at beside a step's load: samplers each second, hot spots before and after."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from loadstone.model.observed import SourceName, SourceState
+from loadstone.model.plan import Step
+from loadstone.model.target import Endpoint
+from loadstone.observe.hot_spots import Snapshot, difference, snapshot
+from loadstone.observe.sampler import Sampling, Seen
+from loadstone.observe.server import VERSION
+from loadstone.runs.recorder import Recorder
+
+_SERVER = SourceName(role="server")
+
+_LEAVING_S = 3.0
+"""How long a server is waited for that has thousands of connections to close."""
+
+_LOOK_AGAIN_S = 0.1
+
+
+def _never() -> bool:
+    return False
+
+
+@dataclass
+class Looking:
+    """One step's; a source that is lost costs no record of the load."""
+
+    step: Step
+    recorder: Recorder
+    sampling: Sampling
+    server: Endpoint
+    """The first target's, which is asked where it spent the step."""
+
+    _before: Snapshot | None = None
+    _connections: float = 0.0
+    _versions: Mapping[str, str] = field(default_factory=dict)
+    """Of the servers when the step began, by their names."""
+
+    def begin(self) -> None:
+        """Read all sources before any load, so that what they count from there on is the step's."""
+        self._before = snapshot(self.server)
+        self.sampling.mark()
+        for seen in self.sampling.taken():
+            if isinstance(seen, SourceState):
+                self.recorder.observed(self.step, seen)
+        # For whoever looks at the step while it runs; they are told again when it is over.
+        self.recorder.source_facts(self.step, self.sampling.facts())
+        self._connections = self._connected()
+        self._versions = self._versions_now()
+
+    def align(self) -> None:
+        """The load begins now: the seconds that are read are the load's."""
+        self.sampling.align(time.monotonic())
+
+    def keep(self) -> list[Seen]:
+        """Put into the run what the samplers have told since, and say it."""
+        taken = self.sampling.taken()
+        for seen in taken:
+            self.recorder.observed(self.step, seen)
+        return taken
+
+    def end(self, *, drove: bool = True, hurried: Callable[[], bool] = _never) -> list[Seen]:
+        """Read them once more, after all load, and say what was told.
+
+        `drove`: the load was ours, and leaves now. `hurried`: somebody does not want to wait for
+        servers that do not answer.
+        """
+        if not hurried():
+            self.sampling.mark()
+        if drove:
+            self._wait_for_the_last_to_leave(hurried)
+        told = self.keep()
+        self.recorder.source_facts(self.step, self.sampling.facts())
+        self._note_other_versions()
+        if self._before and not hurried():
+            found = difference(self._before, snapshot(self.server))
+            self.recorder.hot_spots(self.step, found)
+        return told
+
+    def _note_other_versions(self) -> None:
+        """A server may have been replaced while its users waited to come back."""
+        now = self._versions_now()
+        for name, before in self._versions.items():
+            after = now.get(name, before)
+            if after != before:
+                said = f"{name} was {before} when the step began, and is {after} at its end"
+                self.recorder.note(f"{said}: its figures are of both", self.step)
+
+    def _versions_now(self) -> dict[str, str]:
+        """As the servers said when they were last connected to."""
+        told = self.sampling.facts().items()
+        return {name: facts[VERSION] for name, facts in told if VERSION in facts}
+
+    def _wait_for_the_last_to_leave(self, hurried: Callable[[], bool]) -> None:
+        """Until the server has done with the step's connections.
+
+        What one of them did is missing in the sums of MySQL while it is on its way out.
+        """
+        deadline = time.monotonic() + _LEAVING_S
+        while self._connected() > self._connections and time.monotonic() < deadline:
+            if hurried():
+                return
+            time.sleep(_LOOK_AGAIN_S)
+            self.sampling.mark()
+
+    def _connected(self) -> float:
+        """Connections of the first target's server; none where it does not tell."""
+        return self.sampling.gauge(_SERVER, "threads_connected") or 0.0

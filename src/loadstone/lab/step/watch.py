@@ -1,0 +1,63 @@
+"""Looks at a server that somebody else drives: the samplers of a run, without load of ours."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from loadstone.lab.step.control import Wishes
+from loadstone.lab.step.follow import POLL_S
+from loadstone.lab.step.runner import Lab
+from loadstone.lab.step.sampling import Looking
+from loadstone.model.control import StopRun
+from loadstone.model.plan import Plan, Step
+from loadstone.model.result import Result
+from loadstone.observe.sampler import Sampling, Seen
+from loadstone.runs.errors import StoreError
+from loadstone.runs.journal import Settled
+
+METHOD = "watched"
+"""The window's method: all that was seen, as nobody knows what the load does."""
+
+OnSeen = Callable[[Seen], None]
+
+
+def watch(plan: Plan, lab: Lab, sampling: Sampling, on_seen: OnSeen) -> Result:
+    """One step of looking, until its duration is over or somebody asks for its end.
+
+    Raises:
+        StoreError: the run cannot be written any more; what was written is kept.
+    """
+    step = Step(number=1, workload=plan.workload.name, concurrency=1)
+    recorder = lab.recorder
+    looking = Looking(step, recorder, sampling, lab.endpoints[0])
+    wishes = Wishes(recorder.folder)
+    try:
+        recorder.begin_step(step)
+        looking.begin()
+        begun = time.monotonic()
+        looking.align()
+        while time.monotonic() < begun + plan.duration_s and not lab.interrupts.asked:
+            time.sleep(POLL_S)
+            for seen in looking.keep():
+                on_seen(seen)
+            # There is no load of ours that anybody could change.
+            if any(isinstance(wish, StopRun) for wish in wishes.look()):
+                lab.interrupts.ask()
+        ended = time.monotonic()
+        looking.end(drove=False)
+        window = Settled(
+            from_s=begun - recorder.began,
+            to_s=ended - recorder.began,
+            steady=None,
+            method=METHOD,
+        )
+        stopped = lab.interrupts.asked
+        recorder.end_step(step, "stopped" if stopped else "finished", None, window)
+        return recorder.end_run("stopped" if stopped else "finished")
+    except StoreError as failure:
+        recorder.give_up(failure.message)
+        raise
+    finally:
+        sampling.close()
+        recorder.close()

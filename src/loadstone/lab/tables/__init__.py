@@ -1,0 +1,1 @@
+"""Tables of a target: found, loaded, inspected and checked."""

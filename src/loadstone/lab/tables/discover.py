@@ -1,0 +1,345 @@
+"""The tables that a workload finds on a target: how many there are, and how large."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Collection, Mapping, Sequence
+
+from loadstone.model.effect import StatementEffect
+from loadstone.model.frozen import Frozen
+from loadstone.model.plan import OptionValue
+from loadstone.model.target import Target
+from loadstone.mysql import tpcc_tables
+from loadstone.mysql.connect import Connection
+from loadstone.mysql.errors import TargetError
+from loadstone.mysql.facts import (
+    KNOWN_LAYOUTS,
+    TABLE_NAMES,
+    Layout,
+    Numbered,
+    TableFacts,
+    count_rows,
+    indexed_on,
+)
+from loadstone.mysql.guard import (
+    Consent,
+    ListedTable,
+    SchemaState,
+    check_writes,
+    read_schema,
+)
+from loadstone.workloads.templates.writes import check_writes_of_template
+
+BESIDE: dict[Layout, tuple[Numbered, ...]] = {"hot": ("products", "orders")}
+"""Tables that are made along with those of a layout, as many as of it."""
+
+_COUNT_LIMIT_S = 3.0
+
+
+class Wanted(Frozen):
+    """What a workload needs; `None` where it takes what is there."""
+
+    workload: str
+    """Its name, or the path of its file."""
+
+    layout: Layout
+    names: tuple[str, ...] = ()
+    """Of the tables of a template."""
+
+    effects: tuple[StatementEffect, ...] = ()
+    """Of the statements of a template, where the server does not keep them from writing."""
+
+    tables: int | None = None
+    table_size: int | None = None
+    warehouses: int | None = None
+    users: int = 1
+    beside: tuple[Numbered, ...] = ()
+    """Layouts whose tables it needs as well, under the same numbers."""
+    writes: bool = False
+    """Whether it changes rows: then its tables must be such as it would make."""
+    consent: Consent = Consent()
+    """What speaks for writing where tables of others are near."""
+
+
+class Data(Frozen):
+    """What the workload will use, and where that is not what is there."""
+
+    tables: int
+    table_size: int
+    warehouses: int = 0
+    """Of `tpcc`."""
+
+    notes: tuple[str, ...] = ()
+
+
+def table_name(layout: Layout, number: int) -> str:
+    """The name that workloads of this layout use."""
+    if layout == "tpcc":
+        return tpcc_tables.NAMES[number - 1]
+    assert layout != "template", "its file has the names of its tables"
+    return f"{TABLE_NAMES[layout]}{number}"
+
+
+def needed_beside(layout: Layout, options: Mapping[str, OptionValue]) -> tuple[Numbered, ...]:
+    """A sale reads a product's page and adds an order; its update alone needs neither."""
+    return BESIDE.get(layout, ()) if options.get("sale", True) else ()
+
+
+def find_data(connection: Connection, target: Target, wanted: Wanted) -> Data:
+    """Look for the tables.
+
+    Raises:
+        GuardError: it writes, and they or their neighbours may be somebody's.
+        TargetError: schema or tables are missing, or not fully loaded; the hint is the command
+            that makes them.
+    """
+    of_template = (wanted.workload, wanted.names, wanted.effects)
+    agreed = check_writes_of_template(connection, target, of_template, wanted.consent)
+    state, there = tables_for(connection, target, wanted)
+    schema = state.schema_name
+    connection.select_db(schema)
+    if wanted.layout == "tpcc":
+        return _find_warehouses(connection, target, wanted, state)
+    if wanted.layout == "template":
+        found = _data_of_template(target, wanted, state, there)
+        return found.model_copy(update={"notes": agreed})
+    tables = wanted.tables or len(there)
+    refuse_unfinished(target, wanted, state, there[:tables])
+    size, notes = _size(connection, target, wanted, state, there)
+    if wanted.layout == "sbtest":
+        notes += without_index(there[:tables], indexed_on(connection, target, schema, "k"))
+    if tables != len(there):
+        notes += (f"--tables {tables}, and schema {schema} has {len(there)} of them",)
+    return Data(tables=tables, table_size=size, notes=notes)
+
+
+def tables_for(
+    connection: Connection, target: Target, wanted: Wanted
+) -> tuple[SchemaState, list[TableFacts]]:
+    """The schema as it is now, and its tables that the workload can use, in their order.
+
+    Raises:
+        GuardError: it writes, and they or their neighbours may be somebody's.
+        TargetError: schema or tables are missing.
+    """
+    schema = target.database or ""
+    state = read_schema(connection, target, schema)
+    if not state.exists:
+        raise TargetError(
+            "unknown_database",
+            f"{target.place} has no schema '{schema}' that this user may use",
+            _prepare_command(target, wanted),
+        )
+    if wanted.writes and wanted.layout != "template":
+        check_writes(state, (), wanted.workload, wanted.consent)
+    if wanted.layout == "tpcc":
+        # Their names are nobody else's, and what is missing is told with their number.
+        return state, [table for table in state.tables if table.layout == "tpcc"]
+    if wanted.layout == "template":
+        return state, _tables_of_template(target, wanted, state)
+    there = numbered_tables(state.tables, wanted.layout)
+    needed = wanted.tables or (wanted.users if wanted.layout == "bulk" else 1)
+    if len(there) < needed:
+        if wanted.writes:
+            # It would be written to, were it not for its columns.
+            following = table_name(wanted.layout, len(there) + 1)
+            named = [table for table in state.tables if table.name == following]
+            check_writes(state, named, wanted.workload, wanted.consent)
+        raise _missing(target, wanted, there, needed)
+    tables = wanted.tables or len(there)
+    used = there[:tables]
+    for layout in wanted.beside:
+        if len(those := numbered_tables(state.tables, layout)) < tables:
+            raise _missing(target, wanted.model_copy(update={"layout": layout}), those, tables)
+        used += those[:tables]
+    if wanted.writes:
+        check_writes(state, used, wanted.workload, wanted.consent)
+    return state, there
+
+
+def _find_warehouses(
+    connection: Connection, target: Target, wanted: Wanted, state: SchemaState
+) -> Data:
+    used = [table for table in state.tables if table.layout == "tpcc"]
+    if missing := sorted(set(tpcc_tables.NAMES) - {table.name for table in used}):
+        raise TargetError(
+            "missing_table",
+            f"schema {target.database} at {target.place} has no table {missing[0]} that "
+            f"{wanted.workload} can use",
+            _prepare_command(target, wanted),
+        )
+    refuse_unfinished(target, wanted, state, used)
+    there = count_rows(connection, target, "tpcc_warehouse", _COUNT_LIMIT_S).rows
+    if there < (wanted.warehouses or 1):
+        raise TargetError(
+            "missing_table",
+            f"schema {target.database} at {target.place} has {there} of the "
+            f"{wanted.warehouses or 1} warehouses",
+            f"loadstone cleanup --target {shlex.quote(target.url)}, then "
+            f"{_prepare_command(target, wanted)}",
+        )
+    warehouses = wanted.warehouses or there
+    notes: tuple[str, ...] = ("TPC-C-like: not audited, and not comparable with audited results",)
+    if warehouses != there:
+        notes += (f"--warehouses {warehouses}, and schema {target.database} has {there}",)
+    return Data(tables=len(used), table_size=tpcc_tables.ITEMS, warehouses=warehouses, notes=notes)
+
+
+def _tables_of_template(target: Target, wanted: Wanted, state: SchemaState) -> list[TableFacts]:
+    """Those of the file, all of them there; none where it has no tables of its own."""
+    used = [table for table in state.tables if table.name in wanted.names]
+    if wanted.writes:
+        check_writes(state, used, wanted.workload, wanted.consent)
+    if missing := sorted(set(wanted.names) - {table.name for table in used}):
+        raise TargetError(
+            "missing_table",
+            f"schema {target.database} at {target.place} has no table {missing[0]} of "
+            f"{wanted.workload}",
+            _prepare_command(target, wanted),
+        )
+    return used
+
+
+def _data_of_template(
+    target: Target, wanted: Wanted, state: SchemaState, used: Sequence[TableFacts]
+) -> Data:
+    """How many rows they have now is not asked: the file says which rows its users choose."""
+    refuse_unfinished(target, wanted, state, used)
+    loaded = [line.rows for line in state.listed for table in used if line.is_of(table)]
+    return Data(tables=max(len(used), 1), table_size=max(loaded, default=1) or 1)
+
+
+def numbered_tables(tables: Sequence[TableFacts], layout: Numbered) -> list[TableFacts]:
+    """Those of the layout, from number 1 up to the first gap."""
+    columns = tuple(name for name, _ in KNOWN_LAYOUTS[layout])
+    by_number: dict[int, TableFacts] = {}
+    for table in tables:
+        found = re.fullmatch(rf"{TABLE_NAMES[layout]}([1-9]\d*)", table.name)
+        if found and tuple(name for name, _ in table.columns) == columns:
+            by_number[int(found[1])] = table
+    row: list[TableFacts] = []
+    while (following := by_number.get(len(row) + 1)) is not None:
+        row.append(following)
+    return row
+
+
+def refuse_unfinished(
+    target: Target, wanted: Wanted, state: SchemaState, used: Sequence[TableFacts]
+) -> None:
+    """See that no table is measured which a load has not finished.
+
+    Raises:
+        TargetError: one is; the hint is the command that goes on with the load.
+    """
+    for table in used:
+        for line in state.listed:
+            if line.state == "loading" and line.is_of(table):
+                raise TargetError(
+                    "missing_table",
+                    f"{table.name} is not fully loaded: its `loadstone prepare` was stopped, or "
+                    "is still at work",
+                    _same_prepare_command(target, wanted, state, line),
+                )
+
+
+def without_index(used: Sequence[TableFacts], indexed: Collection[str]) -> tuple[str, ...]:
+    """A note on the tables that lack sysbench's index on `k`."""
+    lacking = [table.name for table in used if table.name not in indexed]
+    if not lacking:
+        return ()
+    others = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
+    have, whose = ("have", "their") if others else ("has", "its")
+    return (
+        f"{lacking[0]}{others} {have} no index on k: {whose} selects by k read the whole table,"
+        " and updates of k have no index to keep",
+    )
+
+
+def _size(
+    connection: Connection,
+    target: Target,
+    wanted: Wanted,
+    state: SchemaState,
+    there: Sequence[TableFacts],
+) -> tuple[int, tuple[str, ...]]:
+    if wanted.layout in ("bulk", "ledger"):  # they begin empty, and draw no keys
+        return wanted.table_size or 1, ()
+    rows = {table.name: _rows(connection, target, state, table) for table in there}
+    smallest = min(rows, key=lambda name: rows[name])
+    notes: tuple[str, ...] = ()
+    if len(set(rows.values())) > 1:
+        largest = max(rows, key=lambda name: rows[name])
+        notes = (
+            f"tables differ in size: {smallest} has {rows[smallest]} rows, "
+            f"{largest} has {rows[largest]}",
+        )
+    if wanted.table_size and wanted.table_size != rows[smallest]:
+        notes += (
+            f"--table-size {wanted.table_size}, and {smallest} has {rows[smallest]} rows"
+            + ("; keys beyond find nothing" if wanted.table_size > rows[smallest] else ""),
+        )
+    size = wanted.table_size or rows[smallest]
+    if size < 1:
+        raise TargetError(
+            "missing_table", f"table {smallest} is empty", _prepare_command(target, wanted)
+        )
+    return size, notes
+
+
+def _rows(connection: Connection, target: Target, state: SchemaState, table: TableFacts) -> int:
+    """As it was loaded, where Loadstone did; else as many as there are."""
+    for line in state.listed:
+        if line.state == "ready" and line.is_of(table):
+            return line.rows
+    return count_rows(connection, target, table.name, _COUNT_LIMIT_S).rows
+
+
+def _missing(
+    target: Target, wanted: Wanted, there: Sequence[TableFacts], needed: int
+) -> TargetError:
+    name = table_name(wanted.layout, len(there) + 1)
+    reason = ""
+    if wanted.layout == "bulk" and not wanted.tables:
+        reason = f"; {wanted.workload} needs a table for each user"
+    return TargetError(
+        "missing_table",
+        f"schema {target.database} at {target.place} has no table {name} "
+        f"that {wanted.workload} can use ({len(there)} of {needed} are there{reason})",
+        _prepare_command(target, wanted, needed),
+    )
+
+
+def _same_prepare_command(
+    target: Target, wanted: Wanted, state: SchemaState, unfinished: ListedTable
+) -> str:
+    """What goes on with a load: the tables, rows and seed that were asked for then."""
+    alike = {"layout": unfinished.layout, "rows": unfinished.rows, "seed": unfinished.seed}
+    tables = sum(
+        {"layout": line.layout, "rows": line.rows, "seed": line.seed} == alike
+        for line in state.listed
+    )
+    rows = unfinished.rows or None  # bulk tables are made empty
+    of_then = wanted.model_copy(update={"tables": tables, "table_size": rows})
+    if unfinished.layout == "template":
+        of_then = wanted
+    if unfinished.layout == "tpcc":
+        of_then = wanted.model_copy(update={"warehouses": rows})
+    seed = f" --seed {unfinished.seed}" if unfinished.seed else ""
+    return _prepare_command(target, of_then) + seed
+
+
+def _prepare_command(target: Target, wanted: Wanted, tables: int | None = None) -> str:
+    """What makes the tables, ready to be copied; the password comes from where it came before."""
+    words = ["loadstone", "prepare"]
+    if wanted.layout != "sbtest":
+        words.append(wanted.workload)
+    words += ["--target", target.url]
+    count = wanted.tables or (tables if wanted.layout == "bulk" else None)
+    if count:
+        words += ["--tables", str(count)]
+    if wanted.table_size:
+        words += ["--table-size", str(wanted.table_size)]
+    if wanted.warehouses:
+        words += ["--warehouses", str(wanted.warehouses)]
+    return shlex.join(words)

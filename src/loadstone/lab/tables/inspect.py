@@ -1,0 +1,304 @@
+"""Looks at the targets before any load: what would fail later is said now, in one line."""
+
+from __future__ import annotations
+
+import math
+import resource
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+from loadstone.lab.protection.whereabouts import is_throwaway
+from loadstone.lab.tables.discover import Data, Wanted, find_data, tables_for
+from loadstone.model.frozen import Frozen
+from loadstone.model.plan import Plan, Session, WorkloadSpec
+from loadstone.model.target import Endpoint
+from loadstone.mysql.connect import Timeouts, connect, statement_errors
+from loadstone.mysql.errors import TargetError
+from loadstone.mysql.facts import ServerFacts, describe_server
+from loadstone.observe.local import data_device
+from loadstone.observe.locate import find_server_process
+from loadstone.observe.sources import Observable
+
+_DESCRIPTORS_BESIDE_USERS = 64
+_STATEMENTS_A_TABLE = {"oltp_read_write": 9, "oltp_read_only": 5, "oltp_write_only": 4}
+# Of each connection: 34, and one for each of the ten districts.
+_STATEMENTS_OF_TPCC = 44
+_SECRET_WORDS = ("password", "passphrase", "secret", "_auth", "token", "credential")
+
+
+class Looked(Frozen):
+    """What was found at one target."""
+
+    endpoint: Endpoint
+    facts: ServerFacts
+    data: Data
+    connect_s: float | None = None
+    """How long another connection may take; `None` for a server that is made up."""
+    wanted: Wanted | None = None
+    """The tables that were looked for, if any were."""
+
+
+def look_at(endpoint: Endpoint, wanted: Wanted, timeout_s: float) -> Looked:
+    """Log in, and look for the workload's tables.
+
+    Raises:
+        GuardError: the workload writes, and the tables or their neighbours may be somebody's.
+        TargetError: it cannot be reached, refuses the login, or has no such tables.
+    """
+    target = endpoint.target
+    with connect(endpoint, Timeouts(connect_s=timeout_s), database=None) as connection:
+        facts = describe_server(connection, target)
+        data = find_data(connection, target, _consenting(wanted, endpoint))
+    return Looked(endpoint=endpoint, facts=facts, data=data, connect_s=timeout_s, wanted=wanted)
+
+
+def confirm_all(looked: Sequence[Looked]) -> None:
+    """`confirm_tables` of all targets that are written to.
+
+    Raises:
+        GuardError, TargetError: as that.
+    """
+    for one in looked:
+        if one.wanted and one.wanted.writes:
+            confirm_tables(one.endpoint, one.wanted)
+
+
+def confirm_tables(endpoint: Endpoint, wanted: Wanted) -> None:
+    """See, right before a load, that the tables which it writes to are still such as it makes.
+
+    Raises:
+        GuardError: somebody has put others in their place since they were looked at.
+        TargetError: it cannot be reached, or they are gone.
+    """
+    with connect(endpoint, database=None) as connection:
+        tables_for(connection, endpoint.target, _consenting(wanted, endpoint))
+
+
+def _consenting(wanted: Wanted, endpoint: Endpoint) -> Wanted:
+    """A throwaway server holds nobody's data."""
+    if not is_throwaway(endpoint):
+        return wanted
+    consent = wanted.consent.model_copy(update={"sandbox": True})
+    return wanted.model_copy(update={"consent": consent})
+
+
+def look_at_server(endpoint: Endpoint) -> Looked:
+    """Log in, whatever tables there are.
+
+    Raises:
+        TargetError: it cannot be reached, or refuses the login.
+    """
+    with connect(endpoint, database=None) as connection:
+        facts = describe_server(connection, endpoint.target)
+    return Looked(endpoint=endpoint, facts=facts, data=Data(tables=0, table_size=0))
+
+
+def common_data(looked: Sequence[Looked]) -> Data:
+    """What users spread over several targets can all use."""
+    notes = [note for one in looked for note in one.data.notes]
+    sizes = {(one.data.tables, one.data.table_size, one.data.warehouses) for one in looked}
+    if len(sizes) > 1:
+        notes.append("the targets differ in tables or rows; the smallest numbers of all are used")
+    return Data(
+        tables=min(one.data.tables for one in looked),
+        table_size=min(one.data.table_size for one in looked),
+        warehouses=min(one.data.warehouses for one in looked),
+        notes=tuple(notes),
+    )
+
+
+def observable(looked: Looked) -> Observable:
+    """The target as whoever reads its counters wants it."""
+    facts = looked.facts
+    return Observable(looked.endpoint, facts.variables, facts.uptime_s)
+
+
+def common_device(looked: Sequence[Looked]) -> str | None:
+    """The device that the data of all these servers lies on; `None`: several, or none of ours."""
+    devices = {_device(one) for one in looked}
+    return devices.pop() if len(devices) == 1 else None
+
+
+def _device(looked: Looked) -> str | None:
+    variables = looked.facts.variables
+    target = looked.endpoint.target
+    found = find_server_process(target, variables, looked.facts.uptime_s)
+    ours = looked.endpoint.credentials.source.startswith("sandbox ")
+    if found is None and not ours:  # its folder's name means nothing here
+        return None
+    return data_device(variables.get("datadir") or None, found.pid if found else None)
+
+
+def check(
+    plan: Plan, looked: Sequence[Looked], *, writes: bool, observed: bool = False
+) -> list[str]:
+    """Whether the whole ladder fits; what only may become a problem comes back as notes.
+
+    Raises:
+        TargetError: it does not fit.
+    """
+    users = max(plan.ladder)
+    idle = math.ceil(plan.drive.idle / len(looked))
+    if plan.cluster is None:
+        check_descriptors(users + plan.drive.idle)
+    share = math.ceil(users / len(looked))
+    notes = []
+    for one in looked:
+        check_connections(one, share, beside=int(observed), idle=idle)
+        if writes and one.facts.read_only:
+            raise TargetError(
+                "statement_failed",
+                f"{one.endpoint.target.place} is read-only, and {plan.workload.name} writes",
+                "is it a replica? take its source",
+            )
+        if one.connect_s is not None:
+            try_session(one.endpoint, plan.drive.session, one.connect_s)
+        notes += prepared_statements_note(plan, one, share)
+    return notes
+
+
+def try_session(endpoint: Endpoint, session: Session, timeout_s: float) -> None:
+    """Tell one connection what each is told before its first event.
+
+    Raises:
+        TargetError: the server refuses it; names the option and gives the server's words.
+    """
+    said = [("--charset", session.charset, f"SET NAMES '{session.charset}'")]
+    if session.isolation:
+        level = session.isolation.replace("-", " ").upper()
+        statement = f"SET SESSION TRANSACTION ISOLATION LEVEL {level}"
+        said.append(("--isolation", session.isolation, statement))
+    said += [("--init-sql", statement, statement) for statement in session.init_sql]
+    with connect(endpoint, Timeouts(connect_s=timeout_s)) as connection:
+        for option, value, statement in said:
+            try:
+                with statement_errors(endpoint.target), connection.cursor() as cursor:
+                    cursor.execute(statement)
+            except TargetError as error:
+                message = f"{option} {shlex.quote(value)}: {error.message}"
+                raise TargetError(error.kind, message, error.hint, error.errno) from error
+
+
+def check_connections(looked: Looked, users: int, beside: int = 0, idle: int = 0) -> None:
+    """Whether the server takes so many more connections, and those of ours beside them.
+
+    Args:
+        looked: the server.
+        users: one connection each.
+        beside: other connections of ours.
+        idle: connections that say nothing.
+
+    Raises:
+        TargetError: it does not.
+    """
+    most, connected = looked.facts.max_connections, looked.facts.connected
+    if most is None or connected is None:
+        return
+    in_use = connected - 1 + beside  # the one that asked is closed before the load begins
+    if users + idle > most - in_use:
+        who = _users(users, "does", "do") if not idle else f"{_users(users)} and {idle} idle do"
+        raise TargetError(
+            "too_many_connections",
+            f"{who} not fit: {looked.endpoint.target.place} has "
+            f"max_connections {most}"
+            + (f", and {in_use} {'is' if in_use == 1 else 'are'} in use" if in_use > 0 else ""),
+            f"SET GLOBAL max_connections = {users + idle + in_use + 10}; or a lower --concurrency"
+            + (" or --idle" if idle else ""),
+            1040,
+        )
+
+
+def check_descriptors(connections: int) -> None:
+    """Whether this process may open so many sockets; raises its limit as far as it may.
+
+    Raises:
+        TargetError: it may not.
+    """
+    needed = connections + _DESCRIPTORS_BESIDE_USERS
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return
+    if hard == resource.RLIM_INFINITY or hard >= needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+        return
+    many = "1 connection needs" if connections == 1 else f"{connections:,} connections need"
+    raise TargetError(
+        "descriptors",
+        f"{many} {needed:,} file descriptors, and the limit is {hard:,}",
+        f"raise it in this shell, then start again: ulimit -n {needed} (root may)",
+    )
+
+
+def prepared_statements_note(plan: Plan, looked: Looked, users: int) -> list[str]:
+    """The arithmetic of max_prepared_stmt_count, where it may be passed."""
+    limit = looked.facts.variables.get("max_prepared_stmt_count", "")
+    if plan.drive.protocol != "prepared" or not limit.isdigit():
+        return []
+    if plan.mix:
+        return _prepared_by_a_mix(plan, int(limit), users)
+    statements = _STATEMENTS_A_TABLE.get(plan.workload.name, 1)
+    tables = plan.workload.tables
+    if plan.workload.warehouses:
+        statements, tables = _STATEMENTS_OF_TPCC, 1
+    most = statements * tables * users
+    if most <= int(limit):
+        return []
+    return [
+        f"up to {most:,} prepared statements ({statements} × {_tables(tables)} × {_users(users)}) "
+        f"may pass max_prepared_stmt_count {int(limit):,} (error 1461): raise it, or take --text"
+    ]
+
+
+def _prepared_by_a_mix(plan: Plan, limit: int, users: int) -> list[str]:
+    """Users without a workload of their own prepare the statements of all that are drawn."""
+
+    def statements(workload: WorkloadSpec) -> int:
+        if workload.warehouses:
+            return _STATEMENTS_OF_TPCC
+        return _STATEMENTS_A_TABLE.get(workload.name, 1) * workload.tables
+
+    drawn = sum(statements(one.workload) for one in plan.mix if not one.users)
+    own = sum(statements(one.workload) * one.users for one in plan.mix if one.users)
+    most = drawn * max(users - plan.users_of_members, 0) + own
+    if most <= limit:
+        return []
+    return [
+        f"up to {most:,} prepared statements may pass max_prepared_stmt_count {limit:,} "
+        "(error 1461): raise it, or take --text"
+    ]
+
+
+def _users(number: int, one: str = "", more: str = "") -> str:
+    """With the verb that fits the number."""
+    return f"{number} user {one}".rstrip() if number == 1 else f"{number} users {more}".rstrip()
+
+
+def _tables(number: int) -> str:
+    return f"{number} table{'' if number == 1 else 's'}"
+
+
+def server_environment(looked: Sequence[Looked]) -> list[dict[str, Any]]:
+    """The targets' part of environment.json: versions and all variables, secrets blanked."""
+    return [
+        {
+            "target": one.endpoint.target.url,
+            "version": one.facts.version,
+            "comment": one.facts.comment,
+            "flavour": one.facts.flavour,
+            "encrypted": one.facts.encrypted,
+            "connected": one.facts.connected,
+            "thread_pool": one.facts.thread_pool,
+            "variables": {
+                name: _blanked(name, value) for name, value in one.facts.variables.items()
+            },
+        }
+        for one in looked
+    ]
+
+
+def _blanked(name: str, value: str) -> str:
+    """Some variables hold a secret (`wsrep_sst_auth` is user:password); switches do not."""
+    has_secret = any(word in name.lower() for word in _SECRET_WORDS)
+    harmless = value.upper() in ("", "ON", "OFF", "YES", "NO") or value.isdigit()
+    return "***" if has_secret and not harmless else value

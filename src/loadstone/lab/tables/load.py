@@ -1,0 +1,357 @@
+"""`prepare` and `cleanup`: makes tables and drops them, within what the guard allows."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from loadstone import engine
+from loadstone.engine import Sending
+from loadstone.lab.protection.whereabouts import located
+from loadstone.lab.step.failures import as_error
+from loadstone.lab.step.follow import follow
+from loadstone.lab.step.interrupts import Interrupted, Interrupts
+from loadstone.lab.step.listener import LoadObserver
+from loadstone.lab.tables.discover import BESIDE, table_name
+from loadstone.lab.tables.waiting import Waits
+from loadstone.model.engine_plan import Layout, LoadPlan, load_document
+from loadstone.model.records import AnyLoadRecord, LoadEnd, LoadStalled
+from loadstone.model.target import Endpoint
+from loadstone.model.template import Template
+from loadstone.mysql import guard, presence, tpcc_tables
+from loadstone.mysql.connect import Connection, connect
+from loadstone.mysql.drop_tables import drop_tables
+from loadstone.mysql.errors import GuardError, TargetError
+from loadstone.mysql.facts import Layout as LayoutKind
+from loadstone.mysql.facts import TableFacts, comment_of
+from loadstone.mysql.guard import (
+    CleanupDecision,
+    Consent,
+    ListedTable,
+    PrepareDecision,
+    SchemaState,
+)
+
+Item = TypeVar("Item")
+
+_BEGIN_EMPTY: tuple[LayoutKind, ...] = ("bulk", "orders", "ledger")
+
+_LISTED_AT_ONCE = 500
+# More, as each look at the columns is one at those of the whole schema.
+_MARKED_AT_ONCE = 10_000
+
+
+BeginLoad = Callable[[str], Sending[AnyLoadRecord]]
+"""How a load of this document is begun: by this machine's engine, or by several machines."""
+
+
+@dataclass(frozen=True)
+class Loader:
+    """What a load is carried out with."""
+
+    endpoint: Endpoint
+    consent: Consent
+    observer: LoadObserver
+    interrupts: Interrupts
+    begin: BeginLoad = engine.load
+    mark: str | None = None
+    """What new tables are to bear; `None`: one drawn for them."""
+
+    @property
+    def schema(self) -> str:
+        """The schema that the tables are in."""
+        return self.endpoint.target.database or ""
+
+
+def prepare(plan: LoadPlan, loader: Loader) -> LoadEnd:
+    """Make and fill the tables; those of an earlier, unfinished load are taken up.
+
+    What stands beside them (a sale's products and orders) is made first, so that they are never
+    there without it. What is returned is of the tables themselves.
+
+    Raises:
+        GuardError, TargetError, Interrupted: as `_prepare`; and what beginning may raise.
+    """
+    for kind in BESIDE.get(plan.layout.kind, ()):
+        layout = plan.layout.model_copy(update={"kind": kind})
+        _prepare(plan.model_copy(update={"layout": layout}), loader)
+    return _prepare(plan, loader)
+
+
+def _prepare(plan: LoadPlan, loader: Loader) -> LoadEnd:
+    """One layout.
+
+    Each table is listed before it is made and marked after its rows were counted, so that a
+    crash leaves none that nobody owns.
+
+    Raises:
+        GuardError: tables of others would be in danger.
+        TargetError: the target refused, or the counts are wrong.
+        Interrupted: stopped on request; the same command goes on.
+    """
+    target = loader.endpoint.target
+    names = _names(plan.layout)
+    stop = loader.interrupts
+    with (
+        stop.at_once(),
+        Waits(loader.observer) as waits,
+        waits.connected(loader.endpoint) as connection,
+        presence.alone(connection, target, loader.schema),
+    ):
+        state = guard.read_schema(connection, target, loader.schema)
+        stop.check()
+        consent = located(connection, target, loader.consent)
+        decision = guard.decide_prepare(state, names, target, consent)
+        _refuse_another_load(state, [table.name for table in decision.continues], plan)
+        if decision.creates_schema:
+            guard.create_schema(connection, target, loader.schema)
+        marks = _marks(names, decision.continues, loader.mark or new_mark())
+        for lines in _batches(_lines(plan, state, decision, marks), _LISTED_AT_ONCE):
+            stop.check()
+            guard.list_tables(connection, target, loader.schema, lines)
+        stop.check()
+        end = _load(_marked(plan, decision, marks), loader)
+        # A load may outlast the first connection.
+        with waits.connected(loader.endpoint) as later:
+            for some in _batches(names, _MARKED_AT_ONCE):
+                stop.check()
+                guard.mark_ready(later, target, loader.schema, some)
+            _refuse_strangers(guard.read_schema(later, target, loader.schema), names)
+    return end
+
+
+def new_mark() -> str:
+    """What tables can bear that nobody else's do."""
+    return secrets.token_hex(8)
+
+
+def _marks(names: Sequence[str], there: Sequence[TableFacts], new: str) -> dict[str, str]:
+    """By name, what tells a table from any other; `new` for those that are made.
+
+    Those that were begun by a version without marks go without.
+    """
+    taken_up = {table.name: table.mark for table in there}
+    marks = {name: taken_up.get(name, new) for name in names}
+    return {name: mark for name, mark in marks.items() if mark}
+
+
+def _marked(plan: LoadPlan, decision: PrepareDecision, marks: Mapping[str, str]) -> LoadPlan:
+    update = {
+        "continues": tuple(table.name for table in decision.continues),
+        "marks": {name: comment_of(mark) for name, mark in marks.items()},
+    }
+    return plan.model_copy(update=update)
+
+
+def _refuse_strangers(state: SchemaState, names: Sequence[str]) -> None:
+    """See that the tables which were loaded are still ours.
+
+    Raises:
+        GuardError: somebody has put others in their place meanwhile.
+    """
+    ours = set(state.of("ours"))
+    if gone := [name for name in names if name not in ours]:
+        raise GuardError(
+            "table_in_the_way",
+            f"schema {state.schema_name} has other tables now than those that were loaded: "
+            f"{', '.join(gone[:5])}",
+            "somebody made them anew, or renamed them, while the load was at work",
+        )
+
+
+def _batches(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
+    """So few at a time that a wish to stop is noticed soon."""
+    for begin in range(0, len(items), size):
+        yield items[begin : begin + size]
+
+
+@dataclass(frozen=True)
+class Cleaning:
+    """Which tables are to go."""
+
+    consent: Consent
+    names: Collection[str] | None = None
+    """These alone; `None`: all that Loadstone made."""
+    of_sysbench: bool = False
+    """Of all of them also those that sysbench made."""
+
+
+def cleanup(endpoint: Endpoint, wanted: Cleaning) -> CleanupDecision:
+    """Drop what Loadstone made, and of what has sysbench's exact layout and name what is wanted.
+
+    Raises:
+        GuardError: that needs consent.
+        TargetError: the target refused.
+    """
+    target, schema = endpoint.target, endpoint.target.database or ""
+    with (
+        connect(endpoint, database=None) as connection,
+        presence.alone(connection, target, schema),
+    ):
+        state, decision = _cleaned(connection, endpoint, wanted)
+        drop_tables(connection, target, state, decision)
+    return decision
+
+
+def look_at_cleanup(
+    endpoint: Endpoint, wanted: Cleaning
+) -> tuple[CleanupDecision, GuardError | None]:
+    """What `cleanup` would drop with consent, and why it refuses if there is none.
+
+    Raises:
+        GuardError: the list of tables is not ours.
+        TargetError: the target refused.
+    """
+    with connect(endpoint, database=None) as connection:
+        _, decision = _cleaned(connection, endpoint, replace(wanted, consent=Consent(yes=True)))
+        try:
+            _cleaned(connection, endpoint, wanted)
+        except GuardError as error:
+            return decision, error
+    return decision, None
+
+
+def _cleaned(
+    connection: Connection, endpoint: Endpoint, wanted: Cleaning
+) -> tuple[SchemaState, CleanupDecision]:
+    target = endpoint.target
+    state = guard.read_schema(connection, target, target.database or "")
+    consent = located(connection, target, wanted.consent)
+    return state, guard.decide_cleanup(
+        state, target, consent, wanted.names, of_sysbench=wanted.of_sysbench
+    )
+
+
+def names_of(layout: Layout) -> tuple[str, ...]:
+    """All tables that `prepare` makes for a layout, with what stands beside them."""
+    beside = [layout.model_copy(update={"kind": kind}) for kind in BESIDE.get(layout.kind, ())]
+    return tuple(name for each in (*beside, layout) for name in _names(each))
+
+
+def layout_for(kind: LayoutKind, tables: int, table_size: int, warehouses: int = 0) -> Layout:
+    """The tables of a workload's layout; a bulk table is made empty, `tpcc` has its own."""
+    if kind == "tpcc":
+        tables, table_size = len(tpcc_tables.NAMES), tpcc_tables.ITEMS
+    return Layout(kind=kind, tables=tables, table_size=table_size, warehouses=warehouses)
+
+
+def layout_of(template: Template, storage_engine: str = "innodb") -> Layout:
+    """The tables of a template."""
+    tables = template.loaded(storage_engine)
+    return Layout(
+        kind="template",
+        tables=len(tables),
+        table_size=max(table.rows for table in tables) or 1,
+        storage_engine=storage_engine,
+        template=tables,
+    )
+
+
+def _load(plan: LoadPlan, loader: Loader) -> LoadEnd:
+    ends: list[LoadEnd] = []
+
+    def take(record: AnyLoadRecord) -> bool:
+        if isinstance(record, LoadEnd):
+            ends.append(record)
+            return True
+        if isinstance(record, LoadStalled):
+            loader.observer.on_stalled(record)
+        else:
+            loader.observer.on_progress(record)
+        return False
+
+    follow(loader.begin(load_document(plan, loader.endpoint)), take, loader.interrupts)
+    if not ends or ends[0].reason == "stopped":
+        raise Interrupted("loading was stopped; the same command goes on where it was left")
+    (end,) = ends
+    if end.error:
+        raise as_error(end.error, [loader.endpoint.target])
+    expected = _expected_rows(plan.layout)
+    if expected is not None and end.rows != expected:
+        raise TargetError(
+            "statement_failed",
+            f"{end.rows} rows were counted where {expected} were loaded",
+            "does something else write to these tables?",
+        )
+    return end
+
+
+def _names(layout: Layout) -> list[str]:
+    if layout.template:
+        return [table.name for table in layout.template]
+    return [table_name(layout.kind, number + 1) for number in range(layout.tables)]
+
+
+def _expected_rows(layout: Layout) -> int | None:
+    """`None` where only the engine knows: an order of TPC-C has a random number of lines."""
+    if layout.template:
+        return sum(table.rows for table in layout.template)
+    return None if layout.kind == "tpcc" else layout.tables * _listed_rows(layout)
+
+
+def _listed_rows(layout: Layout) -> int:
+    """What the list of tables has as their size: of TPC-C the warehouses."""
+    if layout.kind == "tpcc":
+        return layout.warehouses
+    return 0 if layout.kind in _BEGIN_EMPTY else layout.table_size
+
+
+def _lines(
+    plan: LoadPlan, state: SchemaState, decision: PrepareDecision, marks: Mapping[str, str]
+) -> list[ListedTable]:
+    """What the list is to say of the tables from now on, before any is made.
+
+    A table of a template that was begun by a version without marks is known by its columns; those
+    of other layouts by the layout.
+    """
+    rows = {table.name: table.rows for table in plan.layout.template}
+    taken_up = {table.name for table in decision.continues} if rows else set()
+    before = {line.name: line.columns_hash for line in state.listed if line.name in taken_up}
+    return [
+        ListedTable(
+            name=name,
+            layout=plan.layout.kind,
+            rows=rows.get(name, _listed_rows(plan.layout)),
+            seed=plan.seed,
+            state="loading",
+            columns_hash=marks.get(name, before.get(name)),
+        )
+        for name in _names(plan.layout)
+    ]
+
+
+def _refuse_another_load(state: SchemaState, continues: Sequence[str], plan: LoadPlan) -> None:
+    """Taking up a load that was asked for otherwise would mix two sets of rows."""
+    of_template = {table.name: table.rows for table in plan.layout.template}
+    for line in state.listed:
+        if line.name not in continues or plan.layout.kind == "bulk":
+            continue
+        wanted = of_template.get(line.name, _listed_rows(plan.layout))
+        if plan.layout.kind in ("tpcc", "template") and line.state == "ready":
+            raise _complete(line)
+        if plan.layout.kind == "tpcc" and line.rows != wanted:
+            what = f"rows of another number of warehouses, {line.rows}"
+        elif line.layout != plan.layout.kind or line.rows > wanted:
+            what = f"{line.rows} rows of the layout {line.layout}"
+        elif line.seed != plan.seed:
+            what = f"rows of seed {line.seed}"
+        else:
+            continue
+        raise GuardError(
+            "table_in_the_way",
+            f"table {line.name} was made with {what}, which is not what is asked for now",
+            "loadstone cleanup drops it; or ask for the same as before",
+        )
+
+
+def _complete(line: ListedTable) -> GuardError:
+    """Of tables that runs have changed a part of the rows would be put back, and not the rest."""
+    size = "warehouses" if line.layout == "tpcc" else "rows"
+    workload = "tpcc" if line.layout == "tpcc" else "FILE"
+    return GuardError(
+        "table_in_the_way",
+        f"table {line.name} is complete ({size}: {line.rows}), and runs may have changed it",
+        f"`loadstone run {workload}` uses it as it is; `loadstone cleanup` drops it",
+    )

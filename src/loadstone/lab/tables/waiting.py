@@ -1,0 +1,96 @@
+"""Waits of the connections for administration: a person hears of them before they are an error."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+from types import TracebackType
+from typing import Self
+
+from loadstone.lab.step.listener import LoadObserver
+from loadstone.model.records import LoadStalled
+from loadstone.model.target import Endpoint
+from loadstone.mysql.connect import (
+    Connection,
+    bound_lock_waits,
+    connect,
+    number_of,
+    statement_errors,
+)
+
+SAY_AFTER_S = 5.0
+SAY_AGAIN_S = 10.0
+
+_LOOK_S = 0.25
+
+
+class Waits:
+    """Tells of what has not been answered for some seconds, while it is open."""
+
+    def __init__(self, observer: LoadObserver, say_after_s: float = SAY_AFTER_S) -> None:
+        self._observer = observer
+        self._say_after_s = say_after_s
+        self._connection: Connection | None = None
+        self._opening: tuple[float, str] | None = None
+        self._said: tuple[tuple[float, str], float] | None = None
+        self._began = time.monotonic()
+        self._over = Event()
+        self._thread = Thread(target=self._run, name="waits", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._over.set()
+        self._thread.join(1.0)
+
+    @contextmanager
+    def connected(self, endpoint: Endpoint) -> Iterator[Connection]:
+        """A connection that is watched, and waits for no lock for ever.
+
+        Raises:
+            TargetError: the server refused.
+        """
+        before = self._connection
+        self._opening = (time.monotonic(), "logging in")
+        try:
+            opened = connect(endpoint, database=None)
+        finally:
+            self._opening = None
+        with opened as connection:
+            self._connection = connection
+            try:
+                with statement_errors(endpoint.target):
+                    bound_lock_waits(connection)
+                yield connection
+            finally:
+                self._connection = before
+
+    def _run(self) -> None:
+        while not self._over.wait(_LOOK_S):
+            now = time.monotonic()
+            asked = self._opening or getattr(self._connection, "asked", None)
+            if asked is None or now - asked[0] < self._say_after_s:
+                continue
+            if self._said and self._said[0] == asked and now - self._said[1] < SAY_AGAIN_S:
+                continue
+            self._said = (asked, now)
+            self._observer.on_stalled(self._stalled(asked, now))
+
+    def _stalled(self, asked: tuple[float, str], now: float) -> LoadStalled:
+        connection = None if self._opening else self._connection
+        return LoadStalled(
+            seconds=now - self._began,
+            connection=number_of(connection) if connection else None,
+            statement=" ".join(asked[1].split()),
+            silent_s=now - asked[0],
+            waits_for="the server, which has not answered; SHOW FULL PROCESSLIST there says why",
+        )

@@ -1,0 +1,1 @@
+"""Server variables: set for a while, journaled, and put back."""

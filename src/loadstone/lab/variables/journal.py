@@ -1,0 +1,417 @@
+"""What was changed on which target, on disk before it is changed: one file for each staging.
+
+    $XDG_STATE_HOME/loadstone/settings/       (else ~/.local/state/...)
+      db1:3306-1734000000-4711.jsonl          the target and all that is set there,
+                                              then each variable before and after it is set
+
+A file that is there says that a target's variables are not as they were; its lock, which the kernel
+lets go of however a process ends, says whether somebody is still at work with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from loadstone.model.errors import LoadstoneError
+from loadstone.model.exit_codes import ExitCode
+from loadstone.model.frozen import Frozen
+from loadstone.model.target import Target, TargetUrlError, parse_target_url
+from loadstone.mysql.identity import Identity
+from loadstone.runs import safe_open
+from loadstone.runs.state_folder import state_folder
+
+Value = int | float | str | None
+"""As the server gives it for `@@GLOBAL.name`."""
+
+
+class SettingsError(LoadstoneError):
+    """A target's variables could not be set, or not be put back."""
+
+    exit_code = ExitCode.TARGET
+
+
+class LeftChanged(SettingsError):
+    """Variables are not, or may not be, as they were before."""
+
+    exit_code = ExitCode.LEFT_CHANGED
+
+
+class Unreadable(LeftChanged):
+    """A journal that says nothing that could be put back."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(
+            f"cannot read the old settings in {path}: {why}",
+            "set the variables by hand, and remove the file",
+        )
+        self.path = path
+
+    def is_of(self, target: Target) -> bool:
+        """Whether it bears the name of a journal of this target."""
+        return self.path.name.rsplit("-", 2)[0] == _in_file_name(target)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A variable that was about to be set, and what it was before."""
+
+    variable: str
+    old: Value
+    new: Value
+    """As the server took it; the same as `old` where that was not noted any more."""
+
+    def is_undone(self, now: Value) -> bool:
+        """Whether the variable is as it was."""
+        return alike(now, self.old)
+
+
+def alike(one: Value, other: Value) -> bool:
+    """The same value: `1` and `ON` are, where one was read as a number and one as a text."""
+    return one == other or _plain(one) == _plain(other)
+
+
+def _plain(value: Value) -> str:
+    said = str(value).strip().upper()
+    return {"ON": "1", "OFF": "0", "TRUE": "1", "FALSE": "0"}.get(said, said)
+
+
+@dataclass(frozen=True)
+class Staged:
+    """What a journal says."""
+
+    path: Path
+    target: str
+    """A URL without a password."""
+    place: str
+    server: Identity
+    """Which server answered there."""
+    before: Mapping[str, str]
+    """All of its variables, as texts, before the first change."""
+    changes: tuple[Change, ...]
+    """In the order in which they were made."""
+    cut_short: bool
+    """Whether somebody died before it was noted what the last change brought about."""
+    restoring: tuple[str, ...] | None
+    """The variables that somebody has begun to put back; `None`: nobody has."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The variables that were about to be set."""
+        return frozenset(change.variable for change in self.changes)
+
+
+@dataclass(frozen=True)
+class LeftBehind:
+    """What is in a folder of journals."""
+
+    staged: tuple[Staged, ...]
+    """Oldest first."""
+    unreadable: tuple[Unreadable, ...]
+    """Each is told of, and keeps nobody from the others."""
+
+
+def settings_folder() -> Path:
+    """Where journals lie; made when missing.
+
+    Raises:
+        SettingsError: it cannot be made.
+    """
+    folder = state_folder() / "settings"
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise SettingsError(
+            f"cannot keep old settings in {folder}: {error.strerror}",
+            "set XDG_STATE_HOME to a folder that you can write to",
+        ) from error
+    return folder
+
+
+class Journal:
+    """An open journal, whose lock is held until it is closed."""
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self.path = path
+        self._descriptor = descriptor
+
+    @classmethod
+    def begin(
+        cls,
+        folder: Path,
+        target: Target,
+        before: Mapping[str, str],
+        server: Identity | None = None,
+    ) -> Journal:
+        """A new journal for a target with these variables, by which its server is known as well.
+
+        Raises:
+            SettingsError: it cannot be written; nothing of it is left.
+        """
+        path = folder / f"{_in_file_name(target)}-{time.time_ns()}-{os.getpid()}.jsonl"
+        journal = cls(path, _made(path))
+        head = {
+            "target": target.url,
+            "place": target.place,
+            "server": (server or Identity.known(before)).model_dump(),
+            "before": dict(before),
+        }
+        try:
+            journal._append(head)
+        except SettingsError:
+            journal.close(done=True)
+            raise
+        _sync_folder(folder)
+        return journal
+
+    @classmethod
+    def take(cls, path: Path) -> Journal | None:
+        """One that was left behind; `None` where its maker is still at work, or it is gone."""
+        try:
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+            descriptor = os.open(path, flags)
+        except FileNotFoundError:
+            return None
+        for wait_s in (_PEEK_S, 0.0):
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return cls(path, descriptor)
+            except BlockingIOError:
+                time.sleep(wait_s)  # another command may just be looking
+        os.close(descriptor)
+        return None
+
+    def changing(self, variable: str, old: Value) -> None:
+        """A variable is about to be set: on disk when this returns."""
+        self._append({"variable": variable, "old": old})
+
+    def changed(self, variable: str, new: Value) -> None:
+        """What the server made of it, once all is noted that changed with it."""
+        self._append({"variable": variable, "new": new})
+
+    def restoring(self, changes: Sequence[Change], now: Mapping[str, Value]) -> None:
+        """These are about to be put back, and have these values.
+
+        From here on `changing` and `changed` say what putting back does.
+        """
+        for change in changes:
+            self.changing(change.variable, change.old)
+            self.changed(change.variable, now[change.variable])
+        self._append({"restoring": [change.variable for change in changes]})
+
+    def close(self, *, done: bool) -> None:
+        """Let go of it; where all is as it was, the file goes."""
+        if done:
+            self.path.unlink(missing_ok=True)
+            _sync_folder(self.path.parent)
+        os.close(self._descriptor)
+
+    def _append(self, line: Mapping[str, object]) -> None:
+        """Add a line as a whole.
+
+        Raises:
+            SettingsError: the disk refuses it; nothing of it stays.
+        """
+        size = os.fstat(self._descriptor).st_size
+        rest = json.dumps(line).encode() + b"\n"
+        try:
+            while rest:
+                rest = rest[os.write(self._descriptor, rest) :]
+            os.fsync(self._descriptor)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._descriptor, size)
+            raise _cannot_keep(self.path, error) from error
+
+
+def _made(path: Path) -> int:
+    """A new file that is locked, and has not been cleared away before it was."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
+    while True:
+        try:
+            descriptor = os.open(path, flags, 0o600)
+        except OSError as error:
+            raise _cannot_keep(path, error) from error
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if os.fstat(descriptor).st_nlink:
+            return descriptor
+        os.close(descriptor)
+
+
+def is_at_work(path: Path) -> bool:
+    """Whether the maker of a journal is there, and will put back what it says."""
+    try:
+        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        descriptor = os.open(path, flags)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _in_file_name(target: Target) -> str:
+    return re.sub(r"[^\w.:-]+", "_", target.place).strip("_")
+
+
+class _Head(Frozen):
+    target: str
+    place: str
+    server: Identity | None = None
+    before: dict[str, str]
+
+
+class _Old(Frozen):
+    variable: str
+    old: Value
+
+
+class _New(Frozen):
+    variable: str
+    new: Value
+
+
+class _Restoring(Frozen):
+    restoring: tuple[str, ...]
+
+
+_Line = _Old | _New | _Restoring
+_HEAD: TypeAdapter[_Head] = TypeAdapter(_Head)
+_LINE: TypeAdapter[_Line] = TypeAdapter(_Line)
+
+_PEEK_S = 0.05
+"""So long `take` waits for whoever looks whether a journal's maker is at work."""
+
+_LARGEST = 16 * 1024 * 1024
+"""Bytes; all variables of a server are some 50 kB."""
+
+
+def read_journal(path: Path) -> Staged | None:
+    """What it says; `None` where nothing was set: its maker died before the first line was whole.
+
+    What it says is set on a server, so it is read only where nobody else can have written it.
+
+    Raises:
+        Unreadable: it is no journal, or not one of this user's.
+    """
+    try:
+        whole = _own(path).split(b"\n")[:-1]  # a line that was cut off was never acted on
+        if not whole:
+            return None
+        head = _HEAD.validate_json(whole[0])
+        lines = [_LINE.validate_json(each) for each in whole[1:]]
+        _check_place(head)
+        rest = [line for line in lines if not isinstance(line, _Restoring)]
+        said = head.target, head.place, head.server or Identity.known(head.before), head.before
+        return Staged(path, *said, _changes(rest), *_phase(lines))
+    except ValidationError as error:
+        raise Unreadable(path, "it is no journal of settings") from error
+    except FileNotFoundError:
+        return None  # its maker has ended just now
+    except OSError as error:
+        raise Unreadable(path, error.strerror or str(error)) from error
+    except (ValueError, TargetUrlError) as error:
+        raise Unreadable(path, str(error)) from error
+
+
+def _own(path: Path) -> bytes:
+    """All of a file of this user's.
+
+    Raises:
+        OSError: others could have written it, or it cannot be read.
+    """
+    with safe_open.opened(path) as file:
+        facts = os.fstat(file.fileno())
+        if facts.st_uid != os.geteuid() or facts.st_mode & 0o022:
+            raise PermissionError("others could have written it")
+        found = file.read(_LARGEST + 1)
+    if len(found) > _LARGEST:
+        raise safe_open.NotPlain(errno.EFBIG, "it is far too large")
+    return found
+
+
+def _check_place(head: _Head) -> None:
+    """The place is what is asked for on the command line, the target what is connected to.
+
+    Raises:
+        ValueError: they are not the same server.
+        TargetUrlError: the target is none.
+    """
+    target, _ = parse_target_url(head.target)
+    if target.place != head.place:
+        raise ValueError(f"it is of {head.place} and names {target.place}")
+
+
+def _changes(lines: Sequence[_Old | _New]) -> tuple[Change, ...]:
+    """The first old value of a variable counts, and the last new one."""
+    old: dict[str, Value] = {}
+    new: dict[str, Value] = {}
+    for line in lines:
+        if isinstance(line, _Old):
+            old.setdefault(line.variable, line.old)
+        else:
+            new[line.variable] = line.new
+    return tuple(Change(name, value, new.get(name, value)) for name, value in old.items())
+
+
+def _phase(lines: Sequence[_Line]) -> tuple[bool, tuple[str, ...] | None]:
+    """Whether the last change was cut short, and what somebody has begun to put back."""
+    begun: set[str] = set()
+    restoring: tuple[str, ...] | None = None
+    for line in lines:
+        match line:
+            case _Old():
+                begun.add(line.variable)
+            case _New():
+                begun.discard(line.variable)
+            case _Restoring():
+                restoring = line.restoring
+                begun.clear()
+    return bool(begun), restoring
+
+
+def left_behind(folder: Path) -> LeftBehind:
+    """Journals of this folder, oldest first; those without a whole line are removed."""
+    staged: list[Staged] = []
+    unreadable: list[Unreadable] = []
+    for path in sorted(folder.glob("*.jsonl"), key=lambda each: each.name.split("-")[-2:]):
+        try:
+            found = read_journal(path)
+        except Unreadable as error:
+            unreadable.append(error)
+            continue
+        if found is not None:
+            staged.append(found)
+        elif (journal := Journal.take(path)) is not None:
+            # Its maker may have written the line and died since it was read.
+            journal.close(done=read_journal(path) is None)
+    return LeftBehind(tuple(staged), tuple(unreadable))
+
+
+def _cannot_keep(path: Path, error: OSError) -> SettingsError:
+    return SettingsError(
+        f"cannot keep old settings in {path}: {(error.strerror or str(error)).lower()}",
+        "make room there, or set XDG_STATE_HOME to a folder on another disk",
+    )
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

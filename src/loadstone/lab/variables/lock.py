@@ -1,0 +1,82 @@
+"""One at a time sets variables of a server, from wherever: a lock on the server itself.
+
+The lock is held by a connection that says nothing else, so its silence tells since when.
+"""
+
+from __future__ import annotations
+
+import contextlib
+
+import pymysql
+
+from loadstone.lab.variables.journal import SettingsError
+from loadstone.model.exit_codes import ExitCode
+from loadstone.model.target import Endpoint
+from loadstone.mysql import locks
+from loadstone.mysql.connect import Connection, connect
+
+LOCK = "loadstone.settings"
+
+
+class SettingsInUse(SettingsError):
+    """Somebody else has set variables of the server, and will put them back."""
+
+    exit_code = ExitCode.GUARD
+
+
+class SettingsLock:
+    """Held until it is closed."""
+
+    def __init__(self, endpoint: Endpoint, connection: Connection, *, is_kept: bool) -> None:
+        self._endpoint = endpoint
+        self._connection = connection
+        self.is_kept = is_kept
+        """Whether the server keeps such locks; without, nobody is kept out."""
+        self.was_lost = False
+        """Whether others could have set variables meanwhile."""
+
+    @classmethod
+    def take(cls, endpoint: Endpoint) -> SettingsLock:
+        """Take it for as long as variables are not as they were.
+
+        Raises:
+            SettingsInUse: somebody else has it; it says who, as far as that can be known.
+            TargetError: the target cannot be reached.
+        """
+        target = endpoint.target
+        connection = connect(endpoint, database=None)
+        try:
+            holder = locks.take(connection, target, LOCK)
+        except locks.NoLocks:
+            return cls(endpoint, connection, is_kept=False)
+        except BaseException:
+            connection.close()
+            raise
+        if holder is None:
+            return cls(endpoint, connection, is_kept=True)
+        connection.close()
+        raise SettingsInUse(
+            f"variables of {target.place} are set by somebody else at the moment: {holder}",
+            "wait until that has ended; what hangs is ended there by "
+            f"KILL {holder.connection}, and put back by loadstone restore",
+        )
+
+    def renew(self) -> None:
+        """See that it is held still, and take it again where its connection was lost.
+
+        Raises:
+            SettingsInUse: somebody else has it by now.
+            TargetError: the target cannot be reached.
+        """
+        if not self.is_kept or locks.is_ours(self._connection, self._endpoint.target, LOCK):
+            return
+        self.was_lost = True
+        again = SettingsLock.take(self._endpoint)
+        self.close()
+        self._connection, self.is_kept = again._connection, again.is_kept
+
+    def close(self) -> None:
+        """Let others have it."""
+        locks.give_back(self._connection, LOCK)
+        with contextlib.suppress(pymysql.MySQLError):
+            self._connection.close()

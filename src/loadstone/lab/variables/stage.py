@@ -1,0 +1,564 @@
+"""Sets a target's variables for a while, and puts them back however the while ends.
+
+Each old value is on disk before its variable is touched (`settings_journal`). Whoever is killed in
+between leaves the journal, and `loadstone restore` puts back what it says.
+
+What somebody else has set in the meantime is left as it is, and told. Nothing is put back on
+another server than the one that it was set on, and nobody sets anything while somebody else has.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from loadstone.lab.step.interrupts import postponed
+from loadstone.lab.variables.journal import (
+    Change,
+    Journal,
+    LeftChanged,
+    SettingsError,
+    Staged,
+    Value,
+    alike,
+    left_behind,
+    read_journal,
+)
+from loadstone.lab.variables.lock import SettingsLock
+from loadstone.lab.variables.values import (
+    in_type,
+    literal,
+    literal_of,
+    number,
+    read,
+    read_all,
+    set_variable,
+)
+from loadstone.model.exit_codes import ExitCode
+from loadstone.model.target import Endpoint, Target
+from loadstone.mysql.connect import Connection, connect, statement_errors
+from loadstone.mysql.errors import TargetError
+from loadstone.mysql.facts import variables_of
+from loadstone.mysql.identity import Identity, compared, differences, times_of
+from loadstone.mysql.processlist import is_passed_on
+
+# What changes by itself or with every statement, and is nobody's setting.
+_RESTLESS = re.compile(
+    r"gtid_.*|timestamp|.*last_insert_id|insert_id|rand_seed\d|error_count|warning_count|"
+    r"last_gtid|pseudo_.*|identity|in_transaction|innodb_buffer_pool_(load|dump)_(now|abort)"
+)
+
+
+_PERSISTED = "SELECT variable_name, variable_value FROM performance_schema.persisted_variables"
+_NOT_TOLD = (1044, 1142, 1143, 1146, 1370)
+"""No such table, or none for this account."""
+
+# How long a variable may take that is not changed at once.
+_SLOW_S = 30.0
+_POLL_S = 0.05
+# Some variables bound each other (a capacity and its maximum): the first round may clip one.
+_ROUNDS = 2
+
+
+class OtherServer(SettingsError):
+    """The address leads to another server than the one whose variables were set."""
+
+    exit_code = ExitCode.GUARD
+
+
+@dataclass(frozen=True)
+class Left:
+    """What is not as it was, and is not touched."""
+
+    left: tuple[str, ...] = ()
+    """Variables that somebody else has set since."""
+    persisted: tuple[str, ...] = ()
+    """Variables that a start of the server sets to what the run had set: somebody wants that."""
+    restarted: bool = False
+    """The server has been restarted since, and a start forgets what was set."""
+
+    def told(self) -> list[str]:
+        """Half a sentence for each kind."""
+        found = []
+        if self.left:
+            found.append(f"set by somebody else since, and left: {', '.join(self.left)}")
+        if self.persisted:
+            names = ", ".join(self.persisted)
+            found.append(f"made to outlive a restart as the run had set it, and left: {names}")
+        return found
+
+
+@dataclass(frozen=True)
+class PutBack(Left):
+    """What became of a journal."""
+
+    restored: tuple[str, ...] = ()
+    """Variables that are as they were."""
+
+
+@dataclass
+class Told:
+    """What there is to tell of the times in which variables were set."""
+
+    notes: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+    """Those of the notes that say what is not as it was."""
+
+    def note(self, text: str) -> None:
+        """Keep a sentence; what is the same each time is told once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def put_back(self, place: str, done: Left) -> None:
+        """What somebody else has set meanwhile, or a restart has undone."""
+        if done.restarted:
+            self.note(f"{place} was restarted while its variables were set, which ended that")
+        for said in done.told():
+            self.note(f"{place}: {said}")
+            self.left.append(f"{place}: {said}")
+
+
+@contextlib.contextmanager
+def staged(
+    endpoint: Endpoint, wanted: Mapping[str, str], folder: Path, told: Told | None = None
+) -> Iterator[None]:
+    """Set these global variables, and put them back at the end; nobody else does so meanwhile.
+
+    Signals wait while they are set and put back. What there is to tell of it is kept in `told`.
+
+    Raises:
+        SettingsInUse: somebody else has set variables of the server.
+        SettingsError: the server has no such variable or takes no such value, or an earlier run
+            left its settings on this target.
+        LeftChanged: they cannot be put back.
+        TargetError: the target cannot be reached.
+    """
+    if not wanted:
+        yield
+        return
+    told = told or Told()
+    with contextlib.closing(SettingsLock.take(endpoint)) as lock:
+        if not lock.is_kept:
+            told.note(
+                f"{endpoint.target.place}: it keeps no locks, so others may set variables too"
+            )
+        journal: Journal | None = None
+        try:
+            with postponed():
+                journal = apply(endpoint, wanted, folder, lock, told)
+            yield
+        finally:
+            if journal is not None:
+                with postponed():
+                    _end(journal, endpoint, lock, told)
+
+
+def _end(journal: Journal, endpoint: Endpoint, lock: SettingsLock, told: Told) -> None:
+    place = endpoint.target.place
+    try:
+        told.put_back(place, put_back(journal, endpoint, lock=lock))
+        if lock.was_lost:
+            told.note(f"{place}: for a while somebody else could have set its variables as well")
+    except LeftChanged:
+        raise
+    except SettingsError as error:
+        said = f"variables of {place} are not put back: {error.message}"
+        hint = "as soon as that is over: loadstone restore"
+        raise LeftChanged(said, hint) from error
+
+
+def apply(
+    endpoint: Endpoint,
+    wanted: Mapping[str, str],
+    folder: Path,
+    lock: SettingsLock,
+    told: Told | None = None,
+) -> Journal:
+    """Set the variables; where one cannot be set, those before it are put back.
+
+    Raises:
+        SettingsError, TargetError: as `staged`.
+    """
+    target = endpoint.target
+    with contextlib.closing(connect(endpoint, database=None)) as connection:
+        _refuse_what_passes_on(connection, target)
+        variables = variables_of(connection, target)
+        server = Identity.known(variables, times_of(connection, target))
+        _refuse_leftovers(target, server, folder)
+        # All are read before any is set: an unknown one is found while nothing has happened.
+        old = {name: read(connection, target, name) for name in wanted}
+        journal = Journal.begin(folder, target, variables, server)
+        try:
+            for name, value in wanted.items():
+                _set_noting(connection, target, journal, (name, value, old[name]))
+        except BaseException:
+            done = put_back(journal, endpoint, lock=lock)
+            if told is not None:
+                told.put_back(target.place, done)
+            raise
+    return journal
+
+
+def _refuse_what_passes_on(connection: Connection, target: Target) -> None:
+    """A proxy may send what sets a variable to one server, and what reads it to another.
+
+    Raises:
+        SettingsError: one stands in between.
+    """
+    if is_passed_on(connection, target):
+        raise SettingsError(
+            f"{target.place} passes statements on to a server, as a proxy does: what is set there "
+            "could not be read again",
+            "name the server itself: --target with its own address",
+        )
+
+
+def _refuse_leftovers(target: Target, server: Identity, folder: Path) -> None:
+    behind = left_behind(folder)
+    for error in behind.unreadable:
+        if error.is_of(target):
+            raise error
+    for other in behind.staged:
+        if compared(other.server, server, other.names) != "other":
+            raise SettingsError(
+                f"an earlier run's settings are still on {target.place}",
+                "put them back first: loadstone restore (or wait until that run has ended)",
+            )
+
+
+def identity_at(endpoint: Endpoint) -> Identity:
+    """Which server answers at a target.
+
+    Raises:
+        TargetError: the target cannot be reached.
+    """
+    with contextlib.closing(connect(endpoint, database=None)) as connection:
+        return _identity(connection, endpoint.target)
+
+
+def _identity(connection: Connection, target: Target) -> Identity:
+    variables = variables_of(connection, target)
+    return Identity.known(variables, times_of(connection, target))
+
+
+def _set_noting(
+    connection: Connection, target: Target, journal: Journal, change: tuple[str, str, Value]
+) -> None:
+    """Set one variable; others that the server changes with it are noted before it is done.
+
+    All variables are read right before and right after, so that what somebody else sets at any
+    other moment is neither lost nor taken for ours.
+    """
+    name, value, old = change
+    sql = literal(connection, value, old)
+    before = variables_of(connection, target)
+    old = _as_shown(before[name], old) if name in before else old
+    journal.changing(name, old)
+    set_variable(connection, target, name, sql)
+    after = variables_of(connection, target)
+    for other in _moved(connection, target, before, after, {name}):
+        journal.changing(other.variable, other.old)
+        journal.changed(other.variable, other.new)
+    taken = in_type(after[name], old) if name in after else read(connection, target, name)
+    taken = _settled(connection, target, (name, value, old), taken)
+    journal.changed(name, taken)
+    _check_taken(target, (name, value, old), taken)
+
+
+def _as_shown(text: str, value: Value) -> Value:
+    """A value as it was shown among all; the one that was read, where that is the same."""
+    if value is None and not text:
+        return value
+    shown = in_type(text, value)
+    return value if alike(shown, value) else shown
+
+
+def _settled(
+    connection: Connection, target: Target, change: tuple[str, str, Value], taken: Value
+) -> Value:
+    """What becomes of a number that does not change at once, as a buffer pool's size."""
+    name, value, old = change
+    if not _is_slow(value, old, taken):
+        return taken
+    return _waited_for(connection, target, name, lambda now: now != old)
+
+
+def _is_slow(value: str, old: Value, taken: Value) -> bool:
+    wanted = number(value)
+    is_number = isinstance(old, int | float) and wanted is not None
+    return is_number and not alike(wanted, old) and alike(taken, old)
+
+
+def _check_taken(target: Target, change: tuple[str, str, Value], taken: Value) -> None:
+    """Servers clip and round numbers, with no more than a warning: the plan would say another."""
+    name, value, old = change
+    wanted = number(value)
+    if not isinstance(old, int | float) or wanted is None or alike(wanted, taken):
+        return
+    said = f"{target.place} made {taken} of {name} = {value}"
+    raise SettingsError(said, "write a value that it takes as it is; see SHOW WARNINGS there")
+
+
+def _waited_for(
+    connection: Connection, target: Target, name: str, is_good: Callable[[Value], bool]
+) -> Value:
+    """A variable's value, as soon as it is good; some (the buffer pool's size) take their time."""
+    until = time.monotonic() + _SLOW_S
+    while not is_good(now := read(connection, target, name)) and time.monotonic() < until:
+        time.sleep(_POLL_S)
+    return now
+
+
+def _moved(
+    connection: Connection,
+    target: Target,
+    before: Mapping[str, str],
+    after: Mapping[str, str],
+    known: Set[str],
+) -> list[Change]:
+    """Variables that are not what they were, but for those that are known to be changed."""
+    names = [
+        name
+        for name, was in before.items()
+        if name not in known and after.get(name, was) != was and not _RESTLESS.fullmatch(name)
+    ]
+    values = read_all(connection, target, names)
+    return [
+        Change(name, in_type(before[name], now), _as_shown(after[name], now))
+        for name, now in values.items()
+    ]
+
+
+def put_back(
+    journal: Journal,
+    endpoint: Endpoint,
+    *,
+    lock: SettingsLock | None = None,
+    anyway: bool = False,
+) -> PutBack:
+    """Put back what a journal says, newest first, and remove it.
+
+    `lock`: where it is held already. `anyway`: also where another server answers.
+
+    Raises:
+        OtherServer: another server answers at the target; the journal stays.
+        SettingsInUse: somebody else has set variables of the server; the journal stays.
+        LeftChanged: a variable is not as it was; the journal stays.
+        TargetError: the target cannot be reached; the journal stays.
+    """
+    done = False
+    try:
+        staging = read_journal(journal.path)
+        found = PutBack()
+        if staging and staging.changes:
+            with contextlib.ExitStack() as stack:
+                if lock is None:
+                    stack.enter_context(contextlib.closing(SettingsLock.take(endpoint)))
+                else:
+                    lock.renew()
+                connection = connect(endpoint, database=None)
+                stack.enter_context(contextlib.closing(connection))
+                due = _due(connection, endpoint.target, staging, anyway=anyway)
+                found = _put_back(connection, endpoint.target, journal, due)
+        done = True
+        return found
+    finally:
+        journal.close(done=done)
+
+
+@dataclass(frozen=True)
+class Due(Left):
+    """What is to be put back of a journal, judged before anything is."""
+
+    changes: tuple[Change, ...] = ()
+    now: Mapping[str, Value] = field(default_factory=dict)
+    """By variable, before anything is put back."""
+
+
+def due_of(staging: Staged, endpoint: Endpoint, *, anyway: bool = False) -> Due:
+    """What `put_back` would do; nothing is changed.
+
+    Raises:
+        OtherServer, TargetError: as `put_back`.
+    """
+    with contextlib.closing(connect(endpoint, database=None)) as connection:
+        return _due(connection, endpoint.target, staging, anyway=anyway)
+
+
+def _due(connection: Connection, target: Target, staging: Staged, *, anyway: bool) -> Due:
+    """What is to be put back, and what somebody else has set since, before anything is put back."""
+    _refuse_what_passes_on(connection, target)
+    server = _identity(connection, target)
+    answer = compared(staging.server, server, staging.names)
+    if answer == "other" and not anyway:
+        why = ", ".join(differences(staging.server, server, staging.names))
+        raise OtherServer(
+            f"{target.place} is not the server whose variables were set: {why}",
+            "loadstone restore --target URL says where that is; --yes puts them back here",
+        )
+    changes = list(staging.changes)
+    if answer == "same" and staging.restoring is not None:
+        changes = [change for change in changes if change.variable in staging.restoring]
+        now = _values(connection, target, changes)
+        if staging.cut_short:
+            # Clipped by the one that was being put back, for all that anybody knows.
+            return Due(changes=tuple(changes), now=now)
+        left = {each.variable for each in changes if _is_others_by_now(each, now[each.variable])}
+        ours = tuple(change for change in changes if change.variable not in left)
+        return Due(changes=ours, now=now, left=tuple(sorted(left)))
+    if answer == "same" and staging.cut_short:
+        # What the last change brought about was not noted: whatever else differs, it was that.
+        after = variables_of(connection, target)
+        changes += _moved(connection, target, staging.before, after, staging.names)
+    now = _values(connection, target, changes)
+    left = {each.variable for each in changes if _is_others(each, now[each.variable])}
+    ours = tuple(change for change in changes if change.variable not in left)
+    if answer == "restarted":
+        # A start forgets what was SET GLOBAL. What is there all the same is in the server's files
+        # by now: somebody wants it so.
+        kept = (each.variable for each in ours if not each.is_undone(now[each.variable]))
+        return Due(now=now, persisted=tuple(sorted(kept)), restarted=True)
+    persisted = _persisted(connection, target, ours)
+    return Due(changes=ours, now=now, left=tuple(sorted(left)), persisted=persisted)
+
+
+def _persisted(
+    connection: Connection, target: Target, changes: Sequence[Change]
+) -> tuple[str, ...]:
+    """Variables whose next start brings back what the run had set: SET PERSIST, which MySQL has."""
+    try:
+        with statement_errors(target), connection.cursor() as cursor:
+            cursor.execute(_PERSISTED)
+            kept = {str(name).lower(): str(value) for name, value in cursor.fetchall()}
+    except TargetError as error:
+        if error.errno in _NOT_TOLD:
+            return ()
+        raise
+    return tuple(
+        each.variable
+        for each in changes
+        if each.variable in kept
+        and not each.is_undone(each.new)
+        and alike(kept[each.variable], each.new)
+    )
+
+
+def _values(connection: Connection, target: Target, changes: Sequence[Change]) -> dict[str, Value]:
+    return read_all(connection, target, [change.variable for change in changes])
+
+
+def _put_back(connection: Connection, target: Target, journal: Journal, due: Due) -> PutBack:
+    with contextlib.suppress(SettingsError):
+        # On a full disk: to put back now is worth more than to be able to put back twice.
+        journal.restoring(due.changes, due.now)
+    work = _Undoing(connection, target, journal, dict(due.now), list(due.changes))
+    for _ in range(_ROUNDS):
+        for change in reversed(due.changes):
+            work.undo(change)
+    _check_as_it_was(connection, target, work)
+    return PutBack(
+        left=tuple(sorted({*due.left, *work.left})),
+        persisted=due.persisted,
+        restarted=due.restarted,
+        restored=tuple(
+            change.variable for change in due.changes if change.variable not in work.left
+        ),
+    )
+
+
+@dataclass
+class _Undoing:
+    """Variables on their way back.
+
+    Each is looked at right before it is set: what is not as it was seen last, though nothing was
+    set in between, somebody else has set.
+    """
+
+    connection: Connection
+    target: Target
+    journal: Journal
+    seen: dict[str, Value]
+    """What each was right after the last that was set."""
+    changes: list[Change]
+    left: set[str] = field(default_factory=set)
+    unsettled: set[str] = field(default_factory=set)
+    """Set, and not yet as they were: clipped by another, or slow."""
+    refused: SettingsError | None = None
+
+    def undo(self, change: Change) -> None:
+        """Put one back; others are put back all the same where the server refuses it."""
+        self._leave_what_is_others()
+        if change not in self.changes or change.is_undone(self.seen[change.variable]):
+            return
+        with contextlib.suppress(SettingsError):
+            self.journal.changing(change.variable, change.old)
+        was_set = True
+        try:
+            value = literal_of(self.connection, change.old)
+            set_variable(self.connection, self.target, change.variable, value)
+        except SettingsError as error:
+            self.refused, was_set = error, False
+        self._look(change, was_set=was_set)
+
+    def _leave_what_is_others(self) -> None:
+        now = _values(self.connection, self.target, self.changes)
+        for change in tuple(self.changes):
+            name = change.variable
+            is_as_seen = alike(now[name], self.seen[name])
+            if not is_as_seen and name not in self.unsettled and not change.is_undone(now[name]):
+                self.changes.remove(change)
+                if not change.is_undone(self.seen[name]):
+                    self.left.add(name)
+        self.seen |= now
+
+    def _look(self, last: Change, *, was_set: bool) -> None:
+        """Note what became of all, as one may clip another."""
+        now = _values(self.connection, self.target, self.changes)
+        self.unsettled.discard(last.variable)
+        if was_set and not last.is_undone(now[last.variable]):
+            self.unsettled.add(last.variable)
+        with contextlib.suppress(SettingsError):
+            for name, value in now.items():
+                if name != last.variable and not alike(value, self.seen[name]):
+                    self.journal.changed(name, value)
+            if last.variable not in self.unsettled:
+                self.journal.changed(last.variable, now[last.variable])
+        self.seen |= now
+
+
+def _is_others(change: Change, now: Value) -> bool:
+    """Whether somebody else has set it since: it is neither what it was nor what we made of it."""
+    noted = not change.is_undone(change.new)
+    return noted and not change.is_undone(now) and not alike(now, change.new)
+
+
+def _is_others_by_now(change: Change, now: Value) -> bool:
+    """The same where what became of each is known, also of those that are as they were again."""
+    return not change.is_undone(now) and not alike(now, change.new)
+
+
+def _check_as_it_was(connection: Connection, target: Target, work: _Undoing) -> None:
+    refused = work.refused
+    wrong = []
+    for change in work.changes:
+        name = change.variable
+        if change.is_undone(work.seen[name]):
+            continue  # whatever it is by now, it was put back
+        now = _waited_for(connection, target, name, change.is_undone)
+        if not change.is_undone(now):
+            wrong.append(f"{name} is {now!r}, not {change.old!r}")
+    if wrong:
+        why = f" ({refused.message})" if refused else ""
+        hint = (refused and refused.hint) or "set them by hand"
+        hint = f"{hint}; to try again: loadstone restore"
+        said = f"{target.place}: not as it was: {'; '.join(wrong)}{why}"
+        raise LeftChanged(said, hint) from refused
+
+
+def take_over(staging: Staged) -> Journal | None:
+    """The journal of a run that has ended; `None` while it is still at work."""
+    return Journal.take(staging.path)

@@ -1,0 +1,380 @@
+"""Connections for administration: a few statements, with time limits, each failure named."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import socket
+import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
+
+import pymysql
+
+from loadstone.model.target import DEFAULT_PORT, Endpoint, Target, Tls
+from loadstone.mysql.administration import Administration, PasswordWithheld, Trust
+from loadstone.mysql.errors import (
+    NEEDS_AUTHORITY,
+    NEEDS_KEY,
+    NEEDS_PROOF,
+    TargetError,
+    TargetErrorKind,
+)
+from loadstone.mysql.sanitize import plain
+
+if TYPE_CHECKING:
+    Connection: TypeAlias = pymysql.connections.Connection[pymysql.cursors.Cursor]
+else:
+    Connection = pymysql.connections.Connection
+
+
+@dataclass(frozen=True)
+class Timeouts:
+    """How long to wait for a connection, and for one statement."""
+
+    connect_s: float = 10
+    statement_s: float = 60
+
+
+DEFAULT_TIMEOUTS = Timeouts()
+
+_LONGEST_LOGIN = 3
+"""How many times the limit of a connection the whole login may take."""
+
+
+def connect(
+    endpoint: Endpoint, timeouts: Timeouts = DEFAULT_TIMEOUTS, *, database: str | None = ""
+) -> Connection:
+    """Log in to the target; `database` overrides its schema (`None`: log in without one).
+
+    Raises:
+        TargetError: what refused, where, and what to do.
+    """
+    target = endpoint.target
+    schema = target.database if database == "" else database
+    try:
+        connection = Administration(
+            host=target.host,
+            port=target.port or DEFAULT_PORT,
+            user=target.user or "",
+            # As bytes: PyMySQL knows Latin-1 alone, and its error would show the letters.
+            password=endpoint.credentials.reveal().encode(),
+            database=schema or None,
+            connect_timeout=timeouts.connect_s,
+            longest_login_s=_LONGEST_LOGIN * timeouts.connect_s,
+            longest_statement_s=timeouts.statement_s,
+            server_public_key=_public_key(target),
+            tls=_tls_of(target),
+            tls_required=target.tls.must,
+            trust=_trust_in(endpoint),
+            autocommit=True,
+            charset="utf8mb4",
+            program_name="loadstone",
+            defer_connect=True,
+        )
+        # A unix socket is as good as TLS to caching_sha2_password: it takes the password in clear
+        # there, and nothing else. PyMySQL sets this only where it opens the socket itself.
+        connection._secure = target.socket is not None  # type: ignore[attr-defined]
+        connection.connect(_unix_socket(target, timeouts))
+        return connection
+    except pymysql.MySQLError as error:
+        raise _login_error(error, endpoint, schema) from error
+    except (RuntimeError, ValueError) as error:  # a login method whose package is missing
+        raise TargetError(
+            "not_supported", f"cannot log in to {target.place}: {error}", None
+        ) from error
+
+
+def _trust_in(endpoint: Endpoint) -> Trust:
+    target = endpoint.target
+    return Trust(
+        proven=target.socket is not None or target.tls.proves_server,
+        believed=target.tls.mode == "disabled" or target.is_local,
+        in_clear=endpoint.credentials.may_go_in_clear,
+    )
+
+
+def _public_key(target: Target) -> bytes | None:
+    """The server's key for passwords, where somebody gave it."""
+    return None if target.server_public_key is None else target.server_public_key.read_bytes()
+
+
+def _unix_socket(target: Target, timeouts: Timeouts) -> socket.socket | None:
+    """A connected socket for PyMySQL, which would leak its own on a failure; `None` means TCP."""
+    if target.socket is None:
+        return None
+    opened = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        opened.settimeout(timeouts.connect_s)
+        opened.connect(str(target.socket))
+    except OSError as error:
+        opened.close()
+        raise _network_error(error, target, 2002) from error
+    return opened
+
+
+def number_of(connection: Connection) -> int:
+    """The server's number for a connection."""
+    number: int = connection.thread_id()  # type: ignore[no-untyped-call]
+    return number
+
+
+LONGEST_LOCK_WAIT_S = 50
+"""Below the limit of a statement: then the server says what was waited for, and nothing stays."""
+
+_NO_SUCH_VARIABLE = 1193
+
+
+def bound_lock_waits(connection: Connection) -> None:
+    """Let no statement of a connection wait for a lock for longer than its own limit.
+
+    Servers let them wait for a day, and for that long what is given up stays behind there.
+
+    Raises:
+        pymysql.MySQLError: the server does not answer.
+    """
+    with connection.cursor() as cursor:
+        for variable in ("lock_wait_timeout", "innodb_lock_wait_timeout"):
+            try:
+                cursor.execute(f"SET SESSION {variable} = {LONGEST_LOCK_WAIT_S}")
+            except pymysql.MySQLError as error:
+                if error.args[0] != _NO_SUCH_VARIABLE:
+                    raise
+
+
+@contextlib.contextmanager
+def statement_errors(target: Target) -> Iterator[None]:
+    """Turn what the server says to a statement into a `TargetError`."""
+    try:
+        yield
+    except pymysql.MySQLError as error:
+        number, text = _number_and_text(error)
+        kind: TargetErrorKind = "timed_out" if "timed out" in text else "statement_failed"
+        message = f"{target.place} refused a statement: {number} {text}"
+        raise TargetError(kind, message, _STATEMENT_HINTS.get(number), number) from error
+
+
+_MOST_TEXT = 1000
+
+_STATEMENT_HINTS = {
+    1044: "the user lacks the right: GRANT it, or take another --user",
+    1142: "the user lacks the right: GRANT it, or take another --user",
+    1227: "the user lacks the right: GRANT it, or take another --user",
+    1290: "the server is read-only: is this a replica?",
+    1836: "the server is read-only: is this a replica?",
+    1205: "another session holds a lock that this waits for: SHOW FULL PROCESSLIST says which",
+    1114: "the server's disk is full",
+}
+
+
+def _tls_of(target: Target) -> ssl.SSLContext | None:
+    """What TLS is spoken with; `None`: none is.
+
+    With `preferred` on a unix socket nothing leaves the machine, and the field's clients do not
+    encrypt there unless told to.
+    """
+    tls = target.tls
+    if tls.mode == "disabled" or (tls.mode == "preferred" and target.socket is not None):
+        return None
+    return tls_context(tls)
+
+
+class _Pinned(ssl.SSLSocket):
+    """Ends a handshake with any other certificate before a byte of the login is sent."""
+
+    fingerprint: ClassVar[str]
+
+    def do_handshake(self, block: bool = False) -> None:
+        super().do_handshake(block)
+        shown = hashlib.sha256(self.getpeercert(binary_form=True) or b"").hexdigest()
+        if shown != self.fingerprint:
+            error = ssl.SSLCertVerificationError("another fingerprint")
+            error.verify_message = (
+                f"it has another fingerprint than the one that was given: {shown}"
+            )
+            raise error
+
+
+def tls_context(tls: Tls) -> ssl.SSLContext:
+    """What the connection must prove, as Python's TLS has it.
+
+    Raises:
+        TargetError: a certificate or key cannot be read, or none says what is to be proved.
+    """
+    if tls.mode in ("verify-ca", "verify-identity") and tls.ca is None:
+        # Any of the system's would do for any host: that proves nothing of this server.
+        raise TargetError(
+            "tls_failed",
+            f"--tls {tls.mode} needs the authority that signed the server's certificate",
+            "--tls-ca with its PEM file; or --tls required with --tls-fingerprint",
+        )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = tls.mode == "verify-identity"
+    verify = tls.mode in ("verify-ca", "verify-identity")
+    if tls.fingerprint is not None:
+        context.sslsocket_class = type("_Pinned", (_Pinned,), {"fingerprint": tls.fingerprint})
+    context.verify_mode = ssl.CERT_REQUIRED if verify else ssl.CERT_NONE
+    try:
+        if tls.ca is not None:
+            context.load_verify_locations(tls.ca)
+        if tls.cert is not None:
+            context.load_cert_chain(tls.cert, tls.key)
+    except OSError as error:
+        files = ", ".join(str(path) for path in (tls.ca, tls.cert, tls.key) if path is not None)
+        what = error.strerror or str(error)
+        raise TargetError(
+            "tls_failed",
+            f"cannot use the TLS files {files}: {what}",
+            "PEM files are needed: --tls-ca, --tls-cert and its --tls-key",
+        ) from error
+    return context
+
+
+def _login_error(error: pymysql.MySQLError, endpoint: Endpoint, schema: str | None) -> TargetError:
+    cause = getattr(error, "original_exception", None)
+    number, text = _number_and_text(error)
+    if isinstance(cause, OSError):
+        return _network_error(cause, endpoint.target, number)
+    place = endpoint.target.place
+    if isinstance(error, PasswordWithheld):
+        return TargetError("password_withheld", f"{place}: {text} ({number})", NEEDS_PROOF, number)
+    if number in (1045, 1698):
+        return _refused(endpoint, text, number)
+    if number in (1044, 1049):
+        return TargetError(
+            "unknown_database",
+            f"{place} has no schema {schema!r} that this user may use",
+            "`loadstone prepare` makes it, or name another after the host in --target",
+            number,
+        )
+    if number == 2013 and "timed out" in text:
+        return _timed_out(endpoint.target)
+    if number == 2059:
+        other = "take an account with another login method"
+        return TargetError("not_supported", f"{place}: {text} (2059)", other, number)
+    kind, meaning, hint = _LOGIN_FAILURES.get(
+        number, ("protocol", f"the login failed: {number} {text}", None)
+    )
+    return TargetError(kind, f"{place}: {meaning}", hint, number)
+
+
+_LOGIN_FAILURES: dict[int, tuple[TargetErrorKind, str, str | None]] = {
+    1040: (
+        "too_many_connections",
+        "all of the server's max_connections are taken (1040)",
+        "raise max_connections on the server, or end other clients",
+    ),
+    1203: (
+        "too_many_connections",
+        "the user's max_user_connections are all taken (1203)",
+        "raise max_user_connections, or take another --user",
+    ),
+    1226: (
+        "too_many_connections",
+        "the user has used up a limit of its account (1226)",
+        "ALTER USER ... WITH MAX_USER_CONNECTIONS 0, or take another --user",
+    ),
+    1129: (
+        "host_blocked",
+        "the server blocks this host after too many failed connects (1129)",
+        "run FLUSH HOSTS on the server, and raise its max_connect_errors",
+    ),
+    1130: (
+        "host_blocked",
+        "the server lets no user in from this host (1130)",
+        "CREATE USER 'name'@'%' on the server, or take another way in",
+    ),
+    1862: (
+        "login_refused",
+        "the password has expired (1862)",
+        "set a new one with the database's own client",
+    ),
+    2013: (
+        "protocol",
+        "the server closed the connection during the login (2013)",
+        "is it a MySQL server, and is it well? see its error log",
+    ),
+    2026: (
+        "tls_refused",
+        "the server offers no TLS, and it is required (2026)",
+        "turn TLS on in the server, or take --tls disabled",
+    ),
+    2061: (
+        "public_key_needed",
+        "the login method needs the server's public key on an open line (2061)",
+        NEEDS_KEY,
+    ),
+    3159: (
+        "tls_refused",
+        "the server takes only encrypted connections (3159)",
+        "take --tls required",
+    ),
+}
+
+
+def _refused(endpoint: Endpoint, text: str, number: int) -> TargetError:
+    credentials = endpoint.credentials
+    user, place = endpoint.target.user, endpoint.target.place
+    if credentials.reveal():
+        hint = f"the password came from {credentials.source}"
+    else:
+        hint = "no password was given: LOADSTONE_PASSWORD, ~/.my.cnf, --defaults-file or --password"
+    message = f"{place} refused user {user!r} ({number}: {text})"
+    return TargetError("login_refused", message, hint, number)
+
+
+def _network_error(cause: OSError, target: Target, number: int) -> TargetError:
+    place = target.place
+    if isinstance(cause, ssl.SSLError):
+        return _tls_error(cause, target)
+    if isinstance(cause, socket.gaierror):
+        hint = "check the name in --target, or take the address"
+        return TargetError("unknown_host", f"unknown host {target.host!r}", hint, 2005)
+    if isinstance(cause, TimeoutError):
+        return _timed_out(target)
+    if cause.errno in (errno.EMFILE, errno.ENFILE):
+        message = f"no file descriptor left to connect to {place}"
+        return TargetError("descriptors", message, "raise it: ulimit -n 65536")
+    if target.socket is not None:
+        what = {
+            errno.ENOENT: f"there is no socket {place}",
+            errno.ECONNREFUSED: f"nothing listens on the socket {place}",
+            errno.EACCES: f"no right to use the socket {place}",
+        }.get(cause.errno or 0, f"cannot use the socket {place}: {cause.strerror}")
+        hint = "is the server running? 127.0.0.1 instead of localhost means TCP"
+        return TargetError("no_socket", what, hint, 2002)
+    if isinstance(cause, ConnectionRefusedError):
+        hint = "is the server running, and is it the right port?"
+        return TargetError("unreachable", f"nothing listens on {place}", hint, number)
+    message = f"cannot reach {place}: {cause.strerror or cause}"
+    return TargetError("unreachable", message, "check host, port and firewall", number)
+
+
+def _timed_out(target: Target) -> TargetError:
+    hint = "check host, port and firewall, or raise --connect-timeout"
+    return TargetError("timed_out", f"{target.place} did not answer in time", hint, 110)
+
+
+def _tls_error(cause: ssl.SSLError, target: Target) -> TargetError:
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return TargetError(
+            "tls_failed",
+            f"{target.place}: its certificate does not verify: {cause.verify_message}",
+            NEEDS_AUTHORITY,
+            2026,
+        )
+    return TargetError(
+        "tls_failed",
+        f"{target.place}: TLS failed: {cause.reason or cause}",
+        "TLS 1.2 is the least; old 5.7 servers have only 1.0 and 1.1: take --tls disabled there",
+        2026,
+    )
+
+
+def _number_and_text(error: pymysql.MySQLError) -> tuple[int, str]:
+    arguments = error.args
+    if len(arguments) >= 2 and isinstance(arguments[0], int):
+        return arguments[0], plain(str(arguments[1]), _MOST_TEXT)
+    return 0, plain(str(error), _MOST_TEXT)

@@ -1,0 +1,269 @@
+"""From what a person typed, the environment and option files to an endpoint that can be used.
+
+Each fact is taken from the first place that has it: an option of the command line, the URL, the
+option file (`--defaults-file`, else `~/.my.cnf`), a default. The password: a prompt when it was
+asked for, the URL, `LOADSTONE_PASSWORD`, the option file; else it is empty, which is fine. That it
+may go in clear is said on the command line or in the field's own variable, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from loadstone.model.frozen import Frozen
+from loadstone.model.target import (
+    Credentials,
+    Endpoint,
+    Target,
+    TargetUrlError,
+    Tls,
+    compression,
+    fingerprint,
+    parse_target_url,
+    tls_mode,
+)
+from loadstone.mysql.errors import TargetError
+from loadstone.mysql.optionfile import read_option_file
+from loadstone.mysql.redact import PASSWORD_VARIABLE, taken_environment
+
+_CLEARTEXT_VARIABLE = "LIBMYSQL_ENABLE_CLEARTEXT_PLUGIN"
+_SYSTEM_OPTION_FILES = (Path("/etc/my.cnf"), Path("/etc/mysql/my.cnf"))
+_USUAL_SOCKETS = (
+    Path("/run/mysqld/mysqld.sock"),
+    Path("/var/run/mysqld/mysqld.sock"),
+    Path("/var/lib/mysql/mysql.sock"),
+    Path("/tmp/mysql.sock"),
+)
+
+
+class EndpointRequest(Frozen):
+    """What the command line said about one target; what it left out is `None`."""
+
+    url: str | None = None
+    host: str | None = None
+    port: int | None = None
+    socket: Path | None = None
+    user: str | None = None
+    database: str | None = None
+    tls: str | None = None
+    tls_ca: Path | None = None
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    tls_fingerprint: str | None = None
+    compression: str | None = None
+    server_public_key: Path | None = None
+    defaults_file: Path | None = None
+    ask_password: bool = False
+    enable_cleartext_plugin: bool = False
+
+
+class Surroundings(Frozen):
+    """Where else to look; tests give their own."""
+
+    environment: Mapping[str, str]
+    home: Path
+    sockets: tuple[Path, ...] = _USUAL_SOCKETS
+    system_option_files: tuple[Path, ...] = _SYSTEM_OPTION_FILES
+
+    @classmethod
+    def here(cls) -> Surroundings:
+        """This process's environment and this machine's usual places."""
+        return cls(environment={**taken_environment(), **os.environ}, home=Path.home())
+
+
+def resolve_endpoint(
+    request: EndpointRequest,
+    prompt: Callable[[str], str] = getpass.getpass,
+    surroundings: Surroundings | None = None,
+) -> Endpoint:
+    """The endpoint that the request means. `prompt` is called only when a password was asked for.
+
+    Raises:
+        TargetUrlError: the URL or an option cannot be read.
+        TargetError: an option file or the server's key cannot be read, or there is no socket where
+            localhost means one.
+    """
+    around = surroundings or Surroundings.here()
+    target, in_url = parse_target_url(request.url) if request.url else (Target(), None)
+    options, source = _option_file(request, around)
+    target = _located(_with_options(_with_request(target, request), options), options, around)
+    _check_key(target.server_public_key)
+    if request.ask_password:
+        password = SecretStr(prompt(f"Password of {target.user} at {target.place}: "))
+        credentials = Credentials(password=password, source="the prompt")
+    else:
+        credentials = _credentials(in_url, around, options, source)
+    if request.enable_cleartext_plugin or may_go_in_clear(around):
+        credentials = credentials.model_copy(update={"may_go_in_clear": True})
+    return Endpoint(target=target, credentials=credentials)
+
+
+def may_go_in_clear(around: Surroundings) -> bool:
+    """Whether the environment says so, as MySQL's client library reads it."""
+    return around.environment.get(_CLEARTEXT_VARIABLE, "")[:1] in ("1", "Y", "y")
+
+
+def _check_key(path: Path | None) -> None:
+    """The engine reads it for each login, which would be late to find out."""
+    if path is None:
+        return
+    try:
+        path.read_bytes()
+    except OSError as error:
+        raise TargetError(
+            "public_key_needed",
+            f"cannot read the --server-public-key {path}: {error.strerror}",
+            "the server has it in public_key.pem; with --tls verify-ca there is no need of one",
+        ) from error
+
+
+def _option_file(request: EndpointRequest, around: Surroundings) -> tuple[dict[str, str], Path]:
+    if request.defaults_file is not None:
+        return read_option_file(request.defaults_file), request.defaults_file
+    own = around.home / ".my.cnf"
+    return (read_option_file(own) if own.is_file() else {}), own
+
+
+def _with_request(target: Target, request: EndpointRequest) -> Target:
+    update: dict[str, object] = {
+        name: value
+        for name in ("host", "port", "socket", "user", "database", "server_public_key")
+        if (value := getattr(request, name)) is not None
+    }
+    if "host" in update and "socket" not in update:
+        update["socket"] = None
+    tls: dict[str, object] = {
+        "mode": tls_mode(request.tls) if request.tls is not None else None,
+        "ca": request.tls_ca,
+        "cert": request.tls_cert,
+        "key": request.tls_key,
+        "fingerprint": fingerprint(request.tls_fingerprint) if request.tls_fingerprint else None,
+    }
+    given = {name: value for name, value in tls.items() if value is not None}
+    if given:
+        update["tls"] = target.tls.model_copy(update=given)
+    if request.compression is not None:
+        update["compression"] = compression(request.compression)
+    return target.model_copy(update=update)
+
+
+def _with_options(target: Target, options: dict[str, str]) -> Target:
+    """Fill what is still open from the option file."""
+    update: dict[str, object] = {}
+    known = target.model_fields_set
+    if "host" not in known and target.socket is None and options.get("host"):
+        update["host"] = options["host"]
+    if "user" not in known:
+        update["user"] = options.get("user") or _login_name()
+    if "database" not in known and options.get("database"):
+        update["database"] = options["database"]
+    target = target.model_copy(update=update)
+    is_local = target.host == "localhost" and target.port is None
+    if target.socket is None and not is_local and target.port is None and options.get("port"):
+        target = target.model_copy(update={"port": _port(options["port"])})
+    if "compression" not in known and (asked := _compression_of(options)):
+        target = target.model_copy(update={"compression": compression(asked)})
+    return target.model_copy(update={"tls": _tls_with(target.tls, options).with_mode})
+
+
+def _tls_with(tls: Tls, options: dict[str, str]) -> Tls:
+    given = {
+        "mode": _tls_mode_of(options),
+        "ca": options.get("ssl-ca"),
+        "cert": options.get("ssl-cert"),
+        "key": options.get("ssl-key"),
+    }
+    update = {
+        name: value
+        for name, value in given.items()
+        if value is not None and name not in tls.model_fields_set
+    }
+    return Tls.model_validate(tls.model_dump(exclude_unset=True) | update)
+
+
+def _tls_mode_of(options: dict[str, str]) -> str | None:
+    """MySQL's `ssl-mode`, or MariaDB's switches."""
+    if "ssl-mode" in options:
+        return tls_mode(options["ssl-mode"])
+    if "skip-ssl" in options or _is_off(options.get("ssl")):
+        return "disabled"
+    if "ssl-verify-server-cert" in options and not _is_off(options["ssl-verify-server-cert"]):
+        return "verify-identity"
+    return "required" if "ssl" in options else None
+
+
+def _compression_of(options: dict[str, str]) -> str | None:
+    """MySQL's `compression-algorithms`, or the older switch, which takes what it can get."""
+    if "compression-algorithms" in options:
+        return options["compression-algorithms"]
+    if "compress" in options and not _is_off(options["compress"]):
+        return "zlib,off"
+    return None
+
+
+def _is_off(value: str | None) -> bool:
+    return value is not None and value.lower() in ("0", "off", "false", "no")
+
+
+def _located(target: Target, options: dict[str, str], around: Surroundings) -> Target:
+    """`localhost` without a port means the unix socket; anything else is TCP."""
+    if target.socket is not None or target.host != "localhost" or target.port is not None:
+        return target
+    named = options.get("socket")
+    places = (Path(named),) if named else local_sockets(around)
+    for place in places:
+        if place.is_socket():
+            return target.model_copy(update={"socket": place})
+    looked = ", ".join(str(place) for place in places)
+    raise TargetError(
+        "no_socket",
+        f"localhost means the unix socket, and there is none (looked for {looked})",
+        "127.0.0.1 means TCP; another socket: mysql://user@localhost/schema?socket=PATH",
+        2002,
+    )
+
+
+def local_sockets(around: Surroundings) -> tuple[Path, ...]:
+    """Where the socket of `localhost` may be: as this machine says, or the usual places."""
+    named = around.environment.get("MYSQL_UNIX_PORT") or next(
+        filter(None, map(_socket_in, around.system_option_files)), None
+    )
+    return (Path(named),) if named else around.sockets
+
+
+def _socket_in(path: Path) -> str | None:
+    try:
+        return read_option_file(path).get("socket")
+    except TargetError:
+        return None
+
+
+def _credentials(
+    in_url: SecretStr | None, around: Surroundings, options: dict[str, str], file: Path
+) -> Credentials:
+    if in_url is not None:
+        return Credentials(password=in_url, source="the URL")
+    if PASSWORD_VARIABLE in around.environment:
+        password = SecretStr(around.environment[PASSWORD_VARIABLE])
+        return Credentials(password=password, source=PASSWORD_VARIABLE)
+    if "password" in options:
+        return Credentials(password=SecretStr(options["password"]), source=str(file))
+    return Credentials()
+
+
+def _port(text: str) -> int:
+    if text.isdigit() and 0 < int(text) <= 65535:
+        return int(text)
+    raise TargetUrlError(f"the option file's port is {text!r}", "a number from 1 to 65535")
+
+
+def _login_name() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return ""

@@ -1,0 +1,113 @@
+"""Drops tables, and makes sure at the last moment that they are the ones that were meant.
+
+Between the look at a schema and a DROP somebody may rename a table, or make one anew. A name alone
+is therefore not enough: each table is locked, which keeps everybody else's statements out, looked
+at once more, and dropped only if it is what it was. MySQL and MariaDB both let a session drop a
+table that it has locked for writing, and what information_schema says needs no lock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+
+import pymysql
+
+from loadstone.model.target import Target
+from loadstone.mysql.connect import Connection, statement_errors
+from loadstone.mysql.errors import GuardError, TargetError
+from loadstone.mysql.facts import TableFacts, quoted, tables_of
+from loadstone.mysql.guard import LIST_TABLE, CleanupDecision, SchemaState
+from loadstone.mysql.tpcc_tables import in_order_of_dropping
+
+_NO_SUCH_TABLE = 1146
+_DENIED = (1044, 1142)
+# Clusters that let nobody lock a table (Percona XtraDB Cluster in its strict mode).
+_NO_LOCKS_HERE = (1105, 1235)
+
+
+def drop_tables(
+    connection: Connection, target: Target, state: SchemaState, decision: CleanupDecision
+) -> None:
+    """Drop what was decided, each out of the list after it is gone; the empty list goes last.
+
+    Raises:
+        GuardError: a table is not the one that `state` has any more; it is left as it is, and so
+            are those after it.
+        TargetError: the server refused.
+    """
+    schema = state.schema_name
+    seen = {table.name: table for table in state.tables}
+    for name in in_order_of_dropping(decision.drops):
+        _drop(connection, target, schema, seen[name])
+        _forget(connection, target, state, [name])
+    _forget(connection, target, state, decision.forgets)
+    _drop_empty_list(connection, target, state)
+
+
+def _drop(connection: Connection, target: Target, schema: str, table: TableFacts) -> None:
+    place = f"{quoted(schema)}.{quoted(table.name)}"
+    with _locked(connection, target, place) as is_there, statement_errors(target):
+        if not is_there:
+            return
+        if tables_of(connection, target, schema, table.name) != (table,):
+            raise GuardError(
+                "table_in_the_way",
+                f"table {table.name} of schema {schema} was made anew, changed or renamed while"
+                " cleanup was at work: it is left alone",
+                "look at it, then run cleanup again",
+            )
+        with connection.cursor() as cursor:
+            cursor.execute(f"DROP TABLE {place}")
+
+
+@contextlib.contextmanager
+def _locked(connection: Connection, target: Target, place: str) -> Iterator[bool]:
+    """Keep every other session from a table; whether there is one."""
+    try:
+        with statement_errors(target), connection.cursor() as cursor:
+            cursor.execute(f"LOCK TABLES {place} WRITE")
+    except TargetError as error:
+        if error.errno == _NO_SUCH_TABLE:
+            yield False
+            return
+        if error.errno in _DENIED:
+            hint = "to drop what was looked at and nothing else: GRANT LOCK TABLES to this user"
+            raise TargetError(error.kind, error.message, hint, error.errno) from error
+        if error.errno not in _NO_LOCKS_HERE:
+            raise
+    try:
+        yield True
+    finally:
+        # A connection that is gone holds no lock; what ended it is told already.
+        with contextlib.suppress(pymysql.MySQLError), connection.cursor() as cursor:
+            cursor.execute("UNLOCK TABLES")
+
+
+def _forget(
+    connection: Connection, target: Target, state: SchemaState, names: Sequence[str]
+) -> None:
+    if not _has_list(state):
+        return
+    with statement_errors(target), connection.cursor() as cursor:
+        for name in names:
+            cursor.execute(f"DELETE FROM {_list_of(state)} WHERE table_name = %s", (name,))
+
+
+def _drop_empty_list(connection: Connection, target: Target, state: SchemaState) -> None:
+    if not _has_list(state):
+        return
+    with statement_errors(target), connection.cursor() as cursor:
+        cursor.execute(f"SELECT COUNT(*) FROM {_list_of(state)}")
+        row = cursor.fetchone()
+    if row is not None and row[0] == 0:
+        (table,) = (each for each in state.tables if each.name == LIST_TABLE)
+        _drop(connection, target, state.schema_name, table)
+
+
+def _has_list(state: SchemaState) -> bool:
+    return any(table.name == LIST_TABLE for table in state.tables)
+
+
+def _list_of(state: SchemaState) -> str:
+    return f"{quoted(state.schema_name)}.{LIST_TABLE}"

@@ -1,0 +1,412 @@
+"""The rule that keeps people's data: what Loadstone did not make, it does not touch.
+
+Loadstone lists the tables that it makes in a table of its own, `loadstone_tables`, in the same
+schema. A table is
+
+- **ours** when it is listed there, still has the columns that were noted, and was not made anew
+  since; one that was never finished must have the exact layout that it was to get;
+- **sysbench's** when it has sysbench's exact layout and name (`sbtestN` with id, k, c, pad);
+- **foreign** otherwise.
+
+`prepare` makes tables under free names only, and continues ours. `cleanup` drops ours and, where
+that is said, sysbench's, never a foreign one. Either wants `--yes` when the schema has foreign
+tables or the server is not on this machine, unless it is a sandbox. No `--yes` makes a foreign
+table fair game.
+
+Reading the state of a schema needs a server; deciding does not: `decide_prepare` and
+`decide_cleanup` are functions of values.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Literal
+
+import pymysql
+
+from loadstone.model.frozen import Frozen
+from loadstone.model.target import Target
+from loadstone.mysql.connect import Connection, statement_errors
+from loadstone.mysql.errors import GuardError
+from loadstone.mysql.facts import TableFacts, quoted, schema_exists, tables_of
+
+LIST_TABLE = "loadstone_tables"
+
+Origin = Literal["ours", "sysbench", "foreign"]
+LoadState = Literal["loading", "ready"]
+
+_NAMES_SHOWN = 5
+_LINES_A_STATEMENT = 500
+_CREATE_LIST = (
+    f"CREATE TABLE IF NOT EXISTS {LIST_TABLE} ("
+    " table_name VARCHAR(64) NOT NULL PRIMARY KEY,"
+    " layout VARCHAR(32) NOT NULL,"
+    " row_count BIGINT NOT NULL,"
+    " seed BIGINT UNSIGNED NOT NULL,"
+    " created_at DATETIME NOT NULL,"
+    " state VARCHAR(16) NOT NULL,"
+    " columns_hash CHAR(16) NULL,"
+    " made_s BIGINT NULL)"
+)
+_LIST_COLUMNS = (
+    "table_name", "layout", "row_count", "seed", "created_at", "state", "columns_hash",
+)  # fmt: skip
+# Came later: a list from before does without.
+_MADE = "made_s"
+
+
+class ListedTable(Frozen):
+    """A line of the list: a table that Loadstone made or is making."""
+
+    name: str
+    layout: str
+    rows: int
+    seed: int
+    state: LoadState
+    columns_hash: str | None = None
+    """Of the table once it was loaded; until then its mark. A table that has others is not ours."""
+    made_s: int | None = None
+    """`TableFacts.created_s` once the table was there; a table made anew since is not ours."""
+
+    def is_of(self, table: TableFacts) -> bool:
+        """Whether the table is the one that was listed, and not a later one of the same name."""
+        if table.is_view or table.name != self.name:
+            return False
+        if self.made_s is not None and self.made_s != table.created_s:
+            return False
+        if self.columns_hash is not None:
+            return self.columns_hash in (table.mark, hash_of_columns(table))
+        # Never finished, and from before there were marks: there is only the layout.
+        return self.layout == table.layout
+
+
+class SchemaState(Frozen):
+    """A schema as it is: its tables, and Loadstone's list of those that it made."""
+
+    schema_name: str
+    exists: bool
+    tables: tuple[TableFacts, ...] = ()
+    listed: tuple[ListedTable, ...] = ()
+
+    def origin(self, table: TableFacts) -> Origin:
+        """Who made a table, as far as can be known."""
+        if any(line.is_of(table) for line in self.listed):
+            return "ours"
+        return "sysbench" if table.layout == "sbtest" else "foreign"
+
+    def of(self, origin: Origin) -> tuple[str, ...]:
+        """The names of the tables of that origin; the list itself is left out."""
+        return tuple(
+            table.name
+            for table in self.tables
+            if table.name != LIST_TABLE and self.origin(table) == origin
+        )
+
+    @property
+    def strangers(self) -> tuple[str, ...]:
+        """The names of tables that no workload of ours could have made, whoever listed them."""
+        return tuple(
+            table.name
+            for table in self.tables
+            if table.name != LIST_TABLE and table.layout is None and self.origin(table) == "foreign"
+        )
+
+    @property
+    def list_is_foreign(self) -> bool:
+        """Whether the name of the list is taken by something that Loadstone did not make."""
+        return any(table.name == LIST_TABLE and not _is_list(table) for table in self.tables)
+
+
+class Consent(Frozen):
+    """What speaks for going on where real data may be near."""
+
+    yes: bool = False
+    sandbox: bool = False
+    elsewhere: str | None = "which nobody has looked for on this machine"
+    """Why the server counts as another machine's; `None`: it runs on this one."""
+
+    @property
+    def is_given(self) -> bool:
+        """Whether nothing has to be asked."""
+        return self.yes or self.sandbox
+
+
+class PrepareDecision(Frozen):
+    """What `prepare` may do."""
+
+    creates_schema: bool
+    continues: tuple[TableFacts, ...]
+    """Tables of ours that are there already and are taken up."""
+
+
+class CleanupDecision(Frozen):
+    """What `cleanup` drops, and what it leaves alone."""
+
+    drops: tuple[str, ...]
+    leaves: tuple[str, ...]
+    leaves_of_sysbench: tuple[str, ...] = ()
+    """They have its exact names and layouts, and nobody said that they are meant."""
+    forgets: tuple[str, ...] = ()
+    """Listed names that are gone, or were taken by a foreign table."""
+
+
+def read_schema(connection: Connection, target: Target, schema: str) -> SchemaState:
+    """The state of a schema; the connection need not be in it.
+
+    Raises:
+        TargetError: the server refused to say.
+    """
+    if not schema_exists(connection, target, schema):
+        return SchemaState(schema_name=schema, exists=False)
+    tables = tables_of(connection, target, schema)
+    listed: tuple[ListedTable, ...] = ()
+    if found := [table for table in tables if table.name == LIST_TABLE and _is_list(table)]:
+        listed = _read_list(connection, target, schema, with_made=_has_made(found[0]))
+    return SchemaState(schema_name=schema, exists=True, tables=tables, listed=listed)
+
+
+def decide_prepare(
+    state: SchemaState, names: Iterable[str], target: Target, consent: Consent
+) -> PrepareDecision:
+    """Whether tables of these names may be made there.
+
+    Raises:
+        GuardError: they may not; says why, and what would change that.
+    """
+    wanted = set(names)
+    _refuse_foreign_list(state)
+    _ask_for_consent(state, target, consent, "prepare")
+    for origin in ("foreign", "sysbench"):
+        if taken := [name for name in state.of(origin) if name in wanted]:
+            raise _in_the_way(state, origin, taken)
+    ours = set(state.of("ours")) & wanted
+    there = tuple(table for table in state.tables if table.name in ours)
+    return PrepareDecision(creates_schema=not state.exists, continues=there)
+
+
+def decide_cleanup(
+    state: SchemaState,
+    target: Target,
+    consent: Consent,
+    names: Collection[str] | None = None,
+    *,
+    of_sysbench: bool = False,
+) -> CleanupDecision:
+    """What may be dropped there; nothing to drop needs no consent.
+
+    `names`: of all that may be dropped these alone are meant, whoever made them. `of_sysbench`: of
+    all also those that sysbench made.
+
+    Raises:
+        GuardError: something could be dropped, but only with `--yes`; or the list is not ours.
+    """
+    _refuse_foreign_list(state)
+    ours, theirs = state.of("ours"), state.of("sysbench")
+    if names is not None:
+        drops = tuple(name for name in ours + theirs if name in names)
+    else:
+        drops = ours + theirs if of_sysbench else ours
+    if drops:
+        _ask_for_consent(state, target, consent, "cleanup")
+    gone = (line.name for line in state.listed if line.name not in ours + theirs)
+    return CleanupDecision(
+        drops=drops,
+        leaves=state.of("foreign"),
+        leaves_of_sysbench=tuple(name for name in theirs if name not in drops),
+        forgets=tuple(name for name in gone if names is None or name in names),
+    )
+
+
+def check_writes(
+    state: SchemaState, used: Iterable[TableFacts], workload: str, consent: Consent
+) -> None:
+    """Whether a workload may change the rows of these tables.
+
+    Raises:
+        GuardError: it may not; names the tables, and says what would change that.
+    """
+    ours = state.of("ours")
+    if wrong := [one.name for one in used if one.layout is None and one.name not in ours]:
+        raise GuardError(
+            "table_in_the_way",
+            f"schema {state.schema_name} has tables that are neither Loadstone's nor in sysbench's"
+            f" layout, and {workload} would write to them: {_some(wrong)}",
+            "they are never touched: take another schema",
+        )
+    if (strangers := state.strangers) and not consent.is_given:
+        raise GuardError(
+            "foreign_tables",
+            f"schema {state.schema_name} has tables that are neither Loadstone's nor in sysbench's"
+            f" layout, and {workload} writes: {_some(strangers)}",
+            "take a schema of its own, or, if this one is meant (they are left alone): --yes",
+        )
+
+
+def hash_of_columns(table: TableFacts) -> str:
+    """A short hash of a table's columns (names, types and order), and of its mark if it has one."""
+    text = repr(table.columns) + (table.mark or "")
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def create_schema(connection: Connection, target: Target, schema: str) -> None:
+    """Make the schema; only `prepare` does, and says so."""
+    with statement_errors(target), connection.cursor() as cursor:
+        cursor.execute(f"CREATE DATABASE IF NOT EXISTS {quoted(schema)}")
+
+
+def list_tables(
+    connection: Connection, target: Target, schema: str, tables: Iterable[ListedTable]
+) -> None:
+    """Write tables into the list, *before* they are made: a crash then leaves none unlisted."""
+    rows = [
+        (line.name, line.layout, line.rows, line.seed, line.state, line.columns_hash)
+        for line in tables
+    ]
+    place = f"{quoted(schema)}.{LIST_TABLE}"
+    with statement_errors(target), connection.cursor() as cursor:
+        cursor.execute(_CREATE_LIST.replace(LIST_TABLE, place, 1))
+    _add_made(connection, target, schema)
+    with _transaction(connection, target) as cursor:
+        for start in range(0, len(rows), _LINES_A_STATEMENT):
+            batch = rows[start : start + _LINES_A_STATEMENT]
+            values = ", ".join(["(%s, %s, %s, %s, UTC_TIMESTAMP(), %s, %s)"] * len(batch))
+            cursor.execute(
+                f"REPLACE INTO {place}"
+                " (table_name, layout, row_count, seed, created_at, state, columns_hash)"
+                f" VALUES {values}",
+                [value for row in batch for value in row],
+            )
+
+
+def mark_ready(connection: Connection, target: Target, schema: str, names: Iterable[str]) -> None:
+    """Note in the list that these tables are complete, with their indexes, and what they are.
+
+    A table that is not the one which was listed came under its name since: its line stays as it is.
+    """
+    wanted = set(names)
+    found = [table for table in tables_of(connection, target, schema) if table.name in wanted]
+    with _transaction(connection, target) as cursor:
+        cursor.executemany(
+            f"UPDATE {quoted(schema)}.{LIST_TABLE} SET state = 'ready', columns_hash = %s,"
+            f" {_MADE} = %s WHERE table_name = %s"
+            " AND (columns_hash IN (%s, %s) OR columns_hash IS NULL AND layout = %s)",
+            [_ready(table) for table in found],
+        )
+
+
+def _ready(table: TableFacts) -> tuple[object, ...]:
+    known = hash_of_columns(table)
+    return known, table.created_s, table.name, known, table.mark, table.layout
+
+
+@contextlib.contextmanager
+def _transaction(connection: Connection, target: Target) -> Iterator[pymysql.cursors.Cursor]:
+    with statement_errors(target), connection.cursor() as cursor:
+        connection.begin()
+        try:
+            yield cursor
+        except BaseException:
+            with contextlib.suppress(pymysql.MySQLError):
+                connection.rollback()
+            raise
+        connection.commit()
+
+
+def _add_made(connection: Connection, target: Target, schema: str) -> None:
+    """Give a list from before the column that it lacks."""
+    lists = [table for table in tables_of(connection, target, schema) if table.name == LIST_TABLE]
+    if all(_has_made(table) for table in lists):
+        return
+    with statement_errors(target), connection.cursor() as cursor:
+        cursor.execute(f"ALTER TABLE {quoted(schema)}.{LIST_TABLE} ADD COLUMN {_MADE} BIGINT NULL")
+
+
+def _is_list(table: TableFacts) -> bool:
+    names = tuple(name for name, _ in table.columns)
+    return not table.is_view and names in (_LIST_COLUMNS, (*_LIST_COLUMNS, _MADE))
+
+
+def _has_made(table: TableFacts) -> bool:
+    return any(name == _MADE for name, _ in table.columns)
+
+
+def _read_list(
+    connection: Connection, target: Target, schema: str, *, with_made: bool
+) -> tuple[ListedTable, ...]:
+    made_column = _MADE if with_made else "NULL"
+    with statement_errors(target), connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT table_name, layout, row_count, seed, state, columns_hash, {made_column}"
+            f" FROM {quoted(schema)}.{LIST_TABLE}"
+        )
+        return tuple(
+            ListedTable(
+                name=name,
+                layout=layout,
+                rows=rows,
+                seed=seed,
+                state=state,
+                columns_hash=columns,
+                made_s=made,
+            )
+            for name, layout, rows, seed, state, columns, made in cursor.fetchall()
+        )
+
+
+def _refuse_foreign_list(state: SchemaState) -> None:
+    if state.list_is_foreign:
+        raise GuardError(
+            "table_in_the_way",
+            f"schema {state.schema_name} has a table {LIST_TABLE} that is not Loadstone's",
+            "Loadstone keeps its list under that name, and never touches this one:"
+            " take another schema",
+        )
+
+
+def _ask_for_consent(state: SchemaState, target: Target, consent: Consent, what: str) -> None:
+    if consent.is_given:
+        return
+    if consent.elsewhere is not None:
+        raise GuardError(
+            "not_loopback",
+            f"{what} would change the server at {target.place}, {consent.elsewhere}",
+            "if that is meant: --yes",
+        )
+    if foreign := state.of("foreign"):
+        raise GuardError(
+            "foreign_tables",
+            f"schema {state.schema_name} has tables that are not Loadstone's: {_some(foreign)}",
+            "take a schema of its own, or, if this one is meant (they are left alone): --yes",
+        )
+
+
+def _in_the_way(state: SchemaState, origin: Origin, names: Sequence[str]) -> GuardError:
+    schema = state.schema_name
+    if anew := [line.name for line in state.listed if line.name in names]:
+        return GuardError(
+            "table_in_the_way",
+            f"schema {schema} has tables that were made anew or changed since Loadstone made"
+            f" them: {_some(anew)}",
+            "take another schema; what has sysbench's exact layout goes with "
+            "`loadstone cleanup --sysbench-tables`",
+        )
+    if origin == "sysbench":
+        return GuardError(
+            "table_in_the_way",
+            f"schema {schema} has tables that sysbench made: {_some(names)}",
+            "`loadstone run` can use them as they are; `loadstone cleanup --sysbench-tables` drops "
+            "them",
+        )
+    return GuardError(
+        "table_in_the_way",
+        f"schema {schema} has tables of these names that are not Loadstone's: {_some(names)}",
+        "they are never touched: take another schema",
+    )
+
+
+def _some(names: Iterable[str]) -> str:
+    every = list(names)
+    more = len(every) - _NAMES_SHOWN
+    return ", ".join(every[:_NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,110 @@
+"""Which server answers. An address may lead to another one tomorrow: a tunnel, a failover."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Literal
+
+from loadstone.model.frozen import Frozen
+from loadstone.model.target import Target
+from loadstone.mysql.connect import Connection, statement_errors
+
+Answer = Literal["same", "restarted", "other"]
+
+_NAMES = ("datadir", "hostname", "server_id")
+"""What tells MariaDB's servers apart, together with when they were started."""
+
+_LOOKS = 10
+
+
+class Identity(Frozen):
+    """A server as it was seen at one time; what it did not say is `None`."""
+
+    server_uuid: str | None = None
+    """MySQL's, which stays through restarts. MariaDB has none."""
+    datadir: str | None = None
+    hostname: str | None = None
+    server_id: str | None = None
+    started_s: int | None = None
+    """When it was started, in seconds since 1970 by its own clock."""
+    seen_s: int | None = None
+    """When it was asked, by the same clock."""
+
+    @classmethod
+    def known(cls, variables: Mapping[str, str], times: tuple[int, int] | None = None) -> Identity:
+        """By its variables, and by when it was started and asked."""
+        started_s, seen_s = times or (None, None)
+        return cls(
+            server_uuid=variables.get("server_uuid"),
+            datadir=variables.get("datadir"),
+            hostname=variables.get("hostname"),
+            server_id=variables.get("server_id"),
+            started_s=started_s,
+            seen_s=seen_s,
+        )
+
+
+def compared(before: Identity, now: Identity, changed: Collection[str] = ()) -> Answer:
+    """Whether it is the server of before, and whether that has been restarted since.
+
+    `changed`: variables that may have been set in between, and so tell nothing.
+    """
+    if differences(before, now, changed):
+        return "other"
+    if None in (before.started_s, now.started_s) or before.started_s == now.started_s:
+        return "same"
+    return "restarted"
+
+
+def differences(before: Identity, now: Identity, changed: Collection[str] = ()) -> list[str]:
+    """What shows that it is another server: `hostname is db2, not db1`."""
+    if before.server_uuid or now.server_uuid:
+        names: Iterator[str] = iter(("server_uuid",))
+    else:
+        names = (name for name in _NAMES if name not in changed)
+    found = [
+        f"{name} is {getattr(now, name)}, not {getattr(before, name)}"
+        for name in names
+        if getattr(now, name) != getattr(before, name)
+    ]
+    if not found and _ran_beside(before, now):
+        found = ["it was started before, and at another time"]
+    return found
+
+
+def _ran_beside(before: Identity, now: Identity) -> bool:
+    """Whether it already ran when the one of before was seen, and is not that one.
+
+    Copies of a server have all names in common with it.
+    """
+    if before.started_s is None or before.seen_s is None or now.started_s is None:
+        return False
+    # In the very second of that a restart is the likelier.
+    return now.started_s != before.started_s and now.started_s < before.seen_s
+
+
+def times_of(connection: Connection, target: Target) -> tuple[int, int] | None:
+    """When a server was started and what its clock says, in seconds since 1970.
+
+    Its time up is reckoned by the clock of the statement that asks for it. Where that began within
+    the same second as those around it, their difference is the second of the start, to which the
+    server keeps also where its clock is set. `None`: it is too far away for that.
+
+    Raises:
+        TargetError: it refused to say.
+    """
+    with statement_errors(target), connection.cursor() as cursor:
+
+        def asked(statement: str) -> int:
+            cursor.execute(statement)
+            row = cursor.fetchone()
+            said = str(row[-1]) if row else ""
+            return int(said) if said.isdecimal() else -1
+
+        for _ in range(_LOOKS):
+            before_s = asked("SELECT UNIX_TIMESTAMP()")
+            up_s = asked("SHOW GLOBAL STATUS LIKE 'Uptime'")
+            now_s = asked("SELECT UNIX_TIMESTAMP()")
+            if before_s == now_s >= up_s >= 0:
+                return now_s - up_s, now_s
+    return None

@@ -1,0 +1,159 @@
+"""Locks that a server keeps for whoever asks, by a name: who comes second is told whose it is.
+
+A lock goes with its connection, so that nothing is left of a program that was killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import time
+from collections.abc import Sequence
+
+import pymysql
+
+from loadstone.model.frozen import Frozen
+from loadstone.model.target import Target
+from loadstone.mysql.connect import Connection, statement_errors
+from loadstone.mysql.errors import TargetError
+from loadstone.mysql.processlist import Process, processes
+from loadstone.mysql.sanitize import plain
+
+_WAIT_S = 1
+"""A connection that was just killed holds its lock until the server notices."""
+
+IDLE_S = 2_147_483
+"""So long the connection that holds a lock may be silent: 24 days, the most that servers take."""
+
+_TRIES = 3
+"""A lock may be given back between the question for it and the one for its holder."""
+
+_NO_LOCKS = (1064, 1105, 1235, 1305, 1370, 1630)
+"""What servers and clusters say that have no such functions, or not for this account."""
+
+_TRY_EVERY_S = 0.1
+
+
+class NoLocks(TargetError):
+    """The server keeps no locks by names."""
+
+
+class Holder(Frozen):
+    """The connection that holds a lock, as far as this account may see it."""
+
+    connection: int
+    user: str | None = None
+    host: str | None = None
+    since_s: float | None = None
+    """In seconds since 1970 by this machine's clock: since then the connection is silent."""
+
+    def __str__(self) -> str:
+        if self.user is None:
+            return f"connection {self.connection}, which this account may not see (PROCESS)"
+        said = f"{self.user} from {self.host or 'this host'} (connection {self.connection}"
+        if self.since_s is None:
+            return f"{said})"
+        since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self.since_s))
+        return f"{said}, since {since})"
+
+
+def take(connection: Connection, target: Target, name: str, wait_s: int = _WAIT_S) -> Holder | None:
+    """Take a lock for as long as the connection lives; `None`: it is ours, else whose it is.
+
+    Raises:
+        NoLocks: the server has none.
+        TargetError: the server refused, the connection was lost, or nobody gets the lock.
+    """
+    # The wait is ours, as servers may have a limit of time for statements.
+    until = time.monotonic() + wait_s
+    for tries in itertools.count(1):
+        (got,) = _asked(connection, target, "SELECT GET_LOCK(%s, 0)", (name,))
+        if got == 1:
+            # The connection says nothing for as long as the work takes.
+            _asked(connection, target, f"SET SESSION wait_timeout = {IDLE_S}")
+            return None
+        held = holders(connection, target, [name])
+        is_over = time.monotonic() >= until
+        if held and is_over:
+            return held[0]
+        if is_over and tries >= _TRIES:
+            break
+        time.sleep(_TRY_EVERY_S)
+    raise TargetError("statement_failed", f"{target.place} does not give the lock {name!r}")
+
+
+def holders(connection: Connection, target: Target, names: Sequence[str]) -> tuple[Holder, ...]:
+    """Who holds these locks, but for this connection.
+
+    Raises:
+        NoLocks: the server has none.
+        TargetError: the connection was lost.
+    """
+    each = ", ".join(["IS_USED_LOCK(%s)"] * len(names))
+    found = _asked(connection, target, f"SELECT {each}, CONNECTION_ID()", names)
+    *held, own = found
+    return _seen(connection, target, [one for one in held if one not in (None, own)])
+
+
+def number_of_holder(connection: Connection, target: Target, name: str) -> int | None:
+    """The connection that has a lock, by the server's own count; `None`: nobody has it.
+
+    Raises:
+        NoLocks, TargetError: as `holders`.
+    """
+    (number,) = _asked(connection, target, "SELECT IS_USED_LOCK(%s)", (name,))
+    return number
+
+
+def is_ours(connection: Connection, target: Target, name: str) -> bool:
+    """Whether the connection is there, and has the lock."""
+    try:
+        return _asked(connection, target, "SELECT IS_USED_LOCK(%s) = CONNECTION_ID()", (name,)) == (
+            1,
+        )
+    except TargetError:
+        return False
+
+
+def give_back(connection: Connection, name: str) -> None:
+    """Let others have it; a connection that is gone has given it back."""
+    # The end of a connection does it too, but not before the server notices.
+    with contextlib.suppress(pymysql.MySQLError), connection.cursor() as cursor:
+        cursor.execute("SELECT RELEASE_LOCK(%s)", (name,))
+
+
+def _seen(
+    connection: Connection, target: Target, numbers: Sequence[int | None]
+) -> tuple[Holder, ...]:
+    if not numbers:
+        return ()
+    shown = {one.number: one for one in processes(connection, target)}
+    return tuple(_holder(number, shown.get(number)) for number in numbers if number is not None)
+
+
+def _holder(number: int, seen: Process | None) -> Holder:
+    if seen is None:
+        return Holder(connection=number)
+    return Holder(
+        connection=number,
+        user=plain(seen.user),
+        host=plain(seen.address) or None,
+        since_s=time.time() - seen.silent_s if seen.silent_s is not None else None,
+    )
+
+
+def _asked(
+    connection: Connection, target: Target, statement: str, values: Sequence[object] = ()
+) -> tuple[int | None, ...]:
+    """The one row of whole numbers; a server that gives anything else has no such functions."""
+    try:
+        with statement_errors(target), connection.cursor() as cursor:
+            cursor.execute(statement, values)
+            row = cursor.fetchone() or ()
+    except TargetError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+        raise NoLocks(error.kind, error.message, error.hint, error.errno) from error
+    if not all(one is None or isinstance(one, int) for one in row):
+        raise NoLocks("statement_failed", f"{target.place} has no locks by names")
+    return row

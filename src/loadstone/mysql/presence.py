@@ -1,0 +1,172 @@
+"""Who is at work on a schema: runs side by side, whatever makes or drops tables alone.
+
+Locks of the server (`locks`) tell programs on different hosts of each other. Whoever makes or drops
+tables takes the schema's lock; a run takes the first free of its places. Each takes its own before
+it looks for the other's, so that of two at least one sees the other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import secrets
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from loadstone.model.target import Target
+from loadstone.mysql import locks
+from loadstone.mysql.connect import Connection, statement_errors
+from loadstone.mysql.errors import GuardError
+from loadstone.mysql.locks import Holder, NoLocks
+
+PLACES = 32
+"""Runs that can be told of each other in one schema; more go on, and are not told."""
+
+_NAME_LENGTH = 64
+
+_own: set[tuple[str, int]] = set()
+"""Connections of this process that hold a schema's lock: an experiment prepares under its own."""
+
+
+class Present(NamedTuple):
+    """Somebody who is at work on a schema."""
+
+    does: str
+    """`a run`, or whatever else makes tables."""
+    holder: Holder
+
+    def __str__(self) -> str:
+        return f"{self.does} of {self.holder}"
+
+
+@contextlib.contextmanager
+def alone(connection: Connection, target: Target, schema: str) -> Iterator[None]:
+    """Keep every other program out of a schema, for as long as this goes on.
+
+    A server without such locks keeps nobody out.
+
+    Raises:
+        GuardError: another is at work there.
+        TargetError: the connection was lost.
+    """
+    lock = _lock_of(schema)
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(NoLocks):
+            others = _makers(connection, target, schema)
+            if not others or _not_own(connection, target, others):
+                maker = locks.take(connection, target, lock)
+                if maker is None:
+                    stack.enter_context(_ours(connection, target, lock))
+                others = _runs(connection, target, schema) if maker is None else (_maker(maker),)
+            if others := _not_own(connection, target, others):
+                raise _busy(schema, others)
+        yield
+
+
+@contextlib.contextmanager
+def beside(connection: Connection, target: Target, schema: str) -> Iterator[tuple[Present, ...]]:
+    """Let others know of a run; gives the runs that are at work there as well.
+
+    Raises:
+        GuardError: tables are being made or dropped there.
+        TargetError: the connection was lost.
+    """
+    with contextlib.ExitStack() as stack:
+        others: tuple[Present, ...] = ()
+        with contextlib.suppress(NoLocks):
+            others = _not_own(connection, target, _runs(connection, target, schema))
+            for place in _places(schema)[len(others) :]:
+                if locks.take(connection, target, place, wait_s=0) is None:
+                    stack.enter_context(_ours(connection, target, place))
+                    break
+            if makers := _not_own(connection, target, _makers(connection, target, schema)):
+                raise _busy(schema, makers)
+        yield others
+
+
+def announce(connection: Connection, target: Target, schema: str) -> None:
+    """Let others know of a run for as long as the connection lives, without asking anything.
+
+    It takes one of the later places by chance: of two that take the same, one is told of.
+
+    Raises:
+        TargetError: the connection was lost, or the server has no such locks.
+    """
+    place = secrets.choice(_places(schema)[PLACES // 2 :])
+    with statement_errors(target), connection.cursor() as cursor:
+        cursor.execute("DO GET_LOCK(%s, 0)", (place,))
+        cursor.execute(f"SET SESSION wait_timeout = {locks.IDLE_S}")
+
+
+def at_work(connection: Connection, target: Target, schema: str) -> tuple[Present, ...]:
+    """All that are at work on a schema now, as far as the server can tell.
+
+    Raises:
+        TargetError: the connection was lost.
+    """
+    try:
+        return (*_makers(connection, target, schema), *_runs(connection, target, schema))
+    except NoLocks:
+        return ()
+
+
+@contextlib.contextmanager
+def _ours(connection: Connection, target: Target, lock: str) -> Iterator[None]:
+    """What this connection holds is known for our own, until it is given back."""
+    own = _key(connection, target, locks.number_of_holder(connection, target, lock))
+    _own.add(own)
+    try:
+        yield
+    finally:
+        _own.discard(own)
+        locks.give_back(connection, lock)
+
+
+def _not_own(
+    connection: Connection, target: Target, there: Iterable[Present]
+) -> tuple[Present, ...]:
+    return tuple(
+        one for one in there if _key(connection, target, one.holder.connection) not in _own
+    )
+
+
+def _key(connection: Connection, target: Target, number: int | None) -> tuple[str, int]:
+    """A connection, by the server's own words: it may be reached under several addresses."""
+    with statement_errors(target), connection.cursor() as cursor:
+        cursor.execute("SELECT @@hostname, @@datadir, @@server_id")
+        row = cursor.fetchone()
+    return str(row), number or 0
+
+
+def _busy(schema: str, others: Iterable[Present]) -> GuardError:
+    return GuardError(
+        "table_in_the_way",
+        f"at work in schema {schema}: {'; '.join(map(str, others))}",
+        "wait for it to end, or take another schema; what hangs is ended there by KILL and the "
+        "connection's number",
+    )
+
+
+def _lock_of(schema: str) -> str:
+    lock = f"loadstone.{schema}"
+    if len(f"{lock}.{PLACES}") <= _NAME_LENGTH:
+        return lock
+    return f"loadstone.{hashlib.sha256(schema.encode()).hexdigest()[:32]}"
+
+
+def _places(schema: str) -> list[str]:
+    return [f"{_lock_of(schema)}.{number}" for number in range(1, PLACES + 1)]
+
+
+def _maker(holder: Holder) -> Present:
+    return Present("prepare, cleanup or an experiment", holder)
+
+
+def _makers(connection: Connection, target: Target, schema: str) -> tuple[Present, ...]:
+    held = locks.holders(connection, target, [_lock_of(schema)])
+    return tuple(_maker(holder) for holder in held)
+
+
+def _runs(connection: Connection, target: Target, schema: str) -> tuple[Present, ...]:
+    held = locks.holders(connection, target, _places(schema))
+    return tuple(Present("a run", holder) for holder in held)

@@ -1,0 +1,74 @@
+"""The connections of a server, as it lists them for whoever asks."""
+
+from __future__ import annotations
+
+import secrets
+from typing import NamedTuple
+
+from loadstone.model.target import Target
+from loadstone.mysql.connect import Connection, statement_errors
+
+_NAMES = ("id", "user", "host", "command", "time", "info")
+
+
+class Process(NamedTuple):
+    """One connection."""
+
+    number: int
+    user: str
+    address: str
+    """With the port, where there is one."""
+    command: str
+    silent_s: int | None
+    """Since its last statement began or ended."""
+    asks: bool
+    """Whether it is the one that asked for the list."""
+
+    @property
+    def host(self) -> str:
+        """The address without its port."""
+        return host_of(self.address)
+
+
+def host_of(address: str) -> str:
+    """`10.0.0.7:40112` without its port; over a unix socket there is none."""
+    host, _, port = address.rpartition(":")
+    return host if host and port.isdigit() else address
+
+
+def processes(connection: Connection, target: Target) -> tuple[Process, ...]:
+    """All that this account may see; none where the server keeps no such list.
+
+    Raises:
+        TargetError: the server refused, or the connection was lost.
+    """
+    # The number of the greeting is a proxy's, where one stands in between.
+    token = secrets.token_hex(8)
+    with statement_errors(target), connection.cursor() as cursor:
+        cursor.execute(f"SHOW /* {token} */ PROCESSLIST")
+        columns = [column[0].lower() for column in cursor.description or ()]
+        rows = [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
+    return tuple(_process(row, token) for row in rows if set(_NAMES) <= set(row))
+
+
+def _process(row: dict[str, object], token: str) -> Process:
+    number, user, address, command, silent_s, info = (row[name] for name in _NAMES)
+    return Process(
+        number=int(str(number)),
+        user=str(user),
+        address=str(address or ""),
+        command=str(command),
+        silent_s=silent_s if isinstance(silent_s, int) else None,
+        asks=token in str(info),
+    )
+
+
+def is_passed_on(connection: Connection, target: Target) -> bool:
+    """Whether a proxy stands in between: then statements may reach different servers.
+
+    Raises:
+        TargetError: as `processes`.
+    """
+    greeted: int = connection.thread_id()  # type: ignore[no-untyped-call]
+    own = [one.number for one in processes(connection, target) if one.asks]
+    return bool(own) and own != [greeted]

@@ -1,0 +1,348 @@
+"""What a statement would do, by its words: read, write to tables that it names, or nobody knows.
+
+A guard goes by it, so it errs to one side: a statement is said to read, or to write to certain
+tables, only where each of its words has its place in a form that is known here. Whatever else
+there is (a CALL, a change of definitions, an executable comment, a quote that another `sql_mode`
+would end elsewhere) may write to anything. What a server does behind a statement that reads, in
+functions and views, no words can say: such statements run in read-only transactions besides.
+docs/decisions/0026 says why this is no parser of all of SQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from loadstone.model.effect import Effect, TableName
+from loadstone.mysql.tokens import NotSql, Token, name_of, tokens_of, with_code
+
+_READS = frozenset({"SELECT", "VALUES", "TABLE"})
+_ASKS = frozenset({"SHOW", "HELP", "CHECKSUM", "DO"})
+_EXPLAINS = frozenset({"EXPLAIN", "DESC", "DESCRIBE"})
+_CHANGES = frozenset({"INSERT", "REPLACE", "UPDATE", "DELETE"})
+_AFTER_VERB = frozenset({"LOW_PRIORITY", "DELAYED", "HIGH_PRIORITY", "IGNORE", "QUICK", "INTO"})
+_JOINS = frozenset({"JOIN", "STRAIGHT_JOIN"})
+_QUERY = frozenset({"SELECT", "WITH", "VALUES", "TABLE"})
+_NO_TABLE = _QUERY | {"LATERAL", "JSON_TABLE", "ONLY", "SET", "FROM", "WHERE"}
+# Reserved by MySQL and by MariaDB: no alias, behind which more tables come, has these names.
+_BEHIND_TABLES = frozenset({"WHERE", "GROUP", "HAVING", "ORDER", "LIMIT"})
+_SETS = frozenset({"UNION", "EXCEPT", "INTERSECT", "MINUS"})
+
+# For the whole server, its accounts, its files or other sessions; no load has any of them.
+_ADMINISTERS = frozenset(
+    "GRANT REVOKE KILL SHUTDOWN RESTART RESET PURGE CHANGE START STOP INSTALL UNINSTALL FLUSH CLONE"
+    " BINLOG".split()
+)
+_DEFINES = frozenset({"CREATE", "ALTER", "DROP", "RENAME"})
+_BEFORE_WHAT = frozenset({"OR", "REPLACE", "IF", "NOT", "EXISTS"})
+_OF_THE_SERVER = frozenset(
+    "USER ROLE SERVER DATABASE SCHEMA TABLESPACE UNDO LOGFILE INSTANCE RESOURCE".split()
+)
+_SET_FOR_ALL = ("GLOBAL", "PERSIST", "PERSIST_ONLY", "PASSWORD", "DEFAULT")
+
+
+class _Unclear(Exception):
+    """A statement is not understood; says which part of it."""
+
+
+def effect_of(sql: str) -> Effect:
+    """What the statement would do, in a connection whose schema is the target's."""
+    try:
+        tokens = _understood(sql)
+    except NotSql as cut:
+        return Effect(unclear=str(cut))
+    except _Unclear as unclear:
+        return Effect(unclear=str(unclear))
+    calls = tuple(sorted({name_of(tokens[at]).lower() for at in _calls(tokens)}))
+    try:
+        writes = _written(tokens)
+        _refuse_calls_elsewhere(tokens)
+    except _Unclear as unclear:
+        return Effect(unclear=str(unclear), calls=calls)
+    return Effect(writes=tuple(dict.fromkeys(writes)), calls=calls)
+
+
+def administers(sql: str) -> str | None:
+    """What in a statement is for the whole server or for its accounts; `None`: nothing."""
+    try:
+        tokens = with_code(tokens_of(sql))
+    except NotSql:
+        return None  # what it is instead is told by whoever takes it apart
+    return _administers(tokens)
+
+
+def _administers(tokens: Sequence[Token]) -> str | None:
+    words = [token.text.upper() for token in tokens if token.kind == "word"]
+    verb = words[0] if words else ""
+    if verb in _ADMINISTERS or words[:2] == ["LOCK", "INSTANCE"]:
+        return " ".join(words[:2])
+    if verb in _DEFINES:
+        what = next((word for word in words[1:] if word not in _BEFORE_WHAT), "")
+        is_program = "FUNCTION" in words[1:5] and "SONAME" in words
+        return f"{verb} {what}" if is_program or what in _OF_THE_SERVER else None
+    if verb != "SET":
+        return None
+    if words[1:2] == ["STATEMENT"]:
+        return _administers(_behind_for(tokens))
+    return next(filter(None, map(_set_for_all, _settings(tokens))), None)
+
+
+def _behind_for(tokens: Sequence[Token]) -> Sequence[Token]:
+    """The statement of MariaDB's `SET STATEMENT a = 1 FOR …`; none where there is no FOR."""
+    begins = (at for at, token in enumerate(tokens, 1) if token.text.upper() == "FOR")
+    return tokens[next(begins, len(tokens)) :]
+
+
+def _set_for_all(setting: Sequence[Token]) -> str | None:
+    """Of `a = 1` in `SET …`."""
+    if not setting:
+        return None
+    first = setting[0].text.upper()
+    if first in _SET_FOR_ALL:
+        return f"SET {first}"
+    joined = "".join(token.text for token in setting[:3]).replace("`", "").upper()
+    return "SET GLOBAL" if joined.startswith(("@@GLOBAL", "@@PERSIST")) else None
+
+
+def _settings(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
+    """What stands between the commas behind SET."""
+    begin, depth = 1, 0
+    for at, token in enumerate(tokens):
+        depth += (token.text == "(") - (token.text == ")")
+        if token.text == "," and not depth:
+            yield tokens[begin:at]
+            begin = at + 1
+    yield tokens[begin:]
+
+
+def _understood(sql: str) -> list[Token]:
+    """The tokens of one statement that every server cuts as they are cut here.
+
+    Raises:
+        NotSql: it is none.
+        _Unclear: some servers would cut it otherwise.
+    """
+    tokens = [token for token in tokens_of(sql) if token.kind != "hint"]
+    while tokens and tokens[-1].text == ";":
+        tokens.pop()
+    for token, following in zip(tokens, [*tokens[1:], None], strict=False):
+        if token.kind == "code":
+            raise _Unclear("an executable comment")
+        if token.text == ";":
+            raise _Unclear("more than one statement")
+        # NO_BACKSLASH_ESCAPES ends such a text at another quote.
+        if token.kind == "text" and ("\\'" in token.text or '\\"' in token.text):
+            raise _Unclear("a quote behind a backslash")
+        # ANSI_QUOTES makes names of texts in double quotes.
+        is_quoted = token.kind == "text" and token.text.endswith('"')
+        if is_quoted and following and following.text in ("(", "."):
+            raise _Unclear(f"{token.text} before {following.text}")
+    return tokens
+
+
+def _calls(tokens: Sequence[Token]) -> Iterator[int]:
+    """Where a name stands before a parenthesis."""
+    for at, following in enumerate(tokens[1:]):
+        if following.text == "(" and tokens[at].kind in ("word", "name"):
+            yield at
+
+
+def _refuse_calls_elsewhere(tokens: Sequence[Token]) -> None:
+    """A function behind a point may be any schema's; `INSERT INTO shop.orders (…)` calls none."""
+    for at in _calls(tokens):
+        names_rows = at > 2 and tokens[at - 3].text.upper() in ("INTO", "INSERT", "REPLACE")
+        if at > 1 and tokens[at - 1].text == "." and not names_rows:
+            raise _Unclear(f"{name_of(tokens[at - 2])}.{name_of(tokens[at])}()")
+
+
+def _written(tokens: Sequence[Token]) -> list[TableName]:
+    """Raises _Unclear where that cannot be said."""
+    at = next((at for at, token in enumerate(tokens) if token.text != "("), 0)
+    words = [token.text.upper() for token in tokens if token.kind == "word"]
+    verb = _word(tokens, at)
+    if verb == "WITH" and at == 0:
+        at = _behind_with(tokens)
+        verb = _word(tokens, at)
+    if verb in _READS or verb in _ASKS:
+        return _locked(tokens, at, words)
+    if verb in _EXPLAINS:
+        if "ANALYZE" in words and _CHANGES.intersection(words):
+            raise _Unclear(f"{verb} ANALYZE")
+        return []
+    if verb in _CHANGES and tokens[0].text != "(":
+        return _changed(verb, tokens, at)
+    if verb == "TRUNCATE":
+        first = at + 2 if _word(tokens, at + 1) == "TABLE" else at + 1
+        return [_name(tokens, first)[0]]
+    if verb == "SET" and all(map(_is_own_variable, _settings(tokens))):
+        return []
+    raise _Unclear(verb or "what is no statement")
+
+
+def _changed(verb: str, tokens: Sequence[Token], at: int) -> list[TableName]:
+    if verb in ("INSERT", "REPLACE"):
+        return [_name(tokens, _behind_words(tokens, at + 1))[0]]
+    if verb == "UPDATE":
+        found, end = _tables(tokens, _behind_words(tokens, at + 1), {"SET"})
+        if end == len(tokens):
+            raise _Unclear("UPDATE without SET")
+        return found
+    # What stands before FROM is also behind it, or an alias of what is.
+    begin = _at_depth_0(tokens, at, {"FROM"})
+    if begin is None:
+        raise _Unclear("DELETE without FROM")
+    return _tables(tokens, begin + 1, _BEHIND_TABLES, may_use=True)[0]
+
+
+def _is_own_variable(setting: Sequence[Token]) -> bool:
+    """Whether it sets `@name`, which is the connection's alone."""
+    first = setting[0].text if setting else ""
+    is_own = len(first) > 1 and first[0] == "@" and first[1] != "@"
+    return is_own and len(setting) > 1 and setting[1].text in ("=", ":=")
+
+
+def _locked(tokens: Sequence[Token], at: int, words: Sequence[str]) -> list[TableName]:
+    """Tables of which a read keeps others from their rows.
+
+    Raises:
+        _Unclear: nobody can say which, or it writes to files or sequences.
+    """
+    for word in ("OUTFILE", "DUMPFILE", "NEXTVAL", "SETVAL"):
+        if word in words:
+            raise _Unclear(word)
+    pairs = set(zip(words, words[1:], strict=False))
+    if ("NEXT", "VALUE") in pairs:
+        raise _Unclear("NEXT VALUE")
+    locking = {("FOR", "UPDATE"), ("FOR", "SHARE"), ("LOCK", "IN")} & pairs
+    if not locking:
+        return []
+    said = f"a locking read ({' '.join(min(locking))}) in another statement"
+    begin = _at_depth_0(tokens, at, {"FROM"})
+    if begin is None or tokens[0].text.upper() != "SELECT" or _SETS.intersection(words):
+        raise _Unclear(said)
+    if words.count("SELECT") > 1 or _QUERY.intersection(words[1:]):
+        raise _Unclear(said)
+    return _tables(tokens, begin + 1, _BEHIND_TABLES)[0]
+
+
+def _tables(
+    tokens: Sequence[Token], begin: int, ends: Collection[str], *, may_use: bool = False
+) -> tuple[list[TableName], int]:
+    """The tables of a list with joins, and where it ends; aliases and conditions are passed over.
+
+    Args:
+        tokens: of the statement.
+        begin: where the list begins.
+        ends: words that end it.
+        may_use: before any join, USING begins the list of a DELETE anew.
+
+    Raises:
+        _Unclear: something in it is no name of a table.
+    """
+    found: list[TableName] = []
+    at, depth, is_name, joined = begin, 0, True, False
+    while at < len(tokens):
+        word = _word(tokens, at)
+        sign = tokens[at].text
+        if is_name and sign == "(" and _word(tokens, at + 1) in _QUERY:
+            at, is_name = _behind_group(tokens, at), False  # rows of a query, which nobody changes
+        elif is_name and sign == "(":
+            at, depth = at + 1, depth + 1
+        elif is_name:
+            name, at = _name(tokens, at)
+            found.append(name)
+            is_name = False
+        elif word in ends and not depth:
+            return found, at
+        elif sign == "," or _joins(tokens, at) or (word == "USING" and may_use and not joined):
+            joined |= sign != ","
+            at, is_name = at + 1, True
+        elif sign == "(":
+            at = _behind_group(tokens, at)
+        elif word in _QUERY or (sign == ")" and not depth):
+            raise _Unclear(f"{tokens[at].text} among tables")
+        else:
+            depth -= sign == ")"
+            at += 1
+    if is_name or depth:
+        raise _Unclear("a list of tables without an end")
+    return found, at
+
+
+def _joins(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a table follows; `USE INDEX FOR JOIN (k)` joins none."""
+    return _word(tokens, at) in _JOINS and _word(tokens, at - 1) != "FOR"
+
+
+def _name(tokens: Sequence[Token], at: int) -> tuple[TableName, int]:
+    """The table that is named there, and what follows it; `shop.orders.*` is a name, too.
+
+    Raises:
+        _Unclear: it is no name.
+    """
+    parts = [_part(tokens, at)]
+    at += 1
+    while at < len(tokens) and tokens[at].text == ".":
+        if at + 1 < len(tokens) and tokens[at + 1].text == "*":
+            at += 2
+            break
+        parts.append(_part(tokens, at + 1))
+        at += 2
+    if len(parts) > 2:
+        raise _Unclear(f"the name {'.'.join(parts)}")
+    return TableName(schema_name=parts[0] if len(parts) == 2 else None, name=parts[-1]), at
+
+
+def _part(tokens: Sequence[Token], at: int) -> str:
+    token = tokens[at] if at < len(tokens) else None
+    is_name = token is not None and (
+        token.kind == "name"
+        or (
+            token.kind == "word"
+            and token.text.upper() not in _NO_TABLE
+            and not token.text.startswith("@")
+        )
+    )
+    if token is None or not is_name:
+        raise _Unclear(f"{token.text if token else 'nothing'} where a table is named")
+    return name_of(token)
+
+
+def _word(tokens: Sequence[Token], at: int) -> str:
+    """In capitals; empty where none stands there. Behind a point any word is a name."""
+    is_word = at < len(tokens) and tokens[at].kind == "word"
+    is_name = at > 0 and tokens[at - 1].text == "."
+    return tokens[at].text.upper() if is_word and not is_name else ""
+
+
+def _behind_words(tokens: Sequence[Token], at: int) -> int:
+    while _word(tokens, at) in _AFTER_VERB:
+        at += 1
+    return at
+
+
+def _behind_with(tokens: Sequence[Token]) -> int:
+    """Where the statement begins that follows the named queries."""
+    at = _at_depth_0(tokens, 1, _READS | _CHANGES)
+    if at is None:
+        raise _Unclear("WITH without a statement")
+    return at
+
+
+def _at_depth_0(tokens: Sequence[Token], begin: int, words: Collection[str]) -> int | None:
+    """Where one of the words stands that no parentheses are around."""
+    depth = 0
+    for at in range(begin, len(tokens)):
+        depth += (tokens[at].text == "(") - (tokens[at].text == ")")
+        if not depth and _word(tokens, at) in words:
+            return at
+    return None
+
+
+def _behind_group(tokens: Sequence[Token], at: int) -> int:
+    """Raises _Unclear where the parenthesis is not closed."""
+    depth = 0
+    for end in range(at, len(tokens)):
+        depth += (tokens[end].text == "(") - (tokens[end].text == ")")
+        if not depth:
+            return end + 1
+    raise _Unclear("a parenthesis without an end")

@@ -1,0 +1,52 @@
+"""A row for each kind of event of a workload that has several: how many, and how long they took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from loadstone.analyse.ladder import Level
+from loadstone.model.result import StepResult
+from loadstone.report.breakdowns import Apart
+from loadstone.report.numbers import NOTHING, count, digits, rate
+from loadstone.report.tpcc import NAMES, fastest
+from loadstone.report.words import Words
+
+
+def kinds_apart(ladder: Sequence[Level], words: Words) -> Iterator[Apart]:
+    """How many of each, which share of all, and how long they took; nothing where there is one.
+
+    Of TPC-C's transactions those of the step with the most New-Orders a minute; else of the step
+    with the highest rate.
+    """
+    if orders := fastest(ladder):
+        title = words.tpmc.format(
+            tpmc=digits(orders.tpmc or 0.0), users=words.users(orders.concurrency)
+        )
+        yield _table(title, orders, words)
+    elif mixed := _busiest(ladder):
+        title = words.transactions_title.format(users=words.users(mixed.concurrency))
+        yield _table(title, mixed, words)
+
+
+def _busiest(ladder: Sequence[Level]) -> StepResult | None:
+    steps = [step for level in ladder for step in level.steps if step.kinds]
+    return max(steps, key=lambda step: step.tps or 0.0, default=None)
+
+
+def _table(title: str, step: StepResult, words: Words) -> Apart:
+    heads = (
+        words.transaction, words.events, words.share_head, words.mean_ms, words.p90_ms,
+        words.p99_ms, words.max_ms,
+    )  # fmt: skip
+    names = NAMES if step.tpmc else {kind: kind for kind in step.kinds}
+    rows = tuple(
+        (
+            shown,
+            count(found.count),
+            f"{100.0 * found.count / step.events:.2f}" if step.events else NOTHING,
+            *(rate(figure) for figure in (found.mean, found.p90, found.p99, found.max)),
+        )
+        for name, shown in names.items()
+        if (found := step.kinds.get(name))
+    )
+    return Apart(title, heads, rows, words=1)

@@ -1,0 +1,51 @@
+"""What the events of `hot_row` wait for, a row a level: the lock, the flush, and the CPU apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich import box
+from rich.table import Table
+
+from loadstone.analyse import derived_figures
+from loadstone.analyse.ladder import Level
+from loadstone.model.columns import Column
+from loadstone.model.result import StepResult
+from loadstone.report.columns import HEADS, good_steps
+from loadstone.report.numbers import count, rate
+
+WORKLOAD = "hot_row"
+
+_COLUMNS: tuple[Column, ...] = (
+    "response_ms",
+    "lock_ms",
+    "lock_waits",
+    "waiting",
+    "flush_ms",
+    "server_us",
+    "deadlocks",
+)
+
+
+def sale_table(ladder: Sequence[Level]) -> Table | None:
+    """`None` where the workload is another, or no server was seen."""
+    seen = [level for level in ladder if any(step.server for step in level.steps)]
+    if not seen or seen[0].workload != WORKLOAD:
+        return None
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    for head in ("users", *(HEADS[column] for column in _COLUMNS)):
+        table.add_column(head, justify="right", vertical="bottom", no_wrap=True, min_width=5)
+    for level in seen:
+        steps = good_steps(level.steps)
+        figures = (rate(derived_figures.value(column, steps)) for column in _COLUMNS)
+        table.add_row(count(level.concurrency), *figures)
+    return table
+
+
+def sale_notes(steps: Sequence[StepResult]) -> Iterator[str]:
+    """What the table cannot tell."""
+    if any(step.workload == WORKLOAD and step.server for step in steps):
+        yield (
+            "deadlock checks are part of the server's CPU, which no server counts apart: "
+            "loadstone recipes run flash-sale measures them"
+        )

@@ -1,0 +1,78 @@
+"""The ceilings: the picture of the first ladder, and the table of each step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from loadstone.model.ceilings import StepCeilings
+from loadstone.report.figures.ceilings import ceilings_figure
+from loadstone.report.markup import Markup, element, folded, list_of, paragraph, table
+from loadstone.report.numbers import asked, digits, share
+from loadstone.report.page import Figures
+from loadstone.report.sections.context import Making
+from loadstone.report.sentences import held_by
+from loadstone.report.words import Words, told
+
+
+def ceilings_section(making: Making) -> Markup:
+    """What each resource would allow."""
+    parts = ceiling_parts(making.run.ceilings, making.figures)
+    return making.section("ceilings", making.words.ceilings, *parts)
+
+
+def ceiling_parts(found: Sequence[StepCeilings], figures: Figures) -> Iterator[Markup]:
+    """The picture, the tables, and what was not evaluated."""
+    words = figures.words
+    if not found:
+        yield paragraph(words.no_ceiling)
+        return
+    figure = ceilings_figure(found, words)
+    yield paragraph(figure.about, "about")
+    yield figures.place(figure)
+    yield element("div", *(_of_step(step, words) for step in found))
+    missing = [
+        words.resource_not_evaluated.format(resource=words.resource(resource), why=told(why, words))
+        for resource, why in not_evaluated(found).items()
+    ]
+    if missing:
+        yield folded(words.not_evaluated.format(number=len(missing)), list_of(missing))
+
+
+def not_evaluated(found: Sequence[StepCeilings]) -> dict[str, str]:
+    """What was evaluated at no step, and why."""
+    known = {one.resource for step in found for one in step.ceilings if one.why_not is None}
+    return {
+        one.resource: one.why_not
+        for step in found
+        for one in step.ceilings
+        if one.why_not and one.resource not in known
+    }
+
+
+def _of_step(step: StepCeilings, words: Words) -> Markup:
+    heads = (words.resource_head, words.reckoned_from, words.events_per_s, words.used)
+    rows = [
+        (
+            words.resource(one.resource),
+            told(one.how or "", words),
+            digits(one.events_per_s),
+            share(one.used),
+        )
+        for one in step.ceilings
+        if one.events_per_s is not None
+    ]
+    return folded(
+        f"{_title(step, words)}{words.colon}{held_by(step, words)}",
+        table(heads, rows, words=2),
+    )
+
+
+def _title(step: StepCeilings, words: Words) -> str:
+    parts = [] if step.variant == "default" else [step.variant]
+    parts.append(words.users(step.concurrency))
+    if step.rate:
+        parts.append(words.due_rate.format(rate=asked(step.rate)))
+    if step.repeat > 1:
+        parts.append(words.repeat_number.format(number=step.repeat))
+    parts.append(f"{digits(step.tps)} {words.events_per_s}")
+    return words.list_comma.join(parts)

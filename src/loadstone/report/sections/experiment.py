@@ -1,0 +1,159 @@
+"""An experiment: the matrix of verdicts, and what its variants differ in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from loadstone.analyse.comparison import CellTable, Compared, Comparison, Row
+from loadstone.model.experiment import Experiment, Level
+from loadstone.report.experiment import signed
+from loadstone.report.markup import Markup, cell, element, folded, paragraph, table
+from loadstone.report.numbers import NOTHING, asked, count, rate, share
+from loadstone.report.sections.context import Making
+from loadstone.report.table import middle_step
+from loadstone.report.words import Words
+
+_LOOKS = {
+    "faster": ("▲", "good"),
+    "slower": ("▼", "bad"),
+    "no difference": ("=", "unknown"),
+    "not enough evidence": ("?", "unknown"),
+}
+"""A sign and a class for each word: colour alone says nothing."""
+
+
+def matrix_section(making: Making) -> Markup:
+    """Cells by variants, each against the first level of its factor."""
+    words, found = making.words, making.run.comparison
+    experiment = making.run.asked.experiment if making.run.asked else None
+    if found is None or experiment is None:
+        return Markup("")
+    parts = [
+        paragraph(words.matrix_about, "about"),
+        _matrix(found, words),
+        element("h3", words.variants_differ_in),
+        _factors(experiment, words),
+        folded(words.table_of_cells, *(_cell_table(each, words) for each in found.cells)),
+        paragraph(_corrected(found, words), "note"),
+    ]
+    return making.section("matrix", words.matrix, *parts)
+
+
+def _matrix(found: Comparison, words: Words) -> Markup:
+    variants = list(dict.fromkeys(row.variant for each in found.cells for row in each.rows))
+    heads = (words.cell, *variants)
+    return table(heads, (_matrix_row(each, variants, words) for each in found.cells))
+
+
+def _matrix_row(found: CellTable, variants: Sequence[str], words: Words) -> list[str]:
+    rows = {row.variant: row for row in found.rows}
+    compared: dict[str, list[Compared]] = {}
+    for one in found.compared:
+        compared.setdefault(one.contrast.b, []).append(one)
+    cells: list[str] = [cell_name(found, words)]
+    for variant in variants:
+        row = rows.get(variant)
+        if row is None:
+            cells.append(NOTHING)
+            continue
+        mean = rate(row.mean.value if row.mean else None)
+        said = [_judged(one, words) for one in compared.get(variant, ())]
+        cells.append(cell(mean, *said))
+    return cells
+
+
+def _judged(one: Compared, words: Words) -> Markup:
+    """`▲ +12 % (+9 % to +15 %) faster`."""
+    sign, look = _LOOKS[one.verdict.word]
+    effect = one.verdict.effect
+    figures = ""
+    if effect is not None:
+        figures = f" {signed(effect.relative)}"
+        if effect.interval is not None:
+            low, high = signed(effect.interval.low), signed(effect.interval.high)
+            figures += f" ({low} … {high})"
+    said = f"{sign} {words.verdict_words[one.verdict.word]}{figures}"
+    return element("span", said, class_=f"word {look}", title=_against(one, words))
+
+
+def _against(one: Compared, words: Words) -> str:
+    return words.against.format(b=one.contrast.b, a=one.contrast.a)
+
+
+def cell_name(found: CellTable, words: Words) -> str:
+    """Workload, users, rate."""
+    workload, users, due = found.cell
+    parts = [workload, words.users(users)]
+    if due:
+        parts.append(words.due_rate.format(rate=asked(due)))
+    return words.list_comma.join(parts)
+
+
+def _cell_table(found: CellTable, words: Words) -> Markup:
+    heads = (
+        words.variant, words.steps_head, words.tps, words.interval_95, words.cv_within,
+        words.cv_between, words.p95_ms, words.p99_ms,
+    )  # fmt: skip
+    lines = [
+        words.verdict_line.format(
+            against=_against(one, words),
+            word=words.verdict_words[one.verdict.word],
+            units=count(one.pairs),
+            left_out=count(one.verdict.units_left_out),
+        )
+        + _more(one, words)
+        for one in found.compared
+    ]
+    return element(
+        "div",
+        element("h4", cell_name(found, words)),
+        table(heads, (_row(row) for row in found.rows)),
+        *(paragraph(line) for line in lines),
+    )
+
+
+def _more(one: Compared, words: Words) -> str:
+    """How much more evidence it would take."""
+    if one.verdict.word != "not enough evidence" or one.verdict.more is None:
+        return ""
+    return f" {words.more_repeats.format(number=one.verdict.more)}"
+
+
+def _row(row: Row) -> list[str]:
+    interval = row.mean.interval if row.mean else None
+    response = middle_step(row.steps).latency.response
+    return [
+        row.variant,
+        count(len(row.steps)),
+        rate(row.mean.value if row.mean else None),
+        NOTHING if interval is None else f"{rate(interval.low)} … {rate(interval.high)}",
+        share(row.variation.within),
+        share(row.variation.between),
+        rate(response.p95),
+        rate(response.p99),
+    ]
+
+
+def _factors(experiment: Experiment, words: Words) -> Markup:
+    rows = [
+        (factor.name, level.name, "; ".join(_changes(level)) or NOTHING)
+        for factor in experiment.factors
+        for level in factor.levels
+    ]
+    return table((words.factor, words.level, words.changes), rows, words=3)
+
+
+def _changes(level: Level) -> Iterator[str]:
+    """Everything that a level changes."""
+    yield from (f"{name} = {value}" for name, value in level.variables.items())
+    for part in (level.client, level.sandbox, level.cgroup, level.network):
+        if part is not None:
+            told = part.model_dump(mode="json", exclude_defaults=True)
+            yield from (f"{name}: {value}" for name, value in told.items())
+    if level.target is not None:
+        yield level.target.place
+
+
+def _corrected(found: Comparison, words: Words) -> str:
+    said = words.corrected_sequential if found.sequential else words.corrected_holm
+    return said.format(number=found.comparisons)

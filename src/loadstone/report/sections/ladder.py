@@ -1,0 +1,230 @@
+"""The ladder with its tables, and the client's figures beside the server's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from loadstone.analyse.ladder import Level, quotable, shape
+from loadstone.analyse.usl import Refused, Usl, of_ladder
+from loadstone.model.result import StepResult
+from loadstone.report.breakdowns import tables_apart
+from loadstone.report.event_kinds import kinds_apart
+from loadstone.report.figures.ladder import ladder_figure, qps_mean, variants_figure
+from loadstone.report.markup import Markup, cell, element, folded, paragraph, table
+from loadstone.report.numbers import NOTHING, asked, count, digits, rate, share
+from loadstone.report.sections.context import Making
+from loadstone.report.sentences import law_sentence, verdict
+from loadstone.report.table import middle_step
+from loadstone.report.words import Words
+
+DISAGREE = 0.05
+"""[P] The client's and the server's counts are said to disagree when they differ by more: below it
+are the server's own statements, the reading of its counters, and the edges of seconds."""
+
+_ENDS = 2
+"""Statements of an event that begin and end its transaction."""
+
+_SHOWN = 6
+"""Ladders that have a figure of their own."""
+
+
+def ladder_section(making: Making) -> Markup:
+    """A figure and a table a ladder; several variants of a workload stand in one figure first."""
+    words = making.words
+    inside: list[Markup] = []
+    for workload in dict.fromkeys(ladder[0].workload for ladder in making.ladders):
+        mine = [ladder for ladder in making.ladders if ladder[0].workload == workload]
+        several = [ladder for ladder in mine if len(ladder) > 1]
+        if len(mine) > 1 and several:
+            inside.append(element("h3", words.variants_title.format(workload=workload)))
+            figure = variants_figure(several, words)
+            inside += [paragraph(figure.about, "about"), making.figures.place(figure)]
+    shown = [_of_ladder(making, ladder) for ladder in making.ladders]
+    inside += shown[:_SHOWN]
+    if shown[_SHOWN:]:
+        inside.append(
+            folded(words.more_ladders.format(number=len(shown) - _SHOWN), *shown[_SHOWN:])
+        )
+    return making.section("ladder", words.ladder, *inside)
+
+
+def _of_ladder(making: Making, ladder: list[Level]) -> Markup:
+    words = making.words
+    parts: list[Markup] = []
+    if making.is_several():
+        parts.append(element("h3", making.name(ladder)))
+    if said := verdict(ladder, words):
+        parts.append(paragraph(said))
+    if len(ladder) > 1:
+        law = None if any(level.rate for level in ladder) else of_ladder(ladder)
+        figure = ladder_figure(ladder, law if isinstance(law, Usl) else None, words)
+        parts += [paragraph(figure.about, "about"), making.figures.place(figure)]
+        if isinstance(law, Usl | Refused):
+            parts.append(paragraph(law_sentence(law, words), "note"))
+    rows = folded(words.table_of_figures, _table(ladder, words), is_open=True)
+    apart = _apart_tables(ladder, words)
+    beside = [element("h4", words.client_and_server), *_beside(making, ladder)]
+    return element("div", *parts, rows, *apart, *beside)
+
+
+def _apart_tables(ladder: Sequence[Level], words: Words) -> list[Markup]:
+    """What the steps tell apart: workloads of a mix, phases, connections, kinds of events."""
+    found: list[Markup] = []
+    for apart in (*tables_apart(ladder, words), *kinds_apart(ladder, words)):
+        found += [element("h4", apart.title), table(apart.heads, apart.rows, words=apart.words)]
+    return found
+
+
+def _table(ladder: Sequence[Level], words: Words) -> Markup:
+    """A row a level; what no level has gets no column."""
+    found = shape(ladder)
+    columns: list[tuple[str, Callable[[Level], str]]] = [(words.users_axis, _users)]
+    if any(level.rate for level in ladder):
+        columns.append((words.due_per_s, _due))
+    columns.append((words.tps, _tps))
+    if any(level.tps and level.tps.half_width is not None for level in ladder):
+        columns.append(("± (95 %)", _half))
+    columns += [
+        (words.qps, _qps),
+        (words.p50_ms, partial(_latency, "p50")),
+        (words.p95_ms, partial(_latency, "p95")),
+        (words.p99_ms, partial(_latency, "p99")),
+        (words.max_ms, partial(_latency, "max")),
+        (words.errors_per_s, _errors),
+        (words.reconnects, lambda level: count(middle_step(level.steps).reconnects)),
+    ]
+    rows = []
+    for level in ladder:
+        cells = [of(level) for _, of in columns]
+        if found and level is found.peak:
+            cells[0] = cell(cells[0], class_="peak")
+        rows.append(cells)
+    return table([head for head, _ in columns], rows, words=0)
+
+
+def _users(level: Level) -> str:
+    return count(level.concurrency)
+
+
+def _due(level: Level) -> str:
+    return asked(level.rate) if level.rate else NOTHING
+
+
+def _tps(level: Level) -> str:
+    """A rate that stands in no mean has a star, as in the text."""
+    step = middle_step(level.steps)
+    shown = rate(level.tps.mean) if level.tps else f"{rate(step.tps)}*"
+    return f"{shown}!" if step.generator.client_bound else shown
+
+
+def _half(level: Level) -> str:
+    half = level.tps.half_width if level.tps else None
+    return NOTHING if half is None else digits(half)
+
+
+def _qps(level: Level) -> str:
+    qps = qps_mean(level)
+    return rate(qps.mean if qps else None)
+
+
+def _latency(name: str, level: Level) -> str:
+    return rate(getattr(middle_step(level.steps).latency.response, name))
+
+
+def _errors(level: Level) -> str:
+    step = middle_step(level.steps)
+    return rate(sum(step.errors.values()) / step.seconds) if step.seconds else NOTHING
+
+
+def marks(steps: Sequence[StepResult], words: Words) -> list[str]:
+    """What the marks of the tables mean, where they are used."""
+    said = []
+    if any(not quotable(step) for step in steps):
+        said.append(words.star)
+    if any(step.generator.client_bound for step in steps):
+        said.append(words.exclamation)
+    if any(step.repeat > 1 for step in steps):
+        said.append(words.of_repeats)
+    return said
+
+
+def _beside(making: Making, ladder: Sequence[Level]) -> list[Markup]:
+    """The client's rates and the server's counters; a disagreement is said."""
+    words = making.words
+    steps = [middle_step(level.steps) for level in ladder]
+    seen = [step for step in steps if step.server is not None]
+    if not seen:
+        return [paragraph(words.server_not_observed, "note")]
+    heads = (
+        words.users_axis, words.tps, "Com_commit/s", words.difference, words.qps, "Questions/s",
+        words.difference,
+    )  # fmt: skip
+    rows = [_pair(step) for step in seen]
+    said = [paragraph(line, "bad") for step in seen for line in _disagreements(step, words)]
+    unseen = [paragraph(_unseen(step, words), "note") for step in seen if not _is_seen(step)]
+    said += unseen
+    return [table(heads, rows, words=0), *(said or [paragraph(words.counts_agree, "note")])]
+
+
+def _pair(step: StepResult) -> list[str]:
+    commits, questions = _commits(step), step.server.questions_per_s if step.server else None
+    return [
+        count(step.concurrency),
+        rate(step.tps),
+        rate(commits),
+        _apart(step, step.tps, commits),
+        rate(step.qps),
+        rate(questions),
+        _apart(step, step.qps, questions),
+    ]
+
+
+def _commits(step: StepResult) -> float | None:
+    """COMMITs by second; `None` where some events are no transactions.
+
+    With BEGIN and COMMIT each would have two statements that neither read nor write.
+    """
+    least = _ENDS * step.events * (1 - DISAGREE)
+    if step.server is None or not step.other or step.other < least:
+        return None
+    return step.server.rates.get("com_commit")
+
+
+def _is_seen(step: StepResult) -> bool:
+    """Whether the server was there all the time: else its rates are not of the client's seconds."""
+    return step.server is not None and step.server.seconds >= (1 - DISAGREE) * step.seconds
+
+
+def _unseen(step: StepResult, words: Words) -> str:
+    seconds = step.server.seconds if step.server else 0.0
+    return words.server_gone.format(
+        users=words.users(step.concurrency), seen=digits(seconds), window=digits(step.seconds)
+    )
+
+
+def _apart(step: StepResult, client: float | None, server: float | None) -> str:
+    if not client or server is None or not _is_seen(step):
+        return NOTHING
+    return f"{100 * (server / client - 1):+z.1f} %"
+
+
+def _disagreements(step: StepResult, words: Words) -> list[str]:
+    if not _is_seen(step):
+        return []
+    pairs = (
+        (words.tps, step.tps, "Com_commit", _commits(step)),
+        (words.qps, step.qps, "Questions", step.server.questions_per_s if step.server else None),
+    )
+    return [
+        words.counts_disagree.format(
+            users=words.users(step.concurrency),
+            what=what,
+            client=digits(client),
+            counter=counter,
+            server=digits(server),
+            share=share(abs(server / client - 1)),
+        )
+        for what, client, counter, server in pairs
+        if client and server is not None and abs(server / client - 1) > DISAGREE
+    ]

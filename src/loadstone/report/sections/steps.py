@@ -1,0 +1,221 @@
+"""Each step: its seconds, its latencies, and what went wrong in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from loadstone.analyse.ladder import shape
+from loadstone.model.result import StepResult
+from loadstone.report.figures.latency import heat_figure, percentile_figure
+from loadstone.report.figures.series import series_figure
+from loadstone.report.figures.thinning import Thinned
+from loadstone.report.generators import figures_of, name_of
+from loadstone.report.latencies import StepLatencies
+from loadstone.report.markup import Markup, element, folded, list_of, paragraph, table
+from loadstone.report.notes import drill_notes, step_notes
+from loadstone.report.numbers import NOTHING, count, digits, rate
+from loadstone.report.sections.context import Making
+from loadstone.report.step_panels import Panel, Seconds
+from loadstone.report.table import middle_step
+from loadstone.report.words import Words
+
+MOST_STEPS = 40
+"""Shown second by second; of more the middle repeats come first."""
+
+_COLUMNS_IN_ALL = 4200
+_MOST_COLUMNS = 600
+_FEWEST_COLUMNS = 60
+"""Pairs of points of a line: a page of forty steps is not larger than one of seven."""
+
+_HEAT_IN_ALL = 630
+_MOST_HEAT = 90
+_FEWEST_HEAT = 16
+"""Columns of a heat map, likewise."""
+
+_ROWS_IN_ALL = 300
+_MOST_ROWS = 48
+_FEWEST_ROWS = 8
+"""Of the tables of seconds, likewise."""
+
+
+def steps_section(making: Making) -> Markup:
+    """A part for each step, the best one's open."""
+    words = making.words
+    shown = shown_steps(making)
+    run = making.run
+    seconds = Seconds(run.load, run.server, run.host, words)
+    room = _Room.for_steps(len(shown))
+    latencies = run.latencies([step.step for step in shown], room.heat)
+    best = _best(making)
+    parts = [paragraph(words.steps_about, "about")]
+    left = len(making.result.steps) - len(shown)
+    if left:
+        parts.append(paragraph(words.steps_left_out.format(number=left), "note"))
+    for step in shown:
+        inside = _of_step(making, step, (seconds, latencies.get(step.step), room))
+        parts.append(_folded(making, step, inside, is_open=step.step == best))
+    return making.section("steps", words.steps_title, *parts)
+
+
+def shown_steps(making: Making) -> list[StepResult]:
+    """All of them, or the middle repeat of each level where they are too many."""
+    steps = list(making.result.steps)
+    if len(steps) <= MOST_STEPS:
+        return steps
+    middle = {middle_step(level.steps).step for ladder in making.ladders for level in ladder}
+    return [step for step in steps if step.step in middle][:MOST_STEPS]
+
+
+def _best(making: Making) -> int | None:
+    """The step of the first ladder's peak; of a run without load the first."""
+    if not making.ladders:
+        return making.result.steps[0].step if making.result.steps else None
+    ladder = making.ladders[0]
+    found = shape(ladder)
+    return middle_step((found.peak if found else ladder[0]).steps).step
+
+
+def _folded(making: Making, step: StepResult, inside: Iterator[Markup], *, is_open: bool) -> Markup:
+    state = "" if step.state == "finished" else f" ({making.words.states[step.state]})"
+    rates = "" if step.tps is None else f"{making.words.colon}{digits(step.tps)} {making.words.tps}"
+    summary = element("summary", f"{making.step_name(step)}{rates}{state}")
+    return element("details", summary, *inside, class_="step", open=is_open)
+
+
+@dataclass(frozen=True)
+class _Room:
+    """What a step may take of a page."""
+
+    columns: int
+    heat: int
+    rows: int
+
+    @classmethod
+    def for_steps(cls, steps: int) -> _Room:
+        def each(fewest: int, in_all: int, most: int) -> int:
+            return min(max(fewest, in_all // max(steps, 1)), most)
+
+        return cls(
+            columns=each(_FEWEST_COLUMNS, _COLUMNS_IN_ALL, _MOST_COLUMNS),
+            heat=each(_FEWEST_HEAT, _HEAT_IN_ALL, _MOST_HEAT),
+            rows=each(_FEWEST_ROWS, _ROWS_IN_ALL, _MOST_ROWS),
+        )
+
+
+_Known = tuple[Seconds, StepLatencies | None, _Room]
+"""The frames, the step's histograms, and what of the page it may take."""
+
+
+def _of_step(making: Making, step: StepResult, known: _Known) -> Iterator[Markup]:
+    words = making.words
+    seconds, latencies, room = known
+    group = f"step-{step.step}"
+    yield from _notes(step, words)
+    if step.generators:
+        yield folded(words.table_of_generators, _generators(step, words))
+    panels = seconds.panels(step)
+    if panels:
+        figure, thinned = series_figure(panels, step, words, room.columns, group)
+        yield element("h4", words.seconds)
+        yield paragraph(words.sentences(figure.about, _thinned(thinned, words)), "about")
+        yield making.figures.place(figure)
+        yield folded(words.table_of_seconds, _table(panels, words, room.rows))
+    else:
+        yield paragraph(words.no_seconds, "note")
+    if latencies is None:
+        return
+    heat, curve = heat_figure(latencies, words, group), percentile_figure(latencies, words)
+    for each in (heat, curve):
+        if each is not None:
+            yield element("h4", each.title)
+            yield paragraph(each.about, "about")
+            yield making.figures.place(each)
+    yield folded(words.table_of_percentiles, _percentiles(step, words))
+
+
+def _thinned(thinned: Thinned, words: Words) -> str:
+    """What the eye is not shown."""
+    if thinned.by_column == 1:
+        return words.all_seconds.format(seconds=count(thinned.seconds))
+    return words.thinned.format(
+        seconds=count(thinned.seconds),
+        columns=count(-(-thinned.seconds // thinned.by_column)),
+        each=count(thinned.by_column),
+    )
+
+
+def _notes(step: StepResult, words: Words) -> Iterator[Markup]:
+    """What a reader should know, errors and outages among it."""
+    if lines := [*step_notes(step, words), *drill_notes(step, words)]:
+        yield element("div", element("b", words.notes), list_of(lines))
+
+
+def _generators(step: StepResult, words: Words) -> Markup:
+    """The machines of a cluster."""
+    rows = [(name_of(one), *figures_of([one])) for one in step.generators]
+    return table(list(words.generators_heads.values()), rows)
+
+
+def _percentiles(step: StepResult, words: Words) -> Markup:
+    heads = (
+        words.latency_ms,
+        words.events,
+        "min",
+        words.mean,
+        "p50",
+        "p90",
+        "p95",
+        "p99",
+        "p99.9",
+        "max",
+    )
+    named = [
+        (words.response, step.latency.response),
+        (words.service, step.latency.service),
+        *((words.classes.get(name, name), each) for name, each in step.statements.items()),
+        *([(words.connects_row, step.connect)] if step.connect else []),
+        *(
+            (words.failed_with.format(errno=errno), each)
+            for errno, each in step.error_latency.items()
+        ),
+    ]
+    rows = [
+        (
+            name,
+            count(each.count),
+            *(
+                rate(value)
+                for value in (
+                    each.min, each.mean, each.p50, each.p90, each.p95, each.p99, each.p999, each.max
+                )
+            ),
+        )
+        for name, each in named
+    ]  # fmt: skip
+    return table(heads, rows)
+
+
+def _table(panels: Sequence[Panel], words: Words, rows: int) -> Markup:
+    """Means of as many stretches of time as can be read."""
+    import numpy as np
+
+    end = max(float(panel.times[-1]) for panel in panels)
+    edges = np.linspace(0.0, end, min(rows, max(int(end), 1)) + 1)
+    heads = [words.seconds_head]
+    columns: list[list[str]] = []
+    for panel in panels:
+        place = np.clip(np.searchsorted(edges, panel.times) - 1, 0, len(edges) - 2)
+        for name, values in panel.lines.items():
+            heads.append(f"{name} ({panel.title})" if name != panel.title else name)
+            known = ~np.isnan(values)
+            counts = np.bincount(place[known], minlength=len(edges) - 1)
+            sums = np.bincount(place[known], values[known], minlength=len(edges) - 1)
+            columns.append(
+                [
+                    digits(total / times) if times else NOTHING
+                    for total, times in zip(sums.tolist(), counts.tolist(), strict=True)
+                ]
+            )
+    times = [f"{begin:.0f}..{stop:.0f}" for begin, stop in zip(edges, edges[1:], strict=False)]
+    return table(heads, zip(times, *columns, strict=True))

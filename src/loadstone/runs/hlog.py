@@ -1,0 +1,104 @@
+"""latency.hlog: the interval log of HdrHistogram, so that other tools open it.
+
+A line is `Tag=<step>/<what>,<begin>,<length>,<max>,<histogram>`. The engine counts `begin` from
+the load's begin; in the file it counts from the run's, which the head of the file names.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from loadstone.model.result import Window
+from loadstone.runs import safe_open
+from loadstone.runs.errors import StoreError
+
+LONGEST_LINE = 4 * safe_open.MEGABYTE
+"""Bytes: a histogram of three digits has half a megabyte at the most before it is packed."""
+
+
+def restamp(line: str, load_began_s: float) -> str:
+    """The engine's line as it belongs into the file of the run.
+
+    To the microsecond: the drain of a few users is over within less than a millisecond, and in
+    coarser times it would seem to lie in the window.
+    """
+    tag, begin, rest = line.split(",", 2)
+    return f"{tag},{float(begin) + load_began_s:.6f},{rest}"
+
+
+def lines_of(path: Path, from_byte: int, tag: str) -> Iterator[str]:
+    """The whole lines of one step, from the byte on where they begin.
+
+    Raises:
+        StoreError: the file cannot be read, or one of them is no line of such a log.
+    """
+    prefix = f"Tag={tag}/"
+    for line in text_lines(path, from_byte):
+        if not line.startswith(prefix):
+            return
+        yield line
+
+
+def text_lines(path: Path, from_byte: int = 0) -> Iterator[str]:
+    """All whole lines of the file, without their ends.
+
+    Raises:
+        StoreError: it cannot be read, or has a line that is no text or longer than any of ours.
+    """
+    try:
+        with safe_open.opened(path) as file:
+            file.seek(from_byte)
+            while (line := file.readline(LONGEST_LINE)).endswith(b"\n"):
+                yield line.decode("ascii").rstrip("\n")
+    except OSError as error:
+        raise StoreError.from_os("read", path, error) from error
+    except UnicodeDecodeError as error:
+        raise StoreError(f"{path} has a line that is no text") from error
+    if len(line) >= LONGEST_LINE:
+        raise StoreError(f"{path} has a line of more than {LONGEST_LINE // safe_open.MEGABYTE} MB")
+
+
+def interval_of(line: str) -> tuple[float, float]:
+    """Begin and end of a line's interval, in seconds since the run's begin.
+
+    Raises:
+        StoreError: it is no line of an interval log.
+    """
+    try:
+        _, begin, length, _ = line.split(",", 3)
+        ends = float(begin), float(begin) + float(length)
+    except ValueError as error:
+        raise StoreError(f"latency.hlog: {line[:60]!r} is no line of an interval log") from error
+    if not all(map(math.isfinite, ends)):
+        raise StoreError(f"latency.hlog: {line[:60]!r} is of no time")
+    return ends
+
+
+def middle_of(line: str) -> float:
+    """The middle of a line's interval, in seconds since the run's begin.
+
+    Raises:
+        StoreError: it is no line of an interval log.
+    """
+    begin, end = interval_of(line)
+    return (begin + end) / 2
+
+
+def within(lines: Iterable[str], window: Window, load_began_s: float) -> Iterator[str]:
+    """Those whose interval counts: its middle lies in the window, so rounding does not matter."""
+    for line in lines:
+        begin, end = interval_of(line)
+        if window.has(begin - load_began_s, end - load_began_s):
+            yield line
+
+
+def tag_of(line: str) -> str:
+    """The tag: `step-1/response`."""
+    return line.partition(",")[0].removeprefix("Tag=")
+
+
+def meaning_of(tag: str) -> str:
+    """What follows the step in a tag: `response`, `read`, `error-1213`."""
+    return tag.partition("/")[2]

@@ -1,0 +1,458 @@
+"""journal.jsonl: one JSON document a line, appended while the run goes on.
+
+Each line says how long after the run's begin it was written (`at_s`). A line that a crash cut
+short can only be the last one; it is left out when the journal is read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, BinaryIO, Literal, Self
+
+from pydantic import Field, TypeAdapter, model_validator
+
+from loadstone.model.calibration import Ceilings
+from loadstone.model.failover import LedgerVerdict
+from loadstone.model.frozen import Frozen
+from loadstone.model.hot_spots import HotSpots
+from loadstone.model.observed import SourceName, SourceState
+from loadstone.model.outline import ToldPlan
+from loadstone.model.plan import Step
+from loadstone.model.records import Count, EngineFailure, Sample, StepRecord
+from loadstone.model.result import Aborted, LevelChange, StepState
+from loadstone.model.search import SearchOutcome
+from loadstone.runs import atomic, safe_open
+from loadstone.runs.errors import StoreError
+
+At = Annotated[float, Field(ge=-3e10, le=3e10)]
+"""Seconds since the run's begin, within a thousand years: of all others no date can be made. Below
+nought where the clock was set back before the run was taken up."""
+
+UnixTime = Annotated[float, Field(ge=0, le=1e11)]
+"""Seconds since 1970, up to the year 5138."""
+
+MOST_HELD = 256 * safe_open.MEGABYTE
+"""Bytes of a journal's lines beside those of its seconds: only these stay in memory."""
+
+
+class RunBegin(Frozen):
+    """The first line."""
+
+    kind: Literal["run_begin"] = "run_begin"
+    at_s: At = 0.0
+    unix_s: UnixTime
+    id: str
+    name: str
+    loadstone: str
+    plan: ToldPlan
+    targets: tuple[str, ...]
+    server_versions: tuple[str | None, ...]
+    steps_planned: Count | None
+    ceilings: Ceilings | None = None
+
+    @model_validator(mode="after")
+    def _has_a_version_of_each_target(self) -> Self:
+        if len(self.targets) != len(self.server_versions):
+            raise ValueError("there is not a version for each target")
+        return self
+
+    def under(self, conditions: Conditions | None) -> RunBegin:
+        """The same as one step had it."""
+        if conditions is None:
+            return self
+        return self.model_copy(update=dict(conditions))
+
+
+class Conditions(Frozen):
+    """What a step had of its own, where variants are measured in other places."""
+
+    targets: tuple[str, ...]
+    server_versions: tuple[str | None, ...]
+    ceilings: Ceilings | None = None
+
+    @model_validator(mode="after")
+    def _has_a_version_of_each_target(self) -> Self:
+        if len(self.targets) != len(self.server_versions):
+            raise ValueError("there is not a version for each target")
+        return self
+
+
+class StepBegin(Frozen):
+    """A step's first line; from which bytes on journal and latency log are the step's."""
+
+    kind: Literal["step_begin"] = "step_begin"
+    at_s: At
+    step: Step
+    journal_from: Count
+    hlog_from: Count
+    conditions: Conditions | None = None
+    """`None`: as the run's first line says."""
+
+
+class EngineEntry(Frozen):
+    """A record of the engine without what other files have, and without rows of users.
+
+    Its hlog lines are in latency.hlog, its ledger in ledger.jsonl.
+    """
+
+    kind: Literal["engine"] = "engine"
+    at_s: At
+    step: int
+    record: StepRecord
+
+
+class ObservedNames(Frozen):
+    """What the numbers of the observations that follow are called, of one source of one step."""
+
+    kind: Literal["observed_names"] = "observed_names"
+    at_s: At
+    step: int
+    names: int
+    """The number by which those lines mean this one."""
+    source: SourceName
+    deltas: tuple[str, ...]
+    gauges: tuple[str, ...]
+
+
+class Observed(Frozen):
+    """What happened at one source between two readings; times are the run's."""
+
+    kind: Literal["observed"] = "observed"
+    at_s: At
+    step: int
+    names: int
+    from_s: float
+    to_s: float
+    deltas: tuple[float, ...]
+    gauges: tuple[float, ...]
+    states: dict[str, float] = {}
+    cost_s: float
+    asked_s: float
+
+
+class SourceEntry(Frozen):
+    """A source was lost, or answers again."""
+
+    kind: Literal["source"] = "source"
+    at_s: At
+    step: int
+    state: SourceState
+
+
+class SourceFacts(Frozen):
+    """What each source said of itself that hardly changes, by its name."""
+
+    kind: Literal["source_facts"] = "source_facts"
+    at_s: At
+    step: int
+    facts: dict[str, dict[str, str]]
+
+
+class HotSpotsEntry(Frozen):
+    """Where the first target's server spent the step."""
+
+    kind: Literal["hot_spots"] = "hot_spots"
+    at_s: At
+    step: int
+    hot_spots: HotSpots
+
+
+class LedgerEntry(Frozen):
+    """What the servers have of the entries that a step wrote."""
+
+    kind: Literal["ledger"] = "ledger"
+    at_s: float
+    step: int
+    verdicts: tuple[LedgerVerdict, ...]
+
+
+class Changed(Frozen):
+    """Somebody changed the step's load by hand."""
+
+    kind: Literal["changed"] = "changed"
+    at_s: At
+    step: int
+    change: LevelChange
+
+
+class HoldBegin(Frozen):
+    """From here on no event begins: a condition of `--max-load` is met."""
+
+    kind: Literal["hold_begin"] = "hold_begin"
+    at_s: At
+    step: int
+    from_s: float
+    """Seconds since the load's begin."""
+    condition: str
+    value: float
+
+
+class HoldEnd(Frozen):
+    """Events begin again."""
+
+    kind: Literal["hold_end"] = "hold_end"
+    at_s: At
+    step: int
+    to_s: float
+
+
+def held_back(from_s: float, condition: str) -> str:
+    """What is told when events begin no more."""
+    return f"held back from {from_s:.0f} s on by --max-load '{condition}'"
+
+
+def let_go_on(to_s: float) -> str:
+    """What is told when they begin again."""
+    return f"let go on at {to_s:.0f} s"
+
+
+class AbortedEntry(Frozen):
+    """The run is ended before it does harm."""
+
+    kind: Literal["aborted"] = "aborted"
+    at_s: At
+    step: int
+    aborted: Aborted
+
+
+class Settled(Frozen):
+    """What `--warmup auto` found: the window, and whether the series ever settled."""
+
+    from_s: float
+    to_s: float
+    steady: bool | None
+    method: str
+
+
+class StepEnd(Frozen):
+    """A step's last line."""
+
+    kind: Literal["step_end"] = "step_end"
+    at_s: At
+    step: int
+    state: StepState
+    error: EngineFailure | None = None
+    settled: Settled | None = None
+
+
+class Note(Frozen):
+    """A sentence for whoever reads the run; of one step where `step` is given."""
+
+    kind: Literal["note"] = "note"
+    at_s: At
+    step: int | None = None
+    text: str
+
+
+class RunEnd(Frozen):
+    """The last line of a run that was not killed."""
+
+    kind: Literal["run_end"] = "run_end"
+    at_s: At
+    state: StepState
+    search: SearchOutcome | None = None
+
+
+StepEntry = (
+    EngineEntry
+    | ObservedNames
+    | Observed
+    | SourceEntry
+    | SourceFacts
+    | HotSpotsEntry
+    | LedgerEntry
+    | Changed
+    | HoldBegin
+    | HoldEnd
+    | AbortedEntry
+    | StepEnd
+    | Note
+)
+"""What may stand between a step's begin and the next."""
+
+Entry = RunBegin | StepBegin | StepEntry | RunEnd
+_ENTRY: TypeAdapter[Entry] = TypeAdapter(Annotated[Entry, Field(discriminator="kind")])
+
+
+class AppendOnly:
+    """A file that only grows; each piece is handed to the system as it comes."""
+
+    def __init__(self, path: Path, *, again: bool = False) -> None:
+        """`again`: one that was left is gone on with."""
+        self._path = path
+        try:
+            self.file: BinaryIO = _again(path) if again else _fresh(path)
+        except OSError as error:
+            raise StoreError.from_os("write", path, error) from error
+        self.size = 0
+
+    def take_up(self) -> None:
+        """Go on after the last whole line: one that was cut short goes."""
+        try:
+            size = self.file.seek(0, os.SEEK_END)
+            while size and not self._line_ends_at(size):
+                size -= 1
+            self.file.truncate(size)
+            self.file.seek(size)
+        except OSError as error:
+            raise StoreError.from_os("write", self._path, error) from error
+        self.size = size
+
+    def _line_ends_at(self, place: int) -> bool:
+        self.file.seek(place - 1)
+        return self.file.read(1) == b"\n"
+
+    def append(self, content: bytes) -> None:
+        """Add `content` as a whole; a short write is gone on with.
+
+        Raises:
+            StoreError: it is refused. Nothing of it stays, so that what may follow is a line.
+        """
+        rest = memoryview(content)
+        try:
+            while rest:
+                rest = rest[self.file.write(rest) :]
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                self.file.truncate(self.size)
+                self.file.seek(self.size)
+            raise StoreError.from_os("write", self._path, error) from error
+        self.size += len(content)
+
+    def check_in_place(self) -> None:
+        """Notice that nobody will ever read what is written from here on.
+
+        Raises:
+            StoreError: somebody has removed the file, or moved it.
+        """
+        try:
+            there = os.path.samestat(os.stat(self._path), os.fstat(self.file.fileno()))
+        except (FileNotFoundError, NotADirectoryError):
+            there = False
+        except OSError as error:
+            raise StoreError.from_os("write", self._path, error) from error
+        if not there:
+            raise StoreError(
+                f"{self._path} was removed or moved while the run went on",
+                "run it again, and leave its folder where it is until it has ended",
+            )
+
+    def sync(self) -> None:
+        """Wait until all is on the disk."""
+        try:
+            os.fsync(self.file.fileno())
+        except OSError as error:
+            raise StoreError.from_os("write", self._path, error) from error
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.file.close()
+
+
+def _fresh(path: Path) -> BinaryIO:
+    """Its owner's alone: a run tells of servers, and of what users and statements are called."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    return os.fdopen(os.open(path, flags, atomic.PRIVATE), "wb", buffering=0)
+
+
+def _again(path: Path) -> BinaryIO:
+    return safe_open.opened(path, flags=os.O_RDWR)
+
+
+def to_line(entry: Entry) -> bytes:
+    """The entry as it stands in the journal."""
+    text = entry.model_dump_json(exclude={"record": {"hlog", "per_user", "ledger"}})
+    return text.encode() + b"\n"
+
+
+OBSERVED = b'{"kind":"observed'
+"""How the lines of `Observed` and `ObservedNames` begin."""
+
+ENGINE = b'{"kind":"engine"'
+"""How the engine's lines begin."""
+
+
+def read_entries(path: Path, from_byte: int = 0, skip: bytes = OBSERVED) -> Iterator[Entry]:
+    """All whole lines from `from_byte` on, but for those that begin with `skip`.
+
+    Lines that nobody wants are most of a journal: they are not even parsed.
+
+    Raises:
+        StoreError: a line that is not the last one is no entry, they say more than can be held, or
+            the file cannot be read.
+    """
+    try:
+        with safe_open.opened(path) as file:
+            file.seek(from_byte)
+            yield from _parse(path, file, skip)
+    except OSError as error:
+        raise StoreError.from_os("read", path, error) from error
+
+
+def _parse(path: Path, file: BinaryIO, skip: bytes) -> Iterator[Entry]:
+    at_byte, number, held = file.tell(), 1, Held(path)
+    while (line := file.readline(safe_open.LONGEST_LINE)).endswith(b"\n"):
+        if not line.startswith(skip):
+            entry = parse(line, f"{path}: line {number}", at_byte)
+            held.add(entry, len(line))
+            yield entry
+        at_byte += len(line)
+        number += 1
+    check_rest(line, f"{path}: line {number}")
+
+
+@dataclass
+class Held:
+    """How much a reader of a journal holds: all that it was told beside the seconds."""
+
+    journal: Path
+    _bytes: int = 0
+
+    def add(self, entry: Entry, size: int) -> None:
+        """Another line.
+
+        Raises:
+            StoreError: there was too much before.
+        """
+        if isinstance(entry, EngineEntry) and isinstance(entry.record, Sample):
+            return
+        self._bytes += size
+        if self._bytes > MOST_HELD:
+            said = f"more than {MOST_HELD // safe_open.MEGABYTE} MB beside its seconds"
+            raise StoreError(f"{self.journal} says {said}", _NOT_OURS)
+
+
+def check_rest(line: bytes, place: str) -> None:
+    """A line without an end may be the last, which a crash cut short.
+
+    Raises:
+        StoreError: it is longer than any line.
+    """
+    if len(line) >= safe_open.LONGEST_LINE:
+        most = f"{safe_open.LONGEST_LINE // safe_open.MEGABYTE} MB"
+        raise StoreError(f"{place} is longer than {most}", _NOT_OURS)
+
+
+def parse(line: bytes, place: str, at_byte: int) -> Entry:
+    """The line that begins at a byte of a journal; `place` is where that is, for a person.
+
+    Raises:
+        StoreError: it is no entry of a journal, or not one that belongs there.
+    """
+    try:
+        safe_open.check_numbers(line)
+        entry = _ENTRY.validate_json(safe_open.shown(line))
+    except ValueError as error:
+        raise StoreError(f"{place} is not an entry of a journal", _NOT_OURS) from error
+    # Whoever wants the step's samples reads on from the place that it names.
+    if isinstance(entry, StepBegin) and entry.journal_from != at_byte:
+        said = f"says that it begins at byte {entry.journal_from:,}, and stands at {at_byte:,}"
+        raise StoreError(f"{place} {said}", _NOT_OURS)
+    return entry
+
+
+_NOT_OURS = "the file was changed after it was written, or by a newer Loadstone"

@@ -1,0 +1,188 @@
+"""ledger.jsonl: what the generator was told of the entries that it wrote, kept as it goes.
+
+One JSON document a line. Each step that writes entries begins with its book; then comes a line a
+second with the users whose entries were settled in it; the last line says that the generator told
+to its end. Where that line is missing, the generator was killed, and may have written more than
+it told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, PositiveInt, TypeAdapter, ValidationError
+
+from loadstone.model.frozen import Frozen
+from loadstone.model.records import Entries
+from loadstone.runs.errors import StoreError
+from loadstone.runs.journal import AppendOnly
+
+LEDGER = "ledger.jsonl"
+
+
+class BookOpened(Frozen):
+    """A step begins to write."""
+
+    kind: Literal["book"] = "book"
+    step: PositiveInt
+    book: PositiveInt
+    """By which the tables tell its entries from those of all others."""
+    tables: PositiveInt
+    """User n writes into the table number n modulo so many, plus one."""
+
+
+class BookTold(Frozen):
+    """What became of entries since the line before."""
+
+    kind: Literal["told"] = "told"
+    step: PositiveInt
+    entries: tuple[Entries, ...]
+
+
+class BookClosed(Frozen):
+    """The step's generator has told all."""
+
+    kind: Literal["closed"] = "closed"
+    step: PositiveInt
+
+
+_Line = BookOpened | BookTold | BookClosed
+_LINE: TypeAdapter[_Line] = TypeAdapter(Annotated[_Line, Field(discriminator="kind")])
+
+
+@dataclass
+class Account:
+    """What one user knows of its entries."""
+
+    settled: int = 0
+    """All up to this number are over: acknowledged, but for those in doubt."""
+    doubts: list[int] = field(default_factory=list)
+
+    @property
+    def acknowledged(self) -> int:
+        """How many were answered with success."""
+        return self.settled - len(self.doubts)
+
+
+@dataclass
+class Book:
+    """What all users of a step know of their entries."""
+
+    step: int
+    number: int
+    tables: int
+    accounts: dict[int, Account] = field(default_factory=dict)
+    """By user; of those that have settled none there is none."""
+    is_complete: bool = False
+    """Whether the generator told to its end."""
+    remainder: int = 0
+    modulus: int = 1
+    """It is of the users whose number leaves this remainder."""
+
+    def is_of(self, user: int) -> bool:
+        """Whether a user's entries belong into it."""
+        return user % self.modulus == self.remainder
+
+    def table_of(self, user: int) -> int:
+        """The number of the table that a user writes into."""
+        return user % self.tables + 1
+
+    def of_users(self, remainder: int, modulus: int) -> Book:
+        """The part of the users whose number leaves this remainder."""
+        part = replace(self, accounts={}, remainder=remainder, modulus=modulus)
+        part.accounts |= {user: each for user, each in self.accounts.items() if part.is_of(user)}
+        return part
+
+    def take(self, entries: Iterable[Entries]) -> None:
+        """What was told next."""
+        for user, settled, doubts in entries:
+            account = self.accounts.setdefault(user, Account())
+            account.settled = settled
+            account.doubts.extend(doubts)
+
+
+class LedgerFile:
+    """The writing side; the file is made with the first book."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / LEDGER
+        self._file: AppendOnly | None = None
+
+    def open_book(self, step: int, book: int, tables: int) -> None:
+        """A step begins that writes entries.
+
+        Raises:
+            StoreError: the file cannot be written; also from the other methods.
+        """
+        if self._file is None:
+            again = self._path.exists()
+            self._file = AppendOnly(self._path, again=again)
+            if again:
+                self._file.take_up()
+        self._append(BookOpened(step=step, book=book, tables=tables))
+
+    def tell(self, step: int, entries: tuple[Entries, ...]) -> None:
+        """Keep what became of entries."""
+        if entries:
+            self._append(BookTold(step=step, entries=entries))
+
+    def close_book(self, step: int) -> None:
+        """The generator has told all of this step; it is on the disk when this returns."""
+        if self._file is not None:
+            self._append(BookClosed(step=step))
+            self._file.sync()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._file is not None:
+            self._file.close()
+
+    def _append(self, line: _Line) -> None:
+        if self._file is not None:
+            self._file.append(line.model_dump_json().encode() + b"\n")
+
+
+def read_books(folder: Path) -> dict[int, Book]:
+    """What was told, by step, of a run that has ended, goes on or was killed.
+
+    Raises:
+        StoreError: the run wrote no entries, or the file is damaged.
+    """
+    path = folder / LEDGER
+    books: dict[int, Book] = {}
+    try:
+        with path.open("rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                if line.endswith(b"\n"):  # one that a crash cut short is the last
+                    _add(books, _parsed(line, f"{path}: line {number}"))
+    except FileNotFoundError:
+        raise StoreError(
+            f"{folder} has no {LEDGER}: its load wrote no entries",
+            "loadstone run ledger --timeline --target URL writes some",
+        ) from None
+    except OSError as error:
+        raise StoreError.from_os("read", path, error) from error
+    return books
+
+
+def _parsed(line: bytes, place: str) -> _Line:
+    try:
+        return _LINE.validate_json(line)
+    except ValidationError as error:
+        raise StoreError(
+            f"{place} is not a line of a ledger",
+            "the file was changed after it was written, or by a newer Loadstone",
+        ) from error
+
+
+def _add(books: dict[int, Book], line: _Line) -> None:
+    match line:
+        case BookOpened():
+            books[line.step] = Book(line.step, line.book, line.tables)
+        case BookTold() if line.step in books:
+            books[line.step].take(line.entries)
+        case BookClosed() if line.step in books:
+            books[line.step].is_complete = True

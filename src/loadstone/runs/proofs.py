@@ -1,0 +1,60 @@
+"""proofs.json: what the trials of a run's findings showed, beside what the run itself measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationError
+
+from loadstone.model.finding import Proof
+from loadstone.model.frozen import Frozen
+from loadstone.runs import atomic, safe_open
+from loadstone.runs.errors import StoreError
+
+PROOFS = "proofs.json"
+
+STEPS = "proofs"
+"""The folder, within the run's, that holds the steps of each trial as a run of its own."""
+
+
+class Proofs(Frozen):
+    """The file."""
+
+    version: Literal[1] = 1
+    proofs: tuple[Proof, ...]
+
+
+def read_proofs(run: Path) -> tuple[Proof, ...]:
+    """Those of a run; none where nothing was tried.
+
+    Raises:
+        StoreError: the file is there and cannot be read.
+    """
+    path = run / PROOFS
+    try:
+        return Proofs.model_validate_json(safe_open.document(path)).proofs
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise StoreError.from_os("read", path, error) from error
+    except ValidationError as error:
+        said = f"cannot read {path}: it is damaged, or of another version of Loadstone"
+        raise StoreError(said, "remove it; loadstone diagnose --prove makes it anew") from error
+
+
+def write_proofs(run: Path, proofs: Sequence[Proof]) -> None:
+    """All of a run, in place of those that were there.
+
+    Raises:
+        StoreError: the file cannot be written.
+    """
+    document = Proofs(proofs=tuple(proofs)).model_dump_json(indent=2)
+    atomic.write_bytes(run / PROOFS, document.encode() + b"\n")
+
+
+def merged(before: Sequence[Proof], new: Sequence[Proof]) -> list[Proof]:
+    """The new ones, and those before them of which none is new."""
+    again = {(proof.ladder, proof.cause) for proof in new}
+    return [proof for proof in before if (proof.ladder, proof.cause) not in again] + list(new)

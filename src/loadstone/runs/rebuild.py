@@ -1,0 +1,227 @@
+"""From journal.jsonl and latency.hlog back to the run: one path for finished and killed runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from loadstone import engine
+from loadstone.model.observed import Observation
+from loadstone.model.records import LatencyNs, Sample
+from loadstone.model.result import Aborted, Result, RunInfo, RunState, StepResult, Window
+from loadstone.runs import hlog
+from loadstone.runs.errors import StoreError
+from loadstone.runs.journal import (
+    ENGINE,
+    AbortedEntry,
+    EngineEntry,
+    Entry,
+    Note,
+    Observed,
+    ObservedNames,
+    RunBegin,
+    RunEnd,
+    StepBegin,
+    read_entries,
+)
+from loadstone.runs.observations import fits, observation_of
+from loadstone.runs.steplog import StepLog
+from loadstone.runs.summaries import summarise, utc
+
+JOURNAL = "journal.jsonl"
+LATENCIES = "latency.hlog"
+
+MOST_TAGS = 500
+"""Of a step: the engine counts 64 errors apart, and has some twenty tags beside them."""
+
+MOST_STEPS = 20_000
+"""Of a run: at ten seconds each, those of two days."""
+
+
+@dataclass
+class RunLog:
+    """All that a journal says."""
+
+    journal: Path
+    is_whole: bool = True
+    """Whether it is read from its begin on."""
+    begin: RunBegin | None = None
+    steps: list[StepLog] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    end: RunEnd | None = None
+    aborted: Aborted | None = None
+    last_at_s: float = 0.0
+
+    def add(self, entry: Entry) -> None:
+        """Take in the next line.
+
+        Raises:
+            StoreError: it does not belong behind those before it.
+        """
+        if self.is_whole and self.begin is None and not isinstance(entry, RunBegin):
+            raise StoreError(f"{self.journal} does not begin with the run's begin")
+        self.last_at_s = max(self.last_at_s, entry.at_s)
+        match entry:
+            case RunBegin():
+                if self.begin is not None:
+                    raise StoreError(f"{self.journal} has the begin of a second run")
+                self.begin = entry
+            case RunEnd():
+                self.end = entry
+            case StepBegin():
+                self.end = self.aborted = None  # of a run that was taken up again
+                self._begin_step(entry)
+            case Note(step=None, text=text):
+                self.notes.append(text)
+            case _:
+                if not self.steps:
+                    raise StoreError(f"{self.journal} tells of a step that never began")
+                if isinstance(entry, AbortedEntry):
+                    self.aborted = entry.aborted
+                self.steps[-1].add(entry)
+
+    def _begin_step(self, entry: StepBegin) -> None:
+        samples = partial(samples_of, self.journal, entry)
+        step = StepLog(entry, samples, partial(observations_of, self.journal, entry))
+        # What a run that was taken up does again was not carried out to its end before.
+        number = entry.step.number
+        self.steps = [each for each in self.steps if each.step.number != number]
+        self.steps.append(step)
+        if len(self.steps) > MOST_STEPS:
+            raise StoreError(f"{self.journal} has more than {MOST_STEPS:,} steps")
+
+
+def read_log(folder: Path, from_byte: int = 0) -> RunLog:
+    """The run's journal, as far as it goes; from a step's first byte on, that step's part."""
+    log = RunLog(folder / JOURNAL, is_whole=from_byte == 0)
+    for entry in read_entries(log.journal, from_byte):
+        log.add(entry)
+    return log
+
+
+def samples_of(journal: Path, begin: StepBegin) -> Iterator[Sample]:
+    """One step's samples, read from the journal."""
+    for entry in read_entries(journal, begin.journal_from):
+        if isinstance(entry, RunEnd) or (isinstance(entry, StepBegin) and entry != begin):
+            return
+        if isinstance(entry, EngineEntry) and isinstance(entry.record, Sample):
+            yield entry.record
+
+
+def observations_of(journal: Path, begin: StepBegin) -> Iterator[Observation]:
+    """One step's observations, read from the journal; times are the run's."""
+    known: dict[int, ObservedNames] = {}
+    for entry in read_entries(journal, begin.journal_from, skip=ENGINE):
+        if isinstance(entry, RunEnd) or (isinstance(entry, StepBegin) and entry != begin):
+            return
+        if isinstance(entry, ObservedNames):
+            known[entry.names] = entry
+        elif isinstance(entry, Observed) and (names := known.get(entry.names)):
+            # A line whose names are gone says nothing; the load's figures do not suffer for it.
+            if fits(names, entry):
+                yield observation_of(names, entry)
+
+
+def replay(folder: Path, *, running: bool = False) -> Result:
+    """The run's result, made anew from its journal and its latency log."""
+    return result_of(folder, read_log(folder), running=running)
+
+
+def result_of(folder: Path, log: RunLog, *, running: bool = False) -> Result:
+    """As `replay`, where the journal was read already."""
+    begin = log.begin
+    if begin is None:
+        return Result(run=_run_info(folder.name, log, running=running))
+    steps = tuple(step_result(folder, step, begin) for step in log.steps)
+    return Result(run=_run_info(folder.name, log, running=running), steps=steps)
+
+
+def step_result(folder: Path, step: StepLog, run: RunBegin) -> StepResult:
+    """One step's row.
+
+    Raises:
+        StoreError: the journal or the latency log is not one of ours.
+    """
+
+    def quantiles(window: Window) -> Mapping[str, LatencyNs]:
+        return latencies(folder / LATENCIES, step, window)
+
+    try:
+        return summarise(step, run.under(step.begin.conditions), quantiles)
+    except (ArithmeticError, LookupError, ValueError) as error:
+        # Figures that were counted always fit; only those that somebody has put there do not.
+        said = f"the figures of step {step.step.number} in {folder / JOURNAL} do not fit together"
+        raise StoreError(said) from error
+
+
+def latencies(path: Path, step: StepLog, window: Window) -> dict[str, LatencyNs]:
+    """The merged latencies of a window of a step, by `response`, `read`, `error-1213`, ….
+
+    One tag after the other, as a line is some kilobytes long and a step may have many hours.
+    """
+    began = step.load_began_s
+
+    def inside() -> Iterator[str]:
+        lines = hlog.lines_of(path, step.begin.hlog_from, step.step.tag)
+        return hlog.within(lines, window, began)
+
+    merged: dict[str, LatencyNs] = {}
+    for tag in _tags(path, inside()):
+        try:
+            of_tag = engine.merge_hlog(line for line in inside() if hlog.tag_of(line) == tag)
+        except (engine.LogError, ValueError) as error:
+            raise StoreError(f"cannot read {path}: {error}") from error
+        merged[hlog.meaning_of(tag)] = of_tag[tag]
+    return merged
+
+
+def _tags(path: Path, lines: Iterable[str]) -> list[str]:
+    tags: set[str] = set()
+    for line in lines:
+        tags.add(hlog.tag_of(line))
+        # The file is read again for each of them.
+        if len(tags) > MOST_TAGS:
+            raise StoreError(f"{path} has more than {MOST_TAGS} kinds of latencies of a step")
+    return sorted(tags)
+
+
+def _run_info(folder_name: str, log: RunLog, *, running: bool) -> RunInfo:
+    begin, end = log.begin, log.end
+    began = begin.unix_s if begin else 0.0
+    return RunInfo(
+        id=begin.id if begin else folder_name,
+        name=begin.name if begin else folder_name,
+        state=_run_state(log, running=running),
+        started_at=utc(began) if begin else None,
+        ended_at=utc(began + log.last_at_s) if begin and not running else None,
+        loadstone=begin.loadstone if begin else None,
+        plan=begin.plan if begin else None,
+        steps_planned=begin.steps_planned if begin else 0,
+        search=end.search if end else None,
+        aborted=log.aborted,
+        steps_finished=sum(step.state == "finished" for step in log.steps),
+        notes=tuple(log.notes) + _interruption(log, running=running, end=end),
+    )
+
+
+def _run_state(log: RunLog, *, running: bool) -> RunState:
+    if log.end:
+        return log.end.state
+    return "running" if running else "interrupted"
+
+
+def _interruption(log: RunLog, *, running: bool, end: RunEnd | None) -> tuple[str, ...]:
+    """The line that says where a killed run stopped."""
+    if end or running:
+        return ()
+    if log.begin is None:
+        return ("interrupted before its first record was written",)
+    open_steps = [step.step.number for step in log.steps if step.end is None]
+    when = f"interrupted at {utc(log.begin.unix_s + log.last_at_s)}"
+    if open_steps:
+        return (f"{when}, step {open_steps[-1]} not finished",)
+    planned = log.begin.steps_planned
+    of_all = f" of {planned}" if planned is not None else ""
+    return (f"{when}, after {len(log.steps)}{of_all} steps",)

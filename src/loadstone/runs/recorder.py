@@ -1,0 +1,388 @@
+"""Writes a run while it goes on: a record is with the system before the next is asked for."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from loadstone import engine
+from loadstone.model.calibration import Ceilings
+from loadstone.model.cluster_nodes import NodeFacts
+from loadstone.model.engine_plan import book_of
+from loadstone.model.experiment import Experiment
+from loadstone.model.failover import LedgerVerdict
+from loadstone.model.frozen import Frozen
+from loadstone.model.hot_spots import HotSpots
+from loadstone.model.observed import Observation, SourceState
+from loadstone.model.plan import Plan, Step
+from loadstone.model.recipe import RecipeAsked
+from loadstone.model.records import (
+    Connected,
+    End,
+    EngineFailure,
+    GeneratorState,
+    Sample,
+    StepRecord,
+)
+from loadstone.model.result import Aborted, LevelChange, Result, StepResult, StepState
+from loadstone.model.search import SearchOutcome
+from loadstone.runs import atomic, control_requests, hlog, run_folder, safe_open, signature
+from loadstone.runs.disk_reserve import Reserve
+from loadstone.runs.errors import StoreError
+from loadstone.runs.journal import (
+    AbortedEntry,
+    AppendOnly,
+    Changed,
+    Conditions,
+    EngineEntry,
+    Entry,
+    HoldBegin,
+    HoldEnd,
+    HotSpotsEntry,
+    LedgerEntry,
+    Note,
+    RunBegin,
+    RunEnd,
+    Settled,
+    SourceEntry,
+    SourceFacts,
+    StepBegin,
+    StepEnd,
+    to_line,
+)
+from loadstone.runs.ledger import LedgerFile
+from loadstone.runs.observations import ObservationLines
+from loadstone.runs.rebuild import JOURNAL, LATENCIES, read_log, step_result
+
+
+class Asked(Frozen):
+    """run.json: what was asked."""
+
+    version: int = 1
+    loadstone: str
+    engine: dict[str, str]
+    command_line: tuple[str, ...]
+    plan: Plan
+    steps: tuple[Step, ...] | None
+    """`None` for a search."""
+    experiment: Experiment | None = None
+    """Where more varies than users and rates; the plan is then that of its first step."""
+    recipe: RecipeAsked | None = None
+    """Where the experiment is that of a recipe."""
+    mark: str | None = None
+    """What the tables bear that the experiment makes, so that `resume` knows them again."""
+    ceilings: Ceilings | None = None
+    """What the generator could do at most; `None` where it was not calibrated."""
+
+
+class Recorder:
+    """The writing side of one run's folder.
+
+    A sample's latencies are written before the sample itself, so that a journal never speaks of
+    latencies that are not there. The journal is locked until it is closed: a run whose journal
+    is not locked and has no end was killed.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        asked: Asked,
+        server_versions: Sequence[str | None],
+        before: RunBegin | None = None,
+        environment: dict[str, Any] | None = None,
+    ) -> None:
+        """Begin a run, or with its first line as `before` take it up where it was left.
+
+        `environment`: what its environment.json says then. It is written and sealed anew with what
+        is added to it, so whoever gives it knows whose it is.
+
+        Raises:
+            StoreError: it cannot be written, or somebody is still at work with it.
+        """
+        self.folder = path
+        began_unix_s = before.unix_s if before else time.time()
+        self._began = time.monotonic()
+        self._ended = False
+        self._load_began_s = 0.0
+        self._agreed = before is not None
+        self._begin = before or RunBegin(
+            unix_s=began_unix_s,
+            id=path.name,
+            name=asked.plan.name,
+            loadstone=asked.loadstone,
+            plan=asked.plan.model_dump(mode="json"),
+            targets=tuple(target.url for target in asked.plan.targets),
+            server_versions=tuple(server_versions),
+            ceilings=asked.ceilings,
+            steps_planned=None if asked.steps is None else len(asked.steps),
+        )
+        self._step_from = 0
+        self._lines = ObservationLines(0)
+        self._plan = asked.plan
+        self._environment = environment or {}
+        self._ledger = LedgerFile(path)
+        self._all_told = True
+        self._reserve = Reserve(path)
+        try:
+            if before:
+                self._take_up()
+                self._began -= self._went_on_s(began_unix_s)
+            else:
+                self._set_out(asked, began_unix_s)
+        except BaseException:
+            self._reserve.close()
+            raise
+        control_requests.take(path)  # those of whoever watched the run before it was killed
+
+    def _set_out(self, asked: Asked, began_unix_s: float) -> None:
+        self._write_sealed(run_folder.RUN, asked.model_dump(mode="json"))
+        self._latencies = AppendOnly(self.folder / LATENCIES)
+        self._latencies.append(engine.hlog_header(began_unix_s).rstrip("\n").encode() + b"\n")
+        self._journal = AppendOnly(self.folder / JOURNAL)
+        fcntl.flock(self._journal.file, fcntl.LOCK_EX)
+        self._append(self._begin)
+
+    def _take_up(self) -> None:
+        self._journal = AppendOnly(self.folder / JOURNAL, again=True)
+        try:
+            fcntl.flock(self._journal.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._journal.close()
+            hint = "wait until it has ended, or end it"
+            raise StoreError(f"{self.folder} is still being written", hint) from None
+        try:
+            self._latencies = AppendOnly(self.folder / LATENCIES, again=True)
+        except StoreError:
+            self._journal.close()
+            raise
+        self._journal.take_up()
+        self._latencies.take_up()
+        atomic.clear_half_written(self.folder)
+        # What was made from the journal at an earlier end is not the whole of it any more.
+        for name in (run_folder.RESULT, run_folder.LOAD, run_folder.SERVER, run_folder.HOST):
+            (self.folder / name).unlink(missing_ok=True)
+
+    def _went_on_s(self, began_unix_s: float) -> float:
+        """Seconds since the run's begin: no fewer than it has told of, if the clock was set back.
+
+        The wall clock alone knows how long the run lay still.
+        """
+        return max(time.time() - began_unix_s, read_log(self.folder).last_at_s)
+
+    def environment(self, found: dict[str, Any]) -> None:
+        """Write environment.json; what is agreed on with the servers is added when it is known."""
+        self._environment = {}
+        self._add_to_environment(found | {"agreed": None, "generators": [], "variants": {}})
+
+    def generators(self, nodes: Sequence[NodeFacts]) -> None:
+        """Keep what the machines of a cluster say of themselves; none where this one drives."""
+        if nodes:
+            self._add_to_environment(
+                {"generators": [each.model_dump(mode="json") for each in nodes]}
+            )
+
+    def variant(self, name: str, targets: list[dict[str, Any]]) -> None:
+        """Keep what surrounded a variant at its first step, in the shape of `targets`."""
+        before = self._environment.get("variants") or {}
+        self._add_to_environment({"variants": {name: targets} | before})
+
+    def begin_step(self, step: Step, conditions: Conditions | None = None) -> None:
+        """A step is about to connect."""
+        self._step_from = self._journal.size
+        self._lines = ObservationLines(step.number)
+        self._append(
+            StepBegin(
+                at_s=self._now(),
+                step=step,
+                journal_from=self._step_from,
+                hlog_from=self._latencies.size,
+                conditions=conditions,
+            )
+        )
+        self._all_told = True
+        if book := book_of(self._plan, step):
+            self._ledger.open_book(step.number, book, self._plan.workload.tables)
+
+    def record(self, step: Step, record: StepRecord) -> None:
+        """Keep what the engine said."""
+        at_s = self._now()
+        if isinstance(record, Sample):
+            self._journal.check_in_place()
+        if isinstance(record, Connected):
+            self._load_began_s = at_s
+            self._add_agreed(record)
+        if isinstance(record, Sample) and record.hlog:
+            lines = (hlog.restamp(line, self._load_began_s) for line in record.hlog)
+            self._latencies.append("".join(f"{line}\n" for line in lines).encode("ascii"))
+        if isinstance(record, Sample):
+            self._ledger.tell(step.number, record.ledger)
+        if isinstance(record, GeneratorState) and record.state == "lost":
+            self._all_told = False
+        if isinstance(record, End) and self._all_told and book_of(self._plan, step):
+            self._ledger.close_book(step.number)
+        self._append(EngineEntry(at_s=at_s, step=step.number, record=record))
+
+    @property
+    def began(self) -> float:
+        """The run's begin, on the monotonic clock: all its times count from there."""
+        return self._began
+
+    def observed(self, step: Step, seen: Observation | SourceState) -> None:
+        """Keep what a source of counters said."""
+        at_s = self._now()
+        if isinstance(seen, SourceState):
+            self._append(SourceEntry(at_s=at_s, step=step.number, state=seen))
+            return
+        for line in self._lines.lines(seen, at_s):
+            self._append(line)
+
+    def hot_spots(self, step: Step, found: HotSpots) -> None:
+        """Keep where the server spent the step."""
+        self._append(HotSpotsEntry(at_s=self._now(), step=step.number, hot_spots=found))
+
+    def ledger(self, step: Step, verdicts: Sequence[LedgerVerdict]) -> None:
+        """Keep what the servers have of the step's entries."""
+        at_s = self._now()
+        self._append(LedgerEntry(at_s=at_s, step=step.number, verdicts=tuple(verdicts)))
+
+    def source_facts(self, step: Step, facts: dict[str, dict[str, str]]) -> None:
+        """Keep what the sources said that hardly changes."""
+        if facts:
+            self._append(SourceFacts(at_s=self._now(), step=step.number, facts=facts))
+
+    def changed(self, step: Step, change: LevelChange) -> None:
+        """Keep that somebody changed the step's load by hand."""
+        self._append(Changed(at_s=self._now(), step=step.number, change=change))
+
+    def hold_begins(self, step: Step, from_s: float, condition: str, value: float) -> None:
+        """Keep that no event begins from this second of the load on, and why."""
+        entry = HoldBegin(
+            at_s=self._now(), step=step.number, from_s=from_s, condition=condition, value=value
+        )
+        self._append(entry)
+
+    def hold_ends(self, step: Step, to_s: float) -> None:
+        """Keep that events begin again."""
+        self._append(HoldEnd(at_s=self._now(), step=step.number, to_s=to_s))
+
+    def aborted(self, step: Step, aborted: Aborted) -> None:
+        """Keep why the run is ended before it does harm."""
+        self._append(AbortedEntry(at_s=self._now(), step=step.number, aborted=aborted))
+
+    def _add_agreed(self, connected: Connected) -> None:
+        """The first step's connections stand for all: every step asks for the same."""
+        if self._agreed:
+            return
+        self._agreed = True
+        if not self._environment:
+            return
+        names = {"users", "encrypted_users", "tls", "compressed_users", "compression"}
+        self._add_to_environment({"agreed": connected.model_dump(include=names)})
+
+    def note(self, text: str, step: Step | None = None) -> None:
+        """Keep a sentence for whoever reads the run."""
+        self._append(Note(at_s=self._now(), step=step.number if step else None, text=text))
+
+    def end_step(
+        self,
+        step: Step,
+        state: StepState,
+        error: EngineFailure | None = None,
+        settled: Settled | None = None,
+    ) -> StepResult:
+        """The step is over: all of it is on the disk, and its row is made from there."""
+        end = StepEnd(at_s=self._now(), step=step.number, state=state, error=error, settled=settled)
+        self._append(end)
+        self._latencies.sync()
+        self._journal.sync()
+        log = read_log(self.folder, self._step_from)
+        return step_result(self.folder, log.steps[-1], self._begin)
+
+    def end_run(self, state: StepState, search: SearchOutcome | None = None) -> Result:
+        """The run is over: write what is made from the journal."""
+        self._append(RunEnd(at_s=self._now(), state=state, search=search))
+        self._ended = True
+        self._journal.sync()
+        result = run_folder.finish(self.folder)
+        self.close()
+        return result
+
+    def give_up(self, why: str) -> None:
+        """The run cannot go on: the journal says why, if anything can be written to it at all.
+
+        result.json is made from the journal when somebody wants it.
+        """
+        self._reserve.close()
+        if self._ended:
+            return
+        with contextlib.suppress(StoreError):
+            self._append(Note(at_s=self._now(), text=f"ended early: {why}"))
+            self._append(RunEnd(at_s=self._now(), state="failed"))
+            self._journal.sync()
+
+    def close(self) -> None:
+        """Let go of the files, whether or not the run has ended."""
+        self._reserve.close()
+        self._latencies.close()
+        self._ledger.close()
+        self._journal.close()
+
+    def _add_to_environment(self, found: dict[str, Any]) -> None:
+        # Not to what stands in the file: somebody else may have written there meanwhile.
+        self._environment |= found
+        self._write_sealed(run_folder.ENVIRONMENT, self._environment)
+
+    def _write_sealed(self, name: str, document: dict[str, Any]) -> None:
+        """A document that a run is taken up with."""
+        # First its seal: whoever is killed in between leaves the document before, and that one's.
+        signature.add(self.folder, name, _as_text(document), self._begin.id)
+        write_private_json(self.folder / name, document)
+
+    def _append(self, entry: Entry) -> None:
+        self._journal.append(to_line(entry))
+
+    def _now(self) -> float:
+        return round(time.monotonic() - self._began, 6)
+
+
+def write_private_json(path: Path, document: dict[str, Any]) -> None:
+    """A settings file that only its owner reads."""
+    atomic.write_bytes(path, _as_text(document))
+
+
+def _as_text(document: dict[str, Any]) -> bytes:
+    return json.dumps(document, indent=2, ensure_ascii=False).encode() + b"\n"
+
+
+def read_asked(path: Path) -> Asked:
+    """run.json of a run's folder, to be shown; `vouched` has it to be carried out again.
+
+    Raises:
+        StoreError: it cannot be read.
+    """
+    written = path / run_folder.RUN
+    try:
+        return parse_asked(safe_open.document(written), written)
+    except OSError as error:
+        raise StoreError.from_os("read", written, error) from error
+
+
+def parse_asked(content: bytes, written: Path) -> Asked:
+    """What run.json says, which was read from there.
+
+    Raises:
+        StoreError: it is damaged.
+    """
+    try:
+        return Asked.model_validate_json(content)
+    except ValidationError as error:
+        raise StoreError(
+            f"cannot read {written}: it is damaged, or of another version of Loadstone"
+        ) from error

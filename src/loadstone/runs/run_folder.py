@@ -1,0 +1,255 @@
+"""Where runs lie, how they are found, and what stands in each file."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import from_json
+
+from loadstone.model.finding import Proof
+from loadstone.model.outline import check_environment
+from loadstone.model.result import Result
+from loadstone.runs import atomic, safe_open, signature
+from loadstone.runs.errors import StoreError
+from loadstone.runs.parquet import load_table, observed_table
+from loadstone.runs.parquet.observed_table import HOSTS, SERVERS
+from loadstone.runs.proofs import merged, read_proofs, write_proofs
+from loadstone.runs.rebuild import JOURNAL, read_log, replay, result_of
+
+if TYPE_CHECKING:
+    import polars
+
+RUN = "run.json"
+ENVIRONMENT = "environment.json"
+RESULT = "result.json"
+LOAD = "load.parquet"
+SERVER = "server.parquet"
+HOST = "host.parquet"
+
+_STAMP = re.compile(r"-(\d{8}T\d{6}Z)(?:-\d+)?$")
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def create(out: Path, name: str, at_unix_s: float) -> Path:
+    """A new folder `<out>/<name>-<utc time>`; a second one in the same second gets a number.
+
+    Raises:
+        StoreError: the folder cannot be made.
+    """
+    time = datetime.fromtimestamp(at_unix_s, UTC).strftime("%Y%m%dT%H%M%SZ")
+    stem = f"{_UNSAFE.sub('-', name).strip('-.') or 'run'}-{time}"
+    for attempt in range(1, 1000):
+        folder = out / (stem if attempt == 1 else f"{stem}-{attempt}")
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+            folder.mkdir()
+        except FileExistsError as error:
+            if not out.is_dir():
+                raise StoreError.from_os("make the folder", out, error) from error
+            continue
+        except OSError as error:
+            raise StoreError.from_os("make the folder", folder, error) from error
+        return folder
+    raise StoreError(f"cannot make the folder {out / stem}: a thousand of them are there")
+
+
+def check_writable(out: Path) -> None:
+    """Notice before any work is done that nothing could be kept.
+
+    Raises:
+        StoreError: the folder cannot be made, or no file in it.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        raise StoreError.from_os("write to the folder", out, error) from error
+
+
+def finish(folder: Path) -> Result:
+    """Write the Parquet files and result.json from the journal and the latency log."""
+    log = read_log(folder)
+    result = result_of(folder, log)
+    atomic.write_bytes(folder / RESULT, to_json(result))
+    _write_table(folder / LOAD, load_table.frame(log), result)
+    for name, roles in ((SERVER, SERVERS), (HOST, HOSTS)):
+        seen = observed_table.frame(log, roles)
+        if not seen.is_empty():
+            _write_table(folder / name, seen, result)
+    return result
+
+
+def _write_table(path: Path, table: polars.DataFrame, result: Result) -> None:
+    content = load_table.as_parquet(table)
+    signature.add(path.parent, path.name, content, result.run.id)
+    atomic.write_bytes(path, content)
+
+
+def to_json(result: Result) -> bytes:
+    """result.json as it stands in the folder."""
+    return result.model_dump_json(indent=2).encode() + b"\n"
+
+
+def load(folder: Path) -> Result:
+    """A run's result: as it was written at its end, else made anew from what there is.
+
+    Raises:
+        StoreError: there is no run in the folder, or it is damaged.
+    """
+    measured = _measured(folder)
+    proofs = read_proofs(folder)
+    return measured.model_copy(update={"proofs": proofs}) if proofs else measured
+
+
+def _measured(folder: Path) -> Result:
+    """What the journal says, as it was written down at the run's end or made anew."""
+    written = folder / RESULT
+    if not safe_open.is_there(written):
+        if not safe_open.is_there(folder / JOURNAL):
+            raise StoreError(f"{folder} is not the folder of a run: it has no {JOURNAL}")
+        return replay(folder, running=is_running(folder))
+    try:
+        document = safe_open.document(written)
+        safe_open.check_numbers(document)
+        return Result.model_validate_json(document)
+    except OSError as error:
+        raise StoreError.from_os("read", written, error) from error
+    except ValueError:
+        # Of another version, or damaged; the journal is the truth.
+        return replay(folder)
+
+
+def read_environment(folder: Path) -> dict[str, Any]:
+    """environment.json; empty where there is none.
+
+    Raises:
+        StoreError: it cannot be read, or is damaged.
+    """
+    written = folder / ENVIRONMENT
+    try:
+        content = safe_open.contents(written)
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise StoreError.from_os("read", written, error) from error
+    return parse_environment(content, written)
+
+
+def parse_environment(content: bytes, written: Path) -> dict[str, Any]:
+    """What environment.json says, which was read from there.
+
+    Raises:
+        StoreError: it is damaged.
+    """
+    try:
+        document = safe_open.shown(content)
+        safe_open.check_numbers(document)
+        return check_environment(from_json(document, allow_inf_nan=False))
+    except ValueError as error:
+        raise StoreError(f"cannot read {written}: it is damaged") from error
+
+
+def keep_proofs(folder: Path, proofs: Sequence[Proof]) -> Result:
+    """Add proofs to those of a run that has ended, each in place of one of the same cause.
+
+    They stand in a file of their own, since result.json is made anew from the journal at need.
+
+    Raises:
+        StoreError: the folder cannot be read or written.
+    """
+    write_proofs(folder, merged(read_proofs(folder), proofs))
+    result = load(folder)
+    atomic.write_bytes(folder / RESULT, to_json(result))
+    return result
+
+
+def is_running(folder: Path) -> bool:
+    """Whether a process holds the journal: its lock ends with it, however it ends."""
+    try:
+        with safe_open.opened(folder / JOURNAL) as journal:
+            fcntl.flock(journal, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A line of `runs list`: the result, or why it could not be read."""
+
+    folder: Path
+    result: Result | None
+    problem: str | None = None
+
+
+def list_runs(out: Path) -> Iterator[Listed]:
+    """All runs in a folder, oldest first."""
+    for journal in sorted(out.glob(f"*/{JOURNAL}"), key=_began):
+        try:
+            yield Listed(journal.parent, load(journal.parent))
+        except StoreError as error:
+            yield Listed(journal.parent, None, error.message)
+
+
+def find(out: Path, wanted: str) -> Path:
+    """The run that a person means: a path, a folder's name, the start of one, or `last`.
+
+    Raises:
+        StoreError: there is none, or more than one.
+    """
+    if not wanted.strip():
+        raise StoreError("the name of the run is empty", "loadstone runs list shows the names")
+    for path in (Path(wanted), out / wanted):
+        if safe_open.is_there(path / JOURNAL):
+            return path
+    names = [journal.parent.name for journal in sorted(out.glob(f"*/{JOURNAL}"), key=_began)]
+    if not names:
+        raise StoreError(f"there are no runs in {out}", "say where they are with --out")
+    if wanted == "last":
+        return out / names[-1]
+    starting = [name for name in names if name.startswith(wanted)]
+    # `tour` is the run of that name, also where there is a `tour2`.
+    starting = [name for name in starting if _named(name) == wanted] or starting
+    if len(starting) == 1:
+        return out / starting[0]
+    if starting:
+        raise StoreError(f"{len(starting)} runs begin with '{wanted}': {', '.join(starting)}")
+    close = get_close_matches(wanted, names, n=1)
+    hint = f"did you mean {close[0]}?" if close else "loadstone runs list shows them"
+    raise StoreError(f"there is no run '{wanted}' in {out}", hint)
+
+
+def _named(folder: str) -> str:
+    """The name that a run was given: its folder's without the time behind it."""
+    return _STAMP.sub("", folder)
+
+
+def journals(out: Path) -> list[Path]:
+    """The journals of all runs in a folder, oldest first; nothing of them is read."""
+    return sorted(out.glob(f"*/{JOURNAL}"), key=_began)
+
+
+def _began(journal: Path) -> tuple[float, str]:
+    try:
+        first = journal.stat().st_mtime
+    except OSError:
+        first = 0.0
+    stamp = _STAMP.search(journal.parent.name)
+    if stamp:
+        # Anybody may name a folder: where the digits are no time, it goes by its age.
+        with contextlib.suppress(ValueError):
+            began = datetime.strptime(stamp[1], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+            first = began.timestamp()
+    return first, journal.parent.name

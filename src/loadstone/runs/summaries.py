@@ -1,0 +1,295 @@
+"""From a step's records to the numbers people quote: pure, and the only way there is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from loadstone.model.observed import SHARED_HOST, Role, SourceName, SourceState
+from loadstone.model.records import LatencyNs
+from loadstone.model.result import (
+    CLIENT_BOUND_SHARE,
+    CLIENT_LATE_SHARE,
+    ErrorExample,
+    GeneratorCost,
+    HostFigures,
+    LatencyMs,
+    LevelChange,
+    ObservedTarget,
+    OutageLine,
+    ServerFigures,
+    StepResult,
+    TargetShare,
+    Window,
+)
+from loadstone.runs.aggregates import Sums, add_up, by_number
+from loadstone.runs.breakdowns import connect_of, idle_of, latency_pair, members_of, phases_of
+from loadstone.runs.generators import generator_shares
+from loadstone.runs.journal import RunBegin
+from loadstone.runs.source_figures import host_figures, observing_cost, server_figures, sums_of
+from loadstone.runs.steplog import StepLog
+from loadstone.runs.timeline import timeline_of
+
+Quantiles = Callable[[Window], Mapping[str, LatencyNs]]
+"""Latencies of a window, from the latency log: by `response`, `read`, `error-1213` and so on."""
+
+
+def summarise(log: StepLog, run: RunBegin, quantiles: Quantiles) -> StepResult:
+    """The step's row in result.json."""
+    window = log.window or _watched_window(log)
+    sums = add_up(log.samples(), window)
+    merged = quantiles(window) if window else {}
+    counts, seconds = sums.total, sums.seconds
+    settled = log.end.settled if log.end else None
+    return StepResult(
+        step=log.step.number,
+        variant=log.step.variant,
+        workload=log.step.workload,
+        concurrency=log.step.concurrency,
+        rate=log.step.rate,
+        repeat=log.step.repeat,
+        state=log.state,
+        error=log.end.error if log.end else None,
+        started_at=utc(run.unix_s + log.begin.at_s),
+        seconds=seconds,
+        window=window,
+        steady=settled.steady if settled else None,
+        tps=counts.events / seconds if seconds else None,
+        qps=counts.queries / seconds if seconds else None,
+        **counts.model_dump(),
+        errors=by_number(sums.errors),
+        errors_outside=by_number(sums.errors_outside),
+        error_examples=_examples(log),
+        connect_failures=_connect_failures(log, sums),
+        latency=latency_pair(sums.response, sums.service, merged),
+        statements=_of_classes(merged),
+        kinds=_of_kinds(merged),
+        connect=connect_of(merged),
+        idle=idle_of(run.plan, sums),
+        members=members_of(run.plan, sums, merged),
+        phases=phases_of(run.plan, log, quantiles),
+        tpmc=_tpmc(log, merged, seconds),
+        error_latency=_of_errors(merged),
+        waiting=sums.last.tally.waiting if sums.last else 0,
+        users=sums.last.users if sums.last else 0,
+        encrypted_users=log.connected.encrypted_users if log.connected else None,
+        tls=log.connected.tls if log.connected else None,
+        compressed_users=log.connected.compressed_users if log.connected else None,
+        compression=log.connected.compression if log.connected else None,
+        connect_seconds=log.connected.seconds if log.connected else None,
+        tally=log.tally,
+        tally_balances=log.unbalanced is None if log.tally else None,
+        outages=tuple(OutageLine(**outage.model_dump(exclude={"kind"})) for outage in log.outages),
+        timeline=timeline_of(log.samples, log.step.concurrency) if _is_drill(run) else None,
+        ledger=log.ledger,
+        targets=_shares(run, sums),
+        generator=_generator(log, run, sums, merged),
+        generators=generator_shares(log.generators, sums.generators, sums.seconds),
+        **_observed(log, run, sums, window),
+        hot_spots=log.hot_spots,
+        changes=tuple(log.changes),
+        held=tuple(log.held),
+        notes=_notes(log, sums, merged),
+    )
+
+
+def _is_drill(run: RunBegin) -> bool:
+    """Whether users' pauses were asked for."""
+    drive = run.plan.get("drive")
+    return isinstance(drive, dict) and drive.get("pauses_s") is not None
+
+
+def _watched_window(log: StepLog) -> Window | None:
+    """Of a step without load that was killed: all that was seen."""
+    if log.connected is not None:
+        return None
+    times = [(seen.from_s, seen.to_s) for seen in log.observations()]
+    if not times:
+        return None
+    begin, end = min(begin for begin, _ in times), max(end for _, end in times)
+    return Window(from_s=begin, to_s=end, method="watched")
+
+
+def _observed(log: StepLog, run: RunBegin, sums: Sums, window: Window | None) -> dict[str, Any]:
+    """The fields that servers and hosts fill."""
+    sources = sums_of(log.observations(), log.load_began_s, window) if window else {}
+    rate = sums.total.events / sums.seconds if sums.seconds else None
+    facts = log.source_facts
+
+    def server(target: int) -> ServerFigures | None:
+        name = SourceName(role="server", target=target)
+        found = sources.get(name)
+        return server_figures(found, facts.get(str(name), {}), rate) if found else None
+
+    def host(role: Role, target: int = 0) -> HostFigures | None:
+        name = SourceName(role=role, target=target)
+        found = sources.get(name)
+        return host_figures(found, facts.get(str(name), {}), rate) if found else None
+
+    others = tuple(
+        ObservedTarget(target=url, server=server(number), host=host("server-host", number))
+        for number, url in enumerate(run.targets)
+        if number
+    )
+    return {
+        "server": server(0),
+        "host": host("server-host"),
+        "generator_host": host(_generators_host(facts)),
+        "other_targets": others,
+        "observing": observing_cost(sources),
+    }
+
+
+def _generators_host(facts: Mapping[str, Mapping[str, str]]) -> Role:
+    """The source that tells of this machine: the server's host where they are the same."""
+    shared = facts.get("server-host", {}).get(SHARED_HOST) == "yes"
+    return "server-host" if shared else "generator-host"
+
+
+def utc(unix_s: float) -> str:
+    """A time as it stands in result.json."""
+    return datetime.fromtimestamp(unix_s, UTC).isoformat(timespec="milliseconds")
+
+
+def _examples(log: StepLog) -> dict[str, ErrorExample]:
+    return {
+        str(error.errno): ErrorExample(message=error.message, statement=error.statement)
+        for error in log.first_errors
+    }
+
+
+def _connect_failures(log: StepLog, sums: Sums) -> dict[str, int]:
+    before = Counter(log.connected.connect_failures if log.connected else {})
+    return by_number(before + sums.connect_failures_anywhere)
+
+
+def _of_classes(merged: Mapping[str, LatencyNs]) -> dict[str, LatencyMs]:
+    classes = ("read", "write", "other")
+    return {name: LatencyMs.from_ns(merged[name]) for name in classes if name in merged}
+
+
+def _of_kinds(merged: Mapping[str, LatencyNs]) -> dict[str, LatencyMs]:
+    return {
+        name.removeprefix("kind-"): LatencyMs.from_ns(latency)
+        for name, latency in sorted(merged.items())
+        if name.startswith("kind-")
+    }
+
+
+def _tpmc(log: StepLog, merged: Mapping[str, LatencyNs], seconds: float) -> float | None:
+    """New-Orders a minute; `None` for any workload but TPC-C."""
+    if log.step.workload != "tpcc" or not seconds:
+        return None
+    orders = merged.get("kind-new_order", LatencyNs())
+    return orders.count * 60.0 / seconds
+
+
+def _of_errors(merged: Mapping[str, LatencyNs]) -> dict[str, LatencyMs]:
+    return {
+        name.removeprefix("error-"): LatencyMs.from_ns(latency)
+        for name, latency in sorted(merged.items())
+        if name.startswith("error-")
+    }
+
+
+def _generator(
+    log: StepLog, run: RunBegin, sums: Sums, merged: Mapping[str, LatencyNs]
+) -> GeneratorCost:
+    if sums.last is None or not sums.seconds or not sums.last.generator.shards:
+        return GeneratorCost.model_validate(dict.fromkeys(GeneratorCost.model_fields))
+    queries = sums.total.queries
+    shards = sums.last.generator.shards
+    could_us = 1e6 * shards * sums.seconds
+    ceiling = _ceiling_qps(log, run, shards)
+    shares = {
+        "cpu_share": sums.cpu_us / could_us,
+        "ceiling_share": queries / sums.seconds / ceiling if ceiling else None,
+    }
+    dispatch_us = _p99_us(merged.get("dispatch"))
+    return GeneratorCost(
+        cpu_us_per_query=sums.cpu_us / queries if queries else None,
+        late_p99_us=_p99_us(merged.get("late")),
+        dispatch_p99_us=dispatch_us,
+        held_p99_us=_p99_us(merged.get("held")),
+        run_delay_share=None if sums.run_delay_us is None else sums.run_delay_us / could_us,
+        shards=shards,
+        ceiling_qps=ceiling,
+        **shares,
+        client_bound=any((share or 0.0) > CLIENT_BOUND_SHARE for share in shares.values())
+        or _is_late(dispatch_us, _p99_us(merged.get("response")))
+        or any(each.is_saturated for each in sums.generators.values()),
+    )
+
+
+def _ceiling_qps(log: StepLog, run: RunBegin, shards: int) -> float | None:
+    """What so many event loops could do at most, each with a core of its own."""
+    # No ceiling is known of compressed connections: it would be far too high.
+    if run.ceilings is None or (log.connected and log.connected.compressed_users):
+        return None
+    encrypted = bool(log.connected and log.connected.encrypted_users)
+    of_core = run.ceilings.queries_per_core(encrypted=encrypted)
+    return of_core * shards if of_core else None
+
+
+def _is_late(own_us: float | None, response_us: float | None) -> bool:
+    return bool(own_us and response_us and own_us > CLIENT_LATE_SHARE * response_us)
+
+
+def _p99_us(latency: LatencyNs | None) -> float | None:
+    return latency.p99 / 1000 if latency and latency.p99 is not None else None
+
+
+def _shares(run: RunBegin, sums: Sums) -> tuple[TargetShare, ...]:
+    return tuple(
+        TargetShare(target=target, server_version=version, **sums.target(index).model_dump())
+        for index, (target, version) in enumerate(
+            zip(run.targets, run.server_versions, strict=True)
+        )
+    )
+
+
+def _change_note(change: LevelChange) -> str:
+    what = "users" if change.what == "users" else "events/s due"
+    return (
+        f"changed by hand at {change.at_s:.0f} s: {change.value:,g} {what} from then on; "
+        "the figures are of the seconds before"
+    )
+
+
+def _held_notes(log: StepLog) -> list[str]:
+    """One for all times in which the load was held back, as there may be many of them."""
+    if not log.held:
+        return []
+    last_s = max((sample.to_s for sample in log.samples()), default=0.0)
+    parts = log.held_within(0.0, max(last_s, log.held[-1].from_s))
+    seconds = sum(end - begin for begin, end in parts)
+    which = ", ".join(dict.fromkeys(each.condition for each in log.held))
+    return [
+        f"held back for {seconds:.0f} s of the load by --max-load '{which}': these seconds are in "
+        "no figure, and what the server did between them is not its capacity"
+    ]
+
+
+def _source_note(state: SourceState) -> str:
+    what = "was lost" if state.lost else "answers again"
+    return f"{state.source} {what} at {state.at_s:.0f} s of the run: {state.why}"
+
+
+def _notes(log: StepLog, sums: Sums, merged: Mapping[str, LatencyNs]) -> tuple[str, ...]:
+    notes = [
+        *map(_change_note, log.changes),
+        *_held_notes(log),
+        *log.notes,
+        *map(_source_note, log.source_states),
+    ]
+    if log.unbalanced:
+        notes.append(f"error: the counters of the generator do not add up ({log.unbalanced})")
+    recorded, kept = sums.response.count, merged.get("response", LatencyNs()).count
+    if recorded != kept:
+        notes.append(
+            f"latency.hlog holds {kept} of the window's {recorded} response times; "
+            "the percentiles are of those"
+        )
+    return tuple(notes)

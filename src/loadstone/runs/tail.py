@@ -1,0 +1,62 @@
+"""A journal that is still being written, read as it grows: only whole lines, each once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+from loadstone.runs import safe_open
+from loadstone.runs.errors import StoreError
+from loadstone.runs.journal import Entry, Held, check_rest, parse
+
+MOST_AT_ONCE = 4 * 1024 * 1024
+"""Bytes that one look reads: a long journal is taken in in pieces."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """A line of a journal, and the byte behind it: its reader has all that stands before."""
+
+    entry: Entry
+    to_byte: int
+
+
+class Tail:
+    """Where a reader of a journal stands."""
+
+    def __init__(self, journal: Path) -> None:
+        self._journal = journal
+        self._held = Held(journal)
+        self.at_byte = 0
+
+    def read(self, most: int = MOST_AT_ONCE) -> list[Written]:
+        """The lines that came since the last look, at most about so many bytes of them.
+
+        Raises:
+            StoreError: the file cannot be read, is shorter than it was, or has a line that is no
+                entry.
+        """
+        try:
+            with safe_open.opened(self._journal) as file:
+                if file.seek(0, 2) < self.at_byte:
+                    raise StoreError(f"{self._journal} is shorter than it was: it was replaced")
+                file.seek(self.at_byte)
+                # The last line may be longer than what is left of the piece.
+                lines = file.read(most) + file.readline(safe_open.LONGEST_LINE)
+        except OSError as error:
+            raise StoreError.from_os("read", self._journal, error) from error
+        return self._parsed(lines)
+
+    def _parsed(self, lines: bytes) -> list[Written]:
+        found = []
+        for line in BytesIO(lines):
+            place = f"{self._journal}: the line at byte {self.at_byte:,}"
+            if not line.endswith(b"\n"):
+                check_rest(line, place)
+                break
+            entry = parse(line, place, self.at_byte)
+            self._held.add(entry, len(line))
+            self.at_byte += len(line)
+            found.append(Written(entry, self.at_byte))
+        return found

@@ -1,0 +1,51 @@
+"""What a run is carried out again with: read once, looked at for its seals, and then parsed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from loadstone.runs import safe_open, signature
+from loadstone.runs.errors import StoreError
+from loadstone.runs.recorder import Asked, parse_asked
+from loadstone.runs.run_folder import ENVIRONMENT, RUN, parse_environment
+
+
+@dataclass(frozen=True)
+class Vouched:
+    """Somebody stands for it: this user's Loadstone by its seal, or this user by their word."""
+
+    asked: Asked
+    environment: dict[str, Any]
+    """Empty where there was none."""
+
+
+def read(run: Path, *, trusted: bool) -> Vouched:
+    """run.json and environment.json; `trusted`: this user has said that all of it is meant.
+
+    Raises:
+        NotOurs: one of them is not what this user's Loadstone wrote for this run.
+        StoreError: one cannot be read, or is damaged.
+    """
+    found = {name: _contents(run / name) for name in (RUN, ENVIRONMENT)}
+    if not trusted:
+        signature.check(
+            run, {name: content for name, content in found.items() if content is not None}
+        )
+    asked, environment = found[RUN], found[ENVIRONMENT]
+    if asked is None:
+        raise StoreError(f"{run} has no {RUN}: nobody knows what was asked of the run")
+    return Vouched(
+        parse_asked(asked, run / RUN),
+        {} if environment is None else parse_environment(environment, run / ENVIRONMENT),
+    )
+
+
+def _contents(path: Path) -> bytes | None:
+    try:
+        return safe_open.contents(path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StoreError.from_os("read", path, error) from error

@@ -1,0 +1,1 @@
+"""sysbench's tests of a host: cpu, memory, threads, mutex, fileio."""

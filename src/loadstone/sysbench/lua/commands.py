@@ -1,0 +1,88 @@
+"""The commands of a script that drive no events: `prepare`, `cleanup`, and those of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from loadstone import engine
+from loadstone.lab.step.follow import follow
+from loadstone.lab.step.interrupts import Interrupts
+from loadstone.lab.step.order import steps_of
+from loadstone.lab.tables.inspect import check_descriptors
+from loadstone.model.engine_plan import step_document
+from loadstone.model.exit_codes import ExitCode
+from loadstone.model.plan import WorkloadSpec
+from loadstone.model.records import AnyStepRecord, End, FirstError, Printed, Stuck
+from loadstone.sysbench import planning, running, starting
+from loadstone.sysbench.errors import Fatal
+from loadstone.sysbench.log import Log, aside
+from loadstone.sysbench.lua import errors
+from loadstone.sysbench.report_writer import write
+from loadstone.sysbench.settings import Settings, Values
+from loadstone.sysbench.targets import Place
+
+_DECLARED = "sysbench.cmdline.call_command"
+Manner = Literal["single", "parallel"]
+
+
+def called(command: str, *, is_declared: bool) -> str:
+    """The function that sysbench names when a command fails."""
+    return _DECLARED if is_declared else command
+
+
+def carry_out(
+    workload: WorkloadSpec, settings: Settings, given: Values, log: Log, manner: Manner | None
+) -> int:
+    """Have the script carry its command out: once, or once by each thread. `manner` is as declared.
+
+    Raises:
+        Fatal: it failed.
+        TargetError: so many threads need more file descriptors than this process may have.
+    """
+    users = settings.threads if manner == "parallel" else 1
+    if users > 1:
+        running.announce_threads(log)
+        check_descriptors(users)
+    with starting.servers(given, settings, is_dry=given.switch("mysql_dry_run")) as places:
+        targets = [place.endpoint.target for place in places]
+        plan = planning.command_of(workload, settings, given, targets, users)
+        command = (workload.script and workload.script.command) or ""
+        heard = errors.Heard(plan, log)
+        watched = _Watched(places, heard, called(command, is_declared=manner is not None))
+        step = steps_of(plan)[0]
+        endpoints = [place.endpoint for place in places]
+        with Interrupts() as interrupts:
+            follow(engine.start(step_document(plan, step, endpoints)), watched.take, interrupts)
+    if interrupts.asked:
+        aside("interrupted")
+        return ExitCode.INTERRUPTED
+    return ExitCode.OK
+
+
+@dataclass
+class _Watched:
+    """What comes of a command."""
+
+    places: Sequence[Place]
+    heard: errors.Heard
+    called: str
+
+    def take(self, record: AnyStepRecord) -> bool:
+        """Take in the next record; whether it is the last."""
+        match record:
+            case Printed():
+                write(record.text)
+            case Stuck():
+                aside(running.stuck(record))
+            case FirstError():
+                self.heard.take(record)
+            case End():
+                if record.error:
+                    failed = errors.lines(
+                        record.error, self.heard.errors, self.places, self.heard.plan, self.called
+                    )
+                    raise Fatal(*failed)
+                return True
+        return False

@@ -1,0 +1,108 @@
+"""The lines that sysbench prints before it gives up on a script."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from loadstone.model.plan import Plan
+from loadstone.model.records import EngineFailure, FirstError
+from loadstone.sysbench import messages
+from loadstone.sysbench.errors import ScriptExit
+from loadstone.sysbench.log import Log
+from loadstone.sysbench.targets import NOT_INITIALISED, Place, driver_problem
+
+_HOOK = re.compile(r"`(\w+)' of user \d+ (failed: |did not come back: )", re.ASCII)
+_OF_THREADS = ("thread_init",)
+_ERRNO = re.compile(r"SQL error, errno = (\d+)")
+_EXIT = re.compile(r"the script called os\.exit\((-?\d+)\)$")
+_ROWS = re.compile(r"db_bulk_insert_\w+\(\) failed")
+_NOT_CONNECTED = "connection creation failed"
+_CANNOT_CONNECT = (2002, 2003)
+_UNKNOWN_HOST = 2005
+
+
+@dataclass
+class Heard:
+    """What the driver has said of errors so far."""
+
+    plan: Plan
+    log: Log
+    errors: list[FirstError] = field(default_factory=list)
+
+    def take(self, error: FirstError) -> None:
+        """Keep it. A statement's is told at once, unless it is one to be ignored."""
+        self.errors.append(error)
+        script = self.plan.workload.script
+        ignored = script.ignore_errors if script else ()
+        if error.statement is not None and ignored is not None and error.errno not in ignored:
+            self.log.fatal(_said_of(error, "mysql_drv_query()"))
+
+
+def check_exit(message: str) -> None:
+    """Raises ScriptExit where this is how a script tells that it wants to end."""
+    if found := _EXIT.search(message):
+        raise ScriptExit(int(found[1]) & 0xFF)
+
+
+def lines(
+    failure: EngineFailure,
+    errors: Sequence[FirstError],
+    places: Sequence[Place],
+    plan: Plan,
+    command: str,
+) -> tuple[str, ...]:
+    """Why a script could not go on, after what the driver says of it.
+
+    `command` is what is said in place of the hook where a command was carried out. What it says of
+    statements was told when it came.
+
+    Raises:
+        ScriptExit: the script wanted to end.
+    """
+    check_exit(failure.message)
+    found = _HOOK.match(failure.message)
+    if not found:
+        return (failure.message,)
+    hook = command if found[1] == "command" else found[1]
+    verb = "failed: " if found[2] == "failed: " else "failed: it did not come back: "
+    said = (
+        *_of_driver(failure, errors, places, plan),
+        f"`{hook}' function {verb}{failure.message[found.end() :]}",
+    )
+    return (*said, "Thread initialization failed!") if hook in _OF_THREADS else said
+
+
+def _of_driver(
+    failure: EngineFailure, errors: Sequence[FirstError], places: Sequence[Place], plan: Plan
+) -> tuple[str, ...]:
+    place = places[failure.target or 0]
+    if NOT_INITIALISED in failure.message and plan.workload.script:
+        told = plan.workload.script.general
+        problem = driver_problem(str(told["db_driver"]), str(told["db_ps_mode"]))
+        return (problem,) if problem else ()
+    if _NOT_CONNECTED in failure.message:
+        refused = next((error for error in reversed(errors) if error.statement is None), None)
+        return messages.connection_lines(_as_failure(refused), place) if refused else ()
+    found = _ERRNO.search(failure.message)
+    known = [error for error in errors if found and error.errno == int(found[1])]
+    if _ROWS.search(failure.message):
+        known = list(errors)
+    if not known or known[-1].statement is not None:
+        return ()
+    return (_said_of(known[-1], "mysql_stmt_execute()"),)
+
+
+def _said_of(error: FirstError, call: str) -> str:
+    query = error.statement or ""
+    return f"{call} returned error {error.errno} ({error.message}) for query '{query}'"
+
+
+def _as_failure(error: FirstError) -> EngineFailure:
+    kind = "login_refused"
+    if error.errno in _CANNOT_CONNECT:
+        kind = "unreachable"
+    elif error.errno == _UNKNOWN_HOST:
+        kind = "unknown_host"
+    return EngineFailure(kind=kind, errno=error.errno, message=error.message)

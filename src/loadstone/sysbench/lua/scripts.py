@@ -1,0 +1,212 @@
+"""A script in Lua on the command line: its options, its commands, its run."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from loadstone import engine
+from loadstone.model.engine_plan import script_document
+from loadstone.model.plan import ScriptSpec, WorkloadSpec
+from loadstone.mysql.redact import blank_arguments
+from loadstone.sysbench import planning, starting, values
+from loadstone.sysbench.cmdline import CommandLine, Given
+from loadstone.sysbench.errors import Fatal, Refused
+from loadstone.sysbench.log import Log
+from loadstone.sysbench.lua import commands
+from loadstone.sysbench.oltp.tests import STANDARD_INPUT
+from loadstone.sysbench.options import BLOCKS, Kind, Option, for_all_tests
+from loadstone.sysbench.report_writer import OpenScript, told_as_fatal, write
+from loadstone.sysbench.settings import Settings, Values, version_of
+
+_OF_ANY_SCRIPT = ("prepare", "run", "cleanup", "help")
+# The engine adds the password: what is kept of a run has none.
+_NOT_TOLD = (
+    "help",
+    "version",
+    "config_file",
+    "mysql_password",
+    *(one.key for one in BLOCKS["ours"]),
+)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What a command line asks of a script."""
+
+    path: str
+    line: CommandLine
+    settings: Settings
+    given: Values
+    log: Log
+
+    @property
+    def called(self) -> str:
+        """As sysbench names it in its messages."""
+        return Path(self.line.test or self.path).name
+
+
+def carry_out(path: str, line: CommandLine, settings: Settings, given: Values, log: Log) -> int:
+    """Do what the command line asks of a script.
+
+    Raises:
+        Fatal: it cannot be loaded, or failed.
+        Refused: it has no such option or command.
+    """
+    if path in STANDARD_INPUT:
+        _make_rereadable()
+    asked = _Asked(path, line, settings, given, log)
+    contents = _opened(_spec(asked, {})).contents
+    if not _is_loaded_once(line.command, contents):
+        write(contents.printed)
+    if line.command is None:
+        return 0
+    options = _options(line, contents)
+    _check_command(asked, line.command, contents)
+    spec = _spec(asked, options)
+    opened = _opened(spec)
+    _check(asked, opened)
+    if line.command == "help":
+        return _help(asked, opened)
+    workload = WorkloadSpec(name=Path(path).stem, tables=1, table_size=1, script=spec)
+    if line.command == "run":
+        return starting.drive(workload.name, workload, settings, given, log, opened)
+    manner = contents.commands.get(line.command)
+    return commands.carry_out(workload, settings, given, log, manner)
+
+
+def _is_loaded_once(command: str | None, contents: engine.ScriptContents) -> bool:
+    """Whether who carries out the command is the first to load it, as far as anybody sees."""
+    known = command in contents.commands or command in contents.functions
+    is_by_all = contents.commands.get(command or "") == "parallel"
+    return known and not is_by_all and command not in ("run", "help")
+
+
+def only_load(line: CommandLine, settings: Settings, given: Values, log: Log) -> int:
+    """Load the script on the standard input, where no test is named: there that is all, too.
+
+    Raises:
+        Fatal: it cannot be loaded.
+    """
+    _make_rereadable()
+    contents = _opened(_spec(_Asked(STANDARD_INPUT[0], line, settings, given, log), {})).contents
+    write(contents.printed)
+    return 0
+
+
+def _make_rereadable() -> None:
+    """Each thread opens the script anew, which a pipe gives once only."""
+    if stat.S_ISREG(os.fstat(0).st_mode):
+        return
+    with tempfile.TemporaryFile() as kept:
+        while piece := os.read(0, 1 << 20):
+            kept.write(piece)
+        kept.flush()
+        os.dup2(kept.fileno(), 0)
+
+
+def _spec(asked: _Asked, options: dict[str, str]) -> ScriptSpec:
+    restart_on = planning.restart_on(asked.given)
+    words = blank_arguments([b"sysbench", *(os.fsencode(word) for word in asked.line.words)])
+    return ScriptSpec(
+        path=asked.path,
+        command=asked.line.command,
+        options=options,
+        general=_general(asked.settings, asked.given),
+        arguments=tuple(os.fsdecode(word) for word in words),
+        ignore_errors=None if restart_on == "all" else restart_on,
+        distribution=planning.distribution_of(asked.given),
+        version=version_of(asked.settings.compat),
+    )
+
+
+def _general(settings: Settings, given: Values) -> dict[str, bool | float | str | tuple[str, ...]]:
+    """What scripts find in `sysbench.opt` beside their own options."""
+    known = {key: one for key, one in for_all_tests().items() if key not in _NOT_TOLD}
+    told = {key: _value(option, given) for key, option in known.items()}
+    limits = {"threads": settings.threads, "events": settings.events, "time": settings.time_s}
+    return told | limits | {"rate": settings.rate}
+
+
+def _value(option: Option, given: Values) -> bool | float | str | tuple[str, ...]:
+    text = given.text(option.key)
+    match option.kind:
+        case Kind.BOOL:
+            return given.switch(option.key)
+        case Kind.INT:
+            return given.integer(option.key)
+        case Kind.SIZE:
+            return values.size(text)
+        case Kind.DOUBLE:
+            return given.number(option.key)
+        case Kind.LIST:
+            return tuple(given.words(option.key))
+        case _:
+            return text
+
+
+def _opened(spec: ScriptSpec) -> OpenScript:
+    with told_as_fatal():
+        script = engine.script(json.dumps(script_document(spec, ())))
+        return OpenScript(script, script.contents())
+
+
+def _options(line: CommandLine, contents: engine.ScriptContents) -> dict[str, str]:
+    """Those given that are the script's; one that declares none takes any.
+
+    Raises:
+        Refused: it declares others.
+    """
+    if contents.options is None:
+        return {one.key: one.text or "" for one in line.of_test}
+    known = {option.name for option in contents.options}
+    for one in line.of_test:
+        if one.key not in known and one.key not in line.only_in_file:
+            raise Refused(f"invalid option: {one.word}")
+    given = (*line.given.values(), *line.of_test)
+    return {one.key: one.text or "" for one in given if one.key in known}
+
+
+def _check_command(asked: _Asked, command: str, contents: engine.ScriptContents) -> None:
+    """Raises Refused where the script does not have it."""
+    if command in contents.commands or command in contents.functions or command == "run":
+        return
+    if command == "help" and contents.options is not None:
+        return
+    if command in _OF_ANY_SCRIPT:
+        raise Refused(f"'{asked.called}' test does not implement the '{command}' command.")
+    raise Refused(f"Unknown command: {command}")
+
+
+def _check(asked: _Asked, opened: OpenScript) -> None:
+    """Raises Refused for a value that no such option has, Fatal where there is nothing to run."""
+    try:
+        opened.script.check()
+    except engine.ScriptRefused as error:
+        if error.kind == "no_event":
+            raise Fatal(f"cannot find the event() function in {asked.called}") from error
+        if error.kind != "value":
+            raise Fatal(error.message) from error
+        raise Refused(f"invalid option: {_word(asked.line, error.subject)}") from error
+
+
+def _word(line: CommandLine, key: str) -> str:
+    """An option as it was written."""
+    written: list[Given] = [one for one in line.of_test if one.key == key]
+    return written[-1].word if written else f"--{key}"
+
+
+def _help(asked: _Asked, opened: OpenScript) -> int:
+    if not {"help"} & (opened.contents.functions | opened.contents.commands.keys()):
+        asked.log.notice(f"{asked.called} options:")
+    with told_as_fatal():
+        try:
+            write(opened.script.help())
+        except engine.ScriptRefused:
+            write(opened.script.printed())
+            raise
+    return 0

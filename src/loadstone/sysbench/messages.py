@@ -1,0 +1,156 @@
+"""The lines that sysbench prints before it gives up."""
+
+from __future__ import annotations
+
+import errno as system_errors
+import os
+import socket
+from collections.abc import Sequence
+
+from loadstone.model.plan import Plan
+from loadstone.model.records import EngineFailure, FirstError
+from loadstone.model.target import Target
+from loadstone.mysql.errors import TargetError
+from loadstone.sysbench.errors import Fatal
+from loadstone.sysbench.targets import Place
+
+FORCED_SHUTDOWN = "The --max-time limit has expired, forcing shutdown..."
+
+# The client library's numbers: it has one for whatever keeps a connection from being made.
+_CANNOT_CONNECT = 2002
+_UNKNOWN_HOST = 2005
+_UNKNOWN_ERROR = 2000
+_GENERAL_STATE = "HY000"
+# PyMySQL keeps the state to itself: those of what `prepare` and `prewarm` meet.
+_STATES = {1044: "42000", 1050: "42S01", 1064: "42000", 1142: "42000", 1146: "42S02"}
+# Tables or columns that are missing, and prepared statements beyond the server's limit.
+_CANNOT_BE_PREPARED = (1146, 1054, 1461)
+_NOT_STARTED = "Thread initialization failed!"
+_LOSSES = {2006: "Server has gone away", 2013: "Lost connection to server during query"}
+# EAI_NONAME of glibc.
+_NO_SUCH_NAME = -2
+
+
+def lines_of_run(failure: EngineFailure, plan: Plan, places: Sequence[Place]) -> tuple[str, ...]:
+    """Why a run could not go on after its threads were connected, or why they were not."""
+    if failure.statement is None:
+        place = places[failure.target or 0]
+        return (
+            *_connection_lines(place, *_number_and_text(failure, place)),
+            "`thread_init' function failed: connection creation failed",
+            _NOT_STARTED,
+        )
+    if plan.drive.protocol == "prepared" and failure.errno in _CANNOT_BE_PREPARED:
+        return (
+            "mysql_stmt_prepare() failed",
+            f'MySQL error: {failure.errno} "{failure.message}"',
+            "`thread_init' function failed: SQL API error",
+            _NOT_STARTED,
+        )
+    return _statement_lines(
+        plan, failure.errno or 0, failure.message, failure.statement, failure.sql_state
+    )
+
+
+def connection_lines(failure: EngineFailure, place: Place) -> tuple[str, str]:
+    """Why a connection could not be made, as the driver tells it."""
+    return _connection_lines(place, *_number_and_text(failure, place))
+
+
+def check_loss(error: FirstError, plan: Plan) -> None:
+    """A connection that is lost ends the run, unless its number is to be ignored.
+
+    Raises:
+        Fatal: it is not.
+    """
+    ignored = plan.drive.restart_on
+    if error.statement is not None or ignored == "all" or error.errno in ignored:
+        return
+    message = _LOSSES.get(error.errno, error.message)
+    raise Fatal(*_statement_lines(plan, error.errno, message, "", None))
+
+
+def of_command(error: TargetError, command: str, place: Place) -> Fatal:
+    """What keeps `prepare`, `cleanup` and `prewarm` from connecting."""
+    return Fatal(
+        *_connection_lines(place, *_cause(error, place.endpoint.target)),
+        f"`{command}' function failed: connection creation failed",
+    )
+
+
+def of_load(failure: EngineFailure, command: str) -> Fatal:
+    """What ended a load of tables."""
+    if failure.errno is None:
+        return Fatal(failure.message)
+    return of_statement(failure.errno, failure.message, command, failure.statement or "")
+
+
+def of_statement(number: int, message: str, command: str, statement: str) -> Fatal:
+    """A statement of `prepare`, `cleanup` or `prewarm` that the server refused."""
+    state = _STATES.get(number, _GENERAL_STATE)
+    return Fatal(
+        f"mysql_drv_query() returned error {number} ({message}) for query '{statement}'",
+        f"`{command}' function failed: SQL error, errno = {number}, state = '{state}': {message}",
+    )
+
+
+def _connection_lines(place: Place, number: int, text: str) -> tuple[str, str]:
+    return (
+        f"unable to connect to MySQL server on {place.called}, aborting...",
+        f"error {number}: {text}",
+    )
+
+
+def _statement_lines(
+    plan: Plan, number: int, message: str, statement: str, state: str | None
+) -> tuple[str, ...]:
+    is_prepared = plan.drive.protocol == "prepared"
+    call = "mysql_stmt_execute()" if is_prepared else "mysql_drv_query()"
+    return (
+        f"{call} returned error {number} ({message}) for query '{statement}'",
+        f"`thread_run' function failed: SQL error, errno = {number}, "
+        f"state = '{state or _GENERAL_STATE}': {message}",
+    )
+
+
+def _number_and_text(failure: EngineFailure, place: Place) -> tuple[int, str]:
+    target = place.endpoint.target
+    match failure.kind:
+        case "unreachable" if failure.sql_state is None:
+            return _CANNOT_CONNECT, _unreachable(target, _number_of(failure.message))
+        case "unknown_host":
+            return _unknown_host(target)
+        case _:
+            return failure.errno or _UNKNOWN_ERROR, failure.message
+
+
+def _unknown_host(target: Target) -> tuple[int, str]:
+    return _UNKNOWN_HOST, f"Unknown server host '{target.host}' ({_NO_SUCH_NAME})"
+
+
+def _unreachable(target: Target, why: int | str) -> str:
+    if target.socket is not None:
+        return f"Can't connect to local server through socket '{target.socket}' ({why})"
+    return f"Can't connect to server on '{target.host}' ({why})"
+
+
+def _number_of(words: str) -> int | str:
+    """The system's number of an error, by its words, which the engine passes on; else the words."""
+    for number in system_errors.errorcode:
+        if os.strerror(number).lower() == words.lower():
+            return number
+    return words
+
+
+def _cause(error: TargetError, target: Target) -> tuple[int, str]:
+    """The server's own number and words, or the system's, behind our sentence."""
+    cause = error.__cause__
+    # PyMySQL keeps there what the system said.
+    cause = getattr(cause, "original_exception", None) or cause
+    if isinstance(cause, socket.gaierror):
+        return _unknown_host(target)
+    if isinstance(cause, OSError):
+        return _CANNOT_CONNECT, _unreachable(target, cause.errno or str(cause))
+    if cause is None or len(cause.args) < 2:
+        return error.errno or _UNKNOWN_ERROR, error.message
+    return error.errno or _UNKNOWN_ERROR, str(cause.args[1])

@@ -1,0 +1,1 @@
+"""The tests that sysbench ships."""

@@ -1,0 +1,135 @@
+"""Who words the reports of a run: sysbench's lines, or the hooks of a script."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from loadstone import engine
+from loadstone.model.records import FirstError, Tally
+from loadstone.sysbench import reporting
+from loadstone.sysbench.errors import Fatal
+from loadstone.sysbench.figures import Figures
+from loadstone.sysbench.log import Log
+from loadstone.sysbench.lua import errors
+from loadstone.sysbench.settings import Settings
+
+_AT_INTERVALS, _AT_THE_END = "report_intermediate", "report_cumulative"
+
+
+@dataclass(frozen=True)
+class OpenScript:
+    """A script that drives a run, open for questions."""
+
+    script: engine.Script
+    contents: engine.ScriptContents
+
+
+@dataclass
+class Teller:
+    """Tells of the figures of a run."""
+
+    settings: Settings
+    log: Log
+    opened: OpenScript | None = None
+    uses_driver: bool = True
+    """Without one there is nothing to say of statements."""
+    complain: Callable[[str, Sequence[FirstError]], None] = lambda message, refusals: None
+    """Is told why a hook failed (else an empty text), and what servers have refused it."""
+
+    def interval(self, figures: Figures, tally: Tally) -> None:
+        """One interval is over."""
+        if self._has(_AT_INTERVALS):
+            waiting = {"queue_length": tally.waiting, "concurrency": tally.in_flight}
+            self._hook(_of_any(figures, self.settings) | waiting, is_last=False)
+            return
+        lines = reporting.interval_lines(figures, tally, self.settings, self.uses_driver)
+        for line in lines:
+            self.log.notice(line)
+
+    def intervals_over(self) -> None:
+        """There will be none any more."""
+        if self._has(_AT_INTERVALS):
+            self._close_reports()
+
+    def _close_reports(self) -> None:
+        """What `report_json` has opened; each hook has a list of its own."""
+        if self.opened:
+            with told_as_fatal():
+                write(self.opened.script.end_reports())
+
+    def report(self, figures: Figures, unfinished: int = 0) -> None:
+        """A checkpoint, or the end."""
+        if self._has(_AT_THE_END):
+            self._hook(_of_all(figures, self.settings), is_last=True)
+            self._close_reports()
+            return
+        text = reporting.report(figures, self.settings, unfinished, self.uses_driver)
+        self.log.notice(text)
+
+    def _has(self, hook: str) -> bool:
+        return self.opened is not None and hook in self.opened.contents.hooks
+
+    def _hook(self, figures: dict[str, float], *, is_last: bool) -> None:
+        """One that fails has said nothing, and the run goes on."""
+        if not self.opened:
+            return
+        script, failed = self.opened.script, ""
+        try:
+            write(script.report(figures, is_last=is_last))
+        except engine.ScriptRefused as error:
+            write(script.printed())
+            if error.kind != "hook":
+                errors.check_exit(error.message)
+                raise Fatal(error.message) from error
+            failed = error.message
+        self.complain(failed, script.refusals())
+
+
+def write(text: str) -> None:
+    """What a script prints: as it is."""
+    print(text, end="", flush=True)
+
+
+def _of_any(figures: Figures, settings: Settings) -> dict[str, float]:
+    """What both hooks get, by the names that scripts know; times in seconds."""
+    percentile = settings.percentile
+    return {
+        "threads_running": settings.threads,
+        "time_total": figures.to_s,
+        "time_interval": figures.seconds,
+        "latency_pct": figures.percentile_ms(percentile) / 1e3 if percentile else 0.0,
+        "events": figures.events,
+        "reads": figures.reads,
+        "writes": figures.writes,
+        "other": figures.other,
+        "errors": figures.errors,
+        "reconnects": figures.reconnects,
+    }
+
+
+def _of_all(figures: Figures, settings: Settings) -> dict[str, float]:
+    latency = figures.latency
+    return _of_any(figures, settings) | {
+        # Its threads are over by then.
+        "threads_running": 0,
+        "latency_min": (latency.min_ns or 0) / 1e9,
+        "latency_max": (latency.max_ns or 0) / 1e9,
+        "latency_avg": latency.sum_ns / 1e9 / latency.count if latency.count else 0.0,
+        "latency_sum": latency.sum_ns / 1e9,
+    }
+
+
+@contextlib.contextmanager
+def told_as_fatal() -> Iterator[None]:
+    """What a script refuses is told as sysbench tells it.
+
+    Raises:
+        Fatal: it refused.
+    """
+    try:
+        yield
+    except engine.ScriptRefused as error:
+        errors.check_exit(error.message)
+        raise Fatal(error.message) from error

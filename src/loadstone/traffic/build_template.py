@@ -1,0 +1,308 @@
+"""From the groups of transactions to a template: which there are, and what they draw."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from loadstone.config.values import Unfit
+from loadstone.traffic.entries import Heard
+from loadstone.traffic.group_transactions import Group, Pair, Place, Run
+from loadstone.traffic.naming import parameter_name, transaction_name
+from loadstone.traffic.shapes import Hole, Number, Several
+from loadstone.traffic.value_model import Constant, Drawn, Estimate, estimate
+from loadstone.traffic.value_sketches import Sketch
+from loadstone.workloads.templates.sql import CopyOf, Named, Text, parts_of
+
+_MOST_NUMBERS = 256
+"""Numbered tables of a transaction that get a transaction each."""
+
+_SHORTEST_PAIRING = 10
+"""Transactions in which two values must have gone together to be taken for one."""
+
+_HEAVIEST = 1_000_000
+_MOST_LISTED = 1_000
+_DOTS = "..."
+NOT_A_TEMPLATES = "statements that a template cannot have"
+
+Estimator = Callable[[Sketch, Hole, bool], Estimate]
+"""What stands for the values of a place; the last: they are those of new rows."""
+
+
+@dataclass(frozen=True)
+class DraftStatement:
+    """A statement of the file."""
+
+    sql: str
+    repeat: int = 1
+
+
+@dataclass(frozen=True)
+class DraftParameter:
+    """A parameter of the file."""
+
+    name: str
+    keys: dict[str, object]
+    unknown: str | None = None
+
+
+@dataclass(frozen=True)
+class DraftTransaction:
+    """A transaction of the file."""
+
+    name: str
+    weight: int
+    explicit: bool
+    count: int
+    """How many of them there were."""
+
+    statements: tuple[DraftStatement, ...]
+    parameters: tuple[DraftParameter, ...]
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What stands in the file."""
+
+    transactions: tuple[DraftTransaction, ...]
+    statements: int
+    """That the transactions stand for."""
+
+    left_statements: int
+    """Of transactions that are too rare for the file."""
+
+
+def by_value(sketch: Sketch, hole: Hole, inserts: bool) -> Estimate:
+    """The estimator where values are known."""
+    return estimate(sketch, hole, inserts=inserts)
+
+
+def draft(
+    groups: Iterable[Group], heard: Heard, most: int, estimator: Estimator = by_value
+) -> Draft:
+    """The most frequent transactions, at most so many."""
+    ordered = sorted(groups, key=lambda group: -group.count)
+    names: set[str] = set()
+    counted: list[tuple[int, DraftTransaction]] = []
+    left = 0
+    for group in ordered:
+        sent = group.count * sum(run.repeat for run in group.runs)
+        variants = _variants(group)
+        if len(counted) + len(variants) > most:
+            left += sent
+            continue
+        try:
+            made = [_transaction(group, one, names, estimator) for one in variants]
+        except Unfit as unfit:
+            heard.left_out[f"{NOT_A_TEMPLATES}: {unfit.what}"] += sent
+            continue
+        counted += [(one.count, one) for one in made]
+    top = max((count for count, _ in counted), default=1)
+    scale = min(1.0, _HEAVIEST / top)
+    transactions = tuple(
+        replace(one, weight=max(round(count * scale), 1)) for count, one in counted
+    )
+    statements = sum(
+        one.count * sum(each.repeat for each in one.statements) for one in transactions
+    )
+    return Draft(transactions, statements, left)
+
+
+@dataclass(frozen=True)
+class _Variant:
+    """A group on the tables of one number."""
+
+    count: int
+    numbers: tuple[int | None, ...]
+    """Of each run; `None`: it has none."""
+
+
+def _variants(group: Group) -> list[_Variant]:
+    """One, or as many as there are numbers where statements go to tables of several.
+
+    A template without tables of its own cannot draw one. Which tables went together in one
+    transaction is lost: each has all its statements on tables of one number, and the numbers come
+    as often as they did in all varying statements together.
+    """
+    varying: Counter[int] = Counter()
+    for run in group.runs:
+        if len(run.numbers) > 1:
+            varying += run.numbers
+    fixed = tuple(next(iter(run.numbers), None) for run in group.runs)
+    if not varying:
+        return [_Variant(group.count, fixed)]
+    common = varying.most_common(_MOST_NUMBERS)
+    total = sum(times for _, times in common)
+    counts = _shared_out(group.count, [times / total for _, times in common])
+    return [
+        _Variant(
+            count,
+            tuple(
+                number if len(run.numbers) > 1 else alone
+                for run, alone in zip(group.runs, fixed, strict=True)
+            ),
+        )
+        for (number, _), count in zip(common, counts, strict=True)
+        if count
+    ]
+
+
+def _shared_out(count: int, shares: Sequence[float]) -> list[int]:
+    """Whole numbers near the shares, which add up to the count."""
+    found = []
+    before = 0.0
+    for share in shares:
+        found.append(round((before + share) * count) - round(before * count))
+        before += share
+    return found
+
+
+@dataclass
+class _Writing:
+    """A transaction while it is written."""
+
+    group: Group
+    estimator: Estimator
+    parameters: dict[str, DraftParameter] = field(default_factory=dict)
+    by_place: dict[Place, str] = field(default_factory=dict)
+
+
+def _transaction(
+    group: Group, variant: _Variant, names: set[str], estimator: Estimator
+) -> DraftTransaction:
+    """Raises Unfit where a statement has something that a template has not."""
+    writing = _Writing(group, estimator)
+    statements = []
+    for at, (run, number) in enumerate(zip(group.runs, variant.numbers, strict=True)):
+        sql = _sql(writing, at, run, number)
+        _check(sql, writing.parameters)
+        statements.append(DraftStatement(sql, run.repeat))
+    name = transaction_name(group, names)
+    names.add(name)
+    return DraftTransaction(
+        name=name,
+        weight=1,
+        explicit=group.explicit,
+        count=variant.count,
+        statements=tuple(statements),
+        parameters=tuple(writing.parameters.values()),
+    )
+
+
+def _check(sql: str, parameters: Iterable[str]) -> None:
+    """Raises Unfit unless a template reads the statement as it is meant."""
+    try:
+        sql.encode("utf-8")
+    except UnicodeEncodeError:
+        raise Unfit("text outside of values that is not of the character set", "") from None
+    parts = parts_of(sql)
+    named = {part.name for part in parts if isinstance(part, Named)}
+    if not named <= set(parameters):
+        raise Unfit("a colon before a word", "")
+    if any(isinstance(part, CopyOf) for part in parts):
+        raise Unfit("braces", "")
+    if any(isinstance(part, Text) and _DOTS in part.text for part in parts):
+        raise Unfit("values that a digest does not tell apart", "")
+
+
+def _sql(writing: _Writing, at: int, run: Run, number: int | None) -> str:
+    """The statement with the names of its parameters."""
+    text = ""
+    hole = 0
+    for piece in run.shape.pieces:
+        if isinstance(piece, Several):
+            made, hole = _several(writing, (at, hole), run, piece, number)
+            text += made
+        elif isinstance(piece, Hole):
+            text += _value(writing, (at, hole), run, piece)
+            hole += 1
+        else:
+            text += _text_of(piece, number)
+    return text
+
+
+def _text_of(piece: str | Number, number: int | None) -> str:
+    if isinstance(piece, str):
+        return piece
+    return "" if number is None else str(number)
+
+
+def _several(
+    writing: _Writing, place: Place, run: Run, piece: Several, number: int | None
+) -> tuple[str, int]:
+    """Rows or a list of the most frequent size, and the hole behind them."""
+    size = min(run.sizes.most_common(1)[0][0], _MOST_LISTED)
+    at, first = place
+    listed = []
+    hole = first
+    for row in range(size):
+        text = ""
+        hole = first
+        for inner in piece.pieces:
+            if isinstance(inner, Hole):
+                place = (at, hole)
+                if run.sizes.keys() == {1}:
+                    text += _value(writing, place, run, inner)
+                else:
+                    text += _new_value(writing, place, run, inner, is_told=row == 0)
+                hole += 1
+            else:
+                text += _text_of(inner, number)
+        listed.append(text)
+    return ", ".join(listed), hole
+
+
+def _value(writing: _Writing, place: Place, run: Run, hole: Hole) -> str:
+    """A literal that was always the same, one that was drawn before, or a new one."""
+    found = writing.estimator(run.sketches[place[1]], hole, _inserts(run))
+    if isinstance(found, Constant):
+        return found.written
+    for (later, before), pair in writing.group.pairs.items():
+        if later == place and pair.seen >= _SHORTEST_PAIRING and before in writing.by_place:
+            if name := _from_before(writing, before, later, pair):
+                return f":{name}"
+    return _drawn(writing, place, run, hole, found)
+
+
+def _from_before(writing: _Writing, before: Place, later: Place, pair: Pair) -> str | None:
+    """The parameter that stood there, or one that comes from it; `None` where it has changed."""
+    runs = writing.group.runs
+    if before[0] != later[0] and before[1] in runs[before[0]].varies:
+        return None
+    name = writing.by_place[before]
+    if not pair.add:
+        writing.by_place[later] = name
+        return name
+    base = writing.parameters[name]
+    if not {"integer", "sequence", "unique", "from"} & base.keys.keys():
+        return None
+    hole = runs[later[0]].shape.holes[later[1]]
+    own = parameter_name(hole, writing.parameters)
+    writing.parameters[own] = DraftParameter(own, {"from": name, "add": pair.add})
+    writing.by_place[later] = own
+    return own
+
+
+def _drawn(writing: _Writing, place: Place, run: Run, hole: Hole, found: Drawn) -> str:
+    name = parameter_name(hole, writing.parameters)
+    keys = dict(found.keys)
+    if run.repeat > 1 and place[1] in run.varies:
+        keys["per"] = "statement"
+    writing.parameters[name] = DraftParameter(name, keys, found.unknown)
+    writing.by_place[place] = name
+    return f":{name}"
+
+
+def _new_value(writing: _Writing, place: Place, run: Run, hole: Hole, *, is_told: bool) -> str:
+    """Of a row or a list: each is drawn for itself, and what is not known is said of the first."""
+    found = writing.estimator(run.sketches[place[1]], hole, _inserts(run))
+    if isinstance(found, Constant):
+        return found.written
+    if not is_told:
+        found = replace(found, unknown=None)
+    return _drawn(writing, place, run, hole, found)
+
+
+def _inserts(run: Run) -> bool:
+    return run.shape.key.startswith(("INSERT", "REPLACE"))

@@ -1,0 +1,237 @@
+"""A log dealt out to connections: a file for each, which a virtual user reads while it replays.
+
+A lane is a connection that is open at the same time as the others. Sessions that follow each
+other may take turns on one: each gets a connection of its own there, and none meets another.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from loadstone.mysql.tokens import NotSql, name_of, tokens_of, with_code
+from loadstone.runs.errors import StoreError
+from loadstone.traffic.entries import Entry, Heard
+from loadstone.traffic.kinds import is_read, is_secret, names_own_schema
+
+_MOST_SCHEMAS = 100_000
+"""Sessions of which the schema is remembered."""
+
+_BUFFER_BYTES = 64 << 10
+"""Of a lane, before it goes to its file."""
+
+NOT_READ = "statements that do not only read (--writes sends them too)"
+PASSWORDS = "statements that may hold a password"
+SERVER = "statements that change the server or its sessions"
+PREPARED = "PREPARE, EXECUTE and DEALLOCATE: the log has what they carried out as well"
+SHARED = "sessions that had to give their connection to another and got a new one later"
+_NEVER = frozenset("SHUTDOWN KILL RESTART RESET PURGE INSTALL UNINSTALL CHANGE CLONE STOP".split())
+_PREPARED = frozenset("PREPARE EXECUTE DEALLOCATE".split())
+_SERVER_WIDE = frozenset({"GLOBAL", "PERSIST", "PERSIST_ONLY"})
+
+
+@dataclass
+class Dealt:
+    """What was dealt out."""
+
+    lanes: int = 0
+    sessions: int = 0
+    statements: int = 0
+    length_s: float = 0.0
+    """From the first statement to the last."""
+
+    schemas: Counter[str] = field(default_factory=Counter)
+    """That sessions were in."""
+
+    qualifiers: set[str] = field(default_factory=set)
+    """Names before a point in what writes: schemas, or tables and what stands for them."""
+
+
+class _Lane:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def add(self, kind: str, at_us: int, content: bytes) -> None:
+        """A record, as replay.lua reads it."""
+        self._parts += [f"{kind} {at_us} {len(content)}\n".encode(), content, b"\n"]
+        self._size += len(content) + 32
+        if self._size >= _BUFFER_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        try:
+            # Opened for each part: thousands of lanes must not take thousands of descriptors.
+            with self._path.open("ab") as file:
+                file.writelines(self._parts)
+        except OSError as error:
+            raise StoreError.from_os("write", self._path, error) from error
+        self._parts.clear()
+        self._size = 0
+
+
+class Dealer:
+    """Deals a log out."""
+
+    def __init__(self, folder: Path, heard: Heard, *, most: int, writes: bool) -> None:
+        self.dealt = Dealt()
+        self._folder = folder
+        self._heard = heard
+        self._most = most
+        self._writes = writes
+        self._lanes: list[_Lane] = []
+        self._free: list[int] = []
+        self._taken: OrderedDict[int, int] = OrderedDict()
+        """Lanes by session; whoever was heard of least lately comes first."""
+
+        self._schemas: dict[int, str] = {}
+        self._from_s: float | None = None
+
+    def deal(self, entries: Iterable[Entry], encoding: str) -> Dealt:
+        """All of them.
+
+        Raises:
+            LogRefused: what the log's reader says of it.
+            StoreError: a lane cannot be written.
+        """
+        for entry in entries:
+            self._take(entry, encoding)
+        for lane in self._lanes:
+            lane.flush()
+        self.dealt.lanes = len(self._lanes)
+        return self.dealt
+
+    def _take(self, entry: Entry, encoding: str) -> None:
+        match entry.command:
+            case "connect":
+                self._leave(entry)
+                self._enter(entry)
+            case "quit":
+                self._leave(entry)
+                self._schemas.pop(entry.session, None)
+            case "schema":
+                self._enter(entry)
+                self.dealt.schemas[entry.text] += 1
+                if entry.session in self._taken:
+                    lane = self._lane(entry)
+                    lane.add("U", self._at_us(entry), entry.text.encode(encoding, _KEPT))
+            case "statement":
+                if self._is_sent(entry):
+                    self._send(entry, encoding)
+
+    def _enter(self, entry: Entry) -> None:
+        self._schemas[entry.session] = entry.text
+        if len(self._schemas) > _MOST_SCHEMAS:
+            # Sessions whose end the log does not tell: memory must not grow with it.
+            self._schemas.pop(next(iter(self._schemas)))
+
+    def _send(self, entry: Entry, encoding: str) -> None:
+        lane = self._lane(entry, encoding)
+        lane.add("S", self._at_us(entry), entry.text.encode(encoding, _KEPT))
+        self.dealt.statements += 1
+
+    def _at_us(self, entry: Entry) -> int:
+        if self._from_s is None:
+            self._from_s = entry.at_s
+        at_s = max(entry.at_s - self._from_s, 0.0)
+        self.dealt.length_s = max(self.dealt.length_s, at_s)
+        return round(at_s * 1e6)
+
+    def _lane(self, entry: Entry, encoding: str = "utf-8") -> _Lane:
+        """The session's; one that has none yet gets a free one, a new one or somebody's."""
+        session = entry.session
+        if session in self._taken:
+            self._taken.move_to_end(session)
+            return self._lanes[self._taken[session]]
+        if self._free:
+            number = self._free.pop()
+        elif len(self._lanes) < self._most:
+            number = len(self._lanes)
+            self._lanes.append(_Lane(self._folder / f"{number}.lane"))
+        else:
+            _, number = self._taken.popitem(last=False)
+            self._heard.noted[SHARED] += 1
+        self._taken[session] = number
+        self.dealt.sessions += 1
+        schema = self._schemas.get(session, "")
+        if schema:
+            self.dealt.schemas[schema] += 1
+        lane = self._lanes[number]
+        lane.add("C", self._at_us(entry), schema.encode(encoding, _KEPT))
+        return lane
+
+    def _leave(self, entry: Entry) -> None:
+        number = self._taken.pop(entry.session, None)
+        if number is not None:
+            self._lanes[number].add("Q", self._at_us(entry), b"")
+            self._free.append(number)
+
+    def _is_sent(self, entry: Entry) -> bool:
+        try:
+            why = self._why_not(entry.text)
+        except NotSql as unfit:
+            why = f"what is no statement: {unfit}"
+        if why:
+            self._heard.leave_out(entry.line, why)
+        return why is None
+
+    def _why_not(self, text: str) -> str | None:
+        """Raises NotSql where it was cut off."""
+        tokens = tokens_of(text)
+        seen = with_code(tokens)
+        words = [token.text.upper() for token in seen if token.kind == "word"]
+        verb = words[0] if words else ""
+        if is_secret(seen):
+            return PASSWORDS
+        if verb in _PREPARED:
+            return PREPARED
+        is_global = verb == "SET" and (
+            _SERVER_WIDE.intersection(words)
+            or any(word.startswith(("@@GLOBAL", "@@PERSIST")) for word in words)
+        )
+        if verb in _NEVER or is_global:
+            return SERVER
+        if is_read(tokens):
+            return None
+        if not self._writes:
+            return NOT_READ
+        if names_own_schema(seen):
+            return SERVER
+        self.dealt.qualifiers.update(
+            name_of(token)
+            for token, following in zip(seen, seen[1:], strict=False)
+            if following.text == "." and token.kind in ("word", "name")
+        )
+        return None
+
+
+_KEPT = "surrogateescape"
+"""Bytes that are no text go as they came."""
+
+
+def told_by(folder: Path, lanes: int) -> tuple[Counter[str], Counter[int], int]:
+    """What users have written down: figures, lateness by bucket, and how many said nothing.
+
+    Figures that end with `_max_us` are the greatest of all, others are added up.
+    """
+    figures: Counter[str] = Counter()
+    late: Counter[int] = Counter()
+    silent = 0
+    for number in range(lanes):
+        path = folder / f"{number}.told"
+        if not os.path.exists(path):
+            silent += 1
+            continue
+        for line in path.read_text(encoding="ascii").splitlines():
+            name, *numbers = line.split()
+            if name == "late":
+                late[int(numbers[0])] += int(numbers[1])
+            elif name.endswith("_max_us"):
+                figures[name] = max(figures[name], int(numbers[0]))
+            else:
+                figures[name] += int(numbers[0])
+    return figures, late, silent

@@ -1,0 +1,230 @@
+"""From what is known of a value to what a template draws in its place."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from functools import reduce
+from math import gcd
+
+from loadstone.mysql.tokens import meaning_of
+from loadstone.traffic.fit_distribution import Spread, fitted
+from loadstone.traffic.kinds import is_secret_column
+from loadstone.traffic.shapes import Hole
+from loadstone.traffic.value_sketches import CAPITAL, DIGIT, Numbers, Sketch, Texts
+
+_LONGEST_TEXT = 65_535
+_MOST_CHOICES = 16
+_EACH_SEEN = 5
+"""So often on the average must a few values have come to be taken for all that there are."""
+
+_LISTED = 100
+"""Entries of a list of choices at most: shares are kept to a percent."""
+
+_RISING = 0.8
+_FEWEST_OF_SEQUENCE = 20
+_MOST_PLACES = 18
+_WIDEST = 2**63 - 1
+
+Keys = Mapping[str, object]
+"""Of a parameter in the file; what a list or a table of them is, is written as TOML has it."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """It stays in the statement as it was written."""
+
+    written: str
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """It is drawn."""
+
+    keys: Keys
+    unknown: str | None = None
+    """What could not be known of it; `None`: nothing."""
+
+
+Estimate = Constant | Drawn
+
+_DEFAULT_INTEGER = (1, 1_000)
+_DEFAULT_TEXT = (10, 10)
+
+
+def estimate(sketch: Sketch, hole: Hole, *, inserts: bool) -> Estimate:
+    """What stands for the values of a place; `inserts`: they are those of new rows."""
+    if sketch.first is None or sketch.kinds.keys() == {"unknown"}:
+        return _unknown(hole)
+    if is_secret_column(hole.column):
+        return _hidden(sketch, hole)
+    if sketch.same:
+        return _constant(sketch)
+    return _without_nulls(sketch, _of_kind(sketch, hole, inserts=inserts))
+
+
+def _unknown(hole: Hole) -> Drawn:
+    """Only that there is a value: what a statement's text says of it."""
+    if hole.function == "LIMIT":
+        return Drawn({"integer": [10, 10]}, "how many rows; 10 stand for them")
+    low, high = _DEFAULT_INTEGER
+    return Drawn({"integer": [low, high]}, f"all of its values; {low} to {high} stand for them")
+
+
+def _constant(sketch: Sketch) -> Constant:
+    assert sketch.first is not None
+    if sketch.first.kind == "bytes" and not sketch.first.written.isascii():
+        raw = sketch.first.written
+        content = raw[raw.index(raw[-1]) + 1 : -1].encode("utf-8", "surrogateescape")
+        return Constant(f"x'{content.hex()}'")
+    return Constant(sketch.first.written)
+
+
+def _hidden(sketch: Sketch, hole: Hole) -> Drawn:
+    """A column whose name says that its values are secret: lengths, and nothing more."""
+    said = f"left out: {hole.column} looks like a secret"
+    if sketch.texts:
+        return Drawn({"text": _lengths(sketch.texts)}, said)
+    return Drawn({"integer": list(_DEFAULT_INTEGER)}, said)
+
+
+def _without_nulls(sketch: Sketch, found: Estimate) -> Estimate:
+    nulls = sketch.kinds["null"]
+    if not nulls or isinstance(found, Constant) or "choice" in found.keys:
+        return found
+    said = f"NULL, which {100 * nulls / sketch.count:.1f} % of its values were"
+    return Drawn(found.keys, _both(found.unknown, said))
+
+
+def _both(first: str | None, second: str) -> str:
+    return f"{first}; {second}" if first else second
+
+
+def _of_kind(sketch: Sketch, hole: Hole, *, inserts: bool) -> Estimate:
+    if choice := _choice(sketch):
+        return choice
+    kinds = Counter({kind: n for kind, n in sketch.kinds.items() if kind != "null"})
+    (kind, often), *_ = kinds.most_common(1)
+    found = _most_common(kind, sketch, inserts=inserts)
+    if often < kinds.total():
+        share = 100 * (1 - often / kinds.total())
+        return Drawn(found.keys, _both(found.unknown, f"values of other types: {share:.1f} %"))
+    return found
+
+
+def _most_common(kind: str, sketch: Sketch, *, inserts: bool) -> Drawn:
+    if kind == "int":
+        return _integer(sketch.numbers, inserts=inserts)
+    if kind in ("decimal", "float") and sketch.decimals:
+        return _decimal(sketch.decimals.low, sketch.decimals.high, sketch.decimals.places)
+    if kind == "text" and sketch.texts:
+        return _text(sketch.texts, sketch.kinds["text"])
+    if kind == "bytes":
+        size = min(max(sketch.longest_bytes, 1), _LONGEST_TEXT)
+        return Drawn({"text": [1, size]}, "binary values; letters and digits stand for them")
+    if kind == "flag":
+        return Drawn({"choice": [0, 1]})
+    return Drawn({"integer": list(_DEFAULT_INTEGER)}, "all of its values")
+
+
+def _choice(sketch: Sketch) -> Drawn | None:
+    """A few values that came again and again, each as often as it did, to a percent."""
+    counts = sketch.distinct
+    if counts is None or len(counts) > _MOST_CHOICES or counts.total() < _EACH_SEEN * len(counts):
+        return None
+    if sketch.kinds.keys() - {"int", "text", "null"} or any(len(one) >= 256 for one in counts):
+        return None
+    if sketch.kinds.keys() == {"int"} and _is_even_range(sketch.numbers, counts):
+        return None
+    shares = {one: max(round(_LISTED * n / counts.total()), 1) for one, n in counts.items()}
+    divisor = reduce(gcd, shares.values())
+    listed: list[object] = []
+    for one, share in shares.items():
+        listed += [_scalar(one)] * (share // divisor)
+    return Drawn({"choice": listed})
+
+
+def _is_even_range(numbers: Numbers, counts: Counter[str]) -> bool:
+    """All numbers from the least to the greatest, about as often: a range says that shorter."""
+    if len(counts) != numbers.high - numbers.low + 1:
+        return False
+    even = counts.total() / len(counts)
+    return all(abs(n - even) <= 4 * even**0.5 for n in counts.values())
+
+
+def _scalar(written: str) -> object:
+    """A value of a choice, as the file has it."""
+    if written == "NULL":
+        return "NULL"
+    return int(written) if written.lstrip("-").isdecimal() else meaning_of(written)
+
+
+def _integer(numbers: Numbers, *, inserts: bool) -> Drawn:
+    low, high = numbers.low, numbers.high
+    steps = numbers.count - 1
+    all_new = len(set(numbers.sample)) == len(numbers.sample)
+    if steps >= _FEWEST_OF_SEQUENCE and all_new and numbers.rising >= _RISING * steps:
+        return Drawn({"sequence": high + 1 if inserts else low})
+    if high - low >= _WIDEST:
+        return Drawn({"unique": True}, "negative numbers; positive ones stand for them")
+    if inserts and all_new and low > 2**48:
+        return Drawn({"unique": True})
+    spread = fitted(numbers.sample, low, high)
+    keys: dict[str, object] = {"integer": [low, high]}
+    if spread.kind != "uniform":
+        keys["spread"] = _written(spread)
+    said = "which numbers are hot: they lay anywhere, and are the lowest here"
+    return Drawn(keys, said if spread.scattered else None)
+
+
+def _written(spread: Spread) -> dict[str, object]:
+    if spread.kind == "hot":
+        return {"kind": "hot", "percent": spread.percent, "hits": spread.hits}
+    return {"kind": "zipfian", "exponent": spread.exponent}
+
+
+def _decimal(low: Decimal, high: Decimal, places: int) -> Drawn:
+    places = min(places, _MOST_PLACES)
+    ends = [low, high]
+    if any(abs(one.scaleb(places)) > _WIDEST for one in ends):
+        return Drawn({"choice": [float(low), float(high)]}, "all but its least and its greatest")
+    return Drawn({"decimal": [f"{one:.{places}f}" for one in ends]})
+
+
+def _text(texts: Texts, count: int) -> Drawn:
+    ends = [one.replace("T", " ")[:19] for one in (texts.low, texts.high)]
+    if texts.dates == count and all(map(_is_moment, ends)):
+        return Drawn({"date": ends})
+    if texts.datetimes == count and all(map(_is_moment, ends)):
+        return Drawn({"datetime": ends})
+    if texts.numbers and texts.decimals == count:
+        return _decimal(texts.numbers.low, texts.numbers.high, texts.numbers.places)
+    if pattern := _pattern(texts.shape or ""):
+        return Drawn({"pattern": pattern})
+    said = "which texts: letters and digits of the same lengths stand for them"
+    return Drawn({"text": _lengths(texts)}, said)
+
+
+def _is_moment(text: str) -> bool:
+    """Servers take days that no calendar has: 2026-02-30, 0000-00-00."""
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _pattern(shape: str) -> str | None:
+    """The shape as a template writes it; `None` where it has no such signs, or nothing is drawn."""
+    is_drawn = DIGIT in shape or CAPITAL in shape
+    plain = shape.replace(DIGIT, "").replace(CAPITAL, "")
+    if not is_drawn or not plain.isascii() or any(s < " " or s in "'\\#@" for s in plain):
+        return None
+    return shape.replace(DIGIT, "#").replace(CAPITAL, "@")
+
+
+def _lengths(texts: Texts) -> list[int]:
+    return [min(texts.shortest, _LONGEST_TEXT), min(texts.longest, _LONGEST_TEXT)]

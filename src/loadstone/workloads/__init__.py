@@ -1,0 +1,1 @@
+"""Workloads that users write themselves."""

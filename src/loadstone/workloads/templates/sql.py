@@ -1,0 +1,132 @@
+"""The SQL of a template's statement: where parameters and copies of tables stand in it.
+
+This is no parser of SQL. It knows texts, names between backticks and comments, so that nothing in
+them is taken for a parameter; whether the rest is SQL, only the server can say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from loadstone.config.values import Unfit
+from loadstone.mysql.statements import administers
+
+# In this order: a comment and a text hide whatever is in them.
+_TOKEN = re.compile(
+    r"""
+      (?P<text>  '(?:[^'\\]|\\.|'')*' | "(?:[^"\\]|\\.|"")*" | `(?:[^`]|``)*`
+               | /\*.*?\*/ | \#[^\n]* | --(?=[\s]|$)[^\n]* )
+    | (?P<open>  ['"`] | /\* )
+    | (?P<assign> := | :: )
+    | :(?P<parameter> [A-Za-z_]\w* )
+    | \{(?P<table> [^{}]* )\}
+    | (?P<mark> \? )
+    | (?P<end> ; )
+    | (?P<word> \w+ | . )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_TRANSACTIONS = ("BEGIN", "START", "COMMIT", "ROLLBACK")
+
+
+@dataclass(frozen=True)
+class Text:
+    """As it stands."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Named:
+    """`:name`."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class CopyOf:
+    """`{table}`."""
+
+    table: str
+
+
+Part = Text | Named | CopyOf
+
+
+def parts_of(sql: str) -> tuple[Part, ...]:
+    """The statement in parts.
+
+    Raises:
+        Unfit: it is none, or more than one, or has something that a template has not.
+    """
+    found = tuple(_joined(_tokens(sql.strip().rstrip(";"))))
+    word = first_word(sql)
+    if not word:
+        raise Unfit("there is no statement", 'write sql = "SELECT …"')
+    if word in _TRANSACTIONS:
+        raise Unfit(
+            f"{word} is not for statements: BEGIN and COMMIT are sent around them",
+            "leave it out; without a transaction: autocommit = true",
+        )
+    if what := administers(sql):
+        raise Unfit(
+            f"{what} is no load: it changes the server for everybody",
+            "leave it out; experiments set variables, and put them back",
+        )
+    return found
+
+
+def first_word(sql: str) -> str:
+    """In capitals; empty where there is none."""
+    words = (match for match in _TOKEN.finditer(sql) if match["word"])
+    return next((match["word"].upper() for match in words if match["word"].isalpha()), "")
+
+
+def as_sent(parts: Iterable[Part]) -> str:
+    """The statement with a placeholder for each parameter, and the first copy of each table."""
+    return "".join(map(_sent, parts))
+
+
+def _sent(part: Part) -> str:
+    match part:
+        case Text(text):
+            return text
+        case CopyOf(table):
+            return f"{table}1"
+        case _:
+            return "?"
+
+
+def _tokens(sql: str) -> Iterator[Part]:
+    for match in _TOKEN.finditer(sql):
+        match match.lastgroup:
+            case "open":
+                kind = "a comment" if match[0] == "/*" else f"a text that begins with {match[0]}"
+                raise Unfit(f"{kind} has no end", "close it")
+            case "mark":
+                raise Unfit("? stands for no value here", "write :name, and name a parameter so")
+            case "end":
+                raise Unfit("there is more than one statement", "write each for itself")
+            case "parameter":
+                yield Named(match["parameter"])
+            case "table":
+                yield CopyOf(match["table"].strip())
+            case _:
+                yield Text(match[0])
+
+
+def _joined(parts: Iterator[Part]) -> Iterator[Part]:
+    """Texts that follow each other as one."""
+    text = ""
+    for part in parts:
+        if isinstance(part, Text):
+            text += part.text
+            continue
+        if text:
+            yield Text(text)
+        text = ""
+        yield part
+    if text:
+        yield Text(text)

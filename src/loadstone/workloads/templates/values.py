@@ -1,0 +1,299 @@
+"""What people write for the values of columns and parameters in a template file."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from typing import TypeVar
+
+from loadstone.config import values
+from loadstone.config.values import Unfit, shown
+from loadstone.model.distribution import Distribution
+from loadstone.model.template import (
+    ChoiceValue,
+    ColumnValue,
+    ConstantValue,
+    DecimalValue,
+    MomentValue,
+    PatternValue,
+    Scalar,
+    SequenceValue,
+    TextValue,
+    UniqueValue,
+)
+
+_LEAST, _MOST = -(2**63), 2**63 - 1
+_LONGEST_TEXT = 65_535
+_MOST_PLACES = 18
+T = TypeVar("T", int, Decimal)
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+
+Hot = tuple[float, float]
+"""Percent of the numbers, and percent of the draws that they get."""
+
+
+def name(value: object) -> str:
+    """A name of a table, column, index, transaction or parameter."""
+    written = values.text(value)
+    if not _NAME.fullmatch(written):
+        said = f"{shown(value)} cannot be a name here"
+        raise Unfit(said, "write letters, digits and underscores, a letter first, 64 at most")
+    return written
+
+
+def names(value: object) -> tuple[str, ...]:
+    """`"id"`, or `["shop", "id"]`."""
+    listed = value if isinstance(value, list) else [value]
+    if not listed:
+        raise Unfit("there is no column", 'write ["id"]')
+    found = tuple(name(each) for each in listed)
+    if len(set(found)) < len(found):
+        raise Unfit("a column is there twice", "leave one out")
+    return found
+
+
+def indexes(value: object) -> tuple[tuple[str, ...], ...]:
+    """`[["k"], ["shop", "price"]]`; `["k"]` is one of a column each."""
+    if not isinstance(value, list):
+        raise Unfit(f"{shown(value)} is no list", 'write [["k"], ["shop", "price"]]')
+    return tuple(names(each) for each in value)
+
+
+def column_type(value: object) -> str:
+    """As CREATE TABLE takes it: `INT NOT NULL`."""
+    written = values.text(value)
+    depth = 0
+    for sign in re.sub(r"'[^']*'", "", written):
+        depth += (sign == "(") - (sign == ")")
+        if depth < 0 or sign in ";`'#" or (sign == "," and not depth):
+            break
+    else:
+        if not depth and "--" not in written and "/*" not in written:
+            return written
+    raise Unfit(f"{shown(value)} is no type of a column", 'write "INT NOT NULL", "VARCHAR(60)"')
+
+
+def rows_loaded(value: object) -> int:
+    """`10000`, `"10k"`, or 0 for a table that begins empty."""
+    if value == 0 and not isinstance(value, bool):
+        return 0
+    return values.count(value)
+
+
+def rows_expected(value: object) -> tuple[int, int]:
+    """`1`, or `[0, 10]`."""
+    listed = value if isinstance(value, list) else [value, value]
+    if len(listed) != 2:
+        raise Unfit(f"{shown(value)} is no number of rows", "write 1, or [0, 10]")
+    fewest, most = (_whole(each, 0, _MOST) for each in listed)
+    if fewest > most:
+        raise Unfit("the fewest rows come first", f"write [{most}, {fewest}]")
+    return fewest, most
+
+
+def think_s(value: object) -> float:
+    """A time to think: at most an hour."""
+    found = values.seconds_or_none(value)
+    if found > 3600:
+        raise Unfit(f"{shown(value)} is too long", 'write "1h" or less')
+    return found
+
+
+def whole(value: object) -> int:
+    """Any whole number of 64 bits."""
+    return _whole(value, _LEAST, _MOST)
+
+
+def weight(value: object) -> int:
+    """A share beside others."""
+    return _whole(value, 1, 1_000_000)
+
+
+def copies(value: object) -> int:
+    """How many tables of a kind."""
+    return _whole(value, 1, 1_000)
+
+
+def repeat(value: object) -> int:
+    """How often a statement is sent."""
+    return _whole(value, 1, 1_000_000)
+
+
+def integer(value: object) -> tuple[int, int]:
+    """`[1, 100]`."""
+    low, high = _two(value, whole, "[1, 100]")
+    if high - low >= _MOST:
+        raise Unfit(f"{shown(value)} is too wide", "write a range of less than 2^63 numbers")
+    return low, high
+
+
+def spread(value: object) -> Distribution | Hot:
+    """`"zipfian"`, a table with parameters, or `{ kind = "hot", percent = 1, hits = 90 }`."""
+    if value == "hot":
+        value = {"kind": "hot"}
+    if isinstance(value, dict) and value.get("kind") == "hot":
+        shares = {"percent": 1, "hits": 90} | value
+        if set(shares) != {"kind", "percent", "hits"}:
+            raise Unfit("a hot set has percent and hits", 'write { kind = "hot", percent = 1 }')
+        return _percent(shares["percent"]), _percent(shares["hits"])
+    return values.distribution(value)
+
+
+def sequence(value: object) -> SequenceValue:
+    """The first number; `true` is 1."""
+    return SequenceValue(start=1 if value is True else whole(value))
+
+
+def row_number(value: object) -> SequenceValue:
+    """Of a column: `true`."""
+    if value is not True:
+        raise Unfit("rows are counted from 1", "write sequence = true")
+    return SequenceValue()
+
+
+def unique(value: object) -> UniqueValue:
+    """`true`."""
+    if value is not True:
+        raise Unfit(f"{shown(value)} says nothing here", "write unique = true")
+    return UniqueValue()
+
+
+def text(value: object) -> TextValue:
+    """A length, or `[10, 60]`."""
+    listed = [value, value] if isinstance(value, int) else value
+    least, most = _two(listed, lambda one: _whole(one, 0, _LONGEST_TEXT), "[10, 60]")
+    return TextValue(least=least, most=most)
+
+
+def pattern(value: object) -> PatternValue:
+    """`"###-@@"`."""
+    written = values.text(value)
+    if any(sign in "'\\" or ord(sign) < 32 for sign in written):
+        raise Unfit("a pattern has no quotes, backslashes and line ends", 'write "##-@@"')
+    return PatternValue(pattern=written)
+
+
+def choice(value: object) -> ChoiceValue:
+    """A list of values; one that is there twice is twice as likely."""
+    if not isinstance(value, list) or not value:
+        raise Unfit(f"{shown(value)} is no list of at least one", 'write ["new", "paid"]')
+    return ChoiceValue(values=tuple(_scalar(each) for each in value))
+
+
+def constant(value: object) -> ConstantValue:
+    """A value, or `"NULL"`."""
+    return ConstantValue(value=_scalar(value))
+
+
+def decimal(value: object) -> DecimalValue:
+    """`["0.01", "99.99"]`: as many places as are written."""
+    first, last = _two(value, _decimal, '["0.01", "99.99"]')
+    places = max(-int(each.as_tuple().exponent) for each in (first, last))
+    places = max(places, 0)
+    if places > _MOST_PLACES:
+        raise Unfit(f"{shown(value)} has too many places", f"write {_MOST_PLACES} at most")
+    low, high = (int(each.scaleb(places)) for each in (first, last))
+    if low < _LEAST or high > _MOST:
+        raise Unfit(f"{shown(value)} is too large", "write fewer digits")
+    return DecimalValue(low=low, high=high, places=places)
+
+
+def date(value: object) -> MomentValue:
+    """`["2020-01-01", "2026-12-31"]`."""
+    low, high = _two(value, _day, '["2020-01-01", "2026-12-31"]')
+    return MomentValue(low=low, high=high, with_time=False)
+
+
+def datetime_(value: object) -> MomentValue:
+    """The same with times of day."""
+    low, high = _two(value, _second, '["2020-01-01 00:00:00", "2026-12-31 23:59:59"]')
+    return MomentValue(low=low, high=high, with_time=True)
+
+
+COLUMN_KINDS: dict[str, Callable[[object], ColumnValue]] = {
+    "unique": unique,
+    "text": text,
+    "pattern": pattern,
+    "choice": choice,
+    "constant": constant,
+    "decimal": decimal,
+    "date": date,
+    "datetime": datetime_,
+}
+"""Those that columns and parameters have alike; `integer` and `sequence` need more than a value."""
+
+
+def _two(value: object, convert: Callable[[object], T], example: str) -> tuple[T, T]:
+    if not isinstance(value, list) or len(value) != 2:
+        raise Unfit(f"{shown(value)} is no range", f"write {example}")
+    low, high = (convert(each) for each in value)
+    if low > high:
+        raise Unfit("the least comes first", f"write {example}")
+    return low, high
+
+
+def _whole(value: object, least: int, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise Unfit(
+            f"{shown(value)} is no whole number here", f"write one of {least:,} to {most:,}"
+        )
+    return value
+
+
+def _percent(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 100:
+        raise Unfit(f"{shown(value)} is no percentage", "write a number above 0 and below 100")
+    return float(value)
+
+
+def _scalar(value: object) -> Scalar:
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, int):
+        return whole(value)
+    if isinstance(value, str):
+        return None if value == "NULL" else value
+    if isinstance(value, float) and abs(value) != float("inf") and value == value:
+        return value
+    if isinstance(value, datetime.date | datetime.time):
+        return str(value)
+    raise Unfit(f"{shown(value)} is no value of SQL", 'write a text, a number or "NULL"')
+
+
+def _decimal(value: object) -> Decimal:
+    try:
+        found = Decimal(str(value))
+    except InvalidOperation:
+        found = Decimal("NaN")
+    if isinstance(value, bool) or not found.is_finite():
+        raise Unfit(f"{shown(value)} is no decimal number", 'write "12.34"')
+    return found
+
+
+def _day(value: object) -> int:
+    try:
+        day = value if isinstance(value, datetime.date) else datetime.date.fromisoformat(str(value))
+    except ValueError:
+        raise Unfit(f"{shown(value)} is no day", 'write "2026-12-31"') from None
+    return _unix_s(datetime.datetime(day.year, day.month, day.day))
+
+
+def _second(value: object) -> int:
+    try:
+        found = (
+            value
+            if isinstance(value, datetime.datetime)
+            else datetime.datetime.fromisoformat(str(value))
+        )
+    except ValueError:
+        raise Unfit(f"{shown(value)} is no time", 'write "2026-12-31 23:59:59"') from None
+    if found.tzinfo is not None:
+        raise Unfit("times are the server's own", "leave the time zone out")
+    return _unix_s(found)
+
+
+def _unix_s(moment: datetime.datetime) -> int:
+    return int(moment.replace(tzinfo=datetime.UTC).timestamp())
