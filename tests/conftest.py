@@ -71,9 +71,9 @@ def _nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
 
         return Changes("a double")
 
-    for name in ("cli.carry.beside_others", "experiment.servers.alone_on"):
+    for name in ("runner.run.beside_others", "experiment.servers.alone_on"):
         monkeypatch.setattr(f"loadstone.{name}", lambda *arguments: nullcontext([]))
-    for name in ("cli.carry", "cli.proving", "experiment.servers"):
+    for name in ("runner.run", "runner.prove", "experiment.servers"):
         monkeypatch.setattr(f"loadstone.{name}.look_before_load", lambda *arguments, yes: [])
     monkeypatch.setattr("loadstone.experiment.servers.changes_on", unchanged)
 

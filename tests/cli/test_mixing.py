@@ -32,8 +32,6 @@ def test_a_member_keeps_what_is_its_own() -> None:
     assert (report.name, report.users, report.weight, report.think_s) == ("report", 2, None, 10.0)
     assert report.sizes == {"table_size": 10_000, "distribution": Zipfian(exponent=1.2)}
     assert report.options == ("range_size=1000",)
-    asked = report.asked({"tables": 4, "table_size": None})
-    assert (asked["tables"], asked["table_size"]) == (4, 10_000)
 
 
 def test_one_that_says_neither_is_drawn_as_often_as_another() -> None:

@@ -57,9 +57,9 @@ def undisturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Script)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr("loadstone.experiment.servers.described", made_up)
     monkeypatch.setattr("loadstone.experiment.servers.look_at", with_tables)
-    monkeypatch.setattr("loadstone.cli.proving.look_at", with_tables)
+    monkeypatch.setattr("loadstone.runner.prove.look_at", with_tables)
     # Counters of a server that is made up cannot be read.
-    monkeypatch.setattr("loadstone.cli.proving.looking", lambda *told: lambda *step: None)
+    monkeypatch.setattr("loadstone.runner.prove.looking", lambda *told: lambda *step: None)
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
     for number, handler in before.items():
@@ -108,7 +108,7 @@ def finds(monkeypatch: pytest.MonkeyPatch, *trials: tuple[str, str, str, str]) -
         findings=findings,
         not_evaluated=(),
     )
-    monkeypatch.setattr("loadstone.cli.proving.findings_of", lambda *_: [made])
+    monkeypatch.setattr("loadstone.runner.prove.findings_of", lambda *_: [made])
     return made
 
 
@@ -231,7 +231,7 @@ def test_a_finding_without_a_trial_is_told_with_the_reason(
     without = made.findings[0].model_copy(update=changes)
     note = without.model_copy(update={"cause": "group-commit", "group": "note"})
     found = made.model_copy(update={"findings": (without, note)})
-    monkeypatch.setattr("loadstone.cli.proving.findings_of", lambda *_: [found])
+    monkeypatch.setattr("loadstone.runner.prove.findings_of", lambda *_: [found])
     assert prove() == 0
     out = capsys.readouterr().out
     assert f"not tried  missing-index: {why}" in out

@@ -39,7 +39,7 @@ WORDS = {"proven", "refuted", "not enough evidence"}
 # Only one finding is put to the proof, so that its variable is the first that is set.
 ONLY_THE_LOG = """
 import sys
-from loadstone.cli import proving
+from loadstone.runner import prove as proving
 from loadstone.cli.errors import exit_code_of
 all_of = proving.findings_of
 def only_the_log(*known):
@@ -90,7 +90,7 @@ def password(driven: Driven, monkeypatch: pytest.MonkeyPatch) -> None:
 def short(monkeypatch: pytest.MonkeyPatch, units: int = 2) -> None:
     """Trials of so many rounds of half a second: what they say is not what is tested here."""
     spent = Timing(units, 0.6, 0.2, 10.0, 100.0)
-    monkeypatch.setattr("loadstone.cli.proving.timing", lambda trial, seconds: spent)
+    monkeypatch.setattr("loadstone.runner.prove.timing", lambda trial, seconds: spent)
 
 
 def findings(monkeypatch: pytest.MonkeyPatch, *causes: str, more: tuple[Finding, ...] = ()) -> None:
@@ -102,7 +102,7 @@ def findings(monkeypatch: pytest.MonkeyPatch, *causes: str, more: tuple[Finding,
         assert {each.cause for each in kept} == set(causes)
         return [found.model_copy(update={"findings": (*kept, *made_up(found, more))})]
 
-    monkeypatch.setattr("loadstone.cli.proving.findings_of", chosen)
+    monkeypatch.setattr("loadstone.runner.prove.findings_of", chosen)
 
 
 def made_up(found: Diagnosis, more: tuple[Finding, ...]) -> Iterator[Finding]:
@@ -232,7 +232,7 @@ def test_after_any_ending_all_variables_can_be_put_back(
 
 RESTARTED = """
 import sys
-from loadstone.cli import proving
+from loadstone.runner import prove as proving
 from loadstone.cli.errors import exit_code_of
 from loadstone.model.finding import Setting, Trial
 trial = Trial(

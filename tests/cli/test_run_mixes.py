@@ -10,9 +10,9 @@ import pytest
 
 import scripted_engine
 from cli.test_run_scripted import SHORT, URL, made_up
-from loadstone.cli.carry import together
 from loadstone.cli.errors import exit_code_of
 from loadstone.model.engine_plan import Layout
+from loadstone.runner.run import together
 from scripted_engine import Script
 
 MIX = ("oltp_point_select:weight=3", "oltp_read_write:as=report,users=2,think=1s,range_size=1000")
@@ -24,7 +24,7 @@ AT = ("--target", URL, "--shards", "1", "--no-observe")
 def undisturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Script) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr("loadstone.cli.carry.look_at", made_up)
+    monkeypatch.setattr("loadstone.runner.run.look_at", made_up)
     yield
 
 

@@ -14,7 +14,6 @@ import pytest
 
 from lab.watched import lab_for
 from loadstone import engine
-from loadstone.cli.request import steps_for
 from loadstone.cluster.cluster import Cluster
 from loadstone.cluster.messages import HostUse, Told
 from loadstone.cluster.transport import InThisProcess
@@ -29,6 +28,7 @@ from loadstone.report.html import as_html
 from loadstone.report.opened import Run
 from loadstone.report.text import as_text
 from loadstone.report.words import LANGUAGES
+from loadstone.runner.request import steps_for
 from loadstone.runs import control_requests
 
 SERVICE_US = 2000

@@ -15,7 +15,6 @@ import pytest
 import scripted_engine
 from loadstone import engine
 from loadstone.cli.errors import exit_code_of
-from loadstone.cli.options.cluster import Ways
 from loadstone.lab.tables.discover import Data, Wanted
 from loadstone.lab.tables.inspect import Looked
 from loadstone.model.cluster import GENERATOR_LOST, ClusterAsked
@@ -23,6 +22,7 @@ from loadstone.model.exit_codes import ExitCode
 from loadstone.model.result import StepResult
 from loadstone.model.target import Endpoint
 from loadstone.mysql.facts import ServerFacts
+from loadstone.runner.backend import StepBackend
 from scripted_engine import Script
 
 FILE = """\
@@ -122,11 +122,11 @@ def test_the_machines_of_a_cluster_drive_with_what_was_set_aside_there(
     given: list[ClusterAsked | None] = []
 
     @contextmanager
-    def starting(asked: ClusterAsked | None, *_: object) -> Iterator[Ways]:
+    def starting(asked: ClusterAsked | None, *_: object) -> Iterator[StepBackend]:
         given.append(asked)
-        yield Ways(engine.start, lambda step: False)
+        yield StepBackend(engine.start, lambda step: False)
 
-    monkeypatch.setattr("loadstone.cli.experimenting.starting", starting)
+    monkeypatch.setattr("loadstone.runner.experiment.step_backend", starting)
     file = f'{FILE}[cluster]\naddress = "10.0.0.1:6379"\ncpus_per_generator = 2\n'
     assert carried_out(file) == 0
     assert {sent["shards"] for sent in scripted_engine.PLANS} == {2}
@@ -146,10 +146,10 @@ def test_a_step_in_which_a_machine_was_lost_is_measured_anew_under_its_number(
         return lost
 
     @contextmanager
-    def starting(*_: object) -> Iterator[Ways]:
-        yield Ways(engine.start, once)
+    def starting(*_: object) -> Iterator[StepBackend]:
+        yield StepBackend(engine.start, once)
 
-    monkeypatch.setattr("loadstone.cli.experimenting.starting", starting)
+    monkeypatch.setattr("loadstone.runner.experiment.step_backend", starting)
     assert carried_out() == 0
     found = result()
     assert [(step["step"], step["state"]) for step in found["steps"]] == [

@@ -267,7 +267,7 @@ def test_the_program_refuses_a_bad_file_with_line_key_and_remedy(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr("os.geteuid", lambda: 0)
-    monkeypatch.setattr("loadstone.cli.experimenting.cores", lambda: MACHINE.cores)
+    monkeypatch.setattr("loadstone.runner.experiment.cores", lambda: MACHINE.cores)
     assert GOOD.count(bad.was) == 1
     Path("pool.toml").write_text(GOOD.replace(bad.was, bad.now))
     assert exit_code_of(["experiment", "pool.toml"]) == ExitCode.PLAN

@@ -47,7 +47,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Told:
         seen.append((series, reads))
         return truncation(series, reads)
 
-    monkeypatch.setattr("loadstone.cli.carry.truncation", remembered)
+    monkeypatch.setattr("loadstone.runner.run.truncation", remembered)
     return seen
 
 

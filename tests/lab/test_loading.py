@@ -9,7 +9,6 @@ from contextlib import contextmanager
 
 import pytest
 
-from loadstone.cli.progress import load as shown
 from loadstone.lab.step.interrupts import Interrupted
 from loadstone.lab.tables import load as tables_load
 from loadstone.lab.tables import waiting
@@ -19,6 +18,9 @@ from loadstone.model.records import LoadEnd
 from loadstone.model.target import Endpoint, Target
 from loadstone.mysql import guard, presence
 from loadstone.mysql.guard import Consent, PrepareDecision, SchemaState
+from loadstone.runner import tables as filling
+from loadstone.runner.tables import Filling, fill
+from loadstone.runner.view import Quiet
 
 PLAN = LoadPlan(layout=layout_for("sbtest", 5000, 1), parallel=1, seed=0)
 END = LoadEnd(reason="finished", seconds=1.0, rows=5000, rows_loaded=5000, method="insert")
@@ -59,7 +61,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[], None]]:
 
 
 def load() -> LoadEnd:
-    return shown.load(PLAN, Endpoint(target=Target()), Consent(yes=True), quiet=True)
+    return fill(PLAN, Endpoint(target=Target()), Filling(Consent(yes=True)), Quiet())
 
 
 @pytest.mark.parametrize("phase", ["read_schema", "list_tables", "_load", "mark_ready"])
@@ -84,7 +86,7 @@ def test_ctrl_c_in_the_last_moment_is_not_swallowed(monkeypatch: pytest.MonkeyPa
         ctrl_c()
         return END
 
-    monkeypatch.setattr(shown, "prepare", prepared)
+    monkeypatch.setattr(filling, "prepare", prepared)
     with pytest.raises(Interrupted):
         load()
 

@@ -361,8 +361,8 @@ def without_time(sums: Sums, *names: str) -> Sums:
     "case",
     [
         ("cleanup", "loadstone.lab.tables.load.drop_tables"),
-        ("run", "loadstone.cli.carry.check"),
-        ("experiment", "loadstone.cli.experimenting._recorder"),
+        ("run", "loadstone.runner.run.check"),
+        ("experiment", "loadstone.runner.experiment._recorder"),
     ],
 )
 def test_a_table_that_is_renamed_between_the_look_and_the_deed_is_left_as_it_is(

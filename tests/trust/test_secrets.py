@@ -22,10 +22,11 @@ import pytest
 
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
-from loadstone.cli.progress.load import load
 from loadstone.lab.tables.load import layout_for
 from loadstone.model.engine_plan import LoadPlan
 from loadstone.mysql.guard import Consent
+from loadstone.runner.tables import Filling, fill
+from loadstone.runner.view import Quiet
 from loadstone.sandbox import Sandbox
 from pooled import KINDS, Pool
 from trust.searching import Watching, files_below, found_in
@@ -74,7 +75,7 @@ def server(request: pytest.FixtureRequest, pool: Pool) -> Iterator[Sandbox]:
     plan = LoadPlan(layout=layout_for("sbtest", 1, 100))
     target = sandbox.tcp.target.model_copy(update={"database": "shop"})
     where = sandbox.tcp.model_copy(update={"target": target})
-    load(plan, where, Consent(sandbox=True), quiet=True)
+    fill(plan, where, Filling(Consent(sandbox=True)), Quiet())
     yield sandbox
     execute(sandbox, "DROP DATABASE shop", "DROP USER keeper@'%'")
 

@@ -8,13 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from loadstone import __version__, engine
-from loadstone.lab.machine.environment import target_environment
-from loadstone.lab.step.order import steps_of
 from loadstone.lab.step.sampling import Looking
 from loadstone.lab.tables.discover import Data
 from loadstone.lab.tables.inspect import Looked, observable
@@ -25,12 +21,10 @@ from loadstone.model.target import Endpoint
 from loadstone.mysql.connect import connect
 from loadstone.mysql.facts import describe_server
 from loadstone.mysql.redact import blank_arguments
-from loadstone.observe.sampler import Sampling
 from loadstone.observe.sources import sources_for
+from loadstone.runner.recording import Place, begin_run, sampling_of
 from loadstone.runs import run_folder
-from loadstone.runs.environment import of_this_machine
 from loadstone.runs.errors import StoreError
-from loadstone.runs.recorder import Asked, Recorder
 
 
 class Keeper:
@@ -40,28 +34,12 @@ class Keeper:
         self, out: Path, plan: Plan, endpoints: Sequence[Endpoint], observing: Observing
     ) -> None:
         looked = [_look_at(endpoint, plan) for endpoint in endpoints]
-        words = blank_arguments([os.fsencode(word) for word in sys.argv[1:]])
-        asked = Asked(
-            loadstone=__version__,
-            engine=engine.build_info(),
-            command_line=("loadstone", *(os.fsdecode(word) for word in words)),
-            plan=plan,
-            steps=steps_of(plan),
-        )
         run_folder.check_writable(out)
-        path = run_folder.create(out, plan.name, time.time())
-        self._recorder = Recorder(path, asked, [one.facts.version for one in looked])
         sources = sources_for([observable(one) for one in looked], observing)
-        self._recorder.environment(
-            {
-                "version": 1,
-                "generator": of_this_machine({"runs": path}),
-                "targets": target_environment(looked, sources),
-                "sandbox": None,
-            }
-        )
-        watched = sources.watched
-        self._sampling = Sampling(watched, self._recorder.began) if watched else None
+        words = blank_arguments([os.fsencode(word) for word in sys.argv[1:]])
+        typed = ("loadstone", *(os.fsdecode(word) for word in words))
+        self._recorder = begin_run(plan, looked, Place(out, typed), sources)
+        self._sampling = sampling_of(sources, self._recorder.began)
         self._server = endpoints[0]
         self._looking: Looking | None = None
 

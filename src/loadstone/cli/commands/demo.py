@@ -34,10 +34,12 @@ def demo(
     metrics: Address | None,
 ) -> int:
     """Start a throwaway server, climb a ladder of users, and say where the peak is."""
-    from loadstone.cli.carry import Hooks, run_in_sandbox
+    from loadstone.cli.ending import end
     from loadstone.cli.errors import say
-    from loadstone.cli.request import Request, check_request
+    from loadstone.cli.terminal import Terminal
     from loadstone.model.plan import Drive, Special, WarmupSeconds
+    from loadstone.runner.request import Request, check_request
+    from loadstone.runner.run import run, throwaway
 
     request = Request(
         name="demo",
@@ -54,13 +56,15 @@ def demo(
         repeats=1,
         drive=Drive(shards=cores(), users_a_shard=16),
         out=out,
-        as_json=as_json,
         server=server,
         settings=settings_of(settings),
     )
     check_request(request)
     with shown_beside(live, metrics, out) as begun:
-        code = run_in_sandbox(request, hooks=Hooks(begun=begun))
+        view = Terminal(quiet=as_json, begun=begun)
+        with throwaway(request, view) as server_of_its_own:
+            finished = run(request, [server_of_its_own.endpoint], view, server_of_its_own.notes)
+        code = end(finished, as_json=as_json)
     if code == 0:
         for line in _NEXT:
             say(line, quiet=as_json)

@@ -77,11 +77,12 @@ def _prove(
     path: Path, proving: Proving, connection: Connection, *, as_json: bool, lang: Lang
 ) -> int:
     from loadstone.cli.errors import tell_left
-    from loadstone.cli.proving import prove
+    from loadstone.cli.terminal import Terminal
     from loadstone.model.exit_codes import ExitCode
+    from loadstone.runner.prove import prove
 
     at = cache(connection.at)  # a password is asked for once
-    proved = prove(path, proving, lambda target: at(target.url), quiet=as_json)
+    proved = prove(path, proving, lambda target: at(target.url), Terminal(quiet=as_json))
     _show(path, proved.result, proved.not_tried, as_json=as_json, lang=lang)
     interrupted = ExitCode.INTERRUPTED if proved.interrupted else ExitCode.OK
     return tell_left(proved.left) or interrupted

@@ -17,6 +17,7 @@ from loadstone.cli.options.types import out_option
 
 if TYPE_CHECKING:
     from loadstone.analyse.gates import Gate
+    from loadstone.model.experiment import Experiment
     from loadstone.model.observe_request import Observing
     from loadstone.model.protection import Protection
     from loadstone.web.address import Address
@@ -65,7 +66,9 @@ def experiment(
 
     docs/experiments.md has the format.
     """
-    from loadstone.cli.experimenting import Wanted, begin, checked, on_cluster, show_plan
+    from loadstone.cli.ending import end
+    from loadstone.cli.terminal import Terminal
+    from loadstone.runner.experiment import ExperimentRequest, begin, checked, on_cluster
 
     check_gates(thresholds, junit)
     cluster = cluster_asked(asked)
@@ -73,17 +76,30 @@ def experiment(
     if dry_run:
         show_plan(on_cluster(found.experiment, cluster))
         return 0
-    wanted = Wanted(
-        out=out,
-        observing=observing,
-        strict=strict,
-        as_json=as_json,
-        yes=yes,
-        cluster=cluster,
-        protection=protection,
+    request = ExperimentRequest(
+        out=out, observing=observing, yes=yes, cluster=cluster, protection=protection
     )
     with shown_beside(live, metrics, out) as begun:
-        return begin(found, wanted, Gates(thresholds, junit), begun)
+        finished = begin(found, request, Terminal(quiet=as_json, begun=begun))
+        return end(finished, as_json=as_json, strict=strict, gates=Gates(thresholds, junit))
+
+
+def show_plan(planned: Experiment) -> None:
+    """The steps, the time, and what targets will have to bear."""
+    from loadstone.cli.errors import say
+    from loadstone.experiment.schedule import plan_time, schedule
+    from loadstone.report.experiment import plan_of
+    from loadstone.report.text import as_plain
+    from loadstone.runner.experiment import changes_of
+
+    steps = schedule(planned)
+    click.echo(as_plain(plan_of(planned, steps, plan_time(planned, steps))), nl=False)
+    changes, unasked = changes_of(planned)
+    if unasked:
+        say(f"note: which tables are there was not asked: {unasked}")
+    for each in changes:
+        for line in each.lines():
+            click.echo(line)
 
 
 @click.command()
@@ -115,18 +131,20 @@ def resume(
     **asked: Any,
 ) -> int:
     """Go on with an experiment that was stopped or killed, at the step where it was left."""
-    from loadstone.cli.experimenting import Wanted, go_on
+    from loadstone.cli.ending import end
+    from loadstone.cli.terminal import Terminal
+    from loadstone.runner.experiment import ExperimentRequest
+    from loadstone.runner.experiment import resume as take_up
 
     check_gates(thresholds, junit)
-    wanted = Wanted(
+    request = ExperimentRequest(
         out=out,
         observing=observing,
-        strict=strict,
-        as_json=as_json,
         yes=yes,
         trusted=trusted,
         cluster=cluster_asked(asked),
         protection=protection,
     )
     with shown_beside(live, metrics, out) as begun:
-        return go_on(run, wanted, Gates(thresholds, junit), begun)
+        finished = take_up(run, request, Terminal(quiet=as_json, begun=begun))
+        return end(finished, as_json=as_json, strict=strict, gates=Gates(thresholds, junit))

@@ -12,10 +12,7 @@ from loadstone.cli.options.connection import Connection, connection_options
 from loadstone.cli.options.types import out_option
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from loadstone.model.failover import LedgerVerdict
-    from loadstone.model.result import Result
     from loadstone.runs.ledger import Book
 
 
@@ -38,6 +35,7 @@ def check(run: str, connection: Connection, step: int | None, as_json: bool, out
     """
     if not connection.given:
         raise click.UsageError("say which server to ask with --target")
+    from loadstone.cli.ending import tell_ledgers
     from loadstone.lab.tables.ledger_check import check_book
     from loadstone.report.failover import verdict_lines
     from loadstone.runs import run_folder
@@ -55,7 +53,7 @@ def check(run: str, connection: Connection, step: int | None, as_json: bool, out
     if as_json:
         steps = [{"step": number} | verdict.model_dump(mode="json") for number, verdict in found]
         click.echo(json.dumps({"version": 1, "run": str(path), "steps": steps}, indent=2))
-    return tell_of([verdict for _, verdict in found])
+    return tell_ledgers([verdict for _, verdict in found])
 
 
 def _chosen(books: dict[int, Book], step: int | None, path: Path) -> list[Book]:
@@ -67,30 +65,3 @@ def _chosen(books: dict[int, Book], step: int | None, path: Path) -> list[Book]:
         written = ", ".join(str(number) for number in books) or "none"
         raise StoreError(f"step {step} of {path} wrote no entries", f"those that did: {written}")
     return [books[step]]
-
-
-def told_of_ledgers(result: Result) -> int:
-    """What a run's ledgers mean for its exit code; says why where that is not 0."""
-    return tell_of([verdict for step in result.steps for verdict in step.ledger])
-
-
-def tell_of(verdicts: Sequence[LedgerVerdict]) -> int:
-    """Code 10, and the reason in a line, where an acknowledged write is lost or one is doubled."""
-    from loadstone.cli.errors import tell
-    from loadstone.model.exit_codes import ExitCode
-    from loadstone.report.numbers import count
-
-    if all(verdict.holds for verdict in verdicts):
-        return ExitCode.OK
-    counted = (
-        (sum(verdict.lost for verdict in verdicts), "lost"),
-        (sum(verdict.doubled for verdict in verdicts), "doubled"),
-        (sum(verdict.altered for verdict in verdicts), "altered"),
-    )
-    what = ", ".join(f"{count(amount)} {word}" for amount, word in counted if amount)
-    places = ", ".join(dict.fromkeys(each.target for each in verdicts if not each.holds))
-    tell(
-        f"the ledger and {places} differ: {what}",
-        "docs/failover.md says what each of them means",
-    )
-    return ExitCode.INCONSISTENT

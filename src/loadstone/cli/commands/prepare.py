@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from loadstone.cli.options.cluster import cluster_asked, loading, machine_options
+from loadstone.cli.options.cluster import cluster_asked, machine_options
 from loadstone.cli.options.connection import Connection, connection_options
 from loadstone.cli.options.tpcc import check_sizes, tpcc_options
 from loadstone.cli.options.types import SIZE, TABLES, DistributionSpec
@@ -54,12 +54,15 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
     if not connection.given:
         raise click.UsageError(_NO_TARGET)
 
-    from loadstone.cli.progress.load import load, say
+    from loadstone.cli.progress.load import say
+    from loadstone.cli.terminal import Terminal
     from loadstone.lab.protection.first_contact import look_before_load
     from loadstone.lab.tables.load import layout_for, layout_of
     from loadstone.model.engine_plan import Layout, LoadPlan
     from loadstone.mysql.guard import Consent
     from loadstone.report.numbers import count, digits, duration, number_of
+    from loadstone.runner.backend import load_backend
+    from loadstone.runner.tables import Filling, fill
     from loadstone.sandbox import sandbox_at
 
     of_plan = {"method": asked.pop("method"), "seed": asked.pop("seed")}
@@ -80,11 +83,12 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
 
         check_loadable(template, workload, endpoint)
     consent = Consent(yes=yes, sandbox=sandbox_at(endpoint.target) is not None)
-    with loading(cluster, endpoint.target, parallel, say) as loads:
+    with load_backend(cluster, endpoint.target, parallel, say) as loads:
         for note in look_before_load([endpoint], yes=yes):
             say(f"note: {note}")
         of_plan |= {"layout": layout, "parallel": loads.parallel}
-        end = load(LoadPlan.model_validate(of_plan), endpoint, consent, loads.begin)
+        plan = LoadPlan.model_validate(of_plan)
+        end = fill(plan, endpoint, Filling(consent, loads.begin), Terminal())
     speed = f", {digits(end.rows_loaded / end.seconds)} rows/s" if end.seconds else ""
     click.echo(
         f"ready in {endpoint.target.database} at {endpoint.target.place}: "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from loadstone.cli.commands.experiment import yes_option
+from loadstone.cli.commands.experiment import show_plan, yes_option
 from loadstone.cli.options.live import beside_options, shown_beside
 from loadstone.cli.options.observe import observing_options
 from loadstone.cli.options.protection import protection_options
@@ -87,11 +87,13 @@ def run(
 
     At full size it takes the hours that the field's study took: look with --dry-run.
     """
+    from loadstone.cli.ending import end
     from loadstone.cli.errors import say
-    from loadstone.cli.experimenting import Wanted, begin, checked_text, show_plan
+    from loadstone.cli.terminal import Terminal
     from loadstone.model.recipe import RecipeAsked
     from loadstone.recipes.filling import fill
     from loadstone.recipes.recipe import recipe
+    from loadstone.runner.experiment import ExperimentRequest, begin, checked_text
 
     asked = RecipeAsked(name=name, quick=quick, given=given, as_root=os.geteuid() == 0)
     found = fill(recipe(name), given, quick=quick, is_root=asked.as_root)
@@ -101,14 +103,9 @@ def run(
     if dry_run:
         show_plan(file.experiment)
         return 0
-    wanted = Wanted(
-        out=out,
-        observing=observing,
-        strict=strict,
-        as_json=as_json,
-        recipe=asked,
-        yes=yes,
-        protection=protection,
+    request = ExperimentRequest(
+        out=out, observing=observing, recipe=asked, yes=yes, protection=protection
     )
     with shown_beside(live, metrics, out) as begun:
-        return begin(file, wanted, begun=begun)
+        finished = begin(file, request, Terminal(quiet=as_json, begun=begun))
+        return end(finished, as_json=as_json, strict=strict)

@@ -61,7 +61,7 @@ def list_(out: Path, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="result.json on stdout, nothing else.")
 def show(run: str, out: Path, as_json: bool) -> None:
     """One run: a folder, the begin of its name, or the last; a killed one shows what there is."""
-    from loadstone.cli.carry import show as show_result
+    from loadstone.cli.ending import show as show_result
     from loadstone.runs import run_folder
 
     path = run_folder.find(out, run)

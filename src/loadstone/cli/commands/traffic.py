@@ -22,15 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from loadstone.model.observe_request import Observing
-    from loadstone.model.target import Endpoint
     from loadstone.traffic.entries import Heard
     from loadstone.traffic.import_log import LogKind, Made, Wanted
     from loadstone.traffic.replay_lanes import Dealt
-    from loadstone.traffic.replaying import ReplayAsked
 
 _MOST_UNKNOWN = 10
 _MOST_USERS = 512
-_MOST_NAMES = 5
 _PATH = click.Path(path_type=Path, file_okay=True)
 
 
@@ -236,11 +233,35 @@ def replay(file: Path, connection: Connection, observing: Observing, **asked: An
     """
     if not connection.given:
         raise click.UsageError("say where to send it with --target")
+    from loadstone.cli.ending import end
+    from loadstone.cli.terminal import Terminal
+    from loadstone.runner.replay import ReplayRequest
+    from loadstone.runner.replay import replay as send_again
+    from loadstone.traffic.replaying import ReplayAsked
+
     endpoint = connection.endpoint()
     with _spool(asked["spool"]) as folder:
         heard, dealt = _dealt(file, folder, asked)
         _say_dealt(heard, dealt, quiet=asked["as_json"] and not sys.stderr.isatty())
-        return _replay(endpoint, folder, dealt, observing, asked)
+        finished = send_again(
+            ReplayRequest(
+                how=ReplayAsked(
+                    speed=asked["speed"],
+                    loop=asked["loop"],
+                    writes=asked["writes"],
+                    duration_s=asked["duration"],
+                ),
+                observing=observing,
+                protection=asked["protection"],
+                out=asked["out"],
+                yes=asked["yes"],
+            ),
+            endpoint,
+            dealt,
+            folder,
+            Terminal(quiet=asked["as_json"]),
+        )
+    return end(finished, as_json=asked["as_json"])
 
 
 @contextmanager
@@ -301,110 +322,3 @@ def _say_dealt(heard: Heard, dealt: Dealt, *, quiet: bool) -> None:
     if heard.whole_seconds:
         said = "the log has whole seconds only: the statements of each are spread over it evenly"
         say(said, quiet=quiet)
-
-
-def _replay(
-    endpoint: Endpoint, folder: Path, dealt: Dealt, observing: Observing, asked: dict[str, Any]
-) -> int:
-    from loadstone.analyse.steady import truncation
-    from loadstone.cli.carry import begin_run, show
-    from loadstone.cli.errors import tell
-    from loadstone.cli.options.protection import aborted, protector_of
-    from loadstone.cli.progress.steps import watching
-    from loadstone.lab.protection.company import beside_others
-    from loadstone.lab.protection.first_contact import look_before_load
-    from loadstone.lab.step.interrupts import Interrupts
-    from loadstone.lab.step.runner import Lab
-    from loadstone.lab.step.shards import cores
-    from loadstone.lab.tables.inspect import check, look_at_server, observable
-    from loadstone.model.exit_codes import ExitCode
-    from loadstone.observe.sampler import Sampling
-    from loadstone.observe.sources import check_places, sources_for
-    from loadstone.runs import run_folder
-    from loadstone.traffic.replaying import ReplayAsked, carry_out, plan_of
-
-    check_places(observing, 1)
-    run_folder.check_writable(asked["out"])
-    wanted = ReplayAsked(
-        speed=asked["speed"],
-        loop=asked["loop"],
-        writes=asked["writes"],
-        duration_s=asked["duration"],
-    )
-    _check_writes(endpoint, dealt, wanted, yes=asked["yes"])
-    met = look_before_load([endpoint], yes=asked["yes"])
-    looked = look_at_server(endpoint)
-    plan = plan_of(dealt, folder, [endpoint.target], wanted, cores())
-    plan = plan.model_copy(update={"protection": asked["protection"]})
-    notes = check(plan, [looked], writes=wanted.writes, observed=observing.on)
-    protector = protector_of(plan.protection, [endpoint])
-    protector.look([endpoint])
-    sources = sources_for([observable(looked)], observing)
-    quiet = asked["as_json"] and not sys.stderr.isatty()
-    with (
-        beside_others([endpoint]) as company,
-        Interrupts() as interrupts,
-        watching(plan, 1, quiet=quiet) as observer,
-    ):
-        recorder = begin_run(plan, [looked], asked["out"], sources.data_device, sources=sources)
-        sampling = Sampling(sources.watched, recorder.began) if sources.watched else None
-        lab = Lab(
-            (endpoint,),
-            recorder,
-            observer,
-            interrupts,
-            truncation,
-            sampling,
-            may_change=False,
-            protector=protector,
-        )
-        for note in (*met, *company, *notes, *sources.notes):
-            lab.note(note)
-        outcome = carry_out(plan, lab, folder)
-        interrupted = interrupts.asked
-    show(outcome.result, recorder.folder, as_json=asked["as_json"])
-    if outcome.error:
-        tell(outcome.error.message, outcome.error.hint)
-        return int(outcome.error.exit_code)
-    if code := aborted(outcome.result):
-        return code
-    stopped = interrupted and outcome.result.run.state == "stopped"
-    return ExitCode.INTERRUPTED if stopped else ExitCode.OK
-
-
-def _check_writes(endpoint: Endpoint, dealt: Dealt, wanted: ReplayAsked, *, yes: bool) -> None:
-    """Whether data there may be changed: in each schema that the log's statements name.
-
-    Raises:
-        GuardError: they have tables of others, or it is another machine, and nobody said `--yes`.
-        TargetError: the server cannot be asked.
-    """
-    if not wanted.writes:
-        return
-    from loadstone.lab.protection.whereabouts import elsewhere
-    from loadstone.mysql.connect import connect
-    from loadstone.mysql.errors import GuardError
-    from loadstone.mysql.guard import read_schema
-    from loadstone.sandbox import sandbox_at
-
-    target = endpoint.target
-    if yes or sandbox_at(target) is not None:
-        return
-    with connect(endpoint, database=None) as opened:
-        if (why := elsewhere(opened, target)) is not None:
-            said = f"the log writes to the server at {target.place}, {why}"
-            raise GuardError(
-                "not_loopback", said, "if its data may be changed as the log does: --yes"
-            )
-    own = {target.database or ""}
-    used = own | set(dealt.schemas) if len(dealt.schemas) > 1 else own
-    with connect(endpoint, database=None) as opened:
-        for schema in sorted(used | dealt.qualifiers):
-            if strangers := read_schema(opened, target, schema).strangers:
-                shown = ", ".join(strangers[:_MOST_NAMES])
-                raise GuardError(
-                    "foreign_tables",
-                    f"schema {schema} has tables that are neither Loadstone's nor sysbench's, and"
-                    f" the log writes: {shown}",
-                    "if they may be changed as the log does: --yes",
-                )

@@ -15,11 +15,7 @@ from loadstone.cli.options.types import DURATION, out_option
 if TYPE_CHECKING:
     from loadstone.model.observe_request import Observing
     from loadstone.model.observed import Observation
-    from loadstone.model.plan import Plan
-    from loadstone.model.target import Endpoint
     from loadstone.observe.sampler import Seen
-
-NAME = "watch"
 
 
 @click.command()
@@ -28,7 +24,7 @@ NAME = "watch"
 @click.option("--duration", type=DURATION, default="60s", show_default=True, help="At most.")
 @click.option("--json", "as_json", is_flag=True, help="result.json on stdout, nothing else.")
 @out_option
-@click.option("--name", default=NAME, show_default=True, help="Of the run.")
+@click.option("--name", default="watch", show_default=True, help="Of the run.")
 def watch(
     connection: Connection,
     observing: Observing,
@@ -45,50 +41,15 @@ def watch(
         raise click.UsageError("say which server to watch with --target")
     if not observing.on:
         raise click.UsageError("a watch without observing sees nothing: leave --no-observe out")
-    endpoints = connection.endpoints()
-    return _watch(endpoints, observing, _plan(name, endpoints, duration), out, as_json=as_json)
+    from loadstone.cli.ending import end
+    from loadstone.cli.terminal import Terminal
+    from loadstone.runner.watch import WatchRequest
+    from loadstone.runner.watch import watch as watch_servers
 
-
-def _plan(name: str, endpoints: tuple[Endpoint, ...], duration_s: float) -> Plan:
-    from loadstone.model.plan import Plan, WarmupSeconds, WorkloadSpec
-
-    return Plan(
-        name=name,
-        targets=tuple(one.target for one in endpoints),
-        workload=WorkloadSpec(name=NAME, tables=1, table_size=1),
-        ladder=(1,),
-        duration_s=duration_s,
-        warmup=WarmupSeconds(warmup_s=0.0),
-    )
-
-
-def _watch(
-    endpoints: tuple[Endpoint, ...], observing: Observing, plan: Plan, out: Path, *, as_json: bool
-) -> int:
-    from loadstone.analyse.steady import truncation
-    from loadstone.cli.carry import begin_run, show
-    from loadstone.cli.progress.steps import Silence
-    from loadstone.lab.step.interrupts import Interrupts
-    from loadstone.lab.step.runner import Lab
-    from loadstone.lab.step.watch import watch as look
-    from loadstone.lab.tables.inspect import look_at_server, observable
-    from loadstone.observe.sampler import Sampling
-    from loadstone.observe.sources import check_places, sources_for
-    from loadstone.runs import run_folder
-
-    check_places(observing, len(endpoints))
-    run_folder.check_writable(out)
-    looked = [look_at_server(endpoint) for endpoint in endpoints]
-    sources = sources_for([observable(one) for one in looked], observing)
-    recorder = begin_run(plan, looked, out, sources.data_device, sources=sources)
-    with Interrupts() as interrupts:
-        lab = Lab(tuple(endpoints), recorder, Silence(), interrupts, truncation)
-        for note in sources.notes:
-            lab.note(note)
-        sampling = Sampling(sources.watched, recorder.began)
-        quiet = as_json and not sys.stderr.isatty()
-        result = look(plan, lab, sampling, _Lines(quiet=quiet).take)
-    show(result, recorder.folder, as_json=as_json)
+    asked = WatchRequest(name=name, duration_s=duration, observing=observing, out=out)
+    lines = _Lines(quiet=as_json and not sys.stderr.isatty())
+    view = Terminal(quiet=as_json)
+    end(watch_servers(asked, connection.endpoints(), view, lines.take), as_json=as_json)
     return 0
 
 

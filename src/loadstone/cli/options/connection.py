@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from loadstone.model.target import Endpoint
     from loadstone.mysql.credentials import EndpointRequest
 
-DEFAULT_SCHEMA = "sbtest"
-
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _TLS_MODES = ["disabled", "preferred", "required", "verify-ca", "verify-identity"]
 
@@ -41,7 +39,7 @@ _OPTIONS = (
         is_flag=True,
         help="Ask for it; else LOADSTONE_PASSWORD, ~/.my.cnf or the URL.",
     ),
-    click.option("--database", "-D", type=WORD, help=f"Schema. [default: {DEFAULT_SCHEMA}]"),
+    click.option("--database", "-D", type=WORD, help="Schema. [default: sbtest]"),
     click.option("--defaults-file", type=FILE, help="Option file in place of ~/.my.cnf."),
     click.option("--tls", type=click.Choice(_TLS_MODES), help="How much encryption is asked for."),
     click.option("--tls-ca", type=FILE, help="Authorities that may sign the server's certificate."),
@@ -170,30 +168,9 @@ def connection_options(command: _Command) -> _Command:
 
 
 def _resolved(request: EndpointRequest) -> Endpoint:
-    from loadstone.mysql.credentials import resolve_endpoint
+    from loadstone.runner.endpoints import resolved
 
-    endpoint = resolve_endpoint(request, prompt=_prompt)
-    if endpoint.target.database is None:
-        target = endpoint.target.model_copy(update={"database": DEFAULT_SCHEMA})
-        endpoint = endpoint.model_copy(update={"target": target})
-    return endpoint if endpoint.credentials.reveal() else _with_sandbox_password(endpoint)
-
-
-def _with_sandbox_password(endpoint: Endpoint) -> Endpoint:
-    """The URL that `sandbox start` shows works as it is: its passwords are in our own folder."""
-    from loadstone.sandbox import sandbox_at
-
-    target = endpoint.target
-    sandbox = sandbox_at(target)
-    for account in sandbox.accounts if sandbox else ():
-        if sandbox and account.user == target.user:
-            found = {"password": account.password, "source": f"sandbox {sandbox.name}"}
-            update = {
-                "credentials": endpoint.credentials.model_copy(update=found),
-                "target": target.model_copy(update={"tls": sandbox.pinned(target)}),
-            }
-            return endpoint.model_copy(update=update)
-    return endpoint
+    return resolved(request, _prompt)
 
 
 def _prompt(text: str) -> str:

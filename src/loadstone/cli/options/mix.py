@@ -34,10 +34,6 @@ class Member:
     options: tuple[str, ...] = ()
     """Of its workload, as `name=value`."""
 
-    def asked(self, of_all: Mapping[str, Any]) -> dict[str, Any]:
-        """What the command line says, for this workload alone."""
-        return {**of_all, **self.sizes, "workload_options": self.options}
-
 
 def is_mix(words: Sequence[str]) -> bool:
     """Whether several workloads are asked for, or one as a member of a mix is written.

@@ -10,7 +10,7 @@ import click
 from loadstone.model import quantity
 
 if TYPE_CHECKING:
-    from loadstone.model.plan import Phase, Rate
+    from loadstone.model.plan import Phase, Rate, Warmup
 
 _WRITTEN = re.compile(r"(?P<name>\S+)\s+(?P<time>\S+)\s+(?P<level>\S+)")
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
@@ -105,35 +105,15 @@ def _level(text: str) -> dict[str, Any]:
     return {"users": (int(begin), int(end))}
 
 
-def check_phases(asked: dict[str, Any]) -> None:
-    """Phases say how long a step is, and how many users or events it has.
-
-    Raises:
-        UsageError: somebody else says so as well.
-    """
-    phases: tuple[Phase, ...] | None = asked["phases"]
-    if phases is None:
-        return
-    for name, option in (("duration", "--duration"), ("warmup", "--warmup"), ("rates", "--rate")):
-        if asked[name] is not None:
-            raise click.UsageError(f"{option}: the phases say that: leave it out")
-    if phases[0].users and asked["concurrency"]:
-        raise click.UsageError("--concurrency: the phases say how many users: leave it out")
-    if len(asked["concurrency"] or ()) > 1:
-        raise click.UsageError("--concurrency: give one number of users, who wait for the phases")
-
-
-def seconds_of(asked: dict[str, Any]) -> dict[str, Any]:
+def seconds_of(
+    phases: tuple[Phase, ...] | None, duration_s: float | None, warmup: Warmup | None
+) -> dict[str, Any]:
     """How long a step is: as its phases say, or as the options do."""
     from loadstone.model.plan import WarmupSeconds
 
-    phases: tuple[Phase, ...] | None = asked["phases"]
     if not phases:
         default = WarmupSeconds(warmup_s=_WARMUP_S)
-        return {
-            "duration_s": asked["duration"] or _DURATION_S,
-            "warmup": asked["warmup"] or default,
-        }
+        return {"duration_s": duration_s or _DURATION_S, "warmup": warmup or default}
     warm = sum(phase.seconds for phase in phases if phase.is_warmup)
     return {
         "duration_s": float(sum(phase.seconds for phase in phases) - warm),
@@ -142,11 +122,10 @@ def seconds_of(asked: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def rates_of(asked: dict[str, Any]) -> tuple[Rate, ...]:
+def rates_of(phases: tuple[Phase, ...] | None, rates: tuple[Rate, ...] | None) -> tuple[Rate, ...]:
     """Of a step by phases the highest: what is due at a time, the phases say."""
     from loadstone.model.plan import Rate
 
-    phases: tuple[Phase, ...] | None = asked["phases"]
     if phases and phases[0].rate:
         return (Rate(rate=max(max(phase.levels) for phase in phases)),)
-    return asked["rates"] or ()
+    return rates or ()

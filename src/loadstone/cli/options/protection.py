@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,10 +11,8 @@ import click
 from loadstone.cli.options.types import WORD
 
 if TYPE_CHECKING:
-    from loadstone.lab.protection.protector import Protector
-    from loadstone.model.protection import Condition, Protection
-    from loadstone.model.result import Result
-    from loadstone.model.target import Endpoint, Target
+    from loadstone.model.protection import Condition
+    from loadstone.model.target import Target
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -111,39 +109,3 @@ def _replica(url: str) -> Target:
             " taken"
         )
     return target
-
-
-def protector_of(
-    asked: Protection, endpoints: Sequence[Endpoint], *, by_user: bool = False
-) -> Protector:
-    """Who watches a run on these targets; replicas are logged in to as the first of them is."""
-    from loadstone.lab.protection.protector import Protector
-    from loadstone.model.target import Tls
-
-    def reach(target: Target) -> Endpoint:
-        if not endpoints:
-            from loadstone.cli.options.connection import unasked
-
-            return unasked().at(target.url)
-        first = endpoints[0]
-        login: dict[str, object] = {"user": target.user or first.target.user}
-        if target.tls == Tls():
-            login["tls"] = first.target.tls
-        return first.model_copy(update={"target": target.model_copy(update=login)})
-
-    return Protector(asked, reach, by_user=by_user)
-
-
-def aborted(result: Result) -> int:
-    """The exit code of a run that was ended to spare a server, which is told; else nought."""
-    from loadstone.cli.errors import tell
-    from loadstone.model.exit_codes import ExitCode
-
-    found = result.run.aborted
-    if found is None:
-        return ExitCode.OK
-    hint = "what there is was kept, and its notes say more: loadstone runs show"
-    if found.is_default:
-        hint = f"{hint}; --no-abort leaves the default conditions out"
-    tell(found.said, hint)
-    return ExitCode.ABORTED

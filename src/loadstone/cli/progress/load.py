@@ -1,4 +1,4 @@
-"""A bulk load, carried out and shown: what `prepare` needs, and nothing that only a run does.
+"""How a bulk load goes, on stderr.
 
 Importing is most of what a short load costs, so neither tables for terminals nor run folders come
 along.
@@ -6,18 +6,11 @@ along.
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from contextlib import suppress
 
-from loadstone import engine
-from loadstone.lab.step.interrupts import Interrupts
-from loadstone.lab.tables.load import BeginLoad, Loader, prepare
-from loadstone.model.engine_plan import LoadPlan
-from loadstone.model.records import LoadEnd, LoadProgress, LoadStalled
-from loadstone.model.target import Endpoint
-from loadstone.mysql.guard import Consent
+from loadstone.model.records import LoadProgress, LoadStalled
 from loadstone.report.numbers import count, digits, duration
 from loadstone.report.stalls import stalled_line
 
@@ -25,41 +18,6 @@ LINE_EVERY_S = 10.0
 """How often a plain line says how it goes."""
 
 FIRST_LINE_AFTER_S = 1.0
-
-LOADS_A_CORE = 2
-"""Connections, where nothing is said."""
-
-MOST_LOADS = 1024
-"""Connections of one load."""
-
-
-def load(
-    plan: LoadPlan,
-    endpoint: Endpoint,
-    consent: Consent,
-    begin: BeginLoad = engine.load,
-    *,
-    quiet: bool = False,
-    mark: str | None = None,
-) -> LoadEnd:
-    """Make and fill tables, with a line that says how it goes.
-
-    `mark`: what new ones are to bear, where that is known before.
-    """
-    lines = LoadLines(quiet=quiet)
-    with Interrupts() as interrupts:
-        try:
-            end = prepare(plan, Loader(endpoint, consent, lines, interrupts, begin, mark))
-        finally:
-            lines.close()
-        # A wish of the last moment: what would come after the load does not begin.
-        interrupts.check()
-        return end
-
-
-def parallel_loads() -> int:
-    """How many connections load at once: servers are the limit, and two a core keep them busy."""
-    return max(2, min(16, LOADS_A_CORE * (os.cpu_count() or 1)))
 
 
 def say(line: str) -> None:

@@ -14,15 +14,17 @@ from rich.text import Text
 
 from loadstone.lab.step.listener import Observer
 from loadstone.model.plan import Open, Plan, Step
-from loadstone.model.records import Connected, Sample
+from loadstone.model.records import Sample
 from loadstone.model.result import StepResult
 from loadstone.report.numbers import NOTHING, asked, count, duration, number_of, rate
 from loadstone.report.table import FIGURES, due_cells, empty_table, step_cells
+from loadstone.runner.view import Silence
 
 LINE_EVERY_S = 10.0
+"""How often a plain line says how a step goes."""
+
 _LONGEST_S = 366 * 86_400
 """A step that may last so long goes on to its own end."""
-"""How often a plain line says how a step goes."""
 
 
 @contextmanager
@@ -41,23 +43,10 @@ def watching(plan: Plan, steps: int | None, *, quiet: bool) -> Iterator[Observer
         yield PlainLines(plan, steps)
 
 
-class Silence:
-    """Nothing at all."""
-
-    def on_step_begin(self, step: Step) -> None:
-        """Say nothing."""
-
-    def on_connected(self, step: Step, connected: Connected) -> None:
-        """Say nothing."""
-
-    def on_sample(self, step: Step, sample: Sample) -> None:
-        """Say nothing."""
-
-    def on_step_end(self, step: Step, result: StepResult) -> None:
-        """Say nothing."""
-
-    def on_note(self, text: str) -> None:
-        """Say nothing."""
+@contextmanager
+def time_left(plan: Plan, steps: int | None, *, quiet: bool) -> Iterator[Observer]:
+    """Lines, and now and then how long the rest takes: for experiments, which may take hours."""
+    yield Silence() if quiet else TimeLeft(plan, steps)
 
 
 class PlainLines(Silence):

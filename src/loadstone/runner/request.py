@@ -1,4 +1,4 @@
-"""What the command line of `run` asked for, and the plan that it makes."""
+"""What is asked of a run, and the plan that it makes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ from loadstone.model.plan import (
     WorkloadSpec,
 )
 from loadstone.model.protection import Protection
-from loadstone.model.prove_request import Proving
 from loadstone.model.search import SearchPlan
 from loadstone.model.target import Endpoint, Target
 from loadstone.model.template import Template
@@ -49,7 +48,7 @@ class MixedIn(Frozen):
 
 
 class Request(Frozen):
-    """What the command line of `run` asked for."""
+    """What is asked of a run: a workload or a mix, a ladder, how it is driven, where it is kept."""
 
     name: str
     workload: str
@@ -80,15 +79,12 @@ class Request(Frozen):
     repeats: int
     drive: Drive
     observing: Observing = Observing()
-    proving: Proving | None = None
     cluster: ClusterAsked | None = None
     protection: Protection = Protection()
     yes: bool = False
     """Also beside tables that are neither Loadstone's nor in sysbench's layout."""
     out: Path
     storage_engine: str = "innodb"
-    as_json: bool = False
-    strict: bool = False
     server: str | None = None
     settings: dict[str, str] = {}
     template: Template | None = None

@@ -1,28 +1,18 @@
-"""From an experiment file to a run that was carried out, judged, shown and kept."""
+"""An experiment file is carried out, or taken up where it was left."""
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-import click
-
 from loadstone import engine
 from loadstone.analyse.repeat_until import more_wanted
 from loadstone.analyse.setting_effects import keeps_commits
 from loadstone.analyse.steady import truncation
-from loadstone.cli.carry import Begun, begin_run, judged, show
-from loadstone.cli.errors import say, tell, tell_left
-from loadstone.cli.options.cluster import Ways, starting
-from loadstone.cli.options.connection import unasked
-from loadstone.cli.options.gates import NO_GATES, Gates
-from loadstone.cli.options.protection import aborted, protector_of
-from loadstone.cli.progress.load import load, parallel_loads
-from loadstone.cli.progress.steps import Silence, TimeLeft
+from loadstone.experiment.changes import Changes
 from loadstone.experiment.checks import (
     Machine,
     beyond_a_cluster,
@@ -32,16 +22,8 @@ from loadstone.experiment.checks import (
 from loadstone.experiment.file import ExperimentFile, parse_experiment, read_experiment
 from loadstone.experiment.host_limits import check_limits, check_plans
 from loadstone.experiment.hosts import Loads
-from loadstone.experiment.runner import (
-    Bench,
-    Carried,
-    Look,
-    Pace,
-    PaceOfGenerators,
-    Pacing,
-    carry_out,
-)
-from loadstone.experiment.schedule import plan_time, schedule
+from loadstone.experiment.runner import Bench, Pace, PaceOfGenerators, Pacing, carry_out
+from loadstone.experiment.schedule import schedule
 from loadstone.experiment.servers import Means, Servers, Standing
 from loadstone.experiment.tables import check_tables, tables_of
 from loadstone.experiment.trials import why_not_set
@@ -68,10 +50,14 @@ from loadstone.model.result import Result, StepResult
 from loadstone.model.target import Endpoint, Target
 from loadstone.mysql.errors import TargetError
 from loadstone.mysql.guard import Consent
-from loadstone.observe.sampler import Sampling
 from loadstone.observe.sources import sources_for
-from loadstone.report.experiment import plan_of
-from loadstone.report.text import as_plain
+from loadstone.runner.backend import StepBackend, parallel_loads, step_backend
+from loadstone.runner.endpoints import reach
+from loadstone.runner.finished import Finished
+from loadstone.runner.protection import Reach, protector_of
+from loadstone.runner.recording import OfExperiment, Place, begin_run, looking
+from loadstone.runner.tables import Filling, fill
+from loadstone.runner.view import Quiet, View
 from loadstone.runs import run_folder, vouched
 from loadstone.runs.errors import StoreError
 from loadstone.runs.rebuild import read_log, result_of
@@ -85,13 +71,17 @@ class NoConsent(LoadstoneError):
     exit_code = ExitCode.GUARD
 
 
-class Wanted(Frozen):
-    """What the command line said beside the file."""
+class NotOnACluster(LoadstoneError):
+    """Other machines cannot drive what is asked for."""
 
-    out: Path
-    observing: Observing
-    strict: bool
-    as_json: bool
+    exit_code = ExitCode.USAGE
+
+
+class ExperimentRequest(Frozen):
+    """What is asked for beside the file."""
+
+    out: Path = Path("runs")
+    observing: Observing = Observing()
     recipe: RecipeAsked | None = None
     """Where the file is a recipe's."""
     yes: bool = False
@@ -137,31 +127,25 @@ def _checked_here(file: ExperimentFile) -> ExperimentFile:
     return file
 
 
-def show_plan(experiment: Experiment) -> None:
-    """`--dry-run`: the steps, the time, and what targets will have to bear."""
-    steps = schedule(experiment)
-    click.echo(as_plain(plan_of(experiment, steps, plan_time(experiment, steps))), nl=False)
-    servers = Servers(experiment, means_of(experiment, _reach, quiet=True, yes=True))
+def changes_of(experiment: Experiment) -> tuple[list[Changes], str | None]:
+    """What targets will have to bear, and why they could not be asked which tables are there."""
+    servers = Servers(experiment, servers_with(experiment, reach, Quiet(), yes=True))
     try:
-        changes = servers.changes()
+        return servers.changes(), None
     except TargetError as error:
-        say(f"note: which tables are there was not asked: {error.message}", quiet=False)
-        changes = servers.changes(asked=False)
-    for each in changes:
-        for line in each.lines():
-            click.echo(line)
+        return servers.changes(asked=False), error.message
 
 
 def on_cluster(experiment: Experiment, asked: ClusterAsked | None) -> Experiment:
     """The experiment, driven from these machines where some are asked for.
 
     Raises:
-        UsageError: other machines cannot drive it.
+        NotOnACluster: other machines cannot drive it.
     """
     if asked is None:
         return experiment
     if said := beyond_a_cluster(experiment):
-        raise click.UsageError(f"--cluster: {said}: measure a [target] that all nodes reach")
+        raise NotOnACluster(f"--cluster: {said}: measure a [target] that all nodes reach")
     return experiment.model_copy(update={"cluster": asked})
 
 
@@ -171,75 +155,66 @@ def protected(experiment: Experiment, more: Protection) -> Experiment:
     return experiment.model_copy(update={"protection": both})
 
 
-def begin(
-    file: ExperimentFile, wanted: Wanted, gates: Gates = NO_GATES, begun: Begun | None = None
-) -> int:
-    """Carry a file out, from its first step on."""
-    experiment = protected(on_cluster(file.experiment, wanted.cluster), wanted.protection)
+def begin(file: ExperimentFile, asked: ExperimentRequest, view: View) -> Finished:
+    """Carry a file out, from its first step on.
+
+    Raises:
+        LoadstoneError: nothing was driven. What ends it later is in what is returned.
+    """
+    experiment = protected(on_cluster(file.experiment, asked.cluster), asked.protection)
     if experiment.cluster is None:
         check_descriptors(max(experiment.ladder))
-    check_consent(experiment, yes=wanted.yes)
-    run_folder.check_writable(wanted.out)
-    _check_variables(file, wanted)
-    means = _means(experiment, wanted, new_mark())
-    with _starting(experiment, wanted) as ways, Servers(experiment, means) as servers:
+    check_consent(experiment, yes=asked.yes)
+    run_folder.check_writable(asked.out)
+    _check_variables(file, view)
+    means = servers_with(experiment, reach, view, yes=asked.yes)
+    with _backend(experiment, view) as backend, Servers(experiment, means) as servers:
         looked, notes = servers.prepare()
         protector = _protector(experiment, looked)
-        recorder = _recorder(experiment, servers, looked, wanted)
-        recorder.generators(ways.nodes)
-        if begun:
-            begun(recorder.folder)
-        told = _Told(wanted, ways, notes, protector)
-        carried, asked = _carry_out(experiment, servers, recorder, told)
-    code = _end(carried, recorder.folder, wanted, interrupted=asked)
-    gated = judged(gates, carried.result, as_json=wanted.as_json)
-    return tell_left(servers.told.left) or code or gated
+        recorder = _recorder(experiment, servers, looked, asked, view)
+        view.begun(recorder.folder)
+        how = _How(asked, view, backend, notes, protector)
+        return _carry_out(experiment, servers, recorder, how)
 
 
-def go_on(run: str, wanted: Wanted, gates: Gates = NO_GATES, begun: Begun | None = None) -> int:
+def resume(run: str, asked: ExperimentRequest, view: View) -> Finished:
     """Take a run up where it was left.
 
     Raises:
         StoreError: there is no such run, it is no experiment, or it has all its steps.
         NotOurs: somebody else began it, and nobody has said that it is meant.
+        LoadstoneError: as `begin`.
     """
-    path = run_folder.find(wanted.out, run)
-    ours = vouched.read(path, trusted=wanted.trusted)
-    asked = ours.asked
-    if asked.experiment is None:
+    path = run_folder.find(asked.out, run)
+    ours = vouched.read(path, trusted=asked.trusted)
+    before_asked = ours.asked
+    if before_asked.experiment is None:
         raise StoreError(f"{path.name} is no experiment", "only those are taken up: run it again")
-    experiment = protected(on_cluster(asked.experiment, wanted.cluster), wanted.protection)
+    experiment = protected(on_cluster(before_asked.experiment, asked.cluster), asked.protection)
     log = read_log(path)
     before = result_of(path, log)
     if log.begin is None or before.run.state == "finished":
         raise StoreError(f"there is nothing left to do in {path.name}", "loadstone runs show")
-    check_consent(experiment, yes=wanted.yes)
+    check_consent(experiment, yes=asked.yes)
     done = [step for step in before.steps if step.state == "finished"]
     # Of a run of before tables had marks all that is there is asked for.
-    means = _means(experiment, wanted, asked.mark or new_mark())
-    with _starting(experiment, wanted) as ways, Servers(experiment, means) as servers:
+    means = servers_with(experiment, reach, view, yes=asked.yes, mark=before_asked.mark)
+    with _backend(experiment, view) as backend, Servers(experiment, means) as servers:
         looked, notes = servers.prepare()
         protector = _protector(experiment, looked)
-        recorder = Recorder(path, asked, (), before=log.begin, environment=ours.environment)
-        recorder.generators(ways.nodes)
-        if begun:
-            begun(path)
-        told = _Told(wanted, ways, [*notes, _taken_up(before, done)], protector, done)
-        carried, stopped = _carry_out(experiment, servers, recorder, told)
-    code = _end(carried, path, wanted, interrupted=stopped)
-    gated = judged(gates, carried.result, as_json=wanted.as_json)
-    return tell_left(servers.told.left) or code or gated
+        environment = ours.environment
+        recorder = Recorder(path, before_asked, (), before=log.begin, environment=environment)
+        view.begun(path)
+        notes = [*notes, _taken_up(before, done)]
+        how = _How(asked, view, backend, notes, protector, done)
+        return _carry_out(experiment, servers, recorder, how)
 
 
-def _starting(experiment: Experiment, wanted: Wanted) -> AbstractContextManager[Ways]:
+def _backend(experiment: Experiment, view: View) -> AbstractContextManager[StepBackend]:
     """This machine, or those of its cluster."""
     places = [place_of(experiment, each) for each in experiment.variants]
     targets = [place.target for place in places if place.target]
-
-    def told(line: str) -> None:
-        say(line, quiet=wanted.as_json)
-
-    return starting(experiment.cluster, targets, max(experiment.ladder), told)
+    return step_backend(experiment.cluster, targets, max(experiment.ladder), view.say)
 
 
 def _taken_up(before: Result, done: Sequence[StepResult]) -> str:
@@ -248,15 +223,11 @@ def _taken_up(before: Result, done: Sequence[StepResult]) -> str:
     return f"taken up after {len(done)} steps{again}"
 
 
-def _means(experiment: Experiment, wanted: Wanted, mark: str) -> Means:
-    return means_of(experiment, _reach, quiet=wanted.as_json, yes=wanted.yes, mark=mark)
-
-
-def means_of(
+def servers_with(
     experiment: Experiment,
-    reach: Callable[[Target], Endpoint],
+    reach: Reach,
+    view: View,
     *,
-    quiet: bool,
     yes: bool = False,
     mark: str | None = None,
 ) -> Means:
@@ -269,19 +240,15 @@ def means_of(
     def consent(endpoint: Endpoint) -> Consent:
         return Consent(yes=yes, sandbox=endpoint.credentials.source.startswith("sandbox "))
 
-    def fill(layout: Layout, endpoint: Endpoint) -> None:
+    def fill_tables(layout: Layout, endpoint: Endpoint) -> None:
         plan = LoadPlan(layout=layout, parallel=parallel_loads(), seed=experiment.seed)
-        load(plan, endpoint, consent(endpoint), quiet=quiet, mark=own)
+        fill(plan, endpoint, Filling(consent(endpoint), mark=own), view)
 
     def empty(layout: Layout, endpoint: Endpoint) -> None:
         cleanup(endpoint, Cleaning(consent(endpoint), names_of(layout)))
 
-    loads = Loads(tables_of(experiment, known), fill, empty)
-    return Means(known, loads, reach, lambda line: say(line, quiet=quiet), Consent(yes=yes), own)
-
-
-def _reach(target: Target) -> Endpoint:
-    return unasked().at(target.url)
+    loads = Loads(tables_of(experiment, known), fill_tables, empty)
+    return Means(known, loads, reach, view.say, Consent(yes=yes), own)
 
 
 def check_consent(experiment: Experiment, *, yes: bool) -> None:
@@ -314,7 +281,7 @@ def _set_on(experiment: Experiment, variant: Variant) -> list[Target]:
     return [endpoint.target for endpoint in endpoints]
 
 
-def _check_variables(file: ExperimentFile, wanted: Wanted) -> None:
+def _check_variables(file: ExperimentFile, view: View) -> None:
     """Ask a server of each kind what it knows, before any is prepared.
 
     Raises:
@@ -326,21 +293,21 @@ def _check_variables(file: ExperimentFile, wanted: Wanted) -> None:
     if not set_at_start and not any(each.dynamic for each in experiment.variants):
         return
     known: dict[str, bool] = {}
-    for answer in _asked_of_servers(experiment, wanted):
+    for answer in _asked_of_servers(experiment, view):
         for name, dynamic in answer.items():
             known[name] = known.get(name, False) or dynamic
     check_variables(file, known)
 
 
-def _asked_of_servers(experiment: Experiment, wanted: Wanted) -> list[Mapping[str, bool]]:
+def _asked_of_servers(experiment: Experiment, view: View) -> list[Mapping[str, bool]]:
     answers: dict[str, Mapping[str, bool]] = {}
     for variant in experiment.variants:
         place = place_of(experiment, variant)
         if place.target and place.target.url not in answers:
-            answers[place.target.url] = known_variables(_reach(place.target))
+            answers[place.target.url] = known_variables(reach(place.target))
         spec = place.sandbox
         if spec and (kind := f"sandbox {spec.server} {spec.root}") not in answers:
-            say("asking a throwaway server for its variables", quiet=wanted.as_json)
+            view.say("asking a throwaway server for its variables")
             with start_sandbox(spec.model_copy(update={"settings": {}})) as bare:
                 answers[kind] = known_variables(bare.local)
     return list(answers.values())
@@ -354,26 +321,25 @@ def _protector(experiment: Experiment, looked: Sequence[Looked]) -> Protector:
     """
     endpoints = [one.endpoint for one in looked]
     by_user = experiment.cluster is not None
-    found = protector_of(experiment.protection, endpoints, by_user=by_user)
+    found = protector_of(experiment.protection, endpoints, reach, by_user=by_user)
     found.look(endpoints)
     return found
 
 
 def _recorder(
-    experiment: Experiment, servers: Servers, looked: Sequence[Looked], wanted: Wanted
+    experiment: Experiment,
+    servers: Servers,
+    looked: Sequence[Looked],
+    asked: ExperimentRequest,
+    view: View,
 ) -> Recorder:
     targets = [one.endpoint.target for one in looked]
     workload = servers.workload(experiment.workloads[0].name)
     plan = step_plan(experiment, workload, targets, Drive(seed=experiment.seed))
     steps = None if experiment.until else _steps(experiment)
-    return begin_run(
-        plan,
-        looked,
-        wanted.out,
-        common_device(looked),
-        experiment=(experiment, steps, servers.mark),
-        recipe=wanted.recipe,
-    )
+    device = common_device(looked)
+    of = OfExperiment(experiment, steps, servers.mark, asked.recipe, device)
+    return begin_run(plan, looked, Place(asked.out, view.command_line), of=of)
 
 
 def _steps(experiment: Experiment) -> tuple[Step, ...]:
@@ -381,11 +347,12 @@ def _steps(experiment: Experiment) -> tuple[Step, ...]:
 
 
 @dataclass(frozen=True)
-class _Told:
-    """What an experiment is carried out by, beside its file."""
+class _How:
+    """What an experiment is carried out with, beside its file."""
 
-    wanted: Wanted
-    ways: Ways
+    asked: ExperimentRequest
+    view: View
+    backend: StepBackend
     notes: Sequence[str]
     """Of the preparation."""
     protector: Protector
@@ -393,27 +360,12 @@ class _Told:
     """Steps that were carried out before it was stopped."""
 
 
-def _carry_out(
-    experiment: Experiment, servers: Servers, recorder: Recorder, told: _Told
-) -> tuple[Carried, bool]:
-    wanted, ways = told.wanted, told.ways
-    quiet = wanted.as_json and not sys.stderr.isatty()
+def _carry_out(experiment: Experiment, servers: Servers, recorder: Recorder, how: _How) -> Finished:
+    recorder.generators(how.backend.nodes)
     planned = None if experiment.until else len(_steps(experiment))
     first = servers.workload(experiment.workloads[0].name)
     plan = step_plan(experiment, first, [Target()], drive_of(experiment, servers.variants[0], 1, 1))
-    observer = Silence() if quiet else TimeLeft(plan, planned)
-
-    described: set[str] = set()
-
-    def describe(variant: str, standing: Standing) -> None:
-        if variant in described:
-            return
-        described.add(variant)
-        looked = standing.looked_again()
-        sources = sources_for([observable(one) for one in looked], wanted.observing)
-        recorder.variant(variant, target_environment(looked, sources))
-
-    with Interrupts() as interrupts:
+    with Interrupts() as interrupts, how.view.steps(plan, planned, long=True) as observer:
         lab = Lab(
             (),
             recorder,
@@ -421,49 +373,36 @@ def _carry_out(
             interrupts,
             truncation,
             may_change=False,
-            start=ways.start,
-            drives_again=ways.drives_again,
-            protector=told.protector,
+            start=how.backend.start,
+            drives_again=how.backend.drives_again,
+            protector=how.protector,
         )
-        for note in told.notes:
+        for note in how.notes:
             lab.note(note)
-        look = looking(wanted.observing, lab.note)
+        observing = how.asked.observing
+        describe = _describe(recorder, observing)
+        look = looking(observing, lab.note)
         bench = Bench(experiment, servers, lab, look, _pace(experiment), describe)
-        return carry_out(bench, more_wanted(experiment), told.done), interrupts.asked
+        carried = carry_out(bench, more_wanted(experiment), how.done)
+        left, stopped = tuple(servers.told.left), interrupts.asked
+        return Finished(carried.result, recorder.folder, carried.error, stopped, left)
+
+
+def _describe(recorder: Recorder, observing: Observing) -> Callable[[str, Standing], None]:
+    """Keeps what surrounds each variant's servers, when it is measured for the first time."""
+    described: set[str] = set()
+
+    def describe(variant: str, standing: Standing) -> None:
+        if variant in described:
+            return
+        described.add(variant)
+        looked = standing.looked_again()
+        sources = sources_for([observable(one) for one in looked], observing)
+        recorder.variant(variant, target_environment(looked, sources))
+
+    return describe
 
 
 def _pace(experiment: Experiment) -> Pacing:
     cluster = experiment.cluster
     return PaceOfGenerators(cluster.cpus_per_generator) if cluster else Pace(cores(), USERS_A_SHARD)
-
-
-def looking(observing: Observing, note: Callable[[str], None]) -> Look:
-    """How the counters of each step's servers and hosts are read; notes on it are told once."""
-    told: set[str] = set()
-
-    def look(looked: Sequence[Looked], began: float) -> Sampling | None:
-        if not observing.on:
-            return None
-        sources = sources_for([observable(one) for one in looked], observing)
-        for line in sources.notes:
-            if line not in told:
-                told.add(line)
-                note(line)
-        return Sampling(sources.watched, began)
-
-    return look
-
-
-def _end(carried: Carried, path: Path, wanted: Wanted, *, interrupted: bool) -> int:
-    show(carried.result, path, as_json=wanted.as_json)
-    if carried.error:
-        tell(carried.error.message, carried.error.hint)
-        return int(carried.error.exit_code)
-    if code := aborted(carried.result):
-        return code
-    if interrupted and carried.result.run.state == "stopped":
-        return ExitCode.INTERRUPTED
-    if wanted.strict and any(step.generator.client_bound for step in carried.result.steps):
-        tell("the generator was the limit, so the figures are not the server's", "see the notes")
-        return ExitCode.CLIENT_BOUND
-    return ExitCode.OK

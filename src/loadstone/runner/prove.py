@@ -1,24 +1,17 @@
-"""From a run's findings to what the trials of them showed: told before, carried out, kept."""
+"""The findings of a run are put to the proof, each on the run's own load."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import click
-
 from loadstone import engine
 from loadstone.analyse.repeat_until import more_wanted
 from loadstone.analyse.steady import truncation
-from loadstone.cli.carry import begin_run, show
-from loadstone.cli.errors import say, tell_left
-from loadstone.cli.experimenting import NoConsent, looking, means_of
-from loadstone.cli.options.protection import protector_of
-from loadstone.cli.progress.steps import Silence
 from loadstone.diagnose.frames import RunSeconds
 from loadstone.diagnose.of_run import findings_of
 from loadstone.diagnose.trial_verdict import Tried, parts_of, proofs_of
@@ -53,19 +46,17 @@ from loadstone.model.observe_request import Observing
 from loadstone.model.plan import Plan
 from loadstone.model.prove_request import Proving
 from loadstone.model.result import Aborted, Result
-from loadstone.model.target import Endpoint, Target
 from loadstone.mysql.guard import Consent
-from loadstone.report.findings import not_tried_lines
-from loadstone.report.findings import proved as proved_lines
-from loadstone.report.numbers import duration, number_of
+from loadstone.report.numbers import duration
+from loadstone.runner.experiment import NoConsent, servers_with
+from loadstone.runner.protection import Reach, protector_of
+from loadstone.runner.recording import OfExperiment, Place, begin_run, looking
+from loadstone.runner.view import Quiet, Silence, View
 from loadstone.runs import run_folder, vouched
 from loadstone.runs.errors import StoreError
 from loadstone.runs.proofs import STEPS
 from loadstone.runs.recorder import Asked
 from loadstone.sandbox import sandbox_at
-
-Reach = Callable[[Target], Endpoint]
-"""A target with its password."""
 
 
 class NothingToProve(LoadstoneError):
@@ -108,7 +99,44 @@ class _Candidate:
     users: int
 
 
-def prove(run: Path, proving: Proving, reach: Reach, *, quiet: bool = False) -> Proved:
+@dataclass(frozen=True)
+class _Planned:
+    """A trial that will be driven: a `PlannedTrial`."""
+
+    candidate: _Candidate
+    ground: Ground
+    seconds: float
+
+    @property
+    def cause(self) -> str:
+        return self.candidate.finding.cause
+
+    @property
+    def trial(self) -> Trial:
+        return self.candidate.trial
+
+    @property
+    def users(self) -> int:
+        return self.candidate.users
+
+    @property
+    def timing(self) -> Timing:
+        return timing(self.trial, self.seconds)
+
+    @property
+    def own_servers(self) -> bool:
+        return self.ground.restarts(self.trial)
+
+    @property
+    def experiment(self) -> Experiment:
+        return experiment_of(self.cause, self.trial, self.users, self.ground, self.timing)
+
+    @property
+    def steps(self) -> int:
+        return len(schedule(self.experiment))
+
+
+def prove(run: Path, proving: Proving, reach: Reach, view: View) -> Proved:
     """Try the findings of a run, the most telling first, as far as time and consent go.
 
     Raises:
@@ -128,13 +156,19 @@ def prove(run: Path, proving: Proving, reach: Reach, *, quiet: bool = False) -> 
     found = _asked_for(run, findings_of(run, proved.result, ours.environment), proving.only)
     looked = _look(ground, reach, Consent(yes=proving.yes))
     chosen = _chosen(found, ground, looked, proved)
-    timed = _timed(chosen, proving, proved)
-    _tell(timed, proved, quiet=quiet)
+    planned = _timed(chosen, ground, proving, proved)
+    view.proving(planned, len(proved.not_tried))
+    _try_all(run, planned, proved, reach, view)
+    return proved
+
+
+def _try_all(
+    run: Path, planned: Sequence[_Planned], proved: Proved, reach: Reach, view: View
+) -> None:
     tried: list[Tried] = []
-    for candidate, seconds in timed:
-        if not quiet:
-            say(f"  {_plan_line(candidate, ground, seconds)}")
-        done = _try(run, candidate, ground, (seconds, reach, proved))
+    for each in planned:
+        view.trial(each)
+        done = _try(run, each, reach, proved, view)
         if isinstance(done, NotTried):
             proved.not_tried.append(done)
             continue
@@ -148,28 +182,6 @@ def prove(run: Path, proving: Proving, reach: Reach, *, quiet: bool = False) -> 
         proved.result = run_folder.keep_proofs(run, proofs)
         if proved.interrupted:
             break
-    return proved
-
-
-def prove_run(proving: Proving, path: Path, endpoint: Endpoint, *, as_json: bool) -> int:
-    """Put the findings of the run that has just ended on that server to the proof; the exit code.
-
-    Raises:
-        LoadstoneError: as `prove`; a JSON document of the run was written all the same.
-    """
-    try:
-        found = prove(path, proving, lambda target: endpoint, quiet=as_json)
-    except LoadstoneError:
-        if as_json:
-            show(run_folder.load(path), path, as_json=True)
-        raise
-    if as_json:
-        show(found.result, path, as_json=True)
-    else:
-        for line in (*proved_lines(found.result.proofs), *not_tried_lines(found.not_tried)):
-            click.echo(line)
-    interrupted = ExitCode.INTERRUPTED if found.interrupted else ExitCode.OK
-    return tell_left(found.left) or interrupted
 
 
 def _protected(plan: Plan, proving: Proving) -> Plan:
@@ -281,14 +293,14 @@ def _chosen(
 
 
 def _timed(
-    chosen: Sequence[_Candidate], proving: Proving, proved: Proved
-) -> list[tuple[_Candidate, float]]:
+    chosen: Sequence[_Candidate], ground: Ground, proving: Proving, proved: Proved
+) -> list[_Planned]:
     """Those for which there is time, with their part of it."""
     parts = allotted([each.trial for each in chosen], proving.time_s)
-    found: list[tuple[_Candidate, float]] = []
+    found: list[_Planned] = []
     for each, seconds in zip(chosen, parts, strict=True):
         if seconds is not None:
-            found.append((each, seconds))
+            found.append(_Planned(each, ground, seconds))
             continue
         needs = duration(least_seconds(each.trial))
         why = f"no time is left for it, and it takes {needs}: a longer --prove-time"
@@ -296,41 +308,22 @@ def _timed(
     return found
 
 
-def _tell(timed: Sequence[tuple[_Candidate, float]], proved: Proved, *, quiet: bool) -> None:
-    """What will be done and how long it takes, before any of it is."""
-    if not timed:
-        say("nothing to prove: no finding has a trial that can be carried out", quiet=quiet)
-        return
-    planned_s = sum(timing(each.trial, seconds).planned_s for each, seconds in timed)
-    most_s = sum(seconds for _, seconds in timed)
-    left = f"; not tried: {len(proved.not_tried)}" if proved.not_tried else ""
-    say(
-        f"proving {number_of(len(timed), 'finding')}: about {duration(planned_s)}, "
-        f"{duration(most_s)} at the most, and what starting servers takes{left}",
-        quiet=quiet,
-    )
-
-
 def _try(
-    run: Path, candidate: _Candidate, ground: Ground, how: tuple[float, Reach, Proved]
+    run: Path, planned: _Planned, reach: Reach, proved: Proved, view: View
 ) -> tuple[Tried, bool] | NotTried:
-    """Carry a trial out; `how`: its seconds, the way to the run's server, and what there is so far.
-
-    Returns it, and whether a signal ended it.
-    """
-    seconds, reach, proved = how
-    cause, trial = candidate.finding.cause, candidate.trial
-    spent = timing(trial, seconds)
-    experiment = experiment_of(cause, trial, candidate.users, ground, spent)
+    """Carry a trial out; returns it, and whether a signal ended it."""
+    cause, trial, ground = planned.cause, planned.trial, planned.ground
+    experiment, spent = planned.experiment, planned.timing
     at, began = datetime.now(UTC), time.monotonic()
     try:
-        means = means_of(experiment, reach, quiet=True, yes=ground.may_change)
+        means = servers_with(experiment, reach, Quiet(view.command_line), yes=ground.may_change)
         with Servers(experiment, means) as servers:
             looked, _ = servers.prepare()
             load = Repeated(ground.plan.drive, trial)
-            protector = protector_of(ground.plan.protection, [one.endpoint for one in looked])
-            ready = (experiment, servers, looked)
-            bench, path, interrupts = _bench(run, ready, load, spent, protector)
+            endpoints = [one.endpoint for one in looked]
+            protector = protector_of(ground.plan.protection, endpoints, reach)
+            ready = _Ready(experiment, servers, looked, load, protector)
+            bench, path, interrupts = _bench(run, ready, spent, view)
             with interrupts:
                 carried = carry_out(bench, more_wanted(experiment))
         proved.left += servers.told.left
@@ -346,11 +339,12 @@ def _try(
         )
     if carried.error and not any(step.state == "finished" for step in carried.result.steps):
         return NotTried(cause=cause, why=carried.error.message)
+    candidate = planned.candidate
     tried = Tried(
         finding=candidate.finding,
         trial=trial,
         ladder=(candidate.of.variant, candidate.of.workload),
-        users=candidate.users,
+        users=planned.users,
         experiment=experiment,
         steps=carried.result.steps,
         at=at.isoformat(timespec="seconds"),
@@ -376,42 +370,32 @@ def _in_the_run(run: Path, result: Result, candidate: _Candidate, parts: int) ->
     return parts_of(inside, parts)
 
 
-def _plan_line(candidate: _Candidate, ground: Ground, seconds: float) -> str:
-    cause, trial, spent = candidate.finding.cause, candidate.trial, timing(candidate.trial, seconds)
-    experiment = experiment_of(cause, trial, candidate.users, ground, spent)
-    steps = number_of(len(schedule(experiment)), "step")
-    own = ", on throwaway servers of its own" if ground.restarts(trial) else ""
-    return (
-        f"{cause}: {trial.change}, {number_of(candidate.users, 'user')}, {steps} of "
-        f"{duration(spent.window_s)} after {duration(spent.warmup_s)} each{own}"
-    )
+@dataclass(frozen=True)
+class _Ready:
+    """A trial whose servers are up."""
+
+    experiment: Experiment
+    servers: Servers
+    looked: Sequence[Looked]
+    load: Repeated
+    protector: Protector
 
 
-def _bench(
-    run: Path,
-    ready: tuple[Experiment, Servers, Sequence[Looked]],
-    load: Repeated,
-    spent: Timing,
-    protector: Protector,
-) -> tuple[Bench, Path, Deadline]:
+def _bench(run: Path, ready: _Ready, spent: Timing, view: View) -> tuple[Bench, Path, Deadline]:
     """All that a trial's steps want: they are kept as a run of their own, within the run's folder.
 
     The time that it may take counts from here.
     """
-    experiment, servers, looked = ready
+    experiment, servers, load = ready.experiment, ready.servers, ready.load
     workload = servers.workload(experiment.workloads[0].name)
     drive = load.drive(experiment, experiment.variants[0], beside=True)
-    plan = step_plan(experiment, workload, [one.endpoint.target for one in looked], drive)
+    plan = step_plan(experiment, workload, [one.endpoint.target for one in ready.looked], drive)
     steps = tuple(planned.step for planned in schedule(experiment))
     if (run / STEPS).is_symlink():
         raise StoreError(f"cannot write into {run / STEPS}: it is a link")
-    recorder = begin_run(
-        plan, looked, run / STEPS, None, experiment=(experiment, steps, servers.mark)
-    )
+    of = OfExperiment(experiment, steps, servers.mark)
+    recorder = begin_run(plan, ready.looked, Place(run / STEPS, view.command_line), of=of)
     interrupts = Deadline(time.monotonic() + spent.most_s)
-    lab = Lab((), recorder, Silence(), interrupts, truncation, protector=protector)
-    return (
-        Bench(experiment, servers, lab, looking(Observing(), lab.note), load),
-        recorder.folder,
-        interrupts,
-    )
+    lab = Lab((), recorder, Silence(), interrupts, truncation, protector=ready.protector)
+    look = looking(Observing(), lab.note)
+    return Bench(experiment, servers, lab, look, load), recorder.folder, interrupts

@@ -1,0 +1,363 @@
+"""The options of `loadstone run` as one value: checked, and made into a request."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from loadstone.cli.commands.sandbox import settings_of
+from loadstone.cli.options.connection import Connection
+from loadstone.cli.options.mix import Member, ladder_of
+from loadstone.cli.options.phases import rates_of, seconds_of
+from loadstone.cli.options.tpcc import check_sizes
+from loadstone.cli.options.workload import options_of
+from loadstone.cli.options.workload_source import check_charset, template_of, workload_given
+from loadstone.lab.step.shards import USERS_A_SHARD, cores
+from loadstone.model.plan import Closed, ConnectPolicy, Drive, Open, Session
+from loadstone.model.search import SearchPlan
+from loadstone.runner.request import MixedIn, Request
+
+if TYPE_CHECKING:
+    from loadstone.model.cluster import ClusterAsked
+    from loadstone.model.observe_request import Observing
+    from loadstone.model.plan import Arrival, Distribution, Phase, Rate, Warmup
+    from loadstone.model.protection import Protection
+    from loadstone.model.prove_request import Proving
+    from loadstone.model.search import Objective
+
+# In an open loop users are who may wait at the same time: enough of them for most servers.
+_USERS_OF_A_RATE = 64
+# The longest wait before a connection is tried again; as short as a drill wants it, the wait is no
+# part of the outage that is told.
+_BACKOFF_S = 1.0
+_DRILL_BACKOFF_S = 0.1
+# A wait of a second is one that somebody notices.
+_PAUSES_S = 1.0
+# Together below 53: whoever reads result.json or run.json as doubles sees the same number.
+_BOOK_BITS = 32
+_STEP_BITS = 20
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """The options of `run`, each as its type has parsed it; `None` where it was left out."""
+
+    concurrency: tuple[int, ...] | None
+    """Virtual users of each step; empty: the fewest that reach the peak are looked for."""
+    objective: Objective | None
+    rates: tuple[Rate, ...] | None
+    arrivals: Literal["poisson", "uniform"] | None
+    max_backlog: int | None
+    duration: float | None
+    """Seconds."""
+    warmup: Warmup | None
+    phases: tuple[Phase, ...] | None
+    repeats: int
+    tables: int | None
+    table_size: int | None
+    warehouses: int | None
+    foreign_keys: bool
+    partitions: int
+    prepared: bool
+    seed: int
+    shards: int | None
+    connect_at_once: int
+    connect_timeout: float
+    """Seconds."""
+    connect_retries: int
+    reconnect_after: int | None
+    idle: int
+    on_error: Literal["restart", "continue", "stop"] | None
+    timeline: bool
+    init_sql: tuple[str, ...]
+    isolation: str | None
+    charset: str
+    server: str | None
+    settings: tuple[str, ...]
+    storage_engine: str
+    think_time: float
+    """Seconds."""
+    distribution: Distribution
+    workload_options: tuple[str, ...]
+    cluster: ClusterAsked | None
+    observing: Observing
+    protection: Protection
+    proving: Proving | None
+    yes: bool
+    out: Path
+    name: str | None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether events are due by a schedule."""
+        by_phases = self.phases is not None and self.phases[0].rate is not None
+        return self.rates is not None or self.objective is not None or by_phases
+
+    @property
+    def is_search(self) -> bool:
+        """Whether the levels follow from what the steps show."""
+        return self.objective is not None or self.concurrency == ()
+
+    @property
+    def sizes(self) -> dict[str, object]:
+        """How large tables are to be, by the option's name."""
+        names = ("tables", "table_size", "warehouses", "foreign_keys", "partitions")
+        return {name: getattr(self, name) for name in names}
+
+    def of_member(self, member: Member) -> RunOptions:
+        """The same for one workload of a mix, with what it has of its own."""
+        return replace(self, workload_options=member.options, **member.sizes)
+
+
+def request_from(
+    workloads: tuple[str, ...], members: tuple[Member, ...], asked: RunOptions
+) -> Request:
+    """The request that the command line makes.
+
+    Raises:
+        UsageError: an option does not fit the workload, or another option.
+    """
+    return mixed_of(members, asked) if members else request_of(workloads[0], asked)
+
+
+def check(asked: RunOptions, members: tuple[Member, ...], connection: Connection) -> None:
+    """Whether the options fit each other.
+
+    Raises:
+        UsageError: two of them say the same thing, or the contrary.
+    """
+    if asked.proving and not asked.observing.on:
+        raise click.UsageError("--prove wants findings, and they rest on what is observed")
+    if connection.files_without_target:
+        option = connection.files_without_target[0]
+        raise click.UsageError(f"{option} is for a server of yours: say which with --target")
+    _check_loop(asked)
+    _check_phases(asked)
+    _check_cluster(connection, asked)
+    _check_alone(members, asked)
+    if asked.proving and connection.count > 1:
+        raise click.UsageError("--prove takes one --target: what is changed is changed on one")
+
+
+def check_place(request: Request, connection: Connection) -> None:
+    """Whether the request fits where it is driven.
+
+    Raises:
+        UsageError: a target was given what only throwaway servers take, or the other way round.
+    """
+    for one in request.alone:
+        if not connection.given and one.template and not one.template.tables:
+            raise click.UsageError(f"{one.file} has no tables of its own: say where with --target")
+    if connection.given and (request.foreign_keys or request.partitions):
+        raise click.UsageError(
+            "--foreign-keys and --partition are how tables are made: give them to prepare"
+        )
+    if connection.given and (request.server or request.settings):
+        raise click.UsageError("--server and --set are for a throwaway server: leave --target out")
+
+
+def _check_phases(asked: RunOptions) -> None:
+    """Phases say how long a step is, and how many users or events it has."""
+    if asked.phases is None:
+        return
+    said = (
+        (asked.duration, "--duration"), (asked.warmup, "--warmup"), (asked.rates, "--rate")
+    )  # fmt: skip
+    for given, option in said:
+        if given is not None:
+            raise click.UsageError(f"{option}: the phases say that: leave it out")
+    if asked.phases[0].users and asked.concurrency:
+        raise click.UsageError("--concurrency: the phases say how many users: leave it out")
+    if len(asked.concurrency or ()) > 1:
+        raise click.UsageError("--concurrency: give one number of users, who wait for the phases")
+
+
+def _check_cluster(connection: Connection, asked: RunOptions) -> None:
+    """Other machines do not reach a server that only this one has."""
+    if asked.cluster is None:
+        return
+    if not connection.given:
+        said = "a throwaway server cannot be reached from other machines: say which with --target"
+        raise click.UsageError(f"--cluster: {said}")
+    if asked.proving:
+        raise click.UsageError("--prove drives from this machine: leave --cluster out")
+
+
+def _check_alone(members: tuple[Member, ...], asked: RunOptions) -> None:
+    """What wants one workload, or a load that stays as it is."""
+    if not members and not asked.phases:
+        return
+    what = "several workloads at once" if members else "--phases"
+    if asked.is_search:
+        option = "--slo" if asked.objective else "--concurrency auto"
+        raise click.UsageError(f"{option} looks for a level, and {what} has none: leave one out")
+    if asked.proving:
+        raise click.UsageError(f"--prove drives one workload at one level: not {what}")
+    if asked.cluster is not None:
+        raise click.UsageError(f"--cluster: {what} is driven by one machine: leave one out")
+    if members and asked.workload_options:
+        option = asked.workload_options[0]
+        raise click.UsageError(
+            f"{option}: which of the workloads has it? Write it there, as"
+            f" {members[0].workload}:{option}"
+        )
+
+
+def _check_loop(asked: RunOptions) -> None:
+    """An open loop and a closed one have options that make no sense in the other."""
+    if asked.rates and asked.objective:
+        raise click.UsageError("--slo looks for a rate itself: leave --rate out")
+    if asked.is_search and (asked.repeats > 1 or len(asked.concurrency or ()) > 1):
+        raise click.UsageError("a search repeats steps and chooses levels itself: give one level")
+    if asked.is_search and asked.protection.max_load:
+        raise click.UsageError(
+            "--max-load: a search looks for what the server can do, and a load that is held back"
+            " says nothing of that: leave it out, or --abort-if"
+        )
+    if not asked.is_open:
+        closed = ((asked.arrivals, "--arrivals"), (asked.max_backlog, "--max-backlog"))
+        for given, option in closed:
+            if given is not None:
+                raise click.UsageError(f"{option} is for an open loop: say how much with --rate")
+    elif asked.think_time:
+        raise click.UsageError("--think-time is for a closed loop: with --rate no user decides")
+
+
+def mixed_of(members: tuple[Member, ...], asked: RunOptions) -> Request:
+    """Several workloads at once, each of them a request of its own."""
+    if (asked.is_open or asked.phases) and all(member.users for member in members):
+        what = "phases" if asked.phases else "the events of an open loop"
+        raise click.UsageError(
+            f"{what} are for workloads without users of their own: write one of them without users="
+        )
+    ladder = ladder_of(members, _ladder_asked(asked), _few(asked))
+    pool = tuple(users - sum(member.users or 0 for member in members) for users in ladder)
+    mixed = []
+    for member in members:
+        alone = request_of(member.workload, asked.of_member(member))
+        if alone.book:
+            raise click.UsageError(f"{member.workload} is run alone: leave the others out")
+        levels = (member.users,) if member.users else pool
+        mixed.append(
+            MixedIn(
+                name=member.name,
+                users=member.users,
+                weight=member.weight,
+                think_s=member.think_s,
+                request=alone.model_copy(update={"ladder": levels}),
+            )
+        )
+    name = "+".join(member.name for member in members)
+    return mixed[0].request.model_copy(
+        update={
+            "name": asked.name or name,
+            "workload": name,
+            "writes": any(one.request.writes for one in mixed),
+            "ladder": ladder,
+            "mix": tuple(mixed),
+        }
+    )
+
+
+def _ladder_asked(asked: RunOptions) -> tuple[int, ...] | None:
+    """The users of each step, as far as somebody said so."""
+    if asked.phases and asked.phases[0].users:
+        return (int(max(max(phase.levels) for phase in asked.phases)),)
+    return asked.concurrency or None
+
+
+def _few(asked: RunOptions) -> int:
+    return _USERS_OF_A_RATE if asked.is_open else 1
+
+
+def request_of(workload: str, asked: RunOptions) -> Request:
+    """One workload, by its name or its file."""
+    template = template_of(workload)
+    known = workload_given(workload, template)
+    if template:
+        check_charset(template, workload, asked.charset)
+    check_sizes(known.layout, asked.sizes)
+    return Request(
+        name=asked.name or known.name,
+        workload=known.name,
+        file=workload if template else None,
+        template=template,
+        layout=known.layout,
+        writes=known.writes,
+        options=options_of(known, asked.workload_options),
+        ladder=_ladder_asked(asked) or (_few(asked),),
+        rates=rates_of(asked.phases, asked.rates),
+        search=_search(asked),
+        book=_new_book() if known.layout == "ledger" else 0,
+        drive=_drive(asked),
+        cluster=asked.cluster,
+        out=asked.out,
+        observing=asked.observing,
+        protection=asked.protection,
+        yes=asked.yes,
+        server=asked.server,
+        settings=settings_of(asked.settings),
+        **seconds_of(asked.phases, asked.duration, asked.warmup),
+        tables=asked.tables,
+        table_size=asked.table_size,
+        warehouses=asked.warehouses,
+        foreign_keys=asked.foreign_keys,
+        partitions=asked.partitions,
+        repeats=asked.repeats,
+        distribution=asked.distribution,
+        storage_engine=asked.storage_engine,
+    )
+
+
+def _drive(asked: RunOptions) -> Drive:
+    # On other machines the processors that were set aside decide, not those of this one.
+    shards = asked.shards or (asked.cluster.cpus_per_generator if asked.cluster else None)
+    drill = asked.timeline
+    return Drive(
+        protocol="prepared" if asked.prepared else "text",
+        arrival=_arrival(asked),
+        connect=ConnectPolicy(
+            at_once=asked.connect_at_once,
+            timeout_s=asked.connect_timeout,
+            retries=asked.connect_retries,
+            longest_backoff_s=_DRILL_BACKOFF_S if drill else _BACKOFF_S,
+        ),
+        session=Session(
+            init_sql=tuple(asked.init_sql),
+            isolation=asked.isolation,
+            charset=asked.charset,
+        ),
+        on_error=asked.on_error or ("continue" if drill else "restart"),
+        pauses_s=_PAUSES_S if drill else None,
+        reconnect_after=asked.reconnect_after,
+        idle=asked.idle,
+        seed=asked.seed,
+        shards=shards or cores(),
+        users_a_shard=1 if shards else USERS_A_SHARD,
+        shards_asked=shards is not None,
+    )
+
+
+def _arrival(asked: RunOptions) -> Arrival:
+    if not asked.is_open:
+        return Closed(think_s=asked.think_time)
+    default = Open()
+    return Open(
+        gaps=asked.arrivals or default.gaps,
+        max_backlog=default.max_backlog if asked.max_backlog is None else asked.max_backlog,
+    )
+
+
+def _search(asked: RunOptions) -> SearchPlan | None:
+    if not asked.is_search:
+        return None
+    return SearchPlan(objective=asked.objective, peak=asked.concurrency == ())
+
+
+def _new_book() -> int:
+    """Far apart from all others, so that a step's number can be added."""
+    return (secrets.randbits(_BOOK_BITS) + 1) << _STEP_BITS

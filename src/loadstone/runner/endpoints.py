@@ -1,0 +1,62 @@
+"""A target's URL with the password that belongs to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from loadstone.model.target import Endpoint, Target
+from loadstone.mysql.credentials import EndpointRequest, resolve_endpoint
+from loadstone.sandbox import sandbox_at
+
+DEFAULT_SCHEMA = "sbtest"
+
+
+def resolved(request: EndpointRequest, prompt: Callable[[str], str]) -> Endpoint:
+    """The endpoint that is asked for; `prompt` asks a person for a password, where that is wanted.
+
+    The URL that `sandbox start` shows works as it is.
+
+    Raises:
+        TargetUrlError: a URL or an option cannot be read.
+        TargetError: an option file cannot, or there is no socket where one is meant.
+    """
+    endpoint = resolve_endpoint(request, prompt=prompt)
+    if endpoint.target.database is None:
+        target = endpoint.target.model_copy(update={"database": DEFAULT_SCHEMA})
+        endpoint = endpoint.model_copy(update={"target": target})
+    return endpoint if endpoint.credentials.reveal() else _with_sandbox_password(endpoint)
+
+
+def _with_sandbox_password(endpoint: Endpoint) -> Endpoint:
+    """Its passwords are in our own folder."""
+    target = endpoint.target
+    sandbox = sandbox_at(target)
+    for account in sandbox.accounts if sandbox else ():
+        if sandbox and account.user == target.user:
+            found = {"password": account.password, "source": f"sandbox {sandbox.name}"}
+            update = {
+                "credentials": endpoint.credentials.model_copy(update=found),
+                "target": target.model_copy(update={"tls": sandbox.pinned(target)}),
+            }
+            return endpoint.model_copy(update=update)
+    return endpoint
+
+
+def at_url(url: str) -> Endpoint:
+    """The endpoint of a URL, with the password where one comes by itself.
+
+    LOADSTONE_PASSWORD, the user's option file, a sandbox's own folder, or the URL.
+
+    Raises:
+        TargetUrlError, TargetError: as `resolved`.
+    """
+    return resolved(EndpointRequest(url=url), _nobody_asks)
+
+
+def reach(target: Target) -> Endpoint:
+    """The same of a target that was kept."""
+    return at_url(target.url)
+
+
+def _nobody_asks(text: str) -> str:
+    raise AssertionError("nothing asked for a password")

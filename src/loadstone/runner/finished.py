@@ -1,0 +1,23 @@
+"""A run that is over, as each way of running gives it back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from loadstone.model.errors import LoadstoneError
+from loadstone.model.result import Result
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What there is of it, whatever ended it."""
+
+    result: Result
+    folder: Path
+    error: LoadstoneError | None = None
+    """What ended it before its time."""
+    interrupted: bool = False
+    """Whether a signal asked for its end."""
+    left: tuple[str, ...] = ()
+    """Server variables that are not as they were, a sentence each."""

@@ -1,0 +1,37 @@
+"""Who sees that a load harms nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from loadstone.lab.protection.protector import Protector
+from loadstone.model.protection import Protection
+from loadstone.model.target import Endpoint, Target, Tls
+
+Reach = Callable[[Target], Endpoint]
+"""A target with its password."""
+
+
+def protector_of(
+    asked: Protection,
+    endpoints: Sequence[Endpoint],
+    reach: Reach,
+    *,
+    by_user: bool = False,
+) -> Protector:
+    """Who watches a run on these targets.
+
+    Replicas are logged in to as the first of them is; where there is none, `reach` knows how.
+    `by_user`: the load's sessions are told by their account, as other machines open them too.
+    """
+
+    def login(target: Target) -> Endpoint:
+        if not endpoints:
+            return reach(target)
+        first = endpoints[0]
+        update: dict[str, object] = {"user": target.user or first.target.user}
+        if target.tls == Tls():
+            update["tls"] = first.target.tls
+        return first.model_copy(update={"target": target.model_copy(update=update)})
+
+    return Protector(asked, login, by_user=by_user)

@@ -1,0 +1,135 @@
+"""A run's folder is begun: what was asked, and what surrounds it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from loadstone import __version__, engine
+from loadstone.experiment.runner import Look
+from loadstone.lab.machine.environment import target_environment
+from loadstone.lab.machine.generator_ceilings import generator_ceilings
+from loadstone.lab.step.order import steps_of
+from loadstone.lab.tables.inspect import Looked, observable
+from loadstone.model.experiment import Experiment
+from loadstone.model.observe_request import Observing
+from loadstone.model.plan import Plan, Step
+from loadstone.model.recipe import RecipeAsked
+from loadstone.observe.sampler import Sampling
+from loadstone.observe.sources import Sources, sources_for
+from loadstone.runs import run_folder
+from loadstone.runs.environment import of_this_machine
+from loadstone.runs.recorder import Asked, Recorder
+from loadstone.sandbox import Sandbox, sandbox_at
+
+_FLAVOURS = {"mariadb": "MariaDB", "mysql": "MySQL", "percona": "Percona Server"}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a run is kept, and what it says that it was asked with."""
+
+    out: Path
+    """The folder of runs."""
+    command_line: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class OfExperiment:
+    """What the folder of an experiment says beyond that of a plain run."""
+
+    experiment: Experiment
+    steps: tuple[Step, ...] | None
+    """Where they are known before."""
+    mark: str
+    """What its tables bear."""
+    recipe: RecipeAsked | None = None
+    data_device: str | None = None
+    """The disk that all its servers' data is on."""
+
+
+def begin_run(
+    plan: Plan,
+    looked: Sequence[Looked],
+    place: Place,
+    sources: Sources | None = None,
+    of: OfExperiment | None = None,
+) -> Recorder:
+    """The run's folder.
+
+    `sources`: what is read of the servers' hosts, where that is the same for all steps; `of`: what
+    only an experiment has.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    steps = None if plan.search else steps_of(plan)
+    asked = Asked(
+        loadstone=__version__,
+        engine=engine.build_info(),
+        command_line=place.command_line,
+        plan=plan,
+        steps=of.steps if of else steps,
+        experiment=of.experiment if of else None,
+        mark=of.mark if of else None,
+        recipe=of.recipe if of else None,
+        ceilings=generator_ceilings(plan),
+    )
+    path = run_folder.create(place.out, plan.name, time.time())
+    recorder = Recorder(path, asked, [one.facts.version for one in looked])
+    device = sources.data_device if sources else (of.data_device if of else None)
+    targets = target_environment(looked, sources)
+    recorder.environment(_environment(path, looked, device) | {"targets": targets})
+    return recorder
+
+
+def _environment(path: Path, looked: Sequence[Looked], data_device: str | None) -> dict[str, Any]:
+    sandbox = next(filter(None, (sandbox_at(one.endpoint.target) for one in looked)), None)
+    places = {"runs": path}
+    if sandbox:
+        places["sandbox"] = sandbox.datadir
+    return {
+        "version": 1,
+        "generator": of_this_machine(places),
+        "sandbox": _sandbox_facts(sandbox) if sandbox else None,
+        "data_device": data_device,
+    }
+
+
+def _sandbox_facts(sandbox: Sandbox) -> dict[str, Any]:
+    return {
+        "name": sandbox.name,
+        "server": described(sandbox),
+        "datadir": str(sandbox.datadir),
+        "settings": sandbox.settings,
+    }
+
+
+def described(sandbox: Sandbox) -> str:
+    """`MariaDB 10.11.14`."""
+    return f"{_FLAVOURS.get(sandbox.flavour, sandbox.flavour)} {sandbox.version}"
+
+
+def sampling_of(sources: Sources, began: float) -> Sampling | None:
+    """Reads the sources of all steps, from the run's begin on; `None`: there are none."""
+    return Sampling(sources.watched, began) if sources.watched else None
+
+
+def looking(observing: Observing, note: Callable[[str], None]) -> Look:
+    """Reads the counters of each step's own servers and hosts; notes on that are told once."""
+    told: set[str] = set()
+
+    def look(looked: Sequence[Looked], began: float) -> Sampling | None:
+        if not observing.on:
+            return None
+        sources = sources_for([observable(one) for one in looked], observing)
+        for line in sources.notes:
+            if line not in told:
+                told.add(line)
+                note(line)
+        return Sampling(sources.watched, began)
+
+    return look

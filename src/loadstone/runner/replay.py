@@ -1,0 +1,115 @@
+"""The statements of a log are sent again to a target."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from loadstone.analyse.steady import truncation
+from loadstone.lab.protection.company import beside_others
+from loadstone.lab.protection.first_contact import look_before_load
+from loadstone.lab.protection.whereabouts import elsewhere
+from loadstone.lab.step.interrupts import Interrupts
+from loadstone.lab.step.runner import Lab
+from loadstone.lab.step.shards import cores
+from loadstone.lab.tables.inspect import check, look_at_server, observable
+from loadstone.model.frozen import Frozen
+from loadstone.model.observe_request import Observing
+from loadstone.model.protection import Protection
+from loadstone.model.target import Endpoint
+from loadstone.mysql.connect import connect
+from loadstone.mysql.errors import GuardError
+from loadstone.mysql.guard import read_schema
+from loadstone.observe.sources import check_places, sources_for
+from loadstone.runner.endpoints import reach
+from loadstone.runner.finished import Finished
+from loadstone.runner.protection import protector_of
+from loadstone.runner.recording import Place, begin_run, sampling_of
+from loadstone.runner.view import View
+from loadstone.runs import run_folder
+from loadstone.sandbox import sandbox_at
+from loadstone.traffic.replay_lanes import Dealt
+from loadstone.traffic.replaying import ReplayAsked, carry_out, plan_of
+
+_MOST_NAMES = 5
+
+
+class ReplayRequest(Frozen):
+    """How a log is sent, and what is kept of it."""
+
+    how: ReplayAsked
+    observing: Observing = Observing()
+    protection: Protection = Protection()
+    out: Path = Path("runs")
+    yes: bool = False
+    """It may change tables of others."""
+
+
+def replay(
+    asked: ReplayRequest, endpoint: Endpoint, dealt: Dealt, lanes: Path, view: View
+) -> Finished:
+    """Send what was dealt out into the folder `lanes`, each session on its own connection.
+
+    Raises:
+        LoadstoneError: nothing was sent. What ends it later is in what is returned.
+    """
+    check_places(asked.observing, 1)
+    run_folder.check_writable(asked.out)
+    _check_writes(endpoint, dealt, asked)
+    met = look_before_load([endpoint], yes=asked.yes)
+    looked = look_at_server(endpoint)
+    plan = plan_of(dealt, lanes, [endpoint.target], asked.how, cores())
+    plan = plan.model_copy(update={"protection": asked.protection})
+    notes = check(plan, [looked], writes=asked.how.writes, observed=asked.observing.on)
+    protector = protector_of(plan.protection, [endpoint], reach)
+    protector.look([endpoint])
+    sources = sources_for([observable(looked)], asked.observing)
+    with (
+        beside_others([endpoint]) as company,
+        Interrupts() as interrupts,
+        view.steps(plan, 1) as observer,
+    ):
+        recorder = begin_run(plan, [looked], Place(asked.out, view.command_line), sources)
+        view.begun(recorder.folder)
+        lab = Lab(
+            (endpoint,),
+            recorder,
+            observer,
+            interrupts,
+            truncation,
+            sampling_of(sources, recorder.began),
+            may_change=False,
+            protector=protector,
+        )
+        for note in (*met, *company, *notes, *sources.notes):
+            lab.note(note)
+        outcome = carry_out(plan, lab, lanes)
+        return Finished(outcome.result, recorder.folder, outcome.error, interrupts.asked)
+
+
+def _check_writes(endpoint: Endpoint, dealt: Dealt, asked: ReplayRequest) -> None:
+    """Whether data there may be changed: in each schema that the log's statements name.
+
+    Raises:
+        GuardError: they have tables of others, or it is another machine, and nobody said `--yes`.
+        TargetError: the server cannot be asked.
+    """
+    target = endpoint.target
+    if not asked.how.writes or asked.yes or sandbox_at(target) is not None:
+        return
+    own = {target.database or ""}
+    used = own | set(dealt.schemas) if len(dealt.schemas) > 1 else own
+    with connect(endpoint, database=None) as opened:
+        if (why := elsewhere(opened, target)) is not None:
+            said = f"the log writes to the server at {target.place}, {why}"
+            raise GuardError(
+                "not_loopback", said, "if its data may be changed as the log does: --yes"
+            )
+        for schema in sorted(used | dealt.qualifiers):
+            if strangers := read_schema(opened, target, schema).strangers:
+                shown = ", ".join(strangers[:_MOST_NAMES])
+                raise GuardError(
+                    "foreign_tables",
+                    f"schema {schema} has tables that are neither Loadstone's nor sysbench's, and"
+                    f" the log writes: {shown}",
+                    "if they may be changed as the log does: --yes",
+                )

@@ -1,0 +1,274 @@
+"""A workload, a mix or a file is driven over a ladder of users."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+
+from loadstone.analyse.steady import truncation
+from loadstone.lab.protection.company import beside_others
+from loadstone.lab.protection.first_contact import look_before_load
+from loadstone.lab.protection.protector import Protector
+from loadstone.lab.step.interrupts import Interrupts
+from loadstone.lab.step.order import Steps
+from loadstone.lab.step.runner import Lab, Outcome, carry_out
+from loadstone.lab.tables.discover import Data, Wanted, needed_beside
+from loadstone.lab.tables.inspect import (
+    Looked,
+    check,
+    common_data,
+    confirm_all,
+    look_at,
+    observable,
+)
+from loadstone.lab.tables.load import layout_for, layout_of
+from loadstone.model.engine_plan import Layout, LoadPlan
+from loadstone.model.plan import Plan
+from loadstone.model.search import SearchPlan
+from loadstone.model.target import Endpoint
+from loadstone.mysql.guard import Consent
+from loadstone.observe.sources import Sources, sources_for
+from loadstone.runner.backend import StepBackend, parallel_loads, step_backend
+from loadstone.runner.endpoints import reach
+from loadstone.runner.finished import Finished
+from loadstone.runner.protection import protector_of
+from loadstone.runner.recording import Place, begin_run, described, sampling_of
+from loadstone.runner.request import Request, steps_for
+from loadstone.runner.tables import Filling, fill
+from loadstone.runner.view import View
+from loadstone.runs.recorder import Recorder
+from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
+from loadstone.workloads.templates.explain import check_loadable, check_statements
+
+SANDBOX_TABLES = 10
+SANDBOX_TABLE_SIZE = 10_000
+SANDBOX_WAREHOUSES = 1
+
+_USERS_UNASKED = 4000
+_CONNECTIONS_BESIDE_USERS = 50
+_CONNECTIONS_LEFT_FREE = 5
+"""For whoever else needs the server while a climb takes all it may."""
+
+Way = Callable[[Endpoint], Endpoint]
+"""A sandbox's endpoint as the load is to reach it: its TLS, its compression."""
+
+
+@dataclass(frozen=True)
+class Throwaway:
+    """A throwaway server with the tables of a request."""
+
+    endpoint: Endpoint
+    notes: tuple[str, ...]
+    """What it is, for the run's notes."""
+
+
+@contextmanager
+def throwaway(request: Request, view: View, way: Way = lambda there: there) -> Iterator[Throwaway]:
+    """A throwaway server for a request, filled; nothing of it is left after the block.
+
+    Raises:
+        SandboxError: there is no server to be had, or it does not start.
+        TargetError: it refused the tables.
+    """
+    view.say("starting a throwaway server")
+    with start_sandbox(_sandbox_for(request)) as sandbox:
+        view.say(f"{described(sandbox)} is up, loading its tables")
+        endpoint = way(sandbox.tcp)
+        _fill(request, endpoint, view)
+        said = f"server: a throwaway {described(sandbox)} on this machine, {_durable(sandbox)}"
+        yield Throwaway(endpoint, (said,))
+
+
+def _sandbox_for(request: Request) -> SandboxSpec:
+    """It takes thousands of users unasked, and more when told."""
+    users = request.most_connections
+    return SandboxSpec(
+        server=request.server,
+        settings=request.settings,
+        max_connections=None if users <= _USERS_UNASKED else users + _CONNECTIONS_BESIDE_USERS,
+    )
+
+
+def run(
+    request: Request, endpoints: Sequence[Endpoint], view: View, notes: Sequence[str] = ()
+) -> Finished:
+    """Look at the targets, drive the request there, and keep what came of it.
+
+    Raises:
+        LoadstoneError: nothing was driven: a target, its tables, its rights or its guests forbid
+            it. What ends a run that has begun is in what is returned.
+    """
+    targets = [endpoint.target for endpoint in endpoints]
+    with step_backend(request.cluster, targets, request.most_users, view.say) as backend:
+        return _run(request, endpoints, view, notes, backend)
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """What a plan is carried out with, once its targets were looked at."""
+
+    recorder: Recorder
+    notes: Sequence[str]
+    looked: Sequence[Looked]
+    sources: Sources
+    backend: StepBackend
+    tables: Sequence[Looked]
+    """What was found of each workload's tables at each target."""
+    protector: Protector
+
+
+def _run(
+    request: Request,
+    endpoints: Sequence[Endpoint],
+    view: View,
+    notes: Sequence[str],
+    backend: StepBackend,
+) -> Finished:
+    timeout_s = request.drive.connect.timeout_s
+    looked_for = [
+        [look_at(endpoint, _wanted_of(one, request), timeout_s) for endpoint in endpoints]
+        for one in request.alone
+    ]
+    met = look_before_load(endpoints, yes=request.yes)
+    looked, data = looked_for[0], [common_data(found) for found in looked_for]
+    plan = request.plan_of_all([one.target for one in endpoints], data)
+    plan = plan.model_copy(update={"search": _capped(plan.search, looked)})
+    found = check(plan, looked, writes=request.writes, observed=request.observing.on)
+    for one in request.alone:
+        _check_template(one, endpoints)
+    protector = protector_of(plan.protection, endpoints, reach, by_user=plan.cluster is not None)
+    protector.look(endpoints)
+    with beside_others(endpoints) as company:
+        for note in (*met, *company):
+            view.say(f"note: {note}")
+        sources = sources_for([observable(one) for one in looked], request.observing)
+        recorder = begin_run(plan, looked, Place(request.out, view.command_line), sources)
+        recorder.generators(backend.nodes)
+        view.begun(recorder.folder)
+        said = [*notes, *met, *company, *_notes_on(data), *found, *sources.notes]
+        tables = list(chain(*looked_for))
+        prepared = _Prepared(recorder, said, looked, sources, backend, tables, protector)
+        return _drive(plan, steps_for(plan), prepared, view)
+
+
+def _drive(plan: Plan, steps: Steps, prepared: _Prepared, view: View) -> Finished:
+    recorder = prepared.recorder
+    with Interrupts() as interrupts, view.steps(plan, steps.planned) as observer:
+        lab = Lab(
+            tuple(one.endpoint for one in prepared.looked),
+            recorder,
+            observer,
+            interrupts,
+            truncation,
+            sampling_of(prepared.sources, recorder.began),
+            start=prepared.backend.start,
+            drives_again=prepared.backend.drives_again,
+            may_change=plan.search is None and not plan.phases,
+            confirm=functools.partial(confirm_all, prepared.tables),
+            protector=prepared.protector,
+        )
+        for note in prepared.notes:
+            lab.note(note)
+        outcome: Outcome = carry_out(plan, steps, lab)
+        return Finished(outcome.result, recorder.folder, outcome.error, interrupts.asked)
+
+
+def _check_template(request: Request, endpoints: Sequence[Endpoint]) -> None:
+    """See that each server knows what a file's statements mean."""
+    if request.template and request.file:
+        for endpoint in endpoints:
+            init_sql = request.drive.session.init_sql
+            check_statements(request.template, request.file, endpoint, init_sql)
+
+
+def _notes_on(data: Sequence[Data]) -> Sequence[str]:
+    """What the tables' finders said, once where several workloads use the same."""
+    return list(dict.fromkeys(note for one in data for note in one.notes))
+
+
+def _wanted_of(request: Request, all_of_it: Request) -> Wanted:
+    """The tables that one of the workloads needs."""
+    unbound = request.template if not all_of_it.reads_by_file else None
+    return Wanted(
+        workload=request.wanted_as,
+        names=tuple(table.name for table in request.template.loaded()) if request.template else (),
+        effects=unbound.effects if unbound else (),
+        layout=request.layout,
+        tables=request.tables,
+        table_size=request.table_size,
+        warehouses=request.warehouses,
+        users=request.most_users,
+        beside=needed_beside(request.layout, request.options),
+        writes=request.writes,
+        consent=Consent(yes=request.yes),
+    )
+
+
+def _capped(wanted: SearchPlan | None, looked: Sequence[Looked]) -> SearchPlan | None:
+    """A climb ends where a server takes no more connections."""
+    if wanted is None or not wanted.peak:
+        return wanted
+    room = [
+        one.facts.max_connections - (one.facts.connected or 1) - _CONNECTIONS_LEFT_FREE
+        for one in looked
+        if one.facts.max_connections is not None
+    ]
+    most = min([wanted.most_users, *(max(each, 1) * len(looked) for each in room)])
+    return wanted.model_copy(update={"most_users": most})
+
+
+def _fill(request: Request, endpoint: Endpoint, view: View) -> None:
+    for one in request.alone:
+        if one.template and one.file:
+            check_loadable(one.template, one.file, endpoint)
+    for layout in together([_layout(one) for one in request.alone]):
+        plan = LoadPlan(layout=layout, parallel=parallel_loads(), seed=request.drive.seed)
+        fill(plan, endpoint, Filling(Consent(sandbox=True)), view)
+
+
+def together(layouts: Sequence[Layout]) -> list[Layout]:
+    """Each kind once: tables that workloads share are as many and as large as any of them wants."""
+    found: dict[object, Layout] = {}
+    for layout in layouts:
+        # A file has tables of its own: it shares them with itself alone.
+        which = (layout.kind, *(table.name for table in layout.template))
+        other = found.get(which, layout)
+        sizes = ("tables", "table_size", "warehouses")
+        largest = {name: max(getattr(layout, name), getattr(other, name)) for name in sizes}
+        found[which] = layout.model_copy(update=largest)
+    return list(found.values())
+
+
+def _layout(request: Request) -> Layout:
+    """The tables of a throwaway server."""
+    if request.template:
+        return layout_of(request.template, request.storage_engine)
+    default_tables = request.most_users if request.layout == "bulk" else SANDBOX_TABLES
+    if request.layout == "hot":
+        default_tables = 1
+    tables = request.tables or default_tables
+    size = request.table_size or SANDBOX_TABLE_SIZE
+    layout = layout_for(request.layout, tables, size, _warehouses(request))
+    making = {
+        "storage_engine": request.storage_engine,
+        "foreign_keys": request.foreign_keys,
+        "partitions": request.partitions,
+    }
+    return layout.model_copy(update=making)
+
+
+def _warehouses(request: Request) -> int:
+    """How many a throwaway server gets; none unless the workload has some."""
+    if request.layout != "tpcc":
+        return 0
+    return request.warehouses or SANDBOX_WAREHOUSES
+
+
+def _durable(sandbox: Sandbox) -> str:
+    """The settings that decide what a commit costs."""
+    wanted = ("sync_binlog", "innodb_flush_log_at_trx_commit")
+    settings = sandbox.settings
+    return ", ".join(f"{name}={settings[name]}" for name in wanted if name in settings)
