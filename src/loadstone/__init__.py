@@ -4,7 +4,16 @@ from importlib import import_module
 
 __version__ = "0.1.0"
 
-_API = {"Run": "loadstone.report.opened", "open_run": "loadstone.report.opened"}
+_API = {
+    "Run": "loadstone.report.opened",
+    "open_run": "loadstone.report.opened",
+    "run": "loadstone.api",
+    "experiment": "loadstone.api",
+    "compare": "loadstone.api",
+    "diagnose": "loadstone.api",
+    "prove": "loadstone.api",
+    "LoadstoneError": "loadstone.model.errors",
+}
 """What scripts and notebooks use, and where it is. It is imported when it is asked for: the command
 line starts without it, and packages that only want the version do not depend on the report."""
 

@@ -19,11 +19,10 @@ from loadstone.cli.options.gates import (
 from loadstone.cli.options.types import FILE, WORD, out_option
 
 if TYPE_CHECKING:
-    from loadstone.analyse.differences import Differences
     from loadstone.analyse.gates import Check, Gate
     from loadstone.analyse.matrix import Matrix
-    from loadstone.analyse.paired_sides import Run
     from loadstone.model.result import StepResult
+    from loadstone.runner.compare import Compared
 
 Form = Literal["text", "markdown", "json", "html"]
 
@@ -70,38 +69,18 @@ def compare(
     """
     check_gates(thresholds, junit, bool(fail_on))
     asked = Asked(by, form or "text", output, thresholds, fail_on, junit)
-    return _compare(_read(runs, out), asked)
+    return _compare(runs, out, asked)
 
 
-def _read(names: Sequence[str], out: Path) -> list[Run]:
-    from loadstone.analyse.matrix import ComparisonError
-    from loadstone.analyse.paired_sides import as_run
-    from loadstone.runs import run_folder
-    from loadstone.runs.reader import read_run
-
-    paths = [run_folder.find(out, name) for name in names]
-    resolved = [path.resolve() for path in paths]
-    for path, again in zip(paths, resolved, strict=True):
-        if resolved.count(again) > 1:
-            raise ComparisonError(f"{path} is named twice", "a run does not differ from itself")
-    labels = [path.name for path in resolved]
-    if len(set(labels)) < len(labels):  # copied from several machines under one name
-        labels = [str(path) for path in paths]
-    return [as_run(label, kept) for label, kept in zip(labels, map(read_run, paths), strict=True)]
-
-
-def _compare(runs: Sequence[Run], asked: Asked) -> int:
-    from loadstone.analyse.differences import differences
-    from loadstone.analyse.environment_diff import surroundings_of
-    from loadstone.analyse.matrix import judge, matrix
+def _compare(names: Sequence[str], out: Path, asked: Asked) -> int:
+    from loadstone.analyse.matrix import judge
     from loadstone.model.exit_codes import ExitCode
+    from loadstone.runner.compare import compare as compare_runs
+    from loadstone.runs import run_folder
 
-    found = matrix(runs, asked.by)
-    differing = differences(
-        {side.name: [surroundings_of(part) for part in side.all_parts] for side in found.sides}
-    )
-    checks = [*judge(found, asked.fail_on), *_thresholds(found, asked)]
-    _show(_text(found, differing, checks, asked.form), asked)
+    found = compare_runs([run_folder.find(out, name) for name in names], asked.by)
+    checks = [*judge(found.matrix, asked.fail_on), *_thresholds(found.matrix, asked)]
+    _show(_text(found, checks, asked.form), asked)
     quiet = asked.form != "text" or asked.output is not None
     name = "loadstone compare"
     passed = conclude(name, checks, asked.junit, quiet=quiet)
@@ -125,7 +104,8 @@ def _steps(found: Matrix, side: str) -> list[StepResult]:
     return [step for cell in found.cells if (standing := cell.of(side)) for step in standing.steps]
 
 
-def _text(found: Matrix, differing: Differences, checks: Sequence[Check], form: Form) -> str:
+def _text(compared: Compared, checks: Sequence[Check], form: Form) -> str:
+    found, differing = compared.matrix, compared.differences
     title = f"Comparison of {', '.join(side.name for side in found.sides)}"
     if form == "json":
         import json

@@ -53,12 +53,6 @@ def workload_given(word: str, template: Template | None) -> WorkloadInfo:
     """
     if template is None:
         return workload_named(word)
-    from loadstone.engine import WorkloadInfo
+    from loadstone.workloads.templates.file import info_of
 
-    return WorkloadInfo(
-        name=template.name,
-        summary=template.about,
-        options={},
-        writes=template.writes,
-        layout="template",
-    )
+    return info_of(template)

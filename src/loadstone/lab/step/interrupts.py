@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType, TracebackType
@@ -27,7 +28,10 @@ class Interrupted(LoadstoneError):
 
 
 class Interrupts:
-    """While it is entered, signals are counted: one asks for a clean end, two for a quick one."""
+    """While it is entered, signals are counted: one asks for a clean end, two for a quick one.
+
+    Python hears signals in its main thread alone: entered in another one, it counts none.
+    """
 
     def __init__(self) -> None:
         self.count = 0
@@ -37,7 +41,8 @@ class Interrupts:
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
-        for number in ending_signals():
+        is_main = threading.current_thread() is threading.main_thread()
+        for number in ending_signals() if is_main else ():
             self._before[number] = signal.signal(number, self._take)
         return self
 

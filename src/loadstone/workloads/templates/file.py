@@ -15,6 +15,7 @@ from loadstone.config import values as basic
 from loadstone.config.lines import lines_of
 from loadstone.config.problems import ExperimentRefused, Fault, Faults, Section, not_toml, text_of
 from loadstone.config.values import Unfit, shown
+from loadstone.engine import WorkloadInfo
 from loadstone.model.distribution import Distribution, Uniform
 from loadstone.model.effect import StatementEffect
 from loadstone.model.template import (
@@ -50,6 +51,17 @@ _WHOLE = (IntegerValue, HotValue, SequenceValue, OffsetValue)
 
 class TemplateRefused(ExperimentRefused):
     """A template file that is not carried out; nothing was started for it."""
+
+
+def info_of(template: Template) -> WorkloadInfo:
+    """What is known of a template, in the words of the engine's own workloads."""
+    return WorkloadInfo(
+        name=template.name,
+        summary=template.about,
+        options={},
+        writes=template.writes,
+        layout="template",
+    )
 
 
 class _Drawn(NamedTuple):

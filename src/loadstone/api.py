@@ -1,0 +1,253 @@
+"""What scripts and notebooks call: the commands as functions (docs/python.md).
+
+Each returns what there is when it is over. Whatever forbids it is a `LoadstoneError` with a
+message and a hint, the same that the command line says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from loadstone import engine
+from loadstone.lab.step.shards import USERS_A_SHARD, cores
+from loadstone.model.errors import LoadstoneError
+from loadstone.model.exit_codes import ExitCode
+from loadstone.model.observe_request import Observing
+from loadstone.model.plan import Closed, Drive, Open, OptionValue, Rate, Special, WarmupSeconds
+from loadstone.model.prove_request import Proving
+from loadstone.report.opened import Run, open_run
+from loadstone.runner import compare as comparisons
+from loadstone.runner import experiment as experiments
+from loadstone.runner import prove as proofs
+from loadstone.runner import run as runs
+from loadstone.runner.endpoints import at_url, reach
+from loadstone.runner.experiment import ExperimentRequest
+from loadstone.runner.request import Request, check_request
+from loadstone.runner.view import Quiet, View
+from loadstone.runs import run_folder
+from loadstone.workloads.templates.file import info_of, read_template
+
+if TYPE_CHECKING:
+    from loadstone.engine import WorkloadInfo
+    from loadstone.model.finding import Diagnosis
+    from loadstone.model.template import Template
+    from loadstone.runner.compare import Compared
+    from loadstone.runner.finished import Finished
+    from loadstone.runner.prove import Proved
+
+T = TypeVar("T")
+
+_USERS_OF_A_RATE = 64
+"""In an open loop users are who may wait at the same time: enough of them for most servers."""
+
+
+class UnknownWorkload(LoadstoneError):
+    """Neither a workload of the engine nor a template's file."""
+
+    exit_code = ExitCode.USAGE
+
+
+def run(
+    workload: str | Path,
+    *,
+    target: str | Sequence[str] | None = None,
+    users: int | Sequence[int] | None = None,
+    rates: float | Sequence[float] | None = None,
+    duration_s: float = 30.0,
+    warmup_s: float = 5.0,
+    repeats: int = 1,
+    tables: int | None = None,
+    table_size: int | None = None,
+    warehouses: int | None = None,
+    options: Mapping[str, OptionValue] | None = None,
+    prepared: bool = True,
+    think_s: float = 0.0,
+    seed: int = 0,
+    observe: bool = True,
+    server: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    name: str | None = None,
+    out: str | Path = "runs",
+    yes: bool = False,
+    view: View | None = None,
+) -> Run:
+    """Drive a workload, a step for each number of users and rate, and keep what was seen.
+
+    Args:
+        workload: one of the engine's by its name, or the path of a template's file.
+        target: `mysql://user@host:3306/schema`, several to share the users; none: a throwaway
+            server, filled for the run and removed after it. The password comes from the URL,
+            LOADSTONE_PASSWORD or ~/.my.cnf.
+        users: virtual users of each step; `None`: 1, in an open loop 64.
+        rates: open loop: events a second to try with each number of users.
+        duration_s: seconds of each step that are measured.
+        warmup_s: seconds before them.
+        repeats: how often each step is measured.
+        tables: as many as there are, where nothing is said.
+        table_size: rows of each, likewise.
+        warehouses: of tpcc, likewise.
+        options: of the workload, as `{"point_selects": 5}`.
+        prepared: prepared statements; else the text protocol.
+        think_s: seconds between two events of a user, in a closed loop.
+        seed: of all that is drawn by chance.
+        observe: read the counters of server and host.
+        server: which throwaway server: `mariadb`, `mysql`, or a program's path.
+        settings: its variables.
+        name: of the run; the workload's, where there is none.
+        out: the folder of runs.
+        yes: what `--yes` says: also beside tables of others, or on a server that serves others.
+        view: whoever is shown how it goes; nobody, where it is left out.
+
+    Raises:
+        LoadstoneError: it could not be driven, or was ended before its time; what there is was
+            kept, and its folder is among the error's notes.
+    """
+    known, template = _workload(workload)
+    is_open = bool(_several(rates))
+    request = Request(
+        name=name or known.name,
+        workload=known.name,
+        file=str(workload) if template else None,
+        template=template,
+        layout=known.layout,
+        writes=known.writes,
+        options=dict(options or {}),
+        distribution=Special(),
+        tables=tables,
+        table_size=table_size,
+        warehouses=warehouses,
+        ladder=_several(users) or ((_USERS_OF_A_RATE,) if is_open else (1,)),
+        rates=tuple(Rate(rate=rate) for rate in _several(rates)),
+        duration_s=duration_s,
+        warmup=WarmupSeconds(warmup_s=warmup_s),
+        repeats=repeats,
+        drive=_drive(prepared, think_s, seed, is_open=is_open),
+        observing=Observing(on=observe),
+        server=server,
+        settings=dict(settings or {}),
+        out=Path(out),
+        yes=yes,
+    )
+    return _opened(_driven(request, _several(target), view or Quiet()))
+
+
+def experiment(
+    file: str | Path,
+    *,
+    out: str | Path = "runs",
+    observe: bool = True,
+    yes: bool = False,
+    view: View | None = None,
+) -> Run:
+    """Carry an experiment file out; `.comparison` of what is returned says what is certain.
+
+    Args:
+        file: its path.
+        out: the folder of runs.
+        observe: read the counters of servers and hosts.
+        yes: what `--yes` says: tables may be dropped and variables set on a server of yours.
+        view: whoever is shown how it goes.
+
+    Raises:
+        ExperimentRefused: something in the file is wrong: each problem with its line.
+        LoadstoneError: as of `run`.
+    """
+    request = ExperimentRequest(out=Path(out), observing=Observing(on=observe), yes=yes)
+    return _opened(experiments.begin(experiments.checked(Path(file)), request, view or Quiet()))
+
+
+def compare(*runs: Run | str | Path, by: str | None = None) -> Compared:
+    """Compare runs, the first with all others; `by`: `target`, or the name of a factor.
+
+    Raises:
+        ComparisonError: there is nothing to compare.
+        StoreError: a run is not there, or cannot be read.
+    """
+    return comparisons.compare([_path(run) for run in runs], by)
+
+
+def diagnose(run: Run | str | Path = "last") -> list[Diagnosis]:
+    """Why each ladder of a run is not faster: its findings, the most telling first.
+
+    Raises:
+        StoreError: the run is not there, or cannot be read.
+    """
+    return open_run(_path(run)).diagnoses
+
+
+def prove(
+    run: Run | str | Path = "last",
+    *,
+    time_s: float = 180.0,
+    only: Sequence[str] = (),
+    yes: bool = False,
+    view: View | None = None,
+) -> Proved:
+    """Try a run's findings: its load again, alternating as it was and with each remedy.
+
+    Args:
+        run: one that was begun on this machine; its server is driven, or a throwaway one like it.
+        time_s: seconds for all trials together.
+        only: causes to try; all of them where none is named.
+        yes: set global variables of a server that is no sandbox, for a while.
+        view: as of `run`.
+
+    Raises:
+        NothingToProve, NoConsent, LoadstoneError: as `loadstone diagnose --prove` says.
+    """
+    asked = Proving(time_s=time_s, only=tuple(only), yes=yes)
+    return proofs.prove(_path(run), asked, reach, view or Quiet())
+
+
+def _driven(request: Request, urls: Sequence[str], view: View) -> Finished:
+    check_request(request, max(len(urls), 1))
+    if urls:
+        return runs.run(request, [at_url(url) for url in urls], view)
+    with runs.throwaway(request, view) as server:
+        return runs.run(request, [server.endpoint], view, server.notes)
+
+
+def _drive(prepared: bool, think_s: float, seed: int, *, is_open: bool) -> Drive:
+    return Drive(
+        protocol="prepared" if prepared else "text",
+        arrival=Open() if is_open else Closed(think_s=think_s),
+        seed=seed,
+        shards=cores(),
+        users_a_shard=USERS_A_SHARD,
+    )
+
+
+def _opened(finished: Finished) -> Run:
+    if finished.error is not None:
+        finished.error.add_note(f"what there is was kept in {finished.folder}")
+        raise finished.error
+    return Run(finished.folder)
+
+
+def _workload(asked: str | Path) -> tuple[WorkloadInfo, Template | None]:
+    known = engine.workloads()
+    word = str(asked)
+    if word.endswith(".toml"):
+        template = read_template(Path(word), frozenset(known))
+        return info_of(template), template
+    if word not in known:
+        near = get_close_matches(word, known, n=1, cutoff=0.6)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+        raise UnknownWorkload(f"there is no workload '{word}'", hint)
+    return known[word], None
+
+
+def _path(run: Run | str | Path) -> Path:
+    return run.path if isinstance(run, Run) else run_folder.find(Path("runs"), str(run))
+
+
+def _several(given: T | Sequence[T] | None) -> tuple[T, ...]:
+    """One value or many as many; a text is one value."""
+    if given is None:
+        return ()
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        return tuple(given)
+    return (given,)
