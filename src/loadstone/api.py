@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
 from loadstone import engine
 from loadstone.lab.step.shards import USERS_A_SHARD, cores
@@ -50,6 +50,35 @@ class UnknownWorkload(LoadstoneError):
     exit_code = ExitCode.USAGE
 
 
+class RunOptions(TypedDict, total=False):
+    """What else `run` takes."""
+
+    tables: int
+    """As many as there are, where nothing is said."""
+    table_size: int
+    """Rows of each table, likewise."""
+    warehouses: int
+    """Of tpcc, likewise."""
+    options: Mapping[str, OptionValue]
+    """Of the workload, as `{"point_selects": 5}`."""
+    prepared: bool
+    """Prepared statements (the default), or the text protocol."""
+    think_s: float
+    """Seconds between two events of a user, in a closed loop. Default: 0."""
+    seed: int
+    """Of all that is drawn by chance. Default: 0."""
+    observe: bool
+    """Read the counters of server and host. Default: yes."""
+    server: str
+    """Which throwaway server: `mariadb`, `mysql`, or a program's path."""
+    settings: Mapping[str, str]
+    """Variables of the throwaway server."""
+    name: str
+    """Of the run; the workload's, where there is none."""
+    yes: bool
+    """What `--yes` says: also beside tables of others, or on a server that serves others."""
+
+
 def run(
     workload: str | Path,
     *,
@@ -59,20 +88,9 @@ def run(
     duration_s: float = 30.0,
     warmup_s: float = 5.0,
     repeats: int = 1,
-    tables: int | None = None,
-    table_size: int | None = None,
-    warehouses: int | None = None,
-    options: Mapping[str, OptionValue] | None = None,
-    prepared: bool = True,
-    think_s: float = 0.0,
-    seed: int = 0,
-    observe: bool = True,
-    server: str | None = None,
-    settings: Mapping[str, str] | None = None,
-    name: str | None = None,
     out: str | Path = "runs",
-    yes: bool = False,
     view: View | None = None,
+    **more: Unpack[RunOptions],
 ) -> Run:
     """Drive a workload, a step for each number of users and rate, and keep what was seen.
 
@@ -86,51 +104,28 @@ def run(
         duration_s: seconds of each step that are measured.
         warmup_s: seconds before them.
         repeats: how often each step is measured.
-        tables: as many as there are, where nothing is said.
-        table_size: rows of each, likewise.
-        warehouses: of tpcc, likewise.
-        options: of the workload, as `{"point_selects": 5}`.
-        prepared: prepared statements; else the text protocol.
-        think_s: seconds between two events of a user, in a closed loop.
-        seed: of all that is drawn by chance.
-        observe: read the counters of server and host.
-        server: which throwaway server: `mariadb`, `mysql`, or a program's path.
-        settings: its variables.
-        name: of the run; the workload's, where there is none.
         out: the folder of runs.
-        yes: what `--yes` says: also beside tables of others, or on a server that serves others.
         view: whoever is shown how it goes; nobody, where it is left out.
+        more: see `RunOptions`.
 
     Raises:
         LoadstoneError: it could not be driven, or was ended before its time; what there is was
             kept, and its folder is among the error's notes.
     """
-    known, template = _workload(workload)
     is_open = bool(_several(rates))
-    request = Request(
-        name=name or known.name,
-        workload=known.name,
-        file=str(workload) if template else None,
-        template=template,
-        layout=known.layout,
-        writes=known.writes,
-        options=dict(options or {}),
-        distribution=Special(),
-        tables=tables,
-        table_size=table_size,
-        warehouses=warehouses,
-        ladder=_several(users) or ((_USERS_OF_A_RATE,) if is_open else (1,)),
-        rates=tuple(Rate(rate=rate) for rate in _several(rates)),
-        duration_s=duration_s,
-        warmup=WarmupSeconds(warmup_s=warmup_s),
-        repeats=repeats,
-        drive=_drive(prepared, think_s, seed, is_open=is_open),
-        observing=Observing(on=observe),
-        server=server,
-        settings=dict(settings or {}),
-        out=Path(out),
-        yes=yes,
+    asked = _request(workload, more).model_copy(
+        update={
+            "ladder": _several(users) or ((_USERS_OF_A_RATE,) if is_open else (1,)),
+            "rates": tuple(Rate(rate=rate) for rate in _several(rates)),
+            "duration_s": duration_s,
+            "warmup": WarmupSeconds(warmup_s=warmup_s),
+            "repeats": repeats,
+            "drive": _drive(more, is_open=is_open),
+            "out": Path(out),
+        }
     )
+    # A copy takes whatever it is given: its values are looked at as those of the first one were.
+    request = Request.model_validate(asked.model_dump())
     return _opened(_driven(request, _several(target), view or Quiet()))
 
 
@@ -210,11 +205,39 @@ def _driven(request: Request, urls: Sequence[str], view: View) -> Finished:
         return runs.run(request, [server.endpoint], view, server.notes)
 
 
-def _drive(prepared: bool, think_s: float, seed: int, *, is_open: bool) -> Drive:
+def _request(workload: str | Path, more: RunOptions) -> Request:
+    """One of a single step, with all that is not of its ladder."""
+    known, template = _workload(workload)
+    return Request(
+        name=more.get("name", known.name),
+        workload=known.name,
+        file=str(workload) if template else None,
+        template=template,
+        layout=known.layout,
+        writes=known.writes,
+        options=dict(more.get("options", {})),
+        distribution=Special(),
+        tables=more.get("tables"),
+        table_size=more.get("table_size"),
+        warehouses=more.get("warehouses"),
+        ladder=(1,),
+        duration_s=1.0,
+        warmup=WarmupSeconds(),
+        repeats=1,
+        drive=Drive(),
+        observing=Observing(on=more.get("observe", True)),
+        server=more.get("server"),
+        settings=dict(more.get("settings", {})),
+        out=Path("runs"),
+        yes=more.get("yes", False),
+    )
+
+
+def _drive(more: RunOptions, *, is_open: bool) -> Drive:
     return Drive(
-        protocol="prepared" if prepared else "text",
-        arrival=Open() if is_open else Closed(think_s=think_s),
-        seed=seed,
+        protocol="prepared" if more.get("prepared", True) else "text",
+        arrival=Open() if is_open else Closed(think_s=more.get("think_s", 0.0)),
+        seed=more.get("seed", 0),
         shards=cores(),
         users_a_shard=USERS_A_SHARD,
     )

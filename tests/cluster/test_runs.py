@@ -17,7 +17,8 @@ from loadstone import engine
 from loadstone.cluster.cluster import Cluster
 from loadstone.cluster.messages import HostUse, Told
 from loadstone.cluster.transport import InThisProcess
-from loadstone.lab.step.runner import Outcome, carry_out
+from loadstone.lab.step.loop import Outcome, drive_steps
+from loadstone.lab.step.order import OfPlan
 from loadstone.model.cluster import ClusterAsked
 from loadstone.model.control import AnyWish, SetRate, SetUsers, StopRun
 from loadstone.model.null_server import NullServerSettings
@@ -90,7 +91,7 @@ def carried_out(plan: Plan, cluster: Cluster, out: Path, *wanted: AnyWish) -> Ou
         return job
 
     lab = replace(lab, start=begins, may_change=plan.search is None)
-    outcome = carry_out(plan, steps_for(plan), lab)
+    outcome = drive_steps(OfPlan(plan, steps_for(plan), lab), lab)
     assert observer.results == list(outcome.result.steps)
     return outcome
 

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 import scripted_engine
-from lab.watched import lab_for
+from lab.watched import drive, lab_for
 from loadstone import engine
 from loadstone.engine import EngineError, Steerable
-from loadstone.lab.step.order import InOrder, steps_of
-from loadstone.lab.step.runner import MOST_REPEATS, Start, carry_out
+from loadstone.lab.step.loop import MOST_REPEATS
+from loadstone.lab.step.runner import Start
 from loadstone.model.cluster import GENERATOR_LOST
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.plan import WarmupAuto, WorkloadSpec
@@ -34,7 +34,7 @@ from scripted_engine import Script
 def test_the_observer_is_told_of_everything_in_order(tmp_path: Path, script: Script) -> None:
     plan = a_plan(ladder=(4,), duration_s=2.0)
     lab, observer = lab_for(tmp_path, plan)
-    carry_out(plan, InOrder(steps_of(plan)), lab)
+    drive(plan, lab)
     assert observer.told == [
         "begin 1",
         "connected 4",
@@ -48,7 +48,7 @@ def test_the_observer_is_told_of_everything_in_order(tmp_path: Path, script: Scr
 def test_the_step_that_is_shown_is_the_one_that_is_kept(tmp_path: Path, script: Script) -> None:
     plan = a_plan(ladder=(1, 8))
     lab, observer = lab_for(tmp_path, plan)
-    outcome = carry_out(plan, InOrder(steps_of(plan)), lab)
+    outcome = drive(plan, lab)
     assert tuple(observer.results) == outcome.result.steps
     assert run_folder.load(lab.recorder.folder) == outcome.result
 
@@ -69,7 +69,7 @@ def test_a_step_within_which_the_machine_slept_is_marked(
     plan = a_plan(ladder=(1,))
     lab, _ = lab_for(tmp_path, plan)
     monkeypatch.setattr(time, "clock_gettime", clock)
-    outcome = carry_out(plan, InOrder(steps_of(plan)), replace(lab, start=sleeps))
+    outcome = drive(plan, replace(lab, start=sleeps))
     (step,) = outcome.result.steps
     assert "this machine was suspended for 7.5 s: do not compare this step" in step.notes
 
@@ -81,7 +81,7 @@ def test_a_ledger_that_cannot_be_compared_is_a_note_with_the_command_for_later(
     nobody = Target(host="127.0.0.1", port=1, user="bench", database="sbtest")
     plan = a_plan(workload=spec, targets=(nobody,), ladder=(4,), duration_s=2.0)
     lab, _ = lab_for(tmp_path, plan)
-    (step,) = carry_out(plan, InOrder(steps_of(plan)), lab).result.steps
+    (step,) = drive(plan, lab).result.steps
     assert (step.state, step.ledger) == ("finished", ())
     (said,) = step.notes
     assert said.startswith("the ledger was not compared: ")
@@ -92,7 +92,7 @@ def test_a_ledger_that_cannot_be_compared_is_a_note_with_the_command_for_later(
 def test_the_password_goes_to_the_engine_and_nowhere_else(tmp_path: Path, script: Script) -> None:
     plan = a_plan()
     lab, _ = lab_for(tmp_path, plan)
-    carry_out(plan, InOrder(steps_of(plan)), lab)
+    drive(plan, lab)
     assert scripted_engine.PLANS[0]["targets"][0]["password"] == SECRET
     for file in lab.recorder.folder.iterdir():
         assert SECRET.encode() not in file.read_bytes(), file.name
@@ -104,11 +104,13 @@ def test_each_step_draws_other_keys_and_a_run_again_the_same(
     plan = a_plan(ladder=(1, 4, 16))
     for _ in range(2):
         lab, _ = lab_for(tmp_path, plan)
-        carry_out(plan, InOrder(steps_of(plan)), lab)
+        drive(plan, lab)
     assert [sent["seed"] for sent in scripted_engine.PLANS] == [0, 1, 2] * 2
 
 
-def test_a_step_that_is_driven_again_is_one_step_more(tmp_path: Path, script: Script) -> None:
+def test_a_step_that_was_lost_is_measured_anew_under_its_number(
+    tmp_path: Path, script: Script
+) -> None:
     plan = a_plan(ladder=(1, 4))
     lab, observer = lab_for(tmp_path, plan)
     script.fail_at_s = 2
@@ -118,11 +120,11 @@ def test_a_step_that_is_driven_again_is_one_step_more(tmp_path: Path, script: Sc
         lost, script.fail_at_s = script.fail_at_s is not None, None
         return lost
 
-    outcome = carry_out(plan, InOrder(steps_of(plan)), replace(lab, drives_again=once))
+    outcome = drive(plan, replace(lab, drives_again=once))
     rows = [(step.step, step.concurrency, step.state) for step in outcome.result.steps]
-    assert rows == [(1, 1, "failed"), (2, 1, "finished"), (3, 4, "finished")]
+    assert rows == [(1, 1, "finished"), (2, 4, "finished")]
     assert (outcome.result.run.state, outcome.error) == ("finished", None)
-    assert "note step 1 is driven again as step 2" in observer.told
+    assert "note step 1 is measured anew: generator 1 on b was lost" in observer.told
 
 
 def test_a_step_is_not_driven_again_for_ever(tmp_path: Path, script: Script) -> None:
@@ -131,8 +133,9 @@ def test_a_step_is_not_driven_again_for_ever(tmp_path: Path, script: Script) -> 
     script.fail_at_s = 2
     script.end_error = {"kind": GENERATOR_LOST, "message": "generator 1 on b was lost"}
     again = replace(lab, drives_again=lambda step: True)
-    outcome = carry_out(plan, InOrder(steps_of(plan)), again)
-    assert [step.state for step in outcome.result.steps] == ["failed"] * (1 + MOST_REPEATS)
+    outcome = drive(plan, again)
+    assert [(step.step, step.state) for step in outcome.result.steps] == [(1, "failed")]
+    assert len(scripted_engine.PLANS) == 1 + MOST_REPEATS
     assert outcome.error and outcome.error.exit_code == ExitCode.CLUSTER
 
 
@@ -149,7 +152,7 @@ def test_a_signal_ends_the_step_cleanly_and_the_rest_is_left(
     plan = a_plan(ladder=(1, 8, 64), duration_s=30.0)
     lab, observer = lab_for(tmp_path, plan)
     with lab.interrupts:
-        outcome = carry_out(plan, InOrder(steps_of(plan)), lab)
+        outcome = drive(plan, lab)
     assert outcome.result.run.state == "stopped"
     assert outcome.error is None
     (step,) = outcome.result.steps
@@ -172,7 +175,7 @@ def test_a_second_signal_does_not_wait_for_the_engine(tmp_path: Path, script: Sc
     with pytest.MonkeyPatch.context() as patch, lab.interrupts:
         patch.setattr(scripted_engine.Drive, "next", never_ends)
         began = time.monotonic()
-        outcome = carry_out(plan, InOrder(steps_of(plan)), lab)
+        outcome = drive(plan, lab)
     assert time.monotonic() - began < 30
     assert outcome.result.run.state == "stopped"
     assert run_folder.load(lab.recorder.folder) == outcome.result
@@ -192,7 +195,7 @@ def test_a_step_that_fails_is_the_last_one_and_says_why(tmp_path: Path, script: 
     script.before_connect = refuse
     plan = a_plan(ladder=(1, 8, 64))
     lab, _ = lab_for(tmp_path, plan)
-    outcome = carry_out(plan, InOrder(steps_of(plan)), lab)
+    outcome = drive(plan, lab)
     assert [step.state for step in outcome.result.steps] == ["finished", "failed"]
     assert outcome.error is not None
     said = outcome.error.message
@@ -207,15 +210,17 @@ def test_an_engine_that_ends_without_a_word_is_noticed(tmp_path: Path, script: S
     lab, _ = lab_for(tmp_path, plan)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scripted_engine.Drive, "next", lambda drive, timeout_s: None)
-        with pytest.raises(EngineError, match="the engine ended without its last record"):
-            carry_out(plan, InOrder(steps_of(plan)), lab)
+        outcome = drive(plan, lab)
+    assert isinstance(outcome.error, EngineError)
+    assert "the engine ended without its last record" in outcome.error.message
+    assert outcome.result.run.state == "failed"
 
 
 def test_an_automatic_warm_up_chooses_the_window(tmp_path: Path, script: Script) -> None:
     script.tps = lambda users, second: 10 + 9 * second if second < 10 else 100 + second % 3
     plan = a_plan(ladder=(1,), duration_s=60.0, warmup=WarmupAuto())
     lab, _ = lab_for(tmp_path, plan)
-    (step,) = carry_out(plan, InOrder(steps_of(plan)), lab).result.steps
+    (step,) = drive(plan, lab).result.steps
     assert step.steady is True
     assert step.window is not None
     assert (step.window.from_s, step.window.to_s, step.window.method) == (10.0, 60.0, "MSER-5")
@@ -226,14 +231,14 @@ def test_a_step_that_never_settles_is_marked(tmp_path: Path, script: Script) -> 
     script.tps = lambda users, second: 100 + 10 * second
     plan = a_plan(ladder=(1,), duration_s=60.0, warmup=WarmupAuto())
     lab, _ = lab_for(tmp_path, plan)
-    (step,) = carry_out(plan, InOrder(steps_of(plan)), lab).result.steps
+    (step,) = drive(plan, lab).result.steps
     assert step.steady is False
 
 
 def test_too_short_a_step_says_that_it_was_not_judged(tmp_path: Path, script: Script) -> None:
     plan = a_plan(ladder=(1,), duration_s=3.0, warmup=WarmupAuto())
     lab, _ = lab_for(tmp_path, plan)
-    (step,) = carry_out(plan, InOrder(steps_of(plan)), lab).result.steps
+    (step,) = drive(plan, lab).result.steps
     assert step.steady is None
     assert list(step_notes(step)) == ["whether it settled was not evaluated: too short for MSER-5"]
 
@@ -257,7 +262,7 @@ def test_a_full_disk_ends_the_load_and_keeps_what_there_is(
 
     monkeypatch.setattr(lab.recorder, "record", full_at_the_third)
     with pytest.raises(StoreError, match="no space left"):
-        carry_out(plan, InOrder(steps_of(plan)), lab)
+        drive(plan, lab)
     assert stopped == [True]
     info = run_folder.load(lab.recorder.folder).run
     assert info.state == "failed"

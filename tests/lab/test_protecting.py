@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from lab.watched import lab_for
+import scripted_engine
+from lab.watched import drive, lab_for
 from loadstone.lab.protection.protector import Protector
-from loadstone.lab.step.order import InOrder, steps_of
-from loadstone.lab.step.runner import carry_out
 from loadstone.model.plan import Plan
 from loadstone.model.protection import ConditionError, Protection, condition
 from loadstone.model.result import Result
@@ -34,7 +33,7 @@ def carried_out(tmp_path: Path, plan: Plan, *conditions: str) -> tuple[Result, l
     lab, observer = lab_for(tmp_path, plan)
     asked = Protection(abort_if=tuple(map(condition, conditions)), defaults=False)
     lab = replace(lab, protector=Protector(asked, unreached))
-    outcome = carry_out(plan, InOrder(steps_of(plan)), lab)
+    outcome = drive(plan, lab)
     assert outcome.error is None
     return outcome.result, observer.told, lab.recorder.folder
 
@@ -73,8 +72,13 @@ def test_all_that_the_load_tells_can_end_it(tmp_path: Path, script: Script, aske
 
 
 def test_a_disk_that_nobody_reads_is_told_before_the_load(tmp_path: Path, script: Script) -> None:
-    with pytest.raises(ConditionError, match="nobody here sees the disk of db1:3306"):
-        carried_out(tmp_path, a_plan(ladder=(4,)), "disk_free<5%")
+    plan = a_plan(ladder=(4,))
+    lab, _ = lab_for(tmp_path, plan)
+    asked = Protection(abort_if=(condition("disk_free<5%"),), defaults=False)
+    outcome = drive(plan, replace(lab, protector=Protector(asked, unreached)))
+    assert isinstance(outcome.error, ConditionError)
+    assert "nobody here sees the disk of db1:3306" in outcome.error.message
+    assert scripted_engine.PLANS == []
 
 
 def test_seconds_in_which_a_load_was_held_back_are_in_no_figure(

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from lab.watched import Remembers, lab_for
+from lab.watched import Remembers, drive, lab_for
 from loadstone.lab.step import control
-from loadstone.lab.step.order import InOrder, steps_of
-from loadstone.lab.step.runner import Outcome, carry_out
+from loadstone.lab.step.loop import Outcome
 from loadstone.model.control import AnyWish, SetRate, SetUsers, StopRun
 from loadstone.model.plan import Drive, Open, Plan, Rate
 from loadstone.runs import control_requests, run_folder
@@ -44,7 +43,7 @@ def steer(tmp_path: Path, script: Script, monkeypatch: pytest.MonkeyPatch) -> St
 
         script.tps = asks
         lab = replace(lab, may_change=may_change)
-        return carry_out(plan, InOrder(steps_of(plan)), lab), run, observer
+        return drive(plan, lab), run, observer
 
     return carried_out
 

@@ -8,6 +8,8 @@ from pydantic import SecretStr
 
 from loadstone.analyse.steady import truncation
 from loadstone.lab.step.interrupts import Interrupts
+from loadstone.lab.step.loop import Outcome, drive_steps
+from loadstone.lab.step.order import InOrder, OfPlan, steps_of
 from loadstone.lab.step.runner import Lab
 from loadstone.model.plan import Plan, Step
 from loadstone.model.records import Connected, Sample
@@ -46,3 +48,8 @@ def lab_for(out: Path, plan: Plan) -> tuple[Lab, Remembers]:
     observer = Remembers()
     lab = Lab(endpoints, recorder_for(out, plan), observer, Interrupts(), truncation)
     return lab, observer
+
+
+def drive(plan: Plan, lab: Lab) -> Outcome:
+    """All steps of a plan's ladder."""
+    return drive_steps(OfPlan(plan, InOrder(steps_of(plan)), lab), lab)

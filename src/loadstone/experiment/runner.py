@@ -1,8 +1,8 @@
-"""Carries an experiment out: each step on its variant's server, into one run folder."""
+"""The steps of an experiment, each measured on its variant's server."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -10,15 +10,13 @@ from loadstone.experiment.order import More, order
 from loadstone.experiment.schedule import PlannedStep
 from loadstone.experiment.servers import Servers, Standing
 from loadstone.experiment.variants import drive_of, step_plan
-from loadstone.lab.step.failures import as_error
-from loadstone.lab.step.runner import MOST_REPEATS, Lab, drive_step
+from loadstone.lab.step.loop import Measured
+from loadstone.lab.step.runner import Lab, drive_step
 from loadstone.lab.tables.inspect import Looked
-from loadstone.model.errors import LoadstoneError
 from loadstone.model.experiment import Experiment, Variant
 from loadstone.model.plan import Drive, Plan
-from loadstone.model.result import Result, StepResult, StepState
+from loadstone.model.result import StepResult
 from loadstone.observe.sampler import Sampling
-from loadstone.runs.errors import StoreError
 
 Look = Callable[[Sequence[Looked], float], Sampling | None]
 """Begins to read the counters of servers and hosts, given the run's begin; `None`: nobody looks."""
@@ -71,73 +69,36 @@ class Bench:
     describe: Describe | None = None
 
 
-@dataclass(frozen=True)
-class Carried:
-    """An experiment that is over: its result, and what ended it before its time."""
+class OfExperiment:
+    """Measures the steps of an experiment, each on its variant's server: a `StepSource`."""
 
-    result: Result
-    error: LoadstoneError | None = None
+    def __init__(self, bench: Bench, more: More) -> None:
+        self._bench = bench
+        self._more = more
+        self._order: Iterator[PlannedStep] | None = None
 
+    def following(self, done: Sequence[StepResult]) -> PlannedStep | None:
+        """The next that `done` does not have."""
+        if self._order is None:
+            # It looks at `done` itself whenever it decides whether more are wanted.
+            bench = self._bench
+            self._order = order(bench.experiment, done, self._more, bench.lab.note)
+        return next(self._order, None)
 
-def carry_out(bench: Bench, more: More, before: Sequence[StepResult] = ()) -> Carried:
-    """Drive all steps that `before` does not have; one that fails or is stopped is the last.
+    def measure(self, planned: PlannedStep) -> Measured:
+        """Its server as it should be, its variables set, and put back after it."""
+        return _measure(self._bench, planned)
 
-    Raises:
-        StoreError: the run cannot be written any more; what was written is kept.
-    """
-    done = list(before)
-    lab = bench.lab
-    state: StepState = "finished"
-    error: LoadstoneError | None = None
-    try:
-        try:
-            for planned in order(bench.experiment, done, more, lab.note):
-                if lab.interrupts.asked:
-                    state = "stopped"
-                    break
-                ended, plan = _measure_unless_lost(bench, planned)
-                done.append(ended)
-                if ended.error:
-                    error = as_error(ended.error, plan.targets)
-                if ended.state != "finished":
-                    state = ended.state
-                    break
-        except StoreError:
-            raise
-        except LoadstoneError as failure:
-            lab.note(f"ended early: {failure.message}")
-            state, error = "failed", failure
-        return Carried(lab.recorder.end_run(state), error)
-    except StoreError as failure:
-        lab.recorder.give_up(failure.message)
-        raise
-    finally:
-        lab.recorder.close()
+    def outcome(self, done: Sequence[StepResult]) -> None:
+        """Nothing was looked for."""
 
 
-def _measure_unless_lost(bench: Bench, planned: PlannedStep) -> tuple[StepResult, Plan]:
-    """One step, and once more under its number where it was lost to what is not the server's.
-
-    A step's number says which part it plays, so what was lost is discarded, as in a run that is
-    taken up.
-    """
-    lab = bench.lab
-    for _ in range(MOST_REPEATS):
-        ended, plan = _measure(bench, planned)
-        if not lab.drives_again(ended) or lab.interrupts.asked:
-            return ended, plan
-        why = f": {ended.error.message}" if ended.error else ""
-        lab.note(f"step {ended.step} is measured anew{why}")
-    return _measure(bench, planned)
-
-
-def _measure(bench: Bench, planned: PlannedStep) -> tuple[StepResult, Plan]:
-    """One step: its server as it should be, its variables set, and put back after it."""
+def _measure(bench: Bench, planned: PlannedStep) -> Measured:
     standing = bench.servers.stand(planned)
     plan = plan_of(bench, planned, standing)
     known = len(standing.told.notes)
     try:
-        return _measure_staged(bench, planned, standing, plan), plan
+        return Measured(_measure_staged(bench, planned, standing, plan), plan.targets)
     finally:
         for note in standing.told.notes[known:]:
             bench.lab.note(note)

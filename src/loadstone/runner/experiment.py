@@ -22,7 +22,7 @@ from loadstone.experiment.checks import (
 from loadstone.experiment.file import ExperimentFile, parse_experiment, read_experiment
 from loadstone.experiment.host_limits import check_limits, check_plans
 from loadstone.experiment.hosts import Loads
-from loadstone.experiment.runner import Bench, Pace, PaceOfGenerators, Pacing, carry_out
+from loadstone.experiment.runner import Bench, OfExperiment, Pace, PaceOfGenerators, Pacing
 from loadstone.experiment.schedule import schedule
 from loadstone.experiment.servers import Means, Servers, Standing
 from loadstone.experiment.tables import check_tables, tables_of
@@ -31,6 +31,7 @@ from loadstone.experiment.variants import client_of, drive_of, place_of, spoken_
 from loadstone.lab.machine.environment import target_environment
 from loadstone.lab.protection.protector import Protector
 from loadstone.lab.step.interrupts import Interrupts
+from loadstone.lab.step.loop import drive_steps
 from loadstone.lab.step.runner import Lab
 from loadstone.lab.step.shards import USERS_A_SHARD, cores
 from loadstone.lab.tables.inspect import Looked, check_descriptors, common_device, observable
@@ -55,7 +56,7 @@ from loadstone.runner.backend import StepBackend, parallel_loads, step_backend
 from loadstone.runner.endpoints import reach
 from loadstone.runner.finished import Finished
 from loadstone.runner.protection import Reach, protector_of
-from loadstone.runner.recording import OfExperiment, Place, begin_run, looking
+from loadstone.runner.recording import ExperimentAsked, Place, begin_run, looking
 from loadstone.runner.tables import Filling, fill
 from loadstone.runner.view import Quiet, View
 from loadstone.runs import run_folder, vouched
@@ -338,7 +339,7 @@ def _recorder(
     plan = step_plan(experiment, workload, targets, Drive(seed=experiment.seed))
     steps = None if experiment.until else _steps(experiment)
     device = common_device(looked)
-    of = OfExperiment(experiment, steps, servers.mark, asked.recipe, device)
+    of = ExperimentAsked(experiment, steps, servers.mark, asked.recipe, device)
     return begin_run(plan, looked, Place(asked.out, view.command_line), of=of)
 
 
@@ -383,7 +384,8 @@ def _carry_out(experiment: Experiment, servers: Servers, recorder: Recorder, how
         describe = _describe(recorder, observing)
         look = looking(observing, lab.note)
         bench = Bench(experiment, servers, lab, look, _pace(experiment), describe)
-        carried = carry_out(bench, more_wanted(experiment), how.done)
+        source = OfExperiment(bench, more_wanted(experiment))
+        carried = drive_steps(source, lab, how.done)
         left, stopped = tuple(servers.told.left), interrupts.asked
         return Finished(carried.result, recorder.folder, carried.error, stopped, left)
 

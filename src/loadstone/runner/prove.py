@@ -15,7 +15,7 @@ from loadstone.analyse.steady import truncation
 from loadstone.diagnose.frames import RunSeconds
 from loadstone.diagnose.of_run import findings_of
 from loadstone.diagnose.trial_verdict import Tried, parts_of, proofs_of
-from loadstone.experiment.runner import Bench, carry_out
+from loadstone.experiment.runner import Bench, OfExperiment
 from loadstone.experiment.schedule import schedule
 from loadstone.experiment.servers import Servers
 from loadstone.experiment.trials import (
@@ -34,6 +34,7 @@ from loadstone.experiment.trials import (
 from loadstone.experiment.variants import step_plan
 from loadstone.lab.protection.first_contact import look_before_load
 from loadstone.lab.protection.protector import Protector
+from loadstone.lab.step.loop import drive_steps
 from loadstone.lab.step.runner import Lab
 from loadstone.lab.tables.discover import Wanted
 from loadstone.lab.tables.inspect import Looked, look_at
@@ -50,7 +51,7 @@ from loadstone.mysql.guard import Consent
 from loadstone.report.numbers import duration
 from loadstone.runner.experiment import NoConsent, servers_with
 from loadstone.runner.protection import Reach, protector_of
-from loadstone.runner.recording import OfExperiment, Place, begin_run, looking
+from loadstone.runner.recording import ExperimentAsked, Place, begin_run, looking
 from loadstone.runner.view import Quiet, Silence, View
 from loadstone.runs import run_folder, vouched
 from loadstone.runs.errors import StoreError
@@ -325,7 +326,8 @@ def _try(
             ready = _Ready(experiment, servers, looked, load, protector)
             bench, path, interrupts = _bench(run, ready, spent, view)
             with interrupts:
-                carried = carry_out(bench, more_wanted(experiment))
+                source = OfExperiment(bench, more_wanted(experiment))
+                carried = drive_steps(source, bench.lab)
         proved.left += servers.told.left
         if isinstance(carried.error, LeftChanged):
             raise carried.error
@@ -393,7 +395,7 @@ def _bench(run: Path, ready: _Ready, spent: Timing, view: View) -> tuple[Bench, 
     steps = tuple(planned.step for planned in schedule(experiment))
     if (run / STEPS).is_symlink():
         raise StoreError(f"cannot write into {run / STEPS}: it is a link")
-    of = OfExperiment(experiment, steps, servers.mark)
+    of = ExperimentAsked(experiment, steps, servers.mark)
     recorder = begin_run(plan, ready.looked, Place(run / STEPS, view.command_line), of=of)
     interrupts = Deadline(time.monotonic() + spent.most_s)
     lab = Lab((), recorder, Silence(), interrupts, truncation, protector=ready.protector)

@@ -38,7 +38,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class OfExperiment:
+class ExperimentAsked:
     """What the folder of an experiment says beyond that of a plain run."""
 
     experiment: Experiment
@@ -56,7 +56,7 @@ def begin_run(
     looked: Sequence[Looked],
     place: Place,
     sources: Sources | None = None,
-    of: OfExperiment | None = None,
+    of: ExperimentAsked | None = None,
 ) -> Recorder:
     """The run's folder.
 

@@ -9,6 +9,7 @@ from loadstone.lab.protection.company import beside_others
 from loadstone.lab.protection.first_contact import look_before_load
 from loadstone.lab.protection.whereabouts import elsewhere
 from loadstone.lab.step.interrupts import Interrupts
+from loadstone.lab.step.loop import drive_steps
 from loadstone.lab.step.runner import Lab
 from loadstone.lab.step.shards import cores
 from loadstone.lab.tables.inspect import check, look_at_server, observable
@@ -28,7 +29,7 @@ from loadstone.runner.view import View
 from loadstone.runs import run_folder
 from loadstone.sandbox import sandbox_at
 from loadstone.traffic.replay_lanes import Dealt
-from loadstone.traffic.replaying import ReplayAsked, carry_out, plan_of
+from loadstone.traffic.replaying import OfReplay, ReplayAsked, plan_of
 
 _MOST_NAMES = 5
 
@@ -82,7 +83,7 @@ def replay(
         )
         for note in (*met, *company, *notes, *sources.notes):
             lab.note(note)
-        outcome = carry_out(plan, lab, lanes)
+        outcome = drive_steps(OfReplay(plan, lab, lanes), lab)
         return Finished(outcome.result, recorder.folder, outcome.error, interrupts.asked)
 
 

@@ -13,8 +13,9 @@ from loadstone.lab.protection.company import beside_others
 from loadstone.lab.protection.first_contact import look_before_load
 from loadstone.lab.protection.protector import Protector
 from loadstone.lab.step.interrupts import Interrupts
-from loadstone.lab.step.order import Steps
-from loadstone.lab.step.runner import Lab, Outcome, carry_out
+from loadstone.lab.step.loop import drive_steps
+from loadstone.lab.step.order import OfPlan, Steps
+from loadstone.lab.step.runner import Lab
 from loadstone.lab.tables.discover import Data, Wanted, needed_beside
 from loadstone.lab.tables.inspect import (
     Looked,
@@ -172,7 +173,7 @@ def _drive(plan: Plan, steps: Steps, prepared: _Prepared, view: View) -> Finishe
         )
         for note in prepared.notes:
             lab.note(note)
-        outcome: Outcome = carry_out(plan, steps, lab)
+        outcome = drive_steps(OfPlan(plan, steps, lab), lab)
         return Finished(outcome.result, recorder.folder, outcome.error, interrupts.asked)
 
 

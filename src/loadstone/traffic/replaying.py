@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from loadstone.lab.step.failures import as_error
+from loadstone.lab.step.loop import Measured
 from loadstone.lab.step.order import steps_of
-from loadstone.lab.step.runner import Lab, Outcome, drive_step
+from loadstone.lab.step.runner import Lab, drive_step
 from loadstone.model.frozen import Frozen
-from loadstone.model.plan import Drive, Plan, ScriptSpec, WarmupSeconds, WorkloadSpec
+from loadstone.model.plan import Drive, Plan, ScriptSpec, Step, WarmupSeconds, WorkloadSpec
+from loadstone.model.result import StepResult
 from loadstone.model.target import Target
 from loadstone.traffic.replay_lanes import Dealt, told_by
 
@@ -122,23 +123,28 @@ def _mean_gap_s(dealt: Dealt) -> float:
     return dealt.length_s / max(dealt.statements - 1, 1)
 
 
-def carry_out(plan: Plan, lab: Lab, folder: Path) -> Outcome:
-    """Send it, and keep with the run how late that was.
+class OfReplay:
+    """Sends a log as the one step of a run, and notes how late that was: a `StepSource`."""
 
-    Raises:
-        StoreError: the run cannot be written any more; what was written is kept.
-    """
-    (step,) = steps_of(plan)
-    try:
-        ended = drive_step(plan, step, lab)
-        for sentence in sentences(lateness_of(folder, step.concurrency)):
-            lab.note(sentence)
-        error = as_error(ended.error, plan.targets) if ended.error else None
-        return Outcome(lab.recorder.end_run(ended.state), error)
-    finally:
-        if lab.sampling:
-            lab.sampling.close()
-        lab.recorder.close()
+    def __init__(self, plan: Plan, lab: Lab, folder: Path) -> None:
+        """`folder`: what the log was dealt out into."""
+        self._plan = plan
+        self._lab = lab
+        self._folder = folder
+
+    def following(self, done: Sequence[StepResult]) -> Step | None:
+        """The one that there is."""
+        return None if done else steps_of(self._plan)[0]
+
+    def measure(self, planned: Step) -> Measured:
+        """Send it."""
+        ended = drive_step(self._plan, planned, self._lab)
+        for sentence in sentences(lateness_of(self._folder, planned.concurrency)):
+            self._lab.note(sentence)
+        return Measured(ended, self._plan.targets)
+
+    def outcome(self, done: Sequence[StepResult]) -> None:
+        """Nothing was looked for."""
 
 
 def lateness_of(folder: Path, lanes: int) -> Lateness:

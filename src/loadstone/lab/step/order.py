@@ -1,10 +1,12 @@
-"""In which order the steps of a plan are carried out."""
+"""The steps of a plain run: all known before, or each as a search asks for it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from loadstone.lab.step.loop import Measured
+from loadstone.lab.step.runner import Lab, drive_step
 from loadstone.model.plan import Plan, Rate, Step
 from loadstone.model.result import StepResult
 from loadstone.model.search import SearchOutcome
@@ -109,3 +111,26 @@ def steps_of(plan: Plan) -> tuple[Step, ...]:
         )
         for number, (repeat, (users, rate)) in enumerate(order, start=1)
     )
+
+
+class OfPlan:
+    """Measures the steps of a plan on its targets: a `StepSource`."""
+
+    def __init__(self, plan: Plan, steps: Steps, lab: Lab) -> None:
+        self._plan = plan
+        self._steps = steps
+        self._lab = lab
+
+    def following(self, done: Sequence[StepResult]) -> Step | None:
+        """The next of the ladder, or of the search."""
+        return self._steps.following(done)
+
+    def measure(self, planned: Step) -> Measured:
+        """Look once more at what was found when the run began, and drive the step."""
+        if self._lab.confirm:
+            self._lab.confirm()
+        return Measured(drive_step(self._plan, planned, self._lab), self._plan.targets)
+
+    def outcome(self, done: Sequence[StepResult]) -> SearchOutcome | None:
+        """What a search found."""
+        return self._steps.outcome(done)

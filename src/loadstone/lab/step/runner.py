@@ -1,4 +1,4 @@
-"""Drives the steps of a plan, one after the other, into the run's folder."""
+"""One step, from its first connection to its row in the result: driven, sampled, recorded."""
 
 from __future__ import annotations
 
@@ -13,16 +13,13 @@ from loadstone.engine import Steerable
 from loadstone.lab.protection.protector import Protector
 from loadstone.lab.protection.watch import Met, Watch
 from loadstone.lab.step.control import Steering, Wishes
-from loadstone.lab.step.failures import as_error
 from loadstone.lab.step.follow import follow
 from loadstone.lab.step.interrupts import Interrupts
 from loadstone.lab.step.listener import Observer
-from loadstone.lab.step.order import Steps
 from loadstone.lab.step.sampling import Looking
 from loadstone.lab.step.suspend import Asleep
 from loadstone.lab.tables.ledger_check import check_books
 from loadstone.model.engine_plan import book_of, step_document
-from loadstone.model.errors import LoadstoneError
 from loadstone.model.observed import Observation, SourceName
 from loadstone.model.plan import Plan, Step, WarmupAuto
 from loadstone.model.records import (
@@ -34,7 +31,7 @@ from loadstone.model.records import (
     Sample,
     StepRecord,
 )
-from loadstone.model.result import Aborted, LevelChange, Result, StepResult, StepState
+from loadstone.model.result import Aborted, LevelChange, StepResult, StepState
 from loadstone.model.target import Endpoint
 from loadstone.mysql.errors import TargetError
 from loadstone.observe.sampler import Sampling, Seen
@@ -68,9 +65,6 @@ into the first server's buffer pool in the same seconds; handed in by whoever kn
 
 Start = Callable[[str], engine.Steerable]
 """Begins a step, from its document for the engine."""
-
-MOST_REPEATS = 3
-"""So often one step is driven again after it was lost to something that is not the server's."""
 
 
 def _never(step: StepResult) -> bool:
@@ -113,78 +107,16 @@ class Lab:
             return None
         return Looking(step, self.recorder, self.sampling, self.endpoints[0])
 
+    def close(self) -> None:
+        """Let go of the samplers and of the folder."""
+        if self.sampling:
+            self.sampling.close()
+        self.recorder.close()
+
     def note(self, text: str, step: Step | None = None) -> None:
         """Keep a sentence, and show it."""
         self.recorder.note(text, step)
         self.observer.on_note(text)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """A run that is over: its result, and the error that ended it before its time."""
-
-    result: Result
-    error: LoadstoneError | None = None
-
-
-def carry_out(plan: Plan, steps: Steps, lab: Lab) -> Outcome:
-    """Drive all steps; a step that fails or is stopped is the last one.
-
-    Raises:
-        StoreError: the run cannot be written any more; what was written is kept.
-    """
-    state: StepState = "finished"
-    error: LoadstoneError | None = None
-    done: list[StepResult] = []
-    again = 0
-    repeated = 0
-    try:
-        step = steps.following(done)
-        while step:
-            if refused := _refusal(lab):
-                state, error = "failed", refused
-                break
-            # Steps are numbered as they are carried out: each that is driven again is one more.
-            ended = drive_step(plan, _numbered(step, step.number + repeated), lab)
-            state = ended.state
-            if again < MOST_REPEATS and lab.drives_again(ended) and not lab.interrupts.asked:
-                again, repeated = again + 1, repeated + 1
-                lab.note(f"step {ended.step} is driven again as step {ended.step + 1}")
-                continue
-            again = 0
-            if ended.error:
-                error = as_error(ended.error, plan.targets)
-            if state != "finished":
-                break
-            done.append(ended)
-            step = steps.following(done)
-            if lab.interrupts.asked:
-                state = "stopped" if step else "finished"
-                break
-        return Outcome(lab.recorder.end_run(state, steps.outcome(done)), error)
-    except LoadstoneError as failure:
-        lab.recorder.give_up(failure.message)
-        raise
-    finally:
-        if lab.sampling:
-            lab.sampling.close()
-        lab.recorder.close()
-
-
-def _numbered(step: Step, number: int) -> Step:
-    return step if step.number == number else step.model_copy(update={"number": number})
-
-
-def _refusal(lab: Lab) -> LoadstoneError | None:
-    """Why the next step must not be driven."""
-    if lab.confirm is None:
-        return None
-    try:
-        lab.confirm()
-    except LoadstoneError as error:
-        lab.note(f"ended early: {error.message}")
-        return error
-    return None
 
 
 def drive_step(plan: Plan, step: Step, lab: Lab) -> StepResult:

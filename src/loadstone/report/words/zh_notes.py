@@ -88,7 +88,6 @@ _CLUSTERS: tuple[Phrase, ...] = (
         "负载开始 {at} 秒后失去 {node} 上的发生器 {number}，连同它的 {users}：{why}",
         users=_WITH_IT,
     ),
-    phrase("step {step} is driven again as step {next}", "步骤 {step} 作为步骤 {next} 重新运行"),
     phrase(
         "step {step} is measured anew{why}",
         "步骤 {step} 重新测量{why}",
