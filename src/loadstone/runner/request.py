@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, PositiveInt
 
 from loadstone import engine
 from loadstone.analyse import search
@@ -67,7 +70,7 @@ class Request(Frozen):
     book: int = 0
     """Of `ledger`: what tells this run's entries from all others."""
 
-    ladder: tuple[int, ...]
+    ladder: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
     rates: tuple[Rate, ...] = ()
     mix: tuple[MixedIn, ...] = ()
     """Several workloads at once; `workload` is then the names of all, `ladder` all their users."""
