@@ -89,10 +89,20 @@ def holders(connection: Connection, target: Target, names: Sequence[str]) -> tup
         NoLocks: the server has none.
         TargetError: the connection was lost.
     """
+    return _seen(connection, target, numbers_of_holders(connection, target, names))
+
+
+def numbers_of_holders(
+    connection: Connection, target: Target, names: Sequence[str]
+) -> tuple[int, ...]:
+    """The connections that hold these locks, but for this one.
+
+    Raises:
+        NoLocks, TargetError: as `holders`.
+    """
     each = ", ".join(["IS_USED_LOCK(%s)"] * len(names))
-    found = _asked(connection, target, f"SELECT {each}, CONNECTION_ID()", names)
-    *held, own = found
-    return _seen(connection, target, [one for one in held if one not in (None, own)])
+    *held, own = _asked(connection, target, f"SELECT {each}, CONNECTION_ID()", names)
+    return tuple(one for one in held if one is not None and one != own)
 
 
 def number_of_holder(connection: Connection, target: Target, name: str) -> int | None:
@@ -122,13 +132,11 @@ def give_back(connection: Connection, name: str) -> None:
         cursor.execute("SELECT RELEASE_LOCK(%s)", (name,))
 
 
-def _seen(
-    connection: Connection, target: Target, numbers: Sequence[int | None]
-) -> tuple[Holder, ...]:
+def _seen(connection: Connection, target: Target, numbers: Sequence[int]) -> tuple[Holder, ...]:
     if not numbers:
         return ()
     shown = {one.number: one for one in processes(connection, target)}
-    return tuple(_holder(number, shown.get(number)) for number in numbers if number is not None)
+    return tuple(_holder(number, shown.get(number)) for number in numbers)
 
 
 def _holder(number: int, seen: Process | None) -> Holder:

@@ -110,6 +110,31 @@ def at_work(connection: Connection, target: Target, schema: str) -> tuple[Presen
         return ()
 
 
+def places_taken(connection: Connection, target: Target, schema: str) -> tuple[int, ...]:
+    """The connections that hold the places of runs, ours as well: cheap, to be asked often.
+
+    Raises:
+        TargetError: the connection was lost.
+    """
+    try:
+        return locks.numbers_of_holders(connection, target, _places(schema))
+    except NoLocks:
+        return ()
+
+
+def runs_of_others(connection: Connection, target: Target, schema: str) -> tuple[Present, ...]:
+    """The runs at work on a schema that are none of this process.
+
+    Raises:
+        TargetError: the connection was lost.
+    """
+    try:
+        there = _runs(connection, target, schema)
+        return _not_own(connection, target, there) if there else ()
+    except NoLocks:
+        return ()
+
+
 @contextlib.contextmanager
 def _ours(connection: Connection, target: Target, lock: str) -> Iterator[None]:
     """What this connection holds is known for our own, until it is given back."""
@@ -132,10 +157,18 @@ def _not_own(
 
 def _key(connection: Connection, target: Target, number: int | None) -> tuple[str, int]:
     """A connection, by the server's own words: it may be reached under several addresses."""
+    return server_of(connection, target), number or 0
+
+
+def server_of(connection: Connection, target: Target) -> str:
+    """What tells a server from others at this moment, by its own words.
+
+    Raises:
+        TargetError: the connection was lost.
+    """
     with statement_errors(target), connection.cursor() as cursor:
         cursor.execute("SELECT @@hostname, @@datadir, @@server_id")
-        row = cursor.fetchone()
-    return str(row), number or 0
+        return str(cursor.fetchone())
 
 
 def _busy(schema: str, others: Iterable[Present]) -> GuardError:
