@@ -48,6 +48,7 @@ from loadstone.experiment.trials import why_not_set
 from loadstone.experiment.variants import client_of, drive_of, place_of, spoken_to, step_plan
 from loadstone.lab.machine.environment import target_environment
 from loadstone.lab.protection.protector import Protector
+from loadstone.lab.protection.whereabouts import is_throwaway
 from loadstone.lab.step.interrupts import Interrupts
 from loadstone.lab.step.runner import Lab
 from loadstone.lab.step.shards import USERS_A_SHARD, cores
@@ -267,7 +268,7 @@ def means_of(
     known, own = engine.workloads(), mark or new_mark()
 
     def consent(endpoint: Endpoint) -> Consent:
-        return Consent(yes=yes, sandbox=endpoint.credentials.source.startswith("sandbox "))
+        return Consent(yes=yes, sandbox=is_throwaway(endpoint))
 
     def fill(layout: Layout, endpoint: Endpoint) -> None:
         plan = LoadPlan(layout=layout, parallel=parallel_loads(), seed=experiment.seed)
