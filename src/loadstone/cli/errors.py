@@ -10,7 +10,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from types import FrameType
@@ -85,6 +85,16 @@ def tell_left(left: Sequence[str]) -> int:
     for said in left:
         tell(said, "SHOW GLOBAL VARIABLES has what they are now")
     return ExitCode.LEFT_CHANGED if left else ExitCode.OK
+
+
+@contextlib.contextmanager
+def left_is_told(left: Sequence[str]) -> Iterator[None]:
+    """Say it also where something else ends the command."""
+    try:
+        yield
+    except BaseException:
+        tell_left(left)
+        raise
 
 
 def _blanked(text: str) -> str:

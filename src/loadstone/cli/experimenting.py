@@ -16,7 +16,7 @@ from loadstone.analyse.repeat_until import more_wanted
 from loadstone.analyse.setting_effects import keeps_commits
 from loadstone.analyse.steady import truncation
 from loadstone.cli.carry import Begun, begin_run, judged, show
-from loadstone.cli.errors import say, tell, tell_left
+from loadstone.cli.errors import left_is_told, say, tell, tell_left
 from loadstone.cli.options.cluster import Ways, starting
 from loadstone.cli.options.connection import unasked
 from loadstone.cli.options.gates import NO_GATES, Gates
@@ -183,7 +183,11 @@ def begin(
     run_folder.check_writable(wanted.out)
     _check_variables(file, wanted)
     means = _means(experiment, wanted, new_mark())
-    with _starting(experiment, wanted) as ways, Servers(experiment, means) as servers:
+    with (
+        _starting(experiment, wanted) as ways,
+        Servers(experiment, means) as servers,
+        left_is_told(servers.told.left),
+    ):
         looked, notes = servers.prepare()
         protector = _protector(experiment, looked)
         recorder = _recorder(experiment, servers, looked, wanted)
@@ -218,7 +222,11 @@ def go_on(run: str, wanted: Wanted, gates: Gates = NO_GATES, begun: Begun | None
     done = [step for step in before.steps if step.state == "finished"]
     # Of a run of before tables had marks all that is there is asked for.
     means = _means(experiment, wanted, asked.mark or new_mark())
-    with _starting(experiment, wanted) as ways, Servers(experiment, means) as servers:
+    with (
+        _starting(experiment, wanted) as ways,
+        Servers(experiment, means) as servers,
+        left_is_told(servers.told.left),
+    ):
         looked, notes = servers.prepare()
         protector = _protector(experiment, looked)
         recorder = Recorder(path, asked, (), before=log.begin, environment=ours.environment)

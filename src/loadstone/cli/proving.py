@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +16,7 @@ from loadstone import engine
 from loadstone.analyse.repeat_until import more_wanted
 from loadstone.analyse.steady import truncation
 from loadstone.cli.carry import begin_run, show
-from loadstone.cli.errors import say, tell_left
+from loadstone.cli.errors import left_is_told, say, tell_left
 from loadstone.cli.experimenting import NoConsent, looking, means_of
 from loadstone.cli.options.protection import protector_of
 from loadstone.cli.progress.steps import Silence
@@ -134,7 +135,8 @@ def prove(run: Path, proving: Proving, reach: Reach, *, quiet: bool = False) -> 
     for candidate, seconds in timed:
         if not quiet:
             say(f"  {_plan_line(candidate, ground, seconds)}")
-        done = _try(run, candidate, ground, (seconds, reach, proved))
+        with left_is_told(proved.left):
+            done = _try(run, candidate, ground, (seconds, reach, proved))
         if isinstance(done, NotTried):
             proved.not_tried.append(done)
             continue
@@ -325,7 +327,7 @@ def _try(
     at, began = datetime.now(UTC), time.monotonic()
     try:
         means = means_of(experiment, reach, quiet=True, yes=ground.may_change)
-        with Servers(experiment, means) as servers:
+        with Servers(experiment, means) as servers, _noting_left(servers, proved):
             looked, _ = servers.prepare()
             load = Repeated(ground.plan.drive, trial)
             protector = protector_of(ground.plan.protection, [one.endpoint for one in looked])
@@ -333,7 +335,6 @@ def _try(
             bench, path, interrupts = _bench(run, ready, load, spent, protector)
             with interrupts:
                 carried = carry_out(bench, more_wanted(experiment))
-        proved.left += servers.told.left
         if isinstance(carried.error, LeftChanged):
             raise carried.error
         if found := carried.result.run.aborted:
@@ -359,6 +360,15 @@ def _try(
         before=_in_the_run(run, proved.result, candidate, spent.units),
     )
     return tried, interrupts.is_signalled
+
+
+@contextlib.contextmanager
+def _noting_left(servers: Servers, proved: Proved) -> Iterator[None]:
+    """What is left changed is known however a trial ends."""
+    try:
+        yield
+    finally:
+        proved.left += servers.told.left
 
 
 def _in_the_run(run: Path, result: Result, candidate: _Candidate, parts: int) -> tuple[float, ...]:
