@@ -32,7 +32,7 @@ from loadstone.diagnose.frames import environment_of
 from loadstone.diagnose.of_run import findings_of
 from loadstone.lab.machine.environment import target_environment
 from loadstone.lab.machine.generator_ceilings import generator_ceilings
-from loadstone.lab.protection.company import beside_others
+from loadstone.lab.protection.company import Company, beside_others
 from loadstone.lab.protection.first_contact import look_before_load
 from loadstone.lab.protection.protector import Protector
 from loadstone.lab.step.interrupts import Interrupts
@@ -162,16 +162,16 @@ def _run_against(
     protector = protector_of(plan.protection, endpoints, by_user=plan.cluster is not None)
     protector.look(endpoints)
     with beside_others(endpoints) as company:
-        for note in (*met, *company):
+        for note in (*met, *company.notes):
             say(f"note: {note}", quiet=request.as_json)
         sources = sources_for([observable(one) for one in looked], request.observing)
         recorder = begin_run(plan, looked, request.out, sources.data_device, sources=sources)
         recorder.generators(ways.nodes)
         if hooks.begun:
             hooks.begun(recorder.folder)
-        said = [*notes, *met, *company, *_notes_on(data), *found, *sources.notes]
+        said = [*notes, *met, *company.notes, *_notes_on(data), *found, *sources.notes]
         tables = list(chain(*looked_for))
-        prepared = Prepared(recorder, said, looked, sources, ways, tables, protector)
+        prepared = Prepared(recorder, said, looked, sources, ways, tables, protector, company)
         outcome, interrupted = _drive(request, plan, steps, prepared)
     prove = hooks.prove if outcome.result.run.state == "finished" else None
     if prove is None or not request.as_json:
@@ -226,6 +226,7 @@ class Prepared:
     tables: Sequence[Looked]
     """What was found of each workload's tables at each target."""
     protector: Protector
+    company: Company
 
 
 def _capped(wanted: SearchPlan | None, looked: Sequence[Looked]) -> SearchPlan | None:
@@ -241,6 +242,13 @@ def _capped(wanted: SearchPlan | None, looked: Sequence[Looked]) -> SearchPlan |
     return wanted.model_copy(update={"most_users": most})
 
 
+def _confirm(prepared: Prepared) -> list[str]:
+    """Right before a step: its tables are such as it makes, and others know of it still."""
+    notes = prepared.company.renew()
+    confirm_all(prepared.tables)
+    return notes
+
+
 def _drive(
     request: Request,
     plan: Plan,
@@ -248,7 +256,6 @@ def _drive(
     prepared: Prepared,
 ) -> tuple[Outcome, bool]:
     recorder = prepared.recorder
-    confirm = functools.partial(confirm_all, prepared.tables)
     quiet = request.as_json and not sys.stderr.isatty()
     with Interrupts() as interrupts, watching(plan, steps.planned, quiet=quiet) as observer:
         endpoints = tuple(one.endpoint for one in prepared.looked)
@@ -265,7 +272,7 @@ def _drive(
             start=ways.start,
             drives_again=ways.drives_again,
             may_change=plan.search is None and not plan.phases,
-            confirm=confirm,
+            confirm=functools.partial(_confirm, prepared),
             protector=prepared.protector,
         )
         for note in prepared.notes:

@@ -133,13 +133,14 @@ def _measure_unless_lost(bench: Bench, planned: PlannedStep) -> tuple[StepResult
 
 def _measure(bench: Bench, planned: PlannedStep) -> tuple[StepResult, Plan]:
     """One step: its server as it should be, its variables set, and put back after it."""
-    standing = bench.servers.stand(planned)
-    plan = plan_of(bench, planned, standing)
-    known = len(standing.told.notes)
+    told = bench.servers.told
+    known = len(told.notes)
     try:
+        standing = bench.servers.stand(planned)
+        plan = plan_of(bench, planned, standing)
         return _measure_staged(bench, planned, standing, plan), plan
     finally:
-        for note in standing.told.notes[known:]:
+        for note in told.notes[known:]:
             bench.lab.note(note)
 
 

@@ -358,7 +358,7 @@ def _replay(
             may_change=False,
             protector=protector,
         )
-        for note in (*met, *company, *notes, *sources.notes):
+        for note in (*met, *company.notes, *notes, *sources.notes):
             lab.note(note)
         outcome = carry_out(plan, lab, folder)
         interrupted = interrupts.asked

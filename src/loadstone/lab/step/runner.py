@@ -94,7 +94,7 @@ class Lab:
 
     may_change: bool = True
     """Whether whoever watches may change rate and users of a running step."""
-    confirm: Callable[[], None] | None = None
+    confirm: Callable[[], Sequence[str]] | None = None
     """Looks once more, right before each step, at what was found when the run began; raises
     `LoadstoneError` where that has changed. `None`: nothing that matters can change."""
 
@@ -180,7 +180,8 @@ def _refusal(lab: Lab) -> LoadstoneError | None:
     if lab.confirm is None:
         return None
     try:
-        lab.confirm()
+        for note in lab.confirm():
+            lab.note(note)
     except LoadstoneError as error:
         lab.note(f"ended early: {error.message}")
         return error
