@@ -63,6 +63,16 @@ def own_schema(pool: Pool) -> Iterator[Sandbox]:
         yield server
 
 
+class _Alone:
+    """A schema's lock on a double."""
+
+    def __init__(self, endpoint: object) -> None: ...
+
+    def renew(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
 def _nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
     """A double has no locks to ask, and no tables that could go."""
 
@@ -71,8 +81,11 @@ def _nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
 
         return Changes("a double")
 
-    for name in ("runner.run.beside_others", "experiment.servers.alone_on"):
-        monkeypatch.setattr(f"loadstone.{name}", lambda *arguments: nullcontext([]))
+    from loadstone.lab.protection.company import Company
+
+    nobody = nullcontext(Company([], []))
+    monkeypatch.setattr("loadstone.runner.run.beside_others", lambda endpoints: nobody)
+    monkeypatch.setattr("loadstone.experiment.servers.Alone", _Alone)
     for name in ("runner.run", "runner.prove", "experiment.servers"):
         monkeypatch.setattr(f"loadstone.{name}.look_before_load", lambda *arguments, yes: [])
     monkeypatch.setattr("loadstone.experiment.servers.changes_on", unchanged)

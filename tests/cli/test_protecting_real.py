@@ -135,6 +135,50 @@ def test_others_threads_end_a_run_and_its_own_do_not(person: Person) -> None:
     assert "成立而中止" in (run / "report.html").read_text()
 
 
+def test_two_loads_of_one_account_do_not_take_each_other_for_others(
+    somebody: Person, tmp_path: Path
+) -> None:
+    """Several load generators on one schema are normal; another account still counts."""
+    assert somebody.server is not None
+    people = []
+    for name in ("first", "second"):
+        folder = tmp_path / name
+        folder.mkdir()
+        people.append(Person(folder, somebody.server))
+    limit = ("--abort-if", "threads_running>5 for 1s", "--abort-if", "threads_connected>5 for 1s")
+    words = (*ENDLESS, *somebody.target, "--concurrency", "24", *limit)
+    with ExitStack() as stack:
+        runs = []
+        for person in people:
+            runs.append(stack.enter_context(person.starts(*words)))
+            wait_until(lambda person=person: person.samples() >= 2, runs[-1])  # type: ignore[misc]
+        before = [person.samples() for person in people]
+        for person, running, count in zip(people, runs, before, strict=True):
+            wait_until(
+                lambda person=person, count=count: person.samples() >= count + 5,  # type: ignore[misc]
+                running,
+            )
+        stack.enter_context(neighbours(somebody, 9, "SELECT SLEEP(60)"))
+        for running in runs:
+            _, err = running.communicate(timeout=PATIENCE_S)
+            assert running.returncode == 12, err
+    for person in people:
+        aborted = run_folder.load(person.only_run()).run.aborted
+        assert aborted and aborted.value < 24
+
+
+def test_connections_to_one_server_under_two_addresses_are_added_up(person: Person) -> None:
+    """Each of them is shown all connections, and has but half of the load."""
+    assert person.server is not None
+    again = person.url.replace("127.0.0.1", "localhost")
+    assert again != person.url
+    limit = ("--abort-if", "threads_connected>5", "--abort-if", "threads_running>5")
+    words = (*RUN, *person.target, "--target", again, "--concurrency", "24", "--duration", "3s")
+    person.loadstone(*words, *limit)
+    result = run_folder.load(person.only_run())
+    assert (result.run.state, result.run.aborted) == ("finished", None)
+
+
 @contextmanager
 def watchers_locked_out(server: Sandbox) -> Iterator[None]:
     """The server has room for nobody of the load's account but for those who are there."""

@@ -13,14 +13,18 @@ import pytest
 
 import scripted_engine
 from loadstone.cli.errors import exit_code_of
+from loadstone.experiment.servers import Servers
+from loadstone.lab.step.runner import Lab
 from loadstone.lab.tables.discover import Data, Wanted
 from loadstone.lab.tables.inspect import Looked
+from loadstone.model.exit_codes import ExitCode
 from loadstone.model.experiment import Experiment
 from loadstone.model.finding import Diagnosis, Evidence, Finding, Proof, Setting, Trial
 from loadstone.model.plan import WorkloadSpec
 from loadstone.model.target import Endpoint, Target
 from loadstone.mysql.facts import ServerFacts
 from loadstone.runs import run_folder
+from loadstone.runs.errors import StoreError
 from loadstone.runs.proofs import PROOFS
 from loadstone.runs.recorder import read_asked, write_private_json
 from recorded import a_plan, recorded_run
@@ -219,6 +223,31 @@ def test_only_what_is_named_is_tried(
         f"error: line-full is not among the findings of {run.name}",
         "hint:  those are tls, compression",
     ]
+
+
+def test_what_is_left_changed_is_told_however_a_trial_ends(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a_run()
+    finds(monkeypatch, TLS)
+
+    left = "db1:3306: set by somebody else since, and left: x"
+    prepare = Servers.prepare
+
+    def changed(servers: Servers) -> tuple[list[Looked], list[str]]:
+        servers.told.left.append(left)
+        return prepare(servers)
+
+    def full(source: object, lab: Lab) -> None:
+        lab.recorder.close()
+        raise StoreError("no space left on the device")
+
+    monkeypatch.setattr(Servers, "prepare", changed)
+    monkeypatch.setattr("loadstone.runner.prove.drive_steps", full)
+    assert prove() == ExitCode.STORE
+    err = capsys.readouterr().err
+    assert "error: db1:3306: set by somebody else since, and left: x\n" in err
+    assert "error: no space left on the device\n" in err
 
 
 def test_a_finding_without_a_trial_is_told_with_the_reason(

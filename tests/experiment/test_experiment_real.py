@@ -11,17 +11,20 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from called import called
+from engine.between import Between
 from loadstone import engine
 from loadstone.experiment.hosts import Loads, OwnServer
 from loadstone.experiment.tables import tables_of
 from loadstone.experiment.variants import Place
 from loadstone.lab.step.runner import Lab, drive_step
+from loadstone.lab.variables.stage import PutBack, put_back
 from loadstone.model.engine_plan import Layout
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.experiment import CgroupLimit, Experiment, NetworkLimit
@@ -184,6 +187,55 @@ def test_what_somebody_else_sets_meanwhile_is_a_note_and_an_exit_code(
     assert f"error: {left}\n" in said.stderr
     run = json.loads((only_run() / "result.json").read_text())["run"]
     assert (run["state"], left in run["notes"]) == ("finished", True)
+
+
+def test_it_is_told_too_where_something_else_ends_the_experiment(
+    target: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each variant is tried before the first step; then a condition cannot be watched."""
+    changed = "dynamic = { max_connect_errors = 200 }\n"
+    Path("d.toml").write_text(
+        against(target).replace(DYNAMIC.splitlines(keepends=True)[-1], changed)
+    )
+
+    def after_somebody_else(*given: Any, **more: Any) -> PutBack:
+        execute(target.local, "SET GLOBAL max_connect_errors = 150")
+        return put_back(*given, **more)
+
+    monkeypatch.setattr("loadstone.lab.variables.stage.put_back", after_somebody_else)
+    asked = ("--abort-if", "replica_lag>5s")
+    try:
+        said = done("experiment", "d.toml", *asked, code=ExitCode.USAGE)
+    finally:
+        execute(target.local, "SET GLOBAL max_connect_errors = 100")
+    place = target.tcp.target.place
+    assert f"{place}: set by somebody else since, and left: max_connect_errors\n" in said.stderr
+    assert "is no replica" in said.stderr
+
+
+def test_an_experiment_whose_server_goes_says_that_variables_are_left(
+    target: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Between(target.port) as between:
+        ours = against(target).replace(f":{target.port}/", f":{between.port}/")
+        changed = "dynamic = { max_connect_errors = 200 }\n"
+        Path("d.toml").write_text(
+            ours.replace("2s", "500ms").replace(DYNAMIC.splitlines(keepends=True)[-1], changed)
+        )
+
+        def while_it_goes(plan: Plan, step: Step, lab: Lab) -> StepResult:
+            if step.variant == "durability=relaxed":
+                between.shut = True
+                between.cut()
+            return drive_step(plan, step, lab)
+
+        monkeypatch.setattr("loadstone.experiment.runner.drive_step", while_it_goes)
+        words = ("experiment", "d.toml", "--no-observe", "--yes")
+        said = done(*words, code=ExitCode.LEFT_CHANGED)
+        assert "are not put back: " in said.stderr
+        assert "hint:  as soon as that is over: loadstone restore" in said.stderr
+        between.shut = False
+        done("restore")
 
 
 def test_after_an_error_the_variables_are_as_they_were(target: Sandbox) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from loadstone.analyse.steady import truncation
+from loadstone.lab.protection.watch import Ground
 from loadstone.lab.step.interrupts import Interrupts
 from loadstone.lab.step.loop import Outcome, drive_steps
 from loadstone.lab.step.order import InOrder, OfPlan, steps_of
@@ -14,7 +15,8 @@ from loadstone.lab.step.runner import Lab
 from loadstone.model.plan import Plan, Step
 from loadstone.model.records import Connected, Sample
 from loadstone.model.result import StepResult
-from loadstone.model.target import Credentials, Endpoint
+from loadstone.model.target import Credentials, Endpoint, Target
+from loadstone.observe.others import Others
 from recorded import SECRET, recorder_for
 
 
@@ -53,3 +55,13 @@ def lab_for(out: Path, plan: Plan) -> tuple[Lab, Remembers]:
 def drive(plan: Plan, lab: Lab) -> Outcome:
     """All steps of a plan's ladder."""
     return drive_steps(OfPlan(plan, InOrder(steps_of(plan)), lab), lab)
+
+
+def ground_of(host: str) -> Ground:
+    """A server that is somebody's, and says what it is asked."""
+    endpoint = Endpoint(
+        target=Target(host=host, user="bench", database="sbtest"),
+        credentials=Credentials(password=SecretStr(SECRET)),
+    )
+    others = Others(sees_all=True, has_statements=False, account=("bench", "localhost"))
+    return Ground(endpoint, is_throwaway=False, others=others, server=host)

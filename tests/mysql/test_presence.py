@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
+import threading
 import time
 from collections.abc import Iterator
 
 import pytest
 
+from loadstone.lab.protection.company import Alone, beside_others
 from loadstone.model.target import Endpoint, Target
-from loadstone.mysql import presence
+from loadstone.mysql import locks, presence
 from loadstone.mysql.connect import Connection, connect
 from loadstone.mysql.errors import GuardError
 from pooled import KINDS, Pool
@@ -27,6 +30,7 @@ def server(request: pytest.FixtureRequest, pool: Pool) -> Iterator[Endpoint]:
 def elsewhere(server: Endpoint, monkeypatch: pytest.MonkeyPatch) -> Iterator[Connection]:
     """The connection of a program that is none of ours."""
     monkeypatch.setattr(presence, "_own", set())
+    monkeypatch.setattr(locks, "GRACE_S", 1.0)
     with connect(server) as connection:
         yield connection
 
@@ -111,3 +115,71 @@ def test_nothing_is_left_of_a_program_that_was_killed(
         time.sleep(0.05)
     with presence.alone(elsewhere, server.target, "shop"):
         pass
+
+
+def test_a_busy_server_is_given_time_to_notice_who_was_killed(
+    server: Endpoint, elsewhere: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who was killed holds its lock, or its place, for some seconds more."""
+    monkeypatch.setattr(locks, "GRACE_S", 30.0)
+    target = server.target
+    ways = {presence.alone: (presence.alone, presence.beside), presence.beside: (presence.alone,)}
+    with connect(server) as connection:
+        for held, tried in ways.items():
+            for taken in tried:
+                with contextlib.ExitStack() as dying:
+                    dying.enter_context(held(elsewhere, target, "shop"))
+                    another_process(target, elsewhere)
+                    after = threading.Timer(2.5, dying.pop_all().close)
+                    began = time.monotonic()
+                    after.start()
+                    with taken(connection, target, "shop"):
+                        assert time.monotonic() - began > 2
+                    after.join()
+
+
+def lose(server: Endpoint, admin: Connection) -> None:
+    """End whatever holds the schema's lock or a place in it, and wait until it is gone."""
+    target, schema = server.target, server.target.database or ""
+    presence._own.clear()
+    with admin.cursor() as cursor:
+        for one in presence.at_work(admin, target, schema):
+            cursor.execute(f"KILL {one.holder.connection}")
+    until = time.monotonic() + 20
+    while presence.at_work(admin, target, schema):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def test_a_run_that_others_could_not_know_of_any_more_tells_them_again(
+    server: Endpoint, elsewhere: Connection
+) -> None:
+    target, schema = server.target, server.target.database or ""
+    with beside_others([server]) as company:
+        assert (company.notes, company.renew()) == ([], [])
+        lose(server, elsewhere)
+        (note,) = company.renew()
+        assert "was lost with its connection, and taken again" in note
+        assert len(presence.at_work(elsewhere, target, schema)) == 1
+        assert company.renew() == []
+    assert presence.at_work(elsewhere, target, schema) == ()
+
+
+def test_a_schema_that_is_not_ours_any_more_is_taken_again_or_left(
+    server: Endpoint, elsewhere: Connection
+) -> None:
+    target, schema = server.target, server.target.database or ""
+    alone = Alone(server)
+    try:
+        assert alone.renew() is None
+        lose(server, elsewhere)
+        assert "taken again" in (alone.renew() or "")
+        assert len(presence.at_work(elsewhere, target, schema)) == 1
+        lose(server, elsewhere)
+        with presence.beside(elsewhere, target, schema):
+            another_process(target, elsewhere)
+            with pytest.raises(GuardError, match="at work in schema .*: a run of "):
+                alone.renew()
+    finally:
+        alone.close()
+    assert presence.at_work(elsewhere, target, schema) == ()

@@ -4,13 +4,17 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
 from loadstone.model.target import Target
+from loadstone.observe import locate
 from loadstone.observe.locate import find_server_process
+from loadstone.runs import safe_open
 from loadstone.sandbox import Sandbox
 from observe.beside import ended, wait_for_port
 from pooled import KINDS, Pool
@@ -75,6 +79,60 @@ def test_a_relative_pid_file_is_in_the_data_folder(sandbox: Sandbox) -> None:
         os.path.join(variables["datadir"], variables["pid_file"]), variables["datadir"]
     )
     assert found(ELSEWHERE, {**variables, "pid_file": name}, uptime_s) == sandbox.pid
+
+
+@pytest.mark.parametrize("kind", ["fifo", "device", "link", "folder", "endless"])
+def test_a_pid_file_that_a_server_chose_to_do_harm_is_no_pid_file(
+    sandbox: Sandbox, tmp_path: Path, kind: str
+) -> None:
+    """It names what never ends, or what somebody else put there, on the host that it claims."""
+    variables, uptime_s = about(sandbox)
+    file = tmp_path / "pid"
+    match kind:
+        case "fifo":
+            os.mkfifo(file)
+        case "device":
+            file = Path("/dev/zero")
+        case "link":
+            file.symlink_to(os.path.join(variables["datadir"], variables["pid_file"]))
+        case "folder":
+            file.mkdir()
+        case _:
+            with open(file, "wb") as endless:
+                endless.truncate(1 << 40)
+    claimed = {**variables, "pid_file": str(file)}
+    assert within_seconds(lambda: found(ELSEWHERE, claimed, uptime_s)) is None
+    assert (
+        within_seconds(lambda: found(ELSEWHERE, {**claimed, "pid_file": "a\0b"}, uptime_s)) is None
+    )
+
+
+def test_no_file_is_opened_for_a_server_of_another_host(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variables, uptime_s = about(sandbox)
+    opened: list[Path] = []
+
+    def noted(path: Path) -> BinaryIO:
+        opened.append(path)
+        return safe_open.opened(path)
+
+    monkeypatch.setattr(locate, "opened", noted)
+    assert found(ELSEWHERE, {**variables, "hostname": "somewhere-else"}, uptime_s) is None
+    assert found(ELSEWHERE, variables, None) is None
+    assert opened == []
+    assert found(ELSEWHERE, variables, uptime_s) == sandbox.pid
+    assert len(opened) == 1
+
+
+def within_seconds(asked: Callable[[], int | None]) -> int | None:
+    """What it gives; what waits for ever fails rather than hangs."""
+    given: list[int | None] = []
+    thread = threading.Thread(target=lambda: given.append(asked()), daemon=True)
+    thread.start()
+    thread.join(20)
+    assert given, "it waits for ever"
+    return given[0]
 
 
 FORWARD = """

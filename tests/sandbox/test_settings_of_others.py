@@ -18,8 +18,10 @@ from engine.servers import execute, one
 from loadstone.lab.variables.journal import LeftChanged
 from loadstone.lab.variables.lock import LOCK, SettingsInUse, SettingsLock
 from loadstone.lab.variables.stage import Told, apply, staged
+from loadstone.lab.variables.values import set_variable
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.target import Credentials, Endpoint, Target
+from loadstone.mysql.connect import Connection
 from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
 from pooled import Pool, need
 
@@ -250,6 +252,47 @@ def test_who_may_not_see_the_holder_is_told_its_connection(one_server: Sandbox, 
             SettingsLock.take(Endpoint(target=target, credentials=humble))
     finally:
         execute(one_server, "DROP USER humble")
+
+
+def test_a_server_that_is_gone_when_they_are_to_be_put_back_is_left_changed(
+    one_server: Sandbox, home: Home
+) -> None:
+    with Between(one_server.port) as between:
+        with (
+            pytest.raises(LeftChanged, match="are not put back: ") as left,
+            staged(at(between.port), WANTED, home.settings),
+        ):
+            between.shut = True
+            between.cut()
+        assert left.value.exit_code == ExitCode.LEFT_CHANGED
+        assert left.value.hint and "loadstone restore" in left.value.hint
+        assert (now(one_server), len(home.journals)) == (200, 1)
+        between.shut = False
+        home.restore()
+    assert (now(one_server), home.journals) == (100, [])
+
+
+def test_so_it_is_where_it_goes_after_the_first_of_two_was_set(
+    one_server: Sandbox, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Between(one_server.port) as between:
+
+        def gone_at_the_second(connection: Connection, target: Target, name: str, sql: str) -> None:
+            if name != NAME:
+                between.shut = True
+                between.cut()
+            set_variable(connection, target, name, sql)
+
+        monkeypatch.setattr("loadstone.lab.variables.stage.set_variable", gone_at_the_second)
+        wanted = {**WANTED, "max_connections": "333"}
+        with (
+            pytest.raises(LeftChanged, match="are not put back: "),
+            staged(at(between.port), wanted, home.settings),
+        ):
+            raise AssertionError("they are not all set")
+        between.shut = False
+        home.restore()
+    assert (now(one_server), home.journals) == (100, [])
 
 
 def test_a_lock_that_was_lost_is_taken_again_before_anything_is_put_back(

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from loadstone.cli.errors import say
+from loadstone.cli.errors import say, tell_left
 from loadstone.mysql.redact import blank_arguments
 
 if TYPE_CHECKING:
@@ -93,3 +93,7 @@ class Terminal:
             f"{number_of(planned.steps, 'step')} of {duration(spent.window_s)} after "
             f"{duration(spent.warmup_s)} each{own}"
         )
+
+    def left(self, changed: Sequence[str]) -> None:
+        """Said as errors are: somebody must see to them."""
+        tell_left(changed)

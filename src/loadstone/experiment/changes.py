@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from loadstone.lab.protection.whereabouts import located
+from loadstone.lab.protection.whereabouts import is_throwaway, located
 from loadstone.model.experiment import Variant
 from loadstone.model.target import Endpoint, Target
 from loadstone.mysql.connect import connect
@@ -88,7 +88,7 @@ def changes_on(
     if asking.reach is None:
         return Changes(place, tuple(makes), None, sets=sets)
     endpoint = asking.reach(target)
-    if endpoint.credentials.source.startswith("sandbox "):
+    if is_throwaway(endpoint):
         return Changes(place)
     drops: tuple[str, ...] = ()
     others: tuple[str, ...] = ()

@@ -94,13 +94,14 @@ class OfExperiment:
 
 
 def _measure(bench: Bench, planned: PlannedStep) -> Measured:
-    standing = bench.servers.stand(planned)
-    plan = plan_of(bench, planned, standing)
-    known = len(standing.told.notes)
+    told = bench.servers.told
+    known = len(told.notes)
     try:
+        standing = bench.servers.stand(planned)
+        plan = plan_of(bench, planned, standing)
         return Measured(_measure_staged(bench, planned, standing, plan), plan.targets)
     finally:
-        for note in standing.told.notes[known:]:
+        for note in told.notes[known:]:
             bench.lab.note(note)
 
 

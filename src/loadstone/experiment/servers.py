@@ -23,7 +23,7 @@ from loadstone.experiment.tables import Tables, made_on_targets, tables_of, with
 from loadstone.experiment.tables import restoring as restoring_of
 from loadstone.experiment.variants import Place, client_of, line_of, place_of, spoken_to, step_plan
 from loadstone.lab.machine.generator_ceilings import generator_ceilings
-from loadstone.lab.protection.company import alone_on
+from loadstone.lab.protection.company import Alone
 from loadstone.lab.protection.first_contact import look_before_load
 from loadstone.lab.tables.discover import Wanted, needed_beside
 from loadstone.lab.tables.inspect import Looked, check, confirm_tables, look_at, look_at_server
@@ -106,6 +106,7 @@ class Servers:
         self._places = {each.name: place_of(experiment, each) for each in self.variants}
         self._up: tuple[str, ...] | None = None
         self._kept = contextlib.ExitStack()
+        self._alone: list[Alone] = []
         self.told = Told()
         """What there is to tell of the variables that were set."""
 
@@ -193,10 +194,19 @@ class Servers:
         for note in look_before_load(endpoints, yes=self._means.consent.yes):
             self._means.say(f"note: {note}")
         for endpoint in endpoints:
-            self._kept.enter_context(alone_on(endpoint))
+            alone = Alone(endpoint)
+            self._kept.callback(alone.close)
+            self._alone.append(alone)
 
     def stand(self, planned: PlannedStep) -> Standing:
-        """The server for a step: its block begun, its data as the plan says."""
+        """The server for a step: its block begun, its data as the plan says.
+
+        Raises:
+            SandboxError, TargetError, GuardError: it is not to be had, or others are at work there.
+        """
+        for alone in self._alone:
+            if said := alone.renew():
+                self.told.note(said)
         variant = next(each for each in self.variants if each.name == planned.step.variant)
         group = variant.at_start(self._experiment.restarting)
         if planned.fresh or self._up != group:

@@ -19,8 +19,8 @@ from loadstone.mysql.errors import TargetError
 from loadstone.mysql.processlist import Process, processes
 from loadstone.mysql.sanitize import plain
 
-_WAIT_S = 1
-"""A connection that was just killed holds its lock until the server notices."""
+GRACE_S = 5.0
+"""What was just killed holds its lock until the server notices, which a busy one does late."""
 
 IDLE_S = 2_147_483
 """So long the connection that holds a lock may be silent: 24 days, the most that servers take."""
@@ -31,7 +31,8 @@ _TRIES = 3
 _NO_LOCKS = (1064, 1105, 1235, 1305, 1370, 1630)
 """What servers and clusters say that have no such functions, or not for this account."""
 
-_TRY_EVERY_S = 0.1
+TRY_EVERY_S = 0.1
+"""How soon it is noticed that a lock is free."""
 
 
 class NoLocks(TargetError):
@@ -57,15 +58,19 @@ class Holder(Frozen):
         return f"{said}, since {since})"
 
 
-def take(connection: Connection, target: Target, name: str, wait_s: int = _WAIT_S) -> Holder | None:
+def take(
+    connection: Connection, target: Target, name: str, wait_s: float | None = None
+) -> Holder | None:
     """Take a lock for as long as the connection lives; `None`: it is ours, else whose it is.
+
+    `wait_s`: how long somebody else is waited for; `None`: a grace for one who was killed.
 
     Raises:
         NoLocks: the server has none.
         TargetError: the server refused, the connection was lost, or nobody gets the lock.
     """
     # The wait is ours, as servers may have a limit of time for statements.
-    until = time.monotonic() + wait_s
+    until = time.monotonic() + (GRACE_S if wait_s is None else wait_s)
     for tries in itertools.count(1):
         (got,) = _asked(connection, target, "SELECT GET_LOCK(%s, 0)", (name,))
         if got == 1:
@@ -78,7 +83,7 @@ def take(connection: Connection, target: Target, name: str, wait_s: int = _WAIT_
             return held[0]
         if is_over and tries >= _TRIES:
             break
-        time.sleep(_TRY_EVERY_S)
+        time.sleep(TRY_EVERY_S)
     raise TargetError("statement_failed", f"{target.place} does not give the lock {name!r}")
 
 
@@ -89,10 +94,20 @@ def holders(connection: Connection, target: Target, names: Sequence[str]) -> tup
         NoLocks: the server has none.
         TargetError: the connection was lost.
     """
+    return _seen(connection, target, numbers_of_holders(connection, target, names))
+
+
+def numbers_of_holders(
+    connection: Connection, target: Target, names: Sequence[str]
+) -> tuple[int, ...]:
+    """The connections that hold these locks, but for this one.
+
+    Raises:
+        NoLocks, TargetError: as `holders`.
+    """
     each = ", ".join(["IS_USED_LOCK(%s)"] * len(names))
-    found = _asked(connection, target, f"SELECT {each}, CONNECTION_ID()", names)
-    *held, own = found
-    return _seen(connection, target, [one for one in held if one not in (None, own)])
+    *held, own = _asked(connection, target, f"SELECT {each}, CONNECTION_ID()", names)
+    return tuple(one for one in held if one is not None and one != own)
 
 
 def number_of_holder(connection: Connection, target: Target, name: str) -> int | None:
@@ -105,12 +120,11 @@ def number_of_holder(connection: Connection, target: Target, name: str) -> int |
     return number
 
 
-def is_ours(connection: Connection, target: Target, name: str) -> bool:
-    """Whether the connection is there, and has the lock."""
+def is_ours(connection: Connection, target: Target, *names: str) -> bool:
+    """Whether the connection is there, and has one of these locks."""
+    each = " OR ".join(["IS_USED_LOCK(%s) = CONNECTION_ID()"] * len(names))
     try:
-        return _asked(connection, target, "SELECT IS_USED_LOCK(%s) = CONNECTION_ID()", (name,)) == (
-            1,
-        )
+        return _asked(connection, target, f"SELECT COALESCE({each}, 0)", names) == (1,)
     except TargetError:
         return False
 
@@ -122,13 +136,11 @@ def give_back(connection: Connection, name: str) -> None:
         cursor.execute("SELECT RELEASE_LOCK(%s)", (name,))
 
 
-def _seen(
-    connection: Connection, target: Target, numbers: Sequence[int | None]
-) -> tuple[Holder, ...]:
+def _seen(connection: Connection, target: Target, numbers: Sequence[int]) -> tuple[Holder, ...]:
     if not numbers:
         return ()
     shown = {one.number: one for one in processes(connection, target)}
-    return tuple(_holder(number, shown.get(number)) for number in numbers if number is not None)
+    return tuple(_holder(number, shown.get(number)) for number in numbers)
 
 
 def _holder(number: int, seen: Process | None) -> Holder:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import secrets
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from loadstone.model.target import Target
@@ -57,9 +58,11 @@ def alone(connection: Connection, target: Target, schema: str) -> Iterator[None]
                 maker = locks.take(connection, target, lock)
                 if maker is None:
                     stack.enter_context(_ours(connection, target, lock))
-                others = _runs(connection, target, schema) if maker is None else (_maker(maker),)
-            if others := _not_own(connection, target, others):
-                raise _busy(schema, others)
+                    others = _after_grace(lambda: _runs_of_others(connection, target, schema))
+                else:
+                    others = _not_own(connection, target, [_maker(maker)])
+                if others:
+                    raise _busy(schema, others)
         yield
 
 
@@ -79,9 +82,15 @@ def beside(connection: Connection, target: Target, schema: str) -> Iterator[tupl
                 if locks.take(connection, target, place, wait_s=0) is None:
                     stack.enter_context(_ours(connection, target, place))
                     break
-            if makers := _not_own(connection, target, _makers(connection, target, schema)):
+            makers = _after_grace(lambda: _makers_of_others(connection, target, schema))
+            if makers:
                 raise _busy(schema, makers)
         yield others
+
+
+def is_held(connection: Connection, target: Target, schema: str) -> bool:
+    """Whether the connection is there, and has the schema's lock or a run's place."""
+    return locks.is_ours(connection, target, _lock_of(schema), *_places(schema))
 
 
 def announce(connection: Connection, target: Target, schema: str) -> None:
@@ -110,6 +119,30 @@ def at_work(connection: Connection, target: Target, schema: str) -> tuple[Presen
         return ()
 
 
+def places_taken(connection: Connection, target: Target, schema: str) -> tuple[int, ...]:
+    """The connections that hold the places of runs, ours as well: cheap, to be asked often.
+
+    Raises:
+        TargetError: the connection was lost.
+    """
+    try:
+        return locks.numbers_of_holders(connection, target, _places(schema))
+    except NoLocks:
+        return ()
+
+
+def runs_of_others(connection: Connection, target: Target, schema: str) -> tuple[Present, ...]:
+    """The runs at work on a schema that are none of this process.
+
+    Raises:
+        TargetError: the connection was lost.
+    """
+    try:
+        return _runs_of_others(connection, target, schema)
+    except NoLocks:
+        return ()
+
+
 @contextlib.contextmanager
 def _ours(connection: Connection, target: Target, lock: str) -> Iterator[None]:
     """What this connection holds is known for our own, until it is given back."""
@@ -132,10 +165,36 @@ def _not_own(
 
 def _key(connection: Connection, target: Target, number: int | None) -> tuple[str, int]:
     """A connection, by the server's own words: it may be reached under several addresses."""
+    return server_of(connection, target), number or 0
+
+
+def server_of(connection: Connection, target: Target) -> str:
+    """What tells a server from others at this moment, by its own words.
+
+    Raises:
+        TargetError: the connection was lost.
+    """
     with statement_errors(target), connection.cursor() as cursor:
         cursor.execute("SELECT @@hostname, @@datadir, @@server_id")
-        row = cursor.fetchone()
-    return str(row), number or 0
+        return str(cursor.fetchone())
+
+
+def _after_grace(look: Callable[[], tuple[Present, ...]]) -> tuple[Present, ...]:
+    """Who is still there when the server had time to notice who is gone."""
+    until = time.monotonic() + locks.GRACE_S
+    while (there := look()) and time.monotonic() < until:
+        time.sleep(locks.TRY_EVERY_S)
+    return there
+
+
+def _runs_of_others(connection: Connection, target: Target, schema: str) -> tuple[Present, ...]:
+    there = _runs(connection, target, schema)
+    return _not_own(connection, target, there) if there else ()
+
+
+def _makers_of_others(connection: Connection, target: Target, schema: str) -> tuple[Present, ...]:
+    there = _makers(connection, target, schema)
+    return _not_own(connection, target, there) if there else ()
 
 
 def _busy(schema: str, others: Iterable[Present]) -> GuardError:

@@ -21,9 +21,12 @@ from loadstone.observe.listeners import listening_owners
 from loadstone.observe.process import has_ended, started_ticks
 from loadstone.observe.programs import is_loader, is_server
 from loadstone.observe.routes import address_of, local_addresses
+from loadstone.runs.safe_open import opened
 
 _SOCKET_S = 2.0
 _UPTIME_TOLERANCE_S = 5.0
+_LONGEST_NOTE = 32
+"""Bytes of a pid file: a number, and the end of its line."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +56,11 @@ def find_server_process(
         pid = _listener(target.host, target.port or DEFAULT_PORT)
         if pid is not None and _runs_a_server(pid):
             return ServerProcess(pid, "it listens on the port")
+    # A server elsewhere names a file of its own host, and here that would be another one.
+    if uptime_s is None or variables.get("hostname") != socket.gethostname():
+        return None
     pid = _noted(variables)
-    if pid is None or uptime_s is None or variables.get("hostname") != socket.gethostname():
+    if pid is None:
         return None
     age_s = _age_s(pid)
     if age_s is None or abs(age_s - uptime_s) > _UPTIME_TOLERANCE_S or not _runs_a_server(pid):
@@ -170,11 +176,20 @@ def _runs_a_server(pid: int) -> bool:
 
 
 def _noted(variables: Mapping[str, str]) -> int | None:
-    """The process that the server's pid file names, where we may read it."""
+    """The process that the server's pid file names, where we may read it.
+
+    The server chose the name: it may be a FIFO, which never ends, or a device.
+    """
     name = variables.get("pid_file", "")
-    if not name:
+    if not name or "\0" in name:
         return None
-    number = count(_text(os.path.join(variables.get("datadir", ""), name)).strip())
+    path = Path(variables.get("datadir", "").partition("\0")[0], name)
+    try:
+        with opened(path) as file:
+            text = file.read(_LONGEST_NOTE).decode("utf-8", "replace")
+    except OSError:
+        return None
+    number = count(text.strip())
     return int(number) if number else None
 
 

@@ -17,8 +17,10 @@ import pymysql
 
 from loadstone.model.observed import Reading, SourceName
 from loadstone.model.target import Endpoint
+from loadstone.mysql import presence
 from loadstone.mysql.connect import Connection, Timeouts, connect
 from loadstone.mysql.errors import TargetError
+from loadstone.mysql.processlist import host_of
 from loadstone.observe.slowdown import Statements, Sums, add, mean_s, slowdown
 from loadstone.observe.source import SourceError
 
@@ -30,6 +32,10 @@ STATEMENTS_EVERY_S = 3.0
 OWN_RUNNING, OTHERS_RUNNING = "own.running", "others.running"
 OWN_CONNECTED, OTHERS_CONNECTED = "own.connected", "others.connected"
 RUNNING, CONNECTED = "status.threads_running", "status.threads_connected"
+LOADS_OF_OWN = "loads.own"
+"""Other load generators of our own account that are at work on the same schemas."""
+LOADS_UNSEEN = "loads.unseen"
+"""Those whose connections the server does not show to us."""
 LATENCY, SLOWDOWN = "others_latency", "others_slowdown"
 
 _NOT_REFUSED = 0
@@ -140,6 +146,13 @@ class OthersSource:
     """Whether others' statements are summed up; the server must have the sums."""
     by_user: bool = False
     """Loads come from several machines: the user alone says whose a connection is."""
+    schemas: tuple[str, ...] = ()
+    """Those that are driven here: who drives them as well is none of those to be spared."""
+    _places: tuple[int, ...] = ()
+    """Connections by which load generators tell of themselves, as they were asked for last."""
+    _loads: frozenset[tuple[str, str]] = frozenset()
+    """Accounts of other load generators, as far as they are shown."""
+    _unseen: int = 0
     _connection: Connection | None = None
     _processes: str = _PROCESSES
     _statements: Mapping[tuple[str, str, str], tuple[float, float]] | None = None
@@ -155,7 +168,7 @@ class OthersSource:
             connection = self._connection or self._connect()
             begun = time.monotonic()
             rows = self._status(connection)
-            found = rows | self._accounts(connection)
+            found = rows | self._beside(connection) | self._accounts(connection)
             if self.wants_statements:
                 found |= self._fare(connection, begun)
         except (TargetError, pymysql.MySQLError, OSError) as error:
@@ -176,6 +189,7 @@ class OthersSource:
         self._connection = connection = connect(self.endpoint, _TIMEOUTS, database=None)
         # What was summed up before belongs to another life of the server, as far as we know.
         self._statements = None
+        self._places = ()
         if _may_be_asked(connection):
             self._processes = _MODERN_PROCESSES
         return connection
@@ -191,15 +205,41 @@ class OthersSource:
         return found
 
     def _accounts(self, connection: Connection) -> dict[str, float]:
-        """Connections of ours and of others; nothing where only ours are shown."""
-        if not self.others.sees_all:
-            return {}
+        """Connections of ours and of others; of others nothing where only ours are shown."""
         found = dict.fromkeys((OWN_RUNNING, OTHERS_RUNNING, OWN_CONNECTED, OTHERS_CONNECTED), 0.0)
         for user, host, running, connected in rows_of(connection, self._processes):
             own = self._is_own(str(user), str(host))
+            if not own and (str(user), str(host)) in self._loads:
+                continue
             found[OWN_RUNNING if own else OTHERS_RUNNING] += float(str(running or 0))
             found[OWN_CONNECTED if own else OTHERS_CONNECTED] += float(str(connected))
+        if not self.others.sees_all:
+            del found[OTHERS_RUNNING], found[OTHERS_CONNECTED]
         return found
+
+    def _beside(self, connection: Connection) -> dict[str, float]:
+        """Other load generators: none of them is to be spared, whatever account they have."""
+        target = self.endpoint.target
+        places = tuple(
+            number
+            for schema in self.schemas
+            for number in presence.places_taken(connection, target, schema)
+        )
+        # Whose they are takes the list of all connections.
+        if places != self._places:
+            self._look_at_loads(connection)
+            self._places = places
+        own = sum(self._is_own(*each) for each in self._loads)
+        return {LOADS_OF_OWN: float(own), LOADS_UNSEEN: float(self._unseen)}
+
+    def _look_at_loads(self, connection: Connection) -> None:
+        loads = [
+            one.holder
+            for schema in self.schemas
+            for one in presence.runs_of_others(connection, self.endpoint.target, schema)
+        ]
+        seen = [(one.user, host_of(one.host or "")) for one in loads if one.user is not None]
+        self._loads, self._unseen = frozenset(seen), len(loads) - len(seen)
 
     def _is_own(self, user: str, host: str) -> bool:
         own_user, own_host = self.others.account
@@ -212,7 +252,8 @@ class OthersSource:
         self._asked_s = now_s
         before, sums = self._statements, {}
         for user, host, kind, count, wait in rows_of(connection, _SUMS):
-            if not self._is_own(str(user), str(host)):
+            is_load = (str(user), str(host)) in self._loads
+            if not is_load and not self._is_own(str(user), str(host)):
                 key = (str(user), str(host), str(kind))
                 sums[key] = (float(str(count)), float(str(wait)) / _PICOSECONDS)
         self._statements = sums

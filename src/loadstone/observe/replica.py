@@ -67,10 +67,10 @@ class ReplicaSource:
     """When it was last seen at work; the first reading where it never was."""
 
     def read(self) -> Reading:
-        """Its lag now.
+        """Its lag now; none of one that is no replica any more.
 
         Raises:
-            SourceError: it cannot be reached, is no replica any more, or does not say.
+            SourceError: it cannot be reached, or does not say.
         """
         try:
             connection = self._connection
@@ -81,9 +81,9 @@ class ReplicaSource:
             self.close()
             said = error.message if isinstance(error, TargetError) else str(error)
             raise SourceError(f"{self.name}: {said}") from error
-        if told is None:
-            raise SourceError(f"{self.name}: {self.endpoint.target.place} is no replica any more")
         now = time.monotonic()
+        if told is None:
+            return Reading(at_s=now)
         if told.seconds is not None or self._at_s is None:
             self._lag_s, self._at_s = told.seconds or 0.0, now
         return Reading(at_s=now, gauges={LAG: self._lag_s + (now - self._at_s)})

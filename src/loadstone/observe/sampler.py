@@ -42,6 +42,7 @@ class Sampler:
         began: float,
         out: SimpleQueue[Seen],
         translate: Translate | None = None,
+        retry_s: float = RETRY_S,
     ) -> None:
         self.name: SourceName = source.name
         self.facts: dict[str, str] = {}
@@ -49,6 +50,7 @@ class Sampler:
         self._began = began
         self._out = out
         self._translate = translate
+        self._retry_s = retry_s
         self._wake = threading.Condition()
         self._phase = time.monotonic()
         self._marks = 0
@@ -116,7 +118,7 @@ class Sampler:
             return None if self._closing else self._marks
 
     def _due(self, now: float) -> float:
-        every = RETRY_S if self._lost else INTERVAL_S
+        every = self._retry_s if self._lost else INTERVAL_S
         elapsed = now - self._phase
         # A little later than the whole second just served counts as that second.
         return self._phase + (int((elapsed + _SHORTEST_S) / every) + 1) * every
@@ -185,6 +187,7 @@ class Watched:
 
     source: Source
     translate: Translate | None = None
+    retry_s: float = RETRY_S
 
 
 class Sampling:
@@ -192,7 +195,9 @@ class Sampling:
 
     def __init__(self, sources: Sequence[Watched], began: float) -> None:
         self._out: SimpleQueue[Seen] = SimpleQueue()
-        self._samplers = [Sampler(one.source, began, self._out, one.translate) for one in sources]
+        self._samplers = [
+            Sampler(one.source, began, self._out, one.translate, one.retry_s) for one in sources
+        ]
 
     @property
     def names(self) -> tuple[SourceName, ...]:

@@ -30,6 +30,7 @@ from loadstone.experiment.trials import why_not_set
 from loadstone.experiment.variants import client_of, drive_of, place_of, spoken_to, step_plan
 from loadstone.lab.machine.environment import target_environment
 from loadstone.lab.protection.protector import Protector
+from loadstone.lab.protection.whereabouts import is_throwaway
 from loadstone.lab.step.interrupts import Interrupts
 from loadstone.lab.step.loop import drive_steps
 from loadstone.lab.step.runner import Lab
@@ -54,7 +55,7 @@ from loadstone.mysql.guard import Consent
 from loadstone.observe.sources import sources_for
 from loadstone.runner.backend import StepBackend, parallel_loads, step_backend
 from loadstone.runner.endpoints import reach
-from loadstone.runner.finished import Finished
+from loadstone.runner.finished import Finished, left_is_told
 from loadstone.runner.protection import Reach, protector_of
 from loadstone.runner.recording import ExperimentAsked, Place, begin_run, looking
 from loadstone.runner.tables import Filling, fill
@@ -169,7 +170,11 @@ def begin(file: ExperimentFile, asked: ExperimentRequest, view: View) -> Finishe
     run_folder.check_writable(asked.out)
     _check_variables(file, view)
     means = servers_with(experiment, reach, view, yes=asked.yes)
-    with _backend(experiment, view) as backend, Servers(experiment, means) as servers:
+    with (
+        _backend(experiment, view) as backend,
+        Servers(experiment, means) as servers,
+        left_is_told(servers.told.left, view),
+    ):
         looked, notes = servers.prepare()
         protector = _protector(experiment, looked)
         recorder = _recorder(experiment, servers, looked, asked, view)
@@ -200,7 +205,11 @@ def resume(run: str, asked: ExperimentRequest, view: View) -> Finished:
     done = [step for step in before.steps if step.state == "finished"]
     # Of a run of before tables had marks all that is there is asked for.
     means = servers_with(experiment, reach, view, yes=asked.yes, mark=before_asked.mark)
-    with _backend(experiment, view) as backend, Servers(experiment, means) as servers:
+    with (
+        _backend(experiment, view) as backend,
+        Servers(experiment, means) as servers,
+        left_is_told(servers.told.left, view),
+    ):
         looked, notes = servers.prepare()
         protector = _protector(experiment, looked)
         environment = ours.environment
@@ -239,7 +248,7 @@ def servers_with(
     known, own = engine.workloads(), mark or new_mark()
 
     def consent(endpoint: Endpoint) -> Consent:
-        return Consent(yes=yes, sandbox=endpoint.credentials.source.startswith("sandbox "))
+        return Consent(yes=yes, sandbox=is_throwaway(endpoint))
 
     def fill_tables(layout: Layout, endpoint: Endpoint) -> None:
         plan = LoadPlan(layout=layout, parallel=parallel_loads(), seed=experiment.seed)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -50,6 +51,7 @@ from loadstone.model.result import Aborted, Result
 from loadstone.mysql.guard import Consent
 from loadstone.report.numbers import duration
 from loadstone.runner.experiment import NoConsent, servers_with
+from loadstone.runner.finished import left_is_told
 from loadstone.runner.protection import Reach, protector_of
 from loadstone.runner.recording import ExperimentAsked, Place, begin_run, looking
 from loadstone.runner.view import Quiet, Silence, View
@@ -169,7 +171,8 @@ def _try_all(
     tried: list[Tried] = []
     for each in planned:
         view.trial(each)
-        done = _try(run, each, reach, proved, view)
+        with left_is_told(proved.left, view):
+            done = _try(run, each, reach, proved, view)
         if isinstance(done, NotTried):
             proved.not_tried.append(done)
             continue
@@ -318,7 +321,7 @@ def _try(
     at, began = datetime.now(UTC), time.monotonic()
     try:
         means = servers_with(experiment, reach, Quiet(view.command_line), yes=ground.may_change)
-        with Servers(experiment, means) as servers:
+        with Servers(experiment, means) as servers, _noting_left(servers, proved):
             looked, _ = servers.prepare()
             load = Repeated(ground.plan.drive, trial)
             endpoints = [one.endpoint for one in looked]
@@ -328,7 +331,6 @@ def _try(
             with interrupts:
                 source = OfExperiment(bench, more_wanted(experiment))
                 carried = drive_steps(source, bench.lab)
-        proved.left += servers.told.left
         if isinstance(carried.error, LeftChanged):
             raise carried.error
         if found := carried.result.run.aborted:
@@ -355,6 +357,15 @@ def _try(
         before=_in_the_run(run, proved.result, candidate, spent.units),
     )
     return tried, interrupts.is_signalled
+
+
+@contextlib.contextmanager
+def _noting_left(servers: Servers, proved: Proved) -> Iterator[None]:
+    """What is left changed is known however a trial ends."""
+    try:
+        yield
+    finally:
+        proved.left += servers.told.left
 
 
 def _in_the_run(run: Path, result: Result, candidate: _Candidate, parts: int) -> tuple[float, ...]:

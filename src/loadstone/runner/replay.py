@@ -81,7 +81,7 @@ def replay(
             may_change=False,
             protector=protector,
         )
-        for note in (*met, *company, *notes, *sources.notes):
+        for note in (*met, *company.notes, *notes, *sources.notes):
             lab.note(note)
         outcome = drive_steps(OfReplay(plan, lab, lanes), lab)
         return Finished(outcome.result, recorder.folder, outcome.error, interrupts.asked)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from loadstone.analyse.steady import truncation
-from loadstone.lab.protection.company import beside_others
+from loadstone.lab.protection.company import Company, beside_others
 from loadstone.lab.protection.first_contact import look_before_load
 from loadstone.lab.protection.protector import Protector
 from loadstone.lab.step.interrupts import Interrupts
@@ -119,6 +119,7 @@ class _Prepared:
     tables: Sequence[Looked]
     """What was found of each workload's tables at each target."""
     protector: Protector
+    company: Company
 
 
 def _run(
@@ -143,16 +144,23 @@ def _run(
     protector = protector_of(plan.protection, endpoints, reach, by_user=plan.cluster is not None)
     protector.look(endpoints)
     with beside_others(endpoints) as company:
-        for note in (*met, *company):
+        for note in (*met, *company.notes):
             view.say(f"note: {note}")
         sources = sources_for([observable(one) for one in looked], request.observing)
         recorder = begin_run(plan, looked, Place(request.out, view.command_line), sources)
         recorder.generators(backend.nodes)
         view.begun(recorder.folder)
-        said = [*notes, *met, *company, *_notes_on(data), *found, *sources.notes]
+        said = [*notes, *met, *company.notes, *_notes_on(data), *found, *sources.notes]
         tables = list(chain(*looked_for))
-        prepared = _Prepared(recorder, said, looked, sources, backend, tables, protector)
+        prepared = _Prepared(recorder, said, looked, sources, backend, tables, protector, company)
         return _drive(plan, steps_for(plan), prepared, view)
+
+
+def _confirm(prepared: _Prepared) -> list[str]:
+    """Right before a step: its tables are such as it makes, and others know of it still."""
+    notes = prepared.company.renew()
+    confirm_all(prepared.tables)
+    return notes
 
 
 def _drive(plan: Plan, steps: Steps, prepared: _Prepared, view: View) -> Finished:
@@ -168,7 +176,7 @@ def _drive(plan: Plan, steps: Steps, prepared: _Prepared, view: View) -> Finishe
             start=prepared.backend.start,
             drives_again=prepared.backend.drives_again,
             may_change=plan.search is None and not plan.phases,
-            confirm=functools.partial(confirm_all, prepared.tables),
+            confirm=functools.partial(_confirm, prepared),
             protector=prepared.protector,
         )
         for note in prepared.notes:

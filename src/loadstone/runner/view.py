@@ -78,6 +78,9 @@ class View(Protocol):
     def trial(self, planned: PlannedTrial) -> None:
         """One of them begins."""
 
+    def left(self, changed: Sequence[str]) -> None:
+        """Server variables that are not as they were, where an error ends it: a sentence each."""
+
 
 class Silence:
     """Watches steps and loads, and shows nothing."""
@@ -132,3 +135,6 @@ class Quiet:
 
     def trial(self, planned: PlannedTrial) -> None:
         """Show nothing."""
+
+    def left(self, changed: Sequence[str]) -> None:
+        """Show nothing: the error's notes have it."""

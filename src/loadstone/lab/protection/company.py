@@ -3,43 +3,125 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack
+from typing import Generic, TypeVar
 
-from loadstone.model.target import Endpoint
+from loadstone.model.target import Endpoint, Target
 from loadstone.mysql import presence
-from loadstone.mysql.connect import connect
+from loadstone.mysql.connect import Connection, connect
+from loadstone.mysql.errors import TargetError
+from loadstone.mysql.presence import Present
+
+Said = TypeVar("Said")
+Enter = Callable[[Connection, Target, str], AbstractContextManager[Said]]
+
+
+class Kept(Generic[Said]):
+    """A schema's lock, or a run's place in it, on a connection of its own until it is closed."""
+
+    def __init__(self, endpoint: Endpoint, enter: Enter[Said]) -> None:
+        """Take it.
+
+        Raises:
+            GuardError: another is at work there.
+            TargetError: the target could not be reached, or refused.
+        """
+        self._endpoint = endpoint
+        self._enter = enter
+        self._stack, self._connection, self.said = self._taken()
+        target = endpoint.target
+        self._is_held = presence.is_held(self._connection, target, self._schema)
+        """Not so where the server has no such locks, or an experiment has the schema anyway."""
+
+    @property
+    def _schema(self) -> str:
+        return self._endpoint.target.database or ""
+
+    def _taken(self) -> tuple[ExitStack, Connection, Said]:
+        with ExitStack() as stack:
+            connection = stack.enter_context(connect(self._endpoint, database=None))
+            said = stack.enter_context(self._enter(connection, self._endpoint.target, self._schema))
+            return stack.pop_all(), connection, said
+        raise AssertionError("a stack of contexts hides no error")
+
+    def renew(self) -> str | None:
+        """See that it is held still, and take it again where its connection was lost.
+
+        Returns what there is to say of that.
+
+        Raises:
+            GuardError: others are at work there by now.
+            TargetError: the target could not be reached, or refused.
+        """
+        target = self._endpoint.target
+        if not self._is_held or presence.is_held(self._connection, target, self._schema):
+            return None
+        stack, connection, self.said = self._taken()
+        # Only now: what the server has not noticed yet is known for our own until then.
+        self.close()
+        self._stack, self._connection = stack, connection
+        return (
+            f"the lock on schema {self._schema} of {target.place} was lost with its connection, "
+            "and taken again: for a while others could not know of this run"
+        )
+
+    def close(self) -> None:
+        """Let others have it."""
+        self._stack.close()
+
+
+class Alone(Kept[None]):
+    """Keeps other programs out of a schema while its tables are dropped, made and measured."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        """Take the schema's lock.
+
+        Raises:
+            GuardError, TargetError: as `Kept`.
+        """
+        super().__init__(endpoint, presence.alone)
+
+
+class Company:
+    """Lets others know of a run on these targets; notes name the runs beside it."""
+
+    def __init__(self, places: list[Kept[tuple[Present, ...]]], schemas: list[Target]) -> None:
+        self._places = places
+        self.notes = [
+            f"beside it in schema {target.database or ''} of {target.place}: {one}"
+            for target, kept in zip(schemas, places, strict=True)
+            for one in kept.said
+        ]
+
+    def renew(self) -> list[str]:
+        """See that others are told of still; a note for each place that had been lost.
+
+        A target that cannot be reached now is for whoever drives the load.
+
+        Raises:
+            GuardError: tables are being made or dropped there.
+        """
+        notes: list[str] = []
+        for kept in self._places:
+            with contextlib.suppress(TargetError):
+                notes += [note] if (note := kept.renew()) else []
+        return notes
 
 
 @contextlib.contextmanager
-def alone_on(endpoint: Endpoint) -> Iterator[None]:
-    """Keep other programs out of a schema while its tables are dropped, made and measured.
-
-    Raises:
-        GuardError: another is at work there.
-        TargetError: the target could not be reached, or refused.
-    """
-    target = endpoint.target
-    with (
-        connect(endpoint, database=None) as connection,
-        presence.alone(connection, target, target.database or ""),
-    ):
-        yield
-
-
-@contextlib.contextmanager
-def beside_others(endpoints: Iterable[Endpoint]) -> Iterator[list[str]]:
-    """Let others know of a run on these targets; gives a note for each run beside it.
+def beside_others(endpoints: Iterable[Endpoint]) -> Iterator[Company]:
+    """Let others know of a run on these targets for as long as this goes on.
 
     Raises:
         GuardError: tables are being made or dropped there.
-        TargetError: a target could not be reached, or refused.
+        TargetError: a target could not be reached.
     """
-    notes: list[str] = []
-    with contextlib.ExitStack() as stack:
+    with ExitStack() as stack:
         schemas = {(one.target.place, one.target.database): one for one in endpoints}
+        places = []
         for endpoint in schemas.values():
-            target, schema = endpoint.target, endpoint.target.database or ""
-            connection = stack.enter_context(connect(endpoint, database=None))
-            others = stack.enter_context(presence.beside(connection, target, schema))
-            notes += [f"beside it in schema {schema} of {target.place}: {one}" for one in others]
-        yield notes
+            kept = Kept(endpoint, presence.beside)
+            stack.callback(kept.close)
+            places.append(kept)
+        yield Company(places, [endpoint.target for endpoint in schemas.values()])

@@ -27,6 +27,7 @@ from loadstone.model.protection import (
     unknown_row,
 )
 from loadstone.model.target import Endpoint, Target
+from loadstone.mysql import presence
 from loadstone.mysql.connect import Connection, connect
 from loadstone.mysql.errors import TargetError
 from loadstone.observe.latest import DATA_FREE, DATA_SIZE
@@ -40,6 +41,9 @@ Reach = Callable[[Target], Endpoint]
 
 _BESIDE_USERS = 4
 """Connections of our account that are not the users': samplers, and who looks at tables."""
+
+_RETRY_S = 1.0
+"""Whoever watches is to be back soon after the load is: what it does not say ends a run."""
 
 _FEW_RUNNING = 20
 _MORE_RUNNING = 5
@@ -96,6 +100,7 @@ class Protector:
         try:
             with connect(endpoint, database=None) as connection:
                 found = look_at_others(connection)
+                server = presence.server_of(connection, target)
                 self._check(target.place, found, status_rows(connection))
                 follows = _follows(connection)
                 if follows is not None:
@@ -108,7 +113,7 @@ class Protector:
                 ) from error
             self._note(f"{target.place} is not watched for harm: {said}")
             return
-        self._grounds[target.url] = Ground(endpoint, ours, found)
+        self._grounds[target.url] = Ground(endpoint, ours, found, server)
         throwaway = sandbox_at(target)
         if throwaway is not None and throwaway.state.role == "primary" and throwaway.state.partner:
             self._add_partner(throwaway.state.partner)
@@ -195,7 +200,6 @@ class Protector:
         places = dict(disks)
         load = Place(self._judges(lambda one: one.figure in OF_THE_LOAD), THE_LOAD)
         sources: list[Watched] = []
-        share = math.ceil(connections / len(endpoints)) + _BESIDE_USERS
         grounds: dict[SourceName, Ground] = {}
         replicas: dict[SourceName, Replica] = {}
         for number, endpoint in enumerate(endpoints):
@@ -205,12 +209,14 @@ class Protector:
                 continue
             name = SourceName(role="server", target=number)
             grounds[name] = ground
-            sources.append(Watched(self._source(name, ground)))
+            source = self._source(name, ground, self._driven_there(ground, endpoints))
+            sources.append(Watched(source, retry_s=_RETRY_S))
             places[name] = Place(judges, endpoint.target.place)
         for number, replica in enumerate(self._replicas.values()):
             name = SourceName(role="replica", target=number)
             replicas[name] = replica
-            sources.append(Watched(ReplicaSource(name, replica.endpoint)))
+            source_of_it = ReplicaSource(name, replica.endpoint)
+            sources.append(Watched(source_of_it, retry_s=_RETRY_S))
             judges = self._judges(lambda one: one.figure in OF_REPLICAS)
             places[name] = Place(judges, f"the replica {replica.endpoint.target.place}")
         if not sources and not load.judges and not any(one.judges for one in places.values()):
@@ -219,7 +225,12 @@ class Protector:
         compared = frozenset(
             name for name, ground in grounds.items() if self._compares_statements(ground)
         )
-        watch = Watch(load, places, own, grounds, replicas, compared, share, self._asked.max_load)
+        share = math.ceil(connections / len(endpoints)) + _BESIDE_USERS
+        held = {
+            name: share * len(self._driven_there(ground, endpoints))
+            for name, ground in grounds.items()
+        }
+        watch = Watch(load, places, own, grounds, replicas, compared, held, self._asked.max_load)
         try:
             watch.look_before(ended)
         except BaseException:
@@ -231,7 +242,12 @@ class Protector:
             watch.take_reading(name, _space(name, sampling), time.monotonic() - began)
         return watch
 
-    def _source(self, name: SourceName, ground: Ground) -> OthersSource:
+    def _driven_there(self, ground: Ground, endpoints: Sequence[Endpoint]) -> list[Target]:
+        """The targets that are one and the same server: each of them has a share of the load."""
+        known = [(one.target, self._grounds.get(one.target.url)) for one in endpoints]
+        return [target for target, there in known if there and there.server == ground.server]
+
+    def _source(self, name: SourceName, ground: Ground, driven: list[Target]) -> OthersSource:
         asked = self._asked.asked
         return OthersSource(
             name=name,
@@ -241,6 +257,7 @@ class Protector:
             rows=frozenset(one.figure for one in asked if one.is_status),
             wants_statements=self._compares_statements(ground),
             by_user=self._by_user,
+            schemas=tuple(sorted({target.database or "" for target in driven})),
         )
 
     def _compares_statements(self, ground: Ground) -> bool:

@@ -45,6 +45,36 @@ _SILENT_S = 10.0
 """So long may whoever is watched say nothing, while it still answers the load."""
 
 
+@dataclass
+class Answered:
+    """Since when the load has been answered without a break, and until when."""
+
+    _since_s: float | None = None
+    _until_s: float = 0.0
+
+    def take(self, sample: Sample, at_s: float) -> None:
+        """A second of the load that ended then."""
+        if sample.counts.events:
+            # From its end on: the server may have come back in the midst of it.
+            self._since_s = at_s if self._since_s is None else self._since_s
+            self._until_s = at_s
+        elif not _asked_nothing(sample):
+            self._since_s = None
+
+    def seconds_after(self, moment_s: float) -> float:
+        """For how long it has been answered since a moment; 0: it is not answered now."""
+        if self._since_s is None:
+            return 0.0
+        return max(0.0, self._until_s - max(self._since_s, moment_s))
+
+
+def _asked_nothing(sample: Sample) -> bool:
+    """Whether the server had nothing to answer: a slow schedule, or a load that is held back."""
+    tally = sample.tally
+    failed = sample.counts.failed or sample.errors or sample.connect_failures
+    return bool(sample.users) and not (failed or tally.in_flight or tally.waiting)
+
+
 @dataclass(frozen=True)
 class Ground:
     """What can be told of one target's server, found out before the first load."""
@@ -52,6 +82,8 @@ class Ground:
     endpoint: Endpoint
     is_throwaway: bool
     others: Others
+    server: str
+    """What tells it from others: several targets may be one."""
     before: Before = field(default_factory=Before)
 
 
@@ -87,13 +119,15 @@ class Watch:
     replicas: dict[SourceName, Replica]
     compared: frozenset[SourceName]
     """Servers whose others' statements are held against those before the load."""
-    held_connections: int
-    """Of a server: those of our account that may be ours."""
+    held: dict[SourceName, int]
+    """Connections of our account that may be ours, of each server."""
     max_load: tuple[Condition, ...]
     _told_s: dict[SourceName, float] = field(default_factory=dict)
     """When each server and replica that is watched was heard of last."""
-    _answered_s: float | None = None
-    """When events of the load were answered last."""
+    _answered: Answered = field(default_factory=Answered)
+    _promoted: set[SourceName] = field(default_factory=set)
+    """Replicas that are none at the moment, as the note says that was made of it."""
+    _lines: list[str] = field(default_factory=list)
 
     def look_before(self, ended: Callable[[], bool]) -> None:
         """See how others fare while there is no load; some seconds where there are others."""
@@ -123,7 +157,8 @@ class Watch:
         """Take in what the own sources have told since; returns what a reader should know."""
         seen = self.own.taken()
         self.take_seen(seen)
-        return [
+        lines, self._lines = self._lines, []
+        return lines + [
             f"{self.places[one.source].name} is not watched for now: {one.why}"
             for one in seen
             if isinstance(one, SourceState) and one.lost
@@ -132,15 +167,32 @@ class Watch:
     def take_seen(self, seen: Sequence[Seen]) -> None:
         """What was read of servers and hosts, whoever reads it."""
         for one in seen:
-            place = self.places.get(one.source) if isinstance(one, Observation) else None
-            if place is None or not isinstance(one, Observation):
+            place = self.places.get(one.source)
+            if place is None:
+                continue
+            if isinstance(one, SourceState):
+                # Figures take a second reading. That it answers again is known by the first.
+                if not one.lost:
+                    self._told_s[one.source] = one.at_s
                 continue
             self._told_s[one.source] = one.to_s
             self._judge(place, one)
+            self._note_promotion(one)
             ground = self.grounds.get(one.source)
             if ground and not ground.before.is_known:
                 running = self._others(one, others.RUNNING)
                 ground.before.running = max(ground.before.running, running or 0.0)
+
+    def _note_promotion(self, seen: Observation) -> None:
+        """A replica that is none any more has no lag: a failover, which is no harm of the load."""
+        if seen.source not in self.replicas:
+            return
+        if LAG in seen.gauges:
+            self._promoted.discard(seen.source)
+        elif seen.source not in self._promoted:
+            self._promoted.add(seen.source)
+            name = self.places[seen.source].name
+            self._lines.append(f"{name} is no replica any more: its lag is not watched")
 
     def take_reading(self, source: SourceName, gauges: dict[str, float], at_s: float) -> None:
         """Values of a moment, at a moment of the run: what was read before anything was seen."""
@@ -160,8 +212,7 @@ class Watch:
         """
         if sample.phase == "drain" or sample.seconds <= 0:
             return
-        if sample.counts.events:
-            self._answered_s = at_s
+        self._answered.take(sample, at_s)
         for judge, _ in self.load.judges:
             value = None if is_held else of_the_load(judge.condition, sample)
             if value is not None:
@@ -179,30 +230,29 @@ class Watch:
 
     def _met(self, now_s: float) -> Iterator[Met]:
         for source, place in ((None, self.load), *self.places.items()):
-            silent_s = self._silent_s(source, now_s)
             for judge, is_default in place.judges:
                 if judge.is_met(now_s):
                     yield Met(judge.condition, is_default, place.name, judge.value)
-                elif silent_s is not None and self._hides_harm(judge.condition, now_s):
+                    continue
+                silent_s = self._silent_s(source, judge.condition, now_s)
+                if silent_s > _SILENT_S:
                     yield Met(judge.condition, is_default, place.name, silent_s, is_silent=True)
 
-    def _silent_s(self, source: SourceName | None, now_s: float) -> float | None:
-        """For how long a server or a replica says nothing; `None`: it is heard of, or never was."""
-        told_s = self._told_s.get(source) if source in (*self.grounds, *self.replicas) else None
-        if source is None or told_s is None or now_s - told_s <= _SILENT_S:
-            return None
-        return now_s - told_s
+    def _silent_s(self, source: SourceName | None, condition: Condition, now_s: float) -> float:
+        """For how long it matters that a server or a replica says nothing.
 
-    def _hides_harm(self, condition: Condition, now_s: float) -> bool:
-        """Whether it matters that a figure is not known.
-
-        A load that is held back waits until it is. Any other is ended while it is answered: a
-        server that takes no new connection or leaves SHOW STATUS unanswered drowns. Where the load
-        has no answers either, the server is gone, which is no harm of ours, and may be a drill.
+        A load that is held back waits until the figure is known. Any other is ended where it has
+        been answered for so long meanwhile: a server that takes no new connection or leaves SHOW
+        STATUS unanswered drowns. Where the load had no answers either the server was gone, which is
+        no harm of ours, and may be a drill; and whoever watches takes longer than the load to be
+        back.
         """
+        told_s = self._told_s.get(source) if source in (*self.grounds, *self.replicas) else None
+        if source is None or told_s is None:
+            return 0.0
         if condition in self.max_load:
-            return True
-        return self._answered_s is not None and now_s - self._answered_s < _SILENT_S
+            return now_s - told_s
+        return self._answered.seconds_after(told_s)
 
     def _figure(self, asked: Condition, seen: Observation) -> float | None:
         gauges = seen.gauges
@@ -229,14 +279,19 @@ class Watch:
 
     def _others(self, seen: Observation, row: str) -> float | None:
         """Threads of others: of other accounts, and more of ours than we hold."""
-        gauges, held = seen.gauges, self.held_connections
+        gauges, held = seen.gauges, float(self.held.get(seen.source, 0))
         running = row == others.RUNNING
         theirs = gauges.get(others.OTHERS_RUNNING if running else others.OTHERS_CONNECTED)
         ours = gauges.get(others.OWN_RUNNING if running else others.OWN_CONNECTED)
+        if ours is not None and gauges.get(others.LOADS_OF_OWN):
+            # All of them are of loads, whoever's: they cannot be told from each other.
+            held = max(held, ours)
         if theirs is not None and ours is not None:
             return theirs + max(0.0, ours - held)
         whole = gauges.get(row)
-        return None if whole is None else max(0.0, whole - held)
+        if whole is None or gauges.get(others.LOADS_UNSEEN):
+            return None
+        return max(0.0, whole - held)
 
     def _lag_growth(self, seen: Observation) -> float | None:
         replica, lag = self.replicas.get(seen.source), seen.gauges.get(LAG)

@@ -127,8 +127,8 @@ class OfPlan:
 
     def measure(self, planned: Step) -> Measured:
         """Look once more at what was found when the run began, and drive the step."""
-        if self._lab.confirm:
-            self._lab.confirm()
+        for note in self._lab.confirm() if self._lab.confirm else ():
+            self._lab.note(note)
         return Measured(drive_step(self._plan, planned, self._lab), self._plan.targets)
 
     def outcome(self, done: Sequence[StepResult]) -> SearchOutcome | None:

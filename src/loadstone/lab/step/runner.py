@@ -88,7 +88,7 @@ class Lab:
 
     may_change: bool = True
     """Whether whoever watches may change rate and users of a running step."""
-    confirm: Callable[[], None] | None = None
+    confirm: Callable[[], Sequence[str]] | None = None
     """Looks once more, right before each step, at what was found when the run began; raises
     `LoadstoneError` where that has changed. `None`: nothing that matters can change."""
 

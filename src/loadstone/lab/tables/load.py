@@ -113,8 +113,11 @@ def _prepare(plan: LoadPlan, loader: Loader) -> LoadEnd:
             guard.list_tables(connection, target, loader.schema, lines)
         stop.check()
         end = _load(_marked(plan, decision, marks), loader)
-        # A load may outlast the first connection.
-        with waits.connected(loader.endpoint) as later:
+        # A load may outlast the first connection, and with it the lock.
+        with (
+            waits.connected(loader.endpoint) as later,
+            presence.alone(later, target, loader.schema),
+        ):
             for some in _batches(names, _MARKED_AT_ONCE):
                 stop.check()
                 guard.mark_ready(later, target, loader.schema, some)

@@ -159,14 +159,23 @@ def staged(
 
 def _end(journal: Journal, endpoint: Endpoint, lock: SettingsLock, told: Told) -> None:
     place = endpoint.target.place
+    told.put_back(place, _put_back_or_say(journal, endpoint, lock))
+    if lock.was_lost:
+        told.note(f"{place}: for a while somebody else could have set its variables as well")
+
+
+def _put_back_or_say(journal: Journal, endpoint: Endpoint, lock: SettingsLock) -> PutBack:
+    """Put back what a journal says, or say that it is not.
+
+    Raises:
+        LeftChanged: whatever the reason is, also a server that is gone: nobody knows how it is.
+    """
     try:
-        told.put_back(place, put_back(journal, endpoint, lock=lock))
-        if lock.was_lost:
-            told.note(f"{place}: for a while somebody else could have set its variables as well")
+        return put_back(journal, endpoint, lock=lock)
     except LeftChanged:
         raise
-    except SettingsError as error:
-        said = f"variables of {place} are not put back: {error.message}"
+    except (SettingsError, TargetError) as error:
+        said = f"variables of {endpoint.target.place} are not put back: {error.message}"
         hint = "as soon as that is over: loadstone restore"
         raise LeftChanged(said, hint) from error
 
@@ -196,7 +205,7 @@ def apply(
             for name, value in wanted.items():
                 _set_noting(connection, target, journal, (name, value, old[name]))
         except BaseException:
-            done = put_back(journal, endpoint, lock=lock)
+            done = _put_back_or_say(journal, endpoint, lock)
             if told is not None:
                 told.put_back(target.place, done)
             raise

@@ -1,0 +1,45 @@
+"""A throwaway server is all ours, also where a file names it by its address: nobody is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("loadstone._engine", reason="the engine is not built")
+
+from called import called
+from loadstone.model.exit_codes import ExitCode
+from loadstone.sandbox import Sandbox
+from pooled import KINDS, Pool
+from trust.experiments import CHANGED, experiment
+
+pytestmark = [pytest.mark.server, pytest.mark.slow]
+
+SIZES = ("--tables", "1", "--table-size", "100")
+
+
+def environment(server: Sandbox, home: Path, *, is_its_owner: bool) -> dict[str, str]:
+    """Of whoever has started the sandbox, or of somebody to whom it is any server."""
+    state = server.folder.parents[2] if is_its_owner else home
+    password = server.tcp.credentials.reveal()
+    return {"HOME": str(home), "XDG_STATE_HOME": str(state), "LOADSTONE_PASSWORD": password}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_its_tables_go_and_its_variables_are_set_without_yes(
+    kind: str, pool: Pool, tmp_path: Path
+) -> None:
+    with pool.schema(kind) as server:
+        url = server.tcp.target.url
+        (tmp_path / "on_it.toml").write_text(experiment(url, CHANGED, "300ms"))
+        owner = environment(server, tmp_path, is_its_owner=True)
+        called("prepare", "--target", url, *SIZES, folder=tmp_path, environment=owner)
+        with server.connect() as connection, connection.cursor() as cursor:
+            cursor.execute(f"CREATE TABLE {server.state.database}.stray (id INT PRIMARY KEY)")
+        words = ("experiment", "on_it.toml")
+        someone = environment(server, tmp_path, is_its_owner=False)
+        said = called(*words, folder=tmp_path, environment=someone, code=ExitCode.GUARD)
+        assert "--yes" in said.stderr
+        said = called(*words, folder=tmp_path, environment=owner)
+        assert ": drops " not in said.stderr and ": sets " not in said.stderr
