@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from loadstone.analyse.differences import Differences, differences
 from loadstone.analyse.environment_diff import surroundings_of
-from loadstone.analyse.matrix import ComparisonError, Matrix, matrix
+from loadstone.analyse.matrix import Against, ComparisonError, Matrix, MatrixCell, matrix
+from loadstone.analyse.metrics import TPS
 from loadstone.analyse.paired_sides import as_run
+from loadstone.report.comparing import sections
+from loadstone.report.comparison_document import comparison_document
+from loadstone.report.table_section import as_text
 from loadstone.runs.reader import read_run
+
+if TYPE_CHECKING:
+    import polars
 
 
 @dataclass(frozen=True)
@@ -21,6 +29,63 @@ class Compared:
     """By workload, users and rate, each side with its figures and its change."""
     differences: Differences
     """What differs between the sides: settings, versions, hosts."""
+
+    def __str__(self) -> str:
+        """As `loadstone compare` prints it."""
+        return as_text(sections(self.matrix, self.differences))
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """As `loadstone compare --json` writes it (docs/comparing.md)."""
+        return comparison_document(self.matrix, self.differences, ())
+
+    @property
+    def changes(self) -> polars.DataFrame:
+        """A row for each level and each side but the first: its TPS against the first one's.
+
+        `change`, `low` and `high` are relative: 0.1 is 10 % more, 95 % confidence.
+        """
+        import polars
+
+        rows = [_row(cell, each) for cell in self.matrix.cells for each in cell.against]
+        schema = {name: getattr(polars, kind) for name, kind in COLUMNS.items()}
+        return polars.DataFrame(rows, schema=schema, orient="row")
+
+
+COLUMNS = {
+    "context": "String",
+    "workload": "String",
+    "users": "Int64",
+    "rate": "String",
+    "side": "String",
+    "tps": "Float64",
+    "tps_first": "Float64",
+    "change": "Float64",
+    "low": "Float64",
+    "high": "Float64",
+    "verdict": "String",
+}
+"""Columns of `Compared.changes` and their polars types."""
+
+
+def _row(cell: MatrixCell, against: Against) -> tuple[object, ...]:
+    workload, users, rate = cell.place.cell
+    first, second = cell.standings[0], cell.of(against.side)
+    effect = against.effect(TPS)
+    interval = effect.interval if effect else None
+    return (
+        cell.place.context,
+        workload,
+        users,
+        str(rate) if rate else None,
+        against.side,
+        second.tps.value if second and second.tps else None,
+        first.tps.value if first.tps else None,
+        effect.relative if effect else None,
+        interval.low if interval else None,
+        interval.high if interval else None,
+        against.verdict.word,
+    )
 
 
 def compare(paths: Sequence[Path], by: str | None = None) -> Compared:
