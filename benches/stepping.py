@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from benches.processes import ProgramFailed
 from loadstone import __version__, engine
-from loadstone.experiment.variants import step_plan
+from loadstone.experiments.variants import step_plan
 from loadstone.model.engine_plan import step_document
 from loadstone.model.experiment import Experiment
 from loadstone.model.observed import Observation, SourceName

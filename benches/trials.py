@@ -40,8 +40,8 @@ from loadstone.analyse.comparison import compare
 from loadstone.analyse.experimental_units import Observed, contrasts, sides
 from loadstone.analyse.repeat_until import more_wanted
 from loadstone.analyse.verdict import Apart, Unit, verdicts
-from loadstone.experiment.order import cell_of, order
-from loadstone.experiment.schedule import schedule
+from loadstone.experiments.order import cell_of, order
+from loadstone.experiments.schedule import schedule
 from loadstone.model.engine_plan import Layout, LoadPlan, load_document
 from loadstone.model.experiment import Experiment, Factor, Level, Rules
 from loadstone.model.null_server import NullServerSettings

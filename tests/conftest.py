@@ -77,7 +77,7 @@ def _nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
     """A double has no locks to ask, and no tables that could go."""
 
     def unchanged(*arguments: object) -> object:
-        from loadstone.experiment.changes import Changes
+        from loadstone.experiments.changes import Changes
 
         return Changes("a double")
 
@@ -85,10 +85,10 @@ def _nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
 
     nobody = nullcontext(Company([], []))
     monkeypatch.setattr("loadstone.runner.run.beside_others", lambda endpoints: nobody)
-    monkeypatch.setattr("loadstone.experiment.servers.Alone", _Alone)
+    monkeypatch.setattr("loadstone.experiments.servers.Alone", _Alone)
     for name in ("runner.run", "runner.prove", "experiment.servers"):
         monkeypatch.setattr(f"loadstone.{name}.look_before_load", lambda *arguments, yes: [])
-    monkeypatch.setattr("loadstone.experiment.servers.changes_on", unchanged)
+    monkeypatch.setattr("loadstone.experiments.servers.changes_on", unchanged)
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from loadstone.analyse.durability import variables_of_variants, warnings
-from loadstone.experiment.checks import Machine
-from loadstone.experiment.file import parse_experiment
+from loadstone.experiments.checks import Machine
+from loadstone.experiments.file import parse_experiment
 
 HEAD = '[[workload]]\nname = "oltp_write_only"\n[sandbox]\nserver = "mariadb"\n'
 DURABLE = {"sync_binlog": "1", "innodb_flush_log_at_trx_commit": "1", "log_bin": "ON"}

@@ -13,7 +13,7 @@ from analyse.runs import a_run, an_experiment, at_target, repeats
 from loadstone.analyse.gates import change
 from loadstone.analyse.matrix import ComparisonError, judge, matrix, swings
 from loadstone.analyse.paired_sides import Run
-from loadstone.experiment.schedule import schedule
+from loadstone.experiments.schedule import schedule
 
 
 def noisy(seed: int, level: float, count: int = 8) -> list[float]:

@@ -11,7 +11,7 @@ import pytest
 from loadstone.analyse.effects import unpaired
 from loadstone.analyse.experimental_units import Contrast, Observed, contrasts, sides
 from loadstone.analyse.verdict import Verdict, verdicts
-from loadstone.experiment.schedule import PlannedStep, schedule
+from loadstone.experiments.schedule import PlannedStep, schedule
 from loadstone.model.experiment import Experiment, Factor, Level, SandboxChoice
 from loadstone.model.plan import WorkloadSpec
 

@@ -15,8 +15,6 @@ from loadstone.sandbox import Sandbox
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
-SHORT = {"duration_s": 1.0, "warmup_s": 0.0}
-
 
 def the_script() -> str:
     """The first program of docs/python.md, with steps of a second."""
@@ -62,7 +60,7 @@ def test_what_cannot_be_done_is_an_error_with_a_hint(url: str, tmp_path: Path) -
         loadstone.run("oltp_read_onyl", target=url, out=tmp_path)
     assert caught.value.hint == "did you mean oltp_read_only?"
     with pytest.raises(loadstone.LoadstoneError, match="sbtest1") as caught:
-        loadstone.run("oltp_read_only", target=url, out=tmp_path, **SHORT)
+        loadstone.run("oltp_read_only", target=url, out=tmp_path, duration_s=1)
     assert caught.value.exit_code == ExitCode.TARGET
     assert list(tmp_path.iterdir()) == []
 

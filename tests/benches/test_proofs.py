@@ -2,8 +2,8 @@
 
 from benches.place import Asked
 from benches.proofs import Reading, cases, experiment_text, proofs_table
-from loadstone.experiment.checks import Machine
-from loadstone.experiment.file import parse_experiment
+from loadstone.experiments.checks import Machine
+from loadstone.experiments.file import parse_experiment
 
 ASKED = Asked(pairs=1, seconds=(2.0, 8.0), quick=False)
 URL = "mysql://bench@127.0.0.1:3306/sbtest?tls=disabled"

@@ -177,10 +177,10 @@ def test_steps_that_are_not_of_the_experiment_are_compared_without_it(
 def experiment_folder(script: Script, monkeypatch: pytest.MonkeyPatch) -> Path:
     from experiment.test_experiment import made_up, with_tables
 
-    monkeypatch.setattr("loadstone.experiment.servers.described", made_up)
-    monkeypatch.setattr("loadstone.experiment.servers.look_at", with_tables)
-    monkeypatch.setattr("loadstone.experiment.servers.confirm_tables", lambda *_: None)
-    monkeypatch.setattr("loadstone.experiment.hosts.Loads.reload", lambda *_: None)
+    monkeypatch.setattr("loadstone.experiments.servers.described", made_up)
+    monkeypatch.setattr("loadstone.experiments.servers.look_at", with_tables)
+    monkeypatch.setattr("loadstone.experiments.servers.confirm_tables", lambda *_: None)
+    monkeypatch.setattr("loadstone.experiments.hosts.Loads.reload", lambda *_: None)
     words = ["duration=4s", "warmup=0s", "users=4", "repeats=2"]
     words += ["off=mysql://b@127.0.0.1:3301/s", "on=mysql://b@127.0.0.1:3302/s"]
     given = [word for each in words for word in ("--set", each)]

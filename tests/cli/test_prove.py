@@ -13,7 +13,7 @@ import pytest
 
 import scripted_engine
 from loadstone.cli.errors import exit_code_of
-from loadstone.experiment.servers import Servers
+from loadstone.experiments.servers import Servers
 from loadstone.lab.step.runner import Lab
 from loadstone.lab.tables.discover import Data, Wanted
 from loadstone.lab.tables.inspect import Looked
@@ -59,8 +59,8 @@ def undisturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Script)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setattr("loadstone.experiment.servers.described", made_up)
-    monkeypatch.setattr("loadstone.experiment.servers.look_at", with_tables)
+    monkeypatch.setattr("loadstone.experiments.servers.described", made_up)
+    monkeypatch.setattr("loadstone.experiments.servers.look_at", with_tables)
     monkeypatch.setattr("loadstone.runner.prove.look_at", with_tables)
     # Counters of a server that is made up cannot be read.
     monkeypatch.setattr("loadstone.runner.prove.looking", lambda *told: lambda *step: None)

@@ -19,8 +19,8 @@ pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from cli.person import PATIENCE_S, set_globally, wait_until
 from loadstone.cli.errors import exit_code_of
-from loadstone.diagnose.of_run import findings_of
-from loadstone.experiment.trials import Timing
+from loadstone.diagnosis.of_run import findings_of
+from loadstone.experiments.trials import Timing
 from loadstone.model.experiment import NetworkLimit
 from loadstone.model.finding import Diagnosis, Finding, Setting, Trial
 from loadstone.model.result import Result

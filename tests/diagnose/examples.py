@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from diagnose.healthy import Made, a_case, per_second
-from loadstone.diagnose.context import Case, Series, Source
-from loadstone.diagnose.rule import Rule
-from loadstone.diagnose.rules import (
+from loadstone.diagnosis.context import Case, Series, Source
+from loadstone.diagnosis.rule import Rule
+from loadstone.diagnosis.rules import (
     admission,
     binlog,
     client_bound,

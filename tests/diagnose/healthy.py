@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from analyse.made import a_step
-from loadstone.diagnose.context import Case, Series, Source
-from loadstone.diagnose.diagnose import diagnosis_of
+from loadstone.diagnosis.context import Case, Series, Source
+from loadstone.diagnosis.diagnose import diagnosis_of
 from loadstone.model.finding import Diagnosis, Finding
 from loadstone.model.result import HostFigures, LatencyMs, LatencyPair, ServerFigures, StepResult
 

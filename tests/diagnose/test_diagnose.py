@@ -9,9 +9,9 @@ import pytest
 
 from diagnose.examples import FULL, FULL_OF_SERVER, IDLE, SHARED
 from diagnose.healthy import Made, a_case, above_notes, causes, per_second
-from loadstone.diagnose.context import Series, Source
-from loadstone.diagnose.diagnose import Known, diagnose, diagnosis_of, levels_to_explain
-from loadstone.diagnose.frames import RunSeconds, environment_of
+from loadstone.diagnosis.context import Series, Source
+from loadstone.diagnosis.diagnose import Known, diagnose, diagnosis_of, levels_to_explain
+from loadstone.diagnosis.frames import RunSeconds, environment_of
 from loadstone.model.plan import Rate
 from loadstone.model.result import HostFigures, LatencyPair, Result
 from loadstone.report.findings import answer, as_text

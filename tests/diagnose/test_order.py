@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from diagnose.examples import FULL, FULL_OF_SERVER, IDLE, SHARED
 from diagnose.healthy import Made, a_case, above_notes, causes, per_second
-from loadstone.diagnose.context import Series, Source
-from loadstone.diagnose.diagnose import diagnosis_of
+from loadstone.diagnosis.context import Series, Source
+from loadstone.diagnosis.diagnose import diagnosis_of
 
 
 def test_what_fills_the_cores_stands_before_them() -> None:

@@ -8,11 +8,11 @@ import pytest
 
 from analyse.made import a_step
 from diagnose.healthy import Made, a_case
-from loadstone.diagnose.diagnose import diagnosis_of
-from loadstone.diagnose.trial_verdict import Tried, cost_of, parts_of, proofs_of
-from loadstone.diagnose.trials import warm
-from loadstone.experiment.schedule import schedule
-from loadstone.experiment.trials import Ground, Timing, experiment_of
+from loadstone.diagnosis.diagnose import diagnosis_of
+from loadstone.diagnosis.trial_verdict import Tried, cost_of, parts_of, proofs_of
+from loadstone.diagnosis.trials import warm
+from loadstone.experiments.schedule import schedule
+from loadstone.experiments.trials import Ground, Timing, experiment_of
 from loadstone.model.experiment import SandboxChoice
 from loadstone.model.finding import Finding, Proof, Setting, Trial
 from loadstone.model.plan import Step

@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip("loadstone._engine", reason="the engine is not built: make build")
 
 from called import called
-from loadstone.diagnose.diagnose import Known, diagnose
-from loadstone.diagnose.frames import RunSeconds, environment_of
+from loadstone.diagnosis.diagnose import Known, diagnose
+from loadstone.diagnosis.frames import RunSeconds, environment_of
 from loadstone.model.finding import Finding
 from loadstone.model.result import StepResult
 from loadstone.runs import run_folder

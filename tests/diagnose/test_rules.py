@@ -6,8 +6,8 @@ import pytest
 
 from diagnose.examples import EXAMPLES, Example
 from diagnose.healthy import a_case
-from loadstone.diagnose.context import Missing
-from loadstone.diagnose.rules import RULES
+from loadstone.diagnosis.context import Missing
+from loadstone.diagnosis.rules import RULES
 
 _IDS = [example.cause for example in EXAMPLES]
 

@@ -20,9 +20,9 @@ pytest.importorskip("loadstone._engine", reason="the engine is not built")
 from called import called
 from engine.between import Between
 from loadstone import engine
-from loadstone.experiment.hosts import Loads, OwnServer
-from loadstone.experiment.tables import tables_of
-from loadstone.experiment.variants import Place
+from loadstone.experiments.hosts import Loads, OwnServer
+from loadstone.experiments.tables import tables_of
+from loadstone.experiments.variants import Place
 from loadstone.lab.step.runner import Lab, drive_step
 from loadstone.lab.variables.stage import PutBack, put_back
 from loadstone.model.engine_plan import Layout
@@ -176,7 +176,7 @@ def test_what_somebody_else_sets_meanwhile_is_a_note_and_an_exit_code(
             execute(target.local, "SET GLOBAL max_connect_errors = 150")
         return drive_step(plan, step, lab)
 
-    monkeypatch.setattr("loadstone.experiment.runner.drive_step", while_it_is_driven)
+    monkeypatch.setattr("loadstone.experiments.runner.drive_step", while_it_is_driven)
     try:
         said = done("experiment", "d.toml", "--no-observe", code=ExitCode.LEFT_CHANGED)
         assert variables(target)["max_connect_errors"] == "150"
@@ -229,7 +229,7 @@ def test_an_experiment_whose_server_goes_says_that_variables_are_left(
                 between.cut()
             return drive_step(plan, step, lab)
 
-        monkeypatch.setattr("loadstone.experiment.runner.drive_step", while_it_goes)
+        monkeypatch.setattr("loadstone.experiments.runner.drive_step", while_it_goes)
         words = ("experiment", "d.toml", "--no-observe", "--yes")
         said = done(*words, code=ExitCode.LEFT_CHANGED)
         assert "are not put back: " in said.stderr

@@ -10,8 +10,8 @@ import pytest
 from loadstone.cli.errors import exit_code_of
 from loadstone.config.problems import ExperimentRefused
 from loadstone.engine import WorkloadInfo
-from loadstone.experiment.checks import Machine, check_variables, check_workloads
-from loadstone.experiment.file import ExperimentFile, parse_experiment, read_experiment
+from loadstone.experiments.checks import Machine, check_variables, check_workloads
+from loadstone.experiments.file import ExperimentFile, parse_experiment, read_experiment
 from loadstone.model.cluster import ClusterAsked
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.experiment import Experiment, SandboxChoice, Until

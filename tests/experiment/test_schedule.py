@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadstone.experiment.schedule import PlannedStep, passes, plan_time, schedule
+from loadstone.experiments.schedule import PlannedStep, passes, plan_time, schedule
 from loadstone.model.experiment import Experiment, Factor, Level, SandboxChoice
 from loadstone.model.plan import Rate, WarmupAuto, WarmupSeconds, WorkloadSpec
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from loadstone.engine import WorkloadInfo
-from loadstone.experiment.schedule import plan_time, schedule
-from loadstone.experiment.trials import (
+from loadstone.experiments.schedule import plan_time, schedule
+from loadstone.experiments.trials import (
     Deadline,
     Ground,
     Repeated,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from loadstone.experiment.variants import line_of, place_of
+from loadstone.experiments.variants import line_of, place_of
 from loadstone.model.experiment import Experiment, Factor, Level, NetworkLimit, SandboxChoice
 from loadstone.model.plan import WorkloadSpec
 from loadstone.model.target import Target

@@ -77,7 +77,7 @@ def imported(source: str) -> tuple[str, ...]:
     [
         ("model/", r"loadstone\.(?!model\b)", "loadstone"),
         ("analyse/", r"loadstone\.(target|sandbox|engine)\b|pymysql\b", ""),
-        ("diagnose/", r"loadstone\.(target|sandbox|engine)\b|pymysql\b", ""),
+        ("diagnosis/", r"loadstone\.(target|sandbox|engine)\b|pymysql\b", ""),
         ("(?!engine/)", r"loadstone\._engine\b", "_engine"),
         ("(?!cluster/)", r"ray\b", "ray"),
     ],

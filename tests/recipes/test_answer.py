@@ -8,9 +8,9 @@ import pytest
 
 from analyse.made import a_step
 from loadstone.analyse.comparison import compare
-from loadstone.experiment.checks import Machine
-from loadstone.experiment.file import parse_experiment
-from loadstone.experiment.schedule import PlannedStep, schedule
+from loadstone.experiments.checks import Machine
+from loadstone.experiments.file import parse_experiment
+from loadstone.experiments.schedule import PlannedStep, schedule
 from loadstone.model.recipe import RecipeAsked
 from loadstone.model.result import HostFigures, ServerFigures, StepResult
 from loadstone.recipes.answer import Found, answer, answer_of

@@ -27,11 +27,11 @@ def undisturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Script)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setattr("loadstone.experiment.servers.described", made_up)
-    monkeypatch.setattr("loadstone.experiment.servers.look_at", with_tables)
-    monkeypatch.setattr("loadstone.experiment.servers.confirm_tables", lambda *_: None)
+    monkeypatch.setattr("loadstone.experiments.servers.described", made_up)
+    monkeypatch.setattr("loadstone.experiments.servers.look_at", with_tables)
+    monkeypatch.setattr("loadstone.experiments.servers.confirm_tables", lambda *_: None)
     # Nobody loads tables into servers that are not there.
-    monkeypatch.setattr("loadstone.experiment.hosts.Loads.reload", lambda *_: None)
+    monkeypatch.setattr("loadstone.experiments.hosts.Loads.reload", lambda *_: None)
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
     for number, handler in before.items():

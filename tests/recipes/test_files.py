@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.experiment.checks import Machine
-from loadstone.experiment.file import parse_experiment
-from loadstone.experiment.schedule import plan_time, schedule
+from loadstone.experiments.checks import Machine
+from loadstone.experiments.file import parse_experiment
+from loadstone.experiments.schedule import plan_time, schedule
 from loadstone.model.experiment import Experiment
 from loadstone.recipes.filling import Filled, fill_to_look_at
 from loadstone.recipes.recipe import NAMES, Expectation, recipe

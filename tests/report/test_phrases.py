@@ -11,8 +11,8 @@ import pytest
 
 from diagnose.examples import EXAMPLES, Example
 from loadstone.analyse.setting_effects import MEANINGS
-from loadstone.diagnose import no_trial, rules
-from loadstone.diagnose.rules.table_locks import LOCKED
+from loadstone.diagnosis import no_trial, rules
+from loadstone.diagnosis.rules.table_locks import LOCKED
 from loadstone.model.observed import SHARED_HOST
 from loadstone.report.sections.speech import speech
 from loadstone.report.words import CHINESE, ENGLISH, told, translated
@@ -22,7 +22,7 @@ from loadstone.report.words.zh_proofs import COSTS, SUBJECTS
 from report.spoken import Sink, Source, source
 
 RULES = [f"{rules.__name__}.{module.name}" for module in pkgutil.iter_modules(rules.__path__)] + [
-    "loadstone.diagnose.unexplained"
+    "loadstone.diagnosis.unexplained"
 ]
 
 CEILING = {
@@ -96,7 +96,7 @@ def ceilings() -> Iterator[str]:
 
 
 def proofs() -> Iterator[str]:
-    yield from source("loadstone.diagnose.trial_verdict", PROVING).returned("_sentence")
+    yield from source("loadstone.diagnosis.trial_verdict", PROVING).returned("_sentence")
 
 
 def subjects() -> Iterator[str]:
@@ -104,13 +104,13 @@ def subjects() -> Iterator[str]:
         Sink("dynamic", 2), Sink("at_start", 2), Sink("client", 3), Sink("by_socket", 1),
         Sink("Trial", keyword="subject"), Sink("dynamic", keyword="costs"),
     )  # fmt: skip
-    for name in [*RULES, "loadstone.diagnose.trials"]:
+    for name in [*RULES, "loadstone.diagnosis.trials"]:
         yield from (said for said in source(name).spoken(sinks) if not said.isdigit())
 
 
 def not_tried() -> Iterator[str]:
     """Why a trial is not carried out, and why a finding has none."""
-    proving = source("loadstone.experiment.trials")
+    proving = source("loadstone.experiments.trials")
     yield from (said for said in proving.spoken([Sink("Refused", 0)]) if not said.isdigit())
     yield from proving.returned("changed_since")
     yield from (no_trial.NOTHING_TO_CHANGE, *no_trial.WHY.values())
@@ -118,7 +118,7 @@ def not_tried() -> Iterator[str]:
 
 def needs() -> Iterator[str]:
     known = {"resource": ["disk writes"]}
-    for name in [*RULES, "loadstone.diagnose.context", "loadstone.diagnose.cpu"]:
+    for name in [*RULES, "loadstone.diagnosis.context", "loadstone.diagnosis.cpu"]:
         yield from source(name, known).spoken([Sink("reads.append", 0)])
 
 

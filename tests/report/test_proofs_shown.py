@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from loadstone.cli.errors import exit_code_of
-from loadstone.diagnose.no_trial import WHY
-from loadstone.diagnose.trials import client
+from loadstone.diagnosis.no_trial import WHY
+from loadstone.diagnosis.trials import client
 from loadstone.model.finding import Diagnosis, Finding, Proof, ProofVerdict
 from loadstone.report.opened import Run
 from recorded import a_plan, recorded_run

@@ -10,8 +10,8 @@ from typing import get_args
 
 import pytest
 
-from loadstone.diagnose.rules import RULES
-from loadstone.diagnose.unexplained import NOT_OBSERVED
+from loadstone.diagnosis.rules import RULES
+from loadstone.diagnosis.unexplained import NOT_OBSERVED
 from loadstone.model.ceilings import Resource
 from loadstone.report.checklist import Item
 from loadstone.report.words import CHINESE, ENGLISH, LANGUAGES, Words

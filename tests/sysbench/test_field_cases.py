@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from engine.servers import counters, wait_until_nobody
-from loadstone.diagnose.diagnose import Known, diagnose
-from loadstone.diagnose.frames import RunSeconds, environment_of
-from loadstone.diagnose.unexplained import NOT_OBSERVED
+from loadstone.diagnosis.diagnose import Known, diagnose
+from loadstone.diagnosis.frames import RunSeconds, environment_of
+from loadstone.diagnosis.unexplained import NOT_OBSERVED
 from loadstone.runs import run_folder
 from loadstone.runs.rebuild import replay
 from loadstone.sandbox import Sandbox

@@ -434,7 +434,7 @@ client = { prepared = false }
 @pytest.fixture
 def left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An experiment that was killed before its first step, begun by this user."""
-    from loadstone.experiment.schedule import schedule
+    from loadstone.experiments.schedule import schedule
     from loadstone.runner.experiment import checked_text
     from loadstone.runs.recorder import Asked, Recorder
     from recorded import a_plan

@@ -65,7 +65,7 @@ def test_an_experiment_takes_its_schema_again(
     person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert person.server is not None
-    seen = cut_amid_each_step(person.server, monkeypatch, "loadstone.experiment.runner")
+    seen = cut_amid_each_step(person.server, monkeypatch, "loadstone.experiments.runner")
     (person.folder / "e.toml").write_text(experiment(person.url, AS_TEXT, "300ms"))
     person.loadstone("experiment", "e.toml", "--no-observe")
     assert seen == [1, 1, 1, 1]

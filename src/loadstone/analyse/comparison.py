@@ -18,7 +18,7 @@ from loadstone.analyse.intervals import Estimate, t_mean
 from loadstone.analyse.ladder import quotable
 from loadstone.analyse.sequential import METHOD, look
 from loadstone.analyse.verdict import Sides, Spoiled, Verdict, Word, verdicts
-from loadstone.experiment.order import cell_of, numbered
+from loadstone.experiments.order import cell_of, numbered
 from loadstone.model.experiment import Experiment, Variant
 from loadstone.model.result import HostFigures, StepResult
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from loadstone.analyse.setting_effects import MEANINGS, by_newest_name
-from loadstone.experiment.variants import place_of
+from loadstone.experiments.variants import place_of
 from loadstone.model.experiment import Experiment
 
 Variables = Mapping[str, str]

@@ -18,8 +18,8 @@ from loadstone.analyse.effects import Effect, paired, unpaired
 from loadstone.analyse.experimental_units import Cell, Contrast, Observed, sides
 from loadstone.analyse.metrics import Metric
 from loadstone.analyse.verdict import Apart, Sides, Spoiled, Unit, Verdict
-from loadstone.experiment.order import cell_of, numbered
-from loadstone.experiment.schedule import passes
+from loadstone.experiments.order import cell_of, numbered
+from loadstone.experiments.schedule import passes
 from loadstone.model.experiment import Experiment, Rules, Variant
 from loadstone.model.result import Result, StepResult
 

@@ -14,7 +14,7 @@ from loadstone.analyse.comparison import half_width, observed, takes_turns_in_bl
 from loadstone.analyse.experimental_units import Cell, Observed, contrasts, sides
 from loadstone.analyse.sequential import look_at_mean
 from loadstone.analyse.verdict import Sides
-from loadstone.experiment.order import Again, More
+from loadstone.experiments.order import Again, More
 from loadstone.model.experiment import Experiment, Until
 from loadstone.model.result import StepResult
 

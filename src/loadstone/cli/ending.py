@@ -13,8 +13,8 @@ from loadstone.analyse.comparison import compare
 from loadstone.analyse.durability import variables_of_variants, warnings
 from loadstone.cli.errors import tell, tell_left
 from loadstone.cli.options.gates import NO_GATES, Gates, conclude, judge_run
-from loadstone.diagnose.frames import environment_of
-from loadstone.diagnose.of_run import findings_of
+from loadstone.diagnosis.frames import environment_of
+from loadstone.diagnosis.of_run import findings_of
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.failover import LedgerVerdict
 from loadstone.model.result import Result

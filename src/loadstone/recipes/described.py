@@ -8,9 +8,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from loadstone.experiment.checks import Machine
-from loadstone.experiment.file import parse_experiment
-from loadstone.experiment.schedule import plan_time, schedule
+from loadstone.experiments.checks import Machine
+from loadstone.experiments.file import parse_experiment
+from loadstone.experiments.schedule import plan_time, schedule
 from loadstone.recipes.filling import Filled
 from loadstone.recipes.recipe import Recipe
 from loadstone.report.experiment import head, time_lines

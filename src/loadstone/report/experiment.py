@@ -15,7 +15,7 @@ from loadstone.analyse.comparison import CellTable, Compared, Comparison, Row
 from loadstone.analyse.effects import Effect
 from loadstone.analyse.experimental_units import Cell
 from loadstone.analyse.verdict import Verdict
-from loadstone.experiment.schedule import PlannedStep, PlanTime
+from loadstone.experiments.schedule import PlannedStep, PlanTime
 from loadstone.model.experiment import Experiment
 from loadstone.model.plan import WarmupAuto
 from loadstone.model.result import Result, StepResult

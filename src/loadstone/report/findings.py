@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from loadstone.diagnose.unexplained import NOT_OBSERVED
+from loadstone.diagnosis.unexplained import NOT_OBSERVED
 from loadstone.model.finding import Diagnosis, Evidence, Finding, NotTried, Proof, Trial
 from loadstone.report.numbers import digits, share
 from loadstone.report.words import ENGLISH, Words, told

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from loadstone.analyse.ceilings import ceilings
 from loadstone.analyse.comparison import Comparison, compare
-from loadstone.diagnose.frames import environment_of
-from loadstone.diagnose.of_run import findings_of
+from loadstone.diagnosis.frames import environment_of
+from loadstone.diagnosis.of_run import findings_of
 from loadstone.lab.machine.generator_ceilings import limits_of
 from loadstone.model.ceilings import StepCeilings
 from loadstone.model.finding import Diagnosis

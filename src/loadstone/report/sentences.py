@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from loadstone.analyse.ladder import Level, Shape, shape
 from loadstone.analyse.open_loop import Held, held
 from loadstone.analyse.usl import Refused, Usl
-from loadstone.diagnose.diagnose import ANSWERS
-from loadstone.diagnose.unexplained import NOT_OBSERVED
+from loadstone.diagnosis.diagnose import ANSWERS
+from loadstone.diagnosis.unexplained import NOT_OBSERVED
 from loadstone.model.ceilings import Ceiling, StepCeilings
 from loadstone.model.finding import Diagnosis, Finding
 from loadstone.model.search import Level as SearchLevel

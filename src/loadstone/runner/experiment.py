@@ -12,22 +12,22 @@ from loadstone import engine
 from loadstone.analyse.repeat_until import more_wanted
 from loadstone.analyse.setting_effects import keeps_commits
 from loadstone.analyse.steady import truncation
-from loadstone.experiment.changes import Changes
-from loadstone.experiment.checks import (
+from loadstone.experiments.changes import Changes
+from loadstone.experiments.checks import (
     Machine,
     beyond_a_cluster,
     check_variables,
     check_workloads,
 )
-from loadstone.experiment.file import ExperimentFile, parse_experiment, read_experiment
-from loadstone.experiment.host_limits import check_limits, check_plans
-from loadstone.experiment.hosts import Loads
-from loadstone.experiment.runner import Bench, OfExperiment, Pace, PaceOfGenerators, Pacing
-from loadstone.experiment.schedule import schedule
-from loadstone.experiment.servers import Means, Servers, Standing
-from loadstone.experiment.tables import check_tables, tables_of
-from loadstone.experiment.trials import why_not_set
-from loadstone.experiment.variants import client_of, drive_of, place_of, spoken_to, step_plan
+from loadstone.experiments.file import ExperimentFile, parse_experiment, read_experiment
+from loadstone.experiments.host_limits import check_limits, check_plans
+from loadstone.experiments.hosts import Loads
+from loadstone.experiments.runner import Bench, OfExperiment, Pace, PaceOfGenerators, Pacing
+from loadstone.experiments.schedule import schedule
+from loadstone.experiments.servers import Means, Servers, Standing
+from loadstone.experiments.tables import check_tables, tables_of
+from loadstone.experiments.trials import why_not_set
+from loadstone.experiments.variants import client_of, drive_of, place_of, spoken_to, step_plan
 from loadstone.lab.machine.environment import target_environment
 from loadstone.lab.protection.protector import Protector
 from loadstone.lab.protection.whereabouts import is_throwaway

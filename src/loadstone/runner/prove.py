@@ -13,13 +13,13 @@ from typing import Any
 from loadstone import engine
 from loadstone.analyse.repeat_until import more_wanted
 from loadstone.analyse.steady import truncation
-from loadstone.diagnose.frames import RunSeconds
-from loadstone.diagnose.of_run import findings_of
-from loadstone.diagnose.trial_verdict import Tried, parts_of, proofs_of
-from loadstone.experiment.runner import Bench, OfExperiment
-from loadstone.experiment.schedule import schedule
-from loadstone.experiment.servers import Servers
-from loadstone.experiment.trials import (
+from loadstone.diagnosis.frames import RunSeconds
+from loadstone.diagnosis.of_run import findings_of
+from loadstone.diagnosis.trial_verdict import Tried, parts_of, proofs_of
+from loadstone.experiments.runner import Bench, OfExperiment
+from loadstone.experiments.schedule import schedule
+from loadstone.experiments.servers import Servers
+from loadstone.experiments.trials import (
     Deadline,
     Ground,
     Repeated,
@@ -32,7 +32,7 @@ from loadstone.experiment.trials import (
     timing,
     why_not,
 )
-from loadstone.experiment.variants import step_plan
+from loadstone.experiments.variants import step_plan
 from loadstone.lab.protection.first_contact import look_before_load
 from loadstone.lab.protection.protector import Protector
 from loadstone.lab.step.loop import drive_steps

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from loadstone import __version__, engine
-from loadstone.experiment.runner import Look
+from loadstone.experiments.runner import Look
 from loadstone.lab.machine.environment import target_environment
 from loadstone.lab.machine.generator_ceilings import generator_ceilings
 from loadstone.lab.step.order import steps_of

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from loadstone.experiment.trials import Timing
+    from loadstone.experiments.trials import Timing
     from loadstone.lab.step.listener import LoadObserver, Observer
     from loadstone.model.finding import Trial
     from loadstone.model.plan import Plan, Step

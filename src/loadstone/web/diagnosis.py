@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from loadstone.diagnose.of_run import findings_of
+from loadstone.diagnosis.of_run import findings_of
 from loadstone.model.finding import Diagnosis
 from loadstone.runs import run_folder
 from loadstone.web.localize import Told, told

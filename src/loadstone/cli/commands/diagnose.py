@@ -91,7 +91,7 @@ def _prove(
 def _show(
     path: Path, result: Result, not_tried: Sequence[NotTried], *, as_json: bool, lang: Lang
 ) -> None:
-    from loadstone.diagnose.of_run import findings_of
+    from loadstone.diagnosis.of_run import findings_of
 
     found = findings_of(path, result)
     if as_json:

@@ -87,7 +87,7 @@ def experiment(
 def show_plan(planned: Experiment) -> None:
     """The steps, the time, and what targets will have to bear."""
     from loadstone.cli.errors import say
-    from loadstone.experiment.schedule import plan_time, schedule
+    from loadstone.experiments.schedule import plan_time, schedule
     from loadstone.report.experiment import plan_of
     from loadstone.report.text import as_plain
     from loadstone.runner.experiment import changes_of

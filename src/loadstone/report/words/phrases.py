@@ -1,6 +1,6 @@
 """Sentences that others wrote in English, told in another language.
 
-The rules of `loadstone.diagnose`, the ceilings, the review of settings and the lab write English
+The rules of `loadstone.diagnosis`, the ceilings, the review of settings and the lab write English
 sentences with figures in them, and these are what a run's folder keeps. A phrase has such a
 sentence with names in braces where figures stand, and the other language's with the same names.
 To translate is to find the phrase that a sentence was made from, and to fill the figures in again.

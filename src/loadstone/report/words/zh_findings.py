@@ -1,4 +1,4 @@
-"""What the rules of `loadstone.diagnose` find, in Chinese: a phrase for each of their sentences."""
+"""What the rules find, in Chinese: a phrase for each of their sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rules of `loadstone.diagnose` advise, in Chinese."""
+"""What the rules of `loadstone.diagnosis` advise, in Chinese."""
 
 from __future__ import annotations
 

@@ -1,0 +1,145 @@
+"""Whose work the cores of the server's host do, and where the users are.
+
+All shares are of the host's cores or of the users, 0 to 1, as means over time. By PASTA and
+Little's law (P. J. Denning, J. P. Buzen, ACM Computing Surveys 10(3), 1978) the mean number of
+users at a place by the number of users is the share of their time that they spend there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from loadstone.diagnosis.context import Case
+from loadstone.model.observed import SHARED_HOST
+
+IDLE = 0.7
+"""[P] below this use of its cores a server could work more: DIAGNOSIS 1 and 10."""
+
+FULL = 0.9
+"""[P] from here on cores are used up; 0.95 is [S] Huawei's, and means of seconds hide peaks."""
+
+OBSERVERS = 1.0
+"""Our own connection is at work when it asks how many are."""
+
+POOLS = ("pool-of-threads", "loaded-dynamically")
+"""Values of thread_handling that are a thread pool."""
+
+
+@dataclass(frozen=True)
+class Cpu:
+    """Parts of all cores."""
+
+    cores: float
+    busy: float
+    """Neither idle nor waiting for a disk nor given to another guest."""
+    server: float | None
+    generator: float | None
+    """`None` where it is on another host, or not measured."""
+    others: float | None
+    """Who is neither server, generator nor interrupt; `None` where the server's is not known."""
+
+
+def cpu_of(case: Case) -> Cpu:
+    """The parts of one step.
+
+    Raises:
+        Missing: the host was not observed.
+    """
+    cores = case.needed(case.host("cores"))
+    idle = case.needed(case.host("cpu_idle"))
+    away = (case.host("cpu_iowait") or 0.0) + (case.host("cpu_steal") or 0.0)
+    busy = min(max(1.0 - idle - away, 0.0), 1.0)
+    server = server_cores(case)
+    generator = _generator_cores(case)
+    others = None
+    if server is not None:
+        others = _others(case, busy, server + (generator or 0.0)) / cores
+    return Cpu(
+        cores,
+        busy,
+        None if server is None else server / cores,
+        None if generator is None else generator / cores,
+        others,
+    )
+
+
+def server_cores(case: Case) -> float | None:
+    """Cores that the server's process used."""
+    user, system = case.host("process_cpu_user"), case.host("process_cpu_sys")
+    return None if user is None or system is None else user + system
+
+
+def _others(case: Case, busy: float, own: float) -> float:
+    """Cores at work, less those of server, generator and interrupts."""
+    cores = case.host("cores") or 0.0
+    interrupts = sum(case.host_rate(f"cpu.{mode}_s") or 0.0 for mode in ("irq", "softirq"))
+    return min(max(busy * cores - own - interrupts, 0.0), cores)
+
+
+def is_shared(case: Case) -> bool:
+    """Whether the generator runs on the server's host."""
+    return case.fact(SHARED_HOST) == "yes"
+
+
+def outside(case: Case) -> float | None:
+    """Share of the users' time that they were not at work in the server: on the way or with us.
+
+    A thread that is at work, blocked on a lock or on a disk counts as running; one that waits
+    for the client's next statement does not. With a thread pool neither does one whose statement
+    waits in the pool's queue, so that nothing can be said then.
+    """
+    if has_pool(case):
+        case.reads.append("users in the thread pool's queue")
+        return None
+    running = case.mean("threads_running")
+    if running is None or not case.users:
+        return None
+    return min(max(1.0 - max(running - OBSERVERS, 0.0) / case.users, 0.0), 1.0)
+
+
+def has_pool(case: Case) -> bool:
+    """Whether connections share the threads of a pool."""
+    return case.variable("thread_handling") in POOLS or bool(case.is_on("thread_pool_enabled"))
+
+
+def busy_share(case: Case) -> float | None:
+    """How much of the host's cores is used; `None` where it was not observed."""
+    idle = case.host("cpu_idle")
+    if idle is None:
+        return None
+    away = (case.host("cpu_iowait") or 0.0) + (case.host("cpu_steal") or 0.0)
+    return min(max(1.0 - idle - away, 0.0), 1.0)
+
+
+def own_share(case: Case) -> float | None:
+    """The same without any others' work: what the load itself takes of the cores."""
+    busy = busy_share(case)
+    if busy is None:
+        return None
+    cores, server = case.host("cores"), server_cores(case)
+    if not cores or server is None:
+        return busy
+    others = _others(case, busy, server + (_generator_cores(case) or 0.0)) / cores
+    return busy - others
+
+
+def state_share(case: Case, *names: str) -> float | None:
+    """Share of the users whose connection's state contains one of these texts."""
+    states = case.states()
+    if states is None or not case.users:
+        return None
+    found = sum(value for state, value in states.items() if any(name in state for name in names))
+    return min(found / case.users, 1.0)
+
+
+def _generator_cores(case: Case) -> float | None:
+    if not is_shared(case):
+        return None
+    share, shards = case.generator("cpu_share"), case.generator("shards")
+    return None if share is None or shards is None else share * shards
+
+
+def is_full(case: Case) -> bool:
+    """Whether the host's cores are known to be used up."""
+    busy = busy_share(case)
+    return busy is not None and busy >= FULL

@@ -1,0 +1,239 @@
+"""Runs the rules over each ladder of a run, and puts what they find in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from loadstone.analyse.ceilings import ceilings
+from loadstone.analyse.ladder import KNEE_SHARE, Level, levels
+from loadstone.diagnosis.context import Absent, Case, Missing, Seconds
+from loadstone.diagnosis.no_trial import with_reason
+from loadstone.diagnosis.order import causes_first
+from loadstone.diagnosis.rule import Rule
+from loadstone.diagnosis.rules import RULES
+from loadstone.diagnosis.trial_verdict import with_proofs
+from loadstone.diagnosis.unexplained import unexplained
+from loadstone.model.ceilings import Limits, Resource
+from loadstone.model.finding import Diagnosis, Finding, Group, NotEvaluated, Proof
+from loadstone.model.result import Result, StepResult
+
+ORDER: tuple[Group, ...] = ("validity", "ceiling", "wait", "setting", "note")
+
+ROOT = 0.1
+"""[P] share of a resource's use from which what makes events need more of it is the cause, and
+the resource only what it is felt by."""
+
+MOST = 0.5
+"""[P] share of the users' time from which a wait is the bottleneck even on full cores: in a closed
+loop the users queue where the bottleneck is, and those that queue for a core are not seen there."""
+
+SURE = 0.8
+"""[P] and the name must be as sure as this."""
+
+FIRM = 0.85
+"""[P] use of a ceiling that leaves little for others to explain."""
+
+NAMED = 0.6
+"""[P] and whose name is as sure as this."""
+
+LESSER = 0.5
+"""[P] share below which waits beside a firm ceiling are notes: users that wait for a core are
+seen in the midst of whatever they were at."""
+
+SMALL = 0.03
+"""[P] weight below which a setting is a note: nobody would see the difference."""
+
+ANSWERS = ("few-users", "rate-met")
+"""Notes that say why it is not faster where nothing else does."""
+
+WAITS_NOTED = ("commit-flush", "semi-sync-wait")
+"""Notes that say more than that, where most of the users' time is spent so."""
+
+_WATCHED = "watch"
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a run beside its result."""
+
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    seconds: Seconds | None = None
+    limits: Limits = field(default_factory=Limits)
+    proofs: tuple[Proof, ...] = ()
+    """What the trials of its findings showed."""
+
+
+def diagnose(result: Result, known: Known) -> list[Diagnosis]:
+    """One diagnosis for each variant and workload; an open loop's rates are levels too."""
+    return [diagnosis_of(case, known.proofs) for case in cases_of(result, known)]
+
+
+def cases_of(result: Result, known: Known) -> Iterator[Case]:
+    """A case for each ladder, looked at from its last level."""
+    variables = _variables(known.environment)
+    of_step = {one.step: one for one in ceilings(result.steps, known.limits)}
+    measured = [step for step in result.steps if step.seconds and step.workload != _WATCHED]
+
+    def place(level: Level) -> tuple[str, str]:
+        return level.variant, level.workload
+
+    for _, group in groupby(levels(measured), key=place):
+        ladder = tuple(_middle(level.steps) for level in group)
+        yield Case(
+            step=ladder[-1],
+            ladder=ladder,
+            variables=variables,
+            environment=known.environment,
+            drive=(result.run.plan or {}).get("drive", {}),
+            ceilings=of_step,
+            seconds=known.seconds,
+        )
+
+
+def diagnosis_of(case: Case, proofs: Sequence[Proof] = ()) -> Diagnosis:
+    """All rules over the levels that need explaining, and what the trials of earlier days say."""
+    found: list[Finding] = []
+    missing: list[NotEvaluated] = []
+    for rule in RULES:
+        findings, needs = _judged(rule, case)
+        found += findings
+        if needs is not None:
+            missing.append(NotEvaluated(cause=rule.cause, needs=needs))
+    ladder = (case.step.variant, case.step.workload)
+    proved = with_proofs(_noted(found), [one for one in proofs if one.ladder == ladder])
+    ordered = _without_idle_words(ranked(proved))
+    if not any(finding.group != "note" for finding in ordered) and not _says_why(ordered):
+        ordered = [unexplained(case), *ordered]
+    return Diagnosis(
+        variant=case.step.variant,
+        workload=case.step.workload,
+        answer=ordered[0].sentence,
+        findings=tuple(with_reason(finding) for finding in ordered),
+        not_evaluated=tuple(missing),
+        not_judged=tuple(share.target for share in case.step.targets[1:]),
+    )
+
+
+def _without_idle_words(findings: list[Finding]) -> list[Finding]:
+    """That nothing is used up is said only where nothing is."""
+    if all(finding.group == "note" for finding in findings):
+        return findings
+    return [finding for finding in findings if finding.cause not in ANSWERS]
+
+
+def levels_to_explain(ladder: Sequence[StepResult]) -> tuple[StepResult, ...]:
+    """From the knee on: below it more users bring more, and nothing holds the rate but them."""
+    best = max((step.tps or 0.0 for step in ladder), default=0.0)
+    if not best:
+        return tuple(ladder)
+    knee = next(at for at, step in enumerate(ladder) if (step.tps or 0.0) >= KNEE_SHARE * best)
+    return tuple(ladder[knee:])
+
+
+def ranked(findings: Iterable[Finding]) -> list[Finding]:
+    """By group and weight; what fills a resource stands before the resource that it fills."""
+    found = list(findings)
+    full = {one.acts_on for one in found if one.group == "ceiling" and one.acts_on}
+
+    def place(finding: Finding) -> tuple[float, float]:
+        group = float(ORDER.index(finding.group))
+        if _is_root(finding, full):
+            group = ORDER.index("ceiling") - 0.5
+        if finding.cause in ANSWERS:
+            group -= 0.5
+        if finding.group == "note" and _is_where_the_users_are(finding):
+            group -= 0.75
+        if finding.is_refuted:
+            group = float(len(ORDER))
+        return group, -finding.weight
+
+    return causes_first(sorted(found, key=place))
+
+
+def _is_where_the_users_are(finding: Finding) -> bool:
+    return finding.cause in WAITS_NOTED and (finding.share or 0.0) >= MOST
+
+
+def _is_root(finding: Finding, full: set[Resource]) -> bool:
+    """Whether it is why a resource is used up, or what is queued for beside full cores."""
+    share = finding.share or 0.0
+    if finding.group not in ("wait", "setting"):
+        return False
+    if finding.acts_on in full and share >= ROOT:
+        return True
+    return "server CPU" in full and share >= MOST and finding.confidence >= SURE
+
+
+def _judged(rule: Rule, case: Case) -> tuple[list[Finding], str | None]:
+    """The rule's findings by cause, the weightiest level's; or what it misses at all levels."""
+    steps = (case.ladder[-1],) if rule.last_only else levels_to_explain(case.ladder)
+    found: list[tuple[int, Finding]] = []
+    needs: list[str] = []
+    for step in steps:
+        try:
+            finding = rule.judge(case.at(step))
+        except Absent:
+            continue
+        except Missing as missing:
+            needs.append(missing.what)
+            continue
+        if finding:
+            found.append((step.step, finding))
+    if not found:
+        return [], needs[0] if len(needs) == len(steps) and needs else None
+    by_cause: dict[str, list[tuple[int, Finding]]] = {}
+    for number, finding in found:
+        by_cause.setdefault(finding.cause, []).append((number, finding))
+    return [_merged(group) for group in by_cause.values()], None
+
+
+def _merged(group: Sequence[tuple[int, Finding]]) -> Finding:
+    best = max((finding for _, finding in group), key=lambda one: one.weight)
+    return best.model_copy(update={"steps": tuple(number for number, _ in group)})
+
+
+def _noted(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Lesser findings become notes where a resource explains nearly all, or nothing would show."""
+    firm = [one for one in findings if one.group == "ceiling" and _is_firm(one)]
+    full = {one.acts_on for one in firm if one.acts_on}
+    for finding in findings:
+        if finding.group in ("wait", "setting") and _is_lesser(finding, full, bool(firm)):
+            yield finding.model_copy(update={"group": "note"})
+        else:
+            yield finding
+
+
+def _is_firm(ceiling: Finding) -> bool:
+    """A ceiling whose name is in doubt makes no notes of others."""
+    return (ceiling.share or 0.0) >= FIRM and ceiling.confidence >= NAMED
+
+
+def _is_lesser(finding: Finding, full: set[Resource], is_held: bool) -> bool:
+    if finding.group == "setting" and finding.weight < SMALL:
+        return True
+    if not is_held or _is_root(finding, full):
+        return False
+    return (finding.share or 0.0) < LESSER
+
+
+def _says_why(findings: Sequence[Finding]) -> bool:
+    """Whether a note is answer enough."""
+    return any(
+        not finding.is_refuted and (finding.cause in ANSWERS or _is_where_the_users_are(finding))
+        for finding in findings
+    )
+
+
+def _middle(steps: Sequence[StepResult]) -> StepResult:
+    """The repeat whose rate is the middle one."""
+    return sorted(steps, key=lambda step: step.tps or 0.0)[len(steps) // 2]
+
+
+def _variables(environment: Mapping[str, Any]) -> dict[str, str] | None:
+    """Of the first target's server; `None`: they were not asked."""
+    targets = environment.get("targets") or [{}]
+    told = targets[0].get("variables")
+    return {str(name).lower(): str(value) for name, value in told.items()} if told else None

@@ -1,0 +1,26 @@
+"""What a rule is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from loadstone.diagnosis.context import Case
+from loadstone.model.finding import Finding
+
+Judge = Callable[[Case], Finding | None]
+"""Looks at one step of a ladder.
+
+Raises:
+    Missing: a figure without which nothing can be said was not evaluated.
+"""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One cause, and how it shows."""
+
+    cause: str
+    judge: Judge
+    last_only: bool = False
+    """Whether it is about the whole ladder, and so is asked at its last step only."""

@@ -1,0 +1,76 @@
+"""The buffer pool was still being filled while it was measured."""
+
+from __future__ import annotations
+
+from loadstone.diagnosis.context import Case, Series
+from loadstone.diagnosis.format import num, pct
+from loadstone.diagnosis.page_reads import STAYS, has_room, kept_share, reads_share
+from loadstone.diagnosis.rule import Rule
+from loadstone.diagnosis.trials import warm
+from loadstone.model.finding import Finding
+
+FALLS = 0.6
+"""[P] reads by event in the last third, by those of the first, below which the pool warms up."""
+
+MATTERS = 0.05
+"""[P] share of an event's demand that is reading pages."""
+
+ALL = 0.8
+"""[P] part of the pages read that stay, from which a pool with room for more is being filled,
+whether or not the window shows its end."""
+
+FEWEST = 4
+"""Seconds from which begin and end of a window are more than chance."""
+
+
+def judge(case: Case) -> Finding | None:
+    """Pages read by event fall within the window, or all stay in a pool that has room for more."""
+    kept = case.needed(kept_share(case))
+    if case.needed(case.rate("buffer_pool_reads")) <= 0 or kept < STAYS:
+        return None
+    reads = case.needed(case.series("server", "buffer_pool_reads"))
+    events = case.needed(case.series("load", "tps"))
+    share = reads_share(case)
+    thirds = _by_event(reads, events)
+    if thirds is None or share is None or share < MATTERS:
+        return None
+    if thirds[1] > FALLS * thirds[0] and not (kept >= ALL and has_room(case)):
+        return None
+    return Finding(
+        cause="cold-buffer-pool",
+        group="validity",
+        sentence=(
+            f"The buffer pool was cold: pages read by event went from {num(thirds[0])} to "
+            f"{num(thirds[1])} within the window, and {pct(kept)} of those read stay in "
+            f"it; reading is {pct(share)} of an event's work."
+        ),
+        evidence=(
+            case.seen("buffer_pool_reads by event, first third", thirds[0], "pages"),
+            case.seen(
+                "buffer_pool_reads by event, last third", thirds[1], "pages", FALLS * thirds[0]
+            ),
+            case.seen("pages read that stay", kept, "of those read", STAYS),
+        ),
+        share=share,
+        confidence=0.85,
+        remedy="Warm up longer (--warmup auto or a longer time) before the window begins.",
+        trial=warm(),
+        acts_on="disk reads",
+    )
+
+
+def _by_event(reads: Series, events: Series) -> tuple[float, float] | None:
+    """Pages by event of the first and the last third; reads are by interval of about a second."""
+    rates = {round(at): value for at, value in events}
+    pairs = [(value, rates[round(at)]) for at, value in reads if round(at) in rates]
+    if len(pairs) < FEWEST:
+        return None
+    third = max(len(pairs) // 3, 2)
+    first, last = pairs[:third], pairs[-third:]
+    done = [sum(tps for _, tps in part) for part in (first, last)]
+    if not all(done):
+        return None
+    return sum(read for read, _ in first) / done[0], sum(read for read, _ in last) / done[1]
+
+
+RULE = Rule("cold-buffer-pool", judge)

@@ -1,0 +1,101 @@
+"""Commits wait for a replica, or no longer do."""
+
+from __future__ import annotations
+
+from loadstone.analyse.derived_figures import COMMIT_STATES
+from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.cpu import state_share
+from loadstone.diagnosis.format import num, pct
+from loadstone.diagnosis.rule import Rule
+from loadstone.diagnosis.trials import dynamic
+from loadstone.model.finding import Finding
+
+SHARE = 0.3
+"""[P] DIAGNOSIS 15: of the users' time."""
+
+_VARIABLES = ("rpl_semi_sync_master_enabled", "rpl_semi_sync_source_enabled")
+
+
+def judge(case: Case) -> Finding | None:
+    """Seconds waited for acknowledgements by second are the users that wait."""
+    share = wait_share(case)
+    if share < SHARE:
+        return None
+    commits = case.commits()
+    each = 1000 * share * case.users / commits if commits else None
+    return Finding(
+        cause="semi-sync-wait",
+        group="wait",
+        sentence=(
+            f"Commits wait for a replica's acknowledgement {pct(share)} of the users' time"
+            + (f", {num(each)} ms each." if each else ".")
+        ),
+        evidence=(case.seen("semi_sync_wait_s", share, "of the users' time", SHARE),),
+        share=share,
+        confidence=0.95,
+        remedy="A nearer or faster replica, more users at once, or asynchronous replication.",
+        trial=dynamic(
+            case,
+            {_name(case): "OFF"},
+            "waiting for a replica",
+            costs="a commit that was acknowledged may be on the source alone, and be lost with it",
+        ),
+    )
+
+
+def wait_share(case: Case) -> float:
+    """Share of the users that wait for a replica at any moment; nought where none is asked for."""
+    if not _is_on(case):
+        return 0.0
+    waited = case.rate("semi_sync_wait_s") or 0.0
+    state = state_share(case, "semi-sync ack", "semi sync ack") or 0.0
+    return min(max(state, waited / case.users, state + min(waited, 1.0) * _behind(case)), 1.0)
+
+
+def _behind(case: Case) -> float:
+    """Share of the users that stand in their commit, behind the one of their group that waits.
+
+    MySQL's leader of a group waits for all of it (seen with 9.7: one of ten users, all the time).
+    """
+    states = case.states() or {}
+    return min(sum(states.get(name, 0.0) for name in COMMIT_STATES) / case.users, 1.0)
+
+
+def judge_fallback(case: Case) -> Finding | None:
+    """Transactions that were committed without a replica although it is asked for."""
+    if case.variables is not None and not _is_on(case):
+        return None
+    alone = case.needed(case.total("semi_sync_no"))
+    if alone <= 0:
+        return None
+    together = case.total("semi_sync_yes") or 0.0
+    part = alone / (alone + together)
+    timeout = case.number(_name(case).replace("enabled", "timeout"))
+    return Finding(
+        cause="semi-sync-fallback",
+        group="validity",
+        sentence=(
+            f"Semi-synchronous replication fell back to asynchronous: {pct(part)} of the "
+            f"transactions were committed without a replica's acknowledgement"
+            + (f", after waiting {num(timeout / 1000)} s for it." if timeout else ".")
+        ),
+        evidence=(
+            case.seen("semi_sync_no", alone, "transactions", 0.0),
+            case.seen("semi_sync_clients", case.mean("semi_sync_clients") or 0.0, "replicas"),
+        ),
+        share=part,
+        confidence=0.95,
+        remedy="Bring the replica back (SHOW REPLICA STATUS): these figures are of neither mode.",
+    )
+
+
+def _is_on(case: Case) -> bool:
+    return any(case.is_on(name) for name in _VARIABLES)
+
+
+def _name(case: Case) -> str:
+    return next((name for name in _VARIABLES if case.variable(name) is not None), _VARIABLES[0])
+
+
+RULE = Rule("semi-sync-wait", judge)
+FALLBACK_RULE = Rule("semi-sync-fallback", judge_fallback)

@@ -1,0 +1,160 @@
+"""Sorts and temporary tables that do not fit, or that ask the system for memory each time."""
+
+from __future__ import annotations
+
+from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.cpu import server_cores
+from loadstone.diagnosis.format import num, pct, size
+from loadstone.diagnosis.rule import Rule
+from loadstone.diagnosis.trials import dynamic, mysql_release
+from loadstone.model.finding import Finding, Trial
+
+MMAP_THRESHOLD = 32 * 1024 * 1024
+"""[S] mallopt(3): glibc's greatest mmap threshold on 64 bits."""
+
+SYS_SHARE = 0.5
+"""[P] the kernel's part of the server's CPU: short statements over a socket alone take 20 to 30 %
+(measured), the field's case was far beyond."""
+
+FAULTS_A_SORT = 2.0
+"""[P] minor faults by sort: a buffer that is kept needs none. Measured with MariaDB 10.11, sorts of
+100 of 400,000 rows: 4.5 with 33 and 64 MiB, 0.0 with 2 and 31 MiB; with MySQL 9.7 0.0 with all."""
+
+MAPPED_S = 16e-6
+"""[P] CPU of a sort whose buffer is mapped, touched and unmapped, beyond one that is kept: measured
+16 to 35 µs there, where nobody else of the process waited for the same lock of the kernel."""
+
+MERGES = 0.01
+"""[P] merge passes by event."""
+
+TMP_DISK = 0.25
+"""[P] of temporary tables that go to the disk."""
+
+TMP_TABLE = "67108864"
+"""[P] bytes that hold the temporary table of most queries; the smaller of two variables counts."""
+
+TMP_EVENTS = 0.05
+"""[P] temporary tables on disk by event."""
+
+
+def judge_cliff(case: Case) -> Finding | None:
+    """A buffer that is mapped and unmapped for each sort: page faults, and work in the kernel."""
+    buffer = case.needed(case.number("sort_buffer_size"))
+    ranges, scans = case.needed(case.rate("sort_range")), case.needed(case.rate("sort_scan"))
+    sorts = ranges + scans
+    faults = case.needed(case.host("minor_faults_per_s"))
+    malloc = (case.variable("version_malloc_library") or "system").lower()
+    if buffer < MMAP_THRESHOLD or "jemalloc" in malloc or "tcmalloc" in malloc or not sorts:
+        return None
+    each = faults / sorts
+    kernel, total = case.host("process_cpu_sys"), server_cores(case)
+    in_kernel = kernel / total if kernel is not None and total else None
+    if each < FAULTS_A_SORT:
+        return None  # the buffer is not mapped anew, whatever its size
+    pieces = _takes_pieces(case.variable("version") or "")
+    strong = (in_kernel or 0.0) >= SYS_SHARE
+    estimate = min(sorts * MAPPED_S / total, 1.0) if total else 0.0
+    share = max(in_kernel or 0.0, estimate) if strong else estimate
+    return Finding(
+        cause="sort-buffer-cliff",
+        group="setting",
+        sentence=(
+            f"sort_buffer_size={size(buffer)} is at glibc's mmap threshold: {num(each)} page "
+            "faults a sort"
+            + (f" and {pct(in_kernel)} of the server's CPU in the kernel" if in_kernel else "")
+            + (
+                ". This version takes the buffer in pieces, so try it first."
+                if pieces
+                else ": the buffer is mapped and unmapped for each."
+            )
+        ),
+        evidence=(
+            case.seen("sort_buffer_size", buffer, "B", MMAP_THRESHOLD),
+            case.seen("minor faults by sort", each, "", FAULTS_A_SORT),
+            case.seen("kernel's part of the server's CPU", in_kernel or 0.0, "", SYS_SHARE),
+        ),
+        share=share,
+        confidence=_sureness(pieces=pieces, strong=strong),
+        remedy="Set sort_buffer_size to 2M (below 32M), or preload jemalloc.",
+        trial=dynamic(
+            case, {"sort_buffer_size": "2097152"}, "mapping and unmapping the sort buffer"
+        ),
+        acts_on="server CPU",
+    )
+
+
+def _sureness(*, pieces: bool, strong: bool) -> float:
+    """A version that takes the whole buffer, and page faults that come with each sort, say most."""
+    if pieces:
+        return 0.3
+    return 0.8 if strong else 0.6
+
+
+def judge_merges(case: Case) -> Finding | None:
+    """Sorts larger than their buffer go through temporary files."""
+    passes = case.needed(case.rate("sort_merge_passes"))
+    if not case.tps or passes < MERGES * case.tps:
+        return None
+    buffer = case.number("sort_buffer_size") or 0.0
+    return Finding(
+        cause="sort-buffer-small",
+        group="setting",
+        sentence=(
+            f"Sorts do not fit sort_buffer_size={size(buffer)}: {num(passes / case.tps)} merge "
+            "passes an event go through temporary files."
+        ),
+        evidence=(case.seen("sort_merge_passes", passes / case.tps, "by event", MERGES),),
+        share=0.3 * min(passes / case.tps, 1.0),
+        confidence=0.7,
+        remedy="Raise sort_buffer_size (below 32M) for these sessions, or give the order an index.",
+        trial=_larger(case, buffer),
+        acts_on="server CPU",
+    )
+
+
+def _larger(case: Case, buffer: float) -> Trial | None:
+    wanted = int(min(8 * max(buffer, 262144), MMAP_THRESHOLD - 1048576))
+    if wanted <= buffer:
+        return None
+    return dynamic(case, {"sort_buffer_size": str(wanted)}, "sorting by temporary files")
+
+
+def judge_temporary(case: Case) -> Finding | None:
+    """Temporary tables larger than memory's limit, or with columns that memory does not take."""
+    tables = case.needed(case.rate("created_tmp_tables"))
+    disk = case.needed(case.rate("created_tmp_disk_tables"))
+    if not tables or disk < TMP_DISK * tables or not case.tps or disk < TMP_EVENTS * case.tps:
+        return None
+    limit = case.number("tmp_table_size")
+    return Finding(
+        cause="temporary-tables-on-disk",
+        group="setting",
+        sentence=(
+            f"{pct(min(disk / tables, 1.0))} of the temporary tables go to the disk, "
+            f"{num(disk / case.tps)} an event"
+            + (f" (tmp_table_size={size(limit)})." if limit else ".")
+        ),
+        evidence=(
+            case.seen("created_tmp_disk_tables", disk / tables, "of all", TMP_DISK),
+            case.seen("created_tmp_disk_tables by event", disk / case.tps, "", TMP_EVENTS),
+        ),
+        share=0.3 * min(disk / case.tps, 1.0),
+        confidence=0.7,
+        remedy="Raise tmp_table_size and max_heap_table_size, or give the grouping an index.",
+        trial=dynamic(
+            case,
+            {"tmp_table_size": TMP_TABLE, "max_heap_table_size": TMP_TABLE},
+            "temporary tables on the disk",
+        ),
+        acts_on="server CPU",
+    )
+
+
+def _takes_pieces(version: str) -> bool:
+    """MySQL from 8.0.12 on ([M]) takes the sort buffer as it is needed."""
+    return mysql_release(version) >= (8, 0, 12)
+
+
+CLIFF_RULE = Rule("sort-buffer-cliff", judge_cliff)
+MERGES_RULE = Rule("sort-buffer-small", judge_merges)
+TEMPORARY_RULE = Rule("temporary-tables-on-disk", judge_temporary)

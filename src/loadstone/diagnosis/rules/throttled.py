@@ -1,0 +1,93 @@
+"""A control group holds the server's CPU back."""
+
+from __future__ import annotations
+
+from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.cpu import server_cores
+from loadstone.diagnosis.format import num, pct
+from loadstone.diagnosis.rule import Rule
+from loadstone.model.finding import Finding
+
+OFTEN = 0.2
+"""[P] part of its periods in which the group was stopped; a few bursts are no limit."""
+
+PINNED = 0.85
+"""[P] of the cores that the process may run on."""
+
+MOSTLY = 0.65
+"""[P] likewise where those cores have no time left: interrupts of the network, which are nobody's,
+take up to a fifth of a core that answers small statements (measured: 0.14 beside 0.84)."""
+
+NONE_LEFT = 0.95
+"""[P] use of as many cores as it may run on, the busiest ones."""
+
+USED = 0.8
+"""[P] of the group's cores."""
+
+
+def judge(case: Case) -> Finding | None:
+    """Throttled periods, or the whole of the group's cores used."""
+    limit = case.host_mean("cgroup.cpu_cores")
+    if limit is None and case.fact("process.pid") is not None:
+        return None  # its groups were looked at, and none has a limit
+    periods = case.needed(case.host_rate("cgroup.periods"))
+    throttled = case.needed(case.host_rate("cgroup.throttled_periods"))
+    often = throttled / periods if periods else 0.0
+    if limit is None or often < OFTEN:
+        return None
+    used = server_cores(case)
+    share = used / limit if used is not None else often
+    if share < USED and often < 2 * OFTEN:
+        return None
+    return Finding(
+        cause="cpu-throttled",
+        group="ceiling",
+        sentence=(
+            f"The server's control group allows {num(limit)} cores and stopped it in "
+            f"{pct(often)} of its periods"
+            + (f"; it uses {num(used)} of them." if used is not None else ".")
+        ),
+        evidence=(
+            case.seen("cgroup.throttled_periods", often, "of the periods", OFTEN),
+            case.seen("cgroup.cpu_cores", limit, "cores"),
+        ),
+        share=min(max(share, often), 1.0),
+        confidence=0.95,
+        remedy="Raise the group's CPU limit (cpu.max, cpu.cfs_quota_us, docker --cpus).",
+    )
+
+
+def judge_pinned(case: Case) -> Finding | None:
+    """The process may run on some of the cores only, and uses those up."""
+    allowed = case.needed(case.host_mean("process.cpus_allowed"))
+    cores, used = case.needed(case.host("cores")), case.needed(server_cores(case))
+    enough = MOSTLY if _use_of_the_busiest(case, int(allowed)) >= NONE_LEFT else PINNED
+    if allowed >= cores or used < enough * allowed:
+        return None
+    return Finding(
+        cause="cpu-pinned",
+        group="ceiling",
+        sentence=(
+            f"The server may run on {num(allowed)} of the host's {num(cores)} cores and uses "
+            f"{num(used)} of them."
+        ),
+        evidence=(case.seen("process.cpus_allowed", allowed, "cores", cores),),
+        share=min(used / allowed, 1.0),
+        confidence=0.9,
+        remedy="Let it run on more cores (taskset, cpuset, CPUAffinity of its unit).",
+    )
+
+
+def _use_of_the_busiest(case: Case, number: int) -> float:
+    """Mean use of so many cores, the busiest; nought where single cores are not told."""
+    uses = []
+    for core in range(int(case.host("cores") or 0)):
+        idle = case.host_rate(f"cpu.{core}.idle_s")
+        if idle is not None:
+            uses.append(1.0 - idle - (case.host_rate(f"cpu.{core}.iowait_s") or 0.0))
+    busiest = sorted(uses, reverse=True)[:number]
+    return sum(busiest) / number if number and len(busiest) == number else 0.0
+
+
+RULE = Rule("cpu-throttled", judge)
+PINNED_RULE = Rule("cpu-pinned", judge_pinned)

@@ -1,0 +1,268 @@
+"""What makes no sense in an experiment though each value does, and what cannot be done here.
+
+Pure: what the machine has, and what the server knows, is handed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from loadstone.config.lines import Path
+from loadstone.config.problems import ExperimentRefused, Faults
+from loadstone.model.experiment import Experiment, Factor, Level, Variant
+
+if TYPE_CHECKING:
+    from loadstone.engine import WorkloadInfo
+    from loadstone.experiments.file import ExperimentFile
+
+_OPTIONS_THAT_ARE_NO_VARIABLES = ("plugin_load_add", "plugin_load", "default_storage_engine")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What this machine lets us do to a sandbox."""
+
+    is_root: bool
+    """Whether cgroups and network namespaces can be made."""
+    cores: int
+    memory_bytes: int | None = None
+
+
+def check(experiment: Experiment, machine: Machine, faults: Faults) -> None:
+    """Add what is wrong to the faults."""
+    _check_place(experiment, faults)
+    _check_repeats(experiment, faults)
+    _check_workload_names(experiment, faults)
+    for factor in experiment.factors:
+        _check_alike(factor, faults)
+    for path, level in _levels(experiment):
+        _check_level(path, level, faults)
+        _check_limits(path, level, machine, faults)
+    _check_variants(experiment, faults)
+    _check_between_factors(experiment, faults)
+    if experiment.cluster and (said := beyond_a_cluster(experiment)):
+        write = "leave [cluster] out, or measure a [target] that all its nodes reach"
+        faults.add(("cluster",), said, write)
+
+
+def beyond_a_cluster(experiment: Experiment) -> str | None:
+    """Why other machines cannot drive it; `None`: they can."""
+    if any(_is_sandboxed(experiment, each) for each in experiment.variants):
+        return "a throwaway server cannot be reached from other machines"
+    targets = [experiment.target, *(level.target for _, level in _levels(experiment))]
+    clients = [level.client for _, level in _levels(experiment)]
+    if any(each and each.socket for each in targets) or any(
+        each and each.connect == "socket" for each in clients
+    ):
+        return "a unix socket cannot be reached from other machines"
+    return None
+
+
+_NO_ROOT = (
+    "only root can do that to a server",
+    "run it as root, or leave it out and take a machine of that kind as another target",
+)
+
+
+def _levels(experiment: Experiment) -> Iterator[tuple[Path, Level]]:
+    for factor in experiment.factors:
+        for level in factor.levels:
+            yield ("factor", factor.name, level.name), level
+
+
+def _check_place(experiment: Experiment, faults: Faults) -> None:
+    if experiment.target and experiment.sandbox:
+        said = "both a target and a sandbox"
+        faults.add(("target",), said, "leave one out; a level may have a target of its own")
+    if experiment.target or experiment.sandbox:
+        return
+    own = [
+        all(level.target or level.sandbox for level in each.levels) for each in experiment.factors
+    ]
+    if not any(own):
+        write = 'write [sandbox], or [target] and url = "mysql://user@host:3306/schema"'
+        faults.add(("target",), "neither a target nor a sandbox: nothing would be measured", write)
+
+
+def _check_repeats(experiment: Experiment, faults: Faults) -> None:
+    if experiment.repeats % 2 and len(experiment.variants) > 1:
+        said = f"{experiment.repeats} repeats: variants take turns in both orders, AB and BA"
+        faults.add(("repeats",), said, f"write repeats = {experiment.repeats + 1}")
+    if experiment.until and len(experiment.variants) < 2 and experiment.repeats < 2:
+        said = "a single repeat says nothing of how well the rate is known"
+        faults.add(("repeats",), said, "write repeats = 2 or more beside until")
+    if experiment.restore == "copy" and experiment.target:
+        said = "the data folder of a target is not ours to copy"
+        faults.add(("restore",), said, 'write restore = "prepare"')
+
+
+def _check_workload_names(experiment: Experiment, faults: Faults) -> None:
+    names = [workload.name for workload in experiment.workloads]
+    for at, name in enumerate(names):
+        if name in names[:at]:
+            said = f"the workload {name} is there twice"
+            faults.add(("workload", at, "name"), said, "leave one out; levels vary what differs")
+
+
+def _check_alike(factor: Factor, faults: Faults) -> None:
+    """Two levels that do the same would be compared with each other for nothing."""
+    seen: dict[str, str] = {}
+    for level in factor.levels:
+        same = seen.setdefault(level.model_dump_json(exclude={"name"}), level.name)
+        if same != level.name:
+            path = ("factor", factor.name, level.name)
+            faults.add(path, f"it is the same as the level {same}", "change it, or leave one out")
+
+
+def _check_level(path: Path, level: Level, faults: Faults) -> None:
+    if level.target and level.sandbox:
+        faults.add((*path, "sandbox"), "both a target and a sandbox", "leave one out")
+    for name in level.startup.keys() & level.dynamic.keys():
+        said = f"{name} is set at the start and while it runs"
+        faults.add((*path, "dynamic"), said, "write it under one of the two")
+    client = level.client
+    if client and client.connect == "socket" and client.hosts:
+        said = "hosts are reached over TCP"
+        faults.add((*path, "client", "connect"), said, "leave connect out")
+
+
+def _check_limits(path: Path, level: Level, machine: Machine, faults: Faults) -> None:
+    for name, wanted in (("cgroup", level.cgroup), ("network", level.network)):
+        if wanted and not machine.is_root:
+            faults.add((*path, name), *_NO_ROOT)
+    limit = level.cgroup
+    if limit and limit.cores and limit.cores > machine.cores:
+        said = f"{limit.cores:g} cores on a machine of {machine.cores}"
+        faults.add((*path, "cgroup", "cores"), said, f"write cores = {machine.cores} or less")
+    has = machine.memory_bytes
+    if limit and limit.memory_bytes and has and limit.memory_bytes > has:
+        said = f"{_gib(limit.memory_bytes)} on a machine of {_gib(has)}"
+        faults.add((*path, "cgroup", "memory"), said, "write what this machine has, or less")
+
+
+def _gib(size: int) -> str:
+    return f"{size / 1024**3:.3g} GiB"
+
+
+def _check_variants(experiment: Experiment, faults: Faults) -> None:
+    """What a level does to a server must be possible where it is combined with the others."""
+    told: set[tuple[Path, str]] = set()
+    for variant in experiment.variants:
+        if not _is_sandboxed(experiment, variant):
+            for factor, level in variant.levels:
+                told |= {(("factor", factor, level.name), what) for what in _of_sandboxes(level)}
+        _check_way(variant, faults)
+    for path, what in sorted(told, key=str):
+        said = "the server is a target, which is neither started nor limited by Loadstone"
+        faults.add((*path, what), said, "write [sandbox] in place of the target, or use dynamic")
+
+
+def _check_way(variant: Variant, faults: Faults) -> None:
+    """A line that is limited must be the way to the server."""
+    if not any(level.network for _, level in variant.levels):
+        return
+    for factor, level in variant.levels:
+        path = ("factor", factor, level.name, "client", "connect")
+        if level.client and level.client.connect == "socket" and path not in faults.paths:
+            said = "a socket does not go over the network that is limited"
+            faults.add(path, said, 'write connect = "tcp"')
+
+
+def _is_sandboxed(experiment: Experiment, variant: Variant) -> bool:
+    if any(level.target for _, level in variant.levels):
+        return False
+    return bool(experiment.sandbox or any(level.sandbox for _, level in variant.levels))
+
+
+def _of_sandboxes(level: Level) -> list[str]:
+    asked = {"startup": level.startup, "cgroup": level.cgroup, "network": level.network}
+    return [name for name, value in asked.items() if value]
+
+
+def _check_between_factors(experiment: Experiment, faults: Faults) -> None:
+    """Two factors that set the same thing cannot both have their way."""
+    owners: dict[str, str] = {}
+    for path, level in _levels(experiment):
+        factor = str(path[1])
+        for what, where in _set_by(level):
+            owner = owners.setdefault(what, factor)
+            if owner != factor:
+                said = f"the factor {owner} sets {what} as well"
+                faults.add((*path, *where), said, "let one factor have it")
+
+
+def _set_by(level: Level) -> Iterator[tuple[str, Path]]:
+    for kind, names in (("startup", level.startup), ("dynamic", level.dynamic)):
+        for name in names:
+            yield name, (kind, name)
+    if level.target or level.sandbox:
+        yield "the server", ("target" if level.target else "sandbox",)
+    for kind, options in (
+        ("client", level.client), ("cgroup", level.cgroup), ("network", level.network)
+    ):  # fmt: skip
+        for name in options.model_dump(exclude_defaults=True) if options else ():
+            yield f"{kind}.{name}", (kind, name)
+
+
+def check_variables(file: ExperimentFile, known: Mapping[str, bool]) -> None:
+    """What the server says of the variables that are set: which there are, and which are dynamic.
+
+    Variables of plugins may be unknown before their plugin is loaded: `loose_` in front of the name
+    leaves it to the server, as in its own option files.
+
+    Raises:
+        ExperimentRefused: it has no such variable, or one that does not change while it runs.
+    """
+    faults = Faults(file.lines)
+    names = {name.lower(): dynamic for name, dynamic in known.items()}
+    for path, level in _levels(file.experiment):
+        for name in level.startup:
+            _check_variable((*path, "startup", name), names, faults)
+        for name in level.dynamic:
+            if _check_variable((*path, "dynamic", name), names, faults) and not names[name]:
+                said = "the server reads it when it starts, and not again"
+                faults.add((*path, "dynamic", name), said, "write it under startup")
+    for name in file.experiment.sandbox.settings if file.experiment.sandbox else ():
+        _check_variable(("sandbox", "settings", name), names, faults)
+    if faults.found:
+        raise ExperimentRefused(file.name, faults.found)
+
+
+def _check_variable(path: Path, known: Mapping[str, bool], faults: Faults) -> bool:
+    """Whether there is one to say more of."""
+    name = str(path[-1])
+    if name in known:
+        return True
+    if not name.startswith("loose_") and name not in _OPTIONS_THAT_ARE_NO_VARIABLES:
+        near = get_close_matches(name, known, n=1, cutoff=0.6)
+        loose = f"write loose_{name} if a plugin brings it"
+        write = f"did you mean {near[0]}?" if near else loose
+        faults.add(path, "the server has no such variable", write)
+    return False
+
+
+def check_workloads(file: ExperimentFile, known: Mapping[str, WorkloadInfo]) -> None:
+    """What the engine says of the workloads and their options.
+
+    Raises:
+        ExperimentRefused: there is no such workload, or it has no such option.
+    """
+    faults = Faults(file.lines)
+    for at, workload in enumerate(file.experiment.workloads):
+        path: Path = ("workload", at)
+        if workload.name not in known:
+            near = get_close_matches(workload.name, known, n=1, cutoff=0.6)
+            write = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+            if workload.name.endswith(".toml"):
+                write = "templates are for loadstone run; here are built-in workloads alone"
+            faults.add((*path, "name"), f"there is no workload {workload.name}", write)
+            continue
+        options = known[workload.name].options
+        for name in workload.options.keys() - options.keys():
+            write = f"there are {', '.join(options)}" if options else "leave options out"
+            faults.add((*path, "options", name), f"{workload.name} has no such option", write)
+    if faults.found:
+        raise ExperimentRefused(file.name, faults.found)

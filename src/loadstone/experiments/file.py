@@ -1,0 +1,275 @@
+"""From the text of an experiment file to an `Experiment`, or to all that is wrong with it.
+
+docs/experiments.md has the format. Nothing is started before the whole file has been read, and
+nothing here needs a server: what only a server knows is asked of it afterwards, with
+`check_variables` and `check_workloads` of `experiment_checks`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import get_args
+
+from loadstone.config import values
+from loadstone.config.lines import Path as KeyPath
+from loadstone.config.lines import lines_of
+from loadstone.config.problems import ExperimentRefused, Faults, Section, not_toml, text_of
+from loadstone.experiments.checks import Machine, check
+from loadstone.model.cluster import ClusterAsked, OnNodeLoss
+from loadstone.model.experiment import (
+    CgroupLimit,
+    ClientOptions,
+    Experiment,
+    Factor,
+    Level,
+    NetworkLimit,
+    Rules,
+    SandboxChoice,
+    Until,
+)
+from loadstone.model.plan import OptionValue, Special, WarmupAuto, WorkloadSpec
+from loadstone.model.protection import Protection
+from loadstone.model.target import Target
+
+_OF_RUN = "loadstone run has it, an experiment has not: leave it out"
+_OF_RUN_ALONE = dict.fromkeys(
+    ("users", "weight", "as", "think", "mix", "phases", "idle", "reconnect", "timeline"), _OF_RUN
+)
+"""Mixes, phases, idle connections and drills (docs/mixes.md, docs/failover.md)."""
+
+DEFAULT_TABLES = 10
+DEFAULT_TABLE_SIZE = 10_000
+_ON_NODE_LOSS = values.one_of(get_args(OnNodeLoss))
+DEFAULT_TIME_LIMIT_S = 8 * 3600.0
+
+
+@dataclass(frozen=True)
+class ExperimentFile:
+    """An experiment, and where each of its keys was written."""
+
+    name: str
+    """The file's, for messages."""
+    experiment: Experiment
+    lines: Mapping[KeyPath, int]
+
+
+def read_experiment(path: Path, machine: Machine) -> ExperimentFile:
+    """Read and check a file.
+
+    Raises:
+        ExperimentRefused: it cannot be read, or something is wrong with it.
+    """
+    return parse_experiment(text_of(path, ExperimentRefused), str(path), machine)
+
+
+def parse_experiment(text: str, file: str, machine: Machine) -> ExperimentFile:
+    """The same of a text; `file` is how messages call it.
+
+    Raises:
+        ExperimentRefused: with all faults that were found.
+    """
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ExperimentRefused(file, [not_toml(str(error), text)]) from error
+    faults = Faults(lines_of(text))
+    experiment = _experiment(Section(document, (), faults), Path(file).stem)
+    if experiment is not None and not faults.found:
+        check(experiment, machine, faults)
+    if faults.found or experiment is None:
+        raise ExperimentRefused(file, faults.found)
+    return ExperimentFile(file, experiment, lines_of(text))
+
+
+def _experiment(top: Section, stem: str) -> Experiment | None:
+    """`None` where a part that nothing can stand in for is missing or wrong."""
+    target, sandbox = top.section("target"), top.section("sandbox")
+    workloads = tuple(_workload(section) for section in top.sections("workload"))
+    if not workloads:
+        top.wrong("workload", "no workload", 'write [[workload]] and name = "oltp_read_write"')
+    given: dict[str, object] = {
+        "name": top.take("name", values.text, stem),
+        "target": _target(target) if target else None,
+        "sandbox": _sandbox(sandbox) if sandbox else None,
+        "workloads": workloads,
+        "factors": _factors(top),
+        "ladder": top.take("ladder", values.ladder, (1,)),
+        "rates": top.take("rates", values.rates, ()),
+        "duration_s": top.take("duration", values.seconds, 30.0),
+        "warmup": top.take("warmup", values.warmup, WarmupAuto()),
+        "repeats": top.take("repeats", values.count, 6),
+        "until": _until(top),
+        "rules": Rules(
+            level=top.take("level", values.share, Rules().level),
+            margin=top.take("margin", values.share, Rules().margin),
+            power=top.take("power", values.share, Rules().power),
+        ),
+        "restore": top.take("restore", values.restore, "auto"),
+        "columns": top.take("columns", values.columns, ()),
+        "seed": top.take("seed", values.seed, 0),
+        "cluster": _cluster(top.section("cluster")),
+        "protection": _protection(top),
+    }
+    top.end(_OF_RUN_ALONE)
+    return None if top.faults.found else Experiment.model_validate(given)
+
+
+def _protection(top: Section) -> Protection:
+    return Protection(
+        abort_if=top.take("abort_if", values.conditions, ()),
+        max_load=top.take("max_load", values.conditions_of_max_load, ()),
+        defaults=not top.take("no_abort", values.flag, False),
+        replicas=top.take("replicas", values.targets, ()),
+    )
+
+
+def _until(top: Section) -> Until | None:
+    limit = top.take("time_limit", values.seconds, DEFAULT_TIME_LIMIT_S)
+    if not top.has("until"):
+        if top.has("time_limit"):
+            top.wrong("time_limit", "nothing is waited for", 'write until = "2%" beside it')
+        return None
+    return Until(half_width=top.take("until", values.share, 0.5), time_limit_s=limit)
+
+
+def _target(section: Section) -> Target | None:
+    if not section.has("url"):
+        section.wrong(None, "no url", 'write url = "mysql://user@host:3306/schema"')
+    found = section.take("url", values.target, None)
+    section.end()
+    return found
+
+
+def _cluster(section: Section | None) -> ClusterAsked | None:
+    if section is None:
+        return None
+    if not section.has("address"):
+        section.wrong(None, "no address", 'write address = "10.0.0.1:6379", as Ray has it')
+    found = ClusterAsked(
+        address=section.take("address", values.text, ""),
+        generators=section.take("generators", values.count, None),
+        cpus_per_generator=section.take("cpus_per_generator", values.count, 1),
+        on_node_loss=section.take("on_node_loss", _ON_NODE_LOSS, "continue"),
+    )
+    section.end()
+    return found
+
+
+def _sandbox(section: Section) -> SandboxChoice:
+    found = SandboxChoice(
+        server=section.take("server", values.text, None),
+        root=section.take("root", values.folder, None),
+        settings=section.take("settings", values.variables, {}),
+    )
+    section.end()
+    return found
+
+
+def _workload(section: Section) -> WorkloadSpec:
+    if not section.has("name"):
+        section.wrong(None, "a workload without a name", 'write name = "oltp_read_write"')
+    found = WorkloadSpec(
+        name=section.take("name", values.text, ""),
+        tables=section.take("tables", values.count, DEFAULT_TABLES),
+        table_size=section.take("table_size", values.count, DEFAULT_TABLE_SIZE),
+        warehouses=section.take("warehouses", values.count, 0),
+        options=section.take("options", _options, {}),
+        distribution=section.take("distribution", values.distribution, Special()),
+    )
+    section.end(_OF_RUN_ALONE)
+    return found
+
+
+def _options(value: object) -> dict[str, OptionValue]:
+    if not isinstance(value, dict):
+        raise values.Unfit(f"{values.shown(value)} is no table", "write { point_selects = 5 }")
+    for name, each in value.items():
+        if not isinstance(each, bool | int | float | str):
+            raise values.Unfit(f"{name} is {values.shown(each)}", f"write {name} = 5")
+    return {name.replace("-", "_"): each for name, each in value.items()}
+
+
+def _factors(top: Section) -> tuple[Factor, ...]:
+    section = top.section("factor")
+    if section is None:
+        return ()
+    # Whatever stands below [factor] is the name of one.
+    below = [(name, section.section(name)) for name in section.names()]
+    made = (_factor(name, each) for name, each in below if each is not None)
+    return tuple(factor for factor in made if factor is not None)
+
+
+def _factor(name: str, section: Section) -> Factor | None:
+    below = [(level, section.section(level)) for level in section.names()]
+    levels = tuple(_level(level, each) for level, each in below if each is not None)
+    for word, path in [(name, section), *((level, each) for level, each in below if each)]:
+        if not re.fullmatch(r"[A-Za-z0-9_.-]+", word):
+            said = f"{word!r} cannot be the name of a factor or level"
+            path.wrong(None, said, "write letters, digits, dots, dashes and underscores")
+    if len(levels) < 2:
+        said = "a factor with fewer than two levels varies nothing"
+        section.wrong(None, said, f"write [factor.{name}.off] and [factor.{name}.on]")
+        return None
+    return Factor(name=name, levels=levels)
+
+
+def _level(name: str, section: Section) -> Level:
+    sandbox, target = section.section("sandbox"), section.section("target")
+    found = Level(
+        name=name,
+        startup=section.take("startup", values.variables, {}),
+        dynamic=section.take("dynamic", values.variables, {}),
+        client=_client(section.section("client")),
+        sandbox=_sandbox(sandbox) if sandbox else None,
+        cgroup=_cgroup(section.section("cgroup")),
+        network=_network(section.section("network")),
+        target=_target(target) if target else None,
+    )
+    section.end()
+    return found
+
+
+def _client(section: Section | None) -> ClientOptions | None:
+    if section is None:
+        return None
+    found = ClientOptions(
+        tls=section.take("tls", values.tls, None),
+        prepared=section.take("prepared", values.flag, None),
+        connect=section.take("connect", values.one_of(("socket", "tcp")), None),
+        compression=section.take("compression", values.kinds_of_compression, None),
+        hosts=section.take("hosts", values.hosts, ()),
+    )
+    section.end()
+    return found
+
+
+def _cgroup(section: Section | None) -> CgroupLimit | None:
+    if section is None:
+        return None
+    found = CgroupLimit(
+        cores=section.take("cores", values.cores, None),
+        memory_bytes=section.take("memory", values.size_bytes, None),
+        read_iops=section.take("read_iops", values.count, None),
+        write_iops=section.take("write_iops", values.count, None),
+    )
+    if not section.names():
+        section.wrong(None, "it limits nothing", "write cores = 4, memory or write_iops")
+    section.end()
+    return found
+
+
+def _network(section: Section | None) -> NetworkLimit | None:
+    if section is None:
+        return None
+    found = NetworkLimit(
+        bits_per_s=section.take("rate", values.bits_per_s, None),
+        delay_s=section.take("delay", values.seconds, None),
+    )
+    if not section.names():
+        section.wrong(None, "it limits nothing", 'write rate = "1Gbit" or delay = "1ms"')
+    section.end()
+    return found

@@ -1,0 +1,89 @@
+"""What a well-formed experiment asks for that cannot be done here: told before anything starts."""
+
+from __future__ import annotations
+
+from loadstone import engine
+from loadstone.config.lines import Path
+from loadstone.config.problems import ExperimentRefused, Faults
+from loadstone.engine import PlanRefused
+from loadstone.experiments.file import ExperimentFile
+from loadstone.experiments.variants import drive_of, step_plan
+from loadstone.model.engine_plan import step_document
+from loadstone.model.experiment import NetworkLimit, SandboxChoice
+from loadstone.model.plan import Step
+from loadstone.model.target import Endpoint, Target
+from loadstone.sandbox import SandboxError, find_server, instance, network
+from loadstone.sandbox.state import sandboxes_folder
+
+_KEYS = {"bits_per_s": "rate", "delay_s": "delay"}
+"""What the limits of a line are called in a file."""
+
+
+def check_limits(file: ExperimentFile) -> None:
+    """Servers in other systems' folders, control groups and lines that cannot be had here.
+
+    Raises:
+        ExperimentRefused: something of that was asked for.
+    """
+    faults = Faults(file.lines)
+    experiment = file.experiment
+    if experiment.sandbox:
+        _check_root(("sandbox",), experiment.sandbox, None, faults)
+    for factor in experiment.factors:
+        for level in factor.levels:
+            path = ("factor", factor.name, level.name)
+            if level.sandbox:
+                _check_root((*path, "sandbox"), level.sandbox, experiment.sandbox, faults)
+            why = instance.why_not(level.cgroup, sandboxes_folder()) if level.cgroup else None
+            if why:
+                faults.add((*path, "cgroup"), why, "leave it out on this machine")
+            if level.network:
+                _check_line((*path, "network"), level.network, faults)
+    if faults.found:
+        raise ExperimentRefused(file.name, faults.found)
+
+
+def _check_root(
+    path: Path, choice: SandboxChoice, base: SandboxChoice | None, faults: Faults
+) -> None:
+    """That there is such a server in the folder, and that it starts to speak."""
+    if choice.root is None:
+        return
+    try:
+        find_server(choice.server or (base.server if base else None), choice.root)
+    except SandboxError as error:
+        faults.add((*path, "root"), error.message, error.hint or "give another folder")
+
+
+def _check_line(path: Path, limit: NetworkLimit, faults: Faults) -> None:
+    refused = network.why_not(limit)
+    if refused:
+        part, why = refused
+        at = (*path, _KEYS[part]) if part else path
+        faults.add(at, why, "leave it out, or take a machine behind such a line as another target")
+
+
+def check_plans(file: ExperimentFile) -> None:
+    """What the engine says of each workload's values.
+
+    Raises:
+        ExperimentRefused: it refuses one.
+    """
+    faults = Faults(file.lines)
+    experiment = file.experiment
+    drive = drive_of(experiment, experiment.variants[0], 1, 1)
+    for at, workload in enumerate(experiment.workloads):
+        plan = step_plan(experiment, workload, [Target()], drive)
+        step = Step(
+            number=1,
+            workload=workload.name,
+            concurrency=experiment.ladder[0],
+            rate=experiment.rates[0] if experiment.rates else None,
+        )
+        try:
+            engine.check_plan(step_document(plan, step, [Endpoint(target=Target())]))
+        except PlanRefused as error:
+            write = error.hint or "see docs/experiments.md for what may stand there"
+            faults.add(("workload", at), error.message, write)
+    if faults.found:
+        raise ExperimentRefused(file.name, faults.found)

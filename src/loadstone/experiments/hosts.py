@@ -1,0 +1,285 @@
+"""The servers of an experiment: throwaway ones that are started anew for blocks, and targets."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, Protocol
+
+from loadstone.experiments.tables import Empty, Fill, Restoring, Tables
+from loadstone.experiments.variants import Place
+from loadstone.lab.protection.whereabouts import elsewhere, is_throwaway
+from loadstone.lab.variables.journal import settings_folder
+from loadstone.model.engine_plan import Layout
+from loadstone.model.experiment import NetworkLimit
+from loadstone.model.target import Endpoint, Target
+from loadstone.mysql.connect import connect, statement_errors
+from loadstone.mysql.errors import TargetError
+from loadstone.mysql.facts import describe_server, quoted
+from loadstone.sandbox import Sandbox, SandboxError, start_sandbox
+from loadstone.sandbox.instance import Instance, make_instance
+from loadstone.sandbox.kept_data import keep_data, put_data_back
+from loadstone.sandbox.network import Namespace, limit_line, make_namespace, remove_namespace
+
+Connect = Literal["socket", "tcp"] | None
+
+
+@dataclass(frozen=True)
+class Loads:
+    """What is loaded into a server, and how."""
+
+    tables: Tables
+    fill: Fill
+    empty: Empty
+
+    def load(self, endpoint: Endpoint) -> None:
+        """Make and fill all tables."""
+        for at, layout in enumerate(self.tables.layouts):
+            self.fill(layout, self._in_schema(endpoint, at))
+
+    def reload(self, endpoint: Endpoint) -> None:
+        """Drop all tables, and load them anew."""
+        for at in range(len(self.tables.layouts)):
+            self.renew(endpoint, at)
+
+    def renew(self, endpoint: Endpoint, at: int) -> None:
+        """The same of one layout."""
+        layout, place = self.tables.layouts[at], self._in_schema(endpoint, at)
+        self.empty(layout, place)
+        self.fill(layout, place)
+
+    def _in_schema(self, endpoint: Endpoint, at: int) -> Endpoint:
+        name = self.tables.schema_at(at, endpoint.target.database or "")
+        target = endpoint.target.model_copy(update={"database": name})
+        return endpoint.model_copy(update={"target": target})
+
+
+class Host(Protocol):
+    """A server that variants are measured on."""
+
+    def prepare(self) -> None:
+        """Bring it up with its data, for the first time."""
+
+    def settle(self) -> None:
+        """All was looked at: make ready for the first block."""
+
+    def begin(self) -> None:
+        """A block or a round begins: the server is up, and its data is as it was at first."""
+
+    def renew(self, at: int) -> None:
+        """Make the tables of one layout anew."""
+
+    def limit_line(self, limit: NetworkLimit | None) -> None:
+        """Let the line between the load and the server be so from now on."""
+
+    def rest(self) -> None:
+        """Others have their turn."""
+
+    def close(self) -> None:
+        """Leave nothing behind."""
+
+    def endpoint(self, how: Connect) -> Endpoint:
+        """The way in."""
+
+    @property
+    def settings_folder(self) -> Path:
+        """Where the old values of its variables are kept while others are set."""
+
+
+class OwnServer:
+    """A throwaway server."""
+
+    def __init__(self, place: Place, loads: Loads, restoring: Restoring, *, restarts: bool) -> None:
+        self._place = place
+        # All of the server is ours, and a table of a copied folder looks younger than it is listed.
+        self._loads = replace(loads, empty=_drop_schema)
+        self._restoring = restoring
+        self._restarts = restarts
+        self._sandbox: Sandbox | None = None
+        self._instance: Instance | None = None
+        self._namespace: Namespace | None = None
+        self._line: NetworkLimit | None = None
+        self._is_new = False
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """The server, once it is prepared."""
+        assert self._sandbox is not None, "prepare comes first"
+        return self._sandbox
+
+    @property
+    def settings_folder(self) -> Path:
+        """In the sandbox's own folder: nobody has to put back anything on a server that is gone."""
+        folder = self.sandbox.folder / "settings"
+        folder.mkdir(exist_ok=True, mode=0o700)
+        return folder
+
+    def prepare(self) -> None:
+        """Start it, without limits, and load its tables."""
+        spec = self._place.sandbox
+        assert spec is not None, "a target has no sandbox"
+        if self._place.apart:
+            self._namespace = make_namespace()
+            spec = spec.model_copy(update={"namespace": self._namespace})
+        self._sandbox = start_sandbox(spec)
+        self._loads.load(self.sandbox.tcp)
+        self._is_new = True
+
+    def settle(self) -> None:
+        """Where blocks or a copy of the data are wanted, the server ends in good order."""
+        if self._restoring == "copy" or self._restarts:
+            self.sandbox.halt()
+        if self._restoring == "copy":
+            keep_data(self.sandbox)
+
+    def begin(self) -> None:
+        """Start it anew where that is wanted; else it has been up all the time."""
+        self.limit_line(None)  # tables are loaded as fast as can be
+        if self._restoring == "copy":
+            self._end()
+            put_data_back(self.sandbox)
+        elif self._restarts:
+            self._end()
+        if not self.sandbox.is_running():
+            self._start()
+        if self._restoring == "prepare" and not self._is_new:
+            self._loads.reload(self.sandbox.tcp)
+        self._is_new = False
+
+    def renew(self, at: int) -> None:
+        """Make the tables of one layout anew."""
+        self.limit_line(None)
+        self._loads.renew(self.sandbox.tcp, at)
+
+    def limit_line(self, limit: NetworkLimit | None) -> None:
+        """Of the pair of interfaces, in both directions; where nothing is new nothing is done."""
+        if self._namespace and limit != self._line:
+            limit_line(self._namespace, limit)
+            self._line = limit
+
+    def rest(self) -> None:
+        """A server that waits must not take memory and time from the one that is measured."""
+        if self._restoring == "copy" or self._restarts:
+            self._end()
+
+    def close(self) -> None:
+        """End the server, and remove it, its control groups and its namespace."""
+        with contextlib.ExitStack() as stack:
+            if self._namespace is not None:
+                stack.callback(remove_namespace, self._namespace)
+                self._namespace = None
+            stack.callback(self._remove_instance)
+            if self._sandbox is not None:
+                stack.callback(self._sandbox.stop)
+
+    def endpoint(self, how: Connect) -> Endpoint:
+        """Over TCP where nothing else is asked for."""
+        return self.sandbox.local if how == "socket" else self.sandbox.tcp
+
+    def _start(self) -> None:
+        limit = self._place.cgroup
+        if limit:
+            self._instance = make_instance(self.sandbox.name, limit, self.sandbox.folder)
+        groups = self._instance.groups if self._instance else ()
+        self.sandbox.start_again(within=groups)
+
+    def _end(self) -> None:
+        if self.sandbox.is_running():
+            if self._restoring == "copy":
+                self.sandbox.kill()  # its data is thrown away
+            else:
+                self.sandbox.halt()
+        elif self.sandbox.state.server is not None:
+            raise SandboxError(f"sandbox {self.sandbox.name} has ended by itself", "see its log")
+        self._remove_instance()
+
+    def _remove_instance(self) -> None:
+        if self._instance:
+            self._instance.remove()
+            self._instance = None
+
+
+class GivenServer:
+    """A target, which is neither started nor ended here."""
+
+    def __init__(
+        self,
+        target: Target,
+        reach: Callable[[Target], Endpoint],
+        loads: Loads,
+        restoring: Restoring,
+    ) -> None:
+        self._target = target
+        self._reach = reach
+        self._loads = loads
+        self._restoring = restoring
+        self._endpoint: Endpoint | None = None
+        self._is_new = False
+
+    @property
+    def settings_folder(self) -> Path:
+        """Where `loadstone restore` looks."""
+        return settings_folder()
+
+    def prepare(self) -> None:
+        """Find out how to log in; where data is loaded anew each time, load it."""
+        self._endpoint = self._reach(self._target)
+        if self._restoring == "prepare":
+            self._loads.reload(self._endpoint)
+            self._is_new = True
+
+    def settle(self) -> None:
+        """Nothing to do."""
+
+    def begin(self) -> None:
+        """Load its data anew, where it is wanted."""
+        if self._restoring == "prepare" and not self._is_new:
+            self._loads.reload(self.endpoint(None))
+        self._is_new = False
+
+    def renew(self, at: int) -> None:
+        """Make the tables of one layout anew."""
+        self._loads.renew(self.endpoint(None), at)
+
+    def limit_line(self, limit: NetworkLimit | None) -> None:
+        """It is not ours to limit, and a plan that wants that was refused."""
+
+    def rest(self) -> None:
+        """It stays as it is."""
+
+    def close(self) -> None:
+        """It stays as it is."""
+
+    def endpoint(self, how: Connect) -> Endpoint:
+        """By the URL, or by the server's own word for its socket or port."""
+        assert self._endpoint is not None, "prepare comes first"
+        target = self._endpoint.target
+        if how is None or (how == "socket") == (target.socket is not None):
+            return self._endpoint
+        with connect(self._endpoint, database=None) as connection:
+            # A sandbox is on this machine also where it has a network of its own.
+            ours = is_throwaway(self._endpoint)
+            if not ours and (why := elsewhere(connection, target)) is not None:
+                raise TargetError(
+                    "unreachable",
+                    f"connect = {how!r}: the server is not on this machine: {target.place}, {why}",
+                    "name it by a URL of its own: [factor.…] target = { url = … }",
+                )
+            said = describe_server(connection, target).variables
+        update: dict[str, object] = {"socket": Path(said.get("socket", ""))}
+        if how == "tcp":
+            update = {"socket": None, "host": "127.0.0.1", "port": int(said.get("port", "3306"))}
+        return self._endpoint.model_copy(update={"target": target.model_copy(update=update)})
+
+
+def _drop_schema(layout: Layout, endpoint: Endpoint) -> None:
+    """Of a throwaway server: with all that is in it."""
+    target = endpoint.target
+    with (
+        connect(endpoint, database=None) as connection,
+        statement_errors(target),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(f"DROP DATABASE IF EXISTS {quoted(target.database or '')}")

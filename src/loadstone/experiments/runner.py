@@ -1,0 +1,134 @@
+"""The steps of an experiment, each measured on its variant's server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from loadstone.experiments.order import More, order
+from loadstone.experiments.schedule import PlannedStep
+from loadstone.experiments.servers import Servers, Standing
+from loadstone.experiments.variants import drive_of, step_plan
+from loadstone.lab.step.loop import Measured
+from loadstone.lab.step.runner import Lab, drive_step
+from loadstone.lab.tables.inspect import Looked
+from loadstone.model.experiment import Experiment, Variant
+from loadstone.model.plan import Drive, Plan
+from loadstone.model.result import StepResult
+from loadstone.observe.sampler import Sampling
+
+Look = Callable[[Sequence[Looked], float], Sampling | None]
+"""Begins to read the counters of servers and hosts, given the run's begin; `None`: nobody looks."""
+
+Describe = Callable[[str, Standing], None]
+"""Keeps what surrounds a variant's servers, given its name."""
+
+
+class Pacing(Protocol):
+    """How the load of each variant is driven."""
+
+    def drive(self, experiment: Experiment, variant: Variant, *, beside: bool) -> Drive:
+        """The load of a variant; `beside`: its server is on this machine."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How much of this machine drives the load."""
+
+    cores: int
+    users_a_shard: int
+
+    def drive(self, experiment: Experiment, variant: Variant, *, beside: bool) -> Drive:
+        """The load of a variant; `beside` its server it leaves half of the cores to that."""
+        drive = drive_of(experiment, variant, self.cores, self.users_a_shard)
+        return drive.beside_the_server() if beside else drive
+
+
+@dataclass(frozen=True)
+class PaceOfGenerators:
+    """How much of each machine of a cluster drives the load."""
+
+    cpus: int
+
+    def drive(self, experiment: Experiment, variant: Variant, *, beside: bool) -> Drive:
+        """The load of a variant: the processors that were set aside decide, and nothing else."""
+        return drive_of(experiment, variant, self.cpus, users_a_shard=1)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What an experiment is carried out with."""
+
+    experiment: Experiment
+    servers: Servers
+    lab: Lab
+    """Its endpoints and sampling are those of each step."""
+    look: Look
+    pace: Pacing
+    describe: Describe | None = None
+
+
+class OfExperiment:
+    """Measures the steps of an experiment, each on its variant's server: a `StepSource`."""
+
+    def __init__(self, bench: Bench, more: More) -> None:
+        self._bench = bench
+        self._more = more
+        self._order: Iterator[PlannedStep] | None = None
+
+    def following(self, done: Sequence[StepResult]) -> PlannedStep | None:
+        """The next that `done` does not have."""
+        if self._order is None:
+            # It looks at `done` itself whenever it decides whether more are wanted.
+            bench = self._bench
+            self._order = order(bench.experiment, done, self._more, bench.lab.note)
+        return next(self._order, None)
+
+    def measure(self, planned: PlannedStep) -> Measured:
+        """Its server as it should be, its variables set, and put back after it."""
+        return _measure(self._bench, planned)
+
+    def outcome(self, done: Sequence[StepResult]) -> None:
+        """Nothing was looked for."""
+
+
+def _measure(bench: Bench, planned: PlannedStep) -> Measured:
+    told = bench.servers.told
+    known = len(told.notes)
+    try:
+        standing = bench.servers.stand(planned)
+        plan = plan_of(bench, planned, standing)
+        return Measured(_measure_staged(bench, planned, standing, plan), plan.targets)
+    finally:
+        for note in told.notes[known:]:
+            bench.lab.note(note)
+
+
+def _measure_staged(
+    bench: Bench, planned: PlannedStep, standing: Standing, plan: Plan
+) -> StepResult:
+    with standing.staged():
+        if bench.describe:
+            bench.describe(planned.step.variant, standing)
+        sampling = bench.look(standing.looked, bench.lab.recorder.began)
+        try:
+            lab = replace(
+                bench.lab,
+                endpoints=standing.endpoints,
+                sampling=sampling,
+                conditions=standing.conditions(plan),
+            )
+            return drive_step(plan, planned.step, lab)
+        finally:
+            if sampling:
+                sampling.close()
+
+
+def plan_of(bench: Bench, planned: PlannedStep, standing: Standing) -> Plan:
+    """The plan that the step is a part of."""
+    experiment = bench.experiment
+    variant = next(each for each in experiment.variants if each.name == planned.step.variant)
+    drive = bench.pace.drive(experiment, variant, beside=standing.beside)
+    workload = bench.servers.workload(planned.step.workload)
+    return step_plan(experiment, workload, standing.targets, drive)

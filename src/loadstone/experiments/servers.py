@@ -1,0 +1,312 @@
+"""Which server a step is measured on, in which state: brought up, restored and set for it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from loadstone.engine import WorkloadInfo
+from loadstone.experiments.changes import (
+    Asking,
+    Changes,
+    changes_on,
+    refuse_without_consent,
+    set_by,
+)
+from loadstone.experiments.hosts import GivenServer, Host, Loads, OwnServer
+from loadstone.experiments.schedule import PlannedStep
+from loadstone.experiments.tables import Tables, made_on_targets, tables_of, with_tables
+from loadstone.experiments.tables import restoring as restoring_of
+from loadstone.experiments.variants import Place, client_of, line_of, place_of, spoken_to, step_plan
+from loadstone.lab.machine.generator_ceilings import generator_ceilings
+from loadstone.lab.protection.company import Alone
+from loadstone.lab.protection.first_contact import look_before_load
+from loadstone.lab.tables.discover import Wanted, needed_beside
+from loadstone.lab.tables.inspect import Looked, check, confirm_tables, look_at, look_at_server
+from loadstone.lab.variables.stage import Told, staged
+from loadstone.model.experiment import Experiment, Variant
+from loadstone.model.plan import Drive, Plan, WorkloadSpec
+from loadstone.model.target import Endpoint, Target
+from loadstone.mysql.guard import Consent
+from loadstone.runs.journal import Conditions
+
+
+@dataclass(frozen=True)
+class Means:
+    """What servers are brought up with."""
+
+    known: Mapping[str, WorkloadInfo]
+    loads: Loads
+    reach: Callable[[Target], Endpoint]
+    """The target with its password."""
+    say: Callable[[str], None]
+    """A line of progress."""
+    consent: Consent = Consent()
+    """What speaks for changing targets where tables of others are near."""
+    mark: str = ""
+    """What its tables bear; those that do are its own, of before it was taken up."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A server as one step finds it."""
+
+    looked: tuple[Looked, ...]
+    dynamic: Mapping[str, str]
+    settings_folder: Path
+    beside: bool
+    """Whether the server has this machine's cores, too."""
+    told: Told
+    """Of all times in which variables were set."""
+
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """For the load."""
+        return tuple(one.endpoint for one in self.looked)
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """Without passwords."""
+        return tuple(endpoint.target for endpoint in self.endpoints)
+
+    def looked_again(self) -> tuple[Looked, ...]:
+        """What the servers say of themselves now: with the variant's variables set."""
+        return tuple(described(endpoint) for endpoint in self.endpoints)
+
+    def conditions(self, plan: Plan) -> Conditions:
+        """For the journal."""
+        return Conditions(
+            targets=tuple(target.url for target in self.targets),
+            server_versions=tuple(one.facts.version for one in self.looked),
+            ceilings=generator_ceilings(plan),
+        )
+
+    @contextlib.contextmanager
+    def staged(self) -> Iterator[None]:
+        """Set the variant's variables on all its servers, and put them back."""
+        with contextlib.ExitStack() as stack:
+            for endpoint in self.endpoints:
+                setting = staged(endpoint, self.dynamic, self.settings_folder, self.told)
+                stack.enter_context(setting)
+            yield
+
+
+class Servers:
+    """All servers of an experiment; at the end of the block none of ours is left."""
+
+    def __init__(self, experiment: Experiment, means: Means) -> None:
+        self._experiment = experiment
+        self._means = means
+        self._restarts = len({each.at_start(experiment.restarting) for each in self.variants}) > 1
+        self._hosts: dict[str, Host] = {}
+        self._places = {each.name: place_of(experiment, each) for each in self.variants}
+        self._up: tuple[str, ...] | None = None
+        self._kept = contextlib.ExitStack()
+        self._alone: list[Alone] = []
+        self.told = Told()
+        """What there is to tell of the variables that were set."""
+
+    @property
+    def variants(self) -> tuple[Variant, ...]:
+        """All of them."""
+        return self._experiment.variants
+
+    @property
+    def mark(self) -> str:
+        """What its tables bear."""
+        return self._means.mark
+
+    @property
+    def tables(self) -> Tables:
+        """What is loaded."""
+        return tables_of(self._experiment, self._means.known)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        with self._kept as stack:
+            for host in self._hosts.values():
+                stack.callback(host.close)
+
+    def changes(self, *, asked: bool = True) -> list[Changes]:
+        """What is dropped, made and set on each target; throwaway servers are ours.
+
+        `asked`: the servers say which of the tables are there.
+
+        Raises:
+            GuardError, TargetError: as `changes_on`.
+        """
+        makes = made_on_targets(self._experiment, self.tables)
+        means = self._means
+        asking = Asking(means.reach if asked else None, means.consent, means.mark)
+        return [
+            changes_on(place.target, makes, set_by(on_it), asking)
+            for place, on_it in self._by_place()
+            if place.target
+        ]
+
+    def prepare(self) -> tuple[list[Looked], list[str]]:
+        """Bring each server up once, load it, and try what the variants ask of it.
+
+        Returns what each of them said of itself, and what a reader should know.
+
+        Raises:
+            SandboxError, TargetError, SettingsError, GuardError: something does not fit.
+        """
+        looked: list[Looked] = []
+        notes: list[str] = []
+        self._take_targets()
+        for changes in self.changes():
+            refuse_without_consent(changes, self._means.consent)
+            for line in changes.lines():
+                self._means.say(line)
+        for place, on_it in self._by_place():
+            host = self._hosts[place.key] = self._host(place)
+            self._means.say(f"preparing {_called(place, on_it)}")
+            host.prepare()
+            for variant in on_it:
+                found = self._try(variant, host)
+                notes += [note for note in found if note not in notes]
+            looked.append(self._standing(on_it[0], host, self._experiment.workloads[0]).looked[0])
+            host.settle()
+        return looked, [*notes, *self.told.notes]
+
+    def _take_targets(self) -> None:
+        """Keep other programs out of the schemas of all targets until the experiment is over.
+
+        Raises:
+            GuardError: another is at work in one, or it serves others and nobody has agreed.
+            TargetError: one could not be reached, or refused.
+        """
+        targets = [place.target for place, _ in self._by_place() if place.target]
+        different = {(one.place, one.database): one for one in targets}.values()
+        endpoints = [self._means.reach(target) for target in different]
+        for note in look_before_load(endpoints, yes=self._means.consent.yes):
+            self._means.say(f"note: {note}")
+        for endpoint in endpoints:
+            alone = Alone(endpoint)
+            self._kept.callback(alone.close)
+            self._alone.append(alone)
+
+    def stand(self, planned: PlannedStep) -> Standing:
+        """The server for a step: its block begun, its data as the plan says.
+
+        Raises:
+            SandboxError, TargetError, GuardError: it is not to be had, or others are at work there.
+        """
+        for alone in self._alone:
+            if said := alone.renew():
+                self.told.note(said)
+        variant = next(each for each in self.variants if each.name == planned.step.variant)
+        group = variant.at_start(self._experiment.restarting)
+        if planned.fresh or self._up != group:
+            self._begin(group)
+        workload = next(
+            each for each in self._experiment.workloads if each.name == planned.step.workload
+        )
+        host = self._hosts[self._places[variant.name].key]
+        if self._means.known[workload.name].layout == "bulk":
+            # Each step fills its tables from the first key on.
+            host.renew(self.tables.of[workload.name])
+        host.limit_line(line_of(variant))
+        standing = self._standing(variant, host, workload)
+        if self._means.known[workload.name].writes and self._places[variant.name].target:
+            for endpoint in standing.endpoints:
+                confirm_tables(endpoint, self._wanted(workload))
+        return standing
+
+    def workload(self, name: str) -> WorkloadSpec:
+        """As it is driven: with a table for each user, where it needs that."""
+        found = next(each for each in self._experiment.workloads if each.name == name)
+        return with_tables(found, self._experiment, self._means.known)
+
+    def _begin(self, group: tuple[str, ...]) -> None:
+        restarting = self._experiment.restarting
+        mine = {
+            self._places[each.name].key: None
+            for each in self.variants
+            if each.at_start(restarting) == group
+        }
+        for key, host in self._hosts.items():
+            if key not in mine:
+                host.rest()
+        for key in mine:
+            self._hosts[key].begin()
+        self._up = group
+
+    def _host(self, place: Place) -> Host:
+        if place.target:
+            restoring = restoring_of(self._experiment, self.tables, "prepare")
+            return GivenServer(place.target, self._means.reach, self._means.loads, restoring)
+        restoring = restoring_of(self._experiment, self.tables, "copy")
+        return OwnServer(place, self._means.loads, restoring, restarts=self._restarts)
+
+    def _by_place(self) -> list[tuple[Place, list[Variant]]]:
+        """Each server, and the variants that are measured on it."""
+        places = {each.key: each for each in self._places.values()}
+        return [
+            (place, [each for each in self.variants if self._places[each.name].key == key])
+            for key, place in places.items()
+        ]
+
+    def _try(self, variant: Variant, host: Host) -> list[str]:
+        """Log in as the load will, set what will be set, and look for the tables."""
+        notes: list[str] = []
+        for workload in self._experiment.workloads:
+            standing = self._standing(variant, host, workload)
+            for endpoint in standing.endpoints:
+                look_at(endpoint, self._wanted(workload), Drive().connect.timeout_s)
+            plan = step_plan(self._experiment, workload, standing.targets, Drive())
+            writes = self._means.known[workload.name].writes
+            notes += check(plan, standing.looked, writes=writes, observed=True)
+        with self._standing(variant, host, self._experiment.workloads[0]).staged():
+            return notes
+
+    def _wanted(self, workload: WorkloadSpec) -> Wanted:
+        fitted = self.workload(workload.name)
+        layout = self._means.known[workload.name].layout
+        return Wanted(
+            workload=workload.name,
+            layout=layout,
+            tables=fitted.tables,
+            table_size=fitted.table_size,
+            warehouses=fitted.warehouses or None,
+            users=max(self._experiment.ladder),
+            beside=needed_beside(layout, fitted.options),
+            writes=self._means.known[workload.name].writes,
+            consent=self._means.consent,
+        )
+
+    def _standing(self, variant: Variant, host: Host, workload: WorkloadSpec) -> Standing:
+        client = client_of(variant)
+        endpoint = host.endpoint(client.connect)
+        schema = self.tables.schema(workload.name, endpoint.target.database or "")
+        target = endpoint.target.model_copy(update={"database": schema})
+        endpoints = spoken_to(endpoint.model_copy(update={"target": target}), client)
+        looked = tuple(described(each) for each in endpoints)
+        ours = self._places[variant.name].target is None
+        beside = ours or any(each.target.is_local for each in endpoints)
+        return Standing(looked, variant.dynamic, host.settings_folder, beside, self.told)
+
+
+def described(endpoint: Endpoint) -> Looked:
+    """What a server says of itself now."""
+    timeout_s = Drive().connect.timeout_s
+    return look_at_server(endpoint).model_copy(update={"connect_s": timeout_s})
+
+
+def _called(place: Place, variants: list[Variant]) -> str:
+    of = ", ".join(variant.name for variant in variants)
+    if place.target:
+        return f"{place.target.place} for {of}"
+    return f"a throwaway server for {of}"

@@ -1,0 +1,113 @@
+"""The tables of an experiment's workloads: which there are, where, and how they come back.
+
+Workloads that want the same tables share them. On a throwaway server others get a schema of their
+own; on a target there is only the one schema that its URL names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from loadstone.config.problems import ExperimentRefused, Faults
+from loadstone.engine import WorkloadInfo
+from loadstone.experiments.file import ExperimentFile
+from loadstone.lab.tables.load import layout_for, names_of
+from loadstone.model.engine_plan import Layout
+from loadstone.model.experiment import Experiment
+from loadstone.model.plan import WorkloadSpec
+from loadstone.model.target import Endpoint
+
+Restoring = Literal["none", "copy", "prepare"]
+"""How tables are as they were at first when a block begins."""
+
+Fill = Callable[[Layout, Endpoint], None]
+"""Makes and fills tables; handed in by whoever shows how it goes."""
+
+Empty = Callable[[Layout, Endpoint], None]
+"""Drops the tables of a layout that Loadstone made, and no others."""
+
+
+@dataclass(frozen=True)
+class Tables:
+    """What is loaded where, for which workloads."""
+
+    layouts: tuple[Layout, ...]
+    """All that there are; each but the first has a schema of its own."""
+    of: Mapping[str, int]
+    """By workload, the place of its layout in the list."""
+    writes: bool
+    """Whether any of the workloads changes its rows."""
+
+    def schema(self, workload: str, first: str) -> str:
+        """The schema that a workload's tables are in."""
+        return self.schema_at(self.of[workload], first)
+
+    @staticmethod
+    def schema_at(place: int, first: str) -> str:
+        """The schema of a layout."""
+        return first if place == 0 else f"{first}_{place + 1}"
+
+
+def tables_of(experiment: Experiment, known: Mapping[str, WorkloadInfo]) -> Tables:
+    """What must be loaded."""
+    layouts: list[Layout] = []
+    of: dict[str, int] = {}
+    for workload in experiment.workloads:
+        fitted = with_tables(workload, experiment, known)
+        layout = layout_for(
+            known[workload.name].layout, fitted.tables, fitted.table_size, fitted.warehouses
+        )
+        if layout not in layouts:
+            layouts.append(layout)
+        of[workload.name] = layouts.index(layout)
+    writes = any(known[workload.name].writes for workload in experiment.workloads)
+    return Tables(tuple(layouts), of, writes)
+
+
+def restoring(experiment: Experiment, tables: Tables, usual: Restoring) -> Restoring:
+    """How a server's tables come back; `usual`: the best way that it knows."""
+    wanted = experiment.restore
+    if wanted != "auto":
+        return "prepare" if wanted == "copy" and usual == "prepare" else wanted
+    return usual if tables.writes else "none"
+
+
+def made_on_targets(experiment: Experiment, tables: Tables) -> tuple[str, ...]:
+    """The names of the tables that are dropped and made on a target, again and again."""
+    anew = restoring(experiment, tables, "prepare") == "prepare"
+    # Each step of a load of rows fills its tables from the first key on.
+    made = [layout for layout in tables.layouts if anew or layout.kind == "bulk"]
+    return tuple(name for layout in made for name in names_of(layout))
+
+
+def with_tables(
+    workload: WorkloadSpec, experiment: Experiment, known: Mapping[str, WorkloadInfo]
+) -> WorkloadSpec:
+    """The workload with a table for each user, where it needs that."""
+    if known[workload.name].layout != "bulk":
+        return workload
+    tables = max(workload.tables, *experiment.ladder)
+    return workload.model_copy(update={"tables": tables})
+
+
+def check_tables(file: ExperimentFile, known: Mapping[str, WorkloadInfo]) -> None:
+    """A target has one schema, where tables of two sizes would be in each other's way.
+
+    Raises:
+        ExperimentRefused: they would.
+    """
+    experiment = file.experiment
+    levels = [level for factor in experiment.factors for level in factor.levels]
+    if experiment.target is None and not any(level.target for level in levels):
+        return
+    tables = tables_of(experiment, known)
+    faults = Faults(file.lines)
+    for at, workload in enumerate(experiment.workloads):
+        if tables.of[workload.name]:
+            said = f"its tables are not those of {experiment.workloads[0].name}, in the same schema"
+            write = "write the same tables and table_size, or make it a file of its own"
+            faults.add(("workload", at), said, write)
+    if faults.found:
+        raise ExperimentRefused(file.name, faults.found)
