@@ -1,6 +1,6 @@
 """What scripts hold on to, as a version has it: commands, options, exit codes, Python, result.json.
 
-    /opt/loadstone/bin/python tests/compatibility/interface.py RUN >interface.json
+/opt/loadstone/bin/python tests/compatibility/interface.py RUN >interface.json
 """
 
 from __future__ import annotations
