@@ -233,3 +233,16 @@ def test_its_makers_tables_are_read_from_parquet(older: Older, state: Path, tmp_
         assert then.columns == table.columns[: len(then.columns)]
         assert_frame_equal(then, table.select(then.columns))
         assert getattr(loadstone.open_run(run), name).height == table.height
+
+
+@pytest.mark.parametrize("older", of_kind("killed"), ids=ident)
+def test_a_folder_of_a_later_version_is_refused_in_a_line(
+    older: Older, state: Path, tmp_path: Path
+) -> None:
+    journal = older.copied(tmp_path) / "journal.jsonl"
+    first, rest = journal.read_bytes().split(b"\n", 1)
+    begin = json.loads(first) | {"of_a_later_version": 1}
+    journal.write_bytes(json.dumps(begin).encode() + b"\n" + rest)
+    said = loadstone_says(tmp_path, "runs", "show", "killed", code=ExitCode.STORE).stderr
+    assert "line 1 is not an entry of a journal" in said
+    assert "by a newer Loadstone" in said
