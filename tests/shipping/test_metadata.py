@@ -21,7 +21,7 @@ def metadata(tmp_path_factory: pytest.TempPathFactory) -> Message:
     """The builder's own words; nothing is compiled for them."""
     place = tmp_path_factory.mktemp("metadata")
     maturin = Path(sys.executable).with_name("maturin")
-    words = [maturin, "pep517", "write-dist-info", "--metadata-directory", place]
+    words = [str(maturin), "pep517", "write-dist-info", "--metadata-directory", str(place)]
     subprocess.run([*words, "--interpreter", sys.executable], cwd=ROOT, check=True, timeout=60)
     (written,) = place.glob("*.dist-info/METADATA")
     return message_from_string(written.read_text())
