@@ -1,0 +1,65 @@
+"""The folders of earlier versions, as tests take them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+FOLDERS = Path(__file__).parent / "folders"
+
+
+@dataclass(frozen=True)
+class Older:
+    """A run that an earlier version made."""
+
+    path: Path
+
+    @property
+    def version(self) -> Path:
+        """The folder of all that this version left."""
+        return self.path.parent
+
+    @property
+    def name(self) -> str:
+        """The name that the run was given."""
+        return self.path.name.rpartition("-")[0]
+
+    @property
+    def expected(self) -> Any:
+        """The figures that the version itself showed of it."""
+        text = (self.version / "expected" / f"{self.path.name}.json").read_text()
+        return json.loads(text)
+
+    def copied(self, home: Path) -> Path:
+        """The run in the folder `runs` of somebody who was sent it."""
+        copy = home / "runs" / self.path.name
+        shutil.copytree(self.path, copy)
+        return copy
+
+
+VERSIONS = sorted(path for path in FOLDERS.iterdir() if path.is_dir())
+RUNS = sorted(
+    (Older(journal.parent) for version in VERSIONS for journal in version.glob("*/journal.jsonl")),
+    key=lambda run: run.path,
+)
+
+
+def ident(value: Older | Path) -> str:
+    """How a test names it."""
+    return f"{value.version.name}-{value.name}" if isinstance(value, Older) else value.name
+
+
+def of_kind(*names: str) -> list[Older]:
+    """The runs of these names, of all versions."""
+    return [run for run in RUNS if run.name in names]
+
+
+def become_their_maker(version: Path, state: Path) -> None:
+    """Take the secret of the user who made a version's folders: then they are one's own."""
+    key = state / "loadstone/seal.key"
+    key.parent.mkdir(parents=True)
+    key.touch(0o600)
+    key.write_bytes(bytes.fromhex((version / "seal.key.hex").read_text()))
