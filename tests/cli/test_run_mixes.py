@@ -11,8 +11,8 @@ import pytest
 import scripted_engine
 from cli.test_run_scripted import SHORT, URL, made_up
 from loadstone.cli.errors import exit_code_of
+from loadstone.lab.tables.load import together
 from loadstone.model.engine_plan import Layout
-from loadstone.runner.run import together
 from scripted_engine import Script
 
 MIX = ("oltp_point_select:weight=3", "oltp_read_write:as=report,users=2,think=1s,range_size=1000")

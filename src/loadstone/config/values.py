@@ -11,11 +11,12 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TypeVar, get_args
 
+from loadstone.config.phases import phases as read_phases
 from loadstone.model import quantity
 from loadstone.model.columns import COLUMNS, Column
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.experiment import Restore
-from loadstone.model.plan import Distribution, Rate, Warmup, WarmupAuto, WarmupSeconds
+from loadstone.model.plan import Distribution, Phase, Rate, Warmup, WarmupAuto, WarmupSeconds
 from loadstone.model.protection import Condition, ConditionError, condition, max_load
 from loadstone.model.target import (
     Compression,
@@ -169,6 +170,26 @@ def warmup(value: object) -> Warmup:
         return WarmupSeconds(warmup_s=seconds_or_none(value))
     except Unfit as unfit:
         raise Unfit(unfit.what, 'write "auto", or a time such as "10s"') from None
+
+
+def phases(value: object) -> tuple[Phase, ...]:
+    """`"warm 60s 16, ramp 120s 16..256"`."""
+    try:
+        return read_phases(text(value))
+    except ValueError as error:
+        raise Unfit(str(error), 'write "warm 60s 16, ramp 120s 16..256, spike 30s 1k"') from error
+
+
+def texts(value: object) -> tuple[str, ...]:
+    """One text, or a list of some."""
+    return tuple(text(each) for each in (value if isinstance(value, list) else [value]))
+
+
+def weight(value: object) -> float:
+    """A number above nought."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1e9:
+        raise Unfit(f"{shown(value)} is not a number above 0", "write weight = 9, or 0.5")
+    return float(value)
 
 
 def target(value: object) -> Target:

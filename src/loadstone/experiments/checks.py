@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from loadstone.config.lines import Path
 from loadstone.config.problems import ExperimentRefused, Faults
 from loadstone.model.experiment import Experiment, Factor, Level, Variant
+from loadstone.model.plan import MixMember, WorkloadSpec
 
 if TYPE_CHECKING:
     from loadstone.engine import WorkloadInfo
@@ -36,6 +37,7 @@ def check(experiment: Experiment, machine: Machine, faults: Faults) -> None:
     _check_place(experiment, faults)
     _check_repeats(experiment, faults)
     _check_workload_names(experiment, faults)
+    _check_members(experiment, faults)
     for factor in experiment.factors:
         _check_alike(factor, faults)
     for path, level in _levels(experiment):
@@ -105,6 +107,16 @@ def _check_workload_names(experiment: Experiment, faults: Faults) -> None:
         if name in names[:at]:
             said = f"the workload {name} is there twice"
             faults.add(("workload", at, "name"), said, "leave one out; levels vary what differs")
+
+
+def _check_members(experiment: Experiment, faults: Faults) -> None:
+    """Reports tell members by their names, in all workloads of the file."""
+    known: dict[str, MixMember] = {}
+    for at, workload in enumerate(experiment.workloads):
+        for number, member in enumerate(workload.mix):
+            if known.setdefault(member.name, member) != member:
+                said = f"another mix of this file has another {member.name}"
+                faults.add(("workload", at, "mix", number), said, 'write as = "another name"')
 
 
 def _check_alike(factor: Factor, faults: Faults) -> None:
@@ -253,16 +265,25 @@ def check_workloads(file: ExperimentFile, known: Mapping[str, WorkloadInfo]) -> 
     faults = Faults(file.lines)
     for at, workload in enumerate(file.experiment.workloads):
         path: Path = ("workload", at)
-        if workload.name not in known:
-            near = get_close_matches(workload.name, known, n=1, cutoff=0.6)
-            write = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
-            if workload.name.endswith(".toml"):
-                write = "templates are for loadstone run; here are built-in workloads alone"
-            faults.add((*path, "name"), f"there is no workload {workload.name}", write)
-            continue
-        options = known[workload.name].options
-        for name in workload.options.keys() - options.keys():
-            write = f"there are {', '.join(options)}" if options else "leave options out"
-            faults.add((*path, "options", name), f"{workload.name} has no such option", write)
+        if not workload.mix:
+            _check_workload(path, workload, known, faults)
+        for number, member in enumerate(workload.mix):
+            _check_workload((*path, "mix", number), member.workload, known, faults)
     if faults.found:
         raise ExperimentRefused(file.name, faults.found)
+
+
+def _check_workload(
+    path: Path, workload: WorkloadSpec, known: Mapping[str, WorkloadInfo], faults: Faults
+) -> None:
+    if workload.template:
+        return
+    if workload.name not in known:
+        near = get_close_matches(workload.name, known, n=1, cutoff=0.6)
+        write = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+        faults.add((*path, "name"), f"there is no workload {workload.name}", write)
+        return
+    options = known[workload.name].options
+    for name in workload.options.keys() - options.keys():
+        write = f"there are {', '.join(options)}" if options else "leave options out"
+        faults.add((*path, "options", name), f"{workload.name} has no such option", write)

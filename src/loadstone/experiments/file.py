@@ -17,6 +17,7 @@ from typing import get_args
 from loadstone.config import values
 from loadstone.config.lines import Path as KeyPath
 from loadstone.config.lines import lines_of
+from loadstone.config.phases import rates_of, seconds_of, users_of
 from loadstone.config.problems import ExperimentRefused, Faults, Section, not_toml, text_of
 from loadstone.experiments.checks import Machine, check
 from loadstone.model.cluster import ClusterAsked, OnNodeLoss
@@ -31,18 +32,27 @@ from loadstone.model.experiment import (
     SandboxChoice,
     Until,
 )
-from loadstone.model.plan import OptionValue, Special, WarmupAuto, WorkloadSpec
+from loadstone.model.plan import (
+    Closed,
+    Drive,
+    MixMember,
+    OptionValue,
+    Phase,
+    Session,
+    Special,
+    WarmupAuto,
+    WorkloadSpec,
+)
 from loadstone.model.protection import Protection
 from loadstone.model.target import Target
 
-_OF_RUN = "loadstone run has it, an experiment has not: leave it out"
-_OF_RUN_ALONE = dict.fromkeys(
-    ("users", "weight", "as", "think", "mix", "phases", "idle", "reconnect", "timeline"), _OF_RUN
-)
-"""Mixes, phases, idle connections and drills (docs/mixes.md, docs/failover.md)."""
-
 DEFAULT_TABLES = 10
 DEFAULT_TABLE_SIZE = 10_000
+_ON_ERROR = values.one_of(("restart", "continue", "stop"))
+_ISOLATION = values.one_of(
+    ("read-uncommitted", "read-committed", "repeatable-read", "serializable")
+)
+_OF_MEMBERS = ("tables", "table_size", "warehouses", "options", "distribution")
 _ON_NODE_LOSS = values.one_of(get_args(OnNodeLoss))
 DEFAULT_TIME_LIMIT_S = 8 * 3600.0
 
@@ -91,16 +101,18 @@ def _experiment(top: Section, stem: str) -> Experiment | None:
     workloads = tuple(_workload(section) for section in top.sections("workload"))
     if not workloads:
         top.wrong("workload", "no workload", 'write [[workload]] and name = "oltp_read_write"')
+    phases = top.take("phases", values.phases, ())
     given: dict[str, object] = {
         "name": top.take("name", values.text, stem),
         "target": _target(target) if target else None,
         "sandbox": _sandbox(sandbox) if sandbox else None,
         "workloads": workloads,
         "factors": _factors(top),
-        "ladder": top.take("ladder", values.ladder, (1,)),
-        "rates": top.take("rates", values.rates, ()),
+        "ladder": top.take("ladder", values.ladder, users_of(phases) or (1,)),
+        "rates": rates_of(phases, top.take("rates", values.rates, ())),
         "duration_s": top.take("duration", values.seconds, 30.0),
         "warmup": top.take("warmup", values.warmup, WarmupAuto()),
+        "drive": _drive(top),
         "repeats": top.take("repeats", values.count, 6),
         "until": _until(top),
         "rules": Rules(
@@ -114,8 +126,38 @@ def _experiment(top: Section, stem: str) -> Experiment | None:
         "cluster": _cluster(top.section("cluster")),
         "protection": _protection(top),
     }
-    top.end(_OF_RUN_ALONE)
+    if phases:
+        _check_phases(top, phases)
+        given |= seconds_of(phases, None, None)
+    top.end()
     return None if top.faults.found else Experiment.model_validate(given)
+
+
+def _check_phases(top: Section, phases: tuple[Phase, ...]) -> None:
+    """Phases say how long a step is, and how many users or events it has."""
+    said = ["duration", "warmup", "rates"] + (["ladder"] if phases[0].users else [])
+    for name in said:
+        if top.has(name):
+            top.wrong(name, "the phases say that", "leave it out, or the phases")
+
+
+def _drive(top: Section) -> Drive:
+    """How the load is driven, beside what a variant says of it."""
+    is_drill = top.take("timeline", values.flag, False)
+    drive = Drive.of_drill() if is_drill else Drive()
+    session = Session(
+        init_sql=top.take("init_sql", values.texts, ()),
+        isolation=top.take("isolation", _ISOLATION, None),
+    )
+    return drive.model_copy(
+        update={
+            "arrival": Closed(think_s=top.take("think", values.seconds_or_none, 0.0)),
+            "on_error": top.take("on_error", _ON_ERROR, drive.on_error),
+            "reconnect_after": top.take("reconnect", values.count, None),
+            "idle": top.take("idle", values.count, 0),
+            "session": session,
+        }
+    )
 
 
 def _protection(top: Section) -> Protection:
@@ -170,9 +212,19 @@ def _sandbox(section: Section) -> SandboxChoice:
 
 
 def _workload(section: Section) -> WorkloadSpec:
+    members = tuple(_member(each) for each in section.sections("mix"))
+    if members:
+        return _mix(section, members)
+    found = _alone(section)
+    section.end()
+    return found
+
+
+def _alone(section: Section) -> WorkloadSpec:
     if not section.has("name"):
-        section.wrong(None, "a workload without a name", 'write name = "oltp_read_write"')
-    found = WorkloadSpec(
+        write = 'write name = "oltp_read_write", or the name of a template\'s file'
+        section.wrong(None, "a workload without a name", write)
+    return WorkloadSpec(
         name=section.take("name", values.text, ""),
         tables=section.take("tables", values.count, DEFAULT_TABLES),
         table_size=section.take("table_size", values.count, DEFAULT_TABLE_SIZE),
@@ -180,7 +232,44 @@ def _workload(section: Section) -> WorkloadSpec:
         options=section.take("options", _options, {}),
         distribution=section.take("distribution", values.distribution, Special()),
     )
-    section.end(_OF_RUN_ALONE)
+
+
+def _mix(section: Section, members: tuple[MixMember, ...]) -> WorkloadSpec:
+    names = [member.name for member in members]
+    for at, name in enumerate(names):
+        if name in names[:at]:
+            said = f"{name} is there twice"
+            section.faults.add((*section.path, "mix", at), said, 'write as = "another name"')
+    if all(member.users for member in members) and section.faults.found == []:
+        said = "all of them have users of their own, and none is left for the ladder's"
+        section.wrong("mix", said, "write one of them without users")
+    found = WorkloadSpec(
+        name=section.take("name", values.text, "+".join(names)),
+        tables=max(member.workload.tables for member in members),
+        table_size=max(member.workload.table_size for member in members),
+        mix=members,
+    )
+    section.end(dict.fromkeys(_OF_MEMBERS, "write it below [[workload.mix]]"))
+    return found
+
+
+def _member(section: Section) -> MixMember:
+    workload = _alone(section)
+    users = section.take("users", values.count, None)
+    weight = section.take("weight", values.weight, None)
+    think_s = section.take("think", values.seconds_or_none, None)
+    if users is not None and weight is not None:
+        section.wrong("weight", "it has either users of its own or a weight", "leave one out")
+    if think_s is not None and users is None:
+        section.wrong("think", "it is of users of its own", "write users, or think above")
+    found = MixMember(
+        name=section.take("as", values.text, Path(workload.name).stem),
+        workload=workload,
+        users=users,
+        weight=1.0 if users is None and weight is None else weight,
+        think_s=think_s,
+    )
+    section.end()
     return found
 
 

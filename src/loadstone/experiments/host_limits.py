@@ -77,7 +77,7 @@ def check_plans(file: ExperimentFile) -> None:
         step = Step(
             number=1,
             workload=workload.name,
-            concurrency=experiment.ladder[0],
+            concurrency=experiment.ladder[0] + workload.own_users,
             rate=experiment.rates[0] if experiment.rates else None,
         )
         try:

@@ -36,19 +36,22 @@ class Loads:
 
     def load(self, endpoint: Endpoint) -> None:
         """Make and fill all tables."""
-        for at, layout in enumerate(self.tables.layouts):
-            self.fill(layout, self._in_schema(endpoint, at))
+        for at, group in enumerate(self.tables.groups):
+            for layout in group:
+                self.fill(layout, self._in_schema(endpoint, at))
 
     def reload(self, endpoint: Endpoint) -> None:
         """Drop all tables, and load them anew."""
-        for at in range(len(self.tables.layouts)):
+        for at in range(len(self.tables.groups)):
             self.renew(endpoint, at)
 
     def renew(self, endpoint: Endpoint, at: int) -> None:
-        """The same of one layout."""
-        layout, place = self.tables.layouts[at], self._in_schema(endpoint, at)
-        self.empty(layout, place)
-        self.fill(layout, place)
+        """The same of one group."""
+        group, place = self.tables.groups[at], self._in_schema(endpoint, at)
+        for layout in group:
+            self.empty(layout, place)
+        for layout in group:
+            self.fill(layout, place)
 
     def _in_schema(self, endpoint: Endpoint, at: int) -> Endpoint:
         name = self.tables.schema_at(at, endpoint.target.database or "")
@@ -69,7 +72,7 @@ class Host(Protocol):
         """A block or a round begins: the server is up, and its data is as it was at first."""
 
     def renew(self, at: int) -> None:
-        """Make the tables of one layout anew."""
+        """Make the tables of one group anew."""
 
     def limit_line(self, limit: NetworkLimit | None) -> None:
         """Let the line between the load and the server be so from now on."""
@@ -149,7 +152,7 @@ class OwnServer:
         self._is_new = False
 
     def renew(self, at: int) -> None:
-        """Make the tables of one layout anew."""
+        """Make the tables of one group anew."""
         self.limit_line(None)
         self._loads.renew(self.sandbox.tcp, at)
 
@@ -240,7 +243,7 @@ class GivenServer:
         self._is_new = False
 
     def renew(self, at: int) -> None:
-        """Make the tables of one layout anew."""
+        """Make the tables of one group anew."""
         self._loads.renew(self.endpoint(None), at)
 
     def limit_line(self, limit: NetworkLimit | None) -> None:

@@ -131,4 +131,6 @@ def plan_of(bench: Bench, planned: PlannedStep, standing: Standing) -> Plan:
     variant = next(each for each in experiment.variants if each.name == planned.step.variant)
     drive = bench.pace.drive(experiment, variant, beside=standing.beside)
     workload = bench.servers.workload(planned.step.workload)
+    if bench.servers.only_reads_by_file(workload):
+        drive = drive.reading()
     return step_plan(experiment, workload, standing.targets, drive)

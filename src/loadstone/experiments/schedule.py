@@ -110,7 +110,7 @@ def _groups(experiment: Experiment) -> list[list[Variant]]:
 
 def _cells(experiment: Experiment) -> list[Cell]:
     return [
-        (workload.name, users, rate)
+        (workload.name, users + workload.own_users, rate)
         for workload in experiment.workloads
         for users in experiment.ladder
         for rate in experiment.rates or (None,)

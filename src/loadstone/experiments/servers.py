@@ -22,10 +22,11 @@ from loadstone.experiments.schedule import PlannedStep
 from loadstone.experiments.tables import Tables, made_on_targets, tables_of, with_tables
 from loadstone.experiments.tables import restoring as restoring_of
 from loadstone.experiments.variants import Place, client_of, line_of, place_of, spoken_to, step_plan
+from loadstone.experiments.workloads import fills_anew, reads_by_file, wanted, writes
 from loadstone.lab.machine.generator_ceilings import generator_ceilings
 from loadstone.lab.protection.company import Alone
 from loadstone.lab.protection.first_contact import look_before_load
-from loadstone.lab.tables.discover import Wanted, needed_beside
+from loadstone.lab.tables.discover import Wanted
 from loadstone.lab.tables.inspect import Looked, check, confirm_tables, look_at, look_at_server
 from loadstone.lab.variables.stage import Told, staged
 from loadstone.model.experiment import Experiment, Variant
@@ -33,6 +34,7 @@ from loadstone.model.plan import Drive, Plan, WorkloadSpec
 from loadstone.model.target import Endpoint, Target
 from loadstone.mysql.guard import Consent
 from loadstone.runs.journal import Conditions
+from loadstone.workloads.templates.explain import check_statements
 
 
 @dataclass(frozen=True)
@@ -215,20 +217,24 @@ class Servers:
             each for each in self._experiment.workloads if each.name == planned.step.workload
         )
         host = self._hosts[self._places[variant.name].key]
-        if self._means.known[workload.name].layout == "bulk":
-            # Each step fills its tables from the first key on.
+        if fills_anew(self._experiment, self._means.known, workload):
             host.renew(self.tables.of[workload.name])
         host.limit_line(line_of(variant))
         standing = self._standing(variant, host, workload)
-        if self._means.known[workload.name].writes and self._places[variant.name].target:
+        if self._writes(workload) and self._places[variant.name].target:
             for endpoint in standing.endpoints:
-                confirm_tables(endpoint, self._wanted(workload))
+                for one in self._wanted(workload):
+                    confirm_tables(endpoint, one)
         return standing
 
     def workload(self, name: str) -> WorkloadSpec:
         """As it is driven: with a table for each user, where it needs that."""
         found = next(each for each in self._experiment.workloads if each.name == name)
         return with_tables(found, self._experiment, self._means.known)
+
+    def only_reads_by_file(self, workload: WorkloadSpec) -> bool:
+        """Whether the server holds each connection to reading."""
+        return reads_by_file(self._experiment, self._means.known, workload)
 
     def _begin(self, group: tuple[str, ...]) -> None:
         restarting = self._experiment.restarting
@@ -265,27 +271,28 @@ class Servers:
         for workload in self._experiment.workloads:
             standing = self._standing(variant, host, workload)
             for endpoint in standing.endpoints:
-                look_at(endpoint, self._wanted(workload), Drive().connect.timeout_s)
+                for one in self._wanted(workload):
+                    look_at(endpoint, one, Drive().connect.timeout_s)
+                self._check_statements(workload, endpoint)
             plan = step_plan(self._experiment, workload, standing.targets, Drive())
-            writes = self._means.known[workload.name].writes
-            notes += check(plan, standing.looked, writes=writes, observed=True)
+            notes += check(plan, standing.looked, writes=self._writes(workload), observed=True)
         with self._standing(variant, host, self._experiment.workloads[0]).staged():
             return notes
 
-    def _wanted(self, workload: WorkloadSpec) -> Wanted:
+    def _writes(self, workload: WorkloadSpec) -> bool:
+        return writes(self._experiment, self._means.known, workload)
+
+    def _check_statements(self, workload: WorkloadSpec, endpoint: Endpoint) -> None:
+        """See that a server knows what the statements of files mean."""
+        for one in workload.alone:
+            template = self._experiment.templates.get(one.name) if one.template else None
+            if template:
+                init_sql = self._experiment.drive.session.init_sql
+                check_statements(template, template.name, endpoint, init_sql)
+
+    def _wanted(self, workload: WorkloadSpec) -> tuple[Wanted, ...]:
         fitted = self.workload(workload.name)
-        layout = self._means.known[workload.name].layout
-        return Wanted(
-            workload=workload.name,
-            layout=layout,
-            tables=fitted.tables,
-            table_size=fitted.table_size,
-            warehouses=fitted.warehouses or None,
-            users=max(self._experiment.ladder),
-            beside=needed_beside(layout, fitted.options),
-            writes=self._means.known[workload.name].writes,
-            consent=self._means.consent,
-        )
+        return wanted(self._experiment, self._means.known, fitted, self._means.consent)
 
     def _standing(self, variant: Variant, host: Host, workload: WorkloadSpec) -> Standing:
         client = client_of(variant)

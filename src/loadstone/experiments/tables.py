@@ -13,7 +13,8 @@ from typing import Literal
 from loadstone.config.problems import ExperimentRefused, Faults
 from loadstone.engine import WorkloadInfo
 from loadstone.experiments.file import ExperimentFile
-from loadstone.lab.tables.load import layout_for, names_of
+from loadstone.experiments.workloads import info, layout_for_workload, writes
+from loadstone.lab.tables.load import names_of, together
 from loadstone.model.engine_plan import Layout
 from loadstone.model.experiment import Experiment
 from loadstone.model.plan import WorkloadSpec
@@ -33,10 +34,10 @@ Empty = Callable[[Layout, Endpoint], None]
 class Tables:
     """What is loaded where, for which workloads."""
 
-    layouts: tuple[Layout, ...]
-    """All that there are; each but the first has a schema of its own."""
+    groups: tuple[tuple[Layout, ...], ...]
+    """Layouts that are in one schema, as those of a mix; each but the first has its own schema."""
     of: Mapping[str, int]
-    """By workload, the place of its layout in the list."""
+    """By workload, the place of its group in the list."""
     writes: bool
     """Whether any of the workloads changes its rows."""
 
@@ -44,26 +45,31 @@ class Tables:
         """The schema that a workload's tables are in."""
         return self.schema_at(self.of[workload], first)
 
+    @property
+    def layouts(self) -> tuple[Layout, ...]:
+        """All that there are."""
+        return tuple(layout for group in self.groups for layout in group)
+
     @staticmethod
     def schema_at(place: int, first: str) -> str:
-        """The schema of a layout."""
+        """The schema of a group."""
         return first if place == 0 else f"{first}_{place + 1}"
 
 
 def tables_of(experiment: Experiment, known: Mapping[str, WorkloadInfo]) -> Tables:
     """What must be loaded."""
-    layouts: list[Layout] = []
+    groups: list[tuple[Layout, ...]] = []
     of: dict[str, int] = {}
     for workload in experiment.workloads:
         fitted = with_tables(workload, experiment, known)
-        layout = layout_for(
-            known[workload.name].layout, fitted.tables, fitted.table_size, fitted.warehouses
+        group = tuple(
+            together([layout_for_workload(experiment, known, one) for one in fitted.alone])
         )
-        if layout not in layouts:
-            layouts.append(layout)
-        of[workload.name] = layouts.index(layout)
-    writes = any(known[workload.name].writes for workload in experiment.workloads)
-    return Tables(tuple(layouts), of, writes)
+        if group not in groups:
+            groups.append(group)
+        of[workload.name] = groups.index(group)
+    changes = any(writes(experiment, known, workload) for workload in experiment.workloads)
+    return Tables(tuple(groups), of, changes)
 
 
 def restoring(experiment: Experiment, tables: Tables, usual: Restoring) -> Restoring:
@@ -86,9 +92,15 @@ def with_tables(
     workload: WorkloadSpec, experiment: Experiment, known: Mapping[str, WorkloadInfo]
 ) -> WorkloadSpec:
     """The workload with a table for each user, where it needs that."""
-    if known[workload.name].layout != "bulk":
+    if workload.mix:
+        members = tuple(
+            member.model_copy(update={"workload": with_tables(member.workload, experiment, known)})
+            for member in workload.mix
+        )
+        return workload.model_copy(update={"mix": members})
+    if info(experiment, known, workload).layout != "bulk":
         return workload
-    tables = max(workload.tables, *experiment.ladder)
+    tables = max(workload.tables, experiment.most_users)
     return workload.model_copy(update={"tables": tables})
 
 

@@ -50,7 +50,7 @@ def place_of(experiment: Experiment, variant: Variant) -> Place:
         return Place(target=target or experiment.target)
     base = experiment.sandbox
     settings = (base.settings if base else {}) | (choice.settings if choice else {})
-    users = max(experiment.ladder)
+    users = experiment.most_users + experiment.drive.idle
     spec = SandboxSpec(
         server=(choice and choice.server) or (base and base.server) or None,
         root=(choice and choice.root) or (base and base.root) or None,
@@ -113,8 +113,10 @@ def step_plan(
     return Plan(
         name=experiment.name,
         targets=tuple(targets),
-        workload=workload,
-        ladder=experiment.ladder,
+        workload=workload.model_copy(update={"mix": ()}),
+        mix=workload.mix,
+        phases=experiment.phases,
+        ladder=tuple(users + workload.own_users for users in experiment.ladder),
         rates=experiment.rates,
         duration_s=experiment.duration_s,
         warmup=experiment.warmup,
@@ -127,10 +129,12 @@ def step_plan(
 
 def drive_of(experiment: Experiment, variant: Variant, cores: int, users_a_shard: int) -> Drive:
     """How the load of a variant is driven, on so many cores."""
-    drive = Drive(
-        seed=experiment.seed,
-        shards=cores,
-        users_a_shard=users_a_shard,
-        protocol="text" if client_of(variant).prepared is False else "prepared",
-    )
-    return drive.model_copy(update={"arrival": Open()}) if experiment.rates else drive
+    update: dict[str, object] = {
+        "seed": experiment.seed,
+        "shards": cores,
+        "users_a_shard": users_a_shard,
+        "protocol": "text" if client_of(variant).prepared is False else "prepared",
+    }
+    if experiment.rates:
+        update["arrival"] = Open()
+    return experiment.drive.model_copy(update=update)

@@ -110,7 +110,7 @@ def book_of(plan: Plan, step: Step) -> int:
 
 
 def _workload(workload: WorkloadSpec) -> dict[str, Any]:
-    return workload.model_dump(mode="json", exclude={"script"})
+    return workload.model_dump(mode="json", exclude={"script", "mix"})
 
 
 def _member(member: MixMember) -> dict[str, Any]:

@@ -17,9 +17,10 @@ from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_
 from loadstone.model.cluster import ClusterAsked
 from loadstone.model.columns import Column
 from loadstone.model.frozen import Frozen
-from loadstone.model.plan import Rate, Warmup, WarmupAuto, WorkloadSpec
+from loadstone.model.plan import Drive, MixMember, Phase, Rate, Warmup, WarmupAuto, WorkloadSpec
 from loadstone.model.protection import Protection
 from loadstone.model.target import Compression, Target, TlsMode
+from loadstone.model.template import Template
 
 Share = Annotated[float, Field(gt=0, lt=1)]
 
@@ -177,6 +178,12 @@ class Experiment(Frozen):
     restore: Restore = "auto"
     columns: tuple[Column, ...] = ()
     """Figures to show beside the rates."""
+    phases: tuple[Phase, ...] = ()
+    """How the load goes over each step; none: it stays."""
+    drive: Drive = Drive()
+    """How the load is driven, as far as no variant says otherwise."""
+    templates: dict[str, Template] = {}
+    """By the name of a workload, the file that it was read from."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     cluster: ClusterAsked | None = None
     """The machines that drive each step together; `None`: this one does."""
@@ -197,6 +204,17 @@ class Experiment(Frozen):
         """Each level with each level of the other factors, in the order of the file."""
         choices = [[(factor.name, level) for level in factor.levels] for factor in self.factors]
         return tuple(Variant(levels=levels) for levels in product(*choices))
+
+    @property
+    def members(self) -> tuple[MixMember, ...]:
+        """Of all mixes, each once."""
+        members = (member for workload in self.workloads for member in workload.mix)
+        return tuple({member.name: member for member in members}.values())
+
+    @property
+    def most_users(self) -> int:
+        """The most virtual users of any step."""
+        return max(self.ladder) + max(workload.own_users for workload in self.workloads)
 
     @property
     def restarting(self) -> frozenset[str]:

@@ -64,6 +64,20 @@ class WorkloadSpec(Frozen):
     script: ScriptSpec | None = None
     """What drives the users in place of a workload of ours; it knows its own tables."""
 
+    mix: tuple[MixMember, ...] = ()
+    """In an experiment: several workloads at once. `name` has then the names of all, and `tables`
+    and `table_size` are the most that any of them has."""
+
+    @property
+    def alone(self) -> tuple[WorkloadSpec, ...]:
+        """The workloads of a mix, or the only one."""
+        return tuple(member.workload for member in self.mix) or (self,)
+
+    @property
+    def own_users(self) -> int:
+        """Users that members of a mix have for themselves: they are part of every level."""
+        return sum(member.users or 0 for member in self.mix)
+
 
 class MixMember(Frozen):
     """One of several workloads at once: with users of its own, or a share of the others' events."""
@@ -221,6 +235,13 @@ class Drive(Frozen):
 
     shards_asked: bool = False
     """Somebody said how many: then nothing else decides."""
+
+    @classmethod
+    def of_drill(cls) -> Drive:
+        """For a failover drill: all errors are counted, and outages are told to the second."""
+        # A wait before a connection is tried again that is no part of the outage that is told.
+        connect = ConnectPolicy(longest_backoff_s=0.1)
+        return cls(on_error="continue", pauses_s=1.0, connect=connect)
 
     def beside_the_server(self) -> Drive:
         """The same where the server has this machine's cores too: half of them are its."""

@@ -28,6 +28,7 @@ from loadstone.experiments.servers import Means, Servers, Standing
 from loadstone.experiments.tables import check_tables, tables_of
 from loadstone.experiments.trials import why_not_set
 from loadstone.experiments.variants import client_of, drive_of, place_of, spoken_to, step_plan
+from loadstone.experiments.workloads import with_templates
 from loadstone.lab.machine.environment import target_environment
 from loadstone.lab.protection.protector import Protector
 from loadstone.lab.protection.whereabouts import is_throwaway
@@ -65,6 +66,7 @@ from loadstone.runs.errors import StoreError
 from loadstone.runs.rebuild import read_log, result_of
 from loadstone.runs.recorder import Recorder
 from loadstone.sandbox import sandbox_at, start_sandbox
+from loadstone.workloads.templates.explain import check_loadable
 
 
 class NoConsent(LoadstoneError):
@@ -122,6 +124,7 @@ def _this_machine() -> Machine:
 
 def _checked_here(file: ExperimentFile) -> ExperimentFile:
     known = engine.workloads()
+    file = with_templates(file, known)
     check_workloads(file, known)
     check_plans(file)
     check_limits(file)
@@ -165,7 +168,7 @@ def begin(file: ExperimentFile, asked: ExperimentRequest, view: View) -> Finishe
     """
     experiment = protected(on_cluster(file.experiment, asked.cluster), asked.protection)
     if experiment.cluster is None:
-        check_descriptors(max(experiment.ladder))
+        check_descriptors(experiment.most_users + experiment.drive.idle)
     check_consent(experiment, yes=asked.yes)
     run_folder.check_writable(asked.out)
     _check_variables(file, view)
@@ -224,7 +227,7 @@ def _backend(experiment: Experiment, view: View) -> AbstractContextManager[StepB
     """This machine, or those of its cluster."""
     places = [place_of(experiment, each) for each in experiment.variants]
     targets = [place.target for place in places if place.target]
-    return step_backend(experiment.cluster, targets, max(experiment.ladder), view.say)
+    return step_backend(experiment.cluster, targets, experiment.most_users, view.say)
 
 
 def _taken_up(before: Result, done: Sequence[StepResult]) -> str:
@@ -250,7 +253,15 @@ def servers_with(
     def consent(endpoint: Endpoint) -> Consent:
         return Consent(yes=yes, sandbox=is_throwaway(endpoint))
 
+    templates = {
+        tuple(table.name for table in template.loaded()): template
+        for template in experiment.templates.values()
+    }
+
     def fill_tables(layout: Layout, endpoint: Endpoint) -> None:
+        template = templates.get(tuple(table.name for table in layout.template))
+        if template:
+            check_loadable(template, template.name, endpoint)
         plan = LoadPlan(layout=layout, parallel=parallel_loads(), seed=experiment.seed)
         fill(plan, endpoint, Filling(consent(endpoint), mark=own), view)
 
@@ -346,6 +357,8 @@ def _recorder(
     targets = [one.endpoint.target for one in looked]
     workload = servers.workload(experiment.workloads[0].name)
     plan = step_plan(experiment, workload, targets, Drive(seed=experiment.seed))
+    # Reports find a member's part of the load here, whichever workload's it is.
+    plan = plan.model_copy(update={"mix": experiment.members})
     steps = None if experiment.until else _steps(experiment)
     device = common_device(looked)
     of = ExperimentAsked(experiment, steps, servers.mark, asked.recipe, device)

@@ -25,7 +25,7 @@ from loadstone.lab.tables.inspect import (
     look_at,
     observable,
 )
-from loadstone.lab.tables.load import layout_for, layout_of
+from loadstone.lab.tables.load import layout_for, layout_of, together
 from loadstone.model.engine_plan import Layout, LoadPlan
 from loadstone.model.plan import Plan
 from loadstone.model.search import SearchPlan
@@ -236,19 +236,6 @@ def _fill(request: Request, endpoint: Endpoint, view: View) -> None:
     for layout in together([_layout(one) for one in request.alone]):
         plan = LoadPlan(layout=layout, parallel=parallel_loads(), seed=request.drive.seed)
         fill(plan, endpoint, Filling(Consent(sandbox=True)), view)
-
-
-def together(layouts: Sequence[Layout]) -> list[Layout]:
-    """Each kind once: tables that workloads share are as many and as large as any of them wants."""
-    found: dict[object, Layout] = {}
-    for layout in layouts:
-        # A file has tables of its own: it shares them with itself alone.
-        which = (layout.kind, *(table.name for table in layout.template))
-        other = found.get(which, layout)
-        sizes = ("tables", "table_size", "warehouses")
-        largest = {name: max(getattr(layout, name), getattr(other, name)) for name in sizes}
-        found[which] = layout.model_copy(update=largest)
-    return list(found.values())
 
 
 def _layout(request: Request) -> Layout:

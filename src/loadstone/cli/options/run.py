@@ -12,10 +12,10 @@ import click
 from loadstone.cli.commands.sandbox import settings_of
 from loadstone.cli.options.connection import Connection
 from loadstone.cli.options.mix import Member, ladder_of
-from loadstone.cli.options.phases import rates_of, seconds_of
 from loadstone.cli.options.tpcc import check_sizes
 from loadstone.cli.options.workload import options_of
 from loadstone.cli.options.workload_source import check_charset, template_of, workload_given
+from loadstone.config.phases import rates_of, seconds_of, users_of
 from loadstone.lab.step.shards import USERS_A_SHARD, cores
 from loadstone.model.plan import Closed, ConnectPolicy, Drive, Open, Session
 from loadstone.model.search import SearchPlan
@@ -265,9 +265,7 @@ def mixed_of(members: tuple[Member, ...], asked: RunOptions) -> Request:
 
 def _ladder_asked(asked: RunOptions) -> tuple[int, ...] | None:
     """The users of each step, as far as somebody said so."""
-    if asked.phases and asked.phases[0].users:
-        return (int(max(max(phase.levels) for phase in asked.phases)),)
-    return asked.concurrency or None
+    return users_of(asked.phases or ()) or asked.concurrency or None
 
 
 def _few(asked: RunOptions) -> int:

@@ -252,6 +252,19 @@ def layout_of(template: Template, storage_engine: str = "innodb") -> Layout:
     )
 
 
+def together(layouts: Sequence[Layout]) -> list[Layout]:
+    """Each kind once: tables that workloads share are as many and as large as any of them wants."""
+    found: dict[object, Layout] = {}
+    for layout in layouts:
+        # A file has tables of its own: it shares them with itself alone.
+        which = (layout.kind, *(table.name for table in layout.template))
+        other = found.get(which, layout)
+        sizes = ("tables", "table_size", "warehouses")
+        largest = {name: max(getattr(layout, name), getattr(other, name)) for name in sizes}
+        found[which] = layout.model_copy(update=largest)
+    return list(found.values())
+
+
 def _load(plan: LoadPlan, loader: Loader) -> LoadEnd:
     ends: list[LoadEnd] = []
 

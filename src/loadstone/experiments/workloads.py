@@ -1,0 +1,145 @@
+"""What the workloads of an experiment are: built in, from a file, or several at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from loadstone.config.lines import Path as KeyPath
+from loadstone.config.problems import ExperimentRefused, Faults
+from loadstone.engine import WorkloadInfo
+from loadstone.experiments.file import ExperimentFile
+from loadstone.lab.tables.discover import Wanted, needed_beside
+from loadstone.lab.tables.load import layout_for, layout_of
+from loadstone.model.engine_plan import Layout
+from loadstone.model.experiment import Experiment
+from loadstone.model.plan import WorkloadSpec
+from loadstone.model.template import Template
+from loadstone.mysql.guard import Consent
+from loadstone.workloads.templates.file import info_of, read_template
+
+ENDING = ".toml"
+"""What the name of a workload ends with that is a file's."""
+
+Known = Mapping[str, WorkloadInfo]
+
+
+def info(experiment: Experiment, known: Known, workload: WorkloadSpec) -> WorkloadInfo:
+    """What is known of one workload; of a mix, ask for each of its members."""
+    template = experiment.templates.get(workload.name)
+    return info_of(template) if template and workload.template else known[workload.name]
+
+
+def writes(experiment: Experiment, known: Known, workload: WorkloadSpec) -> bool:
+    """Whether a workload, or any member of a mix, changes rows."""
+    return any(info(experiment, known, one).writes for one in workload.alone)
+
+
+def fills_anew(experiment: Experiment, known: Known, workload: WorkloadSpec) -> bool:
+    """Whether each of its steps fills its tables from the first key on."""
+    return any(info(experiment, known, one).layout == "bulk" for one in workload.alone)
+
+
+def reads_by_file(experiment: Experiment, known: Known, workload: WorkloadSpec) -> bool:
+    """Whether statements of a file are driven, and all that is driven claims to read.
+
+    The server then holds each connection to it.
+    """
+    is_file = any(one.template for one in workload.alone)
+    return is_file and not writes(experiment, known, workload)
+
+
+def layout_for_workload(experiment: Experiment, known: Known, workload: WorkloadSpec) -> Layout:
+    """The tables that one workload needs."""
+    if workload.template:
+        return layout_of(experiment.templates[workload.name])
+    kind = info(experiment, known, workload).layout
+    return layout_for(kind, workload.tables, workload.table_size, workload.warehouses)
+
+
+def wanted(
+    experiment: Experiment, known: Known, workload: WorkloadSpec, consent: Consent
+) -> tuple[Wanted, ...]:
+    """The tables that a workload finds on a server: of a mix, those of each member."""
+    bound = reads_by_file(experiment, known, workload)
+    return tuple(
+        _wanted(experiment, info(experiment, known, one), one, consent, bound=bound)
+        for one in workload.alone
+    )
+
+
+def _wanted(
+    experiment: Experiment,
+    known: WorkloadInfo,
+    workload: WorkloadSpec,
+    consent: Consent,
+    *,
+    bound: bool,
+) -> Wanted:
+    template = experiment.templates.get(workload.name) if workload.template else None
+    return Wanted(
+        workload=workload.name,
+        layout=known.layout,
+        names=tuple(table.name for table in template.loaded()) if template else (),
+        effects=template.effects if template and not bound else (),
+        tables=None if template else workload.tables,
+        table_size=None if template else workload.table_size,
+        warehouses=workload.warehouses or None,
+        users=experiment.most_users,
+        beside=needed_beside(known.layout, workload.options),
+        writes=known.writes,
+        consent=consent,
+    )
+
+
+def with_templates(file: ExperimentFile, known: Known) -> ExperimentFile:
+    """The same, with each workload that is a file's name read from that file.
+
+    Files are looked for from the experiment's own folder on.
+
+    Raises:
+        TemplateRefused: one cannot be read, or something is wrong in it.
+        ExperimentRefused: two of them have one name.
+    """
+    templates: dict[str, Template] = {}
+    faults = Faults(file.lines)
+    folder = Path(file.name).parent
+
+    def read(workload: WorkloadSpec, path: KeyPath) -> WorkloadSpec:
+        if workload.mix:
+            members = tuple(
+                member.model_copy(
+                    update={"workload": read(member.workload, (*path, "mix", at, "name"))}
+                )
+                for at, member in enumerate(workload.mix)
+            )
+            largest = {
+                size: max(getattr(one.workload, size) for one in members)
+                for size in ("tables", "table_size")
+            }
+            return workload.model_copy(update={"mix": members} | largest)
+        if not workload.name.endswith(ENDING):
+            return workload
+        template = read_template(folder / workload.name, frozenset(known))
+        before = templates.setdefault(template.name, template)
+        if before != template:
+            said = f"another file has the name {template.name}, too"
+            faults.add(path, said, "write another name into one of the two files")
+        layout = layout_of(template)
+        update = {
+            "name": template.name,
+            "template": template.spec,
+            "tables": layout.tables,
+            "table_size": layout.table_size,
+        }
+        return workload.model_copy(update=update)
+
+    workloads = tuple(
+        read(workload, ("workload", at, "name"))
+        for at, workload in enumerate(file.experiment.workloads)
+    )
+    if faults.found:
+        raise ExperimentRefused(file.name, faults.found)
+    update = {"workloads": workloads, "templates": templates}
+    experiment = file.experiment.model_copy(update=update)
+    return ExperimentFile(file.name, experiment, file.lines)
