@@ -368,6 +368,8 @@ cgroup = { cores = 0.5 }
 """
 NETWORK = CGROUP.replace("cgroup = { cores = 0.5 }", 'network = { delay = "1ms" }')
 HEAD = FILE.partition("[factor")[0]
+MEMBER = 'mix = [{ name = "oltp_insert", users = 2, weight = 3 }]'
+OWN = 'mix = [{ name = "oltp_insert", users = 2 }]'
 
 
 @pytest.mark.parametrize(
@@ -376,8 +378,15 @@ HEAD = FILE.partition("[factor")[0]
         (FILE.replace("ladder", "laddder"), "4: laddder: there is no such key|mean ladder?"),
         (FILE.replace('"4s"', '"0s"'), "2: duration: |write"),
         (FILE.replace("point_select", "point_selekt"), "8: workload[1].name: there|oltp_point_s"),
-        ('phases = "a 5s 4"\n' + FILE, "1: phases: there is no such key|loadstone run has it"),
-        (FILE.replace("point_select", "point_select.toml"), "8: workload[1].name: there|templates"),
+        ('phases = "a 5s 4"\n' + FILE, "3: duration: the phases say that|leave it out"),
+        ('phases = "a 5x 4"\n' + FILE, "1: phases: phase 1, 'a 5x 4'|warm 60s"),
+        (FILE.replace("tables = 2", "users = 2"), "9: workload[1].users: there is no|there are"),
+        (
+            FILE.replace("tables = 2", "mix = [{}]"),
+            "9: workload[1].mix[1]: a workload without|name",
+        ),
+        (FILE.replace("tables = 2", MEMBER), "9: workload[1].mix[1].weight: it has either|leave"),
+        (FILE.replace("tables = 2", OWN), "9: workload[1].mix: all of them have users|without"),
         (HEAD + CGROUP, "15: factor.size.small.cgroup: only root|run it as root"),
         (HEAD + NETWORK, "15: factor.size.small.network: only root|run it as root"),
     ],

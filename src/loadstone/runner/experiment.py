@@ -46,7 +46,7 @@ from loadstone.model.exit_codes import ExitCode
 from loadstone.model.experiment import Experiment, Variant
 from loadstone.model.frozen import Frozen
 from loadstone.model.observe_request import Observing
-from loadstone.model.plan import Drive, Step
+from loadstone.model.plan import Step
 from loadstone.model.protection import Protection
 from loadstone.model.recipe import RecipeAsked
 from loadstone.model.result import Result, StepResult
@@ -356,7 +356,8 @@ def _recorder(
 ) -> Recorder:
     targets = [one.endpoint.target for one in looked]
     workload = servers.workload(experiment.workloads[0].name)
-    plan = step_plan(experiment, workload, targets, Drive(seed=experiment.seed))
+    drive = experiment.drive.model_copy(update={"seed": experiment.seed})
+    plan = step_plan(experiment, workload, targets, drive)
     # Reports find a member's part of the load here, whichever workload's it is.
     plan = plan.model_copy(update={"mix": experiment.members})
     steps = None if experiment.until else _steps(experiment)
