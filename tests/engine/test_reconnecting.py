@@ -51,7 +51,7 @@ def test_connections_are_as_many_as_the_server_took(arrival: Document, shards: i
     users = 6
     with null_target() as (server, target):
         plan = renewing(
-            target, 1, concurrency=users, shards=shards, arrival=arrival, stop=seconds(1)
+            target, 1, users=users, shards=shards, arrival=arrival, stop=seconds(1)
         )
         outcome = drive(plan).finished()
         counted = server.stats()
@@ -81,7 +81,7 @@ def test_failures_to_connect_are_counted_and_are_outages_until_it_works() -> Non
     with null_target() as (server, target):
         policy = connecting(retries=0, backoff_s=0.05)
         server.set_script(json.dumps(refused))
-        plan = renewing(target, 1, concurrency=2, connect=policy, stop=seconds(1.2))
+        plan = renewing(target, 1, users=2, connect=policy, stop=seconds(1.2))
         outcome = drive(plan).finished()
         counted = server.stats()
     counts = outcome.total()
@@ -107,7 +107,7 @@ def test_a_real_server_sees_the_same_logins_and_no_aborted_client(
         else tcp(quiet, "required" if over == "tls" else "disabled")
     )
     plan = renewing(
-        target, 2, concurrency=3, protocol=protocol, stop=events(40),
+        target, 2, users=3, protocol=protocol, stop=events(40),
         workload=workload("oltp_read_only"),
     )  # fmt: skip
     before = counters(quiet)

@@ -20,6 +20,7 @@ CRATES = [
     "loadstone-script",
     "loadstone-hosttests",
     "loadstone-drive",
+    "loadstone-load",
     "loadstone-null-server",
     "loadstone-python",
     "loadstone-floor",

@@ -24,13 +24,13 @@ pub struct HostTest {
 
 /// What waiting for a record brought.
 #[derive(Debug)]
-pub enum Heard {
+pub enum Next {
     /// The next record.
     Record(Box<Record>),
     /// None came within the time.
-    Nothing,
+    Timeout,
     /// There are no more.
-    Over,
+    Closed,
 }
 
 impl HostTest {
@@ -49,11 +49,11 @@ impl HostTest {
     }
 
     /// The next record, or what there is to say instead after `timeout`.
-    pub fn next(&self, timeout: Duration) -> Heard {
+    pub fn next(&self, timeout: Duration) -> Next {
         match self.records.recv_timeout(timeout) {
-            Ok(record) => Heard::Record(Box::new(record)),
-            Err(RecvTimeoutError::Timeout) => Heard::Nothing,
-            Err(RecvTimeoutError::Disconnected) => Heard::Over,
+            Ok(record) => Next::Record(Box::new(record)),
+            Err(RecvTimeoutError::Timeout) => Next::Timeout,
+            Err(RecvTimeoutError::Disconnected) => Next::Closed,
         }
     }
 

@@ -26,7 +26,7 @@ mod worker;
 pub use cpu::CpuPlan;
 pub use error::{HostError, PlanError};
 pub use fileio::{FilePlan, FileTestMode, IoMode, OpenFlag, SyncMode};
-pub use host_test::{Heard, HostTest};
+pub use host_test::{HostTest, Next};
 pub use memory::{Access, MemoryPlan, Operation, Scope};
 pub use mutex::MutexPlan;
 pub use plan::{Command, HostPlan, StopPlan, TestPlan};

@@ -8,8 +8,8 @@ mod sessions;
 
 use errors::{PlanError, ScriptError};
 use loadstone_drive::Plan;
-use loadstone_drive::load::LoadPlan;
 use loadstone_hosttests::HostPlan;
+use loadstone_load::LoadPlan;
 use loadstone_measure::{Latency, LatencySummary, hlog};
 use null_server::NullServer;
 use pyo3::prelude::*;
@@ -72,7 +72,7 @@ fn start(plan: &str) -> PyResult<Drive> {
 #[pyfunction]
 fn load(plan: &str) -> PyResult<Load> {
     let plan = LoadPlan::from_json(plan).map_err(errors::plan)?;
-    loadstone_drive::load::Load::start(plan).map(Load::new).map_err(errors::os)
+    loadstone_load::Load::start(plan).map(Load::new).map_err(errors::os)
 }
 
 /// Begins a host test, or makes or removes its files; returns at once.

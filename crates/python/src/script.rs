@@ -12,7 +12,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 /// How long one wait may last before Python may look at its signals.
-const BREATH: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A script that is open to questions. Each answers when the script has come back, or was given up
 /// because of a signal.
@@ -34,7 +34,7 @@ impl Script {
         // Python hands its values from thread to thread, and this one has no other reader.
         let coming = std::sync::Mutex::new(coming);
         let wait = || match coming.lock() {
-            Ok(coming) => coming.recv_timeout(BREATH),
+            Ok(coming) => coming.recv_timeout(POLL_INTERVAL),
             Err(_) => Err(RecvTimeoutError::Disconnected),
         };
         loop {
@@ -75,7 +75,7 @@ impl Script {
     /// Gives it the servers of this plan to ask, once; what it needs there waits for the answers.
     fn serve(&self, plan: &str) -> PyResult<()> {
         let plan = Plan::from_json(plan).map_err(errors::plan)?;
-        let servers = Servers::new(plan).map_err(errors::os)?;
+        let servers = Servers::new(plan);
         if self.servers.set(servers.handle()).is_ok() {
             self.desk.serve(servers);
         }

@@ -38,7 +38,7 @@ pub use distribution::Distribution;
 pub use layout::{LayoutKind, LoadLayout};
 pub use ledger::Entries;
 pub use machine::{Answer, Machine, Rows, Step};
-pub use mix::{Lot, Mix};
+pub use mix::{Mix, WeightedPicker};
 pub use params::Params;
 pub use spec::{OptionValue, SpecError, WorkloadSpec};
 pub use stop::StopRule;

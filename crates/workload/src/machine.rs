@@ -97,7 +97,7 @@ pub trait Machine: Send {
     }
 
     /// Of a mix: the next event is this member's.
-    fn turn_to(&mut self, _member: u16) {}
+    fn select(&mut self, _member: u16) {}
 
     /// How long the user waits of its own accord before its next event is due, in a closed loop. Asked
     /// once before each event.

@@ -50,7 +50,11 @@ impl SessionPlan {
         self.charset.as_deref().and_then(login_collation).unwrap_or(45)
     }
 
-    pub(crate) fn check(&mut self) -> Result<(), PlanError> {
+    /// Checks what is asked, and writes an isolation level as SQL does.
+    ///
+    /// # Errors
+    /// One line that names the key.
+    pub fn check(&mut self) -> Result<(), PlanError> {
         if let Some(level) = &mut self.isolation {
             *level = level.replace('-', " ").to_uppercase();
             if !ISOLATION_LEVELS.contains(&level.as_str()) {

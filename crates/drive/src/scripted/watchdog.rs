@@ -2,8 +2,8 @@
 //! thread, and the thread itself cannot tell.
 
 use crate::clock::Clock;
-use crate::control::Control;
 use crate::record::Stuck;
+use crate::shard::Control;
 use loadstone_measure::Nanos;
 use loadstone_script::{Watch, Watches};
 use std::collections::HashMap;
