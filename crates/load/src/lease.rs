@@ -1,7 +1,6 @@
-//! A load that is wanted from elsewhere ends when nobody wants it any more.
+//! A lease: a load that another machine started ends when nobody renews it.
 
-use loadstone_drive::Clock;
-use loadstone_drive::{Failure, FailureKind};
+use loadstone_drive::{Clock, Failure, FailureKind};
 use loadstone_measure::Nanos;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -14,6 +14,7 @@ mod plan;
 mod range;
 mod record;
 mod rows;
+mod run;
 mod stall;
 mod tables;
 mod workers;
@@ -50,7 +51,7 @@ impl Load {
         let (shared, watched) = (stop.clone(), lease.clone());
         std::thread::Builder::new()
             .name("loader".to_owned())
-            .spawn(move || job::run(plan, &shared, &watched, &sender))?;
+            .spawn(move || run::run(plan, &shared, &watched, &sender))?;
         Ok(Self { stop, records, lease })
     }
 

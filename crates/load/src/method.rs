@@ -1,4 +1,4 @@
-//! How the rows of one range travel.
+//! Sends the rows of one range, by LOAD DATA LOCAL or by INSERT.
 
 use crate::ownership::TableOwnership;
 use crate::range::Range;

@@ -1,4 +1,4 @@
-//! TableOwnership a table is that has a wanted name.
+//! Which tables are this load's own, and which only have a name that it wants.
 //!
 //! Who asked for the load has looked at the schema before: it says which tables may be there already, because they
 //! are its own. Whatever else stands under a wanted name is left as it is. And as somebody may rename tables while

@@ -1,4 +1,4 @@
-//! The rows: first all ranges side by side, then, table by table, those of which that came to nothing.
+//! Loads the rows: first all ranges in parallel, then, table by table, those that did not succeed.
 //!
 //! A range that was tried before has to be looked at, or emptied, before it is tried again, and either makes the server
 //! estimate how many rows are in it. Beside a LOAD DATA into the same table MariaDB 10.11.19 has been seen to hang

@@ -1,4 +1,4 @@
-//! The tables themselves: making them, their indexes, and counting what is in them.
+//! Makes tables and their indexes, and counts what is in them.
 
 use crate::Missing;
 use crate::method::Rows;

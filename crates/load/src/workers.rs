@@ -1,9 +1,8 @@
-//! Connections that share a list of work.
+//! Worker threads, each with a connection, that share a list of work.
 
 use crate::job::Job;
-use loadstone_drive::Failure;
 use loadstone_drive::client::{Client, Halt};
-use loadstone_drive::thread_cpu;
+use loadstone_drive::{Failure, thread_cpu};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

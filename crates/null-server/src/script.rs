@@ -4,11 +4,8 @@
 //! about the server, settings and preparations are answered at once, except during a stall.
 
 use crate::error::NullServerError;
-use crate::service::Service;
+use crate::service::{LONGEST_S, Service, wrong_us};
 use serde::Deserialize;
-
-/// The longest time that a script may name.
-const LONGEST_S: f64 = 86_400.0;
 
 /// When the script's time begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -293,12 +290,6 @@ fn wrong_probability(name: &str, value: f64) -> Option<String> {
 fn wrong_seconds(name: &str, value: f64) -> Option<String> {
     (!(0.0..=LONGEST_S).contains(&value))
         .then(|| format!("{name} {value} must be from 0 to {LONGEST_S}"))
-}
-
-/// A time in microseconds that is no time.
-pub(crate) fn wrong_us(name: &str, value: f64) -> Option<String> {
-    (!(0.0..=LONGEST_S * 1e6).contains(&value))
-        .then(|| format!("{name} {value} must be from 0 to {}", LONGEST_S * 1e6))
 }
 
 #[cfg(test)]

@@ -1,12 +1,14 @@
-//! `loadstone._engine`: the engine's face for Python. JSON in, JSON out; `docs/engine.md` is the
-//! contract. Python code goes through `loadstone.engine`, which gives it types.
+//! `loadstone._engine`, the extension module: the engine's face for Python. JSON in, JSON out;
+//! `docs/engine.md` is the contract. Python code goes through `loadstone.engine`, which gives it types.
 
 mod errors;
+mod json;
 mod null_server;
 mod script;
 mod sessions;
 
 use errors::{PlanError, ScriptError};
+use json::to_json;
 use loadstone_drive::Plan;
 use loadstone_hosttests::HostPlan;
 use loadstone_load::LoadPlan;
@@ -145,10 +147,6 @@ fn hlog_counts(py: Python<'_>, lines: Vec<String>) -> PyResult<String> {
 #[pyfunction]
 fn hlog_header(start_unix_s: f64) -> String {
     hlog::header(start_unix_s)
-}
-
-fn to_json(value: &impl Serialize) -> PyResult<String> {
-    serde_json::to_string(value).map_err(errors::json)
 }
 
 #[pymodule]

@@ -1,6 +1,7 @@
-//! What is under way, as Python holds it.
+//! Steps, loads and host tests under way, as Python holds them.
 
-use crate::{errors, to_json};
+use crate::errors;
+use crate::json::to_json;
 use loadstone_drive::Next;
 use loadstone_hosttests as hosttests;
 use loadstone_measure::Nanos;

@@ -1,6 +1,6 @@
 use loadstone_wire::{Param, ResultSet};
 
-use crate::mailbox::RawValue;
+use crate::ffi_value::RawValue;
 
 /// What a user waits for. Connections and statements have numbers that its script's state has given
 /// them; no two are alike.

@@ -1,4 +1,4 @@
-use crate::digits::push_decimal;
+use crate::text::push_decimal;
 use crate::{Answer, Machine, Params, StatementRef, Step};
 
 /// The longest statement that sysbench 1.0.20 sends: 524,287 bytes; it ends one where the next row would

@@ -1,7 +1,7 @@
 //! Makes the test's files, and removes them.
 
-use super::FilePlan;
 use super::layout::Layout;
+use super::plan::FilePlan;
 use crate::claims::Claims;
 use crate::error::HostError;
 use crate::meter::Clock;

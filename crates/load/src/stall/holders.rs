@@ -1,4 +1,4 @@
-//! Who holds what a connection waits for: the questions, and what is read out of the answers.
+//! Queries that say who holds the lock that a connection waits for, and how their answers are read.
 
 use super::Holder;
 use loadstone_wire::Row;

@@ -1,4 +1,4 @@
-//! What becomes of a statement that says nothing: time and what was seen go in, a deed comes out.
+//! Judges what is done about a silent statement, from the time and from what was seen of it; without I/O.
 
 use super::StallPlan;
 use loadstone_drive::client::Beat;

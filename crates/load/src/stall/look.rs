@@ -4,8 +4,7 @@ use super::holders::{self, read, text};
 use super::judge::Signs;
 use super::{Board, Holder};
 use loadstone_drive::Failure;
-use loadstone_drive::client::Beat;
-use loadstone_drive::client::{Client, Halt};
+use loadstone_drive::client::{Beat, Client, Halt};
 use loadstone_measure::Nanos;
 use loadstone_wire::Row;
 

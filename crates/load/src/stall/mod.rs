@@ -1,4 +1,4 @@
-//! A load never stands still: whatever it waits for is told, ended, gone on without, or an error.
+//! Stalls: what a load does about a statement of which nothing moves. It is reported, ended, or an error.
 //!
 //! Each worker lets a watchdog see what it waits for and when a byte went last. A statement that has been silent
 //! for some seconds is looked at over another connection: its own figures, what it waits for, and who holds that.
@@ -10,12 +10,9 @@ mod judge;
 mod look;
 mod watchdog;
 
-use loadstone_drive::Clock;
-use loadstone_drive::client::Endpoint;
-use loadstone_drive::client::Pulse;
-use loadstone_drive::client::StopFlag;
+use loadstone_drive::client::{Endpoint, Pulse, StopFlag};
 use loadstone_drive::plan::ConnectPlan;
-use loadstone_drive::{Failure, PlanError};
+use loadstone_drive::{Clock, Failure, PlanError};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};

@@ -1,4 +1,4 @@
-//! The thread that looks after all others of a load.
+//! The watchdog thread of a load: notices silent statements, and reports or ends them.
 
 use super::judge::{Deed, Limits, Watch};
 use super::look::{Finding, Looker};

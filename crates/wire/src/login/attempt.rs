@@ -1,16 +1,16 @@
 //! The conversation between the login packet and the server's verdict.
 
-use super::Session;
 use super::auth_switch::AuthSwitch;
 use super::compression::agreed;
 use super::greeting::Greeting;
 use super::options::LoginOptions;
 use super::response::{self, Response};
+use super::session::Session;
 use crate::auth::{Conversation, Line, Plugin};
 use crate::cursor::Cursor;
 use crate::frame::write_message;
 use crate::reply::{EOF, ERR, OK, OkPacket, parse_error};
-use crate::said::{NAME, plain};
+use crate::sanitize::{NAME, plain};
 use crate::{Capabilities, Compression, WireError};
 
 /// How a packet starts that continues an authentication.

@@ -81,7 +81,7 @@ pub struct ResultSet {
 impl ResultSet {
     /// The values of all rows, row by row. There are none where binary rows were only counted.
     pub fn values(&self) -> Values<'_> {
-        Values::new(self)
+        Values::new(&self.types, &self.bytes)
     }
 }
 

@@ -1,4 +1,4 @@
-use crate::digits::push_decimal;
+use crate::text::push_decimal;
 
 /// How a row is punctuated.
 #[derive(Copy, Clone, Debug)]

@@ -1,11 +1,11 @@
 use std::sync::Arc;
 
-use super::LayoutKind;
+use super::kind::LayoutKind;
 use super::row_writer::{Punctuation, RowWriter, SQL, TSV};
-use crate::digits::{C_GROUPS, PAD_GROUPS, push_groups};
 use crate::distribution::Sampler;
 use crate::random::{Purpose, Random};
 use crate::templates::TableRows;
+use crate::text::{C_GROUPS, PAD_GROUPS, push_groups};
 use crate::tpcc::Population;
 use crate::tpcc::schema::Table;
 

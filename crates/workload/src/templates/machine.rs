@@ -3,8 +3,8 @@ use std::sync::Arc;
 use loadstone_measure::Nanos;
 use loadstone_wire::{ResultSet, Value};
 
-use crate::digits::push_decimal;
 use crate::random::{Purpose, Random};
+use crate::text::push_decimal;
 use crate::{Answer, Machine, Params, StatementRef, Step};
 
 use super::calendar::{push_parts, push_time};

@@ -93,7 +93,7 @@ impl Payment {
         let start = out.len();
         let [warehouse, district, customer] = self.of_customer();
         for number in [customer, district, warehouse, self.input.district, self.input.warehouse] {
-            crate::digits::push_decimal(number, out);
+            crate::text::push_decimal(number, out);
             out.push(b' ');
         }
         push_amount(self.input.amount, out);

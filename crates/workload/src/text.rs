@@ -1,5 +1,5 @@
-//! Digits: numbers in decimal, and the strings of the sbtest tables, which are groups of eleven digits with
-//! hyphens between them.
+//! Texts that are written for rows and parameters: numbers in decimal, random letters and digits, and the
+//! strings of the sbtest tables, which are groups of eleven digits with hyphens between them.
 //!
 //! `c` has ten groups (119 bytes in a `CHAR(120)`), `pad` five (59 bytes in a `CHAR(60)`), every digit
 //! uniform, as the field's tables have them.
@@ -87,6 +87,29 @@ fn group_of(bits: u64) -> [u8; GROUP_WIDTH] {
 fn above_point(fraction: u64, by: u64) -> ([u8; 4], u64) {
     let product = u128::from(fraction) * u128::from(by);
     (TRIPLES[(product >> 64) as usize], product as u64)
+}
+
+/// Letters of both cases and digits, in the order of ASCII.
+pub(crate) const ALPHANUMERIC: &[u8; 62] =
+    b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+pub(crate) const DIGITS: &[u8] = ALPHANUMERIC.split_at(10).0;
+pub(crate) const CAPITALS: &[u8] = ALPHANUMERIC.split_at(10).1.split_at(26).0;
+
+/// Append so many characters of the alphabet. Several of each 64 random bits: half of what a load of TPC-C
+/// costs is spent in here.
+pub(crate) fn push_of(alphabet: &[u8], length: u64, random: &mut Random, out: &mut Vec<u8>) {
+    let base = alphabet.len() as u128;
+    let mut left = length;
+    while left > 0 {
+        let mut fraction = random.bits();
+        for _ in 0..left.min(8) {
+            let product = u128::from(fraction) * base;
+            out.push(alphabet[(product >> 64) as usize]);
+            fraction = product as u64;
+        }
+        left = left.saturating_sub(8);
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Words of the server, before anybody shows or keeps them.
+//! Sanitizes texts of the server before anybody shows or keeps them: cut to a length, and without what would
+//! drive a terminal.
 
 /// The most that is kept of an error's text; servers cut theirs off at 512 bytes.
 pub(crate) const MESSAGE: usize = 4096;

@@ -1,4 +1,4 @@
-//! The script at work: what happens to which statement, and when.
+//! The faults that the server's script asks for: which statement waits, fails or is dropped, and when.
 
 use crate::packet::put_error;
 use crate::random::Random;
@@ -24,7 +24,7 @@ struct Window {
 }
 
 #[derive(Debug)]
-pub(crate) struct Conduct {
+pub(crate) struct ScriptedFaults {
     pub(crate) script: Script,
     /// When the script's time began, on the monotonic clock.
     origin: Option<u64>,
@@ -41,10 +41,10 @@ pub(crate) struct Conduct {
     plain: bool,
 }
 
-impl Conduct {
+impl ScriptedFaults {
     pub(crate) fn new(script: Script, now: u64) -> Self {
         let seed = script.seed;
-        let mut conduct = Self {
+        let mut scripted = Self {
             origin: None,
             windows: Vec::new(),
             errors: script.errors.iter().map(packet).collect(),
@@ -56,10 +56,10 @@ impl Conduct {
             plain: script == Script { seed, origin: script.origin, ..Script::default() },
             script,
         };
-        if conduct.script.origin == Origin::Start {
-            conduct.begin(now);
+        if scripted.script.origin == Origin::Start {
+            scripted.begin(now);
         }
-        conduct
+        scripted
     }
 
     /// Nothing but answers at once.
@@ -193,17 +193,17 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    fn conduct(script: &str) -> Conduct {
-        let mut conduct = Conduct::new(Script::from_json(script).unwrap(), 0);
-        conduct.begins_with(10 * SECOND);
-        conduct
+    fn scripted(script: &str) -> ScriptedFaults {
+        let mut scripted = ScriptedFaults::new(Script::from_json(script).unwrap(), 0);
+        scripted.begins_with(10 * SECOND);
+        scripted
     }
 
     #[test]
     fn work_stands_still_in_a_stall_and_goes_on_behind_it() {
-        let conduct = conduct(r#"{"stalls": [{"at_s": 2, "for_s": 1}]}"#);
+        let scripted = scripted(r#"{"stalls": [{"at_s": 2, "for_s": 1}]}"#);
         let due = |at_ms: u64, work_ms: u64| {
-            conduct.due(1, 10 * SECOND + at_ms * 1_000_000, work_ms * 1_000_000) / 1_000_000
+            scripted.due(1, 10 * SECOND + at_ms * 1_000_000, work_ms * 1_000_000) / 1_000_000
                 - 10_000
         };
         assert_eq!(due(0, 0), 0);
@@ -216,18 +216,18 @@ mod tests {
 
     #[test]
     fn a_stall_of_some_connections_leaves_the_others_alone() {
-        let conduct =
-            conduct(r#"{"stalls": [{"at_s": 0, "for_s": 1, "connections": {"every": 2}}]}"#);
-        assert_eq!(conduct.due(1, 10 * SECOND, 5), 10 * SECOND + 5);
-        assert_eq!(conduct.due(2, 10 * SECOND, 5), 11 * SECOND + 5);
+        let scripted =
+            scripted(r#"{"stalls": [{"at_s": 0, "for_s": 1, "connections": {"every": 2}}]}"#);
+        assert_eq!(scripted.due(1, 10 * SECOND, 5), 10 * SECOND + 5);
+        assert_eq!(scripted.due(2, 10 * SECOND, 5), 11 * SECOND + 5);
     }
 
     #[test]
     fn every_third_statement_fails_and_the_rate_of_chances_is_right() {
         let text = r#"{"errors": [{"errno": 1213, "message": "m", "every": 3},
                                   {"errno": 1205, "message": "m", "probability": 0.1}]}"#;
-        let mut conduct = conduct(text);
-        let verdicts: Vec<Verdict> = (0..30_000).map(|_| conduct.verdict()).collect();
+        let mut scripted = scripted(text);
+        let verdicts: Vec<Verdict> = (0..30_000).map(|_| scripted.verdict()).collect();
         assert!(verdicts.iter().skip(2).step_by(3).all(|one| *one == Verdict::Error(0)));
         let chances = verdicts.iter().filter(|one| **one == Verdict::Error(1)).count();
         assert!((1800..2200).contains(&chances), "{chances} of 20,000");
@@ -237,10 +237,10 @@ mod tests {
     fn connects_are_refused_by_number_and_by_time() {
         let text = r#"{"refuse": [{"kind": "first", "connects": 1},
                                   {"kind": "within", "at_s": 1, "for_s": 1, "errno": 1129}]}"#;
-        let mut conduct = conduct(text);
-        assert_eq!(conduct.refusal(10 * SECOND), Some(1040));
-        assert_eq!(conduct.refusal(10 * SECOND), None);
-        assert_eq!(conduct.refusal(11 * SECOND), Some(1129));
-        assert_eq!(conduct.refusal(12 * SECOND), None);
+        let mut scripted = scripted(text);
+        assert_eq!(scripted.refusal(10 * SECOND), Some(1040));
+        assert_eq!(scripted.refusal(10 * SECOND), None);
+        assert_eq!(scripted.refusal(11 * SECOND), Some(1129));
+        assert_eq!(scripted.refusal(12 * SECOND), None);
     }
 }

@@ -1,5 +1,5 @@
-//! A script to be looked at: what it declares, and what it makes of a report. It lies on a thread of
-//! its own, since a script that does not come back must not take its reader along.
+//! Looks at a script without running a load: what it declares, and what it makes of a report. The script
+//! has a thread of its own, since one that does not come back must not hold up whoever asks.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,17 +11,17 @@ use crate::request::{Answer, Request, Server};
 use crate::user::{User, Wish};
 use crate::{Command, Declared, ScriptError, ScriptPlan, Vm, Watches};
 
-type Job = Box<dyn FnOnce(&mut Result<Reading, ScriptError>) + Send>;
+type Job = Box<dyn FnOnce(&mut Result<LoadedScript, ScriptError>) + Send>;
 
 /// What answers questions about a script.
 #[derive(Debug)]
-pub struct Desk {
+pub struct Inspector {
     jobs: Sender<Job>,
     watches: Watches,
 }
 
-/// An answer that comes; [`Desk::give_up`] ends waiting for it by an error.
-pub type Coming<T> = Receiver<Result<T, ScriptError>>;
+/// An answer that comes; [`Inspector::give_up`] ends waiting for it by an error.
+pub type Pending<T> = Receiver<Result<T, ScriptError>>;
 
 /// What a script says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,14 +41,14 @@ pub struct Contents {
 }
 
 /// The script as the thread has it.
-struct Reading {
+struct LoadedScript {
     vm: Vm,
     user: User,
     server: Box<dyn Server>,
     printed: Rc<RefCell<Vec<u8>>>,
 }
 
-impl Desk {
+impl Inspector {
     /// Begins to load the script.
     ///
     /// # Errors
@@ -58,52 +58,52 @@ impl Desk {
         plan.watches = watches.clone();
         let (jobs, todo) = channel::<Job>();
         std::thread::Builder::new().name("script".to_owned()).spawn(move || {
-            let mut reading = Reading::of(plan);
+            let mut script = LoadedScript::of(plan);
             for job in todo {
-                job(&mut reading);
+                job(&mut script);
             }
         })?;
         Ok(Self { jobs, watches })
     }
 
     /// What the script says of itself; what it prints on the way is told once.
-    pub fn contents(&self) -> Coming<Contents> {
-        self.ask(Reading::contents)
+    pub fn contents(&self) -> Pending<Contents> {
+        self.ask(LoadedScript::contents)
     }
 
     /// From here on it may ask this server.
     pub fn serve(&self, server: impl Server + Send + 'static) {
         let server: Box<dyn Server + Send> = Box::new(server);
-        drop(self.ask(move |reading| {
-            reading.server = server;
+        drop(self.ask(move |script| {
+            script.server = server;
             Ok(())
         }));
     }
 
     /// Whether the plan's options are the script's, and the plan's command, if it is `run`, has something
     /// to run.
-    pub fn check(&self) -> Coming<()> {
-        self.ask(Reading::check)
+    pub fn check(&self) -> Pending<()> {
+        self.ask(LoadedScript::check)
     }
 
     /// What the script's own function `help` prints, or else the list of its options.
-    pub fn help(&self) -> Coming<String> {
-        self.ask(Reading::help)
+    pub fn help(&self) -> Pending<String> {
+        self.ask(LoadedScript::help)
     }
 
     /// What one of the reporting hooks prints of these figures.
-    pub fn report(&self, wish: Wish) -> Coming<String> {
-        self.ask(move |reading| reading.told(&wish))
+    pub fn report(&self, wish: Wish) -> Pending<String> {
+        self.ask(move |script| script.told(&wish))
     }
 
     /// What it prints behind the last report.
-    pub fn end_reports(&self) -> Coming<String> {
-        self.ask(Reading::end_reports)
+    pub fn end_reports(&self) -> Pending<String> {
+        self.ask(LoadedScript::end_reports)
     }
 
     /// What it has printed before it failed.
-    pub fn printed(&self) -> Coming<String> {
-        self.ask(|reading| Ok(reading.take_printed()))
+    pub fn printed(&self) -> Pending<String> {
+        self.ask(|script| Ok(script.take_printed()))
     }
 
     /// Ends what the script is doing, which is told as an error.
@@ -113,12 +113,12 @@ impl Desk {
 
     fn ask<T: Send + 'static>(
         &self,
-        question: impl FnOnce(&mut Reading) -> Result<T, ScriptError> + Send + 'static,
-    ) -> Coming<T> {
-        let (answer, coming) = channel();
-        let job: Job = Box::new(move |reading| {
-            let told = match reading {
-                Ok(reading) => question(reading),
+        question: impl FnOnce(&mut LoadedScript) -> Result<T, ScriptError> + Send + 'static,
+    ) -> Pending<T> {
+        let (answer, pending) = channel();
+        let job: Job = Box::new(move |script| {
+            let told = match script {
+                Ok(script) => question(script),
                 Err(error) => Err(error.clone()),
             };
             // Who asked may have given up.
@@ -126,11 +126,11 @@ impl Desk {
         });
         // The thread ends after this value only: it hears of it.
         drop(self.jobs.send(job));
-        coming
+        pending
     }
 }
 
-impl Drop for Desk {
+impl Drop for Inspector {
     fn drop(&mut self) {
         self.give_up();
     }
@@ -155,7 +155,7 @@ impl Server for Nobody {
     }
 }
 
-impl Reading {
+impl LoadedScript {
     fn of(plan: ScriptPlan) -> Result<Self, ScriptError> {
         let printed: Rc<RefCell<Vec<u8>>> = Rc::default();
         let out = printed.clone();

@@ -2,14 +2,16 @@
 
 use std::time::Duration;
 
-use loadstone_script::{Answer, Command, Desk, Kind, Report, Request, ScriptError, Server, Wish};
+use loadstone_script::{
+    Answer, Command, Inspector, Kind, Report, Request, ScriptError, Server, Wish,
+};
 
 use crate::fed::Script;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-fn desk(script: &Script) -> Desk {
-    Desk::open(script.plan.clone()).expect("a thread")
+fn inspector(script: &Script) -> Inspector {
+    Inspector::open(script.plan.clone()).expect("a thread")
 }
 
 #[test]
@@ -26,8 +28,9 @@ fn it_tells_its_options_commands_and_hooks() {
          function event() end
          sysbench.hooks.report_intermediate = sysbench.report_json",
     );
-    let desk = desk(&script);
-    let contents = desk.contents().recv_timeout(PATIENCE).expect("an answer").expect("it loads");
+    let inspector = inspector(&script);
+    let contents =
+        inspector.contents().recv_timeout(PATIENCE).expect("an answer").expect("it loads");
     let options = contents.options.expect("it declares some");
     let named: Vec<_> = options.iter().map(|one| (one.name.as_str(), one.kind)).collect();
     assert_eq!(named, [("names", Kind::List), ("size", Kind::Int)]);
@@ -37,7 +40,11 @@ fn it_tells_its_options_commands_and_hooks() {
     assert_eq!(contents.hooks, ["report_intermediate"]);
     assert!(contents.has_init);
     assert_eq!(contents.printed, "loaded\n");
-    desk.check().recv_timeout(PATIENCE).expect("an answer").expect("there is something to run");
+    inspector
+        .check()
+        .recv_timeout(PATIENCE)
+        .expect("an answer")
+        .expect("there is something to run");
 }
 
 #[test]
@@ -47,17 +54,18 @@ fn its_hooks_word_a_report() {
          sysbench.hooks.report_intermediate = sysbench.report_json
          function sysbench.hooks.report_cumulative(stat) print(stat.events) end",
     );
-    let desk = desk(&script);
+    let inspector = inspector(&script);
     let names = ["time_total", "time_interval", "threads_running", "latency_pct", "errors"];
     let counts = ["reads", "writes", "other", "events", "reconnects"];
     let figures: Report =
         names.iter().chain(&counts).map(|name| ((*name).to_owned(), 1.0)).collect();
-    let told = |wish| desk.report(wish).recv_timeout(PATIENCE).expect("an answer").expect("words");
-    desk.check().recv_timeout(PATIENCE).expect("an answer").expect("its options are right");
+    let told =
+        |wish| inspector.report(wish).recv_timeout(PATIENCE).expect("an answer").expect("words");
+    inspector.check().recv_timeout(PATIENCE).expect("an answer").expect("its options are right");
     let first = told(Wish::ReportIntermediate(figures.clone()));
     assert!(first.starts_with("[\n  {\n    \"time\":    1,"), "{first}");
     assert!(told(Wish::ReportIntermediate(figures.clone())).starts_with(",\n  {"));
-    let end = desk.end_reports().recv_timeout(PATIENCE).expect("an answer").expect("words");
+    let end = inspector.end_reports().recv_timeout(PATIENCE).expect("an answer").expect("words");
     assert_eq!(end, "\n]\n");
     assert_eq!(told(Wish::ReportCumulative(figures)), "1\n");
 }
@@ -65,10 +73,10 @@ fn its_hooks_word_a_report() {
 #[test]
 fn one_that_does_not_come_back_is_given_up() {
     let script = Script::new("while true do end");
-    let desk = desk(&script);
-    let coming = desk.contents();
+    let inspector = inspector(&script);
+    let coming = inspector.contents();
     assert!(coming.recv_timeout(Duration::from_millis(200)).is_err());
-    desk.give_up();
+    inspector.give_up();
     let error = coming.recv_timeout(PATIENCE).expect("an answer").expect_err("it never loaded");
     assert!(matches!(error, ScriptError::BrokenOff { hook: "load", .. }), "{error}");
 }
@@ -97,14 +105,14 @@ fn a_hook_asks_the_server_that_the_desk_was_given() {
            con:query('SELECT 2')
          end",
     );
-    let desk = desk(&script);
-    desk.check().recv_timeout(PATIENCE).expect("an answer").expect("its options are right");
-    let ask = || desk.report(Wish::ReportCumulative(Report::new())).recv_timeout(PATIENCE);
+    let inspector = inspector(&script);
+    inspector.check().recv_timeout(PATIENCE).expect("an answer").expect("its options are right");
+    let ask = || inspector.report(Wish::ReportCumulative(Report::new())).recv_timeout(PATIENCE);
     let before = ask().expect("an answer").expect_err("there is no server");
     assert!(before.to_string().contains("errno = 2006"), "{before}");
-    desk.serve(Refusing);
+    inspector.serve(Refusing);
     let after = ask().expect("an answer").expect_err("it refuses");
     assert!(after.to_string().contains("errno = 1146, state = '42S02'"), "{after}");
-    let printed = desk.printed().recv_timeout(PATIENCE).expect("an answer").expect("words");
+    let printed = inspector.printed().recv_timeout(PATIENCE).expect("an answer").expect("words");
     assert_eq!(printed.matches("false\t").count(), 2, "{printed}");
 }

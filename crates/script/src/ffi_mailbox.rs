@@ -5,11 +5,12 @@
 #![expect(unsafe_code, reason = "the mailbox is written by Lua, through LuaJIT's FFI")]
 
 use std::cell::UnsafeCell;
-use std::ffi::{c_char, c_void};
+use std::ffi::c_void;
 use std::ptr;
 
-use loadstone_wire::{Param, ResultSet};
+use loadstone_wire::ResultSet;
 
+use crate::ffi_value::{RawValue, bytes};
 use crate::request::{Answer, Parameters, Request};
 
 /// [`Mailbox`] and [`RawValue`], as LuaJIT has to know them. It looks for a field from the first one on:
@@ -56,30 +57,6 @@ struct Letter {
     sql_state: [u8; 5],
     failed: bool,
     cancelled: bool,
-}
-
-/// A parameter's value: what `sql.lua` calls a cell.
-#[repr(C)]
-#[derive(Debug)]
-pub(crate) struct RawValue {
-    kind: u32,
-    length: u32,
-    integer: i64,
-    real: f64,
-    text: *const c_char,
-}
-
-impl RawValue {
-    pub(crate) fn value(&self) -> Param<'_> {
-        match self.kind {
-            1 => Param::Int(self.integer),
-            2 => Param::Double(self.real),
-            // SAFETY: `sql.lua` sets this kind together with `text` and `length`, which are the
-            // buffer that the parameter keeps and what it holds of it.
-            3 => Param::Text(unsafe { bytes(self.text.cast(), self.length as usize) }),
-            _ => Param::Null,
-        }
-    }
 }
 
 /// The shared memory of one state.
@@ -203,14 +180,4 @@ fn parameters<'a>(letter: &Letter) -> Parameters<'a> {
         std::slice::from_raw_parts(letter.cells.cast::<&RawValue>(), letter.count as usize)
     };
     Parameters { cells }
-}
-
-/// # Safety
-/// `length` bytes at `start` stay what they are for `'a`; where there are none, `start` may be null.
-unsafe fn bytes<'a>(start: *const u8, length: usize) -> &'a [u8] {
-    if length == 0 {
-        return &[];
-    }
-    // SAFETY: as above.
-    unsafe { std::slice::from_raw_parts(start, length) }
 }
