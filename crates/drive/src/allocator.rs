@@ -1,4 +1,4 @@
-//! What the C library does with large blocks of memory.
+//! The process's allocator: glibc's, with fixed limits for large blocks, and blocks that move when they shrink.
 
 #![expect(unsafe_code, reason = "mallopt(3) and an allocator")]
 

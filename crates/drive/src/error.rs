@@ -1,4 +1,4 @@
-//! What can go wrong, as one enum for the plan and one record for a step.
+//! Errors of the engine: plans that are refused, and the failure that ends a step or a load.
 
 use loadstone_wire::{ServerError, WireError};
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! A test from outside: start it, hear of it, stop it.
+//! The handle of a running host test: start it, read its records, stop it.
 
 use crate::claims::Claims;
 use crate::coordinator::Coordinator;
@@ -12,6 +12,7 @@ use crate::record::{End, Record};
 use crate::threads::Threads;
 use crate::work::Test;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
+use loadstone_measure::Nanos;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -90,7 +91,8 @@ fn try_run(plan: &HostPlan, claims: &Claims, records: &Sender<Record>) -> Result
             Coordinator::new(plan, claims, records).run(test.as_ref())
         }
         (Command::Prepare, TestPlan::Fileio(files)) => {
-            fileio::prepare(files, plan, claims, records)
+            let interval = Nanos::from_seconds(plan.interval_s);
+            fileio::prepare(files, plan.seed, interval, &|| claims.is_stopped(), records)
         }
         (Command::Cleanup, TestPlan::Fileio(files)) => fileio::cleanup(files),
         (Command::Prepare | Command::Cleanup, _) => Ok(End::nothing()),

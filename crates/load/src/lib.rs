@@ -21,8 +21,10 @@ mod workers;
 
 pub use ownership::{Identity, KnownTable};
 pub use plan::{LoadPlan, MethodWish, Stage};
-pub use record::{LoadEnd, LoadPhase, Method, Missing, Progress, Record};
-pub use stall::{Holder, StallDeed, StallPlan, Stalled};
+pub use record::{
+    Holder, LoadEnd, LoadPhase, Method, Missing, Progress, Record, StallDeed, Stalled,
+};
+pub use stall::StallPlan;
 
 use crossbeam_channel::{Receiver, unbounded};
 use lease::Lease;

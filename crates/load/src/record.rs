@@ -1,7 +1,6 @@
 //! The records that a load writes; the format is documented in `docs/engine.md`.
 
 use crate::ownership::KnownTable;
-use crate::stall::Stalled;
 use loadstone_drive::Failure;
 use loadstone_drive::record::EndReason;
 use serde::Serialize;
@@ -93,4 +92,50 @@ pub struct Missing {
     pub condition: String,
     /// How many rows it lacks.
     pub rows: u64,
+}
+
+/// A statement that does not come on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Stalled {
+    /// Since the load's begin.
+    pub seconds: f64,
+    /// The server's number for the connection; `None` while it is opened.
+    pub connection: Option<u32>,
+    /// Its beginning.
+    pub statement: String,
+    /// For how long there has been no sign of it.
+    pub silent_s: f64,
+    /// In words, and what could not be seen.
+    pub waits_for: String,
+    /// Who has what it waits for, where that could be seen.
+    pub holder: Option<Holder>,
+    /// How many other connections of the load are silent as well.
+    pub others: usize,
+    /// What was done about it.
+    pub deed: StallDeed,
+}
+
+/// Somebody who holds what a statement waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Holder {
+    /// The server's number for the connection.
+    pub connection: u64,
+    /// `user@host`.
+    pub user: Option<String>,
+    /// How old the transaction is, or how long the statement has gone on.
+    pub seconds: Option<u64>,
+    /// Without what stood between quotes; `None` between two statements.
+    pub statement: Option<String>,
+}
+
+/// What was done about a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StallDeed {
+    /// Nothing so far.
+    Watched,
+    /// The server was told to end it; then it is tried in another way.
+    Ended,
+    /// The connection was given up, as the statement did not end; then it is tried on another one.
+    GivenUp,
 }

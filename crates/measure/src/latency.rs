@@ -1,3 +1,5 @@
+//! Latency histograms: recorders for one thread, and the distributions that they become.
+
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! What each command is answered with.
+//! Answers each command of a client.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_command_phase.html>
 

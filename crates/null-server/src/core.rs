@@ -1,4 +1,4 @@
-//! What all connections share.
+//! What all connections of a null server share.
 
 use crate::administration::{Administration, Now};
 use crate::clock;

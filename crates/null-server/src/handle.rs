@@ -1,4 +1,4 @@
-//! A server in a thread of its own.
+//! The handle of a null server that runs in a thread of its own.
 
 use crate::core::Core;
 use crate::error::NullServerError;

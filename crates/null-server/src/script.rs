@@ -1,4 +1,4 @@
-//! What a server does besides answering at once: parsed once, refused with a line.
+//! The script of a null server: the delays, drops, errors and refusals that it is asked for.
 //!
 //! A script concerns load: BEGIN, COMMIT, reads and writes of tables, as text or prepared. Questions
 //! about the server, settings and preparations are answered at once, except during a stall.

@@ -1,4 +1,4 @@
-//! One thread, one event loop, any number of connections.
+//! The event loop of a null server: one thread, any number of connections.
 
 use crate::clock;
 use crate::connection::{Connection, Phase};

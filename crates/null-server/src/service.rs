@@ -1,4 +1,4 @@
-//! How long an answer takes.
+//! Service times: how long the null server takes to answer.
 
 use crate::random::Random;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! The null server, as Python holds it.
+//! The class `NullServer` for Python.
 
 use crate::errors;
 use crate::json::to_json;

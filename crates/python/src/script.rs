@@ -1,4 +1,4 @@
-//! A script, as Python looks at it.
+//! The class `Script` for Python: what a Lua script declares and prints.
 
 use crate::errors;
 use crate::json::to_json;

@@ -1,4 +1,4 @@
-//! Steps, loads and host tests under way, as Python holds them.
+//! The classes `Drive`, `Load` and `HostTest` for Python: what is under way.
 
 use crate::errors;
 use crate::json::to_json;

@@ -1,3 +1,5 @@
+//! What a script asks of whoever drives it, and the answers.
+
 use loadstone_wire::{Param, ResultSet};
 
 use crate::ffi_value::RawValue;

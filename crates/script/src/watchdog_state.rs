@@ -1,4 +1,4 @@
-//! A Lua state as another thread sees it: a script that does not come back can be found, named and
+//! The state of a Lua script that a watchdog thread may look at: one that does not come back can be found, named and
 //! broken off.
 //!
 //! A hook is set from outside while the script runs. LuaJIT allows that of a signal's handler

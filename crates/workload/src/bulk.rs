@@ -1,3 +1,5 @@
+//! The workload `bulk_insert`: statements of many rows, as long as sysbench makes them.
+
 use crate::text::push_decimal;
 use crate::{Answer, Machine, Params, StatementRef, Step};
 

@@ -1,3 +1,5 @@
+//! All statements of a workload, each written for the prepared or for the text protocol.
+
 use std::io::Write as _;
 
 use loadstone_wire::Param;

@@ -1,3 +1,5 @@
+//! The workload `ledger`: entries with rising numbers, of which each user knows what it was told.
+
 use crate::{Answer, Entries, Machine, Params, StatementRef, Step};
 
 /// BEGIN, the entry, COMMIT: the kinds of [`crate::Catalogue`]'s statements, in this order.

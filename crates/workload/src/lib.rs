@@ -21,6 +21,7 @@ mod options;
 mod params;
 pub mod phases;
 pub mod random;
+mod row_writer;
 mod sequence;
 mod spec;
 pub mod stop;

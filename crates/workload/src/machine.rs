@@ -1,3 +1,5 @@
+//! The step machine: what every workload is to the event loop, answers in and statements out.
+
 use loadstone_measure::Nanos;
 use loadstone_wire::{Completion, ResultSet, Value, Values};
 

@@ -1,3 +1,5 @@
+//! The part `workload` of a step's plan.
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};

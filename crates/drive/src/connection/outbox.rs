@@ -1,4 +1,4 @@
-//! Bytes that the socket has not taken yet. Empty, and without memory, in the ordinary case.
+//! The outbox of a connection: bytes that the socket has not taken yet. It is nearly always empty.
 
 use super::transport::Transport;
 use std::io;

@@ -1,4 +1,4 @@
-//! What a client that waits for each answer lets others see of its wait, and how they can end it.
+//! The pulse of a client that waits for answers: other threads see what it waits for, and can end the wait.
 
 use crate::clock::Clock;
 use crate::error::{Failure, FailureKind};

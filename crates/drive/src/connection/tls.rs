@@ -1,4 +1,4 @@
-//! What TLS means for each of the field's five modes.
+//! TLS for the connections of a target, by MySQL's five modes from `disabled` to `verify-identity`.
 
 use super::ciphers;
 use crate::error::{Failure, FailureKind};

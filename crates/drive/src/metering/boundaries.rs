@@ -1,4 +1,4 @@
-//! Where one interval ends and the next begins: at whole seconds of the warm-up, then at whole
+//! The boundaries of intervals: at whole seconds of the warm-up, then at whole
 //! seconds of the window, and at both ends of the window exactly.
 
 use crate::record::PhaseName;

@@ -1,5 +1,5 @@
-//! What it costs to record an event: the clock, the counters and the histograms. In here, as all of
-//! it is the engine's own business; `python -m benches recording` runs it.
+//! Measures what it costs to record an event: the clock, the counters and the histograms. It stands here
+//! because all of these are private; `python -m benches recording` runs it.
 
 use super::Boundaries;
 use super::Class;

@@ -1,4 +1,4 @@
-//! What one shard did in one interval.
+//! An interval: what one shard counted in a second, or in what is left of one.
 
 use super::pauses::Pause;
 use crate::record::{Counts, FirstError, IdleCounts, PhaseName, TargetCounts, WorkCounts};

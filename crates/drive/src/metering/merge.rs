@@ -1,4 +1,4 @@
-//! One interval of all shards together.
+//! Merges the intervals of all shards into one sample.
 
 use super::interval::{Connectivity, Interval, Latencies, OfMember};
 use super::pauses::Pause;

@@ -1,4 +1,4 @@
-//! From who lost and regained connections, on all shards, to outages of the step.
+//! Finds outages: from the first user that loses its connection to the moment when all have one again.
 
 use super::interval::Connectivity;
 use crate::record::{Outage, Seconds};

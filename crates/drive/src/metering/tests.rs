@@ -1,4 +1,4 @@
-//! What a shard counts, by hand.
+//! Tests of the meter, with events counted by hand.
 
 use super::*;
 use loadstone_workload::stop::StopRule;

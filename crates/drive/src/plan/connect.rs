@@ -1,4 +1,4 @@
-//! How connections are opened, and how often they are tried.
+//! The part `connect` of a plan: how connections are opened, and how often that is tried.
 
 use crate::error::PlanError;
 use serde::Deserialize;

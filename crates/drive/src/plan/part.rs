@@ -1,4 +1,4 @@
-//! What of a step belongs to one of several engines, and of that to one of its shards.
+//! The part `part` of a plan: how users and events are dealt out to engines, and to their shards.
 
 use crate::error::PlanError;
 use serde::Deserialize;

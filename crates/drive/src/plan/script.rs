@@ -1,4 +1,4 @@
-//! The part `script` of a step's plan.
+//! The part `script` of a plan: a Lua script written for sysbench, and its options.
 
 use crate::error::PlanError;
 use loadstone_script::{IgnoredErrors, ScriptPlan, Setting};

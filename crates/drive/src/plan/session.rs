@@ -1,4 +1,4 @@
-//! What a connection is told before its first event.
+//! The part `session` of a plan: the statements that each connection sends before its first event.
 
 use crate::error::PlanError;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! How a scripted user gets the connections that its script asks for, and loses them.
+//! Opens the connections that a script asks for, and handles those that are lost.
 
 use super::connections::{MOST_ROW_BYTES, OpenConnection};
 use super::resume::Resume;

@@ -1,5 +1,5 @@
-//! A virtual user that a script drives: its coroutine asks, and this answers it with what the server
-//! says.
+//! A virtual user that a Lua script drives: the script's coroutine asks for statements, and is resumed with
+//! the server's answers.
 
 mod connect;
 mod connections;

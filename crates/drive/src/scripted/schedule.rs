@@ -1,4 +1,4 @@
-//! When a scripted user's events begin: as a native user's do.
+//! Decides when the events of a scripted user begin, by the same rules as for native users.
 
 use super::resume::Resume;
 use super::{Activity, Part, Scripted};

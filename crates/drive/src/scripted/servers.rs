@@ -1,5 +1,5 @@
-//! Servers for a script that is only asked something, as for the words of a report: a statement waits
-//! for its answer, since nobody else uses the thread.
+//! Servers for a script outside of a step, for example while it prints a report. Each statement blocks until
+//! its answer comes, since nobody else uses the thread.
 
 use super::connections::MOST_ROW_BYTES;
 use super::statements::Statements;

@@ -1,4 +1,4 @@
-//! What the virtual users of one shard share.
+//! The context of a shard: what its virtual users share, and where the shard stands in the step.
 
 use super::connect_queue::ConnectQueue;
 use super::control::Control;

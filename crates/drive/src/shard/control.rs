@@ -1,4 +1,4 @@
-//! What the threads of one step share: few words, no locks.
+//! The flags and counters by which the threads of a step steer each other, all of them atomic.
 
 use loadstone_measure::Nanos;
 use rustix::event::{EventfdFlags, eventfd};

@@ -1,4 +1,4 @@
-//! Open loop: events become due by the schedule, wait in a queue, and are taken by users that are free.
+//! The open loop: events become due by the schedule, wait in a queue, and are taken by users that are free.
 
 use crate::metering::ALONE;
 use loadstone_measure::Nanos;

@@ -1,4 +1,4 @@
-//! How the kernel schedules an event loop beside the threads of a server on the same machine.
+//! The scheduling policy of an event loop's thread, for servers on the same machine.
 
 #![expect(unsafe_code, reason = "no crate of this workspace wraps sched_setscheduler(2)")]
 

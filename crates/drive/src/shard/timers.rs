@@ -1,4 +1,4 @@
-//! What must happen later, soonest first.
+//! The timers of a shard, soonest first.
 
 use loadstone_measure::Nanos;
 use std::cmp::Reverse;

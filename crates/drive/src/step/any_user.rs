@@ -1,4 +1,4 @@
-//! One of a shard's virtual users, of either sort.
+//! A virtual user of either sort, native or scripted, as the event loop calls it.
 
 use crate::connection::Ready;
 use crate::scripted::Scripted;

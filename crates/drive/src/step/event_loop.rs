@@ -1,4 +1,4 @@
-//! One thread, one event loop, any number of virtual users.
+//! The event loop of a shard: one thread, any number of virtual users.
 
 use super::any_user::AnyUser;
 use crate::connection::{Interest, Ready};

@@ -1,4 +1,4 @@
-//! A step from outside: start it, hear of it, change its load, stop it.
+//! The handle of a running step: start it, read its records, change its load, stop it.
 
 mod any_user;
 mod assembly;

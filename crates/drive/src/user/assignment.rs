@@ -1,4 +1,4 @@
-//! Which user does what, where no script says so: all the same workload, or those of a mix.
+//! Assigns workloads to users: the same to all, or those of a mix.
 
 use crate::plan::{Plan, Workloads};
 use loadstone_measure::Nanos;

@@ -1,4 +1,4 @@
-//! How a virtual user gets its connection, loses it, and gets it again.
+//! Opens the connection of a native user, and opens another when it is lost.
 
 use super::{Link, User};
 use crate::connection::{Advance, Interest, Loss, Opened, Opening};

@@ -1,4 +1,4 @@
-//! What an idle connection has to do: nothing.
+//! The workload of an idle connection, which does nothing.
 
 use loadstone_workload::{Answer, Machine, Params, Step};
 

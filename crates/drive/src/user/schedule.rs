@@ -1,4 +1,5 @@
-//! When a user's events begin: after its last one in a closed loop; in an open loop when one waits.
+//! Decides when the events of a native user begin: after its last one in a closed loop, in an open loop when
+//! one waits.
 
 use super::{Activity, Link, User};
 use crate::metering::HeldBy;

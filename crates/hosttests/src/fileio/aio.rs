@@ -1,4 +1,4 @@
-//! Requests that do not wait: the kernel's asynchronous I/O, io_submit(2), as libaio uses it. With
+//! Asynchronous file requests: the kernel's asynchronous I/O, io_submit(2), as libaio uses it. With
 //! files that are not opened with `direct` most file systems make it wait all the same.
 #![expect(
     unsafe_code,

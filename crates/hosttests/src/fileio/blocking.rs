@@ -1,4 +1,4 @@
-//! Requests that wait: pread(2) and pwrite(2).
+//! Blocking file requests: pread(2) and pwrite(2).
 
 use super::checksum::{seal, verify};
 use super::files::Files;

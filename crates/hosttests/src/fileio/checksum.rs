@@ -1,4 +1,4 @@
-//! Blocks that can be told from others: behind the data of a request stand its CRC-32 (zlib's) and its
+//! Checksums of blocks: behind the data of a request stand its CRC-32 (zlib's) and its
 //! place in the file, each little-endian. Files that sysbench 1.0 wrote with `--validate` are so.
 
 use super::files::Files;

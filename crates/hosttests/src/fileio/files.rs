@@ -1,4 +1,4 @@
-//! The files, open.
+//! The open files of the test, and how they are synchronised.
 
 use super::layout::Layout;
 use super::plan::{FilePlan, FileTestMode, OpenFlag, SyncMode};

@@ -1,4 +1,4 @@
-//! The ways to make requests have this face in common.
+//! The interface that all ways to make file requests have in common.
 
 use super::requests::Request;
 use crate::error::HostError;

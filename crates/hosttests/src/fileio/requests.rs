@@ -1,4 +1,4 @@
-//! Which request comes next, over all threads.
+//! The sequence of requests, shared by all threads.
 
 use super::layout::{Layout, Span};
 use super::plan::{FilePlan, FileTestMode};

@@ -1,6 +1,6 @@
 //! Queries that say who holds the lock that a connection waits for, and how their answers are read.
 
-use super::Holder;
+use crate::record::Holder;
 use loadstone_wire::Row;
 
 /// Of somebody else's statement.

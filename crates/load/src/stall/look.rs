@@ -1,8 +1,9 @@
 //! Looks at a silent statement over another connection, which has little time for its answers.
 
+use super::Board;
 use super::holders::{self, read, text};
 use super::judge::Signs;
-use super::{Board, Holder};
+use crate::record::Holder;
 use loadstone_drive::Failure;
 use loadstone_drive::client::{Beat, Client, Halt};
 use loadstone_measure::Nanos;

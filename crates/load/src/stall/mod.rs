@@ -10,10 +10,11 @@ mod judge;
 mod look;
 mod watchdog;
 
+use crate::record::Holder;
 use loadstone_drive::client::{Endpoint, Pulse, StopFlag};
 use loadstone_drive::plan::ConnectPlan;
 use loadstone_drive::{Clock, Failure, PlanError};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -46,52 +47,6 @@ impl StallPlan {
             false => Err(PlanError::new("stall: each 0.1 to 3600")),
         }
     }
-}
-
-/// A statement that does not come on.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Stalled {
-    /// Since the load's begin.
-    pub seconds: f64,
-    /// The server's number for the connection; `None` while it is opened.
-    pub connection: Option<u32>,
-    /// Its beginning.
-    pub statement: String,
-    /// For how long there has been no sign of it.
-    pub silent_s: f64,
-    /// In words, and what could not be seen.
-    pub waits_for: String,
-    /// Who has what it waits for, where that could be seen.
-    pub holder: Option<Holder>,
-    /// How many other connections of the load are silent as well.
-    pub others: usize,
-    /// What was done about it.
-    pub deed: StallDeed,
-}
-
-/// Somebody who holds what a statement waits for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Holder {
-    /// The server's number for the connection.
-    pub connection: u64,
-    /// `user@host`.
-    pub user: Option<String>,
-    /// How old the transaction is, or how long the statement has gone on.
-    pub seconds: Option<u64>,
-    /// Without what stood between quotes; `None` between two statements.
-    pub statement: Option<String>,
-}
-
-/// What was done about a statement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StallDeed {
-    /// Nothing so far.
-    Watched,
-    /// The server was told to end it; then it is tried in another way.
-    Ended,
-    /// The connection was given up, as the statement did not end; then it is tried on another one.
-    GivenUp,
 }
 
 impl Holder {

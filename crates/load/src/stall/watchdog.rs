@@ -2,8 +2,8 @@
 
 use super::judge::{Deed, Limits, Watch};
 use super::look::{Finding, Looker};
-use super::{Board, StallDeed, Stalled, stalled};
-use crate::Record;
+use super::{Board, stalled};
+use crate::record::{Record, StallDeed, Stalled};
 use crossbeam_channel::Sender;
 use loadstone_drive::client::{Beat, Pulse};
 use loadstone_drive::{Failure, FailureKind};

@@ -1,7 +1,7 @@
 //! What a plugin knows of the login that it is used in, and what several plugins need.
 
 use super::plugin::Plugin;
-use crate::{LoginOptions, WireError};
+use crate::WireError;
 
 /// What a plugin knows of the login it is used in.
 pub(crate) struct Conversation<'a> {
@@ -25,18 +25,6 @@ pub(crate) enum Line {
     Proven,
     /// A unix socket without TLS: it does not leave the host.
     Socket,
-}
-
-impl Line {
-    pub(crate) fn of(options: &LoginOptions, encrypted: bool) -> Self {
-        match (encrypted, options.transport_secure) {
-            (true, true) => Self::Proven,
-            (true, false) if options.server_proven => Self::Proven,
-            (true, false) => Self::Unproven,
-            (false, true) => Self::Socket,
-            (false, false) => Self::Open,
-        }
-    }
 }
 
 impl Conversation<'_> {

@@ -1,4 +1,4 @@
-//! From the server's greeting to an authenticated session.
+//! The login: from the server's greeting to an authenticated session.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase.html>
 

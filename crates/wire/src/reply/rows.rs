@@ -1,4 +1,4 @@
-//! Rows that somebody wants to read: administration, tests, scripts, and workloads whose next
+//! Rows that are kept to be read: by administration, tests, scripts, and workloads whose next
 //! statement depends on an answer.
 
 use super::values::{ColumnType, Values};

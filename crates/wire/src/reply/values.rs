@@ -1,4 +1,4 @@
-//! What stands in kept rows, whichever of the protocol's two notations they came in.
+//! The values in rows that were kept, whichever of the protocol's two notations they came in.
 
 use crate::WireError;
 use crate::cursor::Cursor;

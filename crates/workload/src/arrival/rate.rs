@@ -1,4 +1,4 @@
-//! A rate over time, and its inverse: when has so much come together?
+//! A rate over time, and its inverse: the time by which a number of events is due.
 
 use crate::phases::Stretch;
 use loadstone_measure::Nanos;

@@ -5,7 +5,6 @@
 //! by whom, in parallel or again.
 
 mod kind;
-mod row_writer;
 mod rows;
 
 use std::borrow::Cow;
@@ -14,9 +13,6 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use kind::LayoutKind;
-pub(crate) use row_writer::RowWriter;
-#[cfg(test)]
-pub(crate) use row_writer::{SQL, TSV};
 pub use rows::RowSource;
 
 use crate::templates::{TableRows, TableSpec};

@@ -1,4 +1,4 @@
-//! Values that are drawn, for rows and for parameters.
+//! Draws the random values of a template, for rows and for parameters.
 
 use crate::SpecError;
 use crate::distribution::Sampler;

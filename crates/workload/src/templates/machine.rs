@@ -1,3 +1,5 @@
+//! The step machine of a template's users.
+
 use std::sync::Arc;
 
 use loadstone_measure::Nanos;

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::SpecError;
-use crate::layout::RowWriter;
 use crate::random::{Purpose, Random};
+use crate::row_writer::RowWriter;
 use crate::text::push_decimal;
 
 use super::draw::{Draw, Drawn, refuse};

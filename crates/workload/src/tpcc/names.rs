@@ -1,4 +1,4 @@
-//! Last names, and the random strings of clause 4.3.2.
+//! Last names and random strings of TPC-C (clause 4.3.2).
 
 use crate::random::Random;
 use crate::text::{ALPHANUMERIC, CAPITALS, DIGITS, push_of};

@@ -1,3 +1,5 @@
+//! The Payment transaction of TPC-C (clause 2.5).
+
 use crate::{Answer, Params};
 
 use super::customer::in_the_middle;

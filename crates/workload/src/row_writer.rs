@@ -1,15 +1,17 @@
+//! Writes the values of a row, as tab-separated text or as SQL.
+
 use crate::text::push_decimal;
 
 /// How a row is punctuated.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Punctuation {
-    pub(super) open: &'static str,
-    pub(super) separator: &'static str,
-    pub(super) quote: &'static str,
-    pub(super) close: &'static str,
+    pub(crate) open: &'static str,
+    pub(crate) separator: &'static str,
+    pub(crate) quote: &'static str,
+    pub(crate) close: &'static str,
     /// Between two rows.
-    pub(super) between: &'static str,
-    pub(super) null: &'static str,
+    pub(crate) between: &'static str,
+    pub(crate) null: &'static str,
 }
 
 /// Tab-separated values, as LOAD DATA reads them by default.
