@@ -228,9 +228,7 @@ class TestStopping:
 
     def test_while_users_connect(self, quiet: Sandbox) -> None:
         with Between(quiet.port, hold_s=60) as between:
-            plan = a_plan(
-                through(between, tcp(quiet)), users=10, connect=connecting(timeout_s=60)
-            )
+            plan = a_plan(through(between, tcp(quiet)), users=10, connect=connecting(timeout_s=60))
             with Driving(plan) as step:
                 wait_for(lambda: between.accepted > 0)
                 began = time.monotonic()

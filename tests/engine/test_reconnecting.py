@@ -50,9 +50,7 @@ def test_a_user_connects_when_the_event_after_so_many_is_due(after: int) -> None
 def test_connections_are_as_many_as_the_server_took(arrival: Document, shards: int) -> None:
     users = 6
     with null_target() as (server, target):
-        plan = renewing(
-            target, 1, users=users, shards=shards, arrival=arrival, stop=seconds(1)
-        )
+        plan = renewing(target, 1, users=users, shards=shards, arrival=arrival, stop=seconds(1))
         outcome = drive(plan).finished()
         counted = server.stats()
     counts, tally = outcome.total(), outcome.last.tally
