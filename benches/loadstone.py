@@ -136,7 +136,7 @@ def plan(place: Place, step: Step) -> dict[str, Any]:
         "targets": [target],
         "workload": workload,
         "protocol": step.protocol,
-        "concurrency": step.users,
+        "users": step.users,
         "arrival": {"kind": "closed", "think_s": 0.0},
         "stop": {"kind": "time", "warmup_s": step.warmup_s, "duration_s": step.seconds},
         "connect": {"at_once": 64, "timeout_s": CONNECT_TIMEOUT_S, "retries": 5, "backoff_s": 0.1},

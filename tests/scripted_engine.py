@@ -57,8 +57,8 @@ def hlog_line(tag: str, from_s: float, to_s: float, values_ns: list[int]) -> str
 class Script:
     """What a step does: so many events a second, each of which takes so long."""
 
-    tps: Callable[[int, int], int] = lambda concurrency, second: 10 * concurrency
-    latency_ns: Callable[[int, int], int] = lambda concurrency, second: 1_000_000 * concurrency
+    tps: Callable[[int, int], int] = lambda users, second: 10 * users
+    latency_ns: Callable[[int, int], int] = lambda users, second: 1_000_000 * users
     real_time: bool = False
     end_error: Record | None = None
     fail_at_s: int | None = None
@@ -78,7 +78,7 @@ class Drive:
     def __init__(self, plan: Record) -> None:
         self.plan = plan
         self.stopping = False
-        self._users = plan["concurrency"]
+        self._users = plan["users"]
         self.held = False
         self._set_rate: float | None = None
         self._records = self._make()
@@ -100,9 +100,9 @@ class Drive:
     def stop(self) -> None:
         self.stopping = True
 
-    def set_concurrency(self, users: int) -> None:
-        if users > self.plan["concurrency"]:
-            raise PlanError(f"concurrency: 1 to {self.plan['concurrency']} in this step")
+    def set_users(self, users: int) -> None:
+        if users > self.plan["users"]:
+            raise PlanError(f"users: 1 to {self.plan['users']} in this step")
         self._users = users
 
     def hold(self, held: bool) -> None:
@@ -119,7 +119,7 @@ class Drive:
         if refused:
             yield self._end("failed", 0.1, 0, refused)
             return
-        users = plan["concurrency"]
+        users = plan["users"]
         yield {
             "kind": "connected",
             "seconds": 0.1,
@@ -179,7 +179,7 @@ class Drive:
         }
 
     def _sample(self, phase: str, second: int, events: int, done: int) -> Record:
-        users = self.plan["concurrency"]
+        users = self.plan["users"]
         tag = self.plan["tag"]
         value = SCRIPT.latency_ns(users, second)
         values = [value + 1000 * index for index in range(events)]

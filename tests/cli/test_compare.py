@@ -193,7 +193,7 @@ def test_a_run_that_was_cut_short_does_not_hold_its_threshold(
     script: Script, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script.before_connect = lambda plan: (
-        os.kill(os.getpid(), signal.SIGINT) if plan["concurrency"] == 8 else None
+        os.kill(os.getpid(), signal.SIGINT) if plan["users"] == 8 else None
     )
     words = ["--concurrency", "1,8,64", "--threshold", "tps>1", "--junit", "gates.xml"]
     assert exit_code_of([*RUN, *words]) == 130

@@ -157,7 +157,7 @@ def test_what_costs_is_proven_and_what_does_not_refuted(
     assert "proof compression: refuted: compression=zlib in place of off has no" in out
     modes = [plan["targets"][0]["tls"]["mode"] for plan in scripted_engine.PLANS[:4]]
     assert modes == ["preferred", "disabled", "disabled", "preferred"]
-    assert {plan["concurrency"] for plan in scripted_engine.PLANS} == {4}
+    assert {plan["users"] for plan in scripted_engine.PLANS} == {4}
     tls, compression = proofs(run)
     assert (tls.verdict, tls.units) == ("proven", 4)
     assert tls.change_low is not None and tls.change_high is not None

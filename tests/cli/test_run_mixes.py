@@ -65,7 +65,7 @@ def test_a_mix_reaches_the_engine_with_all_that_is_each_ones_own() -> None:
     words = [*MIX, *SHORT, "--concurrency", "2,4", "--tables", "3", "--think-time", "5ms"]
     assert exit_code_of(["run", *words, "--reconnect", "10", "--idle", "50"]) == 0
     first, second = scripted_engine.PLANS
-    assert (first["concurrency"], second["concurrency"]) == (4, 6)
+    assert (first["users"], second["users"]) == (4, 6)
     assert (first["reconnect_after"], first["idle"]) == (10, 50)
     assert "workload" not in first
     drawn, report = first["members"]
@@ -78,7 +78,7 @@ def test_a_mix_reaches_the_engine_with_all_that_is_each_ones_own() -> None:
 def test_phases_reach_the_engine_as_stretches(tmp_path: Path) -> None:
     assert exit_code_of(["run", "oltp_read_write", *AT, *PHASES]) == 0
     (sent,) = scripted_engine.PLANS
-    assert sent["concurrency"] == 16
+    assert sent["users"] == 16
     assert sent["stop"] == {"kind": "time", "warmup_s": 1.0, "duration_s": 3.0}
     assert sent["phases"] == [
         {"seconds": 1, "from": 2, "to": 2},
@@ -97,7 +97,7 @@ def test_phases_of_a_rate_are_an_open_loop() -> None:
     words = ["oltp_read_write", *AT, "--phases", "a 1s 10/s, b 2s 10..40/s", "--concurrency", "7"]
     assert exit_code_of(["run", *words]) == 0
     (sent,) = scripted_engine.PLANS
-    assert sent["concurrency"] == 7
+    assert sent["users"] == 7
     assert (sent["arrival"]["kind"], sent["arrival"]["rate"]) == ("open", 40.0)
     assert sent["phases"][1] == {"seconds": 2, "from": 10.0, "to": 40.0}
 

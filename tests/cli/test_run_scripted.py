@@ -263,7 +263,7 @@ def test_a_ladder_of_rates_says_which_was_kept_up_with(
     assert exit_code_of(["run", "oltp_read_write", *SHORT, *words]) == 0
     out = capsys.readouterr().out
     assert "Kept up with 200 events/s. Of 1,000 events/s it did 300 a second" in out
-    assert [sent["concurrency"] for sent in scripted_engine.PLANS] == [64, 64, 64]
+    assert [sent["users"] for sent in scripted_engine.PLANS] == [64, 64, 64]
     assert scripted_engine.PLANS[2]["arrival"] == {
         "kind": "open",
         "rate": 1000.0,

@@ -41,23 +41,23 @@ def test_users_are_split_evenly_and_none_is_left(users: int, generators: int) ->
 
 
 def test_each_part_is_the_whole_step_but_for_its_number() -> None:
-    whole = {"concurrency": 5, "seed": 7, "arrival": {"kind": "open", "rate": 1000.1}}
+    whole = {"users": 5, "seed": 7, "arrival": {"kind": "open", "rate": 1000.1}}
     parts = [json.loads(part) for part in parts_of(json.dumps(whole), 3)]
     assert [part.pop("part") for part in parts] == [
         {"number": 0, "of": 3},
         {"number": 1, "of": 3},
         {"number": 2, "of": 3},
     ]
-    assert parts == [whole | {"told_when": True, "lease_s": LEASE_S}] * 3
+    assert parts == [whole | {"waits_for_start": True, "lease_s": LEASE_S}] * 3
 
 
 def test_a_generator_without_a_user_gets_no_part() -> None:
-    assert len(parts_of('{"concurrency": 2}', 8)) == 2
+    assert len(parts_of('{"users": 2}', 8)) == 2
 
 
 def test_a_script_is_refused() -> None:
     with pytest.raises(ClusterError, match="script"):
-        parts_of('{"concurrency": 2, "script": {}}', 2)
+        parts_of('{"users": 2, "script": {}}', 2)
 
 
 @given(
@@ -70,7 +70,7 @@ def test_with_the_fewest_users_each_part_has_what_the_engine_wants_of_it(
     users: int, generators: int, shards: int, kind: str
 ) -> None:
     of = min(users, generators)
-    whole = {"concurrency": users, "shards": shards, "arrival": {"kind": kind}}
+    whole = {"users": users, "shards": shards, "arrival": {"kind": kind}}
     fewest = fewest_users(json.dumps(whole), of)
 
     def suffices(wanted: int) -> bool:

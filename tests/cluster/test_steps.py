@@ -44,7 +44,7 @@ def a_plan(port: int, **changes: Any) -> str:
         "targets": [Endpoint(target=target).for_engine()],
         "workload": {"name": "oltp_point_select", "tables": 10, "table_size": 10_000},
         "protocol": "text",
-        "concurrency": USERS,
+        "users": USERS,
         "arrival": {"kind": "closed", "think_s": 0.02},
         "stop": {"kind": "time", "warmup_s": 0.0, "duration_s": 1.0},
         "connect": {"at_once": 64, "timeout_s": 5.0, "retries": 3, "backoff_s": 0.05},
@@ -199,7 +199,7 @@ def test_a_number_of_events_is_split_exactly(
 def test_fewer_users_than_generators_need_fewer_of_them(
     server: engine.NullServer, links: list[InThisProcess]
 ) -> None:
-    step = Followed(a_cluster(links).start(a_plan(server.port, concurrency=1)))
+    step = Followed(a_cluster(links).start(a_plan(server.port, users=1)))
     assert step.end.reason == "finished"
     assert server.stats().logins == 1
 

@@ -58,7 +58,7 @@ def a_plan(*targets: Document, **changes: Any) -> Document:
         "targets": list(targets),
         "workload": {"name": "oltp_point_select", "tables": 2, "table_size": 1000},
         "protocol": "prepared",
-        "concurrency": 1,
+        "users": 1,
         "arrival": {"kind": "closed", "think_s": 0.0},
         "stop": {"kind": "events", "events": 1, "warmup_s": 0.0, "duration_s": 20.0},
         "connect": {"at_once": 64, "timeout_s": 5.0, "retries": 0, "backoff_s": 0.05},

@@ -64,7 +64,7 @@ def compressions(sandbox: Sandbox) -> set[str]:
 @pytest.mark.parametrize(("mode", "protocol"), [("disabled", "text"), ("required", "prepared")])
 def test_a_whole_step_goes_through(quiet: Sandbox, kind: str, mode: str, protocol: str) -> None:
     plan = a_plan(
-        tcp(quiet, mode, compression=[kind]), protocol=protocol, concurrency=4, shards=2,
+        tcp(quiet, mode, compression=[kind]), protocol=protocol, users=4, shards=2,
         stop=events(60), workload=workload("oltp_read_write"),
         session=session("SET @x = REPEAT('a', 100)"),
     )  # fmt: skip
@@ -80,7 +80,7 @@ def test_a_whole_step_goes_through(quiet: Sandbox, kind: str, mode: str, protoco
 @on_mysql
 @pytest.mark.parametrize("kind", ["zlib", "zstd"])
 def test_the_server_says_the_same(quiet: Sandbox, kind: str) -> None:
-    plan = a_plan(local(quiet, compression=[kind]), concurrency=3, stop=seconds(60))
+    plan = a_plan(local(quiet, compression=[kind]), users=3, stop=seconds(60))
     with Driving(plan) as step:
         step.until_connected()
         assert compressions(quiet) == {kind}
@@ -108,7 +108,7 @@ def test_crumbs_are_put_together(quiet: Sandbox, kind: str) -> None:
     with Between(quiet.port, pieces=True) as between:
         target = tcp(quiet, compression=[kind]) | {"port": between.port}
         ranges = workload("oltp_read_only", range_size=20)
-        outcome = drive(a_plan(target, concurrency=2, stop=events(4), workload=ranges)).finished()
+        outcome = drive(a_plan(target, users=2, stop=events(4), workload=ranges)).finished()
     assert (outcome.last.tally.succeeded, outcome.errors()) == (4, {})
 
 

@@ -52,7 +52,7 @@ def through(between: Between, target: Document) -> Document:
 def test_never_more_than_so_many_logins_are_under_way(quiet: Sandbox, shards: int) -> None:
     with Between(quiet.port, hold_s=0.02) as between:
         plan = a_plan(
-            through(between, tcp(quiet)), concurrency=24, shards=shards, stop=seconds(0.2),
+            through(between, tcp(quiet)), users=24, shards=shards, stop=seconds(0.2),
             connect=connecting(at_once=4),
         )  # fmt: skip
         outcome = drive(plan).finished()
@@ -66,7 +66,7 @@ def test_never_more_than_so_many_logins_are_under_way(quiet: Sandbox, shards: in
 def test_one_at_a_time_is_one_over_all_shards(quiet: Sandbox) -> None:
     with Between(quiet.port, hold_s=0.01) as between:
         plan = a_plan(
-            through(between, tcp(quiet)), concurrency=9, shards=3, stop=seconds(0.2),
+            through(between, tcp(quiet)), users=9, shards=3, stop=seconds(0.2),
             connect=connecting(at_once=1),
         )  # fmt: skip
         drive(plan).finished()
@@ -78,7 +78,7 @@ def test_a_server_that_does_not_greet_is_a_timeout_after_its_retries(quiet: Sand
     with Between(quiet.port, hold_s=60) as between:
         began = time.monotonic()
         plan = a_plan(
-            through(between, tcp(quiet)), concurrency=500,
+            through(between, tcp(quiet)), users=500,
             connect=connecting(timeout_s=0.2, retries=2, backoff_s=0.05, at_once=2),
         )  # fmt: skip
         with Driving(plan) as step:
@@ -98,7 +98,7 @@ def test_attempts_that_fail_are_counted_once_and_those_that_pass_do_not_fail_the
     with Between(quiet.port) as between:
         between.shut = True
         plan = a_plan(
-            through(between, tcp(quiet)), concurrency=3, stop=seconds(0.3),
+            through(between, tcp(quiet)), users=3, stop=seconds(0.3),
             connect=connecting(retries=20),
         )  # fmt: skip
         with Driving(plan) as step:
@@ -132,7 +132,7 @@ def test_a_connection_that_breaks_while_others_log_in_is_not_counted_twice(
 ) -> None:
     with Between(quiet.port, hold_s=60, free=4) as between:
         plan = a_plan(
-            through(between, tcp(quiet, "required")), concurrency=12, stop=seconds(0.5),
+            through(between, tcp(quiet, "required")), users=12, stop=seconds(0.5),
             connect=connecting(at_once=2, retries=5, timeout_s=60),
         )  # fmt: skip
         with Driving(plan) as step:
@@ -154,7 +154,7 @@ def test_a_door_that_lets_all_in_and_drops_them_is_not_stormed(quiet: Sandbox) -
     """A proxy without a server behind it, for example."""
     with Between(quiet.port) as between:
         plan = a_plan(
-            through(between, tcp(quiet)), concurrency=4, stop=seconds(1.5), on_error="continue",
+            through(between, tcp(quiet)), users=4, stop=seconds(1.5), on_error="continue",
             connect=connecting(backoff_s=0.2), arrival={"kind": "closed", "think_s": 0.05},
         )  # fmt: skip
         with Driving(plan) as step:
@@ -192,7 +192,7 @@ def test_a_unix_socket_with_a_full_queue_is_a_timeout(quiet: Sandbox, tmp_path: 
     with full_socket(tmp_path) as path:
         target = tcp(quiet) | {"socket": str(path)}
         began = time.monotonic()
-        plan = a_plan(target, connect=connecting(timeout_s=0.3, retries=1), concurrency=3)
+        plan = a_plan(target, connect=connecting(timeout_s=0.3, retries=1), users=3)
         assert drive(plan).failure == ("timed_out", 110)
         assert time.monotonic() - began < GENEROUS_S
 
@@ -228,9 +228,7 @@ class TestStopping:
 
     def test_while_users_connect(self, quiet: Sandbox) -> None:
         with Between(quiet.port, hold_s=60) as between:
-            plan = a_plan(
-                through(between, tcp(quiet)), concurrency=10, connect=connecting(timeout_s=60)
-            )
+            plan = a_plan(through(between, tcp(quiet)), users=10, connect=connecting(timeout_s=60))
             with Driving(plan) as step:
                 wait_for(lambda: between.accepted > 0)
                 began = time.monotonic()
@@ -243,7 +241,7 @@ class TestStopping:
     def test_while_the_load_runs(self, quiet: Sandbox, think_s: float) -> None:
         arrival = {"kind": "closed", "think_s": think_s}
         with Driving(
-            a_plan(tcp(quiet), concurrency=5, shards=2, arrival=arrival, stop=seconds(60))
+            a_plan(tcp(quiet), users=5, shards=2, arrival=arrival, stop=seconds(60))
         ) as step:
             step.until_samples(1)
             began = time.monotonic()
@@ -273,7 +271,7 @@ def test_a_way_that_chops_everything_into_crumbs_changes_nothing(
 ) -> None:
     with Between(quiet.port, pieces=True) as between:
         plan = a_plan(
-            through(between, tcp(quiet, mode)), protocol=protocol, concurrency=2, stop=events(4),
+            through(between, tcp(quiet, mode)), protocol=protocol, users=2, stop=events(4),
             workload=workload("oltp_read_write", range_size=5), shards=2,
         )  # fmt: skip
         outcome = drive(plan).finished()
@@ -289,7 +287,7 @@ def test_a_way_that_chops_everything_into_crumbs_changes_nothing(
 def test_what_is_cut_on_the_way_is_an_outage_that_ends(quiet: Sandbox) -> None:
     with Between(quiet.port) as between:
         plan = a_plan(
-            through(between, tcp(quiet)), concurrency=6, shards=2, stop=seconds(60),
+            through(between, tcp(quiet)), users=6, shards=2, stop=seconds(60),
             workload=workload("oltp_read_only"),
         )  # fmt: skip
         with Driving(plan) as step:
@@ -320,7 +318,7 @@ def test_too_many_connections_are_tried_again_and_then_told_with_their_number(
 ) -> None:
     with variables(shared, max_connections=10):
         began = time.monotonic()
-        outcome = drive(a_plan(plain, concurrency=30, connect=connecting(retries=3)))
+        outcome = drive(a_plan(plain, users=30, connect=connecting(retries=3)))
         took = time.monotonic() - began
         assert outcome.failure == ("too_many_connections", 1040)
         assert outcome.connect_failures()["1040"] >= 4
@@ -329,7 +327,7 @@ def test_too_many_connections_are_tried_again_and_then_told_with_their_number(
 
 
 def test_a_full_server_that_gets_room_is_waited_for(shared: Sandbox, plain: Document) -> None:
-    plan = a_plan(plain, concurrency=30, connect=connecting(retries=60), stop=seconds(0.3))
+    plan = a_plan(plain, users=30, connect=connecting(retries=60), stop=seconds(0.3))
     refused = "SHOW GLOBAL STATUS LIKE 'Connection_errors_max_connections'"
     with variables(shared, max_connections=10) as connection:
         ((_, before),) = asked(connection, refused)

@@ -45,7 +45,7 @@ def test_statements_and_events_are_as_many_as_the_server_counts(
     quiet: Sandbox, protocol: str, shards: int
 ) -> None:
     plan = a_plan(
-        tcp(quiet), protocol=protocol, concurrency=1 if shards == 1 else 3, shards=shards,
+        tcp(quiet), protocol=protocol, users=1 if shards == 1 else 3, shards=shards,
         stop=events(30), workload=workload("oltp_read_write"),
         # An update to what is there already changes no row and counts as other: no seed twice.
         seed=2 * shards + len(protocol),
@@ -86,7 +86,7 @@ def test_prepared_and_text_read_the_same_rows(quiet: Sandbox, over: str) -> None
 def test_prepared_statements_are_prepared_once_and_closed_with_the_connection(
     quiet: Sandbox, server: str
 ) -> None:
-    plan = a_plan(tcp(quiet), concurrency=2, stop=events(200), workload=workload("oltp_read_write"))
+    plan = a_plan(tcp(quiet), users=2, stop=events(200), workload=workload("oltp_read_write"))
     outcome, grew = counted(quiet, plan)
     # Nine kinds of statements on two tables, BEGIN and COMMIT; MySQL does not prepare BEGIN.
     assert grew["Com_stmt_prepare"] <= 2 * (9 * 2 + 2)
@@ -113,7 +113,7 @@ def test_bytes_are_those_that_the_server_sent_and_received(
     quiet: Sandbox, protocol: str, over: str
 ) -> None:
     target = by(over, quiet)
-    plan = a_plan(target, protocol=protocol, concurrency=2, stop=events(1000))
+    plan = a_plan(target, protocol=protocol, users=2, stop=events(1000))
     outcome, grew = counted(quiet, plan)
     counts = outcome.total()
     # The rest is the login, which is not the load's, and the answer to SHOW STATUS.
@@ -179,7 +179,7 @@ class TestSession:
         self, quiet: Sandbox
     ) -> None:
         told = session("SET @a = 1", "SET @a = @a + 1", *must_be("@a", "2", user=True)["init_sql"])
-        drive(a_plan(tcp(quiet), concurrency=5, stop=events(5), session=told)).finished()
+        drive(a_plan(tcp(quiet), users=5, stop=events(5), session=told)).finished()
 
     def test_one_that_fails_is_told_with_its_text(self, quiet: Sandbox) -> None:
         outcome = drive(a_plan(tcp(quiet), session=session("SET @a = 1", "SELEKT 1")))
@@ -198,7 +198,7 @@ def test_a_users_connections_are_there_while_the_step_runs_and_gone_after_it(
     quiet: Sandbox,
 ) -> None:
     before = counters(quiet)
-    with Driving(a_plan(local(quiet), concurrency=7, stop=seconds(60))) as step:
+    with Driving(a_plan(local(quiet), users=7, stop=seconds(60))) as step:
         step.until_connected()
         assert len(loaders(quiet)) == 7
         step.stop()

@@ -35,7 +35,7 @@ BOOK = 4711
 
 def a_ledger(target: Document, **changes: object) -> Document:
     workload = {"name": "ledger", "tables": 2, "table_size": 1, "book": BOOK}
-    known = {"concurrency": USERS, "workload": workload, "on_error": "continue", "shards": 2}
+    known = {"users": USERS, "workload": workload, "on_error": "continue", "shards": 2}
     more = {"pauses_s": 1.0, "drain_s": 5.0}
     connect = {"at_once": 64, "timeout_s": 5.0, "retries": 3, "backoff_s": 0.02}
     return a_plan(target, connect=connect | {"longest_backoff_s": 0.05}) | known | more | changes

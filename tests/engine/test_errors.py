@@ -45,7 +45,7 @@ def meeting(target: Document, **changes: object) -> Document:
     """Users that take the same rows in different orders."""
     mix = workload("oltp_read_write", 1, 20, point_selects=1, index_updates=4, range_selects=False)
     mix["distribution"] = {"kind": "uniform"}
-    plan = a_plan(target, workload=mix, concurrency=CROWD, stop=seconds(1.0), shards=2)
+    plan = a_plan(target, workload=mix, users=CROWD, stop=seconds(1.0), shards=2)
     return plan | changes
 
 
@@ -79,7 +79,7 @@ def test_rows_are_sold_as_often_as_events_succeed(shared: Sandbox, schema: str, 
         load(a_load(target, layout=a_layout(1, 8, kind=kind))).finished()
     plan = a_plan(
         target, workload=workload("hot_row", 1, 8, hot_rows=4, sale=sale, skip_trx=not sale),
-        concurrency=CROWD, shards=2,
+        users=CROWD, shards=2,
         stop=seconds(1.0), session=session("SET SESSION innodb_lock_wait_timeout = 1"),
     )  # fmt: skip
     outcome = drive(plan).finished()
@@ -110,7 +110,7 @@ def test_a_lock_that_is_not_given_is_1205_and_rolled_back(
 ) -> None:
     plan = a_plan(
         crowded, workload=workload("oltp_write_only", 1, 20, index_updates=2),
-        concurrency=2, stop=seconds(60), on_error=policy, protocol=protocol,
+        users=2, stop=seconds(60), on_error=policy, protocol=protocol,
         session=session("SET SESSION innodb_lock_wait_timeout = 1"),
     )  # fmt: skip
     with shared.connect() as holder, holder.cursor() as cursor:
@@ -141,7 +141,7 @@ class TestPolicies:
     def dropped(self, sandbox: Sandbox, target: Document, policy: str) -> Iterator[Driving]:
         """A step of a minute, whose table is gone after its first second."""
         plan = a_plan(
-            target, workload=workload("oltp_read_write", 1, 20), concurrency=4, shards=2,
+            target, workload=workload("oltp_read_write", 1, 20), users=4, shards=2,
             stop=seconds(60), on_error=policy,
         )  # fmt: skip
         with Driving(plan) as step:
@@ -188,7 +188,7 @@ class TestPolicies:
 
 def test_too_few_prepared_statements_are_told_by_number(shared: Sandbox) -> None:
     with variables(shared, max_prepared_stmt_count=5):
-        plan = a_plan(tcp(shared), workload=workload("oltp_read_write"), concurrency=4)
+        plan = a_plan(tcp(shared), workload=workload("oltp_read_write"), users=4)
         outcome = drive(plan | {"stop": seconds(60)})
     assert outcome.failure == ("statement_failed", 1461)
     assert outcome.last.error is not None

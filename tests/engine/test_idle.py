@@ -32,7 +32,7 @@ def beside(target: Document, idle: int, **changes: Any) -> Document:
 def test_they_are_held_and_nothing_is_asked_on_them(shards: int) -> None:
     users, idle = 3, 200
     with null_target() as (server, target):
-        plan = beside(target, idle, concurrency=users, shards=shards, stop=seconds(60))
+        plan = beside(target, idle, users=users, shards=shards, stop=seconds(60))
         with Driving(plan) as step:
             connected = step.until_connected().connected
             assert connected is not None
@@ -72,7 +72,7 @@ def test_those_that_the_server_ends_are_counted_and_opened_again(quiet: Sandbox)
     idle = 12
     # Users say something all the time: only idle connections are too quiet for it.
     quiet_for = session("SET SESSION wait_timeout = 1")
-    plan = beside(tcp(quiet), idle, concurrency=2, session=quiet_for, stop=seconds(60))
+    plan = beside(tcp(quiet), idle, users=2, session=quiet_for, stop=seconds(60))
     with Driving(plan) as step:
         step.until(lambda seen: sum(s.idle.lost for s in seen.samples if s.idle) >= idle)
         step.stop()
@@ -90,7 +90,7 @@ def test_those_that_the_server_ends_are_counted_and_opened_again(quiet: Sandbox)
 @pytest.mark.server
 def test_killed_ones_come_back_and_users_lose_nothing(quiet: Sandbox) -> None:
     idle = 8
-    with Driving(beside(tcp(quiet), idle, concurrency=1, stop=seconds(60))) as step:
+    with Driving(beside(tcp(quiet), idle, users=1, stop=seconds(60))) as step:
         step.until_samples(1)
         sleeping = [number for number, state in loaders(quiet) if state == "Sleep"]
         execute(quiet, *(f"KILL {number}" for number in sorted(sleeping)[-4:]))

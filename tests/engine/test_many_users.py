@@ -40,7 +40,7 @@ for plan in json.load(sys.stdin):
         if record.kind == "end":
             break
     said = [json.loads(each.model_dump_json()) for each in said]
-    seen[plan["concurrency"]] = {"rss": rss, "said": said}
+    seen[plan["users"]] = {"rss": rss, "said": said}
     del job
 print(json.dumps(seen))
 """
@@ -55,7 +55,7 @@ def test_four_thousand_users_without_an_error_for_less_than_32_kib_each(start: S
     sandbox = start({"thread_stack": "196608"}, max_connections=MANY + 50)
     load(a_load(local(sandbox))).finished()
     plan = a_plan(local(sandbox), connect=connecting(timeout_s=30), stop=seconds(2))
-    plans = [plan | {"concurrency": users} for users in (FEW, MANY)]
+    plans = [plan | {"users": users} for users in (FEW, MANY)]
 
     def room() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, MANY + 1000), hard))
@@ -83,7 +83,7 @@ def test_too_few_descriptors_are_told_as_such() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
 
     with null_target() as (_, target):
-        plan = a_plan(target, concurrency=200, stop=seconds(5), connect=connecting(retries=9))
+        plan = a_plan(target, users=200, stop=seconds(5), connect=connecting(retries=9))
         done = subprocess.run(
             [sys.executable, "-c", CHILD], input=json.dumps([plan]), capture_output=True,
             text=True, timeout=60, check=False, preexec_fn=little_room,

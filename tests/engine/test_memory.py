@@ -91,7 +91,7 @@ def free_in(plan: Document, connects: int = 0) -> list[int]:
 def a_step(target: Document, think_s: float) -> Document:
     """Of two event loops."""
     return a_plan(
-        target, concurrency=_USERS, shards=2, arrival={"kind": "closed", "think_s": think_s},
+        target, users=_USERS, shards=2, arrival={"kind": "closed", "think_s": think_s},
         stop=seconds(60), workload=workload("oltp_read_write"),
     )  # fmt: skip
 

@@ -53,7 +53,7 @@ def test_events_are_drawn_by_weight_and_statements_belong_to_their_member(
             target,
             READS,
             WRITES,
-            concurrency=8,
+            users=8,
             shards=shards,
             protocol=protocol,
             stop=events(4000),
@@ -77,7 +77,7 @@ def test_users_of_its_own_do_nothing_else_and_think_as_long_as_they_are_told() -
     slow = {"service": {"kind": "constant", "us": 2_000}}
     thinking = REPORT | {"think_s": 0.2, "workload": workload("oltp_point_select")}
     with null_target(json.dumps(slow)) as (_, target):
-        plan = mixed(target, READS, thinking, concurrency=3, stop=seconds(1.0))
+        plan = mixed(target, READS, thinking, users=3, stop=seconds(1.0))
         outcome = drive(plan).finished()
     report, reads = total_of(outcome, "report"), total_of(outcome, "reads")
     # Two users, an event each 0.2 s at most; the one user of the others is never at rest.
@@ -92,7 +92,7 @@ def test_an_open_loop_has_its_rate_whatever_runs_beside_it(shards: int) -> None:
     open_loop = {"kind": "open", "rate": 400, "gaps": "uniform", "max_backlog": 1000}
     with null_target() as (server, target):
         plan = mixed(
-            target, REPORT, READS, WRITES, concurrency=10, shards=shards, arrival=open_loop,
+            target, REPORT, READS, WRITES, users=10, shards=shards, arrival=open_loop,
             stop=seconds(1.0),
         )  # fmt: skip
         outcome = drive(plan).finished()
@@ -107,7 +107,7 @@ def test_events_that_nobody_takes_are_counted_where_they_were_due() -> None:
     stalled = {"service": {"kind": "constant", "us": 500_000}}
     open_loop = {"kind": "open", "rate": 200, "gaps": "uniform", "max_backlog": 50}
     with null_target(json.dumps(stalled)) as (_, target):
-        plan = mixed(target, READS, WRITES, concurrency=2, arrival=open_loop, stop=seconds(1.0))
+        plan = mixed(target, READS, WRITES, users=2, arrival=open_loop, stop=seconds(1.0))
         outcome = drive(plan).finished()
     tallies = {member.name: member.tally for member in outcome.samples[-1].members}
     assert sum(tally.due for tally in tallies.values()) == 200
@@ -118,7 +118,7 @@ def test_events_that_nobody_takes_are_counted_where_they_were_due() -> None:
 def test_a_real_server_counts_the_same_of_each(quiet: Sandbox) -> None:
     plan = mixed(
         tcp(quiet), member("shop", "oltp_read_write", weight=1), REPORT,
-        member("stock", "oltp_update_non_index", weight=1), concurrency=4, stop=events(200),
+        member("stock", "oltp_update_non_index", weight=1), users=4, stop=events(200),
         shards=2,
     )  # fmt: skip
     before = counters(quiet)

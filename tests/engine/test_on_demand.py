@@ -25,7 +25,7 @@ pytestmark = pytest.mark.server
 @on_mariadb
 @pytest.mark.parametrize("shards", [1, 2])
 def test_each_user_is_counted_apart(quiet: Sandbox, shards: int) -> None:
-    plan = a_plan(local(quiet), concurrency=5, stop=events(203), shards=shards)
+    plan = a_plan(local(quiet), users=5, stop=events(203), shards=shards)
     outcome = drive(plan | {"per_user": True}).finished()
     done, busy_ns = Counter[int](), 0
     for sample in outcome.samples:
@@ -81,7 +81,7 @@ def test_events_in_flight_have_the_time_that_the_plan_gives_them(shared: Sandbox
 
 @on_mariadb
 def test_the_values_of_a_latency_log_come_back_with_their_counts(quiet: Sandbox) -> None:
-    outcome = drive(a_plan(local(quiet), concurrency=3, stop=events(100))).finished()
+    outcome = drive(a_plan(local(quiet), users=3, stop=events(100))).finished()
     lines = [line for sample in outcome.samples for line in sample.hlog]
     counts = engine.hlog_counts(lines)["step-1/response"]
     merged = engine.merge_hlog(lines)["step-1/response"]

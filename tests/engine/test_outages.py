@@ -65,7 +65,7 @@ def test_a_server_killed_and_started_again_is_one_outage(mortal: Sandbox, over: 
     target = tcp(mortal) if over == "tcp" else local(mortal)
     users = 24
     plan = a_plan(
-        target, concurrency=users, shards=2, stop=seconds(60), workload=workload("oltp_read_write"),
+        target, users=users, shards=2, stop=seconds(60), workload=workload("oltp_read_write"),
     )  # fmt: skip
     with Driving(plan) as step:
         step.until_samples(1)
@@ -104,7 +104,7 @@ def test_a_server_killed_and_started_again_is_one_outage(mortal: Sandbox, over: 
 
 @on_mariadb
 def test_a_server_that_does_not_come_back_leaves_what_waits_as_skipped(mortal: Sandbox) -> None:
-    with Driving(a_plan(tcp(mortal), concurrency=5, stop=seconds(2))) as step:
+    with Driving(a_plan(tcp(mortal), users=5, stop=seconds(2))) as step:
         step.until_samples(1)
         mortal.kill()
     outcome = step.outcome.finished()
@@ -116,7 +116,7 @@ def test_a_server_that_does_not_come_back_leaves_what_waits_as_skipped(mortal: S
 
 def test_sessions_that_are_killed_come_back_and_the_others_stay(quiet: Sandbox) -> None:
     plan = a_plan(
-        tcp(quiet), concurrency=8, stop=seconds(60), workload=workload("oltp_read_only"),
+        tcp(quiet), users=8, stop=seconds(60), workload=workload("oltp_read_only"),
     )  # fmt: skip
     with Driving(plan) as step:
         step.until_samples(1)
@@ -141,7 +141,7 @@ def test_sessions_that_are_killed_come_back_and_the_others_stay(quiet: Sandbox) 
 @on_mariadb
 def test_a_stall_is_latency_and_no_outage(shared: Sandbox) -> None:
     plan = a_plan(
-        tcp(shared), concurrency=4, stop=seconds(60), workload=workload("oltp_read_only"),
+        tcp(shared), users=4, stop=seconds(60), workload=workload("oltp_read_only"),
     )  # fmt: skip
     with Driving(plan) as step:
         step.until_samples(1)
@@ -171,7 +171,7 @@ class TestStalledForGood:
     """A server that does not answer any more must not keep anything from ending."""
 
     def test_a_step_ends_after_the_longest_drain(self, shared: Sandbox) -> None:
-        plan = a_plan(tcp(shared), concurrency=4, stop=seconds(0.6))
+        plan = a_plan(tcp(shared), users=4, stop=seconds(0.6))
         with ExitStack() as after, Driving(plan) as step:
             step.until_connected()
             after.enter_context(stopped(shared))
@@ -184,7 +184,7 @@ class TestStalledForGood:
     def test_a_step_that_cannot_log_in_says_so(self, shared: Sandbox, over: str) -> None:
         target = tcp(shared) if over == "tcp" else local(shared)
         with stopped(shared):
-            plan = a_plan(target, concurrency=300, connect=connecting(timeout_s=0.3, retries=1))
+            plan = a_plan(target, users=300, connect=connecting(timeout_s=0.3, retries=1))
             assert drive(plan).failure == ("timed_out", 110)
 
     @pytest.mark.parametrize("method", ["infile", "insert"])
@@ -203,7 +203,7 @@ class TestStalledForGood:
 
 
 def test_a_shutdown_is_an_outage(mortal: Sandbox) -> None:
-    with Driving(a_plan(tcp(mortal), concurrency=6, stop=seconds(60))) as step:
+    with Driving(a_plan(tcp(mortal), users=6, stop=seconds(60))) as step:
         step.until_samples(1)
         os.kill(mortal.pid, signal.SIGTERM)
         # It takes its time, and is gone when nobody is let in any more.
@@ -223,7 +223,7 @@ def test_fewer_connections_than_users_after_an_outage_is_counted_and_survived(
     shared: Sandbox,
 ) -> None:
     target = tcp(shared) | {"user": "plain", "password": ""}
-    plan = a_plan(target, concurrency=16, stop=seconds(60))
+    plan = a_plan(target, users=16, stop=seconds(60))
     with account(shared, "plain", may="SELECT ON *.*"), Driving(plan) as step:
         step.until_connected()
         numbers = [number for number, _ in loaders(shared)]
@@ -240,7 +240,7 @@ def test_fewer_connections_than_users_after_an_outage_is_counted_and_survived(
 
 
 def test_shards_that_lose_everything_at_once_agree_on_one_outage(quiet: Sandbox) -> None:
-    plan = a_plan(tcp(quiet), concurrency=10, shards=3, stop=seconds(60))
+    plan = a_plan(tcp(quiet), users=10, shards=3, stop=seconds(60))
     with Driving(plan) as step:
         step.until_samples(1)
         numbers = [number for number, _ in loaders(quiet)]

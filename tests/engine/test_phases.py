@@ -36,7 +36,7 @@ def test_so_many_users_are_at_work_as_the_phase_says() -> None:
     with null_target(json.dumps(slow)) as (server, target):
         plan = phased(
             target, phase(1, 2), phase(1, 16), phase(2, 4, 8), phase(1, 0), phase(1, 1),
-            concurrency=16, shards=SHARDS, stop=seconds(5.0, 1.0),
+            users=16, shards=SHARDS, stop=seconds(5.0, 1.0),
         )  # fmt: skip
         outcome = drive(plan).finished()
         counted = server.stats()
@@ -60,7 +60,7 @@ def test_so_many_events_are_due_as_the_phase_says() -> None:
     with null_target() as (_, target):
         plan = phased(
             target, phase(1, 100), phase(1, 400), phase(2, 0, 800), phase(1, 0), phase(1, 50),
-            concurrency=16, shards=SHARDS, arrival=arrival, stop=seconds(6.0),
+            users=16, shards=SHARDS, arrival=arrival, stop=seconds(6.0),
         )  # fmt: skip
         outcome = drive(plan).finished()
     due = [sample.counts.due for sample in in_window(outcome)]
@@ -75,7 +75,7 @@ def test_members_with_users_of_their_own_work_through_all_phases() -> None:
     often = {"name": "often", "weight": 1, "workload": workload("oltp_point_select")}
     steady = {"name": "steady", "users": 2, "workload": workload("oltp_point_select")}
     with null_target(json.dumps(slow)) as (_, target):
-        plan = phased(target, phase(1, 0), phase(2, 6), concurrency=8, stop=seconds(3.0))
+        plan = phased(target, phase(1, 0), phase(2, 6), users=8, stop=seconds(3.0))
         plan |= {"members": [often, steady]}
         del plan["workload"]
         outcome = drive(plan).finished()

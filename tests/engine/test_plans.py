@@ -44,9 +44,9 @@ BAD: list[tuple[Document, str]] = [
     ({"targets": [NOBODY | {"port": 65536}]}, "65536"),
     ({"targets": [NOBODY | {"tls": {"mode": "always"}}]}, "always"),
     ({"targets": [NOBODY | {"compression": ["lz4"]}]}, "lz4"),
-    ({"concurrency": 0}, "concurrency"),
-    ({"concurrency": -1}, "-1"),
-    ({"concurrency": 1.5}, "1.5"),
+    ({"users": 0}, "users"),
+    ({"users": -1}, "-1"),
+    ({"users": 1.5}, "1.5"),
     ({"shards": 0}, "shards"),
     ({"shards": 2000}, "shards"),
     ({"protocol": "binary"}, "binary"),
@@ -107,7 +107,7 @@ def test_a_plan_that_cannot_be_is_refused_in_one_line_that_names_it(
 
 
 def of_members(*members: Document, users: int = 4, **changes: Any) -> Document:
-    plan = a_plan(NOBODY, concurrency=users, **changes) | {"members": list(members)}
+    plan = a_plan(NOBODY, users=users, **changes) | {"members": list(members)}
     del plan["workload"]
     return plan
 
@@ -193,7 +193,7 @@ class TestEnds:
     def test_exactly_so_many_events(
         self, shared: Sandbox, users: int, shards: int, number: int
     ) -> None:
-        plan = a_plan(tcp(shared), concurrency=users, shards=shards, stop=events(number))
+        plan = a_plan(tcp(shared), users=users, shards=shards, stop=events(number))
         outcome = drive(plan).finished()
         counts, tally = outcome.total("window"), outcome.last.tally
         assert counts.events + counts.failed == number == tally.succeeded
@@ -202,7 +202,7 @@ class TestEnds:
     @on_mariadb
     def test_events_that_fail_are_of_the_number(self, shared: Sandbox) -> None:
         plan = a_plan(
-            tcp(shared), concurrency=5, shards=2, stop=events(60), on_error="continue",
+            tcp(shared), users=5, shards=2, stop=events(60), on_error="continue",
             workload=workload("oltp_point_select", 4),
         )  # fmt: skip
         tally = drive(plan).finished().last.tally
@@ -211,7 +211,7 @@ class TestEnds:
 
     @on_mariadb
     def test_the_window_is_as_long_as_asked_and_in_whole_seconds(self, shared: Sandbox) -> None:
-        outcome = drive(a_plan(tcp(shared), concurrency=2, shards=2, stop=seconds(2.5, 0.5)))
+        outcome = drive(a_plan(tcp(shared), users=2, shards=2, stop=seconds(2.5, 0.5)))
         spans = [(each.phase, each.from_s, each.to_s) for each in outcome.finished().samples]
         assert spans[:4] == [
             ("warmup", 0.0, 0.5), ("window", 0.5, 1.5), ("window", 1.5, 2.5), ("window", 2.5, 3.0),
@@ -221,12 +221,12 @@ class TestEnds:
     @on_mariadb
     def test_thinking_users_are_slower(self, shared: Sandbox) -> None:
         arrival = {"kind": "closed", "think_s": 0.1}
-        outcome = drive(a_plan(tcp(shared), concurrency=5, stop=seconds(1.05), arrival=arrival))
+        outcome = drive(a_plan(tcp(shared), users=5, stop=seconds(1.05), arrival=arrival))
         # Eleven each at most, and the second not before it has thought.
         assert 10 <= outcome.finished().last.tally.succeeded <= 55
 
     def test_a_server_of_nobody_ends_it_before_it_began(self) -> None:
-        outcome = drive(a_plan(NOBODY, concurrency=3, connect=connecting(retries=1)))
+        outcome = drive(a_plan(NOBODY, users=3, connect=connecting(retries=1)))
         assert outcome.failure == ("unreachable", 2003)
         assert outcome.connect_failures()["2003"] >= 2
         assert outcome.last.tally.due == 0
@@ -239,7 +239,7 @@ class TestSeveralTargets:
     def test_users_are_spread_and_each_target_is_counted(self, shared: Sandbox, farm: Farm) -> None:
         other = farm("mariadb")
         plan = a_plan(
-            tcp(shared), tcp(other, "required"), concurrency=9, shards=2, stop=seconds(1),
+            tcp(shared), tcp(other, "required"), users=9, shards=2, stop=seconds(1),
             workload=workload("oltp_read_only"),
         )  # fmt: skip
         outcome = drive(plan).finished()
@@ -254,7 +254,7 @@ class TestSeveralTargets:
 
     def test_one_that_dies_takes_only_its_own_users_with_it(self) -> None:
         with null_target() as (_, stays), null_target() as (dies, other):
-            plan = a_plan(stays, other, concurrency=6, shards=2, stop=seconds(60))
+            plan = a_plan(stays, other, users=6, shards=2, stop=seconds(60))
             with Driving(plan) as step:
                 step.until_samples(1)
                 dies.stop()
@@ -274,7 +274,7 @@ class TestSeveralTargets:
 
     def test_one_that_refuses_is_named_by_its_place(self, shared: Sandbox) -> None:
         wrong = tcp(shared) | {"password": "wrong"}
-        outcome = drive(a_plan(tcp(shared), wrong, concurrency=4))
+        outcome = drive(a_plan(tcp(shared), wrong, users=4))
         assert outcome.failure == ("login_refused", 1045)
         assert outcome.last.error is not None
         assert outcome.last.error.target == 1

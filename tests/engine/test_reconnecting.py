@@ -50,9 +50,7 @@ def test_a_user_connects_when_the_event_after_so_many_is_due(after: int) -> None
 def test_connections_are_as_many_as_the_server_took(arrival: Document, shards: int) -> None:
     users = 6
     with null_target() as (server, target):
-        plan = renewing(
-            target, 1, concurrency=users, shards=shards, arrival=arrival, stop=seconds(1)
-        )
+        plan = renewing(target, 1, users=users, shards=shards, arrival=arrival, stop=seconds(1))
         outcome = drive(plan).finished()
         counted = server.stats()
     counts, tally = outcome.total(), outcome.last.tally
@@ -81,7 +79,7 @@ def test_failures_to_connect_are_counted_and_are_outages_until_it_works() -> Non
     with null_target() as (server, target):
         policy = connecting(retries=0, backoff_s=0.05)
         server.set_script(json.dumps(refused))
-        plan = renewing(target, 1, concurrency=2, connect=policy, stop=seconds(1.2))
+        plan = renewing(target, 1, users=2, connect=policy, stop=seconds(1.2))
         outcome = drive(plan).finished()
         counted = server.stats()
     counts = outcome.total()
@@ -107,7 +105,7 @@ def test_a_real_server_sees_the_same_logins_and_no_aborted_client(
         else tcp(quiet, "required" if over == "tls" else "disabled")
     )
     plan = renewing(
-        target, 2, concurrency=3, protocol=protocol, stop=events(40),
+        target, 2, users=3, protocol=protocol, stop=events(40),
         workload=workload("oltp_read_only"),
     )  # fmt: skip
     before = counters(quiet)

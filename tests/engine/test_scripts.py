@@ -20,7 +20,7 @@ def a_script(
     """A step of a script instead of a workload."""
     plan = a_plan(target, **changes)
     del plan["workload"]
-    general = {"threads": plan["concurrency"], "mysql_db": target["database"]}
+    general = {"threads": plan["users"], "mysql_db": target["database"]}
     script = {"path": str(path), "options": options or {}, "general": general}
     return plan | {"script": script}
 
@@ -102,7 +102,7 @@ def test_many_scripted_users_share_one_thread(shared: Sandbox, written: Any) -> 
         end
         """
     )
-    outcome = drive(a_script(path, local(shared), concurrency=50, stop=events(100))).finished()
+    outcome = drive(a_script(path, local(shared), users=50, stop=events(100))).finished()
     assert outcome.total("window", "drain").events == 100
     assert outcome.last.seconds < 10  # one after the other they would take 20 s
 
@@ -169,7 +169,7 @@ def test_a_script_connects_after_the_last_event_has_begun(shared: Sandbox, writt
         function done() print(sysbench.sql.driver():connect():query_row("SELECT 'last'")) end
         """
     )
-    outcome = drive(a_script(path, local(shared), concurrency=2, stop=events(2))).finished()
+    outcome = drive(a_script(path, local(shared), users=2, stop=events(2))).finished()
     assert printed(outcome) == ["goodbye", "goodbye", "last"]
     assert outcome.total("window", "drain").events == 2
     assert outcome.last.seconds < 10  # and does not wait for the end of its patience
@@ -193,7 +193,7 @@ def test_a_script_connects_after_the_last_event_has_begun(shared: Sandbox, writt
 def test_a_bad_script_is_told_of_with_its_line(
     shared: Sandbox, written: Any, source: str, said: str
 ) -> None:
-    outcome = drive(a_script(written(source), local(shared), concurrency=4, stop=seconds(10)))
+    outcome = drive(a_script(written(source), local(shared), users=4, stop=seconds(10)))
     assert outcome.failure == ("script", None)
     assert outcome.last.error is not None
     assert said in outcome.last.error.message

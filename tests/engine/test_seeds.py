@@ -37,7 +37,7 @@ def keys(
     reads["distribution"] = {"kind": "uniform"}
     plan = a_plan(
         local(sandbox), workload=reads,
-        concurrency=USERS, shards=shards, seed=seed, protocol=protocol, stop=events(EVENTS),
+        users=USERS, shards=shards, seed=seed, protocol=protocol, stop=events(EVENTS),
     )  # fmt: skip
     with variables(sandbox, log_output="TABLE", general_log=1):
         with contextlib.ExitStack() as stack:

@@ -66,7 +66,7 @@ def steered(plan: dict[str, Any], turns: dict[int, Turn]) -> tuple[list[Sample],
 def script_of(path: Path, plan: dict[str, Any]) -> dict[str, Any]:
     """The same step driven by a script."""
     path.write_text(LUA)
-    general = {"threads": plan["concurrency"], "mysql_db": "sbtest"}
+    general = {"threads": plan["users"], "mysql_db": "sbtest"}
     script = {"path": str(path), "options": {}, "general": general}
     return {name: value for name, value in plan.items() if name != "workload"} | {"script": script}
 
@@ -76,7 +76,7 @@ def script_of(path: Path, plan: dict[str, Any]) -> dict[str, Any]:
 def test_users_finish_their_event_and_rest_until_they_may_again(
     target: dict[str, Any], tmp_path: Path, shards: int, scripted: bool
 ) -> None:
-    plan = a_plan(target, concurrency=8, shards=shards, stop=seconds(5.0))
+    plan = a_plan(target, users=8, shards=shards, stop=seconds(5.0))
     if scripted:
         plan = script_of(tmp_path / "event.lua", plan)
     turns: dict[int, Turn] = {
@@ -99,7 +99,7 @@ def test_users_finish_their_event_and_rest_until_they_may_again(
 @pytest.mark.slow
 def test_users_that_think_rest_as_well(target: dict[str, Any]) -> None:
     arrival = {"kind": "closed", "think_s": 0.05}
-    plan = a_plan(target, concurrency=6, arrival=arrival, stop=seconds(3.0))
+    plan = a_plan(target, users=6, arrival=arrival, stop=seconds(3.0))
     samples, _ = steered(plan, {1: lambda job: job.set_users(1)})
     events = [sample.counts.events for sample in samples if sample.phase == "window"]
     assert events[2] < 0.5 * events[0]
@@ -110,7 +110,7 @@ def test_users_that_think_rest_as_well(target: dict[str, Any]) -> None:
 def test_a_rate_holds_from_the_moment_on_that_it_is_set(target: dict[str, Any]) -> None:
     shards = 2
     arrival = {"kind": "open", "rate": 100, "gaps": "uniform", "max_backlog": 1000}
-    plan = a_plan(target, concurrency=32, shards=shards, arrival=arrival, stop=seconds(5.0))
+    plan = a_plan(target, users=32, shards=shards, arrival=arrival, stop=seconds(5.0))
     turns: dict[int, Turn] = {1: lambda job: job.set_rate(400), 3: lambda job: job.set_rate(40)}
     samples, end = steered(plan, turns)
     due = [sample.counts.due for sample in samples if sample.phase == "window"]
@@ -122,7 +122,7 @@ def test_a_rate_holds_from_the_moment_on_that_it_is_set(target: dict[str, Any]) 
 @pytest.mark.slow
 def test_fewer_users_of_an_open_loop_let_events_wait(target: dict[str, Any]) -> None:
     arrival = {"kind": "open", "rate": 200, "gaps": "uniform", "max_backlog": 1000}
-    plan = a_plan(target, concurrency=16, arrival=arrival, stop=seconds(4.0))
+    plan = a_plan(target, users=16, arrival=arrival, stop=seconds(4.0))
     # One user does fifty events a second at most: of two hundred, three in four wait.
     samples, _ = steered(plan, {1: lambda job: job.set_users(1), 3: lambda job: job.set_users(16)})
     waiting = [sample.tally.waiting for sample in samples if sample.phase == "window"]
@@ -136,7 +136,7 @@ def test_fewer_users_of_an_open_loop_let_events_wait(target: dict[str, Any]) -> 
 def test_while_a_closed_loop_is_held_no_event_begins(
     target: dict[str, Any], tmp_path: Path, shards: int, scripted: bool
 ) -> None:
-    plan = a_plan(target, concurrency=8, shards=shards, stop=seconds(5.0))
+    plan = a_plan(target, users=8, shards=shards, stop=seconds(5.0))
     if scripted:
         plan = script_of(tmp_path / "event.lua", plan)
     turns: dict[int, Turn] = {1: lambda job: job.hold(True), 3: lambda job: job.hold(False)}
@@ -155,7 +155,7 @@ def test_while_an_open_loop_is_held_what_is_due_is_skipped_and_nothing_bursts(
     target: dict[str, Any],
 ) -> None:
     arrival = {"kind": "open", "rate": 100, "gaps": "uniform", "max_backlog": 1000}
-    plan = a_plan(target, concurrency=32, shards=2, arrival=arrival, stop=seconds(5.0))
+    plan = a_plan(target, users=32, shards=2, arrival=arrival, stop=seconds(5.0))
     turns: dict[int, Turn] = {1: lambda job: job.hold(True), 3: lambda job: job.hold(False)}
     samples, end = steered(plan, turns)
     inside = [sample for sample in samples if sample.phase == "window"]
@@ -167,7 +167,7 @@ def test_while_an_open_loop_is_held_what_is_due_is_skipped_and_nothing_bursts(
 
 
 def test_what_a_step_cannot_be_driven_with_is_refused(target: dict[str, Any]) -> None:
-    closed = engine.start(json.dumps(a_plan(target, concurrency=8, stop=seconds(20.0))))
+    closed = engine.start(json.dumps(a_plan(target, users=8, stop=seconds(20.0))))
     with pytest.raises(PlanRefused, match="1 to 8 in this step"):
         closed.set_users(9)
     with pytest.raises(PlanRefused, match="1 to 8 in this step"):
@@ -176,7 +176,7 @@ def test_what_a_step_cannot_be_driven_with_is_refused(target: dict[str, Any]) ->
         closed.set_rate(10.0)
     closed.stop()
     arrival = {"kind": "open", "rate": 200, "gaps": "uniform", "max_backlog": 1000}
-    plan = a_plan(target, concurrency=8, shards=2, arrival=arrival, stop=seconds(20.0))
+    plan = a_plan(target, users=8, shards=2, arrival=arrival, stop=seconds(20.0))
     opened = engine.start(json.dumps(plan))
     with pytest.raises(PlanRefused, match="2 to 8 in this step"):
         opened.set_users(1)

@@ -64,7 +64,7 @@ def test_a_mode_means_what_the_field_takes_it_for(
 ) -> None:
     way = quiet.endpoint(over=over, tls=Tls(mode=mode))  # type: ignore[arg-type]
     before = int(rows(quiet, "SHOW GLOBAL STATUS LIKE 'Ssl_accepts'")[0][1])
-    with Driving(a_plan(described(way), concurrency=4, stop=seconds(60))) as step:
+    with Driving(a_plan(described(way), users=4, stop=seconds(60))) as step:
         connected = step.until_connected().connected
         assert connected is not None
         seen = ciphers(quiet)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from house.repository import Repository
+from house.rust_modules import circles, module_of, rooms, uses
 
 # The house plan: each crate may depend on those before it.
 CRATES = [
@@ -20,10 +21,13 @@ CRATES = [
     "loadstone-script",
     "loadstone-hosttests",
     "loadstone-drive",
+    "loadstone-load",
     "loadstone-null-server",
     "loadstone-python",
     "loadstone-floor",
 ]
+# Modules of a crate that use each other in a circle, and why they may: the crate, then the modules.
+CIRCLES: dict[tuple[str, ...], str] = {}
 # Bytes in, messages out: these have no socket, no clock, no thread and no file.
 PURE_CRATES = ["wire", "measure", "workload"]
 IMPURE = re.compile(r"\bstd::(net|thread|fs|os|process|time::(Instant|SystemTime))\b")
@@ -58,6 +62,54 @@ def test_pure_crates_know_no_socket_clock_or_thread(repository: Repository, crat
         for number, line in enumerate(repository.text(name).splitlines(), 1)
         if IMPURE.search(line)
     ]
+
+
+@pytest.mark.parametrize("crate", CRATES)
+def test_no_modules_of_a_crate_use_each_other_in_a_circle(
+    repository: Repository, crate: str
+) -> None:
+    """Neither files nor the folders that they are in, but those listed."""
+    name = crate.removeprefix("loadstone-")
+    source = f"benches/{name}/src/" if name == "floor" else f"crates/{name}/src/"
+    names = repository.named(".rs", under=source)
+    if f"{source}lib.rs" in names and f"{source}main.rs" in names:
+        names.remove(f"{source}main.rs")  # a program that uses the crate as others do
+    graph = uses({module_of(file.removeprefix(source)): repository.text(file) for file in names})
+    assert len(graph) > 1, "its modules were not found"
+    found = {
+        (crate, *sorted("::".join(module) or "lib" for module in circle))
+        for circle in (*circles(graph), *circles(rooms(graph)))
+    }
+    assert found == {listed for listed in CIRCLES if listed[0] == crate}
+
+
+ROOT = "mod a; mod b; pub use a::Thing; fn f() { b::g(); }"
+
+
+@pytest.mark.parametrize(
+    ("in_a", "in_b", "is_circle"),
+    [
+        ("use crate::b::g;", "use crate::a::Thing;", True),
+        ("use super::{b::{self, g as h}, c};", "use crate::Thing;", True),
+        ("fn f() { crate::b::g(); }", "fn f() { super::a::h(); }", True),
+        ("use crate::b::g;", "use crate::Other;", True),
+        ("use crate::b::g;", "// use crate::a::Thing;", False),
+        ("use crate::b::g;", '/* crate::a */ const A: &str = "crate::a::Thing";', False),
+        ("use crate::b::g;", "#[cfg(test)] mod tests { use crate::a::Thing; }", False),
+        ("#[cfg(test)] use crate::b::g;", "use crate::a::Thing;", False),
+        ("use other::b::g;", "use crate::a::Thing;", False),
+    ],
+)
+def test_a_circle_is_seen_however_it_is_written(in_a: str, in_b: str, is_circle: bool) -> None:
+    graph = uses({(): ROOT, ("a",): in_a, ("b",): in_b})
+    assert bool(circles(graph)) == is_circle
+
+
+def test_a_circle_of_folders_is_seen_where_their_files_have_none() -> None:
+    files = {(): "mod a; mod b;", ("a",): "mod x; mod y;", ("b",): "mod x;"}
+    files |= {("a", "x"): "use crate::b::x::f;", ("b", "x"): "use crate::a::y::g;", ("a", "y"): ""}
+    graph = uses(files)
+    assert (circles(graph), circles(rooms(graph))) == ([], [{("a",), ("b",)}])
 
 
 @functools.cache

@@ -183,7 +183,7 @@ def test_a_second_signal_does_not_wait_for_the_engine(tmp_path: Path, script: Sc
 
 def test_a_step_that_fails_is_the_last_one_and_says_why(tmp_path: Path, script: Script) -> None:
     def refuse(plan: dict[str, object]) -> dict[str, object] | None:
-        if plan["concurrency"] != 8:
+        if plan["users"] != 8:
             return None
         message = "the server takes no more connections"
         return {"kind": "too_many_connections", "errno": 1040, "sql_state": "08004"} | {

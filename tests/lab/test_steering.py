@@ -131,7 +131,7 @@ def test_the_rate_of_an_open_loop_is_changed(steer: Steer, script: Script) -> No
 @pytest.mark.parametrize(
     ("wish", "why"),
     [
-        (SetUsers(step=1, users=9), "concurrency: 1 to 8 in this step"),
+        (SetUsers(step=1, users=9), "users: 1 to 8 in this step"),
         (SetRate(step=1, rate=5.0), "a closed loop has none"),
         (SetUsers(step=7, users=2), "meant for step 7"),
     ],

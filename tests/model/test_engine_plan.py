@@ -26,7 +26,7 @@ def test_a_step_has_every_key_of_the_contract() -> None:
         "targets",
         "workload",
         "protocol",
-        "concurrency",
+        "users",
         "arrival",
         "stop",
         "connect",
@@ -43,7 +43,7 @@ def test_a_step_has_every_key_of_the_contract() -> None:
         "seed",
         "tag",
     }
-    assert (document["concurrency"], document["tag"]) == (4, "step-2")
+    assert (document["users"], document["tag"]) == (4, "step-2")
     assert document["targets"][0]["password"] == SECRET
 
 

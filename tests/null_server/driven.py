@@ -82,7 +82,7 @@ def drive(
         "targets": [target],
         "workload": {**workload, "distribution": {"kind": "uniform"}},
         "protocol": "prepared",
-        "concurrency": users,
+        "users": users,
         "arrival": {"kind": "closed", "think_s": 0.0},
         "stop": {"kind": "time", "warmup_s": 0.0, "duration_s": seconds},
         "connect": {"at_once": 64, "timeout_s": 10.0, "retries": 5, "backoff_s": 0.02},

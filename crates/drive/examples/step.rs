@@ -2,7 +2,7 @@
 //! engine without Python, for profilers.
 #![expect(clippy::print_stdout, reason = "a program, not a part of the library")]
 
-use loadstone_drive::{Drive, Heard, Plan};
+use loadstone_drive::{Drive, Next, Plan};
 use std::io::Read;
 use std::time::Duration;
 
@@ -12,9 +12,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let drive = Drive::start(Plan::from_json(&text)?)?;
     loop {
         match drive.next(Duration::from_secs(1)) {
-            Heard::Record(record) => println!("{}", serde_json::to_string(&record)?),
-            Heard::Nothing => {}
-            Heard::Over => return Ok(()),
+            Next::Record(record) => println!("{}", serde_json::to_string(&record)?),
+            Next::Timeout => {}
+            Next::Closed => return Ok(()),
         }
     }
 }

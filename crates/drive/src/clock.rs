@@ -1,4 +1,4 @@
-//! The run's clock: nanoseconds since the engine was started, monotonic.
+//! The clock of a step: monotonic nanoseconds since it was started; and the CPU time of a thread.
 
 use loadstone_measure::Nanos;
 use rustix::event::Timespec;
@@ -6,17 +6,21 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// One for all threads of a step, so that their stamps compare.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
-    /// CLOCK_MONOTONIC when the step was started; timers that take absolute times need it.
+pub struct Clock {
+    /// CLOCK_MONOTONIC when the clock was started; timers that take absolute times need it.
     epoch: Nanos,
 }
 
 impl Clock {
-    pub(crate) fn start() -> Self {
+    /// A clock that begins now.
+    #[must_use]
+    pub fn start() -> Self {
         Self { epoch: read(ClockId::Monotonic) }
     }
 
-    pub(crate) fn now(self) -> Nanos {
+    /// Since the clock began.
+    #[must_use]
+    pub fn now(self) -> Nanos {
         Nanos(read(ClockId::Monotonic).0 - self.epoch.0)
     }
 
@@ -42,6 +46,6 @@ fn read(clock: ClockId) -> Nanos {
 }
 
 /// CPU time of the calling thread, user and system.
-pub(crate) fn thread_cpu() -> Nanos {
+pub fn thread_cpu() -> Nanos {
     read(ClockId::ThreadCPUTime)
 }

@@ -1,4 +1,4 @@
-//! What can go wrong, as one enum for the plan and one record for a step.
+//! Errors of the engine: plans that are refused, and the failure that ends a step or a load.
 
 use loadstone_wire::{ServerError, WireError};
 use serde::Serialize;
@@ -11,11 +11,13 @@ pub struct PlanError {
 }
 
 impl PlanError {
-    pub(crate) fn new(text: impl Into<String>) -> Self {
+    /// The line.
+    pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into() }
     }
 
-    pub(crate) fn from_json(error: serde_json::Error) -> Self {
+    /// JSON that is no plan.
+    pub fn from_json(error: serde_json::Error) -> Self {
         Self::new(format!("the plan is not as docs/engine.md says: {error}"))
     }
 }
@@ -92,12 +94,13 @@ const NO_PORT: &str = "no local port is left for another connection: see \
                        net.ipv4.ip_local_port_range and net.ipv4.tcp_tw_reuse";
 
 impl Failure {
-    pub(crate) fn new(kind: FailureKind, errno: Option<u16>, message: impl Into<String>) -> Self {
+    /// Not the server's, or not known to be: without an SQL state.
+    pub fn new(kind: FailureKind, errno: Option<u16>, message: impl Into<String>) -> Self {
         Self { kind, errno, sql_state: None, message: message.into(), target: 0, statement: None }
     }
 
     /// A panic of ours.
-    pub(crate) fn bug(what: &str) -> Self {
+    pub fn bug(what: &str) -> Self {
         let text = format!("{what} of the engine panicked; this is a bug of Loadstone");
         Self::new(FailureKind::Internal, None, text)
     }
@@ -107,7 +110,9 @@ impl Failure {
         self
     }
 
-    pub(crate) fn during(mut self, statement: String) -> Self {
+    /// The same, of this statement.
+    #[must_use]
+    pub fn during(mut self, statement: String) -> Self {
         self.statement = Some(statement);
         self
     }
@@ -195,7 +200,7 @@ impl Failure {
     }
 
     /// Whether trying again could help before the load has begun.
-    pub(crate) fn may_pass(&self) -> bool {
+    pub fn may_pass(&self) -> bool {
         matches!(
             self.kind,
             FailureKind::Unreachable | FailureKind::TimedOut | FailureKind::TooManyConnections

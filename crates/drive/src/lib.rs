@@ -1,54 +1,31 @@
 //! Drives load: a thread per shard, an epoll loop in each, any number of virtual users on it.
 //!
-//! [`Plan`] says what to do and [`Drive`] does it; [`LoadPlan`](load::LoadPlan) and
-//! [`Load`](load::Load) fill tables. What happens comes as [`Record`]s. The crate knows no Python,
-//! no file and no report.
+//! [`Plan`] says what to do and [`Drive`] does it; what happens comes as [`Record`]s. Whoever talks to a
+//! server one statement at a time, as the loader of tables does, uses [`client`]. The crate knows no
+//! Python, no file and no report.
+//!
+//! Its modules, each of which uses only those before it: `error` and `clock`; `plan`, what is asked;
+//! `record`, what is answered; `connection`, sockets and what travels on them; `metering`, counting and
+//! adding up; `shard`, what the users of one event loop share; `user` and `scripted`, the two sorts of
+//! virtual users; `step`, which puts them to work.
 
-mod blocks;
-mod cast;
-mod channel;
-mod ciphers;
-mod client;
+mod allocator;
 mod clock;
-mod connecting;
 mod connection;
-mod control;
-mod coordinator;
-mod core;
-mod drive;
-mod endpoint;
 mod error;
-mod idle;
-mod interval;
-pub mod load;
-mod loss;
-mod member;
-mod merge;
-mod meter;
-mod open_loop;
-mod opening;
-mod outages;
-mod outbox;
-mod pacing;
-mod pauses;
-mod plan;
-mod poller;
-mod pulse;
-mod ramp;
+mod metering;
+pub mod plan;
 pub mod record;
-mod run_queue;
-mod scheduling;
 mod scripted;
 mod shard;
-mod ticks;
-mod timers;
-mod tls;
-mod transport;
+mod step;
 mod user;
 
-pub use blocks::{Allocator, keep_large_blocks_apart};
-pub use drive::{Drive, Heard};
+pub use allocator::{Allocator, keep_large_blocks_apart};
+pub use clock::{Clock, thread_cpu};
+pub use connection::client;
 pub use error::{Failure, FailureKind, PlanError};
-pub use plan::Plan;
-pub use record::Record;
-pub use scripted::{GeneralOption, ScriptSpec, Servers, ServersHandle};
+pub use plan::{GeneralOption, Plan, ScriptSpec};
+pub use record::{Next, Record, next_record};
+pub use scripted::{Servers, ServersHandle};
+pub use step::Drive;

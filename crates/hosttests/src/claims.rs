@@ -1,4 +1,4 @@
-//! Which events may begin, and when they are due.
+//! Claims of events: which thread may begin one, and when it is due.
 
 use crate::plan::HostPlan;
 use loadstone_measure::Nanos;

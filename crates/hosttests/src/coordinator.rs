@@ -1,4 +1,4 @@
-//! Runs the threads of a test, looks at them once an interval, and says what they did.
+//! The coordinator of a host test: runs its threads, and writes a record of what they did each interval.
 
 use crate::claims::Claims;
 use crate::error::HostError;

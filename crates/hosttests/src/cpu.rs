@@ -1,4 +1,4 @@
-//! Prime numbers, found by trial division.
+//! The CPU test: prime numbers, found by trial division.
 
 use crate::error::{HostError, PlanError};
 use crate::meter::Meter;

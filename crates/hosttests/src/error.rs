@@ -1,6 +1,6 @@
-//! What can go wrong.
+//! Errors of a host test: a plan that is refused, and what ends a test before its time.
 
-use crate::record::{Broken, Damage};
+use serde::Serialize;
 use std::io;
 use std::path::PathBuf;
 
@@ -67,6 +67,36 @@ pub enum HostError {
     /// A panic of ours.
     #[error("a thread of the test panicked; this is a bug of Loadstone")]
     Bug,
+}
+
+/// A block of a file that is not what was written there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Damage {
+    /// The file's number.
+    pub file: usize,
+    /// Where the block begins.
+    pub offset: u64,
+    /// What is wrong.
+    #[serde(flatten)]
+    pub what: Broken,
+}
+
+/// What is wrong with a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "what", rename_all = "lowercase")]
+pub enum Broken {
+    /// Its checksum.
+    Sum {
+        /// That of the data.
+        calculated: u32,
+        /// What stands behind the data.
+        stored: u32,
+    },
+    /// Its place.
+    Place {
+        /// Where it says that it begins.
+        stored: u64,
+    },
 }
 
 impl HostError {

@@ -1,4 +1,4 @@
-//! A test from outside: start it, hear of it, stop it.
+//! The handle of a running host test: start it, read its records, stop it.
 
 use crate::claims::Claims;
 use crate::coordinator::Coordinator;
@@ -12,6 +12,7 @@ use crate::record::{End, Record};
 use crate::threads::Threads;
 use crate::work::Test;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
+use loadstone_measure::Nanos;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,13 +25,13 @@ pub struct HostTest {
 
 /// What waiting for a record brought.
 #[derive(Debug)]
-pub enum Heard {
+pub enum Next {
     /// The next record.
     Record(Box<Record>),
     /// None came within the time.
-    Nothing,
+    Timeout,
     /// There are no more.
-    Over,
+    Closed,
 }
 
 impl HostTest {
@@ -49,11 +50,11 @@ impl HostTest {
     }
 
     /// The next record, or what there is to say instead after `timeout`.
-    pub fn next(&self, timeout: Duration) -> Heard {
+    pub fn next(&self, timeout: Duration) -> Next {
         match self.records.recv_timeout(timeout) {
-            Ok(record) => Heard::Record(Box::new(record)),
-            Err(RecvTimeoutError::Timeout) => Heard::Nothing,
-            Err(RecvTimeoutError::Disconnected) => Heard::Over,
+            Ok(record) => Next::Record(Box::new(record)),
+            Err(RecvTimeoutError::Timeout) => Next::Timeout,
+            Err(RecvTimeoutError::Disconnected) => Next::Closed,
         }
     }
 
@@ -90,7 +91,8 @@ fn try_run(plan: &HostPlan, claims: &Claims, records: &Sender<Record>) -> Result
             Coordinator::new(plan, claims, records).run(test.as_ref())
         }
         (Command::Prepare, TestPlan::Fileio(files)) => {
-            fileio::prepare(files, plan, claims, records)
+            let interval = Nanos::from_seconds(plan.interval_s);
+            fileio::prepare(files, plan.seed, interval, &|| claims.is_stopped(), records)
         }
         (Command::Cleanup, TestPlan::Fileio(files)) => fileio::cleanup(files),
         (Command::Prepare | Command::Cleanup, _) => Ok(End::nothing()),

@@ -24,11 +24,11 @@ mod work;
 mod worker;
 
 pub use cpu::CpuPlan;
-pub use error::{HostError, PlanError};
+pub use error::{Broken, Damage, HostError, PlanError};
 pub use fileio::{FilePlan, FileTestMode, IoMode, OpenFlag, SyncMode};
-pub use host_test::{Heard, HostTest};
+pub use host_test::{HostTest, Next};
 pub use memory::{Access, MemoryPlan, Operation, Scope};
 pub use mutex::MutexPlan;
 pub use plan::{Command, HostPlan, StopPlan, TestPlan};
-pub use record::{Begun, Broken, Damage, Done, End, EndReason, Phase, Record, Sample};
+pub use record::{Begun, Done, End, EndReason, Phase, Record, Sample};
 pub use threads::ThreadsPlan;

@@ -1,4 +1,4 @@
-//! Blocks of memory, read or written word by word.
+//! The memory test: blocks that are read or written word by word.
 
 use crate::error::{HostError, PlanError};
 use crate::meter::Meter;

@@ -1,4 +1,4 @@
-//! What the threads count, and how it gets to whoever looks once a second.
+//! Counters of the test's threads, and how they reach the coordinator once a second.
 
 use crate::record::Done;
 use loadstone_measure::{Latency, LatencyRecorder, Nanos, Share};

@@ -1,4 +1,4 @@
-//! Threads that take one of many mutexes, for a moment each time. One event a thread: the figure is
+//! The mutex test: threads that take one of many mutexes, for a moment each time. One event a thread: the figure is
 //! how long it takes.
 
 use crate::error::{HostError, PlanError};

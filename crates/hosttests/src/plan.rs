@@ -1,4 +1,4 @@
-//! What is asked for: one JSON document, checked once, then frozen. `docs/engine.md` is the contract.
+//! The plan of a host test: one JSON document, checked once, then frozen. `docs/engine.md` is the contract.
 
 use crate::cpu::CpuPlan;
 use crate::error::PlanError;

@@ -1,6 +1,6 @@
-//! What a test says upwards; the format is documented in `docs/engine.md`.
+//! The records that a host test writes while it runs; the format is documented in `docs/engine.md`.
 
-use crate::error::HostError;
+use crate::error::{Damage, HostError};
 use loadstone_measure::{LatencySummary, Nanos, NumberedShare};
 use serde::Serialize;
 
@@ -98,36 +98,6 @@ pub enum EndReason {
     Stopped,
     /// See the error.
     Failed,
-}
-
-/// A block of a file that is not what was written there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Damage {
-    /// The file's number.
-    pub file: usize,
-    /// Where the block begins.
-    pub offset: u64,
-    /// What is wrong.
-    #[serde(flatten)]
-    pub what: Broken,
-}
-
-/// What is wrong with a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "what", rename_all = "lowercase")]
-pub enum Broken {
-    /// Its checksum.
-    Sum {
-        /// That of the data.
-        calculated: u32,
-        /// What stands behind the data.
-        stored: u32,
-    },
-    /// Its place.
-    Place {
-        /// Where it says that it begins.
-        stored: u64,
-    },
 }
 
 /// See [`Record::End`]. Figures are of the window.

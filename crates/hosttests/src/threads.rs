@@ -1,4 +1,4 @@
-//! Threads that give way while they hold a lock.
+//! The thread test: threads that yield while they hold a lock.
 
 use crate::error::{HostError, PlanError};
 use crate::meter::Meter;

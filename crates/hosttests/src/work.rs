@@ -1,4 +1,4 @@
-//! What all tests have in common.
+//! The traits that all host tests implement.
 
 use crate::error::HostError;
 use crate::meter::Meter;

@@ -1,4 +1,4 @@
-//! One thread of a test.
+//! The loop of one thread of a host test.
 
 use crate::claims::{Claim, Claims};
 use crate::error::HostError;

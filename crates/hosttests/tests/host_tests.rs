@@ -1,7 +1,7 @@
 //! Whole tests, with the figures that can be known in advance.
 
 use loadstone_hosttests::{
-    Broken, End, EndReason, Heard, HostPlan, HostTest, Phase, Record, Sample,
+    Broken, End, EndReason, HostPlan, HostTest, Next, Phase, Record, Sample,
 };
 use loadstone_measure::NumberedShare;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ fn follow(test: &HostTest) -> (Vec<Sample>, End) {
     let mut samples = Vec::new();
     loop {
         match test.next(Duration::from_secs(60)) {
-            Heard::Record(record) => match *record {
+            Next::Record(record) => match *record {
                 Record::Begun(_) => {}
                 Record::Sample(sample) => samples.push(*sample),
                 Record::End(end) => return (samples, *end),

@@ -1,15 +1,13 @@
+//! Latency histograms: recorders for one thread, and the distributions that they become.
+
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 use crate::Nanos;
-use crate::stored::Bucket;
+use crate::stored::{Bucket, SIGNIFICANT_DIGITS};
 
 /// The greatest latency that has a place in the histogram: one hour. What is above is counted apart.
 pub const HIGHEST_TRACKABLE: Nanos = Nanos(3_600_000_000_000);
-
-/// Three significant digits over the whole range, from one nanosecond on: coarser steps at the bottom
-/// (1 µs) would save a quarter of 270 KB and round a 30 µs answer to two digits.
-pub(crate) const SIGNIFICANT_DIGITS: u8 = 3;
 
 /// A distribution of latencies: a histogram, with what a histogram loses kept exactly beside it.
 ///

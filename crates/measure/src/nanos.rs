@@ -1,3 +1,5 @@
+//! Nanoseconds, as a type.
+
 use serde::{Deserialize, Serialize};
 
 /// Nanoseconds since the run's load began, or a span of them.

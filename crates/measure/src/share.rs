@@ -1,3 +1,5 @@
+//! The events of one user or thread among many: how many, and how long they took.
+
 use crate::Nanos;
 use serde::{Serialize, Serializer};
 

@@ -8,7 +8,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use flate2::{Decompress, FlushDecompress, Status};
 
-use crate::latency::SIGNIFICANT_DIGITS;
+/// Three significant digits over the whole range, from one nanosecond on: coarser steps at the bottom
+/// (1 µs) would save a quarter of 270 KB and round a 30 µs answer to two digits.
+pub(crate) const SIGNIFICANT_DIGITS: u8 = 3;
 
 /// What a histogram begins with.
 const PLAIN: [u8; 4] = 0x1c84_9313_u32.to_be_bytes();

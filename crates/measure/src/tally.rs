@@ -1,3 +1,5 @@
+//! The counters of events, and the law that they keep.
+
 use serde::{Deserialize, Serialize};
 
 /// Where every event of a load stands.

@@ -1,4 +1,4 @@
-//! An answer on its way.
+//! An answer of the null server on its way to the client.
 
 use crate::library::Library;
 use crate::log::{Kind, Outcome, Record};

@@ -1,9 +1,8 @@
-//! What each command is answered with.
+//! Answers each command of a client.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_command_phase.html>
 
 use crate::answer::{Bytes, Reply, Then};
-use crate::conduct::Verdict;
 use crate::connection::{Came, Connection, Phase};
 use crate::core::Core;
 use crate::greeting::{greeting, wants_tls, wishes};
@@ -12,6 +11,7 @@ use crate::log::{Kind, Outcome};
 use crate::packet::{Message, put_error, put_ok, put_packet, renumber};
 use crate::rows::{Form, Rows};
 use crate::script::Script;
+use crate::scripted_faults::Verdict;
 use crate::settings::Auth;
 use crate::sql::{Control, Sql, count_params, understand};
 
@@ -40,7 +40,7 @@ impl Connection {
     /// Greets, or refuses.
     pub(crate) fn greet(&mut self, core: &mut Core) {
         let now = core.stamp();
-        let reply = match core.conduct.refusal(now) {
+        let reply = match core.faults.refusal(now) {
             None => {
                 let nonce = core.nonce();
                 let bytes = greeting(&core.settings, self.id, nonce);
@@ -137,9 +137,9 @@ impl Connection {
     /// A statement of load: what the script wants, else its answer from the library.
     fn load(&mut self, core: &mut Core, known: Known, form: Form, came: Came) -> Reply {
         let kind = if form == Form::Binary { Kind::Execute } else { Kind::Query };
-        if !core.conduct.is_plain() {
+        if !core.faults.is_plain() {
             core.load_came(came.whole);
-            match core.conduct.verdict() {
+            match core.faults.verdict() {
                 Verdict::Answer => {}
                 Verdict::Error(rule) => return self.error_of(core, rule, kind),
                 Verdict::Drop => {
@@ -159,7 +159,7 @@ impl Connection {
     }
 
     fn error_of(&mut self, core: &Core, rule: usize, kind: Kind) -> Reply {
-        let (packet, errno) = core.conduct.error(rule);
+        let (packet, errno) = core.faults.error(rule);
         if errno == DEADLOCK {
             self.shape.in_transaction = false;
         }

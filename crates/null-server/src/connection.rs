@@ -165,10 +165,10 @@ impl Connection {
     /// Begins an answer: sends it, or sets its alarm.
     pub(crate) fn answer(&mut self, core: &mut Core, reply: Reply, came: Came) {
         let due = match () {
-            () if core.conduct.is_plain() => came.whole,
-            () if reply.kind == Kind::Greeting => core.conduct.greeting_due(self.id, came.whole),
-            () if reply.is_load() => core.conduct.due_of_load(self.id, came.whole),
-            () => core.conduct.due(self.id, came.whole, 0),
+            () if core.faults.is_plain() => came.whole,
+            () if reply.kind == Kind::Greeting => core.faults.greeting_due(self.id, came.whole),
+            () if reply.is_load() => core.faults.due_of_load(self.id, came.whole),
+            () => core.faults.due(self.id, came.whole, 0),
         };
         let timed = due > came.whole;
         let record = Record {
@@ -203,7 +203,7 @@ impl Connection {
     /// Sends what the socket and the script let through now.
     fn send_on(&mut self, core: &mut Core) {
         let Some(answering) = &mut self.answering else { return self.watch(core, false) };
-        let pieces = core.conduct.script.pieces;
+        let pieces = core.faults.script.pieces;
         let pieces = pieces.filter(|pieces| pieces.login || self.phase == Phase::Commands);
         loop {
             let rest = &answering.bytes.get(&core.library)[answering.sent..];
@@ -258,7 +258,7 @@ impl Connection {
                 Outcome::Dropped => core.stats.dropped_answers += 1,
                 Outcome::Done | Outcome::Rows => core.stats.answered += 1,
             }
-            if then == Then::GoOn && core.conduct.drops_after(self.answered_load) {
+            if then == Then::GoOn && core.faults.drops_after(self.answered_load) {
                 return self.drop_by_script(core);
             }
         }

@@ -1,14 +1,14 @@
-//! What all connections share.
+//! What all connections of a null server share.
 
 use crate::administration::{Administration, Now};
 use crate::clock;
-use crate::conduct::Conduct;
 use crate::library::Library;
 use crate::log::{Log, Record};
 use crate::poller::Poller;
 use crate::random::Random;
 use crate::rows::Rows;
 use crate::script::Script;
+use crate::scripted_faults::ScriptedFaults;
 use crate::settings::Settings;
 use crate::stats::Stats;
 use crate::timers::{Alarm, Timers};
@@ -25,7 +25,7 @@ pub(crate) struct Core {
     pub(crate) poller: Poller,
     pub(crate) timers: Timers,
     pub(crate) library: Library,
-    pub(crate) conduct: Conduct,
+    pub(crate) faults: ScriptedFaults,
     /// How many scripts and flushes there were: alarms of an older one are stale.
     pub(crate) script_number: u64,
     pub(crate) log: Log,
@@ -47,7 +47,7 @@ impl Core {
             poller: Poller::new()?,
             timers: Timers::default(),
             library: Library::new(settings.range_rows),
-            conduct: Conduct::new(settings.script.clone(), now),
+            faults: ScriptedFaults::new(settings.script.clone(), now),
             script_number: 0,
             log: Log::new(settings.log_records()),
             stats: Stats::default(),
@@ -75,8 +75,8 @@ impl Core {
     /// Takes another script; its time begins anew.
     pub(crate) fn set_script(&mut self, script: Script) {
         self.script_number += 1;
-        self.conduct = Conduct::new(script, clock::now());
-        self.stamping = self.log.is_on() || !self.conduct.is_plain();
+        self.faults = ScriptedFaults::new(script, clock::now());
+        self.stamping = self.log.is_on() || !self.faults.is_plain();
         self.set_timed_drops();
     }
 
@@ -88,18 +88,18 @@ impl Core {
         self.log = Log::new(self.settings.log_records());
         self.since = clock::now();
         self.cpu_since = clock::thread_cpu();
-        self.set_script(self.conduct.script.clone());
+        self.set_script(self.faults.script.clone());
     }
 
     /// A statement of load came in.
     pub(crate) fn load_came(&mut self, now: u64) {
-        if self.conduct.begins_with(now) {
+        if self.faults.begins_with(now) {
             self.set_timed_drops();
         }
     }
 
     fn set_timed_drops(&mut self) {
-        for (at, rule) in self.conduct.timed_drops() {
+        for (at, rule) in self.faults.timed_drops() {
             self.timers.set(at, Alarm::Drop { rule, script: self.script_number });
         }
     }

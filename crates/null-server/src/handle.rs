@@ -1,11 +1,11 @@
-//! A server in a thread of its own.
+//! The handle of a null server that runs in a thread of its own.
 
 use crate::core::Core;
 use crate::error::NullServerError;
 use crate::listeners::Listeners;
-use crate::log::{Log, LogFile};
+use crate::log::LogFile;
 use crate::script::Script;
-use crate::server::Server;
+use crate::server::{Outcome, Request, Server};
 use crate::settings::Settings;
 use crate::stats::Stats;
 use crate::tls::TlsMaker;
@@ -17,24 +17,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
-
-/// What a server is asked by whoever holds it.
-#[derive(Debug)]
-pub(crate) enum Request {
-    Stats(Sender<Stats>),
-    Script(Box<Script>),
-    Flush,
-    Stop,
-}
-
-/// What a server leaves behind.
-#[derive(Debug)]
-pub struct Outcome {
-    /// Its counters at the end.
-    pub stats: Stats,
-    /// Its stamps; empty where none were wanted.
-    pub log: Log,
-}
 
 /// A running server; it stops when this is dropped.
 #[derive(Debug)]

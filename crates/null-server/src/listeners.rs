@@ -1,4 +1,4 @@
-//! Where connects come in.
+//! The listening sockets of a null server.
 
 use crate::error::NullServerError;
 use crate::settings::Settings;

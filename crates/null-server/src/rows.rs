@@ -1,4 +1,4 @@
-//! Result sets, in the text and in the binary form.
+//! Writes result sets, in the text and in the binary form.
 
 use crate::packet::{Shape, put_eof, put_length, put_packet, put_rows_end, put_text};
 

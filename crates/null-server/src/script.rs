@@ -1,14 +1,11 @@
-//! What a server does besides answering at once: parsed once, refused with a line.
+//! The script of a null server: the delays, drops, errors and refusals that it is asked for.
 //!
 //! A script concerns load: BEGIN, COMMIT, reads and writes of tables, as text or prepared. Questions
 //! about the server, settings and preparations are answered at once, except during a stall.
 
 use crate::error::NullServerError;
-use crate::service::Service;
+use crate::service::{LONGEST_S, Service, wrong_us};
 use serde::Deserialize;
-
-/// The longest time that a script may name.
-const LONGEST_S: f64 = 86_400.0;
 
 /// When the script's time begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -293,12 +290,6 @@ fn wrong_probability(name: &str, value: f64) -> Option<String> {
 fn wrong_seconds(name: &str, value: f64) -> Option<String> {
     (!(0.0..=LONGEST_S).contains(&value))
         .then(|| format!("{name} {value} must be from 0 to {LONGEST_S}"))
-}
-
-/// A time in microseconds that is no time.
-pub(crate) fn wrong_us(name: &str, value: f64) -> Option<String> {
-    (!(0.0..=LONGEST_S * 1e6).contains(&value))
-        .then(|| format!("{name} {value} must be from 0 to {}", LONGEST_S * 1e6))
 }
 
 #[cfg(test)]

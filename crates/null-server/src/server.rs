@@ -1,17 +1,18 @@
-//! One thread, one event loop, any number of connections.
+//! The event loop of a null server: one thread, any number of connections.
 
 use crate::clock;
 use crate::connection::{Connection, Phase};
 use crate::core::Core;
-use crate::handle::{Outcome, Request};
 use crate::listeners::Listeners;
+use crate::log::Log;
 use crate::poller::Ready;
-use crate::script::Drop as DropRule;
+use crate::script::{Drop as DropRule, Script};
+use crate::stats::Stats;
 use crate::timers::Alarm;
 use rustix::fd::OwnedFd;
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, Sender};
 
 /// What one read takes from a socket; all connections share it.
 const BUFFER: usize = 256 * 1024;
@@ -24,6 +25,24 @@ const WAKE_TOKEN: u64 = u64::MAX - 1;
 /// The first listener's; the next one's is one less.
 const LISTENER_TOKEN: u64 = u64::MAX - 2;
 const LISTENERS_MAX: u64 = 8;
+
+/// What a server is asked by whoever holds it.
+#[derive(Debug)]
+pub(crate) enum Request {
+    Stats(Sender<Stats>),
+    Script(Box<Script>),
+    Flush,
+    Stop,
+}
+
+/// What a server leaves behind.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Its counters at the end.
+    pub stats: Stats,
+    /// Its stamps; empty where none were wanted.
+    pub log: Log,
+}
 
 #[derive(Debug)]
 struct Slot {
@@ -120,8 +139,7 @@ impl Server {
     }
 
     fn drop_connections(&mut self, rule: usize) {
-        let Some(DropRule::At { connections, .. }) = self.core.conduct.script.drops.get(rule)
-        else {
+        let Some(DropRule::At { connections, .. }) = self.core.faults.script.drops.get(rule) else {
             return;
         };
         let who = connections.clone();
@@ -142,7 +160,7 @@ impl Server {
                 Ok(None) => return Ok(()),
                 Err(_) => return self.pause_connects(NO_DESCRIPTOR_PAUSE_NS),
             }
-            let pause = self.core.conduct.accept_pause();
+            let pause = self.core.faults.accept_pause();
             if pause > 0 {
                 return self.pause_connects(pause);
             }

@@ -1,8 +1,10 @@
-//! How long an answer takes.
+//! Service times: how long the null server takes to answer.
 
 use crate::random::Random;
-use crate::script::wrong_us;
 use serde::Deserialize;
+
+/// The longest time that a script may name.
+pub(crate) const LONGEST_S: f64 = 86_400.0;
 
 /// A service time, drawn for each statement of load.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -93,6 +95,12 @@ fn at_quantile(points: &[(f64, f64)], quantile: f64) -> f64 {
     let above = points.partition_point(|point| point.0 <= quantile).clamp(1, points.len() - 1);
     let ((q0, us0), (q1, us1)) = (points[above - 1], points[above]);
     us0 + (us1 - us0) * (quantile - q0) / (q1 - q0)
+}
+
+/// A time in microseconds that is no time.
+pub(crate) fn wrong_us(name: &str, value: f64) -> Option<String> {
+    (!(0.0..=LONGEST_S * 1e6).contains(&value))
+        .then(|| format!("{name} {value} must be from 0 to {}", LONGEST_S * 1e6))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a server is to be.
+//! The settings of a null server: sockets, login, TLS, tables and script.
 
 use crate::error::NullServerError;
 use crate::script::Script;

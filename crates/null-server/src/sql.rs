@@ -1,4 +1,4 @@
-//! What a statement is, from its first words. No parser: load is to be answered at once, and
+//! Recognises a statement by its first words. No parser: load is to be answered at once, and
 //! administration by a plausible guess.
 
 /// A statement, as far as its answer depends on it.

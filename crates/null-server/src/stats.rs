@@ -1,4 +1,4 @@
-//! What the server counts.
+//! Counters of the null server.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! What must happen later, soonest first; of two at the same time the one that was set first.
+//! The timers of a null server, soonest first; of two at the same time the one that was set first.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,15 +1,17 @@
-//! `loadstone._engine`: the engine's face for Python. JSON in, JSON out; `docs/engine.md` is the
-//! contract. Python code goes through `loadstone.engine`, which gives it types.
+//! `loadstone._engine`, the extension module: the engine's face for Python. JSON in, JSON out;
+//! `docs/engine.md` is the contract. Python code goes through `loadstone.engine`, which gives it types.
 
 mod errors;
+mod json;
 mod null_server;
 mod script;
 mod sessions;
 
 use errors::{PlanError, ScriptError};
+use json::to_json;
 use loadstone_drive::Plan;
-use loadstone_drive::load::LoadPlan;
 use loadstone_hosttests::HostPlan;
+use loadstone_load::LoadPlan;
 use loadstone_measure::{Latency, LatencySummary, hlog};
 use null_server::NullServer;
 use pyo3::prelude::*;
@@ -72,7 +74,7 @@ fn start(plan: &str) -> PyResult<Drive> {
 #[pyfunction]
 fn load(plan: &str) -> PyResult<Load> {
     let plan = LoadPlan::from_json(plan).map_err(errors::plan)?;
-    loadstone_drive::load::Load::start(plan).map(Load::new).map_err(errors::os)
+    loadstone_load::Load::start(plan).map(Load::new).map_err(errors::os)
 }
 
 /// Begins a host test, or makes or removes its files; returns at once.
@@ -145,10 +147,6 @@ fn hlog_counts(py: Python<'_>, lines: Vec<String>) -> PyResult<String> {
 #[pyfunction]
 fn hlog_header(start_unix_s: f64) -> String {
     hlog::header(start_unix_s)
-}
-
-fn to_json(value: &impl Serialize) -> PyResult<String> {
-    serde_json::to_string(value).map_err(errors::json)
 }
 
 #[pymodule]

@@ -1,6 +1,7 @@
-//! The null server, as Python holds it.
+//! The class `NullServer` for Python.
 
-use crate::{errors, to_json};
+use crate::errors;
+use crate::json::to_json;
 use loadstone_null_server::{NullServerError, Script, Settings};
 use pyo3::prelude::*;
 use std::path::PathBuf;

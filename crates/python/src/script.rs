@@ -1,9 +1,9 @@
-//! A script, as Python looks at it.
+//! The class `Script` for Python: what a Lua script declares and prints.
 
 use crate::errors;
-use crate::to_json;
+use crate::json::to_json;
 use loadstone_drive::{Plan, ScriptSpec, Servers, ServersHandle};
-use loadstone_script::{Coming, Command, Contents, Declared, Desk, Kind, Report, Wish};
+use loadstone_script::{Command, Contents, Declared, Inspector, Kind, Pending, Report, Wish};
 use pyo3::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -12,13 +12,13 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 /// How long one wait may last before Python may look at its signals.
-const BREATH: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A script that is open to questions. Each answers when the script has come back, or was given up
 /// because of a signal.
 #[pyclass(frozen, module = "loadstone._engine")]
 pub(crate) struct Script {
-    desk: Desk,
+    inspector: Inspector,
     /// The servers that it may ask, once it was told of them.
     servers: OnceLock<ServersHandle>,
 }
@@ -26,15 +26,15 @@ pub(crate) struct Script {
 impl Script {
     pub(crate) fn open(spec: &str) -> PyResult<Self> {
         let spec = ScriptSpec::from_json(spec).map_err(errors::plan)?;
-        let desk = Desk::open(spec.script_plan(0, 1)).map_err(errors::os)?;
-        Ok(Self { desk, servers: OnceLock::new() })
+        let inspector = Inspector::open(spec.script_plan(0, 1)).map_err(errors::os)?;
+        Ok(Self { inspector, servers: OnceLock::new() })
     }
 
-    fn wait<T: Send>(&self, py: Python<'_>, coming: Coming<T>) -> PyResult<T> {
+    fn wait<T: Send>(&self, py: Python<'_>, pending: Pending<T>) -> PyResult<T> {
         // Python hands its values from thread to thread, and this one has no other reader.
-        let coming = std::sync::Mutex::new(coming);
-        let wait = || match coming.lock() {
-            Ok(coming) => coming.recv_timeout(BREATH),
+        let pending = std::sync::Mutex::new(pending);
+        let wait = || match pending.lock() {
+            Ok(pending) => pending.recv_timeout(POLL_INTERVAL),
             Err(_) => Err(RecvTimeoutError::Disconnected),
         };
         loop {
@@ -51,7 +51,7 @@ impl Script {
         if let Some(servers) = self.servers.get() {
             servers.give_up();
         }
-        self.desk.give_up();
+        self.inspector.give_up();
     }
 }
 
@@ -59,32 +59,32 @@ impl Script {
 impl Script {
     /// What the script says of itself, as JSON.
     fn contents(&self, py: Python<'_>) -> PyResult<String> {
-        to_json(&ContentsDocument::of(self.wait(py, self.desk.contents())?))
+        to_json(&ContentsDocument::of(self.wait(py, self.inspector.contents())?))
     }
 
     /// Raises where the options are not the script's, or there is nothing to run.
     fn check(&self, py: Python<'_>) -> PyResult<()> {
-        self.wait(py, self.desk.check())
+        self.wait(py, self.inspector.check())
     }
 
     /// What its command `help` prints.
     fn help(&self, py: Python<'_>) -> PyResult<String> {
-        self.wait(py, self.desk.help())
+        self.wait(py, self.inspector.help())
     }
 
     /// Gives it the servers of this plan to ask, once; what it needs there waits for the answers.
     fn serve(&self, plan: &str) -> PyResult<()> {
         let plan = Plan::from_json(plan).map_err(errors::plan)?;
-        let servers = Servers::new(plan).map_err(errors::os)?;
+        let servers = Servers::new(plan);
         if self.servers.set(servers.handle()).is_ok() {
-            self.desk.serve(servers);
+            self.inspector.serve(servers);
         }
         Ok(())
     }
 
     /// What it has printed before it failed.
     fn printed(&self, py: Python<'_>) -> PyResult<String> {
-        self.wait(py, self.desk.printed())
+        self.wait(py, self.inspector.printed())
     }
 
     /// What the servers have refused since this was asked last, as JSON.
@@ -100,12 +100,12 @@ impl Script {
         } else {
             Wish::ReportIntermediate(figures)
         };
-        self.wait(py, self.desk.report(wish))
+        self.wait(py, self.inspector.report(wish))
     }
 
     /// What it prints behind the last report of an interval.
     fn end_reports(&self, py: Python<'_>) -> PyResult<String> {
-        self.wait(py, self.desk.end_reports())
+        self.wait(py, self.inspector.end_reports())
     }
 }
 

@@ -1,7 +1,8 @@
-//! What is under way, as Python holds it.
+//! The classes `Drive`, `Load` and `HostTest` for Python: what is under way.
 
-use crate::{errors, to_json};
-use loadstone_drive::Heard;
+use crate::errors;
+use crate::json::to_json;
+use loadstone_drive::Next;
 use loadstone_hosttests as hosttests;
 use loadstone_measure::Nanos;
 use pyo3::prelude::*;
@@ -9,7 +10,7 @@ use serde::Serialize;
 use std::time::{Duration, Instant};
 
 /// How long one wait may last before Python may look at its signals.
-const BREATH: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// A step under way.
 #[pyclass(frozen, module = "loadstone._engine")]
@@ -20,7 +21,7 @@ pub(crate) struct Drive {
 /// Bulk loading under way.
 #[pyclass(frozen, module = "loadstone._engine")]
 pub(crate) struct Load {
-    inner: loadstone_drive::load::Load,
+    inner: loadstone_load::Load,
 }
 
 /// A host test under way.
@@ -42,7 +43,7 @@ impl Drive {
 }
 
 impl Load {
-    pub(crate) fn new(inner: loadstone_drive::load::Load) -> Self {
+    pub(crate) fn new(inner: loadstone_load::Load) -> Self {
         Self { inner }
     }
 }
@@ -51,7 +52,7 @@ impl Load {
 impl Drive {
     /// The next record as JSON, or `None` when the time is up or there are no more.
     fn next(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<String>> {
-        next_record(py, timeout_s, |timeout| self.inner.next(timeout).into())
+        next_record(py, timeout_s, |timeout| self.inner.next(timeout))
     }
 
     /// From now on so many events a second are due. Raises `PlanError` in a closed loop.
@@ -60,8 +61,8 @@ impl Drive {
     }
 
     /// From now on only so many users begin events. Raises `PlanError` where the step has not so many.
-    fn set_concurrency(&self, users: u32) -> PyResult<()> {
-        self.inner.set_concurrency(users).map_err(errors::plan)
+    fn set_users(&self, users: u32) -> PyResult<()> {
+        self.inner.set_users(users).map_err(errors::plan)
     }
 
     /// From now on no event begins, or events begin again.
@@ -89,7 +90,7 @@ impl Drive {
 impl Load {
     /// The next record as JSON, or `None` when the time is up or there are no more.
     fn next(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<String>> {
-        next_record(py, timeout_s, |timeout| self.inner.next(timeout).into())
+        next_record(py, timeout_s, |timeout| self.inner.next(timeout))
     }
 
     /// Asks for a clean end.
@@ -108,9 +109,9 @@ impl HostTest {
     /// The next record as JSON, or `None` when the time is up or there are no more.
     fn next(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<String>> {
         next_record(py, timeout_s, |timeout| match self.inner.next(timeout) {
-            hosttests::Heard::Record(record) => Wait::Record(record),
-            hosttests::Heard::Nothing => Wait::Nothing,
-            hosttests::Heard::Over => Wait::Over,
+            hosttests::Next::Record(record) => Next::Record(record),
+            hosttests::Next::Timeout => Next::Timeout,
+            hosttests::Next::Closed => Next::Closed,
         })
     }
 
@@ -120,38 +121,21 @@ impl HostTest {
     }
 }
 
-/// What a wait brought, whatever was waited for.
-enum Wait<Record> {
-    Record(Box<Record>),
-    Nothing,
-    Over,
-}
-
-impl From<Heard> for Wait<loadstone_drive::Record> {
-    fn from(heard: Heard) -> Self {
-        match heard {
-            Heard::Record(record) => Self::Record(record),
-            Heard::Nothing => Self::Nothing,
-            Heard::Over => Self::Over,
-        }
-    }
-}
-
 /// Waits without the interpreter, and wakes twice a second so that Ctrl-C works.
 fn next_record<Record: Serialize + Send>(
     py: Python<'_>,
     timeout_s: f64,
-    wait: impl Fn(Duration) -> Wait<Record> + Sync,
+    wait: impl Fn(Duration) -> Next<Record> + Sync,
 ) -> PyResult<Option<String>> {
     let timeout_s = if timeout_s.is_nan() { 0.0 } else { timeout_s.clamp(0.0, 86_400.0) };
     let timeout = Duration::from_secs_f64(timeout_s);
     let deadline = Instant::now() + timeout;
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
-        match py.detach(|| wait(left.min(BREATH))) {
-            Wait::Record(record) => return to_json(&record).map(Some),
-            Wait::Over => return Ok(None),
-            Wait::Nothing => py.check_signals()?,
+        match py.detach(|| wait(left.min(POLL_INTERVAL))) {
+            Next::Record(record) => return to_json(&record).map(Some),
+            Next::Closed => return Ok(None),
+            Next::Timeout => py.check_signals()?,
         }
         if left.is_zero() {
             return Ok(None);

@@ -1,3 +1,5 @@
+//! Why a script cannot go on.
+
 /// Why a script cannot go on. Each names the file, and the line where there is one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScriptError {

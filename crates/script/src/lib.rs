@@ -7,9 +7,10 @@
 //!
 //! Both belong to the thread that made them: a shard has its own state, and shares nothing.
 
-mod desk;
 mod error;
-mod mailbox;
+mod ffi_mailbox;
+mod ffi_value;
+mod inspector;
 mod options;
 mod plan;
 mod request;
@@ -17,13 +18,13 @@ mod state;
 mod stream;
 mod user;
 mod vm;
-mod watch;
+mod watchdog_state;
 
-pub use desk::{Coming, Contents, Desk};
 pub use error::ScriptError;
+pub use inspector::{Contents, Inspector, Pending};
 pub use options::{Declared, Kind, Setting};
 pub use plan::{IgnoredErrors, Output, ScriptPlan};
 pub use request::{Answer, Parameters, Request, Server};
 pub use user::{Report, User, Wish};
 pub use vm::{Command, Vm};
-pub use watch::{Watch, Watches};
+pub use watchdog_state::{Watch, Watches};

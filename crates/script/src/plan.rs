@@ -1,3 +1,5 @@
+//! What is asked of a script: its file, command, options, seed and limits.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 

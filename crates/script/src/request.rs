@@ -1,6 +1,8 @@
+//! What a script asks of whoever drives it, and the answers.
+
 use loadstone_wire::{Param, ResultSet};
 
-use crate::mailbox::RawValue;
+use crate::ffi_value::RawValue;
 
 /// What a user waits for. Connections and statements have numbers that its script's state has given
 /// them; no two are alike.

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use loadstone_wire::ResultSet;
 use mlua::{Function, LightUserData, Lua, LuaOptions, StdLib, Table, Thread};
 
-use crate::mailbox::{DECLARATIONS, Mailbox};
+use crate::ffi_mailbox::{DECLARATIONS, Mailbox};
 use crate::plan::{IgnoredErrors, Output, ScriptPlan};
 use crate::stream::{Stream, functions};
-use crate::watch::Watch;
+use crate::watchdog_state::Watch;
 use crate::{Declared, Kind, ScriptError};
 
 /// What a state has in common with the functions that it calls.

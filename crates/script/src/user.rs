@@ -1,3 +1,5 @@
+//! A virtual user in Lua: a coroutine that is begun, asks, and is resumed with answers.
+
 use std::collections::BTreeMap;
 use std::rc::Rc;
 

@@ -1,3 +1,5 @@
+//! A Lua state with a script loaded: makes the script's users, and knows its options, commands and hooks.
+
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;

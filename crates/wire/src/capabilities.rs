@@ -1,4 +1,4 @@
-//! What client and server can do.
+//! The capability flags of client and server.
 
 use std::ops::{BitAnd, BitOr, BitOrAssign};
 

@@ -1,4 +1,4 @@
-//! What can go wrong between the bytes and their meaning.
+//! Errors of the protocol: bytes that it does not allow, refusals, and what this client does not support.
 
 use std::fmt;
 

@@ -24,7 +24,7 @@ mod frame;
 mod literal;
 mod login;
 mod reply;
-mod said;
+mod sanitize;
 pub mod status;
 
 pub use capabilities::Capabilities;

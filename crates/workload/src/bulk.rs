@@ -1,4 +1,6 @@
-use crate::digits::push_decimal;
+//! The workload `bulk_insert`: statements of many rows, as long as sysbench makes them.
+
+use crate::text::push_decimal;
 use crate::{Answer, Machine, Params, StatementRef, Step};
 
 /// The longest statement that sysbench 1.0.20 sends: 524,287 bytes; it ends one where the next row would

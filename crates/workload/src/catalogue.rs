@@ -1,9 +1,11 @@
+//! All statements of a workload, each written for the prepared or for the text protocol.
+
 use std::io::Write as _;
 
 use loadstone_wire::Param;
 
 use crate::Params;
-use crate::digits::push_decimal;
+use crate::text::push_decimal;
 
 /// What a statement is in the catalogue: its kind and the table it goes to.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

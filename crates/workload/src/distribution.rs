@@ -1,4 +1,4 @@
-//! How keys are spread over a table's rows.
+//! The distributions by which keys are spread over a table's rows.
 //!
 //! `uniform`, `special`, `gaussian` and `pareto` are those of sysbench 1.0.20, found by drawing some
 //! hundred million numbers from its script interface and fitting what came out; each sampler says what

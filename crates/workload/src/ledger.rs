@@ -1,4 +1,6 @@
-use crate::{Answer, Machine, Params, StatementRef, Step};
+//! The workload `ledger`: entries with rising numbers, of which each user knows what it was told.
+
+use crate::{Answer, Entries, Machine, Params, StatementRef, Step};
 
 /// BEGIN, the entry, COMMIT: the kinds of [`crate::Catalogue`]'s statements, in this order.
 pub(crate) const STATEMENTS: [&str; 3] = [
@@ -21,16 +23,6 @@ pub(crate) struct Ledger {
     pub(crate) tables: u32,
     /// Tells the entries of this step from all others in the tables.
     pub(crate) book: i64,
-}
-
-/// What became of a user's entries since this was asked last.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Entries {
-    /// All entries up to this number are over: acknowledged, unless they are or were in doubt.
-    pub settled: u64,
-    /// Those among them of which nobody knows, as COMMIT was sent and no answer came that says what became
-    /// of it.
-    pub doubts: Vec<u64>,
 }
 
 /// One user that writes entries with rising numbers, and knows of each what it was told.

@@ -1,7 +1,8 @@
+//! The step machine: what every workload is to the event loop, answers in and statements out.
+
 use loadstone_measure::Nanos;
 use loadstone_wire::{Completion, ResultSet, Value, Values};
 
-use crate::ledger::Entries;
 use crate::{Params, StatementRef};
 
 /// What a virtual user does next.
@@ -14,6 +15,16 @@ pub enum Step {
     /// The answer is not one that the event can go on with; says what is missing. As after any error,
     /// [`Machine::abandon`] comes next.
     Fail(&'static str),
+}
+
+/// What became of the entries of a user that keeps a ledger since this was asked last.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Entries {
+    /// All entries up to this number are over: acknowledged, unless they are or were in doubt.
+    pub settled: u64,
+    /// Those among them of which nobody knows, as COMMIT was sent and no answer came that says what became
+    /// of it.
+    pub doubts: Vec<u64>,
 }
 
 /// What the server answered to a statement.
@@ -97,7 +108,7 @@ pub trait Machine: Send {
     }
 
     /// Of a mix: the next event is this member's.
-    fn turn_to(&mut self, _member: u16) {}
+    fn select(&mut self, _member: u16) {}
 
     /// How long the user waits of its own accord before its next event is due, in a closed loop. Asked
     /// once before each event.

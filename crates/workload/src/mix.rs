@@ -62,24 +62,27 @@ impl Mix {
     /// The machine of user `user` of the `users` that do this member's events alone.
     #[must_use]
     pub fn machine_of(&self, member: u16, seed: u64, user: u64, users: u64) -> Box<dyn Machine> {
-        let voices = vec![self.voice(member, seed, user, users)];
-        Box::new(MixMachine { voices, turn: 0 })
+        let members = vec![self.member_machine(member, seed, user, users)];
+        Box::new(MixMachine { members, turn: 0 })
     }
 
     /// The machine of user `user` of the `users` that do events of all members with a weight.
     #[must_use]
     pub fn machine(&self, seed: u64, user: u64, users: u64) -> Box<dyn Machine> {
-        let voice = |share: &Share| self.voice(share.member, seed, user, users);
-        Box::new(MixMachine { voices: self.shares.iter().map(voice).collect(), turn: 0 })
+        let member_machine = |share: &Share| self.member_machine(share.member, seed, user, users);
+        Box::new(MixMachine { members: self.shares.iter().map(member_machine).collect(), turn: 0 })
     }
 
     /// Draws members by their weights; each `place` (a user, a shard) has a stream of its own.
     #[must_use]
-    pub fn lot(&self, seed: u64, place: &[u64]) -> Lot {
-        Lot { shares: Arc::clone(&self.shares), random: Random::new(seed, Purpose::Lots, place) }
+    pub fn picker(&self, seed: u64, place: &[u64]) -> WeightedPicker {
+        WeightedPicker {
+            shares: Arc::clone(&self.shares),
+            random: Random::new(seed, Purpose::Lots, place),
+        }
     }
 
-    fn voice(&self, member: u16, seed: u64, user: u64, users: u64) -> Voice {
+    fn member_machine(&self, member: u16, seed: u64, user: u64, users: u64) -> MemberMachine {
         let Member { workload, first_kind } = &self.members[usize::from(member)];
         // Two members of one workload would otherwise draw the same keys.
         let seed = match member {
@@ -87,18 +90,18 @@ impl Mix {
             other => Random::new(seed, Purpose::Members, &[u64::from(other)]).bits(),
         };
         let machine = workload.machine(seed, user, users);
-        Voice { member, first_kind: *first_kind, machine }
+        MemberMachine { member, first_kind: *first_kind, machine }
     }
 }
 
 /// Draws which member of a mix an event is of.
 #[derive(Clone, Debug)]
-pub struct Lot {
+pub struct WeightedPicker {
     shares: Arc<[Share]>,
     random: Random,
 }
 
-impl Lot {
+impl WeightedPicker {
     /// The member of the next event.
     pub fn draw(&mut self) -> u16 {
         let all = self.shares.last().map_or(0.0, |share| share.upto);
@@ -109,37 +112,37 @@ impl Lot {
 }
 
 /// One user's machine for one of the members.
-struct Voice {
+struct MemberMachine {
     member: u16,
     first_kind: u16,
     machine: Box<dyn Machine>,
 }
 
 struct MixMachine {
-    voices: Vec<Voice>,
+    members: Vec<MemberMachine>,
     /// Which of them has its turn.
     turn: usize,
 }
 
 impl MixMachine {
-    fn current(&self) -> &Voice {
-        &self.voices[self.turn]
+    fn current(&self) -> &MemberMachine {
+        &self.members[self.turn]
     }
 }
 
 impl Machine for MixMachine {
     fn step(&mut self, answer: Option<Answer<'_>>, params: &mut Params) -> Step {
-        let voice = &mut self.voices[self.turn];
-        match voice.machine.step(answer, params) {
+        let member_machine = &mut self.members[self.turn];
+        match member_machine.machine.step(answer, params) {
             Step::Send(StatementRef { kind, table }) => {
-                Step::Send(StatementRef { kind: kind + voice.first_kind, table })
+                Step::Send(StatementRef { kind: kind + member_machine.first_kind, table })
             }
             over => over,
         }
     }
 
     fn abandon(&mut self) {
-        self.voices[self.turn].machine.abandon();
+        self.members[self.turn].machine.abandon();
     }
 
     fn in_transaction(&self) -> bool {
@@ -147,7 +150,7 @@ impl Machine for MixMachine {
     }
 
     fn reads_rows(&self) -> bool {
-        self.voices.iter().any(|voice| voice.machine.reads_rows())
+        self.members.iter().any(|member_machine| member_machine.machine.reads_rows())
     }
 
     fn kinds(&self) -> &'static [&'static str] {
@@ -155,11 +158,13 @@ impl Machine for MixMachine {
     }
 
     fn pause(&mut self) -> Nanos {
-        self.voices[self.turn].machine.pause()
+        self.members[self.turn].machine.pause()
     }
 
-    fn turn_to(&mut self, member: u16) {
-        if let Some(turn) = self.voices.iter().position(|voice| voice.member == member) {
+    fn select(&mut self, member: u16) {
+        if let Some(turn) =
+            self.members.iter().position(|member_machine| member_machine.member == member)
+        {
             self.turn = turn;
         }
     }
@@ -193,14 +198,14 @@ mod tests {
         let mut machine = mix.machine(7, 0, 1);
         let mut said = Vec::new();
         for member in [0, 1, 2, 0] {
-            machine.turn_to(member);
+            machine.select(member);
             said.push(first_statement(machine.as_mut(), &mix));
         }
         assert_eq!(said.iter().map(|(kind, _)| *kind).collect::<Vec<_>>(), [0, 1, 2, 0]);
         assert!(said[0].1.starts_with("SELECT c") && said[1].1.starts_with("UPDATE"));
         // The same statement, but with keys of its own.
         let mut drawn = |member| {
-            machine.turn_to(member);
+            machine.select(member);
             (0..20).map(|_| first_statement(machine.as_mut(), &mix).1).collect::<Vec<_>>()
         };
         let (first, third) = (drawn(0), drawn(2));
@@ -221,9 +226,9 @@ mod tests {
     fn members_are_drawn_by_their_weights_and_those_without_one_never() {
         let weights = [Some(9.0), None, Some(1.0)];
         let members = weights.map(|weight| (workload("oltp_point_select"), weight)).to_vec();
-        let mut lot = Mix::new(members).expect("a mix").lot(7, &[0]);
+        let mut picker = Mix::new(members).expect("a mix").picker(7, &[0]);
         let mut drawn = [0_u32; 3];
-        (0..10_000).for_each(|_| drawn[usize::from(lot.draw())] += 1);
+        (0..10_000).for_each(|_| drawn[usize::from(picker.draw())] += 1);
         // Binomial with 0.1: six standard deviations are 180.
         assert!(drawn[1] == 0 && drawn[2].abs_diff(1_000) < 180, "{drawn:?}");
     }

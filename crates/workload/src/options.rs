@@ -1,3 +1,5 @@
+//! The options of built-in workloads: names, types, defaults and limits.
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;

@@ -1,3 +1,5 @@
+//! The parameters of the statement that is about to be sent.
+
 use loadstone_wire::Param;
 
 /// Parameters of the statement about to be sent. One is kept and used again, so that an event

@@ -1,4 +1,4 @@
-//! How the load goes over a step: stretches of time, one after the other, each of which goes in a
+//! The phases of a step: stretches of time, one after the other, each of which goes in a
 //! straight line from one level to another. A level is users at work, or events a second.
 
 use loadstone_measure::Nanos;

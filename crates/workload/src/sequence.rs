@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::digits::{C_GROUPS, PAD_GROUPS, push_groups};
 use crate::distribution::Sampler;
 use crate::random::{Purpose, Random};
+use crate::text::{C_GROUPS, PAD_GROUPS, push_groups};
 use crate::unique::UniqueIds;
 use crate::{Answer, Machine, Params, StatementRef, Step};
 

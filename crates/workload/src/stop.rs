@@ -1,4 +1,4 @@
-//! How long a step goes on.
+//! The part `stop` of a step's plan: how long the step lasts.
 
 use loadstone_measure::Nanos;
 use serde::{Deserialize, Serialize};

@@ -1,3 +1,5 @@
+//! Ids for inserts that no two users, and no loaded row, have in common.
+
 use crate::random::{Purpose, Random};
 
 /// Ids of 32 bits for `oltp_insert` without AUTO_INCREMENT: scattered over the whole range, no two alike

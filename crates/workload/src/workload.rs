@@ -1,3 +1,5 @@
+//! A workload that was checked and can make the machines of its users.
+
 use std::sync::Arc;
 
 use crate::builtin::{BUILTIN, Builtin, Recipe};

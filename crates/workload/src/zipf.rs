@@ -1,3 +1,5 @@
+//! Numbers by Zipf's law.
+
 use crate::random::Random;
 
 /// Zipf's law over `1..=size` in constant time and memory.

@@ -59,7 +59,7 @@ class Cluster:
                 that are left are too few for so many users.
         """
         whole = json.loads(document)
-        users = whole["concurrency"]
+        users = whole["users"]
         living, gone = self._living()
         refuse_too_many(users, len(whole["targets"]), [facts for _, _, facts in living])
         driving = living[:users]

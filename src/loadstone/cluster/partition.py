@@ -33,8 +33,8 @@ def parts_of(document: str, generators: int) -> list[str]:
             "a script cannot be driven from a cluster: its users share what it keeps in memory",
             "leave --cluster out, or take a workload that is built in",
         )
-    of = min(generators, whole["concurrency"])
-    common = whole | {"told_when": True, "lease_s": LEASE_S}
+    of = min(generators, whole["users"])
+    common = whole | {"waits_for_start": True, "lease_s": LEASE_S}
     return [json.dumps(common | {"part": {"number": number, "of": of}}) for number in range(of)]
 
 
@@ -77,7 +77,7 @@ def fewest_users(document: str, of: int) -> int:
     is_open = whole["arrival"]["kind"] == "open"
 
     def least(number: int) -> int:
-        own = users_of(number, of, whole["concurrency"])
+        own = users_of(number, of, whole["users"])
         needed = min(whole["shards"], own) if is_open else 1
         return number + of * (needed - 1) + 1
 

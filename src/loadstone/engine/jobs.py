@@ -115,7 +115,7 @@ class StepJob(Job[AnyStepRecord], Steerable):
             PlanRefused: more than the step has, or too few.
         """
         with starting():
-            self._drive.set_concurrency(users)
+            self._drive.set_users(users)
 
     def hold(self, held: bool) -> None:
         """From now on no event begins, until this is said again with `False`."""
@@ -156,7 +156,7 @@ class PartJob:
             PlanRefused: none, or in an open loop fewer than the part has event loops.
         """
         with starting():
-            self._native.set_concurrency(users)
+            self._native.set_users(users)
 
     def hold(self, held: bool) -> None:
         """From now on no event of this part begins, until this is said again with `False`."""

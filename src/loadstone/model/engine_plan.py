@@ -74,7 +74,7 @@ def step_document(plan: Plan, step: Step, endpoints: Sequence[Endpoint]) -> str:
     document: dict[str, Any] = {
         "targets": [endpoint.for_engine() for endpoint in endpoints],
         "protocol": drive.protocol,
-        "concurrency": step.concurrency,
+        "users": step.concurrency,
         "arrival": _arrival(drive.arrival, step),
         "stop": _stop(plan),
         "connect": drive.connect.model_dump(mode="json"),

@@ -1,4 +1,4 @@
-//! How connections are opened, and how often they are tried.
+//! The part `connect` of a plan: how connections are opened, and how often that is tried.
 
 use crate::error::PlanError;
 use serde::Deserialize;
@@ -35,7 +35,9 @@ impl ConnectPlan {
         Duration::from_secs_f64(doubled.min(self.longest_backoff_s)).max(Self::SHORTEST_BACKOFF)
     }
 
-    pub(crate) fn check(&self) -> Result<(), PlanError> {
+    /// # Errors
+    /// One line that names the key.
+    pub fn check(&self) -> Result<(), PlanError> {
         if self.at_once == 0 {
             return Err(PlanError::new("connect.at_once: at least 1"));
         }

@@ -1,4 +1,4 @@
-//! One of several workloads that share a step.
+//! The part `members` of a plan: several workloads that share a step.
 
 use crate::error::PlanError;
 use loadstone_workload::WorkloadSpec;

@@ -6,20 +6,23 @@ mod connect;
 mod member;
 mod on_error;
 mod part;
+mod script;
 mod session;
 mod target;
+mod workloads;
 
-pub(crate) use connect::ConnectPlan;
-pub(crate) use member::MemberPlan;
-pub(crate) use on_error::{OnError, RestartOn};
-pub(crate) use part::Dealt;
-pub(crate) use part::Part;
-pub(crate) use session::SessionPlan;
-pub(crate) use target::{CompressionChoice, TargetPlan, TlsMode, TlsPlan};
+pub use connect::ConnectPlan;
+pub use member::MemberPlan;
+pub use on_error::{OnError, RestartOn};
+pub use part::Part;
+pub(crate) use part::Stride;
+pub(crate) use script::RUN;
+pub use script::{GeneralOption, ScriptSpec};
+pub use session::SessionPlan;
+pub use target::{CompressionChoice, TargetPlan, TlsMode, TlsPlan};
+pub(crate) use workloads::Workloads;
 
-use crate::cast::Cast;
 use crate::error::PlanError;
-use crate::scripted::ScriptSpec;
 use loadstone_measure::hlog;
 use loadstone_workload::arrival::Arrival;
 use loadstone_workload::phases::Stretch;
@@ -28,7 +31,7 @@ use loadstone_workload::{Workload, WorkloadSpec};
 use serde::Deserialize;
 use std::num::NonZeroU32;
 
-/// One step: a workload at one concurrency against one or several targets.
+/// One step: a workload with a number of virtual users against one or several targets.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -46,7 +49,7 @@ pub struct Plan {
     /// Prepared statements or the text protocol.
     pub protocol: Protocol,
     /// How many virtual users there are.
-    pub concurrency: u32,
+    pub users: u32,
     /// When events are due.
     pub arrival: Arrival,
     /// When the step is over.
@@ -83,9 +86,10 @@ pub struct Plan {
     /// What of the step is this engine's, where others drive the rest of it.
     #[serde(default)]
     pub part: Part,
-    /// The load begins when somebody says when, not as soon as all users are connected.
+    /// The load begins when [`Drive::begin_at`](crate::Drive::begin_at) says so, not as soon as all users are
+    /// connected.
     #[serde(default)]
-    pub told_when: bool,
+    pub waits_for_start: bool,
     /// The step ends when whoever started it has given no sign of life for so long, in seconds.
     #[serde(default)]
     pub lease_s: Option<f64>,
@@ -128,10 +132,10 @@ impl Plan {
         Ok(plan)
     }
 
-    /// What of the step one of this engine's shards drives.
-    pub(crate) fn dealt_to(&self, shard: usize) -> Dealt {
+    /// The numbers of users and events that one of this engine's shards has.
+    pub(crate) fn stride_of(&self, shard: usize) -> Stride {
         let (number, of) = (u64::from(self.part.number), u64::from(self.part.of));
-        Dealt { first: number + of * shard as u64, step: of * u64::from(self.shards) }
+        Stride { first: number + of * shard as u64, step: of * u64::from(self.shards) }
     }
 
     /// How many events this engine may begin in the window, where there is a limit.
@@ -149,12 +153,23 @@ impl Plan {
     /// # Errors
     /// An unknown workload or option.
     pub fn build_workload(&self) -> Result<Option<Workload>, PlanError> {
-        self.workload.as_ref().map(build).transpose()
+        self.workload.as_ref().map(workloads::build).transpose()
+    }
+
+    /// The workload, or several of them; `None` where a script drives the users.
+    ///
+    /// # Errors
+    /// An unknown workload or option.
+    pub(crate) fn build_workloads(&self) -> Result<Option<Workloads>, PlanError> {
+        if self.members.is_empty() {
+            return Ok(self.build_workload()?.map(Workloads::One));
+        }
+        Workloads::several(&self.members).map(Some)
     }
 
     /// How many users no member of a mix has for itself; all of them where there is no mix.
     pub(crate) fn pool(&self) -> u32 {
-        self.concurrency.saturating_sub(self.users_of_members())
+        self.users.saturating_sub(self.users_of_members())
     }
 
     fn users_of_members(&self) -> u32 {
@@ -206,7 +221,7 @@ impl Plan {
             }
         }
         let drawn = self.members.iter().any(|member| member.weight.is_some());
-        if self.users_of_members() > self.concurrency {
+        if self.users_of_members() > self.users {
             return refuse("members: they have more users than the step");
         }
         if drawn && self.pool() == 0 {
@@ -233,11 +248,11 @@ impl Plan {
         if asked.iter().filter(|asked| **asked).count() != 1 {
             return refuse("workload, members, script: one of them is needed, and no other");
         }
-        if self.concurrency == 0 {
-            return refuse("concurrency: at least 1 virtual user is needed");
+        if self.users == 0 {
+            return refuse("users: at least 1 virtual user is needed");
         }
-        if self.concurrency > MOST_USERS {
-            return refuse("concurrency: at most 1000000 virtual users");
+        if self.users > MOST_USERS {
+            return refuse("users: at most 1000000 virtual users");
         }
         if self.shards == 0 || self.shards > 1024 {
             return refuse("shards: 1 to 1024");
@@ -252,7 +267,7 @@ impl Plan {
         if self.pauses_s.is_some_and(|pauses_s| !(0.001..=3600.0).contains(&pauses_s)) {
             return refuse("pauses_s: 0.001 to 3600");
         }
-        self.part.check(self.concurrency)?;
+        self.part.check(self.users)?;
         if self.part.of > 1 && self.script.is_some() {
             return refuse("part: the users of a script share one engine");
         }
@@ -271,7 +286,7 @@ impl Plan {
         if !self.phases.is_empty() {
             self.check_phases()?;
         }
-        let own_users = self.part.share(u64::from(self.concurrency));
+        let own_users = self.part.share(u64::from(self.users));
         let mut most_shards = u32::try_from(own_users).unwrap_or(u32::MAX);
         if matches!(self.arrival, Arrival::Open { .. }) && !self.members.is_empty() {
             // Each shard has its share of the events, and so needs somebody who takes them.
@@ -279,12 +294,6 @@ impl Plan {
         }
         self.shards = self.shards.min(most_shards);
         self.session.check()?;
-        Cast::of_plan(self).map(drop)
+        self.build_workloads().map(drop)
     }
-}
-
-/// # Errors
-/// An unknown workload or option.
-pub(crate) fn build(spec: &WorkloadSpec) -> Result<Workload, PlanError> {
-    Workload::from_spec(spec).map_err(|error| PlanError::new(error.to_string()))
 }

@@ -1,4 +1,4 @@
-//! What becomes of an event when the server answers with an error.
+//! The parts `on_error` and `restart_on` of a plan: what becomes of an event that the server refuses.
 
 use serde::Deserialize;
 

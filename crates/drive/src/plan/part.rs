@@ -1,4 +1,4 @@
-//! What of a step belongs to one of several engines, and of that to one of its shards.
+//! The part `part` of a plan: how users and events are dealt out to engines, and to their shards.
 
 use crate::error::PlanError;
 use serde::Deserialize;
@@ -36,11 +36,13 @@ impl Part {
         u64::from(self.number) + u64::from(self.of) * index as u64
     }
 
-    pub(crate) fn check(&self, concurrency: u32) -> Result<(), PlanError> {
+    /// # Errors
+    /// It is no part, or there are more of them than users.
+    pub fn check(&self, users: u32) -> Result<(), PlanError> {
         if self.number >= self.of {
             return Err(PlanError::new("part: number counts from 0 and is less than of"));
         }
-        if self.of > concurrency {
+        if self.of > users {
             return Err(PlanError::new("part.of: at most one part for each virtual user"));
         }
         Ok(())
@@ -49,12 +51,12 @@ impl Part {
 
 /// The numbers that belong to one shard: `first`, and from there on each `step`-th.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Dealt {
+pub(crate) struct Stride {
     pub(crate) first: u64,
     pub(crate) step: u64,
 }
 
-impl Dealt {
+impl Stride {
     /// Those below `all`.
     pub(crate) fn numbers(self, all: u64) -> impl Iterator<Item = u64> {
         // A shard count and a part count are far below what a usize holds.
@@ -85,7 +87,8 @@ mod tests {
             .flat_map(|part| {
                 let shards = u64::from(part.number) + 1;
                 let (number, of) = (u64::from(part.number), u64::from(part.of));
-                let of_shard = move |shard| Dealt { first: number + of * shard, step: of * shards };
+                let of_shard =
+                    move |shard| Stride { first: number + of * shard, step: of * shards };
                 (0..shards).flat_map(move |shard| of_shard(shard).numbers(64))
             })
             .collect();

@@ -1,4 +1,4 @@
-//! What a connection is told before its first event.
+//! The part `session` of a plan: the statements that each connection sends before its first event.
 
 use crate::error::PlanError;
 use serde::Deserialize;
@@ -50,7 +50,11 @@ impl SessionPlan {
         self.charset.as_deref().and_then(login_collation).unwrap_or(45)
     }
 
-    pub(crate) fn check(&mut self) -> Result<(), PlanError> {
+    /// Checks what is asked, and writes an isolation level as SQL does.
+    ///
+    /// # Errors
+    /// One line that names the key.
+    pub fn check(&mut self) -> Result<(), PlanError> {
         if let Some(level) = &mut self.isolation {
             *level = level.replace('-', " ").to_uppercase();
             if !ISOLATION_LEVELS.contains(&level.as_str()) {

@@ -1,4 +1,4 @@
-//! Where a step goes, and under which protection.
+//! The part `targets` of a plan: servers, accounts, TLS and compression.
 
 use serde::Deserialize;
 use std::path::PathBuf;

@@ -1,43 +1,34 @@
-//! A virtual user that a script drives: its coroutine asks, and this answers it with what the server
-//! says.
+//! A virtual user that a Lua script drives: the script's coroutine asks for statements, and is resumed with
+//! the server's answers.
 
-mod channels;
-mod connecting;
-mod pacing;
-mod plan;
+mod connect;
+mod connections;
+mod requests;
+mod resume;
+mod schedule;
 mod servers;
 mod statements;
-mod turns;
 mod watchdog;
 
-use crate::coordinator::Message;
-use crate::core::{Core, Stage};
-use crate::endpoint::Endpoint;
+pub use servers::{Servers, ServersHandle};
+pub(crate) use watchdog::Watchdog;
+
+use crate::connection::{
+    CANNOT_PREPARE, Endpoint, LOST, Loss, Opening, Ready, Received, ends_connection,
+};
 use crate::error::{Failure, FailureKind};
-use crate::loss::{Loss, ends_connection};
-use crate::meter::{ALONE, Whose};
-use crate::opening::Opening;
-use crate::poller::Ready;
+use crate::metering::{ALONE, Class, Labels};
 use crate::record::FirstError;
-use crate::timers::Alarm;
-use crate::transport::Received;
-use channels::Channels;
+use crate::shard::{Alarm, Message, ShardContext, Stage};
+use connections::Connections;
 use loadstone_measure::Nanos;
 use loadstone_script::{ScriptError, User as Script};
 use loadstone_wire::{Completion, Reply, ServerError};
-pub(crate) use plan::RUN;
-pub use plan::{GeneralOption, ScriptSpec};
-pub use servers::{Servers, ServersHandle};
+use resume::Resume;
 use statements::Statements;
 use std::sync::Arc;
-use turns::Given;
-pub(crate) use watchdog::Watchdog;
 
-/// CR_SERVER_LOST.
-const LOST: u16 = 2013;
-/// What the rows of one answer may take, in bytes: a script that reads more is not a workload.
-const MOST_ROW_BYTES: usize = 64 << 20;
-
+/// A user that a script drives, as the event loop sees it.
 pub(crate) struct Scripted {
     /// Its place in the shard, and the low half of its tokens at the poller.
     index: u32,
@@ -54,10 +45,10 @@ pub(crate) struct Scripted {
     is_first: bool,
     part: Part,
     activity: Activity,
-    owed: Owed,
-    channels: Channels,
+    pending: Pending,
+    connections: Connections,
     statements: Statements,
-    /// Whether the ramp has given it a turn that is not used up.
+    /// Whether the connect queue has given it a turn that is not used up.
     has_turn: bool,
     /// Attempts in a row that gave no connection.
     attempt: u32,
@@ -107,7 +98,7 @@ enum Activity {
 }
 
 /// What the script waits for.
-enum Owed {
+enum Pending {
     /// An event, or the end.
     Nothing,
     /// Time to pass.
@@ -149,8 +140,8 @@ impl Scripted {
             script,
             part: Part::Outside,
             activity: Activity::Resting,
-            owed: Owed::Nothing,
-            channels: Channels::default(),
+            pending: Pending::Nothing,
+            connections: Connections::default(),
             statements: Statements::default(),
             has_turn: false,
             attempt: 0,
@@ -163,94 +154,95 @@ impl Scripted {
     }
 
     /// A socket of this user is ready.
-    pub(crate) fn on_ready(&mut self, core: &mut Core, buffer: &mut [u8], ready: Ready) {
+    pub(crate) fn on_ready(&mut self, shard: &mut ShardContext, buffer: &mut [u8], ready: Ready) {
         let at = (ready.token >> 32) as usize;
-        match &self.owed {
-            Owed::Opening { place, .. } if *place == at => self.go_on_opening(core, buffer),
+        match &self.pending {
+            Pending::Opening { place, .. } if *place == at => self.go_on_opening(shard, buffer),
             _ => {
                 if ready.writable
-                    && let Some(channel) = self.channels.get(at)
-                    && let Err(error) = channel.connection.flush()
+                    && let Some(open) = self.connections.get(at)
+                    && let Err(error) = open.connection.flush()
                 {
-                    self.lose(core, at, Loss::from_io(&error));
+                    self.lose(shard, at, Loss::from_io(&error));
                     return;
                 }
-                self.receive(core, buffer, at, ready.ended);
+                self.receive(shard, buffer, at, ready.ended);
             }
         }
-        self.watch(core, at);
+        self.watch(shard, at);
     }
 
-    pub(crate) fn on_alarm(&mut self, core: &mut Core, alarm: Alarm, now: Nanos) {
-        match (alarm, &self.activity, &self.owed) {
+    pub(crate) fn on_alarm(&mut self, shard: &mut ShardContext, alarm: Alarm, now: Nanos) {
+        match (alarm, &self.activity, &self.pending) {
             (Alarm::Due, Activity::Thinking { due }, _) if *due <= now => {
                 let due = *due;
-                self.has_thought(core, due, now);
+                self.has_thought(shard, due, now);
             }
-            (Alarm::Slept, _, Owed::Sleep { until }) if *until <= now => {
-                self.owed = Owed::Nothing;
-                self.answer(core, Given::Done);
+            (Alarm::Slept, _, Pending::Sleep { until }) if *until <= now => {
+                self.pending = Pending::Nothing;
+                self.answer(shard, Resume::Done);
             }
-            (Alarm::Retry, _, Owed::Turn(_)) => core.ramp.enqueue(self.index),
-            (Alarm::ConnectTimeout, _, Owed::Opening { opening, .. })
+            (Alarm::Retry, _, Pending::Turn(_)) => shard.connect_queue.enqueue(self.index),
+            (Alarm::ConnectTimeout, _, Pending::Opening { opening, .. })
                 if opening.deadline <= now =>
             {
-                self.connect_timed_out(core);
+                self.connect_timed_out(shard);
             }
             _ => {}
         }
     }
 
     /// The ramp's turn.
-    pub(crate) fn open(&mut self, core: &mut Core) {
+    pub(crate) fn open(&mut self, shard: &mut ShardContext) {
         self.has_turn = true;
         if self.part == Part::Outside {
-            self.begin_script(core);
-        } else if let Owed::Turn(wanted) = std::mem::replace(&mut self.owed, Owed::Nothing) {
-            self.begin_opening(core, wanted);
+            self.begin_script(shard);
+        } else if let Pending::Turn(wanted) = std::mem::replace(&mut self.pending, Pending::Nothing)
+        {
+            self.begin_opening(shard, wanted);
         }
-        if !matches!(self.owed, Owed::Opening { .. } | Owed::Turn(_)) {
-            self.give_turn_back(core);
+        if !matches!(self.pending, Pending::Opening { .. } | Pending::Turn(_)) {
+            self.give_turn_back(shard);
         }
     }
 
-    fn begin_script(&mut self, core: &mut Core) {
-        self.part = match core.settings.script_command() {
+    fn begin_script(&mut self, shard: &mut ShardContext) {
+        self.part = match shard.settings.script_command() {
             Some(_) => Part::Command,
             None if self.is_first => Part::Init,
             None => Part::ThreadInit,
         };
         if self.part == Part::Command {
             // Whether it connects is its own affair: nobody waits for that.
-            core.busy += 1;
-            self.connected(core);
+            shard.busy += 1;
+            self.connected(shard);
         }
-        self.answer(core, Given::Begin);
+        self.answer(shard, Resume::Begin);
     }
 
     /// The load is over: the script says goodbye. An event that is in flight is finished first; a
     /// command is broken off.
-    pub(crate) fn finish(&mut self, core: &mut Core) {
+    pub(crate) fn finish(&mut self, shard: &mut ShardContext) {
         if self.part == Part::Command {
-            self.over(core);
+            self.over(shard);
         }
         // Who waits for an answer outside of an event is told when the script asks for the next one.
-        let may_be_told = matches!(self.owed, Owed::Nothing | Owed::Sleep { .. });
+        let may_be_told = matches!(self.pending, Pending::Nothing | Pending::Sleep { .. });
         if self.part == Part::ThreadRun
             && may_be_told
             && matches!(self.activity, Activity::Resting | Activity::Thinking { .. })
         {
-            // The alarm of a sleep that is cut short finds nothing that is owed.
-            self.owed = Owed::Nothing;
+            // The alarm of a sleep that is cut short finds nothing that it could end.
+            self.pending = Pending::Nothing;
             self.activity = Activity::Resting;
-            self.answer(core, Given::NoMore);
+            self.answer(shard, Resume::NoMore);
         }
     }
 
     /// Says goodbye to the server.
-    pub(crate) fn close(&mut self, core: &mut Core) {
-        self.give_turn_back(core);
-        self.channels.quit();
+    pub(crate) fn close(&mut self, shard: &mut ShardContext) {
+        self.give_turn_back(shard);
+        self.connections.quit();
     }
 
     /// Whether an event of this user is due or in flight.
@@ -268,9 +260,9 @@ impl Scripted {
         self.part == Part::Over
     }
 
-    fn give_turn_back(&mut self, core: &mut Core) {
+    fn give_turn_back(&mut self, shard: &mut ShardContext) {
         if std::mem::take(&mut self.has_turn) {
-            core.ramp.finished();
+            shard.connect_queue.finished();
         }
     }
 
@@ -278,174 +270,174 @@ impl Scripted {
         u64::from(self.index) | (place as u64) << 32
     }
 
-    fn receive(&mut self, core: &mut Core, buffer: &mut [u8], place: usize, ended: bool) {
+    fn receive(&mut self, shard: &mut ShardContext, buffer: &mut [u8], place: usize, ended: bool) {
         loop {
-            let Some(channel) = self.channels.get(place) else { return };
-            match channel.connection.receive(buffer) {
+            let Some(open) = self.connections.get(place) else { return };
+            match open.connection.receive(buffer) {
                 Ok(Received::Nothing) => return,
                 Ok(Received::Bytes { count, wire, more }) => {
-                    core.meter.counts.bytes_in += wire as u64;
-                    self.take_bytes(core, place, buffer.get(..count).unwrap_or_default());
+                    shard.meter.counts.bytes_in += wire as u64;
+                    self.take_bytes(shard, place, buffer.get(..count).unwrap_or_default());
                     if !more && !ended {
                         return;
                     }
                 }
-                Ok(Received::End) => return self.lose(core, place, Loss::closed()),
-                Err(error) => return self.lose(core, place, Loss::from_io(&error)),
+                Ok(Received::End) => return self.lose(shard, place, Loss::closed()),
+                Err(error) => return self.lose(shard, place, Loss::from_io(&error)),
             }
         }
     }
 
-    fn take_bytes(&mut self, core: &mut Core, place: usize, mut bytes: &[u8]) {
+    fn take_bytes(&mut self, shard: &mut ShardContext, place: usize, mut bytes: &[u8]) {
         while !bytes.is_empty() {
-            let Some(channel) = self.channels.get(place) else { return };
-            match channel.connection.reader.feed(bytes) {
+            let Some(open) = self.connections.get(place) else { return };
+            match open.connection.reader.feed(bytes) {
                 Ok((consumed, reply)) => {
                     bytes = bytes.get(consumed..).unwrap_or_default();
                     if let Some(reply) = reply {
-                        self.on_reply(core, place, reply);
+                        self.on_reply(shard, place, reply);
                     }
                 }
-                Err(error) => return self.lose(core, place, Loss::from_wire(&error)),
+                Err(error) => return self.lose(shard, place, Loss::from_wire(&error)),
             }
         }
     }
 
-    fn on_reply(&mut self, core: &mut Core, place: usize, reply: Reply) {
-        let now = core.now();
-        core.meter.held(now - core.woken);
+    fn on_reply(&mut self, shard: &mut ShardContext, place: usize, reply: Reply) {
+        let now = shard.now();
+        shard.meter.held(now - shard.woken);
         if let Reply::Failed(error) = &reply
             && ends_connection(error.errno)
         {
             // What a client of the field hears then, and what scripts look for.
-            return self.lose(core, place, Loss { errno: LOST, message: error.message.clone() });
+            return self.lose(shard, place, Loss { errno: LOST, message: error.message.clone() });
         }
-        match (std::mem::replace(&mut self.owed, Owed::Nothing), reply) {
-            (Owed::Answer { sent, .. }, Reply::Done(completion)) => {
-                self.count_statement(core, place, &completion, now - sent);
-                self.answer(core, Given::Results { place });
+        match (std::mem::replace(&mut self.pending, Pending::Nothing), reply) {
+            (Pending::Answer { sent, .. }, Reply::Done(completion)) => {
+                self.count_statement(shard, place, &completion, now - sent);
+                self.answer(shard, Resume::Results { place });
             }
-            (Owed::Answer { sql, .. }, Reply::Failed(error)) => {
-                self.refused(core, place, &error, sql);
+            (Pending::Answer { sql, .. }, Reply::Failed(error)) => {
+                self.refused(shard, place, &error, sql);
             }
-            (Owed::Preparation { statement, .. }, Reply::Prepared(prepared)) => {
+            (Pending::Preparation { statement, .. }, Reply::Prepared(prepared)) => {
                 self.statements.prepared(statement, prepared.statement_id);
-                self.answer(core, Given::Done);
+                self.answer(shard, Resume::Done);
             }
-            (Owed::Preparation { statement, sql, .. }, Reply::Failed(error))
-                if error.errno == turns::CANNOT_PREPARE =>
+            (Pending::Preparation { statement, sql, .. }, Reply::Failed(error))
+                if error.errno == CANNOT_PREPARE =>
             {
                 self.statements.as_text(statement, &sql);
-                self.answer(core, Given::Done);
+                self.answer(shard, Resume::Done);
             }
-            (Owed::Preparation { sql, .. }, Reply::Failed(error)) => {
-                self.refused(core, place, &error, Some(sql));
+            (Pending::Preparation { sql, .. }, Reply::Failed(error)) => {
+                self.refused(shard, place, &error, Some(sql));
             }
-            (owed, _) => {
-                self.owed = owed;
-                self.lose(core, place, Loss::garbled("an answer to something else".to_owned()));
+            (pending, _) => {
+                self.pending = pending;
+                self.lose(shard, place, Loss::garbled("an answer to something else".to_owned()));
             }
         }
     }
 
     fn count_statement(
         &mut self,
-        core: &mut Core,
+        shard: &mut ShardContext,
         place: usize,
         completion: &Completion,
         latency: Nanos,
     ) {
         let target = self.target_at(place);
-        let whose = Whose::of_target(target);
-        core.meter.statement(crate::user::class_of(completion), whose, latency);
+        let labels = Labels::of_target(target);
+        shard.meter.statement(Class::of(completion), labels, latency);
     }
 
     /// Where the connection at this place goes.
     fn target_at(&mut self, place: usize) -> usize {
-        self.channels.get(place).map_or(self.endpoint.index, |channel| channel.endpoint.index)
+        self.connections.get(place).map_or(self.endpoint.index, |open| open.endpoint.index)
     }
 
     /// The server has refused a statement; the script hears of it.
     fn refused(
         &mut self,
-        core: &mut Core,
+        shard: &mut ShardContext,
         place: usize,
         error: &ServerError,
         statement: Option<String>,
     ) {
         let target = self.target_at(place);
         let (errno, message) = (error.errno, error.message.clone());
-        self.count_error(core, target, FirstError { errno, message, statement });
-        if core.settings.ignores(error.errno) && self.has_event() {
-            core.meter.restarted(ALONE);
+        self.count_error(shard, target, FirstError { errno, message, statement });
+        if shard.settings.ignores(error.errno) && self.has_event() {
+            shard.meter.restarted(ALONE);
         }
-        self.answer(core, Given::refusal(error));
+        self.answer(shard, Resume::refusal(error));
     }
 
-    fn count_error(&mut self, core: &mut Core, target: usize, error: FirstError) {
-        let now = core.now();
+    fn count_error(&mut self, shard: &mut ShardContext, target: usize, error: FirstError) {
+        let now = shard.now();
         let began = match self.activity {
             Activity::Busy { began, .. } => began,
             _ => now,
         };
-        core.meter.error(error.errno, Whose::of_target(target), now - began);
-        Self::tell_first(core, error);
+        shard.meter.error(error.errno, Labels::of_target(target), now - began);
+        Self::tell_first(shard, error);
     }
 
-    fn tell_first(core: &mut Core, error: FirstError) {
-        if core.meter.sees_first(error.errno) {
-            core.send(Message::Refused(error));
+    fn tell_first(shard: &mut ShardContext, error: FirstError) {
+        if shard.meter.sees_first(error.errno) {
+            shard.send(Message::Refused(error));
         }
     }
 
     /// The script cannot go on, and so the step cannot, unless all that was to be measured is over.
-    fn script_failed(&mut self, core: &mut Core, error: &ScriptError) {
+    fn script_failed(&mut self, shard: &mut ShardContext, error: &ScriptError) {
         let says_goodbye = matches!(self.part, Part::ThreadDone | Part::Done);
         if says_goodbye && matches!(error, ScriptError::Hook { .. }) {
-            core.send(Message::Complaint(error.to_string()));
-            if let Some(given) = self.part_over(core) {
-                self.answer(core, given);
+            shard.send(Message::Complaint(error.to_string()));
+            if let Some(resume) = self.part_over(shard) {
+                self.answer(shard, resume);
             }
             return;
         }
         let waited_for = says_goodbye || self.part == Part::Command;
         self.part = Part::Over;
         // Nobody waits for its goodbye.
-        self.depart(core);
-        core.busy -= u64::from(waited_for);
+        self.depart(shard);
+        shard.busy -= u64::from(waited_for);
         if let Activity::Busy { .. } = self.activity {
-            core.meter.event_failed(ALONE);
-            core.busy -= 1;
+            shard.meter.event_failed(ALONE);
+            shard.busy -= 1;
             self.activity = Activity::Resting;
         }
-        core.fail(Failure::new(FailureKind::Script, None, error.to_string()).at(self.blamed));
+        shard.fail(Failure::new(FailureKind::Script, None, error.to_string()).at(self.blamed));
     }
 
     /// Tells the poller what the socket is waited for, where that has changed.
-    fn watch(&mut self, core: &mut Core, place: usize) {
+    fn watch(&mut self, shard: &mut ShardContext, place: usize) {
         let token = self.token(place);
-        let (fd, registered, wanted) = match &mut self.owed {
-            Owed::Opening { place: at, opening, .. } if *at == place => {
+        let (fd, registered, wanted) = match &mut self.pending {
+            Pending::Opening { place: at, opening, .. } if *at == place => {
                 let wanted = opening.wanted_interest();
                 let registered = std::mem::replace(&mut opening.interest, wanted);
                 (opening.fd(), registered, wanted)
             }
             _ => {
-                let Some(channel) = self.channels.get(place) else { return };
-                let wanted = channel.connection.wanted_interest();
-                let registered = std::mem::replace(&mut channel.connection.interest, wanted);
-                (channel.connection.fd(), registered, wanted)
+                let Some(open) = self.connections.get(place) else { return };
+                let wanted = open.connection.wanted_interest();
+                let registered = std::mem::replace(&mut open.connection.interest, wanted);
+                (open.connection.fd(), registered, wanted)
             }
         };
         if registered != wanted
-            && let Err(error) = core.poller.modify(fd, token, wanted)
+            && let Err(error) = shard.poller.modify(fd, token, wanted)
         {
-            self.lose(core, place, Loss::from_io(&error));
+            self.lose(shard, place, Loss::from_io(&error));
         }
     }
 
     /// Whether there is a load, or will be: a lost connection is worth opening again.
-    fn may_connect(core: &Core) -> bool {
-        matches!(core.stage, Stage::Connecting | Stage::Loading)
+    fn may_connect(shard: &ShardContext) -> bool {
+        matches!(shard.stage, Stage::Connecting | Stage::Loading)
     }
 }

@@ -1,12 +1,10 @@
-//! Servers for a script that is only asked something, as for the words of a report: a statement waits
-//! for its answer, since nobody else uses the thread.
+//! Servers for a script outside of a step, for example while it prints a report. Each statement blocks until
+//! its answer comes, since nobody else uses the thread.
 
+use super::connections::MOST_ROW_BYTES;
 use super::statements::Statements;
-use super::turns::{CANNOT_PREPARE, GONE};
-use super::{LOST, MOST_ROW_BYTES};
-use crate::client::{Client, Halt};
-use crate::control::Control;
-use crate::endpoint::Endpoint;
+use crate::connection::client::{Client, Endpoint, Halt, StopFlag};
+use crate::connection::{CANNOT_PREPARE, LOST, SERVER_GONE};
 use crate::error::{Failure, FailureKind};
 use crate::plan::{Plan, Protocol};
 use crate::record::FirstError;
@@ -37,8 +35,9 @@ pub struct Servers {
 #[derive(Clone)]
 pub struct ServersHandle(Arc<Shared>);
 
+#[derive(Default)]
 struct Shared {
-    control: Arc<Control>,
+    stop: StopFlag,
     errors: Mutex<Vec<FirstError>>,
 }
 
@@ -62,7 +61,7 @@ enum Outcome {
 impl ServersHandle {
     /// Whoever waits for a server is told that it has failed, now and from now on.
     pub fn give_up(&self) {
-        self.0.control.stop();
+        self.0.stop.set();
     }
 
     /// What servers have refused since this was asked last.
@@ -86,20 +85,17 @@ impl std::fmt::Debug for Servers {
 
 impl Servers {
     /// Those of a plan. Nothing is connected before a script wants it.
-    ///
-    /// # Errors
-    /// The operating system refuses descriptors.
-    pub fn new(plan: Plan) -> std::io::Result<Self> {
-        let control = Arc::new(Control::new(0, None, 0)?);
-        Ok(Self {
+    #[must_use]
+    pub fn new(plan: Plan) -> Self {
+        Self {
             plan,
-            shared: Arc::new(Shared { control, errors: Mutex::default() }),
+            shared: Arc::new(Shared::default()),
             opened: 0,
             clients: HashMap::new(),
             statements: Statements::default(),
             command: Vec::new(),
             refusal: Refusal::default(),
-        })
+        }
     }
 
     /// What ends its waiting, and knows its errors.
@@ -146,12 +142,12 @@ impl Servers {
     fn connect(&mut self, connection: u32) -> Result<(), Halt> {
         let index = self.opened % self.plan.targets.len().max(1);
         let Some(target) = self.plan.targets.get(index) else {
-            return Err(failed(GONE, "the plan has no server"));
+            return Err(failed(SERVER_GONE, "the plan has no server"));
         };
         let endpoint = Endpoint::resolve(index, target, &self.plan.session)
             .map_err(|failure| Halt::Failed(failure.at(index)))?;
-        let control = &self.shared.control;
-        let mut client = Client::connect(&Arc::new(endpoint), &self.plan.connect, control)?;
+        let stop = &self.shared.stop;
+        let mut client = Client::connect(&Arc::new(endpoint), &self.plan.connect, stop)?;
         client.keep_results(MOST_ROW_BYTES);
         self.opened += 1;
         self.clients.insert(connection, client);
@@ -207,7 +203,7 @@ impl Servers {
     /// until the script asks for it again.
     fn ask(&mut self, connection: u32, expected: Expect, sql: &str) -> Result<Reply, Halt> {
         let Some(client) = self.clients.get_mut(&connection) else {
-            return Err(failed(GONE, "the connection to the server was lost"));
+            return Err(failed(SERVER_GONE, "the connection to the server was lost"));
         };
         let answer = match client.ask(&self.command, expected, sql) {
             Ok(Reply::Failed(error)) => {
@@ -224,7 +220,7 @@ impl Servers {
     fn sleep(&self, span: Duration) -> Result<(), Halt> {
         let began = Instant::now();
         while let Some(left) = span.checked_sub(began.elapsed()).filter(|left| !left.is_zero()) {
-            if self.shared.control.stop_wanted() {
+            if self.shared.stop.is_set() {
                 return Err(Halt::Stopped);
             }
             std::thread::sleep(left.min(NAP));

@@ -1,9 +1,9 @@
-//! Sees that scripts come back: one that runs on and on without a statement holds up all users of its
-//! thread, and the thread itself cannot tell.
+//! The watchdog of scripts: one that runs on without a statement holds up all users of its thread, which
+//! cannot notice that itself.
 
 use crate::clock::Clock;
-use crate::control::Control;
 use crate::record::Stuck;
+use crate::shard::Control;
 use loadstone_measure::Nanos;
 use loadstone_script::{Watch, Watches};
 use std::collections::HashMap;

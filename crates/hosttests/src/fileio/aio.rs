@@ -1,4 +1,4 @@
-//! Requests that do not wait: the kernel's asynchronous I/O, io_submit(2), as libaio uses it. With
+//! Asynchronous file requests: the kernel's asynchronous I/O, io_submit(2), as libaio uses it. With
 //! files that are not opened with `direct` most file systems make it wait all the same.
 #![expect(
     unsafe_code,
@@ -8,9 +8,10 @@
 use super::blocking::{buffer_for, complete, was_read, was_written};
 use super::checksum::{seal, verify};
 use super::files::Files;
+use super::io::{Io, SYNCED};
 use super::layout::Span;
+use super::plan::FilePlan;
 use super::requests::Request;
-use super::{FilePlan, Io, SYNCED};
 use crate::error::HostError;
 use crate::meter::Meter;
 use crate::pages::Pages;

@@ -1,10 +1,11 @@
-//! Requests that wait: pread(2) and pwrite(2).
+//! Blocking file requests: pread(2) and pwrite(2).
 
 use super::checksum::{seal, verify};
 use super::files::Files;
+use super::io::{Io, SYNCED};
 use super::layout::Span;
+use super::plan::FilePlan;
 use super::requests::Request;
-use super::{FilePlan, Io, SYNCED};
 use crate::error::HostError;
 use crate::meter::Meter;
 use crate::pages::Pages;

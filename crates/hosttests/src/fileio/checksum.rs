@@ -1,15 +1,10 @@
-//! Blocks that can be told from others: behind the data of a request stand its CRC-32 (zlib's) and its
+//! Checksums of blocks: behind the data of a request stand its CRC-32 (zlib's) and its
 //! place in the file, each little-endian. Files that sysbench 1.0 wrote with `--validate` are so.
 
 use super::files::Files;
 use super::layout::Span;
-use crate::error::HostError;
-use crate::record::{Broken, Damage};
-
-const PLACE: usize = size_of::<u64>();
-const SUM: usize = size_of::<u32>();
-/// What a block has beside its data, in bytes.
-pub(super) const SEAL: usize = PLACE + SUM;
+use super::plan::{PLACE, SEAL, SUM};
+use crate::error::{Broken, Damage, HostError};
 
 /// The remainders of all bytes, reflected, by the polynomial of IEEE 802.3.
 const TABLE: [u32; 256] = {
@@ -37,7 +32,7 @@ fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, step)
 }
 
-/// Writes sum and place behind the data. There is room: [`super::FilePlan::check`] has seen to it.
+/// Writes sum and place behind the data. There is room: [`FilePlan::check`](super::FilePlan::check) has seen to it.
 pub(super) fn seal(block: &mut [u8], offset: u64) {
     if let Some((data, seal)) = block.split_last_chunk_mut::<SEAL>() {
         seal[..SUM].copy_from_slice(&crc32(data).to_le_bytes());

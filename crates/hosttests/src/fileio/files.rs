@@ -1,7 +1,7 @@
-//! The files, open.
+//! The open files of the test, and how they are synchronised.
 
 use super::layout::Layout;
-use super::{FilePlan, FileTestMode, OpenFlag, SyncMode};
+use super::plan::{FilePlan, FileTestMode, OpenFlag, SyncMode};
 use crate::error::HostError;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags, fdatasync, fstat, fsync, ftruncate, open};

@@ -1,4 +1,4 @@
-//! Which block lies where.
+//! The layout of blocks over files: which block lies where.
 
 use std::path::{Path, PathBuf};
 

@@ -3,9 +3,10 @@
 use super::blocking::{was_read, was_written};
 use super::checksum::{seal, verify};
 use super::files::Files;
+use super::io::{Io, SYNCED};
 use super::layout::Span;
+use super::plan::{FilePlan, FileTestMode};
 use super::requests::Request;
-use super::{FilePlan, FileTestMode, Io, SYNCED};
 use crate::error::HostError;
 use crate::meter::Meter;
 use crate::pages::Pages;

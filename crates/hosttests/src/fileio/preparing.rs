@@ -1,11 +1,9 @@
 //! Makes the test's files, and removes them.
 
-use super::FilePlan;
 use super::layout::Layout;
-use crate::claims::Claims;
+use super::plan::FilePlan;
 use crate::error::HostError;
 use crate::meter::Clock;
-use crate::plan::HostPlan;
 use crate::record::{Begun, Done, End, EndReason, Phase, Record, Sample};
 use crossbeam_channel::Sender;
 use loadstone_measure::{LatencySummary, Nanos};
@@ -17,28 +15,29 @@ use std::path::Path;
 /// What one write takes.
 const PIECE: usize = 1 << 20;
 
-/// Makes files that are not there in their full length. What it writes is on the disk at the end.
+/// Makes files that are not there in their full length, and reports progress each `interval`. What it writes is on the disk at the end.
 pub(crate) fn prepare(
     files: &FilePlan,
-    plan: &HostPlan,
-    claims: &Claims,
+    seed: u64,
+    interval: Nanos,
+    is_stopped: &dyn Fn() -> bool,
     records: &Sender<Record>,
 ) -> Result<End, HostError> {
     drop(records.send(Record::Begun(Begun { threads: 1 })));
     let mut progress = Progress {
         clock: Clock::start(),
-        interval: Nanos::from_seconds(plan.interval_s),
+        interval,
         told: Nanos::ZERO,
         since: Done::default(),
         total: Done::default(),
-        claims,
+        is_stopped,
         records,
     };
     let layout = files.layout();
     let mut piece = vec![0; PIECE];
     let mut reason = EndReason::Finished;
     for file in 0..files.num as usize {
-        fill(&mut piece, plan.seed.wrapping_add(file as u64));
+        fill(&mut piece, seed.wrapping_add(file as u64));
         let path = layout.path(file);
         let made = make(&path, layout.file_length(), &piece, &mut progress);
         let made = made.map_err(|error| HostError::File { doing: "write", path, error })?;
@@ -77,7 +76,7 @@ struct Progress<'a> {
     told: Nanos,
     since: Done,
     total: Done,
-    claims: &'a Claims,
+    is_stopped: &'a dyn Fn() -> bool,
     records: &'a Sender<Record>,
 }
 
@@ -119,7 +118,7 @@ fn make(path: &Path, length: u64, piece: &[u8], progress: &mut Progress<'_>) -> 
     let mut file: File = OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
     let mut left = length;
     while left > 0 {
-        if progress.claims.is_stopped() {
+        if (progress.is_stopped)() {
             return Ok(false);
         }
         let count = usize::try_from(left).unwrap_or(PIECE).min(PIECE);

@@ -1,7 +1,7 @@
-//! Which request comes next, over all threads.
+//! The sequence of requests, shared by all threads.
 
 use super::layout::{Layout, Span};
-use super::{FilePlan, FileTestMode};
+use super::plan::{FilePlan, FileTestMode};
 use std::sync::{Mutex, PoisonError};
 
 /// What a thread is to do.

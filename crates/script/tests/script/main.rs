@@ -3,6 +3,6 @@
 mod apart;
 mod api;
 mod bad;
-mod desk;
 mod fed;
+mod inspector;
 mod installed;

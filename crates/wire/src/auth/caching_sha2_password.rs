@@ -5,8 +5,9 @@
 
 use sha2::{Digest, Sha256};
 
+use super::conversation::{Conversation, xor};
+use super::plugin::Plugin;
 use super::public_key::{self, Key};
-use super::{Conversation, Plugin, xor};
 use crate::WireError;
 
 const NONCE: usize = 20;

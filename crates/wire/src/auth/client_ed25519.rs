@@ -10,7 +10,8 @@ use ed25519_dalek::VerifyingKey;
 use ed25519_dalek::hazmat::{ExpandedSecretKey, raw_sign};
 use sha2::{Digest, Sha512};
 
-use super::{Conversation, Plugin};
+use super::conversation::Conversation;
+use super::plugin::Plugin;
 use crate::WireError;
 
 const NONCE: usize = 32;

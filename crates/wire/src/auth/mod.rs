@@ -2,113 +2,19 @@
 
 mod caching_sha2_password;
 mod client_ed25519;
+mod conversation;
 mod mysql_clear_password;
 mod mysql_native_password;
+mod plugin;
 mod public_key;
 mod sha256_password;
 
-use crate::said::{NAME, plain};
-use crate::{LoginOptions, WireError};
+pub(crate) use conversation::{Conversation, Line};
+pub(crate) use plugin::Plugin;
 
-/// What a plugin knows of the login it is used in.
-pub(crate) struct Conversation<'a> {
-    pub(crate) password: &'a [u8],
-    /// Random bytes of the server.
-    pub(crate) nonce: &'a [u8],
-    pub(crate) line: Line,
-    pub(crate) server_public_key: Option<&'a str>,
-    pub(crate) allow_public_key_retrieval: bool,
-    pub(crate) allow_clear_password: bool,
-}
-
-/// Who can read what is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Line {
-    /// Whoever is on the way.
-    Open,
-    /// TLS with whoever answered: nothing proves which server that is.
-    Unproven,
-    /// TLS with the server that is meant.
-    Proven,
-    /// A unix socket without TLS: it does not leave the host.
-    Socket,
-}
-
-impl Line {
-    pub(crate) fn of(options: &LoginOptions, encrypted: bool) -> Self {
-        match (encrypted, options.transport_secure) {
-            (true, true) => Self::Proven,
-            (true, false) if options.server_proven => Self::Proven,
-            (true, false) => Self::Unproven,
-            (false, true) => Self::Socket,
-            (false, false) => Self::Open,
-        }
-    }
-}
-
-impl Conversation<'_> {
-    /// The nonce as an array of the length that the plugin needs. A NUL may follow it, but it may
-    /// also end with one.
-    fn nonce<const N: usize>(&self, plugin: Plugin) -> Result<[u8; N], WireError> {
-        match self.nonce.split_first_chunk::<N>() {
-            Some((nonce, [] | [0])) => Ok(*nonce),
-            _ => Err(WireError::BadNonce { plugin: plugin.name(), length: self.nonce.len() }),
-        }
-    }
-
-    /// Why a plugin that asks for the password itself does not get it.
-    fn withheld(&self, plugin: Plugin) -> WireError {
-        let why = match self.line {
-            Line::Unproven => "nothing proves whose certificate this is",
-            Line::Open | Line::Proven | Line::Socket => "others could read it on this line",
-        };
-        WireError::PasswordWithheld { plugin: plugin.name(), why }
-    }
-}
-
-/// The plugins that this crate can answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Plugin {
-    /// MySQL 4.1 to 8, and MariaDB's default.
-    Native,
-    /// The default since MySQL 8.
-    CachingSha2,
-    /// MariaDB's elliptic curves.
-    Ed25519,
-    /// The password as it is.
-    Clear,
-    /// MySQL 5.6 and 5.7.
-    Sha256,
-}
+use crate::WireError;
 
 impl Plugin {
-    const ALL: [Self; 5] =
-        [Self::Native, Self::CachingSha2, Self::Ed25519, Self::Clear, Self::Sha256];
-
-    pub(crate) fn by_name(name: &[u8]) -> Result<Self, WireError> {
-        let known = Self::ALL.into_iter().find(|plugin| plugin.name().as_bytes() == name);
-        known.ok_or_else(|| WireError::AuthNotSupported { plugin: plain(name, NAME) })
-    }
-
-    /// The plugin to begin with. Only those begin that give nothing away; for the others, and for
-    /// those that are not known, the server asks by name.
-    pub(crate) fn for_greeting(name: &[u8]) -> Self {
-        match Self::by_name(name) {
-            Ok(Self::CachingSha2) => Self::CachingSha2,
-            _ => Self::Native,
-        }
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Native => "mysql_native_password",
-            Self::CachingSha2 => "caching_sha2_password",
-            Self::Ed25519 => "client_ed25519",
-            Self::Clear => "mysql_clear_password",
-            Self::Sha256 => "sha256_password",
-        }
-    }
-
     /// The first answer to the server's nonce.
     pub(crate) fn answer(self, conversation: &Conversation<'_>) -> Result<Vec<u8>, WireError> {
         match self {
@@ -135,19 +41,6 @@ impl Plugin {
             }),
         }
     }
-}
-
-/// The bytes of both, each with the other's exclusive or.
-fn xor<const N: usize>(mut left: [u8; N], right: [u8; N]) -> [u8; N] {
-    for (byte, other) in left.iter_mut().zip(right) {
-        *byte ^= other;
-    }
-    left
-}
-
-/// The password as a `string<NUL>`.
-fn with_nul(password: &[u8]) -> Vec<u8> {
-    [password, &[0]].concat()
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase_authentication_methods_clear_text_password.html>
 
-use super::{Conversation, Line, Plugin, with_nul};
+use super::conversation::{Conversation, Line, with_nul};
+use super::plugin::Plugin;
 use crate::WireError;
 
 pub(super) fn answer(conversation: &Conversation<'_>) -> Result<Vec<u8>, WireError> {

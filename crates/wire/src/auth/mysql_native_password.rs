@@ -4,7 +4,8 @@
 
 use aws_lc_rs::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY};
 
-use super::{Conversation, Plugin, xor};
+use super::conversation::{Conversation, xor};
+use super::plugin::Plugin;
 use crate::WireError;
 
 const LENGTH: usize = 20;

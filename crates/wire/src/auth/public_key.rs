@@ -5,7 +5,8 @@ use aws_lc_rs::rsa::{OAEP_SHA1_MGF1SHA1, OaepPublicEncryptingKey, PublicEncrypti
 use rustls_pki_types::SubjectPublicKeyInfoDer;
 use rustls_pki_types::pem::PemObject;
 
-use super::{Conversation, Line, Plugin, with_nul};
+use super::conversation::{Conversation, Line, with_nul};
+use super::plugin::Plugin;
 use crate::WireError;
 
 /// Bytes of the nonce that hides the password.

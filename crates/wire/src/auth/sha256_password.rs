@@ -3,8 +3,9 @@
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase_authentication_methods_sha256_password_authentication.html>
 
+use super::conversation::Conversation;
+use super::plugin::Plugin;
 use super::public_key::{self, Key};
-use super::{Conversation, Plugin};
 use crate::WireError;
 
 const REQUEST_PUBLIC_KEY: u8 = 1;

@@ -1,4 +1,4 @@
-//! Commands that are one byte.
+//! Commands of a single byte, such as COM_PING and COM_QUIT.
 
 use crate::frame::write_message;
 

@@ -1,3 +1,5 @@
+//! Tests of the compression layer, in pieces and against hostile sizes.
+
 use super::header::HEADER;
 use super::*;
 use crate::WireError;

@@ -1,4 +1,4 @@
-//! Whole packets from bytes that come in pieces. Used for the login, where speed does not matter.
+//! Assembles whole packets from bytes that come in pieces. Used for the login, where speed does not matter.
 
 use crate::WireError;
 use crate::frame::{HEADER, Header};

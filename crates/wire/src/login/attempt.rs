@@ -1,16 +1,16 @@
-//! The conversation between the login packet and the server's verdict.
+//! One attempt to log in: from the login packet to the server's verdict.
 
-use super::Session;
 use super::auth_switch::AuthSwitch;
 use super::compression::agreed;
 use super::greeting::Greeting;
 use super::options::LoginOptions;
 use super::response::{self, Response};
+use super::session::Session;
 use crate::auth::{Conversation, Line, Plugin};
 use crate::cursor::Cursor;
 use crate::frame::write_message;
 use crate::reply::{EOF, ERR, OK, OkPacket, parse_error};
-use crate::said::{NAME, plain};
+use crate::sanitize::{NAME, plain};
 use crate::{Capabilities, Compression, WireError};
 
 /// How a packet starts that continues an authentication.
@@ -140,7 +140,7 @@ impl Attempt {
         Conversation {
             password: &options.password,
             nonce: &self.nonce,
-            line: Line::of(options, self.encrypted),
+            line: line(options, self.encrypted),
             server_public_key: options.server_public_key.as_deref(),
             allow_public_key_retrieval: options.allow_public_key_retrieval,
             allow_clear_password: options.allow_clear_password,
@@ -166,4 +166,15 @@ fn next_factor(payload: &[u8]) -> WireError {
     let name = payload.get(1..).map(|rest| Cursor::new(rest, "a factor").until_nul_or_end());
     let name = plain(name.unwrap_or_default(), NAME);
     WireError::AuthNotSupported { plugin: format!("{name} as a further factor") }
+}
+
+/// Who can read what is sent on this connection.
+fn line(options: &LoginOptions, encrypted: bool) -> Line {
+    match (encrypted, options.transport_secure) {
+        (true, true) => Line::Proven,
+        (true, false) if options.server_proven => Line::Proven,
+        (true, false) => Line::Unproven,
+        (false, true) => Line::Socket,
+        (false, false) => Line::Open,
+    }
 }

@@ -1,4 +1,4 @@
-//! Which compression both sides have.
+//! Chooses the compression that both sides have.
 
 use super::greeting::Greeting;
 use super::options::CompressionWish;

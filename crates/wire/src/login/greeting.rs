@@ -2,7 +2,7 @@
 
 use crate::cursor::Cursor;
 use crate::reply::{ERR, parse_error};
-use crate::said::{NAME, plain};
+use crate::sanitize::{NAME, plain};
 use crate::{Capabilities, WireError};
 
 const PROTOCOL_VERSION: u8 = 10;

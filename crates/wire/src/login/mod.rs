@@ -1,4 +1,4 @@
-//! From the server's greeting to an authenticated session.
+//! The login: from the server's greeting to an authenticated session.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase.html>
 
@@ -9,15 +9,17 @@ mod compression;
 mod greeting;
 mod options;
 mod response;
+mod session;
 mod ssl_request;
 #[cfg(test)]
 mod tests;
 
 pub use options::{CompressionWish, LoginOptions, TlsWish};
+pub use session::Session;
 
 use std::sync::Arc;
 
-use crate::{Capabilities, Compression, WireError};
+use crate::{Capabilities, WireError};
 use assembly::Assembly;
 use attempt::Attempt;
 use greeting::Greeting;
@@ -31,27 +33,6 @@ pub enum LoginProgress {
     StartTls,
     /// Nothing: the session is open, and `out` is empty if it was flushed.
     Done(Session),
-}
-
-/// An authenticated connection.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Session {
-    /// The server's version, without the `5.5.5-` that older MariaDB servers put in front of it.
-    pub server_version: String,
-    /// The server's number for this connection, as in its process list.
-    pub connection_id: u32,
-    /// What both sides can do: for [`ReplyReader::new`](crate::ReplyReader::new).
-    pub capabilities: Capabilities,
-    /// The session's state: see [`status`](crate::status).
-    pub status: u16,
-    /// Whether the server is a MariaDB.
-    pub mariadb: bool,
-    /// Whether the connection is encrypted by TLS.
-    pub encrypted: bool,
-    /// How all that follows is compressed, by a [`CompressionLayer`](crate::CompressionLayer).
-    pub compression: Option<Compression>,
-    /// The authentication plugin that the account uses.
-    pub auth_plugin: &'static str,
 }
 
 enum Phase {

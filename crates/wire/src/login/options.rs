@@ -1,4 +1,4 @@
-//! Who logs in, and how.
+//! The options of a login: account, password, TLS and compression.
 
 use crate::Compression;
 use std::fmt;

@@ -1,7 +1,7 @@
 //! ERR_Packet.
 
 use crate::cursor::Cursor;
-use crate::said::{MESSAGE, plain};
+use crate::sanitize::{MESSAGE, plain};
 use crate::{ServerError, WireError};
 
 /// Before the login the server does not know our protocol and may leave the SQL state out.

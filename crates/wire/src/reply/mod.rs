@@ -1,4 +1,4 @@
-//! What the server answers to a command.
+//! Replies: what the server answers to a command.
 
 mod eof;
 mod err;

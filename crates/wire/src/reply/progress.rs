@@ -1,4 +1,4 @@
-//! Where in a reply a connection stands, and what each packet changes about that.
+//! The state of a reply that is coming in, and how each packet changes it.
 
 use super::eof::parse_eof;
 use super::local_infile::parse_file_name;

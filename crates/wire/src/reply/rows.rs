@@ -1,4 +1,4 @@
-//! Rows that somebody wants to read: administration, tests, scripts, and workloads whose next
+//! Rows that are kept to be read: by administration, tests, scripts, and workloads whose next
 //! statement depends on an answer.
 
 use super::values::{ColumnType, Values};
@@ -81,7 +81,7 @@ pub struct ResultSet {
 impl ResultSet {
     /// The values of all rows, row by row. There are none where binary rows were only counted.
     pub fn values(&self) -> Values<'_> {
-        Values::new(self)
+        Values::new(&self.types, &self.bytes)
     }
 }
 

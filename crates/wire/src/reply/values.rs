@@ -1,6 +1,5 @@
-//! What stands in kept rows, whichever of the protocol's two notations they came in.
+//! The values in rows that were kept, whichever of the protocol's two notations they came in.
 
-use super::ResultSet;
 use crate::WireError;
 use crate::cursor::Cursor;
 
@@ -111,9 +110,9 @@ pub struct Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    pub(super) fn new(result: &'a ResultSet) -> Self {
-        let cursor = Cursor::new(&result.bytes, "a row");
-        Self { types: &result.types, cursor, column: 0, nulls: &[] }
+    pub(super) fn new(types: &'a [ColumnType], rows: &'a [u8]) -> Self {
+        let cursor = Cursor::new(rows, "a row");
+        Self { types, cursor, column: 0, nulls: &[] }
     }
 
     fn read(&mut self) -> Result<Value<'a>, WireError> {

@@ -7,7 +7,7 @@ mod open;
 mod rate;
 
 pub use open::{Gaps, OpenSchedule};
-pub use rate::RateCurve;
+pub use rate::{Ramp, RateCurve};
 
 use loadstone_measure::Nanos;
 use serde::{Deserialize, Serialize};
@@ -39,16 +39,6 @@ pub enum Arrival {
         #[serde(default = "default_backlog")]
         max_backlog: u64,
     },
-}
-
-/// A rate that changes in a straight line.
-#[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Ramp {
-    /// Events a second at its end, and from then on.
-    pub to: f64,
-    /// How long it takes, in seconds.
-    pub over_s: f64,
 }
 
 /// A day of a thousand events a second behind is no queue that anybody waits for.

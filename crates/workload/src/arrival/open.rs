@@ -1,6 +1,6 @@
-//! Due times that ask nobody: one shard's share of an open loop.
+//! The schedule of an open loop: the due times of one shard's share of its events.
 
-use super::RateCurve;
+use super::rate::RateCurve;
 use crate::random::{Purpose, Random};
 use loadstone_measure::Nanos;
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,18 @@
-//! A rate over time, and its inverse: when has so much come together?
+//! A rate over time, and its inverse: the time by which a number of events is due.
 
-use super::Ramp;
 use crate::phases::Stretch;
 use loadstone_measure::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// A rate that changes in a straight line.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ramp {
+    /// Events a second at its end, and from then on.
+    pub to: f64,
+    /// How long it takes, in seconds.
+    pub over_s: f64,
+}
 
 /// Events a second, in straight lines one after the other; the last level stays.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,7 +4,7 @@
 //! other's tables. Rows depend on the seed, the table and the id alone: the same data whatever was loaded
 //! by whom, in parallel or again.
 
-mod row_writer;
+mod kind;
 mod rows;
 
 use std::borrow::Cow;
@@ -12,9 +12,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use row_writer::RowWriter;
-#[cfg(test)]
-pub(crate) use row_writer::{SQL, TSV};
+pub use kind::LayoutKind;
 pub use rows::RowSource;
 
 use crate::templates::{TableRows, TableSpec};
@@ -23,29 +21,6 @@ use crate::{Distribution, SpecError};
 
 /// Ids that one statement loads: some 5 MB of text, less than a second of work, and one transaction for the server.
 const IDS_A_RANGE: u64 = 25_000;
-
-/// Which tables.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LayoutKind {
-    /// `sbtestN` with id, k, c and pad.
-    Sbtest,
-    /// `sbtestN` with id and k, empty: `bulk_insert` fills it. One table for each user.
-    Bulk,
-    /// `hot_rowN` with product, stock and sold.
-    Hot,
-    /// `hot_productN` with what a product's page shows; nobody changes it.
-    Products,
-    /// `hot_orderN`, empty at first: each sale of `hot_rowN` adds a row.
-    Orders,
-    /// `drill_ledgerN`, empty at first: each entry of `ledger` adds a row. Nothing makes entries unique, so
-    /// that one which was carried out twice stands there twice.
-    Ledger,
-    /// The nine tables of TPC-C, their names behind `tpcc_`.
-    Tpcc,
-    /// The tables of a template, with the names that it gives them.
-    Template,
-}
 
 /// The tables to load: the part `layout` of a load's plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,11 +1,13 @@
+//! The rows of the tables that are loaded, from the seed, the table and the id.
+
 use std::sync::Arc;
 
-use super::LayoutKind;
-use super::row_writer::{Punctuation, RowWriter, SQL, TSV};
-use crate::digits::{C_GROUPS, PAD_GROUPS, push_groups};
+use super::kind::LayoutKind;
 use crate::distribution::Sampler;
 use crate::random::{Purpose, Random};
+use crate::row_writer::{Punctuation, RowWriter, SQL, TSV};
 use crate::templates::TableRows;
+use crate::text::{C_GROUPS, PAD_GROUPS, push_groups};
 use crate::tpcc::Population;
 use crate::tpcc::schema::Table;
 

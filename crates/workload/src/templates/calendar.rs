@@ -1,6 +1,6 @@
 //! Dates of the Gregorian calendar.
 
-use crate::digits::push_decimal;
+use crate::text::push_decimal;
 
 const DAY_S: i64 = 86_400;
 

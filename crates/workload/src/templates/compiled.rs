@@ -1,3 +1,5 @@
+//! A template, checked and in the form that users run.
+
 use std::collections::BTreeSet;
 
 use crate::{Piece, SpecError, Template};

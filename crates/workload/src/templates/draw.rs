@@ -1,10 +1,10 @@
-//! Values that are drawn, for rows and for parameters.
+//! Draws the random values of a template, for rows and for parameters.
 
 use crate::SpecError;
-use crate::digits::{push_decimal, push_groups};
 use crate::distribution::Sampler;
-use crate::letters::{ALPHANUMERIC, CAPITALS, DIGITS, push_of};
 use crate::random::Random;
+use crate::text::{ALPHANUMERIC, CAPITALS, DIGITS, push_of};
+use crate::text::{push_decimal, push_groups};
 
 use super::calendar::push_moment;
 use super::spec::{Literal, ValueSpec};

@@ -1,10 +1,12 @@
+//! The step machine of a template's users.
+
 use std::sync::Arc;
 
 use loadstone_measure::Nanos;
 use loadstone_wire::{ResultSet, Value};
 
-use crate::digits::push_decimal;
 use crate::random::{Purpose, Random};
+use crate::text::push_decimal;
 use crate::{Answer, Machine, Params, StatementRef, Step};
 
 use super::calendar::{push_parts, push_time};

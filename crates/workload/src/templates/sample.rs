@@ -1,3 +1,5 @@
+//! Events of a template as text, to be shown before they are run.
+
 use serde::Serialize;
 
 use crate::{Catalogue, Machine, Params, Step};

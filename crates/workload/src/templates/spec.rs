@@ -1,3 +1,5 @@
+//! The part `template` of a workload in a step's plan.
+
 use std::mem::discriminant;
 
 use serde::{Deserialize, Serialize};

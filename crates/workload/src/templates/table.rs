@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::SpecError;
-use crate::digits::push_decimal;
-use crate::layout::RowWriter;
 use crate::random::{Purpose, Random};
+use crate::row_writer::RowWriter;
+use crate::text::push_decimal;
 
 use super::draw::{Draw, Drawn, refuse};
 use super::spec::{Literal, ValueSpec};

@@ -1,4 +1,4 @@
-//! Finding a customer, as Payment and Order-Status do (clauses 2.5.2.2 and 2.6.2.2).
+//! Finds a customer by number or name, as Payment and Order-Status do (clauses 2.5.2.2 and 2.6.2.2).
 
 use crate::{Answer, Params};
 

@@ -1,4 +1,4 @@
-//! Which transaction comes next (clause 5.2.4.2).
+//! The deck that says which transaction of TPC-C comes next (clause 5.2.4.2).
 
 use crate::random::Random;
 

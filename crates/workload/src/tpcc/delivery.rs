@@ -1,3 +1,5 @@
+//! The Delivery transaction of TPC-C (clause 2.7).
+
 use crate::{Answer, Params};
 
 use super::DISTRICTS;

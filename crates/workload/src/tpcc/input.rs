@@ -1,4 +1,4 @@
-//! What the transactions are told: drawn as a terminal's user would type it.
+//! The input of TPC-C's transactions, drawn as a terminal's user would type it.
 
 use crate::random::Random;
 

@@ -1,3 +1,5 @@
+//! The step machine of TPC-C's users: deals transactions and runs them.
+
 use loadstone_measure::Nanos;
 
 use crate::random::{Purpose, Random};

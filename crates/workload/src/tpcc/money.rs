@@ -46,7 +46,7 @@ pub(super) fn push_amount(hundredths: i64, out: &mut Vec<u8>) {
         out.push(b'-');
     }
     let amount = hundredths.unsigned_abs();
-    crate::digits::push_decimal((amount / 100) as i64, out);
+    crate::text::push_decimal((amount / 100) as i64, out);
     out.push(b'.');
     out.extend([b'0' + (amount % 100 / 10) as u8, b'0' + (amount % 10) as u8]);
 }

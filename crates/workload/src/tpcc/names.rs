@@ -1,7 +1,7 @@
-//! Last names, and the random strings of clause 4.3.2.
+//! Last names and random strings of TPC-C (clause 4.3.2).
 
-use crate::letters::{ALPHANUMERIC, CAPITALS, DIGITS, push_of};
 use crate::random::Random;
+use crate::text::{ALPHANUMERIC, CAPITALS, DIGITS, push_of};
 
 /// Clause 4.3.2.3: a last name is three of these, one for each digit of its number.
 const SYLLABLES: [&str; 10] =

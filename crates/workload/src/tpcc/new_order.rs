@@ -1,3 +1,5 @@
+//! The New-Order transaction of TPC-C (clause 2.4).
+
 use crate::{Answer, Params};
 
 use super::input::{NewOrderInput, UNUSED_ITEM};

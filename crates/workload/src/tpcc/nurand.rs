@@ -1,4 +1,4 @@
-//! The non-uniform random numbers of clause 2.1.6.
+//! The non-uniform random numbers of TPC-C (clause 2.1.6).
 
 use crate::random::{Purpose, Random};
 

@@ -1,3 +1,5 @@
+//! The Order-Status transaction of TPC-C (clause 2.6).
+
 use crate::{Answer, Params};
 
 use super::customer::in_the_middle;

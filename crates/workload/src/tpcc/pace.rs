@@ -1,4 +1,4 @@
-//! Keying and think times (clause 5.2.5).
+//! Keying and think times of TPC-C's users (clause 5.2.5).
 
 use loadstone_measure::Nanos;
 

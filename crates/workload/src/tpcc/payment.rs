@@ -1,3 +1,5 @@
+//! The Payment transaction of TPC-C (clause 2.5).
+
 use crate::{Answer, Params};
 
 use super::customer::in_the_middle;
@@ -93,7 +95,7 @@ impl Payment {
         let start = out.len();
         let [warehouse, district, customer] = self.of_customer();
         for number in [customer, district, warehouse, self.input.district, self.input.warehouse] {
-            crate::digits::push_decimal(number, out);
+            crate::text::push_decimal(number, out);
             out.push(b' ');
         }
         push_amount(self.input.amount, out);

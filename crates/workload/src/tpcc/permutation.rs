@@ -1,3 +1,5 @@
+//! Random permutations of which any element can be computed alone.
+
 /// A random permutation of `0..size` of which any element can be had without the others: the customers of a
 /// district's orders (clause 4.3.3.1), wherever loading them is taken up.
 ///

@@ -1,7 +1,7 @@
-//! What the tables hold before the first transaction (clause 4.3.3.1).
+//! The initial rows of TPC-C's tables (clause 4.3.3.1).
 
-use crate::layout::RowWriter;
 use crate::random::{Purpose, Random};
+use crate::row_writer::RowWriter;
 
 use super::money::push_amount;
 use super::names::{push_alphanumeric, push_digits, push_last_name, push_letters};
@@ -221,7 +221,7 @@ fn date(out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::{SQL, TSV};
+    use crate::row_writer::{SQL, TSV};
     use crate::tpcc::schema::TABLES;
     use std::collections::BTreeSet;
 

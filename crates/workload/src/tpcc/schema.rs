@@ -1,4 +1,4 @@
-//! The nine tables (clause 1.3), their keys, and how their rows are numbered while they are loaded.
+//! The nine tables of TPC-C (clause 1.3), their keys, and how their rows are numbered while they are loaded.
 
 use super::{CUSTOMERS, DISTRICTS, ITEMS, NEW_ORDERS, ORDERS};
 

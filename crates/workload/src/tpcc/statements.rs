@@ -1,4 +1,4 @@
-//! The statements of the transactions. Amounts are whole hundredths that the statement divides: a parameter
+//! The statements of TPC-C's transactions. Amounts are whole hundredths that the statement divides: a parameter
 //! that is a text would make the server reckon with floating-point numbers.
 
 use crate::{StatementRef, Template};

@@ -1,3 +1,5 @@
+//! The Stock-Level transaction of TPC-C (clause 2.8).
+
 use crate::{Answer, Params};
 
 use super::money::int;

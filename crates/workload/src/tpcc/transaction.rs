@@ -1,3 +1,5 @@
+//! What the five transactions of TPC-C have in common.
+
 use crate::{Answer, Params, StatementRef};
 
 use super::statements::Sql;

@@ -1,0 +1,224 @@
+//! A target as the connections see it: address, login, TLS and session, worked out once a step.
+
+use super::tls::TlsMaker;
+use crate::error::{Failure, FailureKind};
+use crate::plan::{CompressionChoice, Plan, SessionPlan, TargetPlan, TlsMode};
+use loadstone_wire::{Compression, CompressionWish, LoginOptions, TlsWish};
+use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
+use std::io;
+use std::net::{IpAddr, ToSocketAddrs};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Shared by all connections to one target.
+#[derive(Debug)]
+pub struct Endpoint {
+    /// Which of the plan's targets.
+    pub(crate) index: usize,
+    pub(crate) login: Arc<LoginOptions>,
+    pub(crate) tls: Option<TlsMaker>,
+    /// Sent one after the other before the first event.
+    pub(crate) session: Vec<String>,
+    pub(crate) unix: bool,
+    /// How long what was sent may go unread before the connection counts as lost.
+    unread: Option<Duration>,
+    /// A name may have several.
+    addresses: Vec<SockAddr>,
+}
+
+impl Endpoint {
+    /// Looks the host's name up, which may take its time: not for an event loop.
+    /// # Errors
+    /// The host has no address, or a file that the plan names cannot be read.
+    pub fn resolve(
+        index: usize,
+        target: &TargetPlan,
+        session: &SessionPlan,
+    ) -> Result<Self, Failure> {
+        let addresses = addresses(target)?;
+        Ok(Self {
+            index,
+            login: Arc::new(login_options(target, session)?),
+            tls: TlsMaker::for_target(target)?,
+            session: session.statements(),
+            unix: target.socket.is_some(),
+            unread: Some(LONGEST_UNREAD),
+            addresses,
+        })
+    }
+
+    pub(crate) fn of_plan(plan: &Plan) -> Result<Vec<Arc<Self>>, Failure> {
+        let resolve = |(index, target)| {
+            Self::resolve(index, target, &plan.session)
+                .map(Arc::new)
+                .map_err(|failure| failure.at(index))
+        };
+        plan.targets.iter().enumerate().map(resolve).collect()
+    }
+
+    pub(crate) fn address_count(&self) -> usize {
+        self.addresses.len()
+    }
+
+    /// A socket whose connect(2) is under way or done. Addresses are taken in turn.
+    pub(crate) fn connect(&self, address: usize) -> io::Result<Socket> {
+        let address = &self.addresses[address % self.addresses.len()];
+        let socket = self.socket(address)?;
+        socket.set_nonblocking(true)?;
+        match socket.connect(address) {
+            Ok(()) => {}
+            Err(error) if is_under_way(&error) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(socket)
+    }
+
+    /// The same, but the server may ask for the loader's rows. No other connection allows that.
+    /// And it may leave them unread: the load itself minds the time, and a server that waits for its disk in the
+    /// middle of LOAD DATA is alive, though the kernel's limit would end the connection (tcp(7)).
+    #[must_use]
+    pub fn for_loading(mut self) -> Self {
+        self.unread = None;
+        let mut login = LoginOptions::clone(&self.login);
+        login.local_infile = true;
+        self.login = Arc::new(login);
+        self
+    }
+
+    fn socket(&self, address: &SockAddr) -> io::Result<Socket> {
+        if self.unix {
+            return Socket::new(Domain::UNIX, Type::STREAM, None);
+        }
+        let socket = Socket::new(address.domain(), Type::STREAM, Some(Protocol::TCP))?;
+        // A statement must leave at once: latency is what is measured.
+        socket.set_tcp_nodelay(true)?;
+        notice_silence(&socket)?;
+        socket.set_tcp_user_timeout(self.unread)?;
+        Ok(socket)
+    }
+}
+
+/// A statement fits in any server's buffer: a live one takes it at once, however slow its answer.
+const LONGEST_UNREAD: Duration = Duration::from_secs(30);
+
+/// A server that has vanished without a word is noticed after half a minute: whoever waits for an
+/// answer has nothing to send again, so the kernel is told to ask (tcp(7)). One that is only slow
+/// answers these questions.
+fn notice_silence(socket: &Socket) -> io::Result<()> {
+    let questions = TcpKeepalive::new()
+        .with_time(Duration::from_secs(15))
+        .with_interval(Duration::from_secs(5))
+        .with_retries(3);
+    socket.set_tcp_keepalive(&questions)
+}
+
+fn is_under_way(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::INPROGRESS.raw_os_error())
+}
+
+fn addresses(target: &TargetPlan) -> Result<Vec<SockAddr>, Failure> {
+    if let Some(path) = &target.socket {
+        let address = SockAddr::unix(path)
+            .map_err(|error| Failure::new(FailureKind::Plan, None, format!("socket: {error}")))?;
+        return Ok(vec![address]);
+    }
+    let unknown = |text: String| Failure::new(FailureKind::UnknownHost, Some(2005), text);
+    let found: Vec<SockAddr> = (target.host.as_str(), target.port)
+        .to_socket_addrs()
+        .map_err(|error| unknown(format!("'{}': {error}", target.host)))?
+        .map(SockAddr::from)
+        .collect();
+    if found.is_empty() {
+        return Err(unknown(format!("'{}' has no address", target.host)));
+    }
+    Ok(found)
+}
+
+fn login_options(target: &TargetPlan, session: &SessionPlan) -> Result<LoginOptions, Failure> {
+    let key = match &target.server_public_key {
+        None => None,
+        Some(path) => Some(std::fs::read_to_string(path).map_err(|error| {
+            let text = format!("server_public_key {}: {error}", path.display());
+            Failure::new(FailureKind::Plan, None, text)
+        })?),
+    };
+    let unix = target.socket.is_some();
+    Ok(LoginOptions {
+        user: target.user.clone(),
+        password: target.password.clone().into(),
+        database: target.database.clone(),
+        charset: session.collation(),
+        tls: tls_wish(target.tls.mode, unix),
+        compression: compression_wish(&target.compression),
+        transport_secure: unix,
+        server_proven: target.tls.proves_server(),
+        local_infile: false,
+        server_public_key: key,
+        allow_public_key_retrieval: may_ask_for_key(target),
+        allow_clear_password: target.allow_clear_password,
+        attributes: attributes(),
+    })
+}
+
+/// Whoever answers may hand us a key of his own and read the password with it. So the server is
+/// asked for its key only where nobody can stand in between, or where encryption was declined.
+fn may_ask_for_key(target: &TargetPlan) -> bool {
+    let loopback = |host: &str| {
+        host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
+    };
+    target.tls.mode == TlsMode::Disabled || loopback(&target.host)
+}
+
+/// `preferred` leaves a unix socket in clear, as the field's clients do: it never leaves the host.
+fn tls_wish(mode: TlsMode, unix: bool) -> TlsWish {
+    match mode {
+        TlsMode::Disabled => TlsWish::Never,
+        TlsMode::Preferred if unix => TlsWish::Never,
+        TlsMode::Preferred => TlsWish::IfOffered,
+        TlsMode::Required | TlsMode::VerifyCa | TlsMode::VerifyIdentity => TlsWish::Must,
+    }
+}
+
+/// What stands behind `off` is never reached: every server has that.
+fn compression_wish(choices: &[CompressionChoice]) -> CompressionWish {
+    let kind = |choice: &CompressionChoice| match choice {
+        CompressionChoice::Off => None,
+        CompressionChoice::Zlib => Some(Compression::Zlib),
+        CompressionChoice::Zstd => Some(Compression::Zstd),
+    };
+    let must = !choices.contains(&CompressionChoice::Off);
+    CompressionWish { any_of: choices.iter().map_while(kind).collect(), must }
+}
+
+/// So that a DBA who looks at the server sees who is loading it.
+fn attributes() -> Vec<(String, String)> {
+    let pair = |name: &str, value: String| (name.to_owned(), value);
+    vec![
+        pair("program_name", "loadstone".to_owned()),
+        pair("_client_version", env!("CARGO_PKG_VERSION").to_owned()),
+        pair("_pid", std::process::id().to_string()),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unread(endpoint: &Endpoint) -> Option<Duration> {
+        let socket = endpoint.socket(&endpoint.addresses[0]).expect("a socket");
+        // Zero is the kernel's word for "as long as it likes".
+        socket.tcp_user_timeout().expect("an answer").filter(|span| !span.is_zero())
+    }
+
+    #[test]
+    fn only_a_loaders_bytes_may_lie_unread_for_as_long_as_the_server_likes() {
+        let target = r#"{"host": "127.0.0.1", "port": 3306, "user": "u", "password": "p",
+            "database": null, "tls": {"mode": "disabled"}}"#;
+        let session = r#"{"init_sql": [], "isolation": null, "charset": "utf8mb4"}"#;
+        let target = serde_json::from_str(target).expect("a target");
+        let session = serde_json::from_str(session).expect("a session");
+        let endpoint = Endpoint::resolve(0, &target, &session).expect("an endpoint");
+        assert_eq!(unread(&endpoint), Some(LONGEST_UNREAD));
+        assert_eq!(unread(&endpoint.for_loading()), None);
+    }
+}

@@ -1,0 +1,143 @@
+//! Connections: how they are opened, what travels on them, and how they end.
+//!
+//! [`Connection`] is an open one: its stream to the server, the answers that are owed, and the statements
+//! that the server has prepared on it.
+
+mod ciphers;
+pub mod client;
+mod endpoint;
+mod loss;
+mod opening;
+mod outbox;
+mod poller;
+mod pulse;
+mod stop;
+mod stream;
+mod tls;
+mod transport;
+
+pub(crate) use endpoint::Endpoint;
+pub(crate) use loss::{CANNOT_PREPARE, LOST, Loss, SERVER_GONE, ends_connection};
+pub(crate) use opening::{Advance, Opened, Opening};
+pub(crate) use poller::{Interest, Poller, Ready};
+pub(crate) use transport::Received;
+
+use loadstone_wire::{Expect, ReplyReader, write_quit};
+use loadstone_workload::StatementRef;
+use rustix::fd::BorrowedFd;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::io;
+use stream::Stream;
+
+pub(crate) struct Connection {
+    stream: Stream,
+    pub(crate) reader: ReplyReader,
+    /// What the poller watches for.
+    pub(crate) interest: Interest,
+    handles: HashMap<u64, Handle, BuildHasherDefault<KeyHasher>>,
+}
+
+/// What the server calls a statement on this connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Handle {
+    /// Its id; `bound` once the parameters' types were sent.
+    Prepared { id: u32, bound: bool },
+    /// The server cannot prepare it (error 1295): it goes as text.
+    AsText,
+}
+
+impl Connection {
+    pub(crate) fn new(stream: Stream, reader: ReplyReader, interest: Interest) -> Self {
+        let handles = HashMap::default();
+        Self { stream, reader, interest, handles }
+    }
+
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.stream.fd()
+    }
+
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.stream.is_encrypted()
+    }
+
+    pub(crate) fn is_compressed(&self) -> bool {
+        self.stream.is_compressed()
+    }
+
+    pub(crate) fn handle(&self, statement: StatementRef) -> Option<Handle> {
+        self.handles.get(&key(statement)).copied()
+    }
+
+    pub(crate) fn remember(&mut self, statement: StatementRef, handle: Handle) {
+        self.handles.insert(key(statement), handle);
+    }
+
+    /// Sends a whole command; what answer is owed for it is `expected`. Returns how many bytes that
+    /// is on the wire.
+    pub(crate) fn send(&mut self, command: &[u8], expected: Expect) -> io::Result<usize> {
+        self.reader.expect(expected);
+        self.stream.send_command(command)
+    }
+
+    /// Sends what belongs to the command before it.
+    pub(crate) fn send_more(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.send(bytes)
+    }
+
+    /// Whether the socket has not taken everything yet.
+    pub(crate) fn has_unsent(&self) -> bool {
+        self.stream.waits_for_room()
+    }
+
+    /// How many bytes are kept for the socket.
+    pub(crate) fn unsent(&self) -> usize {
+        self.stream.unsent()
+    }
+
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+
+    pub(crate) fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Received> {
+        self.stream.receive(buffer)
+    }
+
+    /// What the socket must be watched for now.
+    pub(crate) fn wanted_interest(&self) -> Interest {
+        if self.has_unsent() { Interest::ReadAndWrite } else { Interest::Arrival }
+    }
+
+    /// Says goodbye, so that the server does not count an aborted client. Best effort: the
+    /// connection is closed right after it.
+    pub(crate) fn quit(mut self) {
+        let mut out = Vec::new();
+        write_quit(&mut out);
+        drop(self.stream.send_command(&out));
+    }
+}
+
+fn key(statement: StatementRef) -> u64 {
+    u64::from(statement.table) << 16 | u64::from(statement.kind)
+}
+
+/// Keys are small numbers of our own: one multiplication spreads them.
+#[derive(Default)]
+pub(crate) struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        // 2^64 divided by the golden ratio (Knuth, TAOCP 6.4); the map looks at the top bits.
+        self.0 = (self.0 ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+}

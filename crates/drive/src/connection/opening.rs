@@ -1,0 +1,275 @@
+//! A connection while it is opened: connect, TLS, login, session statements.
+
+use super::Connection;
+use super::endpoint::Endpoint;
+use super::poller::Interest;
+use super::stream::{Stream, wire_error};
+use super::transport::{Received, Transport};
+use crate::error::{Failure, FailureKind, os_text};
+use loadstone_measure::Nanos;
+use loadstone_wire::{Expect, Login, LoginProgress, Reply, ReplyReader, Session, write_query};
+use rustix::fd::BorrowedFd;
+use std::sync::Arc;
+
+/// One attempt.
+pub(crate) struct Opening {
+    endpoint: Arc<Endpoint>,
+    stream: Stream,
+    stage: Stage,
+    /// When the attempt has taken too long.
+    pub(crate) deadline: Nanos,
+    /// What the poller watches for.
+    pub(crate) interest: Interest,
+    bytes_in: u64,
+    bytes_out: u64,
+}
+
+enum Stage {
+    /// connect(2) is under way. Next: `LoggingIn`.
+    Connecting,
+    /// Greeting and authentication. Next: `Encrypting` when both sides want TLS, else `Session`.
+    LoggingIn(Box<Login>),
+    /// TLS handshake. Next: `LoggingIn` again, now encrypted.
+    Encrypting(Box<Login>),
+    /// Logged in; statement number `next - 1` of the session is unanswered. Next: a `Connection`.
+    Session { session: Box<Session>, reader: Box<ReplyReader>, next: usize },
+}
+
+/// A connection that is ready for events, and what the server said of itself.
+pub(crate) struct Opened {
+    pub(crate) connection: Connection,
+    pub(crate) session: Box<Session>,
+    pub(crate) cipher: Option<String>,
+    pub(crate) bytes_in: u64,
+    pub(crate) bytes_out: u64,
+}
+
+/// How far an attempt has come.
+pub(crate) enum Advance {
+    Pending(Box<Opening>),
+    Open(Box<Opened>),
+}
+
+impl Opening {
+    pub(crate) fn begin(
+        endpoint: Arc<Endpoint>,
+        address: usize,
+        deadline: Nanos,
+    ) -> Result<Self, Failure> {
+        let socket = endpoint
+            .connect(address)
+            .map_err(|error| Failure::from_connect(&error, endpoint.unix).at(endpoint.index))?;
+        Ok(Self {
+            endpoint,
+            stream: Stream::new(Transport::new(socket)),
+            stage: Stage::Connecting,
+            deadline,
+            interest: Interest::ReadAndWrite,
+            bytes_in: 0,
+            bytes_out: 0,
+        })
+    }
+
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.stream.fd()
+    }
+
+    /// What the socket must be watched for now.
+    pub(crate) fn wanted_interest(&self) -> Interest {
+        if matches!(self.stage, Stage::Connecting) || self.stream.waits_for_room() {
+            Interest::ReadAndWrite
+        } else {
+            Interest::Read
+        }
+    }
+
+    /// Goes on as far as the socket allows.
+    pub(crate) fn advance(mut self: Box<Self>, buffer: &mut [u8]) -> Result<Advance, Failure> {
+        match self.try_advance(buffer) {
+            Ok(true) => Ok(self.finish()),
+            Ok(false) => Ok(Advance::Pending(self)),
+            Err(failure) => Err(failure.at(self.endpoint.index)),
+        }
+    }
+
+    /// `true` when the last session statement is answered.
+    fn try_advance(&mut self, buffer: &mut [u8]) -> Result<bool, Failure> {
+        if matches!(self.stage, Stage::Connecting) && !self.finish_connect()? {
+            return Ok(false);
+        }
+        self.stream.flush().map_err(lost)?;
+        loop {
+            if matches!(self.stage, Stage::Encrypting(_)) && !self.shake_hands()? {
+                return Ok(false);
+            }
+            let (count, more) = match self.stream.receive(buffer).map_err(lost)? {
+                Received::Nothing => return Ok(false),
+                Received::End => return Err(closed_early()),
+                Received::Bytes { count, wire, more } => {
+                    self.bytes_in += wire as u64;
+                    (count, more)
+                }
+            };
+            if self.take_bytes(buffer.get(..count).unwrap_or_default())? {
+                return Ok(true);
+            }
+            // A peer that never stops sending must not keep us from minding the time.
+            if !more && !matches!(self.stage, Stage::Encrypting(_)) {
+                return Ok(false);
+            }
+        }
+    }
+
+    fn finish(self: Box<Self>) -> Advance {
+        let cipher = self.stream.cipher();
+        let bytes_in = self.bytes_in;
+        let bytes_out = self.bytes_out;
+        match self.stage {
+            Stage::Session { session, reader, .. } => Advance::Open(Box::new(Opened {
+                connection: Connection::new(self.stream, *reader, self.interest),
+                session,
+                cipher,
+                bytes_in,
+                bytes_out,
+            })),
+            _ => Advance::Pending(self),
+        }
+    }
+
+    /// `false` while connect(2) is under way.
+    fn finish_connect(&mut self) -> Result<bool, Failure> {
+        use rustix::net::sockopt::socket_error;
+        let unix = self.endpoint.unix;
+        let refused = |error: &std::io::Error| Failure::from_connect(error, unix);
+        match socket_error(self.stream.fd()) {
+            Ok(Ok(())) => {}
+            Ok(Err(errno)) | Err(errno) => return Err(refused(&errno.into())),
+        }
+        if rustix::net::getpeername(self.stream.fd()).is_err() {
+            return Ok(false);
+        }
+        self.stage = Stage::LoggingIn(Box::new(Login::new(self.endpoint.login.clone())));
+        Ok(true)
+    }
+
+    fn shake_hands(&mut self) -> Result<bool, Failure> {
+        let failed = |error: std::io::Error| Failure::from_handshake(&error);
+        if !self.stream.handshake().map_err(failed)? {
+            return Ok(false);
+        }
+        let stage = std::mem::replace(&mut self.stage, Stage::Connecting);
+        if let Stage::Encrypting(mut login) = stage {
+            let mut out = Vec::new();
+            login.tls_established(&mut out).map_err(|error| Failure::from_wire(&error))?;
+            self.stage = Stage::LoggingIn(login);
+            self.send(&out)?;
+        }
+        Ok(true)
+    }
+
+    fn take_bytes(&mut self, mut bytes: &[u8]) -> Result<bool, Failure> {
+        while !bytes.is_empty() {
+            let consumed = match &mut self.stage {
+                Stage::LoggingIn(_) => self.take_login_bytes(bytes)?,
+                Stage::Session { .. } => self.take_session_bytes(bytes)?,
+                Stage::Connecting | Stage::Encrypting(_) => return Err(unexpected_bytes()),
+            };
+            bytes = bytes.get(consumed..).unwrap_or_default();
+            if self.send_next_statement()? {
+                return if bytes.is_empty() { Ok(true) } else { Err(unexpected_bytes()) };
+            }
+        }
+        Ok(false)
+    }
+
+    fn take_login_bytes(&mut self, bytes: &[u8]) -> Result<usize, Failure> {
+        let Stage::LoggingIn(login) = &mut self.stage else { return Ok(0) };
+        let mut out = Vec::new();
+        let (consumed, progress) =
+            login.feed(bytes, &mut out).map_err(|error| Failure::from_wire(&error))?;
+        self.send(&out)?;
+        match progress {
+            LoginProgress::NeedBytes => {}
+            LoginProgress::StartTls => self.start_tls()?,
+            LoginProgress::Done(session) => {
+                // Nothing was asked yet; and what came may have to be decompressed.
+                if consumed < bytes.len() {
+                    return Err(unexpected_bytes());
+                }
+                if let Some(compression) = session.compression {
+                    self.stream.compress(compression);
+                }
+                let reader = Box::new(ReplyReader::new(session.capabilities));
+                self.stage = Stage::Session { session: Box::new(session), reader, next: 0 };
+            }
+        }
+        Ok(consumed)
+    }
+
+    fn start_tls(&mut self) -> Result<(), Failure> {
+        let stage = std::mem::replace(&mut self.stage, Stage::Connecting);
+        let (Stage::LoggingIn(login), Some(maker)) = (stage, &self.endpoint.tls) else {
+            return Err(unexpected_bytes());
+        };
+        // The request for TLS is 36 bytes: a socket that does not take it is broken.
+        if self.stream.is_encrypted() || !self.stream.is_sent() {
+            return Err(unexpected_bytes());
+        }
+        self.stream.encrypt(maker.connection()?);
+        self.stage = Stage::Encrypting(login);
+        Ok(())
+    }
+
+    fn take_session_bytes(&mut self, bytes: &[u8]) -> Result<usize, Failure> {
+        let Stage::Session { reader, next, .. } = &mut self.stage else { return Ok(0) };
+        let (consumed, reply) = reader.feed(bytes).map_err(|error| Failure::from_wire(&error))?;
+        match reply {
+            None | Some(Reply::Done(_)) => Ok(consumed),
+            Some(Reply::Failed(error)) => {
+                let statement = self.endpoint.session.get(next.wrapping_sub(1)).cloned();
+                Err(Failure::from_server(&error).during(statement.unwrap_or_default()))
+            }
+            Some(Reply::Prepared(_) | Reply::LocalInfile { .. }) => Err(unexpected_bytes()),
+        }
+    }
+
+    /// `true` when none is left and all are answered: the connection is open.
+    fn send_next_statement(&mut self) -> Result<bool, Failure> {
+        let Stage::Session { reader, next, .. } = &mut self.stage else { return Ok(false) };
+        if !reader.is_idle() {
+            return Ok(false);
+        }
+        let Some(statement) = self.endpoint.session.get(*next) else { return Ok(true) };
+        *next += 1;
+        reader.expect(Expect::Query);
+        let mut out = Vec::new();
+        write_query(&mut out, statement.as_bytes());
+        self.bytes_out += self.stream.send_command(&out).map_err(lost)? as u64;
+        Ok(false)
+    }
+
+    fn send(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.bytes_out += self.stream.send(bytes).map_err(lost)? as u64;
+        Ok(())
+    }
+}
+
+fn lost(error: std::io::Error) -> Failure {
+    if let Some(error) = wire_error(&error) {
+        return Failure::from_wire(error);
+    }
+    let text = format!("the connection broke while logging in: {}", os_text(&error));
+    Failure::new(FailureKind::Unreachable, Some(2013), text)
+}
+
+fn closed_early() -> Failure {
+    let text = "the server closed the connection while logging in";
+    Failure::new(FailureKind::Unreachable, Some(2013), text)
+}
+
+fn unexpected_bytes() -> Failure {
+    Failure::new(FailureKind::Protocol, Some(2027), "the server spoke out of turn while logging in")
+}

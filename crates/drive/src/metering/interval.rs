@@ -1,0 +1,111 @@
+//! An interval: what one shard counted in a second, or in what is left of one.
+
+use super::pauses::Pause;
+use crate::record::{Counts, FirstError, IdleCounts, PhaseName, TargetCounts, WorkCounts};
+use loadstone_measure::{Latency, LatencyRecorder, Nanos, Share, Tally};
+use loadstone_workload::Entries;
+use std::collections::BTreeMap;
+
+/// What one member of a mix did in an interval; its tally is since the load began.
+#[derive(Debug, Default)]
+pub(crate) struct OfMember<T> {
+    pub(crate) tally: Tally,
+    pub(crate) counts: WorkCounts,
+    pub(crate) errors: BTreeMap<u16, u64>,
+    pub(crate) response: T,
+    pub(crate) service: T,
+}
+
+impl OfMember<LatencyRecorder> {
+    /// All of it; what is of the interval begins anew.
+    pub(crate) fn take(&mut self) -> OfMember<Latency> {
+        OfMember {
+            tally: self.tally,
+            counts: std::mem::take(&mut self.counts),
+            errors: std::mem::take(&mut self.errors),
+            response: self.response.take(),
+            service: self.service.take(),
+        }
+    }
+}
+
+/// The recorders of one interval.
+#[derive(Debug, Default)]
+pub(crate) struct Latencies<T> {
+    pub(crate) response: T,
+    pub(crate) service: T,
+    pub(crate) read: T,
+    pub(crate) write: T,
+    pub(crate) other: T,
+    /// Start minus due, whatever the reason.
+    pub(crate) late: T,
+    /// The same of events for which a user was free.
+    pub(crate) dispatch: T,
+    pub(crate) held: T,
+    /// How long opening a connection under load took.
+    pub(crate) connect: T,
+    pub(crate) errors: BTreeMap<u16, T>,
+    /// Response times by kind of event, where a workload has several.
+    pub(crate) kinds: BTreeMap<&'static str, T>,
+}
+
+impl Latencies<LatencyRecorder> {
+    /// All of the interval; the next one begins with none.
+    pub(crate) fn take(&mut self) -> Latencies<Latency> {
+        Latencies {
+            response: self.response.take(),
+            service: self.service.take(),
+            read: self.read.take(),
+            write: self.write.take(),
+            other: self.other.take(),
+            late: self.late.take(),
+            dispatch: self.dispatch.take(),
+            held: self.held.take(),
+            connect: self.connect.take(),
+            errors: std::mem::take(&mut self.errors)
+                .into_iter()
+                .map(|(errno, mut recorder)| (errno, recorder.take()))
+                .collect(),
+            kinds: self.kinds.iter_mut().map(|(kind, recorder)| (*kind, recorder.take())).collect(),
+        }
+    }
+}
+
+/// Users connected on this shard changed to so many.
+#[derive(Clone, Debug)]
+pub(crate) struct Connectivity {
+    pub(crate) at: Nanos,
+    /// Users without a connection.
+    pub(crate) down: u64,
+    /// Why, when it was a loss.
+    pub(crate) reason: Option<String>,
+}
+
+/// One interval of one shard. Times are since the load began.
+#[derive(Debug)]
+pub(crate) struct Interval {
+    pub(crate) index: u64,
+    pub(crate) phase: PhaseName,
+    pub(crate) from: Nanos,
+    pub(crate) to: Nanos,
+    pub(crate) tally: Tally,
+    pub(crate) counts: Counts,
+    pub(crate) errors: BTreeMap<u16, u64>,
+    pub(crate) connect_failures: BTreeMap<u16, u64>,
+    pub(crate) targets: Vec<TargetCounts>,
+    pub(crate) idle: IdleCounts,
+    /// Of a mix, in the plan's order.
+    pub(crate) members: Vec<OfMember<Latency>>,
+    /// Of each user by its place in the shard; none where nobody asked.
+    pub(crate) users: Vec<Share>,
+    /// Pauses of users that are over.
+    pub(crate) pauses: Vec<Pause>,
+    /// By place in the shard, what became of the entries of users that have written some.
+    pub(crate) entries: BTreeMap<u32, Entries>,
+    pub(crate) latencies: Latencies<Latency>,
+    pub(crate) first_errors: Vec<FirstError>,
+    pub(crate) connectivity: Vec<Connectivity>,
+    pub(crate) cpu: Nanos,
+    /// How long the thread was ready to run and did not; `None` where the kernel does not tell.
+    pub(crate) run_delay: Option<Nanos>,
+}

@@ -1,0 +1,278 @@
+//! Merges the intervals of all shards into one sample.
+
+use super::interval::{Connectivity, Interval, Latencies, OfMember};
+use super::pauses::Pause;
+use crate::plan::Part;
+use crate::record::{
+    Counts, EventLatency, FirstError, Generator, IdleCounts, MemberSample, NumberedEntries,
+    NumberedPause, PhaseName, Sample, Seconds, TargetCounts,
+};
+use loadstone_measure::{Latency, Nanos, NumberedShare, Share, Tally, hlog};
+use loadstone_workload::Entries;
+use std::collections::BTreeMap;
+
+/// What of a shard's interval is since the load began, or of its end.
+pub(crate) struct Cumulative {
+    pub(crate) shard: usize,
+    pub(crate) tally: Tally,
+    /// Users by target.
+    pub(crate) users: Vec<u64>,
+    /// Of a mix, by member.
+    pub(crate) members: Vec<Tally>,
+}
+
+/// What is said of the step as a whole.
+pub(crate) struct Whole<'a> {
+    pub(crate) tag: &'a str,
+    pub(crate) tally: Tally,
+    /// Of a mix: names and tallies.
+    pub(crate) members: Vec<(&'a str, Tally)>,
+    pub(crate) shards: usize,
+    /// What of it all these shards together drive.
+    pub(crate) part: Part,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Merge {
+    parts: Vec<(usize, Interval)>,
+}
+
+impl Merge {
+    pub(crate) fn add(&mut self, shard: usize, interval: Interval) {
+        self.parts.push((shard, interval));
+    }
+
+    pub(crate) fn has(&self, shard: usize) -> bool {
+        self.parts.iter().any(|(part, _)| *part == shard)
+    }
+
+    /// Of each shard that has told.
+    pub(crate) fn cumulative(&self) -> Vec<Cumulative> {
+        let of_part = |(shard, part): &(usize, Interval)| Cumulative {
+            shard: *shard,
+            tally: part.tally,
+            users: part.targets.iter().map(|target| target.users).collect(),
+            members: part.members.iter().map(|member| member.tally).collect(),
+        };
+        self.parts.iter().map(of_part).collect()
+    }
+
+    pub(crate) fn take_connectivity(&mut self) -> Vec<(usize, Connectivity)> {
+        let of_part = |(shard, part): &mut (usize, Interval)| {
+            let shard = *shard;
+            std::mem::take(&mut part.connectivity).into_iter().map(move |event| (shard, event))
+        };
+        self.parts.iter_mut().flat_map(of_part).collect()
+    }
+
+    /// One for each number.
+    pub(crate) fn take_first_errors(&mut self) -> Vec<FirstError> {
+        let all =
+            self.parts.iter_mut().flat_map(|(_, part)| std::mem::take(&mut part.first_errors));
+        let by_errno: BTreeMap<u16, FirstError> = all.map(|error| (error.errno, error)).collect();
+        by_errno.into_values().collect()
+    }
+
+    pub(crate) fn into_sample(self, whole: &Whole<'_>) -> Sample {
+        let shards = whole.shards;
+        let mut sum = Sum::default();
+        for (shard, mut part) in self.parts {
+            let number = |place: usize| whole.part.number_of(place * shards + shard);
+            let users = std::mem::take(&mut part.users);
+            sum.add_users(&users, number);
+            sum.add_pauses(std::mem::take(&mut part.pauses), number);
+            sum.add_entries(std::mem::take(&mut part.entries), number);
+            sum.add(part);
+        }
+        sum.pauses.sort_unstable_by_key(|NumberedPause(number, Seconds(from), _)| (*from, *number));
+        sum.ledger.sort_unstable_by_key(|NumberedEntries(number, ..)| *number);
+        sum.per_user.sort_unstable_by_key(|NumberedShare(number, _)| *number);
+        sum.into_sample(whole)
+    }
+}
+
+#[derive(Default)]
+struct Sum {
+    phase: Option<PhaseName>,
+    from: Option<Nanos>,
+    to: Nanos,
+    cpu: Nanos,
+    run_delay: Option<Nanos>,
+    counts: Counts,
+    errors: BTreeMap<u16, u64>,
+    connect_failures: BTreeMap<u16, u64>,
+    targets: Vec<TargetCounts>,
+    idle: IdleCounts,
+    members: Vec<OfMember<Latency>>,
+    per_user: Vec<NumberedShare>,
+    pauses: Vec<NumberedPause>,
+    ledger: Vec<NumberedEntries>,
+    latencies: Latencies<Latency>,
+}
+
+impl Sum {
+    /// `number` of a place in the shard is that among all users.
+    fn add_users(&mut self, users: &[Share], number: impl Fn(usize) -> u64) {
+        let numbered = users
+            .iter()
+            .enumerate()
+            .filter(|(_, user)| user.events > 0)
+            .map(|(place, user)| NumberedShare(number(place), *user));
+        self.per_user.extend(numbered);
+    }
+
+    fn add_pauses(&mut self, pauses: Vec<Pause>, number: impl Fn(usize) -> u64) {
+        let numbered = pauses.into_iter().map(|pause| {
+            let number = number(pause.user as usize);
+            NumberedPause(number, Seconds(pause.from), pause.to.map(Seconds))
+        });
+        self.pauses.extend(numbered);
+    }
+
+    fn add_entries(&mut self, entries: BTreeMap<u32, Entries>, number: impl Fn(usize) -> u64) {
+        let numbered = entries.into_iter().map(|(user, Entries { settled, doubts })| {
+            NumberedEntries(number(user as usize), settled, doubts)
+        });
+        self.ledger.extend(numbered);
+    }
+
+    fn add(&mut self, part: Interval) {
+        self.phase.get_or_insert(part.phase);
+        self.from = Some(self.from.map_or(part.from, |from| from.min(part.from)));
+        self.to = self.to.max(part.to);
+        self.cpu += part.cpu;
+        if let Some(delay) = part.run_delay {
+            self.run_delay = Some(self.run_delay.unwrap_or_default() + delay);
+        }
+        self.counts.add(&part.counts);
+        add_counts(&mut self.errors, &part.errors);
+        add_counts(&mut self.connect_failures, &part.connect_failures);
+        self.targets.resize(self.targets.len().max(part.targets.len()), TargetCounts::default());
+        for (sum, target) in self.targets.iter_mut().zip(&part.targets) {
+            sum.add(target);
+        }
+        self.idle.add(&part.idle);
+        self.members.resize_with(self.members.len().max(part.members.len()), OfMember::default);
+        for (sum, member) in self.members.iter_mut().zip(part.members) {
+            sum.counts.add(&member.counts);
+            add_counts(&mut sum.errors, &member.errors);
+            sum.response.merge(&member.response);
+            sum.service.merge(&member.service);
+        }
+        self.latencies.merge(part.latencies);
+    }
+
+    fn into_sample(self, whole: &Whole<'_>) -> Sample {
+        let shards = whole.shards;
+        let from = self.from.unwrap_or_default();
+        let span = self.to - from;
+        let micros = |nanos: Nanos| nanos.0 / 1_000;
+        let members = member_samples(&self.members, &whole.members);
+        let hlog = self.hlog_lines(whole, from, span);
+        Sample {
+            phase: self.phase.unwrap_or(PhaseName::Drain),
+            from_s: Seconds(from),
+            to_s: Seconds(self.to),
+            tally: whole.tally,
+            counts: self.counts,
+            errors: self.errors,
+            connect_failures: self.connect_failures,
+            users: 0,
+            targets: self.targets,
+            idle: Some(self.idle),
+            members,
+            per_user: self.per_user,
+            pauses: self.pauses,
+            ledger: self.ledger,
+            latency_ns: EventLatency {
+                response: self.latencies.response.summary(),
+                service: self.latencies.service.summary(),
+            },
+            generator: Generator {
+                cpu_us: micros(self.cpu),
+                wall_us: micros(span) * shards as u64,
+                late_ns_p99: self.latencies.late.quantile(0.99).map(|nanos| nanos.0),
+                dispatch_ns_p99: self.latencies.dispatch.quantile(0.99).map(|nanos| nanos.0),
+                held_ns_p99: self.latencies.held.quantile(0.99).map(|nanos| nanos.0),
+                run_delay_us: self.run_delay.map(micros),
+                shards: u32::try_from(shards).unwrap_or(u32::MAX),
+            },
+            hlog,
+        }
+    }
+}
+
+impl Sum {
+    fn hlog_lines(&self, whole: &Whole<'_>, from: Nanos, span: Nanos) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut write = |name: &str, latency: &Latency| {
+            let tag = format!("{}/{name}", whole.tag);
+            let written = hlog::write(&tag, from.seconds(), span.seconds(), latency, &mut lines);
+            debug_assert!(written.is_ok(), "the plan's tag was checked");
+        };
+        self.latencies.write(&mut write);
+        for (sum, (name, _)) in self.members.iter().zip(&whole.members) {
+            write(&format!("response-of-{name}"), &sum.response);
+            write(&format!("service-of-{name}"), &sum.service);
+        }
+        lines
+    }
+}
+
+fn member_samples(sums: &[OfMember<Latency>], told: &[(&str, Tally)]) -> Vec<MemberSample> {
+    let sample = |(sum, (name, tally)): (&OfMember<Latency>, &(&str, Tally))| MemberSample {
+        name: (*name).to_owned(),
+        tally: *tally,
+        counts: sum.counts.clone(),
+        errors: sum.errors.clone(),
+        latency_ns: EventLatency {
+            response: sum.response.summary(),
+            service: sum.service.summary(),
+        },
+    };
+    sums.iter().zip(told).map(sample).collect()
+}
+
+fn add_counts(sum: &mut BTreeMap<u16, u64>, part: &BTreeMap<u16, u64>) {
+    for (errno, count) in part {
+        *sum.entry(*errno).or_default() += count;
+    }
+}
+
+impl Latencies<Latency> {
+    fn merge(&mut self, other: Self) {
+        self.response.merge(&other.response);
+        self.service.merge(&other.service);
+        self.read.merge(&other.read);
+        self.write.merge(&other.write);
+        self.other.merge(&other.other);
+        self.late.merge(&other.late);
+        self.dispatch.merge(&other.dispatch);
+        self.held.merge(&other.held);
+        self.connect.merge(&other.connect);
+        for (errno, latency) in other.errors {
+            self.errors.entry(errno).or_default().merge(&latency);
+        }
+        for (kind, latency) in other.kinds {
+            self.kinds.entry(kind).or_default().merge(&latency);
+        }
+    }
+
+    fn write(&self, mut write: impl FnMut(&str, &Latency)) {
+        write("response", &self.response);
+        write("service", &self.service);
+        write("read", &self.read);
+        write("write", &self.write);
+        write("other", &self.other);
+        write("late", &self.late);
+        write("dispatch", &self.dispatch);
+        write("held", &self.held);
+        write("connect", &self.connect);
+        for (errno, latency) in &self.errors {
+            write(&format!("error-{errno}"), latency);
+        }
+        for (kind, latency) in &self.kinds {
+            write(&format!("kind-{kind}"), latency);
+        }
+    }
+}

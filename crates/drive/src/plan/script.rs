@@ -1,0 +1,112 @@
+//! The part `script` of a plan: a Lua script written for sysbench, and its options.
+
+use crate::error::PlanError;
+use loadstone_script::{IgnoredErrors, ScriptPlan, Setting};
+use loadstone_workload::Distribution;
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The command that drives events.
+pub(crate) const RUN: &str = "run";
+
+/// A script written for sysbench, and what it is told.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScriptSpec {
+    /// The file.
+    pub path: String,
+    /// Which of its commands: `run` drives events, any other is carried out once, or once by each
+    /// user where the script says so.
+    #[serde(default = "run")]
+    pub command: Option<String>,
+    /// The script's own options, as they were given: text.
+    #[serde(default)]
+    pub options: BTreeMap<String, String>,
+    /// What else stands in `sysbench.opt`.
+    #[serde(default)]
+    pub general: BTreeMap<String, GeneralOption>,
+    /// The command line, for `sysbench.cmdline.argv`.
+    #[serde(default)]
+    pub arguments: Vec<String>,
+    /// Numbers of errors that begin an event anew; null for all.
+    #[serde(default = "default_ignored")]
+    pub ignore_errors: Option<BTreeSet<u16>>,
+    /// What `sysbench.rand.default` draws from.
+    #[serde(default)]
+    pub distribution: Distribution,
+    /// What `sysbench.version` says.
+    #[serde(default = "default_version")]
+    pub version: String,
+}
+
+/// The value of an option that is not the script's own.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum GeneralOption {
+    /// `true` or `false`.
+    Bool(bool),
+    /// Any number.
+    Number(f64),
+    /// A text.
+    Text(String),
+    /// Texts.
+    List(Vec<String>),
+}
+
+fn run() -> Option<String> {
+    Some(RUN.to_owned())
+}
+
+fn default_ignored() -> Option<BTreeSet<u16>> {
+    match IgnoredErrors::default() {
+        IgnoredErrors::All => None,
+        IgnoredErrors::These(numbers) => Some(numbers),
+    }
+}
+
+fn default_version() -> String {
+    "1.0.20".to_owned()
+}
+
+impl ScriptSpec {
+    /// Reads a spec.
+    ///
+    /// # Errors
+    /// One line that names the key.
+    pub fn from_json(text: &str) -> Result<Self, PlanError> {
+        serde_json::from_str(text).map_err(PlanError::from_json)
+    }
+
+    /// As `crates/script` takes it, with the seed and the number of all users.
+    #[must_use]
+    pub fn script_plan(&self, seed: u64, users: u64) -> ScriptPlan {
+        let general = self.general.iter().map(|(name, value)| (name.clone(), value.setting()));
+        ScriptPlan {
+            script: self.path.clone(),
+            command: self.command.clone(),
+            arguments: self.arguments.clone(),
+            general: general.collect(),
+            given: self.options.clone(),
+            ignored_errors: match &self.ignore_errors {
+                None => IgnoredErrors::All,
+                Some(numbers) => IgnoredErrors::These(numbers.clone()),
+            },
+            distribution: self.distribution,
+            seed,
+            users,
+            version: self.version.clone(),
+            ..ScriptPlan::default()
+        }
+    }
+}
+
+impl GeneralOption {
+    fn setting(&self) -> Setting {
+        match self {
+            Self::Bool(value) => Setting::Bool(*value),
+            Self::Number(value) => Setting::Number(*value),
+            Self::Text(value) => Setting::Text(value.clone()),
+            Self::List(values) => Setting::List(values.clone()),
+        }
+    }
+}

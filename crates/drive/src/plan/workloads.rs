@@ -1,0 +1,44 @@
+//! The workloads of a step, built from its plan.
+
+use super::member::MemberPlan;
+use crate::error::PlanError;
+use loadstone_workload::{Catalogue, Mix, Workload, WorkloadSpec};
+use std::sync::Arc;
+
+/// What the users of a step do, where no script says so.
+#[derive(Clone, Debug)]
+pub(crate) enum Workloads {
+    /// All of them the same.
+    One(Workload),
+    /// Each user what a member of the plan says, or several of them in turn.
+    Several(Mix),
+}
+
+impl Workloads {
+    /// # Errors
+    /// An unknown workload or option.
+    pub(super) fn several(members: &[MemberPlan]) -> Result<Self, PlanError> {
+        let member = |one: &MemberPlan| -> Result<(Workload, Option<f64>), PlanError> {
+            let named =
+                |error: PlanError| PlanError::new(format!("members: {}: {error}", one.name));
+            Ok((build(&one.workload).map_err(named)?, one.weight))
+        };
+        let members = members.iter().map(member).collect::<Result<Vec<_>, PlanError>>()?;
+        let mix = Mix::new(members).map_err(|error| PlanError::new(error.to_string()))?;
+        Ok(Self::Several(mix))
+    }
+
+    /// All statements.
+    pub(crate) fn catalogue(&self) -> Arc<Catalogue> {
+        match self {
+            Self::One(workload) => workload.catalogue(),
+            Self::Several(mix) => mix.catalogue(),
+        }
+    }
+}
+
+/// # Errors
+/// An unknown workload or option.
+pub(super) fn build(spec: &WorkloadSpec) -> Result<Workload, PlanError> {
+    Workload::from_spec(spec).map_err(|error| PlanError::new(error.to_string()))
+}

@@ -1,0 +1,150 @@
+//! Opens the connections that a script asks for, and handles those that are lost.
+
+use super::connections::{MOST_ROW_BYTES, OpenConnection};
+use super::resume::Resume;
+use super::{Activity, Pending, Scripted, Wanted};
+use crate::connection::{Advance, Interest, Loss, Opened, Opening};
+use crate::error::{Failure, FailureKind};
+use crate::record::FirstError;
+use crate::shard::{Alarm, ShardContext, Stage};
+use loadstone_measure::Nanos;
+
+/// A unix socket whose queue of connects is full: see `user/connect.rs`.
+const QUEUE_FULL_PAUSE: Nanos = Nanos::from_millis(2);
+
+impl Scripted {
+    /// The script wants a connection: at once if this user has the ramp's turn, else when it comes.
+    pub(super) fn connect(&mut self, shard: &mut ShardContext, wanted: Wanted) {
+        if self.has_turn {
+            self.begin_opening(shard, wanted);
+        } else {
+            self.pending = Pending::Turn(wanted);
+            shard.connect_queue.enqueue(self.index);
+        }
+    }
+
+    pub(super) fn begin_opening(&mut self, shard: &mut ShardContext, wanted: Wanted) {
+        let now = shard.now();
+        let deadline = now + Nanos::from_seconds(shard.settings.connect.timeout_s);
+        let place = self.connections.free_place();
+        let opening = match Opening::begin(wanted.endpoint.clone(), self.address, deadline) {
+            Ok(opening) => opening,
+            Err(failure) if failure.kind == FailureKind::QueueFull => {
+                self.pending = Pending::Turn(wanted);
+                self.give_turn_back(shard);
+                return shard.timers.set(now + QUEUE_FULL_PAUSE, self.index, Alarm::Retry);
+            }
+            Err(failure) => return self.connect_failed(shard, wanted, failure),
+        };
+        let token = self.token(place);
+        if let Err(error) = shard.poller.add(opening.fd(), token, Interest::ReadAndWrite) {
+            let failure = Failure::from_connect(&error, wanted.endpoint.unix);
+            return self.connect_failed(shard, wanted, failure);
+        }
+        shard.timers.set(deadline, self.index, Alarm::ConnectTimeout);
+        self.pending = Pending::Opening { wanted, place, opening: Box::new(opening) };
+    }
+
+    pub(super) fn go_on_opening(&mut self, shard: &mut ShardContext, buffer: &mut [u8]) {
+        let pending = std::mem::replace(&mut self.pending, Pending::Nothing);
+        let Pending::Opening { wanted, place, opening } = pending else { return };
+        match opening.advance(buffer) {
+            Ok(Advance::Pending(opening)) => {
+                self.pending = Pending::Opening { wanted, place, opening };
+            }
+            Ok(Advance::Open(opened)) => self.opened(shard, wanted, place, *opened),
+            Err(failure) => self.connect_failed(shard, wanted, failure),
+        }
+    }
+
+    pub(super) fn connect_timed_out(&mut self, shard: &mut ShardContext) {
+        let pending = std::mem::replace(&mut self.pending, Pending::Nothing);
+        let Pending::Opening { wanted, .. } = pending else { return };
+        let text = format!("no connection within {} s", shard.settings.connect.timeout_s);
+        let failure = Failure::new(FailureKind::TimedOut, Some(110), text);
+        self.connect_failed(shard, wanted, failure);
+    }
+
+    fn opened(&mut self, shard: &mut ShardContext, wanted: Wanted, place: usize, opened: Opened) {
+        self.give_turn_back(shard);
+        self.attempt = 0;
+        shard.meter.counts.bytes_in += opened.bytes_in;
+        shard.meter.counts.bytes_out += opened.bytes_out;
+        if shard.stage == Stage::Connecting {
+            shard.connected.encrypted_users += u64::from(opened.cipher.is_some());
+            shard.connected.tls = shard.connected.tls.take().or(opened.cipher);
+            let version = Some(opened.session.server_version);
+            shard.connected.server_version = shard.connected.server_version.take().or(version);
+        }
+        let mut connection = opened.connection;
+        connection.reader.keep_results(MOST_ROW_BYTES);
+        let Wanted { number, endpoint, loss } = wanted;
+        self.connections
+            .put(place, OpenConnection { number, endpoint: endpoint.clone(), connection });
+        let resume = match loss {
+            None => Resume::Done,
+            Some(loss) => {
+                let now = shard.now();
+                shard.meter.user_back(shard.since_begin(now), endpoint.index);
+                Resume::loss(&loss)
+            }
+        };
+        self.answer(shard, resume);
+        self.watch(shard, place);
+    }
+
+    /// An attempt has come to nothing. Before the load it is tried as often as the plan says; under
+    /// load, a connection that was lost is wanted back for as long as the load lasts.
+    fn connect_failed(&mut self, shard: &mut ShardContext, wanted: Wanted, failure: Failure) {
+        self.give_turn_back(shard);
+        self.address += 1;
+        self.blamed = wanted.endpoint.index;
+        shard.meter.connect_failed(failure.errno.unwrap_or(0), wanted.endpoint.index);
+        let is_new = wanted.loss.is_none();
+        let again = failure.may_pass()
+            && Self::may_connect(shard)
+            && (!is_new || self.attempt < shard.settings.connect.retries);
+        if !again {
+            let errno = failure.errno.unwrap_or(2003);
+            let message = failure.message.clone();
+            Self::tell_first(shard, FirstError { errno, message, statement: None });
+            return self.answer(shard, Resume::failure(errno, failure.message));
+        }
+        self.pending = Pending::Turn(wanted);
+        let pause = shard.settings.connect.backoff(self.attempt);
+        self.attempt = self.attempt.saturating_add(1);
+        let at = shard.now() + Nanos::from_seconds(pause.as_secs_f64());
+        shard.timers.set(at, self.index, Alarm::Retry);
+    }
+
+    /// A connection is gone. A script whose events begin anew after such an error gets it back first;
+    /// any other is told.
+    pub(super) fn lose(&mut self, shard: &mut ShardContext, place: usize, loss: Loss) {
+        let Some(open) = self.connections.take(place) else { return };
+        let now = shard.now();
+        let waited = match &self.pending {
+            Pending::Answer { place: at, .. } | Pending::Preparation { place: at, .. } => {
+                *at == place
+            }
+            _ => false,
+        };
+        if !waited {
+            // The script hears of it when it uses the connection next.
+            return;
+        }
+        self.pending = Pending::Nothing;
+        let (errno, message) = (loss.errno, loss.message.clone());
+        let lost = FirstError { errno, message, statement: None };
+        self.count_error(shard, open.endpoint.index, lost);
+        let ignored = shard.settings.ignores(loss.errno);
+        if ignored && shard.is_loading() && matches!(self.activity, Activity::Busy { .. }) {
+            let reason = format!("{} {}", loss.errno, loss.message);
+            let OpenConnection { number, endpoint, .. } = open;
+            shard.meter.user_lost(shard.since_begin(now), endpoint.index, reason);
+            shard.meter.user_cut_off(self.index);
+            self.connect(shard, Wanted { number, endpoint, loss: Some(loss) });
+        } else {
+            self.answer(shard, Resume::loss(&loss));
+        }
+    }
+}

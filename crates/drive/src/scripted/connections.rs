@@ -1,0 +1,52 @@
+//! The connections of one scripted user: as many as its script opens.
+
+use crate::connection::{Connection, Endpoint};
+use std::sync::Arc;
+
+/// What the rows of one answer may take, in bytes: a script that reads more is not a workload.
+pub(super) const MOST_ROW_BYTES: usize = 64 << 20;
+
+/// By the script's numbers of them. Each has a place, which is a part of its token at the poller.
+#[derive(Default)]
+pub(super) struct Connections(Vec<Option<OpenConnection>>);
+
+pub(super) struct OpenConnection {
+    pub(super) number: u32,
+    pub(super) endpoint: Arc<Endpoint>,
+    pub(super) connection: Connection,
+}
+
+impl Connections {
+    /// A place that is free.
+    pub(super) fn free_place(&self) -> usize {
+        self.0.iter().position(Option::is_none).unwrap_or(self.0.len())
+    }
+
+    pub(super) fn put(&mut self, place: usize, open: OpenConnection) {
+        if place == self.0.len() {
+            self.0.push(None);
+        }
+        self.0[place] = Some(open);
+    }
+
+    pub(super) fn place_of(&self, number: u32) -> Option<usize> {
+        let is_it =
+            |open: &Option<OpenConnection>| open.as_ref().is_some_and(|it| it.number == number);
+        self.0.iter().position(is_it)
+    }
+
+    pub(super) fn get(&mut self, place: usize) -> Option<&mut OpenConnection> {
+        self.0.get_mut(place)?.as_mut()
+    }
+
+    pub(super) fn take(&mut self, place: usize) -> Option<OpenConnection> {
+        self.0.get_mut(place)?.take()
+    }
+
+    /// Says goodbye on all of them.
+    pub(super) fn quit(&mut self) {
+        for open in self.0.drain(..).flatten() {
+            open.connection.quit();
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! The requests of a script: each is begun here, and the script is resumed with what came of it.
+
+use super::resume::Resume;
+use super::{Activity, Part, Pending, Scripted, Wanted};
+use crate::connection::{Endpoint, Loss, SERVER_GONE};
+use crate::plan::{Protocol, RUN};
+use crate::record::ScriptStage;
+use crate::shard::{Alarm, Message, ShardContext, Stage};
+use loadstone_measure::Nanos;
+use loadstone_script::{Answer, Request, Wish};
+use loadstone_wire::{Expect, write_close_statement, write_prepare, write_query};
+use std::sync::Arc;
+
+/// What the script asks for, when its command is written already.
+enum Action {
+    Idle,
+    NextEvent,
+    EventOver,
+    Count(u32),
+    Sleep(Nanos),
+    Connect(u32),
+    Disconnect(u32),
+    Reconnect(u32),
+    Query { connection: u32, sql: String },
+    Prepare { connection: u32, statement: u32, sql: String },
+    Execute { connection: u32, expect: Option<Expect> },
+    CloseStatement { connection: u32, statement: u32 },
+}
+
+impl Scripted {
+    /// The script goes on, until it waits for something.
+    pub(super) fn answer(&mut self, shard: &mut ShardContext, resume: Resume) {
+        let mut next = Some(resume);
+        while let Some(resume) = next {
+            next = match self.next_action(shard, &resume) {
+                Ok(action) => self.perform(shard, action),
+                Err(error) => return self.script_failed(shard, &error),
+            };
+        }
+    }
+
+    /// Resumes the script; what it asks for, with the command for it in `shard.command`.
+    fn next_action(
+        &mut self,
+        shard: &mut ShardContext,
+        resume: &Resume,
+    ) -> Result<Action, loadstone_script::ScriptError> {
+        let Self { script, statements, connections, part, .. } = self;
+        let request = match resume {
+            Resume::Begin => script.begin(&wish(*part, shard))?,
+            Resume::Done => script.resume(Answer::Done)?,
+            Resume::NoMore => script.resume(Answer::NoMore)?,
+            Resume::Results { place } => match connections.get(*place) {
+                Some(open) => script.resume(Answer::Results(open.connection.reader.results()))?,
+                None => script.resume(Answer::Done)?,
+            },
+            Resume::Refused { errno, sql_state, message } => {
+                let (errno, sql_state) = (*errno, *sql_state);
+                script.resume(Answer::Refused { errno, sql_state, message })?
+            }
+        };
+        let text = |sql: &[u8]| String::from_utf8_lossy(sql).into_owned();
+        shard.command.clear();
+        Ok(match request {
+            Request::Idle => Action::Idle,
+            Request::NextEvent => Action::NextEvent,
+            Request::EventOver => Action::EventOver,
+            Request::Count { counter } => Action::Count(counter),
+            Request::Sleep { nanos } => Action::Sleep(Nanos(nanos)),
+            Request::Connect { connection } => Action::Connect(connection),
+            Request::Disconnect { connection } => Action::Disconnect(connection),
+            Request::Reconnect { connection } => Action::Reconnect(connection),
+            Request::Query { connection, sql } => {
+                write_query(&mut shard.command, sql);
+                Action::Query { connection, sql: text(sql) }
+            }
+            Request::Prepare { connection, statement, sql } => {
+                write_prepare(&mut shard.command, sql);
+                Action::Prepare { connection, statement, sql: text(sql) }
+            }
+            Request::Execute { connection, statement, parameters } => {
+                let expect = statements.write(statement, parameters, &mut shard.command);
+                Action::Execute { connection, expect }
+            }
+            Request::CloseStatement { connection, statement } => {
+                Action::CloseStatement { connection, statement }
+            }
+        })
+    }
+
+    /// Begins what the script asks for. What it can have at once is returned.
+    fn perform(&mut self, shard: &mut ShardContext, action: Action) -> Option<Resume> {
+        if let Activity::Busy { asked, .. } = &mut self.activity
+            && !matches!(
+                action,
+                Action::Idle | Action::NextEvent | Action::EventOver | Action::Count(_)
+            )
+        {
+            *asked = true;
+        }
+        match action {
+            Action::Idle => self.part_over(shard),
+            Action::NextEvent => self.wants_event(shard),
+            Action::EventOver => {
+                self.event_over(shard);
+                Some(Resume::Done)
+            }
+            Action::Count(counter) => {
+                shard.meter.counted_by_script(counter, self.endpoint.index);
+                Some(Resume::Done)
+            }
+            Action::Sleep(nanos) => {
+                let until = shard.now() + nanos;
+                self.pending = Pending::Sleep { until };
+                shard.timers.set(until, self.index, Alarm::Slept);
+                None
+            }
+            Action::Connect(number) => {
+                let endpoint = self.next_endpoint();
+                self.connect(shard, Wanted { number, endpoint, loss: None });
+                None
+            }
+            Action::Disconnect(number) => {
+                self.disconnect(number);
+                Some(Resume::Done)
+            }
+            Action::Reconnect(number) => {
+                let endpoint = self.disconnect(number).unwrap_or_else(|| self.next_endpoint());
+                self.connect(shard, Wanted { number, endpoint, loss: None });
+                None
+            }
+            Action::Query { connection, sql } => {
+                let pending = |place, sent| Pending::Answer { place, sent, sql: Some(sql) };
+                self.send(shard, connection, Expect::Query, pending)
+            }
+            Action::Execute { connection, expect: Some(expect) } => {
+                let pending = |place, sent| Pending::Answer { place, sent, sql: None };
+                self.send(shard, connection, expect, pending)
+            }
+            Action::Execute { expect: None, .. } => {
+                Some(Resume::failure(2030, "the statement is not prepared".to_owned()))
+            }
+            Action::Prepare { statement, sql, .. } if shard.settings.protocol == Protocol::Text => {
+                self.statements.as_text(statement, &sql);
+                Some(Resume::Done)
+            }
+            Action::Prepare { connection, statement, sql } => {
+                let pending = |place, _| Pending::Preparation { place, statement, sql };
+                self.send(shard, connection, Expect::Prepare, pending)
+            }
+            Action::CloseStatement { connection, statement } => {
+                self.close_statement(shard, connection, statement);
+                Some(Resume::Done)
+            }
+        }
+    }
+
+    /// Sends the command in `shard.command`; the answer comes later, or there is no connection.
+    fn send(
+        &mut self,
+        shard: &mut ShardContext,
+        number: u32,
+        expect: Expect,
+        pending: impl FnOnce(usize, Nanos) -> Pending,
+    ) -> Option<Resume> {
+        let Some(place) = self.connections.place_of(number) else {
+            let text = "the connection to the server was lost";
+            return Some(Resume::failure(SERVER_GONE, text.to_owned()));
+        };
+        let open = self.connections.get(place)?;
+        let sent = shard.now();
+        shard.meter.counts.bytes_out += shard.command.len() as u64;
+        let done = open.connection.send(&shard.command, expect);
+        self.pending = pending(place, sent);
+        if let Err(error) = done {
+            self.lose(shard, place, Loss::from_io(&error));
+        }
+        self.watch(shard, place);
+        None
+    }
+
+    fn close_statement(&mut self, shard: &mut ShardContext, number: u32, statement: u32) {
+        let Some(id) = self.statements.forget(statement) else { return };
+        let Some(place) = self.connections.place_of(number) else { return };
+        let Some(open) = self.connections.get(place) else { return };
+        write_close_statement(&mut shard.command, id);
+        shard.meter.counts.bytes_out += shard.command.len() as u64;
+        if let Err(error) = open.connection.send_more(&shard.command) {
+            self.lose(shard, place, Loss::from_io(&error));
+        }
+    }
+
+    /// Where the connection went, if there was one.
+    fn disconnect(&mut self, number: u32) -> Option<Arc<Endpoint>> {
+        let place = self.connections.place_of(number)?;
+        let open = self.connections.take(place)?;
+        open.connection.quit();
+        Some(open.endpoint)
+    }
+
+    /// Its own for its first connection, and then one after the other.
+    fn next_endpoint(&mut self) -> Arc<Endpoint> {
+        let place = (self.endpoint.index + self.asked_for) % self.endpoints.len().max(1);
+        self.asked_for += 1;
+        self.endpoints.get(place).unwrap_or(&self.endpoint).clone()
+    }
+
+    /// A function of the script has returned.
+    pub(super) fn part_over(&mut self, shard: &mut ShardContext) -> Option<Resume> {
+        self.event_over(shard);
+        self.part = match self.part {
+            Part::Outside | Part::Init => {
+                shard.settings.control.initialise();
+                shard.send(Message::Script(ScriptStage::Initialised));
+                Part::ThreadInit
+            }
+            Part::ThreadInit => Part::ThreadRun,
+            Part::ThreadRun => {
+                // What says goodbye is waited for.
+                shard.busy += 1;
+                self.connected(shard);
+                Part::ThreadDone
+            }
+            Part::ThreadDone if self.is_first => {
+                self.part = Part::Parting;
+                self.depart(shard);
+                self.look_for_others(shard);
+                return None;
+            }
+            Part::ThreadDone => {
+                self.depart(shard);
+                self.over(shard);
+                return None;
+            }
+            Part::Parting => Part::Done,
+            Part::Command | Part::Done | Part::Over => {
+                self.over(shard);
+                return None;
+            }
+        };
+        Some(Resume::Begin)
+    }
+
+    pub(super) fn depart(&self, shard: &ShardContext) {
+        let all = shard.settings.script.as_ref().map_or(0, |script| script.users);
+        shard.settings.control.depart(all);
+    }
+
+    /// `done()` of the script is for the time when all have said goodbye.
+    pub(crate) fn look_for_others(&mut self, shard: &mut ShardContext) {
+        let all = shard.settings.script.as_ref().map_or(0, |script| script.users);
+        if self.part == Part::Parting && shard.settings.control.departed() >= all {
+            shard.send(Message::Script(ScriptStage::Done));
+            self.part = Part::Done;
+            self.answer(shard, Resume::Begin);
+        }
+    }
+
+    /// The script has nothing more to do.
+    pub(super) fn over(&mut self, shard: &mut ShardContext) {
+        shard.busy -= 1;
+        shard.meter.user_gone(self.endpoint.index);
+        self.connections.quit();
+        self.part = Part::Over;
+    }
+
+    /// The user is ready for its first event.
+    pub(super) fn connected(&mut self, shard: &mut ShardContext) {
+        if shard.stage == Stage::Connecting && !std::mem::replace(&mut self.is_ready, true) {
+            shard.connected.users += 1;
+            shard.meter.user_up(self.endpoint.index);
+        }
+    }
+}
+
+fn wish(part: Part, shard: &ShardContext) -> Wish {
+    match part {
+        Part::Command => Wish::Command(shard.settings.script_command().unwrap_or(RUN).to_owned()),
+        Part::Outside | Part::Init => Wish::Init,
+        Part::ThreadInit => Wish::ThreadInit,
+        Part::ThreadRun => Wish::ThreadRun,
+        Part::ThreadDone => Wish::ThreadDone,
+        Part::Parting | Part::Done | Part::Over => Wish::Done,
+    }
+}

@@ -1,0 +1,346 @@
+//! The context of a shard: what its virtual users share, and where the shard stands in the step.
+
+use super::connect_queue::ConnectQueue;
+use super::control::Control;
+use super::messages::{Message, ShardSender};
+use super::open_loop::{Admitted, OpenLoop};
+use super::sched_policy::SchedPolicy;
+use super::timers::Timers;
+use crate::clock::Clock;
+use crate::connection::Poller;
+use crate::error::Failure;
+use crate::metering::Meter;
+use crate::plan::{ConnectPlan, OnError, Protocol, RUN, RestartOn};
+use crate::record::Connected;
+use loadstone_measure::Nanos;
+use loadstone_script::{IgnoredErrors, ScriptPlan};
+use loadstone_workload::{Catalogue, Params};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+/// Events in flight when the step is asked to stop are finished, but not for longer than this.
+const STOPPED_DRAIN: Nanos = Nanos::from_millis(5_000);
+
+/// What is the same for all shards of a step.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) control: Arc<Control>,
+    pub(crate) clock: Clock,
+    pub(crate) catalogue: Arc<Catalogue>,
+    pub(crate) protocol: Protocol,
+    pub(crate) on_error: OnError,
+    pub(crate) restart_on: RestartOn,
+    /// How long what is in flight at the window's end may take.
+    pub(crate) longest_drain: Nanos,
+    pub(crate) connect: ConnectPlan,
+    /// After how many events a user says goodbye to its connection.
+    pub(crate) reconnect_after: Option<NonZeroU32>,
+    /// When the window begins, since the load began.
+    pub(crate) window_begins: Nanos,
+    /// How long a user of a closed loop thinks between two events.
+    pub(crate) think: Nanos,
+    /// What the users are told to run, where a script drives them.
+    pub(crate) script: Option<Arc<ScriptPlan>>,
+}
+
+impl Settings {
+    /// Whether a script begins its event anew after this error.
+    pub(crate) fn ignores(&self, errno: u16) -> bool {
+        self.script.as_ref().is_some_and(|script| match &script.ignored_errors {
+            IgnoredErrors::All => true,
+            IgnoredErrors::These(numbers) => numbers.contains(&errno),
+        })
+    }
+
+    /// The command of a script that drives no events.
+    pub(crate) fn script_command(&self) -> Option<&str> {
+        let command = self.script.as_ref()?.command.as_deref()?;
+        (command != RUN).then_some(command)
+    }
+
+    /// Whether this error begins the event anew.
+    pub(crate) fn restarts(&self, errno: u16) -> bool {
+        self.on_error == OnError::Restart && self.restart_on.has(errno)
+    }
+}
+
+/// Where a shard is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Users are logging in. Next: `Loading` when all shards' users are, or `Over` when stopped.
+    Connecting,
+    /// Events become due. Next: `Draining` when the stop rule or the coordinator says so.
+    Loading,
+    /// Events in flight are finished. Next: `Over` when none is left, or it takes too long.
+    Draining {
+        until: Nanos,
+    },
+    Over,
+}
+
+/// What all users of a shard need to do their work.
+pub(crate) struct ShardContext {
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) poller: Poller,
+    pub(crate) meter: Meter,
+    pub(crate) timers: Timers,
+    pub(crate) connect_queue: ConnectQueue,
+    /// Where events are due by a schedule of their own.
+    pub(crate) open: Option<OpenLoop>,
+    pub(crate) stage: Stage,
+    /// Users with an event in flight, or that are rolling one back.
+    pub(crate) busy: u64,
+    /// What is known of the connections before the load begins.
+    pub(crate) connected: Connected,
+    /// The command about to be sent; kept so that no event allocates.
+    pub(crate) command: Vec<u8>,
+    pub(crate) params: Params,
+    /// When the poller last told of something.
+    pub(crate) woken: Nanos,
+    /// Tokens of users whose sockets may hold more, but others shall have their turn first.
+    pub(crate) again: Vec<u64>,
+    /// The stop rule's last event is claimed.
+    pub(crate) exhausted: bool,
+    sched_policy: SchedPolicy,
+    /// Users with a lower place than this may begin events; the others rest.
+    active: u32,
+    /// Which change of the load was applied last.
+    applied: u64,
+    /// Which of the step's shards this is.
+    shard: usize,
+    coordinator: ShardSender,
+    /// When the load began, on the step's clock.
+    began: Nanos,
+    /// When the meter's interval ends, on the step's clock.
+    next_cut: Nanos,
+}
+
+/// What a shard begins with.
+pub(crate) struct Parts {
+    pub(crate) meter: Meter,
+    pub(crate) connect_queue: ConnectQueue,
+    pub(crate) open: Option<OpenLoop>,
+    pub(crate) sched_policy: SchedPolicy,
+}
+
+impl ShardContext {
+    pub(crate) fn new(
+        settings: Arc<Settings>,
+        parts: Parts,
+        coordinator: ShardSender,
+    ) -> std::io::Result<Self> {
+        Ok(Self {
+            settings,
+            poller: Poller::new()?,
+            meter: parts.meter,
+            timers: Timers::default(),
+            connect_queue: parts.connect_queue,
+            open: parts.open,
+            stage: Stage::Connecting,
+            busy: 0,
+            connected: Connected::default(),
+            command: Vec::with_capacity(4096),
+            params: Params::default(),
+            woken: Nanos::ZERO,
+            again: Vec::new(),
+            exhausted: false,
+            sched_policy: parts.sched_policy,
+            active: u32::MAX,
+            applied: 0,
+            shard: coordinator.shard,
+            coordinator,
+            began: Nanos::ZERO,
+            next_cut: Nanos::MAX,
+        })
+    }
+
+    /// The time; intervals that have ended by it are handed over first, so that what is counted
+    /// next belongs to the interval of its own time.
+    pub(crate) fn now(&mut self) -> Nanos {
+        let now = self.settings.clock.now();
+        if now >= self.next_cut {
+            self.cut_intervals(now);
+        }
+        now
+    }
+
+    /// An instant as seconds of the run count it.
+    pub(crate) fn since_begin(&self, now: Nanos) -> Nanos {
+        now.since(self.began)
+    }
+
+    pub(crate) fn is_loading(&self) -> bool {
+        self.stage == Stage::Loading
+    }
+
+    pub(crate) fn begin_load(&mut self, at: Nanos) {
+        self.began = at;
+        self.stage = Stage::Loading;
+        self.active = self.settings.control.active_in(self.shard);
+        self.sched_policy.begin();
+        self.meter.begin();
+        self.next_cut = at + self.meter.next_boundary();
+        let held = self.settings.control.is_held();
+        if let Some(open) = &mut self.open {
+            open.begin(at);
+            open.hold(held);
+        }
+    }
+
+    /// Whether somebody wants this user to begin no event.
+    pub(crate) fn rests(&self, user: u32) -> bool {
+        user >= self.active
+    }
+
+    /// Applies what somebody has changed since the last call, and says which users may begin events again.
+    pub(crate) fn apply_changes(&mut self) -> std::ops::Range<u32> {
+        let nobody = 0..0;
+        let changes = self.settings.control.changes();
+        // What is changed before the load begins holds from its begin on.
+        if changes == self.applied || !self.is_loading() {
+            return nobody;
+        }
+        self.applied = changes;
+        let now = self.now();
+        // Handing over an interval may have ended the load.
+        if !self.is_loading() {
+            return nobody;
+        }
+        // What was due before the change is of the load before it.
+        self.admit_due(now);
+        let held = self.settings.control.is_held();
+        if let Some(open) = &mut self.open {
+            open.hold(held);
+        }
+        if held {
+            self.give_up_waiting();
+        }
+        if let Some(rate) = self.settings.control.rate()
+            && let Some(open) = &mut self.open
+        {
+            open.change_rate(now, rate);
+        }
+        let before = self.active;
+        self.active = self.settings.control.active_in(self.shard);
+        before..self.active
+    }
+
+    /// Events of the open loop that are due before `until` wait from now on, or are skipped.
+    pub(crate) fn admit_due(&mut self, until: Nanos) {
+        while self.next_due() < until {
+            let due = self.next_due();
+            if !self.claim_event(due) {
+                return;
+            }
+            let Some(open) = &mut self.open else { return };
+            let (admitted, member) = open.admit();
+            self.meter.became_due(member);
+            if admitted == Admitted::Skipped {
+                self.meter.event_skipped(member);
+            }
+        }
+    }
+
+    /// When the next event of the open loop is due; never in a closed loop, and when none may begin.
+    fn next_due(&self) -> Nanos {
+        match &self.open {
+            Some(open) if self.is_loading() && !self.exhausted => open.next_due(),
+            _ => Nanos::MAX,
+        }
+    }
+
+    /// No event begins any more: those that wait are skipped.
+    fn give_up_waiting(&mut self) {
+        while let Some(due) = self.open.as_mut().and_then(OpenLoop::take_waiting) {
+            self.meter.event_skipped(due.member);
+        }
+    }
+
+    /// Whether the stop rule lets one more event begin.
+    pub(crate) fn claim_event(&mut self, now: Nanos) -> bool {
+        if self.since_begin(now) < self.settings.window_begins {
+            return true;
+        }
+        let claimed = self.settings.control.claim_event();
+        self.exhausted |= !claimed;
+        claimed
+    }
+
+    /// No event begins any more; what is in flight is finished.
+    pub(crate) fn drain(&mut self, now: Nanos) {
+        self.admit_due(now.min(self.began + self.meter.next_boundary()));
+        let interval = self.meter.cut(self.since_begin(now));
+        self.send(Message::Interval(Box::new(interval)));
+        self.meter.drain();
+        self.next_cut = Nanos::MAX;
+        self.stage = Stage::Draining { until: now + self.settings.longest_drain };
+        self.give_up_waiting();
+    }
+
+    /// The step was asked to stop: whatever its plan allows, events in flight now have [`STOPPED_DRAIN`] to finish.
+    pub(crate) fn shorten_drain(&mut self, now: Nanos) {
+        if let Stage::Draining { until } = &mut self.stage {
+            *until = (*until).min(now + STOPPED_DRAIN);
+        }
+    }
+
+    /// The shard's last word.
+    pub(crate) fn finish(&mut self) {
+        match self.stage {
+            Stage::Draining { .. } => {
+                let now = self.settings.clock.now();
+                self.meter.end_pauses(self.since_begin(now));
+                let interval = self.meter.cut(self.since_begin(now));
+                self.send(Message::Interval(Box::new(interval)));
+            }
+            // Nothing but this interval tells why a step failed before it began.
+            Stage::Connecting if self.meter.has_trouble() => {
+                self.meter.drain();
+                let interval = self.meter.cut(Nanos::ZERO);
+                self.send(Message::Interval(Box::new(interval)));
+            }
+            _ => {}
+        }
+        self.stage = Stage::Over;
+    }
+
+    /// The step cannot go on. The coordinator stops all shards.
+    pub(crate) fn fail(&mut self, failure: Failure) {
+        self.send(Message::Failed(failure));
+    }
+
+    pub(crate) fn send(&self, message: Message) {
+        self.coordinator.send(message);
+    }
+
+    /// The next moment at which something must be done even if no socket is ready.
+    pub(crate) fn deadline(&self, now: Nanos) -> Nanos {
+        let drained = match self.stage {
+            Stage::Draining { until } => until,
+            _ => Nanos::MAX,
+        };
+        if !self.again.is_empty() {
+            return now;
+        }
+        let alarm = self.timers.next().unwrap_or(Nanos::MAX);
+        // An hour is long enough to be no cost, and keeps the timer's arithmetic small.
+        let idle = now + Nanos::from_millis(3_600_000);
+        self.next_cut.min(drained).min(alarm).min(self.next_due()).min(idle)
+    }
+
+    fn cut_intervals(&mut self, now: Nanos) {
+        let elapsed = self.since_begin(now);
+        while self.meter.next_boundary() <= elapsed && !self.meter.is_last() {
+            let end = self.meter.next_boundary();
+            self.admit_due(self.began + end);
+            let interval = self.meter.cut(end);
+            self.sched_policy.adapt(interval.cpu, interval.to - interval.from);
+            self.send(Message::Interval(Box::new(interval)));
+        }
+        if self.meter.is_last() && self.meter.next_boundary() <= elapsed {
+            self.drain(now);
+        } else {
+            self.next_cut = self.began + self.meter.next_boundary();
+        }
+    }
+}

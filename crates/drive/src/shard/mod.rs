@@ -1,0 +1,18 @@
+//! What the users of one event loop share: its clock, timers and counters, the events that are due, the
+//! turns to connect, and the words of whoever steers the step.
+
+mod connect_queue;
+mod context;
+mod control;
+mod messages;
+mod open_loop;
+mod sched_policy;
+mod timers;
+
+pub(crate) use connect_queue::ConnectQueue;
+pub(crate) use context::{Parts, Settings, ShardContext, Stage};
+pub(crate) use control::Control;
+pub(crate) use messages::{Message, ShardMessage, ShardSender};
+pub(crate) use open_loop::{Due, OpenLoop};
+pub(crate) use sched_policy::SchedPolicy;
+pub(crate) use timers::Alarm;

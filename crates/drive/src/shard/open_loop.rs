@@ -1,0 +1,135 @@
+//! The open loop: events become due by the schedule, wait in a queue, and are taken by users that are free.
+
+use crate::metering::ALONE;
+use loadstone_measure::Nanos;
+use loadstone_workload::WeightedPicker;
+use loadstone_workload::arrival::OpenSchedule;
+use std::collections::VecDeque;
+
+/// The events of one shard that are due and have not begun, and the users that could begin one.
+#[derive(Debug)]
+pub(crate) struct OpenLoop {
+    schedule: OpenSchedule,
+    /// When the load began, on the step's clock.
+    began: Nanos,
+    /// The events that wait, oldest first.
+    waiting: VecDeque<Due>,
+    /// Draws which member of a mix each event is of.
+    picker: Option<WeightedPicker>,
+    /// How many may wait; what comes beyond is skipped, so that no overload takes all our memory.
+    most_waiting: usize,
+    /// The load is held back: what becomes due is skipped.
+    held: bool,
+    /// Users that stood idle when they were put here, longest first; some may have lost their
+    /// connection since.
+    free: VecDeque<u32>,
+}
+
+/// An event that waits for a user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Due {
+    /// Since when.
+    pub(crate) at: Nanos,
+    /// Of a mix.
+    pub(crate) member: u16,
+}
+
+/// What became of an event when its time came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Admitted {
+    /// It waits for a user.
+    Waits,
+    /// Too many wait already, or the load is held back.
+    Skipped,
+}
+
+impl OpenLoop {
+    pub(crate) fn new(
+        schedule: OpenSchedule,
+        most_waiting: usize,
+        picker: Option<WeightedPicker>,
+    ) -> Self {
+        let (waiting, free) = (VecDeque::new(), VecDeque::new());
+        Self { schedule, began: Nanos::ZERO, waiting, picker, most_waiting, held: false, free }
+    }
+
+    pub(crate) fn begin(&mut self, at: Nanos) {
+        self.began = at;
+    }
+
+    /// When the next event is due, on the step's clock.
+    pub(crate) fn next_due(&self) -> Nanos {
+        self.began + self.schedule.next()
+    }
+
+    /// From `now` on, on the step's clock, `rate` events a second are due over all shards.
+    pub(crate) fn change_rate(&mut self, now: Nanos, rate: f64) {
+        self.schedule.change_rate(now - self.began, rate);
+    }
+
+    /// From now on what becomes due is skipped, or waits again.
+    pub(crate) fn hold(&mut self, held: bool) {
+        self.held = held;
+    }
+
+    /// The next event's time has come. Says what became of it, and of which member it is.
+    pub(crate) fn admit(&mut self) -> (Admitted, u16) {
+        let at = self.next_due();
+        self.schedule.advance();
+        let member = self.picker.as_mut().map_or(ALONE, WeightedPicker::draw);
+        if self.held || self.waiting.len() >= self.most_waiting {
+            return (Admitted::Skipped, member);
+        }
+        self.waiting.push_back(Due { at, member });
+        (Admitted::Waits, member)
+    }
+
+    /// The event that has waited longest.
+    pub(crate) fn take_waiting(&mut self) -> Option<Due> {
+        self.waiting.pop_front()
+    }
+
+    pub(crate) fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// The user that has been free longest.
+    pub(crate) fn take_free(&mut self) -> Option<u32> {
+        self.free.pop_front()
+    }
+
+    pub(crate) fn put_free(&mut self, user: u32) {
+        self.free.push_back(user);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loadstone_workload::arrival::{Gaps, RateCurve};
+
+    #[test]
+    fn beyond_the_backlog_events_are_skipped_and_the_oldest_goes_first() {
+        let curve = RateCurve::new(1000.0, None, Nanos::ZERO);
+        let mut open = OpenLoop::new(OpenSchedule::new(curve, Gaps::Even, 0, 0, 1), 2, None);
+        open.begin(Nanos::from_millis(100));
+        let admitted: Vec<_> = (0..3).map(|_| open.admit().0).collect();
+        assert_eq!(admitted, [Admitted::Waits, Admitted::Waits, Admitted::Skipped]);
+        assert_eq!(open.next_due(), Nanos::from_millis(103));
+        let mut taken = || open.take_waiting().map(|due| due.at);
+        assert_eq!(taken(), Some(Nanos::from_millis(100)));
+        assert_eq!(taken(), Some(Nanos::from_millis(101)));
+        assert!(!open.has_waiting());
+    }
+
+    #[test]
+    fn while_the_load_is_held_events_are_due_and_skipped() {
+        let curve = RateCurve::new(1000.0, None, Nanos::ZERO);
+        let mut open = OpenLoop::new(OpenSchedule::new(curve, Gaps::Even, 0, 0, 1), 9, None);
+        open.hold(true);
+        assert_eq!([open.admit().0, open.admit().0], [Admitted::Skipped; 2]);
+        open.hold(false);
+        assert_eq!(open.admit().0, Admitted::Waits);
+        assert_eq!(open.take_waiting().map(|due| due.at), Some(Nanos::from_millis(2)));
+    }
+}

@@ -1,0 +1,293 @@
+//! Builds a step from its plan and runs it: a thread and an event loop for each shard, the users on them,
+//! and the coordinator.
+
+use super::any_user::AnyUser;
+use super::coordinator::{Coordinator, Order, Step};
+use super::event_loop::EventLoop;
+use crate::clock::Clock;
+use crate::connection::Endpoint;
+use crate::error::{Failure, FailureKind, os_text};
+use crate::metering::{Boundaries, Meter};
+use crate::plan::{Plan, RUN, Stride};
+use crate::record::{End, EndReason, Record};
+use crate::scripted::{Scripted, Watchdog};
+use crate::shard::{
+    ConnectQueue, Control, Message, OpenLoop, Parts, SchedPolicy, Settings, ShardContext,
+    ShardMessage, ShardSender,
+};
+use crate::user::{Assignment, User};
+use crossbeam_channel::{Receiver, Sender, unbounded};
+use loadstone_measure::{Nanos, Tally};
+use loadstone_script::{Command, ScriptError, Vm};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+/// Runs a step to its last record, whatever comes between.
+pub(super) fn run_step(
+    plan: &Plan,
+    control: Arc<Control>,
+    records: Sender<Record>,
+    orders: Receiver<Order>,
+) {
+    let spare = records.clone();
+    let run = || try_run_step(plan, control, records, orders);
+    let panicked = |_| Err(Failure::bug("the coordinator"));
+    if let Err(failure) = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(panicked) {
+        let reason = EndReason::Failed;
+        let end = End { reason, error: Some(failure), seconds: 0.0, tally: Tally::default() };
+        // Nobody listens any more: then nobody wants to know.
+        drop(spare.send(Record::End(end)));
+    }
+}
+
+fn try_run_step(
+    plan: &Plan,
+    control: Arc<Control>,
+    records: Sender<Record>,
+    orders: Receiver<Order>,
+) -> Result<(), Failure> {
+    let workloads = plan
+        .build_workloads()
+        .map_err(|error| Failure::new(FailureKind::Plan, None, error.to_string()))?;
+    let assignment = workloads.map(|workloads| Assignment::new(plan, workloads));
+    let endpoints: Arc<[_]> = Endpoint::of_plan(plan)?.into();
+    let settings = Arc::new(settings(plan, control.clone(), assignment.as_ref()));
+    let (sender, messages) = unbounded();
+    let shards = start_shards(plan, &settings, assignment.as_ref(), &endpoints, &sender)?;
+    let watchdog = start_watchdog(plan, &settings, sender)?;
+    let clock = settings.clock;
+    Coordinator::new(Step::of(plan), control.clone(), clock, records).run(&messages, orders);
+    control.end();
+    for thread in shards.into_iter().chain(watchdog) {
+        // A panic was caught and told.
+        drop(thread.join());
+    }
+    Ok(())
+}
+
+fn settings(plan: &Plan, control: Arc<Control>, assignment: Option<&Assignment>) -> Settings {
+    let script = plan.script.as_ref();
+    let script =
+        script.map(|script| Arc::new(script.script_plan(plan.seed, u64::from(plan.users))));
+    if script.as_ref().is_none_or(|script| script.command.as_deref() != Some(RUN)) {
+        control.initialise();
+    }
+    Settings {
+        control,
+        clock: Clock::start(),
+        catalogue: assignment.map(Assignment::catalogue).unwrap_or_default(),
+        protocol: plan.protocol,
+        on_error: plan.on_error,
+        restart_on: plan.restart_on.clone(),
+        longest_drain: Nanos::from_seconds(plan.drain_s),
+        connect: plan.connect.clone(),
+        reconnect_after: plan.reconnect_after,
+        window_begins: plan.stop.window_begins(),
+        think: plan.arrival.think(),
+        script,
+    }
+}
+
+fn start_shards(
+    plan: &Plan,
+    settings: &Arc<Settings>,
+    assignment: Option<&Assignment>,
+    endpoints: &Arc<[Arc<Endpoint>]>,
+    messages: &Sender<ShardMessage>,
+) -> Result<Vec<JoinHandle<()>>, Failure> {
+    let start = |shard: usize| {
+        let sender = ShardSender { shard, messages: messages.clone() };
+        let places = places(plan, shard, endpoints);
+        let natives = assignment.map(|assignment| {
+            let mut users = make_users(plan, &places, assignment);
+            users.extend(make_idle(plan, shard, users.len(), endpoints));
+            users
+        });
+        let context = make_context(plan, settings.clone(), assignment, sender.clone())?;
+        let endpoints = endpoints.clone();
+        spawn_shard(sender, move |sender| {
+            let users = match natives {
+                Some(users) => users.into_iter().map(AnyUser::Native).collect(),
+                None => scripted_users(&context.settings, places, &endpoints, sender)?,
+            };
+            Ok(EventLoop::new(shard, users, context))
+        })
+    };
+    let started = (0..plan.shards as usize).map(|shard| {
+        start(shard).map_err(|error| {
+            // The shards that run already must not wait for this one.
+            settings.control.stop();
+            os_failure(&error)
+        })
+    });
+    started.collect()
+}
+
+/// Where there is a script, a thread that looks after it.
+fn start_watchdog(
+    plan: &Plan,
+    settings: &Settings,
+    messages: Sender<ShardMessage>,
+) -> Result<Option<JoinHandle<()>>, Failure> {
+    let Some(script) = &settings.script else { return Ok(None) };
+    let watchdog = Watchdog {
+        watches: script.watches.clone(),
+        control: settings.control.clone(),
+        clock: settings.clock,
+        longest: plan.stop.window_ends(),
+    };
+    let sender = ShardSender { shard: 0, messages };
+    let run = move || watchdog.run(|stuck| sender.send(Message::Stuck(stuck)));
+    let spawned = std::thread::Builder::new().name("watchdog".to_owned()).spawn(run);
+    spawned.map(Some).map_err(|error| {
+        settings.control.stop();
+        os_failure(&error)
+    })
+}
+
+/// Where a user of a shard belongs.
+struct Place {
+    /// In the shard.
+    index: u32,
+    /// Among all users.
+    number: u64,
+    endpoint: Arc<Endpoint>,
+}
+
+/// Users are dealt out in turn, to parts, shards and targets; what a user does depends on its number
+/// alone, so the number of parts and shards changes no key.
+fn places(plan: &Plan, shard: usize, endpoints: &[Arc<Endpoint>]) -> Vec<Place> {
+    plan.stride_of(shard)
+        .numbers(u64::from(plan.users))
+        .enumerate()
+        .map(|(index, number)| Place {
+            index: u32::try_from(index).unwrap_or(u32::MAX),
+            number,
+            endpoint: endpoints[number as usize % endpoints.len()].clone(),
+        })
+        .collect()
+}
+
+fn make_users(plan: &Plan, places: &[Place], assignment: &Assignment) -> Vec<User> {
+    let native = |place: &Place| {
+        User::new(place.index, place.endpoint.clone(), assignment.user(plan, place.number))
+    };
+    places.iter().map(native).collect()
+}
+
+/// Connections that sender nothing, dealt out as users are; in the shard they stand behind its users.
+fn make_idle(
+    plan: &Plan,
+    shard: usize,
+    users: usize,
+    endpoints: &[Arc<Endpoint>],
+) -> impl Iterator<Item = User> {
+    let numbers = plan.stride_of(shard).numbers(u64::from(plan.idle));
+    let idle = move |(place, number): (usize, u64)| {
+        let index = u32::try_from(users + place).unwrap_or(u32::MAX);
+        User::idle(index, endpoints[number as usize % endpoints.len()].clone())
+    };
+    numbers.enumerate().map(idle)
+}
+
+/// A script's users belong to the thread that makes them.
+fn scripted_users(
+    settings: &Settings,
+    places: Vec<Place>,
+    endpoints: &Arc<[Arc<Endpoint>]>,
+    sender: &ShardSender,
+) -> Result<Vec<AnyUser>, Failure> {
+    let failed = |error: ScriptError| Failure::new(FailureKind::Script, None, error.to_string());
+    let Some(plan) = settings.script.clone() else { return Ok(Vec::new()) };
+    let print = sender.clone();
+    let output = move |text: &[u8]| {
+        print.send(Message::Printed(String::from_utf8_lossy(text).into_owned()));
+    };
+    let is_run = settings.script_command().is_none();
+    let mut vm = Vm::new(plan, Rc::new(output)).map_err(failed)?;
+    let mut user_at = |place: Place| {
+        let user = vm.user(place.number)?;
+        if is_run {
+            vm.check_run(&user)?;
+        } else if vm.command(&user)? == Command::Single && place.number > 0 {
+            return Ok(None);
+        }
+        let user = Scripted::new(place.index, place.endpoint, endpoints.clone(), user);
+        Ok(Some(AnyUser::Scripted(Box::new(user))))
+    };
+    places
+        .into_iter()
+        .filter_map(|place| user_at(place).transpose())
+        .collect::<Result<_, _>>()
+        .map_err(failed)
+}
+
+fn make_context(
+    plan: &Plan,
+    settings: Arc<Settings>,
+    assignment: Option<&Assignment>,
+    coordinator: ShardSender,
+) -> std::io::Result<ShardContext> {
+    let shard = coordinator.shard;
+    let open = open_loop(plan, shard, assignment);
+    let sched_policy =
+        if open.is_some() { SchedPolicy::of_open_loop() } else { SchedPolicy::of_closed_loop() };
+    let parts = Parts {
+        meter: make_meter(plan, shard),
+        connect_queue: ConnectQueue::new(settings.control.clone()),
+        open,
+        sched_policy,
+    };
+    ShardContext::new(settings, parts, coordinator)
+}
+
+fn make_meter(plan: &Plan, shard: usize) -> Meter {
+    let users = plan.stride_of(shard).numbers(u64::from(plan.users)).count();
+    let mut meter = Meter::new(Boundaries::new(&plan.stop), plan.targets.len())
+        .with_members(plan.members.len());
+    if plan.per_user {
+        meter = meter.with_users(users);
+    }
+    match plan.pauses_s {
+        Some(least_s) => meter.with_pauses(Nanos::from_seconds(least_s), users),
+        None => meter,
+    }
+}
+
+/// Each shard has every `step`-th event: those of all shards of all parts make the whole rate.
+fn open_loop(plan: &Plan, shard: usize, assignment: Option<&Assignment>) -> Option<OpenLoop> {
+    let Stride { first, step } = plan.stride_of(shard);
+    let schedule = if plan.phases.is_empty() {
+        plan.arrival.open(plan.seed, first, step, plan.stop.window_begins())?
+    } else {
+        plan.arrival.open_by_phases(plan.seed, first, step, &plan.phases)?
+    };
+    let picker = assignment.and_then(|assignment| assignment.picker(plan.seed, first));
+    Some(OpenLoop::new(schedule, plan.arrival.backlog(step), picker))
+}
+
+fn spawn_shard(
+    sender: ShardSender,
+    make: impl FnOnce(&ShardSender) -> Result<EventLoop, Failure> + Send + 'static,
+) -> std::io::Result<JoinHandle<()>> {
+    std::thread::Builder::new().name(format!("shard-{}", sender.shard)).spawn(move || {
+        let run = || make(&sender)?.run().map_err(|error| os_failure(&error));
+        match catch_unwind(AssertUnwindSafe(run)) {
+            Ok(Ok(())) => {}
+            Ok(Err(failure)) => sender.send(Message::Failed(failure)),
+            Err(_) => sender.send(Message::Failed(Failure::bug("a shard"))),
+        }
+        sender.send(Message::Finished);
+    })
+}
+
+fn os_failure(error: &std::io::Error) -> Failure {
+    use rustix::io::Errno;
+    let kind = match Errno::from_io_error(error) {
+        Some(Errno::MFILE | Errno::NFILE) => FailureKind::Descriptors,
+        _ => FailureKind::Internal,
+    };
+    Failure::new(kind, None, os_text(error))
+}

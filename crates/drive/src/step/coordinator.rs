@@ -1,0 +1,364 @@
+//! The coordinator of a step: brings the intervals of all shards together and writes the records.
+
+use crate::clock::Clock;
+use crate::error::{Failure, FailureKind};
+use crate::metering::{Merge, Outages, Whole};
+use crate::plan::{Part, Plan};
+use crate::record::{Complaint, Connected, End, EndReason, Milestone, Printed, Record, Seconds};
+use crate::shard::{Control, Message, ShardMessage};
+use crossbeam_channel::{Receiver, Sender, never, select};
+use loadstone_measure::{Nanos, Tally};
+use loadstone_workload::arrival::Arrival;
+use loadstone_workload::phases::UsersOverTime;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What whoever started the step has to say.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Order {
+    /// The load begins at this instant of CLOCK_MONOTONIC.
+    BeginAt(Nanos),
+    /// Somebody still wants the step.
+    Renew,
+}
+
+/// What of a plan the coordinator needs.
+pub(crate) struct Step {
+    tag: String,
+    shards: usize,
+    part: Part,
+    waits_for_start: bool,
+    /// Whether it has connections that say nothing.
+    has_idle: bool,
+    /// What the members of a mix are called.
+    members: Vec<String>,
+    /// How many users are at work, where that goes by phases.
+    users: Option<UsersAtWork>,
+    /// How long the step goes on without a sign of life.
+    lease: Option<Nanos>,
+}
+
+impl Step {
+    pub(crate) fn of(plan: &Plan) -> Self {
+        Self {
+            tag: plan.tag.clone(),
+            shards: plan.shards as usize,
+            part: plan.part,
+            waits_for_start: plan.waits_for_start,
+            has_idle: plan.idle > 0,
+            members: plan.members.iter().map(|member| member.name.clone()).collect(),
+            users: UsersAtWork::of(plan),
+            lease: plan.lease_s.map(Nanos::from_seconds),
+        }
+    }
+}
+
+/// Users at work over time.
+struct UsersAtWork {
+    over_time: UsersOverTime,
+    /// Those that a member of a mix has for itself: they always are.
+    always: u32,
+    /// When their number changes next, since the load began.
+    next: Option<Nanos>,
+}
+
+impl UsersAtWork {
+    fn of(plan: &Plan) -> Option<Self> {
+        if !matches!(plan.arrival, Arrival::Closed { .. }) {
+            return None;
+        }
+        let over_time = UsersOverTime::new(&plan.phases)?;
+        Some(Self { over_time, always: plan.users - plan.pool(), next: Some(Nanos::ZERO) })
+    }
+
+    /// How many there are from now on, where that has changed by `time`.
+    fn change(&mut self, time: Nanos) -> Option<u32> {
+        if self.next? > time {
+            return None;
+        }
+        self.next = self.over_time.next_change(time);
+        Some(self.always + self.over_time.at(time))
+    }
+}
+
+/// How long is waited where nothing is to be done at a certain time.
+const IDLE: Nanos = Nanos::from_millis(3_600_000);
+
+pub(crate) struct Coordinator {
+    step: Step,
+    control: Arc<Control>,
+    clock: Clock,
+    records: Sender<Record>,
+    /// When the load is to begin, on the step's clock, once somebody has said so.
+    begin_at: Option<Nanos>,
+    /// When the load began, on the step's clock.
+    began: Option<Nanos>,
+    /// When somebody last wanted the step, on the step's clock.
+    renewed: Nanos,
+    connected: Connected,
+    connected_shards: usize,
+    finished: Vec<bool>,
+    pending: BTreeMap<u64, Merge>,
+    /// The last word of each shard on what is cumulative.
+    tallies: Vec<Tally>,
+    members: Vec<Vec<Tally>>,
+    users: Vec<Vec<u64>>,
+    outages: Outages,
+    failure: Option<Failure>,
+    /// The error numbers that were said already.
+    said_errors: BTreeSet<u16>,
+    to: Nanos,
+}
+
+impl Coordinator {
+    pub(crate) fn new(
+        step: Step,
+        control: Arc<Control>,
+        clock: Clock,
+        records: Sender<Record>,
+    ) -> Self {
+        let shards = step.shards;
+        Self {
+            step,
+            control,
+            clock,
+            records,
+            begin_at: None,
+            began: None,
+            renewed: clock.now(),
+            connected: Connected::default(),
+            connected_shards: 0,
+            finished: vec![false; shards],
+            pending: BTreeMap::new(),
+            tallies: vec![Tally::default(); shards],
+            members: vec![Vec::new(); shards],
+            users: vec![Vec::new(); shards],
+            outages: Outages::new(shards),
+            failure: None,
+            said_errors: BTreeSet::new(),
+            to: Nanos::ZERO,
+        }
+    }
+
+    /// Runs until all shards are finished.
+    pub(crate) fn run(mut self, messages: &Receiver<ShardMessage>, mut orders: Receiver<Order>) {
+        self.renew();
+        while !self.finished.iter().all(|finished| *finished) {
+            select! {
+                recv(messages) -> message => match message {
+                    Ok(ShardMessage { shard, message }) => self.take(shard, message),
+                    // The shards' senders live until their last message.
+                    Err(_) => break,
+                },
+                recv(orders) -> order => match order {
+                    Ok(order) => self.follow(order),
+                    // Whoever could give one has let go of the step, which is being stopped.
+                    Err(_) => orders = never(),
+                },
+                default(self.patience()) => {}
+            }
+            self.look_at_the_clock();
+        }
+        self.end();
+    }
+
+    fn take(&mut self, shard: usize, message: Message) {
+        match message {
+            Message::Connected(connected) => self.shard_connected(connected),
+            Message::Interval(interval) => {
+                let merge = self.pending.entry(interval.index).or_default();
+                merge.add(shard, *interval);
+            }
+            Message::Printed(text) => self.say(Record::Printed(Printed { text })),
+            Message::Script(stage) => self.say(Record::Script(Milestone { stage })),
+            Message::Refused(error) => {
+                if self.said_errors.insert(error.errno) {
+                    self.say(Record::Error(error));
+                }
+            }
+            Message::Complaint(message) => self.say(Record::Complaint(Complaint { message })),
+            Message::Stuck(stuck) => self.say(Record::Stuck(stuck)),
+            Message::Failed(failure) => self.fail(failure),
+            Message::Finished => self.finished[shard] = true,
+        }
+        self.emit_complete();
+    }
+
+    fn follow(&mut self, order: Order) {
+        match order {
+            Order::BeginAt(monotonic) => self.begin_at = Some(self.clock.at_monotonic(monotonic)),
+            // Too late is too late: shards may have ended their load by then.
+            Order::Renew if self.lease_end().is_some_and(|end| self.clock.now() >= end) => {}
+            Order::Renew => self.renew(),
+        }
+    }
+
+    fn renew(&mut self) {
+        self.renewed = self.clock.now();
+        if let Some(end) = self.lease_end() {
+            self.control.renew(end);
+        }
+    }
+
+    /// `None` where nobody has to show that he is there.
+    fn lease_end(&self) -> Option<Nanos> {
+        self.step.lease.map(|lease| self.renewed + lease)
+    }
+
+    fn fail(&mut self, failure: Failure) {
+        self.failure.get_or_insert(failure);
+        self.control.stop();
+    }
+
+    /// How long nothing needs to be done unless somebody says something.
+    fn patience(&self) -> Duration {
+        let now = self.clock.now();
+        let begin = self.begin_at.filter(|_| self.is_ready());
+        let lease_ends = self.lease_end();
+        let change = self.step.users.as_ref().and_then(|users| Some(self.began? + users.next?));
+        let next = begin.into_iter().chain(lease_ends).chain(change).fold(now + IDLE, Nanos::min);
+        Duration::from_nanos(next.0.saturating_sub(now.0))
+    }
+
+    /// Begins the load when its time has come, and ends a step that nobody wants any more.
+    fn look_at_the_clock(&mut self) {
+        let now = self.clock.now();
+        if let Some(at) = self.begin_at
+            && self.is_ready()
+            && now >= at
+        {
+            self.begin(at);
+        }
+        if let Some(began) = self.began {
+            self.change_users(now.since(began));
+        }
+        if let Some(lease) = self.step.lease
+            && now >= self.renewed + lease
+        {
+            self.step.lease = None;
+            let text = format!("no sign of life for {} s of whoever started it", lease.seconds());
+            self.fail(Failure::new(FailureKind::Abandoned, None, text));
+        }
+    }
+
+    /// Whether all users are connected and wait for the load to begin.
+    fn is_ready(&self) -> bool {
+        self.began.is_none() && self.connected_shards == self.finished.len()
+    }
+
+    fn begin(&mut self, at: Nanos) {
+        self.began = Some(at);
+        // Known before the load begins, so that nobody has an event too many.
+        self.change_users(Nanos::ZERO);
+        self.control.begin(at);
+    }
+
+    /// Where their number goes by phases: so many users are at work from now on.
+    fn change_users(&mut self, time: Nanos) {
+        if let Some(users) = self.step.users.as_mut().and_then(|users| users.change(time)) {
+            self.control.set_active(users);
+        }
+    }
+
+    fn shard_connected(&mut self, connected: Connected) {
+        self.connected_shards += 1;
+        self.connected.users += connected.users;
+        self.connected.idle += connected.idle;
+        self.connected.encrypted_users += connected.encrypted_users;
+        self.connected.tls = self.connected.tls.take().or(connected.tls);
+        self.connected.compressed_users += connected.compressed_users;
+        self.connected.compression = self.connected.compression.or(connected.compression);
+        let version = connected.server_version;
+        self.connected.server_version = self.connected.server_version.take().or(version);
+        for (errno, count) in connected.connect_failures {
+            *self.connected.connect_failures.entry(errno).or_default() += count;
+        }
+        if self.connected_shards == self.finished.len() {
+            let now = self.clock.now();
+            self.connected.seconds = now.seconds();
+            self.say(Record::Connected(self.connected.clone()));
+            if !self.step.waits_for_start {
+                self.begin(now);
+            }
+        }
+    }
+
+    /// Says each interval that all shards have told of, in their order.
+    fn emit_complete(&mut self) {
+        while let Some(entry) = self.pending.first_entry() {
+            let told = |(shard, finished): (usize, &bool)| *finished || entry.get().has(shard);
+            if !self.finished.iter().enumerate().all(told) {
+                return;
+            }
+            let merge = entry.remove();
+            self.emit(merge);
+        }
+    }
+
+    fn emit(&mut self, mut merge: Merge) {
+        for last in merge.cumulative() {
+            self.tallies[last.shard] = last.tally;
+            self.users[last.shard] = last.users;
+            self.members[last.shard] = last.members;
+        }
+        for outage in self.outages.follow(merge.take_connectivity()) {
+            self.say(Record::Outage(outage));
+        }
+        for error in merge.take_first_errors() {
+            if self.said_errors.insert(error.errno) {
+                self.say(Record::Error(error));
+            }
+        }
+        let mut sample = merge.into_sample(&self.whole());
+        for (target, counts) in sample.targets.iter_mut().enumerate() {
+            counts.users = self.users.iter().filter_map(|users| users.get(target)).sum();
+        }
+        sample.idle = sample.idle.filter(|_| self.step.has_idle);
+        sample.users = sample.targets.iter().map(|target| target.users).sum();
+        let Seconds(to) = sample.to_s;
+        self.to = self.to.max(to);
+        self.say(Record::Sample(Box::new(sample)));
+    }
+
+    fn end(mut self) {
+        if let Some(outage) = self.outages.unfinished() {
+            self.say(Record::Outage(outage));
+        }
+        let reason = match &self.failure {
+            Some(_) => EndReason::Failed,
+            None if self.control.stop_wanted() => EndReason::Stopped,
+            None => EndReason::Finished,
+        };
+        let (tally, seconds) = (self.tally(), self.to.seconds());
+        let error = self.failure.take();
+        self.say(Record::End(End { reason, error, seconds, tally }));
+    }
+
+    fn whole(&self) -> Whole<'_> {
+        let tally_of = |number| sum(self.members.iter().filter_map(|shard| shard.get(number)));
+        let names = self.step.members.iter().enumerate();
+        Whole {
+            tag: &self.step.tag,
+            tally: self.tally(),
+            members: names.map(|(number, name)| (name.as_str(), tally_of(number))).collect(),
+            shards: self.finished.len(),
+            part: self.step.part,
+        }
+    }
+
+    fn tally(&self) -> Tally {
+        sum(&self.tallies)
+    }
+
+    fn say(&self, record: Record) {
+        // The listener may be gone (an interrupted program): the load still ends cleanly.
+        drop(self.records.send(record));
+    }
+}
+
+fn sum<'a>(tallies: impl IntoIterator<Item = &'a Tally>) -> Tally {
+    let mut sum = Tally::default();
+    tallies.into_iter().for_each(|tally| sum.add(tally));
+    sum
+}

@@ -1,0 +1,187 @@
+//! The event loop of a shard: one thread, any number of virtual users.
+
+use super::any_user::AnyUser;
+use crate::connection::{Interest, Ready};
+use crate::shard::{Message, OpenLoop, ShardContext, Stage};
+use loadstone_measure::Nanos;
+
+/// What one read takes from a socket. Shared by all users of the shard, so it may be generous.
+const BUFFER: usize = 256 * 1024;
+
+/// Runs the users of one shard.
+pub(crate) struct EventLoop {
+    users: Vec<AnyUser>,
+    shard: ShardContext,
+    /// Which of the step's shards, for its wake-up descriptor.
+    index: usize,
+    reported: bool,
+    /// Whether the users know that no event begins any more.
+    finishing: bool,
+    /// From which on users wait for the first of all to be initialised.
+    held_back: Option<usize>,
+}
+
+impl EventLoop {
+    pub(crate) fn new(index: usize, users: Vec<AnyUser>, shard: ShardContext) -> Self {
+        Self { users, shard, index, reported: false, finishing: false, held_back: None }
+    }
+
+    /// Runs to the step's end.
+    pub(crate) fn run(mut self) -> std::io::Result<()> {
+        let wake_token = self.users.len() as u64;
+        let control = self.shard.settings.control.clone();
+        self.shard.poller.add(control.wake_fd(self.index), wake_token, Interest::Read)?;
+        let first = usize::from(self.users.first().is_some_and(AnyUser::goes_first));
+        self.held_back = Some(first);
+        (0..first).for_each(|index| self.shard.connect_queue.enqueue(index as u32));
+        let mut buffer = vec![0; BUFFER];
+        let mut ready: Vec<Ready> = Vec::new();
+        let mut now = self.shard.now();
+        while self.shard.stage != Stage::Over {
+            self.let_others_begin();
+            self.open_more();
+            let deadline = self.shard.deadline(now);
+            self.shard.poller.wait(self.shard.settings.clock, now, deadline, &mut ready)?;
+            self.shard.woken = self.shard.now();
+            // Before answers that came while the process stood still make their users go on.
+            if control.is_abandoned(self.shard.woken) {
+                self.change_stage(self.shard.woken);
+            }
+            self.look_again(&mut ready);
+            for event in &ready {
+                match self.users.get_mut(event.token as u32 as usize) {
+                    Some(user) => user.on_ready(&mut self.shard, &mut buffer, *event),
+                    None => control.clear_wake(self.index),
+                }
+            }
+            now = self.shard.now();
+            self.ring_alarms(now);
+            if let Some(first) = self.users.first_mut() {
+                first.look_for_others(&mut self.shard);
+            }
+            self.change_load();
+            self.start_due();
+            self.change_stage(now);
+        }
+        self.users.iter_mut().for_each(|user| user.close(&mut self.shard));
+        Ok(())
+    }
+
+    /// Users that had more to read than one turn allows.
+    fn look_again(&mut self, ready: &mut Vec<Ready>) {
+        let again = self.shard.again.drain(..);
+        ready.extend(again.map(|token| Ready { token, writable: false, ended: false }));
+    }
+
+    fn let_others_begin(&mut self) {
+        if self.shard.settings.control.is_initialised()
+            && let Some(from) = self.held_back.take()
+        {
+            (from..self.users.len())
+                .for_each(|index| self.shard.connect_queue.enqueue(index as u32));
+        }
+    }
+
+    fn open_more(&mut self) {
+        let may_open = match self.shard.stage {
+            Stage::Connecting | Stage::Loading => true,
+            Stage::Draining { .. } => self.users.first().is_some_and(AnyUser::connects_late),
+            Stage::Over => false,
+        };
+        if !may_open {
+            return;
+        }
+        while let Some(index) = self.shard.connect_queue.admit() {
+            self.users[index as usize].open(&mut self.shard);
+        }
+        // A script may be ready without a connection: then no socket will wake us.
+        if self.shard.stage == Stage::Connecting {
+            self.wait_for_begin();
+        }
+    }
+
+    fn ring_alarms(&mut self, now: Nanos) {
+        while let Some((index, alarm)) = self.shard.timers.pop(now) {
+            // Each has its own time: what the sends before it took is lateness, and is to be seen.
+            let at = self.shard.now();
+            self.users[index as usize].on_alarm(&mut self.shard, alarm, at);
+        }
+    }
+
+    /// Somebody may have changed rate or number of users: who rested may go on.
+    fn change_load(&mut self) {
+        let all = u32::try_from(self.users.len()).unwrap_or(u32::MAX);
+        let again = self.shard.apply_changes();
+        for index in again.start.min(all)..again.end.min(all) {
+            self.users[index as usize].go_on_after_rest(&mut self.shard);
+        }
+    }
+
+    /// Events of the open loop that are due and have a free user.
+    fn start_due(&mut self) {
+        if self.shard.open.is_none() {
+            return;
+        }
+        let now = self.shard.now();
+        self.shard.admit_due(now + Nanos(1));
+        while let Some(open) = &mut self.shard.open
+            && open.has_waiting()
+            && let Some(index) = open.take_free()
+        {
+            self.users[index as usize].dispatch(&mut self.shard);
+        }
+    }
+
+    fn change_stage(&mut self, now: Nanos) {
+        let control = &self.shard.settings.control;
+        let stop = control.stop_wanted() || control.is_abandoned(now);
+        match self.shard.stage {
+            Stage::Connecting if stop => self.shard.finish(),
+            Stage::Connecting => self.wait_for_begin(),
+            Stage::Loading if stop || self.is_exhausted() => self.shard.drain(now),
+            Stage::Loading | Stage::Draining { .. } | Stage::Over => {}
+        }
+        if stop {
+            self.shard.shorten_drain(now);
+        }
+        if matches!(self.shard.stage, Stage::Draining { .. })
+            && !std::mem::replace(&mut self.finishing, true)
+        {
+            self.users.iter_mut().for_each(|user| user.finish(&mut self.shard));
+        }
+        // Looked at last: no socket becomes ready for a drain that begins with nothing in flight.
+        if let Stage::Draining { until } = self.shard.stage
+            && (self.shard.busy == 0 || now >= until)
+        {
+            self.users.iter_mut().for_each(|user| user.give_up_waiting(&mut self.shard));
+            self.shard.finish();
+        }
+    }
+
+    fn wait_for_begin(&mut self) {
+        if !self.reported && self.shard.connected.all() == self.users.len() as u64 {
+            self.reported = true;
+            let mut connected = self.shard.connected.clone();
+            connected.connect_failures = self.shard.meter.tell_connect_failures();
+            self.shard.send(Message::Connected(connected));
+        }
+        if let Some(at) = self.shard.settings.control.begin_at() {
+            self.shard.begin_load(at);
+            for user in &mut self.users {
+                user.begin(&mut self.shard, at);
+            }
+        }
+    }
+
+    /// The stop rule's last event is over, or no user has one any more.
+    fn is_exhausted(&self) -> bool {
+        if self.users.iter().all(AnyUser::is_over) {
+            return true;
+        }
+        let waits = |open: &OpenLoop| open.has_waiting();
+        self.shard.exhausted
+            && self.shard.busy == 0
+            && !self.shard.open.as_ref().is_some_and(waits)
+            && !self.users.iter().any(AnyUser::has_event)
+    }
+}

@@ -1,0 +1,141 @@
+//! The handle of a running step: start it, read its records, change its load, stop it.
+
+mod any_user;
+mod assembly;
+mod coordinator;
+mod event_loop;
+
+use crate::error::PlanError;
+use crate::plan::Plan;
+use crate::record::{Next, Record, next_record};
+use crate::shard::Control;
+use coordinator::Order;
+use crossbeam_channel::{Receiver, Sender, unbounded};
+use loadstone_measure::Nanos;
+use loadstone_workload::arrival::{Arrival, Gaps};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A step that is under way.
+#[derive(Debug)]
+pub struct Drive {
+    control: Arc<Control>,
+    records: Receiver<Record>,
+    orders: Sender<Order>,
+    limits: Limits,
+}
+
+/// What may be changed while the step runs.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    is_open: bool,
+    /// Its phases say how the load goes.
+    has_phases: bool,
+    /// Each shard has its share of an open loop's events, and so needs a user.
+    fewest_users: u32,
+    most_users: u32,
+}
+
+impl Limits {
+    fn of(plan: &Plan) -> Self {
+        let is_open = !matches!(plan.arrival, Arrival::Closed { .. });
+        let own = plan.users - plan.pool();
+        let fewest_users = if is_open { own + plan.shards.min(plan.pool()) } else { own.max(1) };
+        let has_phases = !plan.phases.is_empty();
+        Self { is_open, has_phases, fewest_users, most_users: plan.users }
+    }
+
+    fn refuse_with_phases(self) -> Result<(), PlanError> {
+        if self.has_phases {
+            return Err(PlanError::new("the step goes by its phases, and by nothing else"));
+        }
+        Ok(())
+    }
+}
+
+impl Drive {
+    /// Begins the step and returns at once; what goes wrong comes as the end record.
+    ///
+    /// # Errors
+    /// The operating system refuses threads or descriptors.
+    pub fn start(plan: Plan) -> std::io::Result<Self> {
+        let control = Arc::new(Control::new(plan.shards, plan.own_events(), plan.own_at_once())?);
+        let limits = Limits::of(&plan);
+        let (sender, records) = unbounded();
+        let (orders, receiver) = unbounded();
+        let shared = control.clone();
+        std::thread::Builder::new()
+            .name("coordinator".to_owned())
+            .spawn(move || assembly::run_step(&plan, shared, sender, receiver))?;
+        Ok(Self { control, records, orders, limits })
+    }
+
+    /// Starts the load of a step whose plan has `waits_for_start`: at this instant of CLOCK_MONOTONIC, or
+    /// as soon as all users are connected if that is later.
+    pub fn begin_at(&self, monotonic: Nanos) {
+        // A step that is over needs no order.
+        let _ = self.orders.send(Order::BeginAt(monotonic));
+    }
+
+    /// A sign of life, for a step that ends without.
+    pub fn renew(&self) {
+        let _ = self.orders.send(Order::Renew);
+    }
+
+    /// The next record, or what there is to say instead after `timeout`.
+    pub fn next(&self, timeout: Duration) -> Next {
+        next_record(&self.records, timeout)
+    }
+
+    /// From now on so many events a second are due in place of the plan's rate. Before the load begins
+    /// it holds from its begin on.
+    ///
+    /// # Errors
+    /// The loop is closed, or nobody could drive such a rate.
+    pub fn set_rate(&self, rate: f64) -> Result<(), PlanError> {
+        self.limits.refuse_with_phases()?;
+        if !self.limits.is_open {
+            return Err(PlanError::new("rate: a closed loop has none"));
+        }
+        let arrival = Arrival::Open { rate, ramp: None, gaps: Gaps::default(), max_backlog: 1 };
+        arrival.check().map_err(|error| PlanError::new(error.to_string()))?;
+        self.control.set_rate(rate);
+        Ok(())
+    }
+
+    /// From now on only the first `users` virtual users begin events; the others finish theirs and
+    /// rest, with their connections, until they may again.
+    ///
+    /// # Errors
+    /// More users than the step has, or too few.
+    pub fn set_users(&self, users: u32) -> Result<(), PlanError> {
+        self.limits.refuse_with_phases()?;
+        let Limits { fewest_users, most_users, .. } = self.limits;
+        if !(fewest_users..=most_users).contains(&users) {
+            let allowed = format!("users: {fewest_users} to {most_users} in this step");
+            return Err(PlanError::new(allowed));
+        }
+        self.control.set_active(users);
+        Ok(())
+    }
+
+    /// From now on no event begins, until this is said again with `false`. Users finish theirs and rest,
+    /// with their connections; events of an open loop that wait, or are due meanwhile, are skipped, so
+    /// that none of them comes in a burst afterwards.
+    pub fn hold(&self, held: bool) {
+        self.control.hold(held);
+    }
+
+    /// Asks for a clean end; the records go on until the last one.
+    pub fn stop(&self) {
+        self.control.stop();
+    }
+}
+
+/// Who lets go of a step ends it, and does not wait until its threads are over: they hold nothing
+/// but their own connections, and need seconds where a server has stopped to answer.
+impl Drop for Drive {
+    fn drop(&mut self) {
+        self.control.stop();
+    }
+}

@@ -1,0 +1,18 @@
+//! The workload of an idle connection, which does nothing.
+
+use loadstone_workload::{Answer, Machine, Params, Step};
+
+/// The machine of a connection that no event is ever due for.
+pub(crate) struct Idle;
+
+impl Machine for Idle {
+    fn step(&mut self, _: Option<Answer<'_>>, _: &mut Params) -> Step {
+        Step::Done
+    }
+
+    fn abandon(&mut self) {}
+
+    fn in_transaction(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,511 @@
+//! A virtual user that a built-in workload or a template drives: one connection, one stream of events.
+
+mod assignment;
+mod connect;
+mod idle;
+mod schedule;
+
+pub(crate) use assignment::Assignment;
+
+use crate::connection::{
+    CANNOT_PREPARE, Connection, Endpoint, Handle, Loss, Opening, Ready, Received, ends_connection,
+};
+use crate::error::Failure;
+use crate::metering::{ALONE, Class, Labels};
+use crate::plan::{OnError, Protocol};
+use crate::record::FirstError;
+use crate::shard::{Alarm, ShardContext, Stage};
+use assignment::UserSpec;
+use idle::Idle;
+use loadstone_measure::Nanos;
+use loadstone_wire::{
+    Completion, Expect, Prepared, Reply, ServerError, begin_query, end, write_execute,
+    write_prepare, write_query,
+};
+use loadstone_workload::{Answer, Machine, Params, StatementRef, Step, WeightedPicker};
+use std::sync::Arc;
+
+pub(crate) struct User {
+    /// Its place in the shard, and its token at the poller.
+    pub(crate) index: u32,
+    pub(crate) endpoint: Arc<Endpoint>,
+    pub(crate) machine: Box<dyn Machine>,
+    /// Of a mix, the member that its event is of; between two events that of the next.
+    pub(crate) member: u16,
+    /// Draws that member, where it is not always the same.
+    pub(crate) picker: Option<WeightedPicker>,
+    /// How long it thinks between two events, where its loop is closed.
+    pub(crate) think: Nanos,
+    /// Its loop is closed, also beside an open one.
+    pub(crate) is_closed_loop: bool,
+    pub(crate) link: Link,
+    pub(crate) activity: Activity,
+    /// Attempts in a row that gave no connection, or one that saw no event through.
+    pub(crate) attempt: u32,
+    /// Whether this connection has seen an event through.
+    pub(crate) proven: bool,
+    /// Whether it stands in the open loop's row of free users.
+    pub(crate) in_row: bool,
+    /// Which of the endpoint's addresses is tried.
+    pub(crate) address: usize,
+    /// How many of them refused within this attempt.
+    pub(crate) refused: usize,
+    /// Since when the queue of the server's unix socket is full.
+    pub(crate) queued_since: Option<Nanos>,
+    /// When the attempt that is under way began.
+    pub(crate) attempt_began: Nanos,
+    /// Events that this connection has seen the end of.
+    pub(crate) served: u32,
+    /// It has said goodbye as the plan wants, and connects anew when its next event is due.
+    pub(crate) renews: bool,
+    /// It says nothing: it is a connection, and no user.
+    pub(crate) is_idle: bool,
+}
+
+pub(crate) enum Link {
+    /// No socket. Next: `Opening` when the ramp lets it.
+    Down,
+    /// Next: `Open`, or `Down` on any failure.
+    Opening(Box<Opening>),
+    /// Next: `Down` when the server or the network ends it.
+    Open(Connection),
+}
+
+/// What a user is doing, apart from its connection.
+pub(crate) enum Activity {
+    /// Nothing is due: before the load, and after it.
+    Resting,
+    /// Its next event is due later.
+    Thinking { due: Nanos },
+    /// Closed loop: its event is due, and there is no connection.
+    Waiting { due: Nanos },
+    /// An event is in flight.
+    Busy(Event),
+}
+
+pub(crate) struct Event {
+    due: Nanos,
+    /// When the current attempt at it sent its first statement.
+    began: Nanos,
+    /// When the statement that is unanswered was sent.
+    sent: Nanos,
+    statement: StatementRef,
+    statements: u32,
+    pending: Pending,
+}
+
+/// What the server's next answer is for.
+enum Pending {
+    /// The statement.
+    Answer,
+    /// Its preparation; it is executed after that.
+    Preparation(Box<Params>),
+    /// ROLLBACK after an error; then the event begins anew, or the next one does.
+    Rollback { restart: bool },
+}
+
+const NO_STATEMENT: StatementRef = StatementRef { kind: 0, table: 0 };
+
+/// Reads of one socket before others have their turn.
+const READS_A_TURN: u32 = 16;
+/// The server has rolled back by itself: ER_LOCK_DEADLOCK.
+const DEADLOCK: u16 = 1213;
+
+impl User {
+    pub(crate) fn new(index: u32, endpoint: Arc<Endpoint>, spec: UserSpec) -> Self {
+        let UserSpec { machine, member, picker, think, is_closed_loop } = spec;
+        Self {
+            index,
+            endpoint,
+            machine,
+            member,
+            picker,
+            think,
+            is_closed_loop,
+            link: Link::Down,
+            activity: Activity::Resting,
+            attempt: 0,
+            proven: false,
+            in_row: false,
+            address: 0,
+            refused: 0,
+            queued_since: None,
+            attempt_began: Nanos::ZERO,
+            served: 0,
+            renews: false,
+            is_idle: false,
+        }
+    }
+
+    /// A connection that says nothing. It comes, goes and comes again as a user's does.
+    pub(crate) fn idle(index: u32, endpoint: Arc<Endpoint>) -> Self {
+        let spec = UserSpec {
+            machine: Box::new(Idle),
+            member: ALONE,
+            picker: None,
+            think: Nanos::ZERO,
+            is_closed_loop: false,
+        };
+        Self { is_idle: true, ..Self::new(index, endpoint, spec) }
+    }
+
+    /// Where its event is counted.
+    pub(crate) fn labels(&self) -> Labels {
+        Labels { target: self.endpoint.index, member: self.member }
+    }
+
+    /// The socket is ready.
+    pub(crate) fn on_ready(&mut self, shard: &mut ShardContext, buffer: &mut [u8], ready: Ready) {
+        match &mut self.link {
+            Link::Down => {}
+            Link::Opening(_) => self.go_on_opening(shard, buffer),
+            Link::Open(connection) => {
+                if ready.writable
+                    && let Err(error) = connection.flush()
+                {
+                    return self.lose(shard, &Loss::from_io(&error));
+                }
+                self.receive(shard, buffer, ready.ended);
+            }
+        }
+        self.watch(shard);
+    }
+
+    pub(crate) fn on_alarm(&mut self, shard: &mut ShardContext, alarm: Alarm, now: Nanos) {
+        match (alarm, &self.activity, &self.link) {
+            (Alarm::Due, Activity::Thinking { due }, _) if *due <= now => {
+                let due = *due;
+                self.has_thought(shard, due, now);
+            }
+            // Before the load, one that cannot connect is to say so before others have tried.
+            (Alarm::Retry, _, Link::Down) if shard.stage == Stage::Connecting => {
+                shard.connect_queue.enqueue_first(self.index);
+            }
+            (Alarm::Retry, _, Link::Down) if self.is_idle => {
+                shard.connect_queue.enqueue_behind(self.index)
+            }
+            (Alarm::Retry, _, Link::Down) => shard.connect_queue.enqueue(self.index),
+            (Alarm::ConnectTimeout, _, Link::Opening(opening)) if opening.deadline <= now => {
+                self.connect_timed_out(shard, now);
+            }
+            _ => {}
+        }
+        self.watch(shard);
+    }
+
+    /// Takes all that has come: the poller does not tell of it again.
+    fn receive(&mut self, shard: &mut ShardContext, buffer: &mut [u8], ended: bool) {
+        for _ in 0..READS_A_TURN {
+            let Link::Open(connection) = &mut self.link else { return };
+            match connection.receive(buffer) {
+                Ok(Received::Nothing) => return,
+                Ok(Received::Bytes { count, wire, more }) => {
+                    shard.meter.counts.bytes_in += wire as u64;
+                    self.take_bytes(shard, &buffer[..count]);
+                    if !more && !ended {
+                        return;
+                    }
+                }
+                Ok(Received::End) => return self.lose(shard, &Loss::closed()),
+                Err(error) => return self.lose(shard, &Loss::from_io(&error)),
+            }
+        }
+        shard.again.push(u64::from(self.index));
+    }
+
+    fn take_bytes(&mut self, shard: &mut ShardContext, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let Link::Open(connection) = &mut self.link else { return };
+            match connection.reader.feed(bytes) {
+                Ok((consumed, reply)) => {
+                    bytes = &bytes[consumed..];
+                    if let Some(reply) = reply {
+                        self.on_reply(shard, reply);
+                    }
+                }
+                Err(error) => return self.lose(shard, &Loss::from_wire(&error)),
+            }
+        }
+    }
+
+    fn on_reply(&mut self, shard: &mut ShardContext, reply: Reply) {
+        let now = shard.now();
+        shard.meter.held(now - shard.woken);
+        let Activity::Busy(event) = &mut self.activity else { return };
+        let pending = std::mem::replace(&mut event.pending, Pending::Answer);
+        match (pending, reply) {
+            (Pending::Answer, Reply::Done(completion)) => {
+                self.statement_done(shard, &completion, now)
+            }
+            (Pending::Preparation(params), Reply::Prepared(prepared)) => {
+                self.statement_prepared(shard, *params, prepared);
+            }
+            (Pending::Preparation(params), Reply::Failed(error))
+                if error.errno == CANNOT_PREPARE =>
+            {
+                self.statement_goes_as_text(shard, *params);
+            }
+            (Pending::Rollback { restart }, Reply::Done(_)) => {
+                let latency = now - event.sent;
+                shard.meter.statement(Class::Other, self.labels(), latency);
+                self.rolled_back(shard, restart, now);
+            }
+            (pending @ Pending::Rollback { .. }, Reply::Failed(error)) => {
+                // What the transaction did is unknown now: only a new connection is clean.
+                event.pending = pending;
+                self.lose(shard, &Loss::from_server(&error));
+            }
+            (Pending::Answer | Pending::Preparation(_), Reply::Failed(error)) => {
+                self.statement_failed(shard, &error, now);
+            }
+            (pending, _) => {
+                event.pending = pending;
+                self.lose(shard, &Loss::garbled("an answer to something else".to_owned()));
+            }
+        }
+    }
+
+    fn statement_done(&mut self, shard: &mut ShardContext, completion: &Completion, now: Nanos) {
+        let Activity::Busy(event) = &self.activity else { return };
+        let latency = now - event.sent;
+        shard.meter.statement(Class::of(completion), self.labels(), latency);
+        let Link::Open(connection) = &self.link else { return };
+        let answer = Answer { completion, result: connection.reader.results().first() };
+        let step = self.machine.step(Some(answer), &mut shard.params);
+        self.take_step(shard, step, now);
+    }
+
+    fn take_step(&mut self, shard: &mut ShardContext, step: Step, now: Nanos) {
+        match step {
+            Step::Send(statement) => self.send_statement(shard, statement, now),
+            Step::Done => self.event_done(shard, now),
+            Step::Fail(why) => self.statement_failed(shard, &missing_row(why), now),
+        }
+    }
+
+    /// Sends the statement with the parameters in `shard.params`.
+    fn send_statement(&mut self, shard: &mut ShardContext, statement: StatementRef, now: Nanos) {
+        let (Activity::Busy(event), Link::Open(connection)) = (&mut self.activity, &mut self.link)
+        else {
+            return;
+        };
+        event.statement = statement;
+        event.sent = now;
+        event.statements += 1;
+        shard.command.clear();
+        let handle = match shard.settings.protocol {
+            Protocol::Text => Some(Handle::AsText),
+            Protocol::Prepared if shard.settings.catalogue.is_text_only(statement.kind) => {
+                Some(Handle::AsText)
+            }
+            Protocol::Prepared => connection.handle(statement),
+        };
+        let expected = match handle {
+            Some(Handle::Prepared { id, bound }) => {
+                let bind = !bound || shard.settings.catalogue.types_vary(statement.kind);
+                write_execute(&mut shard.command, id, shard.params.iter(), bind);
+                if !bound {
+                    connection.remember(statement, Handle::Prepared { id, bound: true });
+                }
+                Expect::Execute
+            }
+            Some(Handle::AsText) => {
+                write_text(shard, statement);
+                Expect::Query
+            }
+            None => {
+                event.pending = Pending::Preparation(Box::new(shard.params.clone()));
+                write_preparation(shard, statement);
+                Expect::Prepare
+            }
+        };
+        self.send_command(shard, expected);
+    }
+
+    fn send_command(&mut self, shard: &mut ShardContext, expected: Expect) {
+        let Link::Open(connection) = &mut self.link else { return };
+        match connection.send(&shard.command, expected) {
+            Ok(sent) => shard.meter.counts.bytes_out += sent as u64,
+            Err(error) => self.lose(shard, &Loss::from_io(&error)),
+        }
+    }
+
+    fn statement_prepared(&mut self, shard: &mut ShardContext, params: Params, prepared: Prepared) {
+        let id = prepared.statement_id;
+        self.statement_known(shard, params, Handle::Prepared { id, bound: false });
+    }
+
+    fn statement_goes_as_text(&mut self, shard: &mut ShardContext, params: Params) {
+        self.statement_known(shard, params, Handle::AsText);
+    }
+
+    /// Sends at last the statement that had to be prepared first.
+    fn statement_known(&mut self, shard: &mut ShardContext, params: Params, handle: Handle) {
+        let Activity::Busy(event) = &mut self.activity else { return };
+        let Link::Open(connection) = &mut self.link else { return };
+        connection.remember(event.statement, handle);
+        // The statement's latency includes its preparation: this is when it was wanted.
+        let (statement, wanted) = (event.statement, event.sent);
+        event.statements -= 1;
+        shard.params = params;
+        self.send_statement(shard, statement, wanted);
+    }
+
+    fn statement_failed(&mut self, shard: &mut ShardContext, error: &ServerError, now: Nanos) {
+        if ends_connection(error.errno) {
+            return self.lose(shard, &Loss::from_server(error));
+        }
+        let Activity::Busy(event) = &mut self.activity else { return };
+        let (statement, began) = (event.statement, event.began);
+        self.machine.refused(error.errno);
+        shard.meter.error(error.errno, self.labels(), now - began);
+        let catalogue = shard.settings.catalogue.clone();
+        shard.meter.first_error(error.errno, || FirstError {
+            errno: error.errno,
+            message: error.message.clone(),
+            statement: Some(statement_text(&catalogue, statement)),
+        });
+        let roll_back = self.machine.in_transaction() && error.errno != DEADLOCK;
+        self.machine.abandon();
+        self.tell_entries(shard);
+        let restart = shard.settings.restarts(error.errno);
+        if restart {
+            shard.meter.restarted(self.member);
+        } else {
+            shard.meter.event_failed(self.member);
+            shard.meter.user_failed(self.index);
+            if shard.settings.on_error != OnError::Continue {
+                let text = statement_text(&catalogue, statement);
+                shard.fail(Failure::of_statement(error, text).at(self.endpoint.index));
+            }
+        }
+        if roll_back {
+            self.roll_back(shard, restart, now);
+        } else {
+            self.rolled_back(shard, restart, now);
+        }
+    }
+
+    fn roll_back(&mut self, shard: &mut ShardContext, restart: bool, now: Nanos) {
+        let Activity::Busy(event) = &mut self.activity else { return };
+        event.pending = Pending::Rollback { restart };
+        event.sent = now;
+        shard.command.clear();
+        write_query(&mut shard.command, b"ROLLBACK");
+        self.send_command(shard, Expect::Query);
+    }
+
+    /// The failed attempt has left no trace at the server.
+    fn rolled_back(&mut self, shard: &mut ShardContext, restart: bool, now: Nanos) {
+        let Activity::Busy(event) = &self.activity else { return };
+        if restart {
+            let due = event.due;
+            self.begin_attempt(shard, due, now);
+        } else {
+            shard.busy -= 1;
+            self.renew_when_served(shard);
+            self.schedule(shard, now);
+        }
+    }
+
+    fn event_done(&mut self, shard: &mut ShardContext, now: Nanos) {
+        let Activity::Busy(event) = &self.activity else { return };
+        let empty = event.statements == 0;
+        shard.meter.event_succeeded(self.labels(), now - event.due, now - event.began);
+        let response = now - event.due;
+        shard.meter.of_user(self.index, shard.since_begin(now), response);
+        self.tell_entries(shard);
+        for kind in self.machine.kinds() {
+            shard.meter.of_kind(kind, response);
+        }
+        shard.busy -= 1;
+        self.proven = true;
+        self.renew_when_served(shard);
+        if empty {
+            // An event without a statement would otherwise begin the next one from in here, and
+            // one that is due now would be popped by the loop that we are in.
+            self.think(shard, now + Nanos(1));
+        } else {
+            self.schedule(shard, now);
+        }
+    }
+
+    /// What became of the entries of a user that keeps a ledger.
+    fn tell_entries(&mut self, shard: &mut ShardContext) {
+        if let Some(entries) = self.machine.take_entries() {
+            shard.meter.of_ledger(self.index, entries);
+        }
+    }
+
+    /// The step ends with an event in flight, and nobody waits for its answer any more.
+    pub(crate) fn cut_off(&mut self, shard: &mut ShardContext) {
+        if matches!(self.activity, Activity::Busy(_)) {
+            self.machine.abandon();
+            self.tell_entries(shard);
+            shard.meter.user_cut_off(self.index);
+        }
+    }
+
+    pub(crate) fn begin_attempt(&mut self, shard: &mut ShardContext, due: Nanos, now: Nanos) {
+        self.activity = Activity::Busy(Event {
+            due,
+            began: now,
+            sent: now,
+            statement: NO_STATEMENT,
+            statements: 0,
+            pending: Pending::Answer,
+        });
+        let step = self.machine.step(None, &mut shard.params);
+        self.take_step(shard, step, now);
+    }
+
+    /// The connection is gone, and with it the event that was in flight.
+    pub(crate) fn event_lost(&mut self, shard: &mut ShardContext, loss: &Loss, now: Nanos) {
+        if shard.is_loading() || matches!(self.activity, Activity::Busy(_)) {
+            shard.meter.user_cut_off(self.index);
+        }
+        let Activity::Busy(event) = &self.activity else { return };
+        self.machine.abandon();
+        if let Some(entries) = self.machine.take_entries() {
+            shard.meter.of_ledger(self.index, entries);
+        }
+        shard.meter.error(loss.errno, self.labels(), now - event.began);
+        shard.meter.first_error(loss.errno, || FirstError {
+            errno: loss.errno,
+            message: loss.message.clone(),
+            statement: None,
+        });
+        // Rolling back an event that had failed already: it is counted.
+        if !matches!(event.pending, Pending::Rollback { restart: false }) {
+            shard.meter.event_failed(self.member);
+        }
+        shard.busy -= 1;
+        self.schedule(shard, now);
+    }
+}
+
+/// CR_NO_DATA: what the field's clients say when a row is read that did not come.
+const NO_DATA: u16 = 2051;
+
+/// The server has answered, but not with what the workload's data must have.
+fn missing_row(why: &str) -> ServerError {
+    ServerError { errno: NO_DATA, sql_state: *b"HY000", message: why.to_owned() }
+}
+
+fn write_text(shard: &mut ShardContext, statement: StatementRef) {
+    let mark = begin_query(&mut shard.command);
+    shard.settings.catalogue.write_text(statement, &shard.params, &mut shard.command);
+    end(&mut shard.command, mark);
+}
+
+fn write_preparation(shard: &mut ShardContext, statement: StatementRef) {
+    let mut sql = Vec::new();
+    shard.settings.catalogue.write_prepared(statement, &mut sql);
+    write_prepare(&mut shard.command, &sql);
+}
+
+fn statement_text(catalogue: &loadstone_workload::Catalogue, statement: StatementRef) -> String {
+    let mut sql = Vec::new();
+    catalogue.write_prepared(statement, &mut sql);
+    String::from_utf8_lossy(&sql).into_owned()
+}

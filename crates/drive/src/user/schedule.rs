@@ -1,0 +1,194 @@
+//! Decides when the events of a native user begin: after its last one in a closed loop, in an open loop when
+//! one waits.
+
+use super::{Activity, Link, User};
+use crate::metering::HeldBy;
+use crate::shard::{Alarm, Due, ShardContext};
+use loadstone_measure::Nanos;
+
+impl User {
+    /// The load begins at `at`; it may take a while until all users' turns have come.
+    pub(crate) fn begin(&mut self, shard: &mut ShardContext, at: Nanos) {
+        self.attempt = 0;
+        if self.is_idle {
+            return self.watch(shard);
+        }
+        if !matches!(self.link, Link::Open(_)) {
+            shard.meter.user_missing(shard.since_begin(at));
+            shard.meter.user_cut_off(self.index);
+        }
+        let now = shard.now();
+        if self.goes_by_schedule(shard) {
+            self.schedule(shard, now);
+        } else {
+            self.draw_member();
+            let pause = self.machine.pause();
+            self.becomes_due_after(shard, pause, at, now);
+        }
+        self.watch(shard);
+    }
+
+    /// The user is free: which event is its next one?
+    pub(crate) fn schedule(&mut self, shard: &mut ShardContext, now: Nanos) {
+        self.activity = Activity::Resting;
+        if !shard.is_loading() || self.is_idle {
+            return;
+        }
+        if self.goes_by_schedule(shard) {
+            return self.take_waiting(shard, now);
+        }
+        self.draw_member();
+        let pause = self.think + self.machine.pause();
+        self.becomes_due_after(shard, pause, now, now);
+    }
+
+    /// Whether its events are due by the schedule of an open loop.
+    fn goes_by_schedule(&self, shard: &ShardContext) -> bool {
+        shard.open.is_some() && !self.is_closed_loop
+    }
+
+    /// Closed loop, in a mix: whose event is the next one?
+    fn draw_member(&mut self) {
+        if let Some(picker) = &mut self.picker {
+            self.member = picker.draw();
+            self.machine.select(self.member);
+        }
+    }
+
+    /// Closed loop: the user's next event, a while after `from`.
+    fn becomes_due_after(
+        &mut self,
+        shard: &mut ShardContext,
+        pause: Nanos,
+        from: Nanos,
+        now: Nanos,
+    ) {
+        if pause > Nanos::ZERO {
+            self.think(shard, from + pause);
+        } else {
+            self.becomes_due(shard, from, now);
+        }
+    }
+
+    pub(crate) fn think(&mut self, shard: &mut ShardContext, due: Nanos) {
+        self.activity = Activity::Thinking { due };
+        shard.timers.set(due, self.index, Alarm::Due);
+    }
+
+    pub(crate) fn has_thought(&mut self, shard: &mut ShardContext, due: Nanos, now: Nanos) {
+        self.activity = Activity::Resting;
+        if self.goes_by_schedule(shard) {
+            self.schedule(shard, now);
+        } else {
+            self.becomes_due(shard, due, now);
+        }
+    }
+
+    /// It was told to rest, and may begin events again.
+    pub(crate) fn go_on_after_rest(&mut self, shard: &mut ShardContext) {
+        // One that never came to rest goes on by itself.
+        if matches!(self.activity, Activity::Resting) {
+            let now = shard.now();
+            self.schedule(shard, now);
+            self.watch(shard);
+        }
+    }
+
+    /// An event of the open loop is due, and this user is first in the row of the free ones.
+    pub(crate) fn dispatch(&mut self, shard: &mut ShardContext) {
+        self.in_row = false;
+        if shard.rests(self.index) {
+            return;
+        }
+        if !self.is_ready() || !matches!(self.activity, Activity::Resting) {
+            return;
+        }
+        let now = shard.now();
+        if let Some(due) = shard.open.as_mut().and_then(|open| open.take_waiting()) {
+            self.take(shard, due, now, HeldBy::Generator);
+        }
+        self.watch(shard);
+    }
+
+    /// A connection is there again.
+    pub(crate) fn reconnected(&mut self, shard: &mut ShardContext, now: Nanos) {
+        if !shard.is_loading() {
+            return;
+        }
+        match self.activity {
+            Activity::Waiting { due } => self.start(shard, due, now, HeldBy::Users),
+            Activity::Resting if self.goes_by_schedule(shard) => self.schedule(shard, now),
+            _ => {}
+        }
+    }
+
+    /// The step ends: an event that is due and has no connection does not begin any more, and one in flight
+    /// gets no answer.
+    pub(crate) fn give_up_waiting(&mut self, shard: &mut ShardContext) {
+        self.cut_off(shard);
+        if matches!(self.activity, Activity::Waiting { .. }) {
+            self.activity = Activity::Resting;
+            shard.meter.event_skipped(self.member);
+        }
+    }
+
+    /// Whether an event of this user is due or in flight.
+    pub(crate) fn has_event(&self) -> bool {
+        matches!(self.activity, Activity::Waiting { .. } | Activity::Busy(_))
+    }
+
+    /// Open loop: the event that has waited longest, or a place in the row of the free users.
+    fn take_waiting(&mut self, shard: &mut ShardContext, now: Nanos) {
+        if !self.is_ready() || shard.rests(self.index) {
+            return;
+        }
+        let Some(open) = &mut shard.open else { return };
+        if let Some(due) = open.take_waiting() {
+            self.take(shard, due, now, HeldBy::Users);
+        } else if !self.in_row {
+            self.in_row = true;
+            open.put_free(self.index);
+        }
+    }
+
+    /// Closed loop: the user's next event.
+    fn becomes_due(&mut self, shard: &mut ShardContext, due: Nanos, now: Nanos) {
+        if !shard.is_loading() || shard.rests(self.index) || !shard.claim_event(now) {
+            return;
+        }
+        shard.meter.became_due(self.member);
+        self.start_or_connect(shard, due, now, HeldBy::Generator);
+    }
+
+    /// Open loop: this event is the user's.
+    fn take(&mut self, shard: &mut ShardContext, due: Due, now: Nanos, held_by: HeldBy) {
+        if self.picker.is_some() {
+            self.member = due.member;
+            self.machine.select(due.member);
+        }
+        self.start_or_connect(shard, due.at, now, held_by);
+    }
+
+    /// Begins the event that is due; where there is no connection, it waits for one.
+    fn start_or_connect(
+        &mut self,
+        shard: &mut ShardContext,
+        due: Nanos,
+        now: Nanos,
+        held_by: HeldBy,
+    ) {
+        if matches!(self.link, Link::Open(_)) {
+            return self.start(shard, due, now, held_by);
+        }
+        self.activity = Activity::Waiting { due };
+        if self.renews {
+            shard.connect_queue.enqueue(self.index);
+        }
+    }
+
+    fn start(&mut self, shard: &mut ShardContext, due: Nanos, now: Nanos, held_by: HeldBy) {
+        shard.meter.event_started(self.member, now - due, held_by);
+        shard.busy += 1;
+        self.begin_attempt(shard, due, now);
+    }
+}

@@ -1,0 +1,178 @@
+//! What the threads of a load share: its plan, its ranges, its connections and how far it has come.
+
+use crate::method::{Rows, choose};
+use crate::ownership::TableOwnership;
+use crate::plan::LoadPlan;
+use crate::range::{Range, interleave, share};
+use crate::record::{LoadPhase, Method, Missing, Progress};
+use crate::stall::Board;
+use loadstone_drive::client::{Client, Halt, Pulse, StopFlag, pause};
+use loadstone_drive::{Clock, Failure, FailureKind};
+use loadstone_measure::Nanos;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// How long a server that was lost in the middle of a load is waited for.
+const LONGEST_OUTAGE: Duration = Duration::from_secs(60);
+
+/// The pause between two attempts to reach it.
+const LOST_SERVER_PAUSE: Duration = Duration::from_secs(1);
+
+/// ER_UNKNOWN_SYSTEM_VARIABLE.
+const NO_SUCH_VARIABLE: u16 = 1193;
+
+/// A worker's connection is never idle for so long.
+const IDLE_S: u64 = 60;
+
+/// What the load's threads share.
+pub(super) struct Job {
+    pub(super) plan: LoadPlan,
+    pub(super) stop: StopFlag,
+    pub(super) board: Arc<Board>,
+    pub(super) rows: Rows,
+    /// How many rows each table is to have, in their order.
+    pub(super) rows_wanted: Vec<u64>,
+    /// The ranges of this part of each table, in their order.
+    pub(super) own: Vec<Vec<Range>>,
+    pub(super) rows_total: u64,
+    pub(super) missing: Mutex<Vec<Missing>>,
+    pub(super) abandoned: Mutex<Option<Failure>>,
+    pub(super) method: Method,
+    pub(super) clock: Clock,
+    pub(super) cpu_ns: AtomicU64,
+    pub(super) rows_there: AtomicU64,
+    pub(super) rows_loaded: AtomicU64,
+    pub(super) tables_done: AtomicU64,
+    pub(super) phase: Mutex<LoadPhase>,
+    pub(super) over: AtomicBool,
+}
+
+impl Job {
+    pub(super) fn new(plan: LoadPlan, board: &Arc<Board>) -> Result<Self, Halt> {
+        let Board { endpoint, connect, stop, clock, .. } = &**board;
+        let pulse = board.pulse();
+        let mut client = Client::connect_with(endpoint, connect, stop, &pulse)?;
+        let method = choose(plan.method, &mut client)?;
+        client.quit();
+        let source = plan.layout.rows(plan.seed).map_err(|error| {
+            Halt::Failed(Failure::new(FailureKind::Plan, None, error.to_string()))
+        })?;
+        let rows_in = |ranges: &Vec<Range>| -> u64 { ranges.iter().map(|range| range.rows).sum() };
+        let all: Vec<Vec<Range>> = (1..=plan.layout.tables)
+            .map(|table| Range::of_table(&plan.layout, &source, table))
+            .collect();
+        let rows_wanted: Vec<u64> = all.iter().map(rows_in).collect();
+        let mut own = vec![Vec::new(); all.len()];
+        for range in share(interleave(all), plan.part) {
+            own[range.table as usize - 1].push(range);
+        }
+        Ok(Self {
+            rows_total: own.iter().map(rows_in).sum(),
+            rows_wanted,
+            own,
+            missing: Mutex::default(),
+            abandoned: Mutex::default(),
+            rows: Rows {
+                layout: plan.layout.clone(),
+                source,
+                ownership: TableOwnership::new(plan.continues.as_deref(), &plan.marks, &plan.known),
+            },
+            plan,
+            stop: stop.clone(),
+            board: board.clone(),
+            method,
+            clock: *clock,
+            cpu_ns: AtomicU64::new(0),
+            rows_there: AtomicU64::new(0),
+            rows_loaded: AtomicU64::new(0),
+            tables_done: AtomicU64::new(0),
+            phase: Mutex::new(LoadPhase::Tables),
+            over: AtomicBool::new(false),
+        })
+    }
+
+    /// For a thread that waits for the server, and is watched meanwhile.
+    pub(super) fn pulse(&self) -> Arc<Pulse> {
+        self.board.pulse()
+    }
+
+    /// A connection as the loader wants it.
+    pub(super) fn connect(&self, pulse: &Arc<Pulse>) -> Result<Client, Halt> {
+        let Board { endpoint, connect, stop, .. } = &*self.board;
+        let mut client = Client::connect_with(endpoint, connect, stop, pulse)?;
+        // The rows are known to refer to nothing. A connection that is lost without a word to the server keeps its
+        // transaction for no longer than that. Unique checks stay on: without either check MariaDB fills an empty
+        // table in a way of its own (MDEV-515), and where such a statement is cut off in 10.11.19 another one into the same
+        // table may wait for a page's latch for ever.
+        let common = format!("SET SESSION foreign_key_checks = 0, wait_timeout = {IDLE_S}");
+        // Nothing of ours stays behind at the server for a day, as these would let it.
+        let longest_s = self.board.longest_lock_wait_s();
+        let all = format!(
+            "{common}, lock_wait_timeout = {longest_s}, innodb_lock_wait_timeout = {longest_s}"
+        );
+        match client.query(&all) {
+            Err(halt) if halt.errno() == Some(NO_SUCH_VARIABLE) => drop(client.query(&common)?),
+            other => drop(other?),
+        }
+        Ok(client)
+    }
+
+    /// The same, after a loss: a server that went away under the load is waited for.
+    pub(super) fn connect_again(&self, pulse: &Arc<Pulse>) -> Result<Client, Halt> {
+        let began = Instant::now();
+        loop {
+            match self.connect(pulse) {
+                Err(Halt::Failed(failure))
+                    if failure.may_pass() && began.elapsed() < LONGEST_OUTAGE =>
+                {
+                    pause(LOST_SERVER_PAUSE, &self.stop)?;
+                }
+                other => return other,
+            }
+        }
+    }
+
+    pub(super) fn add_cpu(&self, cpu: Nanos) {
+        self.cpu_ns.fetch_add(cpu.0, Ordering::Relaxed);
+    }
+
+    /// How many rows a table is to have.
+    pub(super) fn rows_of(&self, table: u32) -> u64 {
+        self.rows_wanted.get(table as usize - 1).copied().unwrap_or_default()
+    }
+
+    /// This part's ranges of a table.
+    pub(super) fn own(&self, table: u32) -> &[Range] {
+        self.own.get(table as usize - 1).map_or(&[], Vec::as_slice)
+    }
+
+    /// The tables of which this part has some.
+    pub(super) fn own_tables(&self) -> Vec<u32> {
+        (1..=self.plan.layout.tables).filter(|table| !self.own(*table).is_empty()).collect()
+    }
+
+    /// One more range is there, and by this load.
+    pub(super) fn count_loaded(&self, range: Range) {
+        self.rows_there.fetch_add(range.rows, Ordering::Relaxed);
+        self.rows_loaded.fetch_add(range.rows, Ordering::Relaxed);
+    }
+
+    pub(super) fn begin(&self, phase: LoadPhase) {
+        self.tables_done.store(0, Ordering::Relaxed);
+        if let Ok(mut current) = self.phase.lock() {
+            *current = phase;
+        }
+    }
+
+    pub(super) fn progress(&self) -> Progress {
+        Progress {
+            seconds: self.clock.now().seconds(),
+            rows: self.rows_there.load(Ordering::Relaxed),
+            rows_total: self.rows_total,
+            phase: self.phase.lock().map_or(LoadPhase::Tables, |phase| *phase),
+            tables_done: self.tables_done.load(Ordering::Relaxed),
+            method: self.method,
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! What is asked of a load: one JSON document, checked once, then frozen.
+
+use crate::ownership::KnownTable;
+use crate::stall::StallPlan;
+use loadstone_drive::PlanError;
+use loadstone_drive::plan::{ConnectPlan, Part, SessionPlan, TargetPlan};
+use loadstone_workload::LoadLayout;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// A comment of a table may be far longer.
+const LONGEST_MARK: usize = 64;
+
+/// More machines than anybody has for one load.
+const MOST_PARTS: u32 = 10_000;
+
+/// What to load and how; the format is documented in `docs/engine.md`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoadPlan {
+    /// The database.
+    pub target: TargetPlan,
+    /// Which tables with what in them.
+    pub layout: LoadLayout,
+    /// How many connections load at the same time.
+    pub parallel: u32,
+    /// By which statement.
+    pub method: MethodWish,
+    /// The same seed gives the same rows.
+    pub seed: u64,
+    /// How connections are opened.
+    pub connect: ConnectPlan,
+    /// What each connection is told first.
+    pub session: SessionPlan,
+    /// The tables that may be there already and are taken up; any, where nothing is said.
+    #[serde(default)]
+    pub continues: Option<Vec<String>>,
+    /// By a table's name, what its comment is to say, or says already where it is taken up.
+    #[serde(default)]
+    pub marks: BTreeMap<String, String>,
+    /// What of the load is done here; all of it, where nothing is said.
+    #[serde(default)]
+    pub stage: Option<Stage>,
+    /// Which of the ranges are filled or looked at here.
+    #[serde(default)]
+    pub part: Part,
+    /// For the stages that follow `make`: what it said of all tables.
+    #[serde(default)]
+    pub known: Vec<KnownTable>,
+    /// The load ends when [`Load::renew`](crate::Load::renew) has not been called for so long; never, where nothing is said.
+    #[serde(default)]
+    pub lease_s: Option<f64>,
+    /// How long a statement may show no sign of life.
+    #[serde(default)]
+    pub stall: StallPlan,
+}
+
+/// A piece of a load that several machines do together: one makes the tables, all fill them, one does
+/// the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stage {
+    /// Tables are made, or looked at where they exist; the end says what they are.
+    Make,
+    /// The part's ranges are loaded, where they are missing.
+    Fill,
+    /// Secondary indexes are made and rows are counted.
+    Finish,
+    /// The end says which of the part's ranges are missing; nothing is changed.
+    Look,
+}
+
+/// By which statement rows are wanted to travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MethodWish {
+    /// LOAD DATA LOCAL when the server lets it, else INSERT.
+    Auto,
+    /// LOAD DATA LOCAL or nothing.
+    Infile,
+    /// INSERT with many rows.
+    Insert,
+}
+
+impl LoadPlan {
+    /// Reads and checks a plan.
+    ///
+    /// # Errors
+    /// One line that names the key.
+    pub fn from_json(text: &str) -> Result<Self, PlanError> {
+        let mut plan: Self = serde_json::from_str(text).map_err(PlanError::from_json)?;
+        plan.layout.check().map_err(|error| PlanError::new(error.to_string()))?;
+        plan.connect.check()?;
+        plan.session.check()?;
+        if plan.parallel == 0 || plan.parallel > 1024 {
+            return Err(PlanError::new("parallel: 1 to 1024"));
+        }
+        plan.check_marks()?;
+        plan.check_stage()?;
+        plan.stall.check()?;
+        Ok(plan)
+    }
+
+    fn check_marks(&self) -> Result<(), PlanError> {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b' ';
+        match self
+            .marks
+            .values()
+            .all(|mark| mark.len() <= LONGEST_MARK && mark.bytes().all(is_plain))
+        {
+            true => Ok(()),
+            false => Err(PlanError::new("marks: letters, digits and spaces, at most 64")),
+        }
+    }
+
+    fn check_stage(&self) -> Result<(), PlanError> {
+        if self.part.of > MOST_PARTS {
+            return Err(PlanError::new(format!("part.of: at most {MOST_PARTS}")));
+        }
+        self.part.check(MOST_PARTS)?;
+        let shares = matches!(self.stage, Some(Stage::Fill | Stage::Look));
+        if self.part.of > 1 && !shares {
+            return Err(PlanError::new("part: of the stages fill and look alone"));
+        }
+        let follows = matches!(self.stage, Some(Stage::Fill | Stage::Finish));
+        if follows && self.known.len() != self.layout.tables as usize {
+            return Err(PlanError::new("known: what the stage make said, of all tables"));
+        }
+        if self.lease_s.is_some_and(|lease_s| !(lease_s > 0.0 && lease_s <= 3600.0)) {
+            return Err(PlanError::new("lease_s: more than 0, at most 3600"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,90 @@
+//! Loads the rows: first all ranges in parallel, then, table by table, those that did not succeed.
+//!
+//! A range that was tried before has to be looked at, or emptied, before it is tried again, and either makes the server
+//! estimate how many rows are in it. Beside a LOAD DATA into the same table MariaDB 10.11.19 has been seen to hang
+//! there. So nothing is tried again before all others are there, and then each table has one connection.
+
+use crate::Method;
+use crate::job::Job;
+use crate::range::Range;
+use crate::{tables, workers};
+use loadstone_drive::client::{Client, Halt};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+/// A range that has to be tried again.
+#[derive(Clone, Copy, Debug)]
+struct Again {
+    range: Range,
+    /// Rows of it are there that did not come from where its others did.
+    is_mixed: bool,
+    /// Its statement stood still.
+    has_stalled: bool,
+}
+
+/// Loads these ranges, which are empty.
+pub(super) fn load(job: &Job, missing: &[Range]) -> Result<(), Halt> {
+    let again: Mutex<Vec<Again>> = Mutex::default();
+    workers::for_each(job, missing, |client, range| {
+        if let Some(found) = try_once(job, client, range)? {
+            again.lock().unwrap_or_else(PoisonError::into_inner).push(found);
+        }
+        Ok(())
+    })?;
+    let mut by_table: BTreeMap<u32, Vec<Again>> = BTreeMap::new();
+    for found in again.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        by_table.entry(found.range.table).or_default().push(found);
+    }
+    let tables: Vec<u32> = by_table.keys().copied().collect();
+    workers::for_each(job, &tables, |client, table| {
+        for found in by_table.get(&table).map_or(&[][..], Vec::as_slice) {
+            if job.stop.is_set() {
+                return Err(Halt::Stopped);
+            }
+            let retries = job.plan.connect.retries.saturating_sub(1);
+            workers::with_retries(job, client, retries, |client, has_stalled| {
+                try_again(job, client, *found, has_stalled)
+            })?;
+            job.count_loaded(found.range);
+        }
+        Ok(())
+    })
+}
+
+/// What is left to do of a range, if anything is.
+fn try_once(job: &Job, client: &mut Client, range: Range) -> Result<Option<Again>, Halt> {
+    let again = Again { range, is_mixed: false, has_stalled: false };
+    // What an earlier range has left behind says nothing of this one.
+    drop(client.pulse().take_stall());
+    match job.rows.load(client, range, job.method) {
+        Ok(true) => {
+            job.count_loaded(range);
+            Ok(None)
+        }
+        Ok(false) => Ok(Some(Again { is_mixed: true, ..again })),
+        Err(halt) => {
+            let passed = workers::recover(job, client, halt, job.plan.connect.retries > 0)?;
+            Ok(Some(Again { has_stalled: passed.is_some(), ..again }))
+        }
+    }
+}
+
+/// The same rows, by another statement where the first one stood still.
+fn try_again(job: &Job, client: &mut Client, found: Again, has_stalled: bool) -> Result<(), Halt> {
+    let Again { range, is_mixed, .. } = found;
+    let method = match found.has_stalled || has_stalled {
+        true => Method::Insert,
+        false => job.method,
+    };
+    tables::settle(client, &job.rows.layout, range.table)?;
+    let clear = |client: &mut Client| range.clear_unless_full(client, &job.rows.layout);
+    if !is_mixed {
+        if job.rows.hold(client, range, clear)? {
+            return Ok(());
+        }
+        if job.rows.load(client, range, method)? {
+            return Ok(());
+        }
+    }
+    job.rows.load_anew(client, range, method)
+}

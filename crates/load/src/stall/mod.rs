@@ -1,0 +1,149 @@
+//! Stalls: what a load does about a statement of which nothing moves. It is reported, ended, or an error.
+//!
+//! Each worker lets a watchdog see what it waits for and when a byte went last. A statement that has been silent
+//! for some seconds is looked at over another connection: its own figures, what it waits for, and who holds that.
+//! One that works is left alone, one that waits for somebody else's lock is told until the load gives up, and one
+//! of which nothing moves at all is ended, so that its worker goes on in another way.
+
+mod holders;
+mod judge;
+mod look;
+mod watchdog;
+
+use crate::record::Holder;
+use loadstone_drive::client::{Endpoint, Pulse, StopFlag};
+use loadstone_drive::plan::ConnectPlan;
+use loadstone_drive::{Clock, Failure, PlanError};
+use serde::Deserialize;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+pub(super) use watchdog::watch;
+
+/// How long a statement may show no sign of life; the format is documented in `docs/engine.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StallPlan {
+    /// Then it is told.
+    pub say_s: f64,
+    /// So long after that it is ended, if it waits for nobody's lock.
+    pub end_s: f64,
+    /// Then the load ends.
+    pub fail_s: f64,
+}
+
+impl Default for StallPlan {
+    fn default() -> Self {
+        Self { say_s: 5.0, end_s: 10.0, fail_s: 60.0 }
+    }
+}
+
+impl StallPlan {
+    pub(super) fn check(&self) -> Result<(), PlanError> {
+        let Self { say_s, end_s, fail_s } = *self;
+        match [say_s, end_s, fail_s].iter().all(|span| (0.1..=3600.0).contains(span)) {
+            true if fail_s > say_s => Ok(()),
+            true => Err(PlanError::new("stall.fail_s: more than say_s")),
+            false => Err(PlanError::new("stall: each 0.1 to 3600")),
+        }
+    }
+}
+
+impl Holder {
+    fn text(&self) -> String {
+        let user = self.user.as_ref().map_or_else(String::new, |user| format!(" ({user})"));
+        let since = self.seconds.map_or_else(String::new, |span| format!(" for {span} s"));
+        let doing = match &self.statement {
+            Some(statement) => format!(", which is at `{statement}`"),
+            None => String::new(),
+        };
+        format!("connection {}{user}{since}{doing}", self.connection)
+    }
+}
+
+/// What a load's threads and its watchdog share.
+#[derive(Debug)]
+pub(super) struct Board {
+    pub(super) endpoint: Arc<Endpoint>,
+    pub(super) connect: ConnectPlan,
+    pub(super) stop: StopFlag,
+    pub(super) clock: Clock,
+    plan: StallPlan,
+    pulses: Mutex<Vec<Weak<Pulse>>>,
+    /// Of the watchdog's own connection.
+    own: Arc<Pulse>,
+    is_over: AtomicBool,
+}
+
+impl Board {
+    pub(super) fn new(
+        endpoint: Arc<Endpoint>,
+        connect: ConnectPlan,
+        plan: StallPlan,
+        stop: &StopFlag,
+        clock: Clock,
+    ) -> Self {
+        Self {
+            endpoint,
+            connect,
+            stop: stop.clone(),
+            clock,
+            plan,
+            pulses: Mutex::default(),
+            own: Arc::new(Pulse::new(clock)),
+            is_over: AtomicBool::new(false),
+        }
+    }
+
+    /// For a thread that is about to wait for the server. It is watched for as long as it keeps this.
+    pub(super) fn pulse(&self) -> Arc<Pulse> {
+        let pulse = Arc::new(Pulse::new(self.clock));
+        let mut pulses = self.pulses.lock().unwrap_or_else(PoisonError::into_inner);
+        pulses.retain(|pulse| pulse.strong_count() > 0);
+        pulses.push(Arc::downgrade(&pulse));
+        pulse
+    }
+
+    /// What the server has to end by itself, should nobody else: a lock is waited for no longer than so many seconds.
+    pub(super) fn longest_lock_wait_s(&self) -> u64 {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
+        let seconds = self.plan.fail_s.ceil() as u64;
+        seconds + 5
+    }
+
+    /// The load is over, and nobody is watched any more.
+    pub(super) fn close(&self) {
+        self.is_over.store(true, Ordering::Release);
+        self.own.set_deadline(self.clock.now());
+    }
+
+    fn pulses(&self) -> Vec<Arc<Pulse>> {
+        let pulses = self.pulses.lock().unwrap_or_else(PoisonError::into_inner);
+        pulses.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Acquire)
+    }
+}
+
+/// A failure that the load may end with.
+fn stalled(text: String, statement: &str) -> Failure {
+    use loadstone_drive::FailureKind;
+    Failure::new(FailureKind::Stalled, None, text).during(statement.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_that_make_no_sense_are_refused() {
+        let plan = |say_s, end_s, fail_s| StallPlan { say_s, end_s, fail_s }.check();
+        assert!(StallPlan::default().check().is_ok());
+        assert!(plan(0.2, 0.2, 0.5).is_ok());
+        assert!(plan(0.0, 1.0, 2.0).is_err());
+        assert!(plan(1.0, 1.0, f64::NAN).is_err());
+        assert!(plan(5.0, 1.0, 5.0).is_err());
+    }
+}

@@ -1,0 +1,170 @@
+//! Makes tables and their indexes, and counts what is in them.
+
+use crate::Missing;
+use crate::method::Rows;
+use crate::ownership::TableOwnership;
+use crate::range::Range;
+use loadstone_drive::client::{Client, Halt};
+use loadstone_drive::{Failure, FailureKind};
+use loadstone_workload::LoadLayout;
+use std::time::{Duration, Instant};
+
+/// ER_TABLE_EXISTS_ERROR.
+const TABLE_EXISTS: u16 = 1050;
+/// ER_DUP_KEYNAME.
+const INDEX_EXISTS: u16 = 1061;
+
+/// How long a statement that nobody waits for any more is waited for.
+const LONGEST_FAREWELL: Duration = Duration::from_secs(10);
+
+/// The pause between two looks at it.
+const FAREWELL_PAUSE: Duration = Duration::from_millis(50);
+
+/// Makes the table, or looks at the one that is there.
+pub(super) fn make(client: &mut Client, rows: &Rows, table: u32) -> Result<(), Halt> {
+    let Rows { layout, ownership, .. } = rows;
+    let name = layout.table_name(table);
+    let first_try = ownership.begins(table);
+    match client.query(&layout.create_table_sql(table, ownership.mark(&name))) {
+        Ok(_) => return ownership.made(client, table, &name),
+        Err(halt) if halt.errno() == Some(TABLE_EXISTS) => {}
+        Err(halt) => return Err(halt),
+    }
+    ownership.found(client, table, &name, first_try)?;
+    if layout.may_have_more() {
+        return Ok(());
+    }
+    refuse_rows_beyond(client, layout, table)
+}
+
+/// Which of a table's ranges have to be loaded; those that are there in part are emptied.
+pub(super) fn missing(
+    client: &mut Client,
+    rows: &Rows,
+    ranges: &[Range],
+    table: u32,
+) -> Result<Vec<Range>, Halt> {
+    let Rows { layout, ownership, .. } = rows;
+    if ownership.is_new(table) {
+        return Ok(ranges.to_vec());
+    }
+    if layout.may_have_more() {
+        return Ok(Vec::new());
+    }
+    if let Some(known) = ownership.missing(table) {
+        return Ok(ranges.iter().filter(|range| range.is_in(&known)).copied().collect());
+    }
+    settle(client, layout, table)?;
+    let mut missing = Vec::new();
+    for range in ranges {
+        let clear = |client: &mut Client| range.clear_unless_full(client, layout);
+        if !rows.hold(client, *range, clear)? {
+            missing.push(*range);
+        }
+    }
+    Ok(missing)
+}
+
+/// Waits until no other session adds rows to a table, before its ranges are counted or emptied.
+///
+/// The statement of a connection that was lost, or of a load that was killed, goes on at the server for a moment. MariaDB
+/// 10.11.19 then hangs: see [`note_missing`]. What does not end in time is left to whoever watches this load.
+pub(super) fn settle(client: &mut Client, layout: &LoadLayout, table: u32) -> Result<(), Halt> {
+    let sql = format!(
+        "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() AND DB = DATABASE() \
+         AND (INFO LIKE 'LOAD DATA%' OR INFO LIKE 'INSERT%') AND LOCATE('{}', INFO) > 0",
+        layout.quoted_name(table)
+    );
+    let began = Instant::now();
+    while client.number(&sql)?.is_some_and(|others| others > 0)
+        && began.elapsed() < LONGEST_FAREWELL
+    {
+        client.pause(FAREWELL_PAUSE)?;
+    }
+    Ok(())
+}
+
+/// Looks at all ranges of a table before anybody loads any, for the stages that follow elsewhere.
+///
+/// Had each part counted its own, it would count while others load into the same table already. MariaDB 10.11.19 then
+/// hangs now and then: a count that estimates its range and a row that goes to the same page wait for each other, and
+/// neither a time limit nor KILL ends that.
+pub(super) fn note_missing(
+    client: &mut Client,
+    rows: &Rows,
+    ranges: &[Range],
+    table: u32,
+) -> Result<(), Halt> {
+    if !rows.ownership.is_new(table) {
+        let found = missing(client, rows, ranges, table)?;
+        rows.ownership.note_missing(table, Range::runs(&found));
+    }
+    Ok(())
+}
+
+/// Which of a table's ranges are not there in full, as they stand; nothing is changed.
+pub(super) fn look(
+    client: &mut Client,
+    layout: &LoadLayout,
+    ranges: &[Range],
+) -> Result<Vec<Missing>, Halt> {
+    let mut missing = Vec::new();
+    for range in ranges {
+        let there = range.rows_there(client, layout)?.unwrap_or_default();
+        if there < range.rows {
+            missing.push(Missing {
+                table: layout.table_name(range.table),
+                condition: range.condition(layout),
+                rows: range.rows - there,
+            });
+        }
+    }
+    Ok(missing)
+}
+
+/// A larger table is somebody's work: it is neither cut down nor added to.
+fn refuse_rows_beyond(client: &mut Client, layout: &LoadLayout, table: u32) -> Result<(), Halt> {
+    let name = layout.table_name(table);
+    let (id, wanted) = layout.greatest(table);
+    match client.number(&format!("SELECT MAX({id}) FROM {}", layout.quoted_name(table)))? {
+        Some(last) if last > wanted => {
+            let text = format!("{name} has rows up to {id} {last} where {wanted} were asked for");
+            Err(Halt::Failed(Failure::new(FailureKind::StatementFailed, None, text)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Makes the secondary indexes, where the layout has some and they are not there yet.
+pub(super) fn index(
+    client: &mut Client,
+    layout: &LoadLayout,
+    ownership: &TableOwnership,
+    table: u32,
+) -> Result<(), Halt> {
+    for sql in layout.create_indexes_sql(table) {
+        let make = |client: &mut Client| match client.query(&sql) {
+            Err(halt) if halt.errno() == Some(INDEX_EXISTS) => Ok(()),
+            other => other.map(drop),
+        };
+        ownership.alone_with(client, table, &layout.table_name(table), make)?;
+    }
+    Ok(())
+}
+
+/// Counts the rows.
+pub(super) fn verify(
+    client: &mut Client,
+    layout: &LoadLayout,
+    table: u32,
+    wanted: u64,
+) -> Result<(), Halt> {
+    let name = layout.table_name(table);
+    let there = client.number(&format!("SELECT COUNT(*) FROM {}", layout.quoted_name(table)))?;
+    if there == Some(wanted) || layout.may_have_more() {
+        return Ok(());
+    }
+    let there = there.map_or_else(|| "an unknown number of".to_owned(), |rows| rows.to_string());
+    let text = format!("{name} has {there} rows where {wanted} were asked for");
+    Err(Halt::Failed(Failure::new(FailureKind::StatementFailed, None, text)))
+}

@@ -1,0 +1,183 @@
+//! The memory that a Lua state and the engine share: what a script asks for, and the answer.
+//!
+//! A statement passes through here and not through Lua's stack: a pointer and a length instead of
+//! values to be checked and converted.
+#![expect(unsafe_code, reason = "the mailbox is written by Lua, through LuaJIT's FFI")]
+
+use std::cell::UnsafeCell;
+use std::ffi::c_void;
+use std::ptr;
+
+use loadstone_wire::ResultSet;
+
+use crate::ffi_value::{RawValue, bytes};
+use crate::request::{Answer, Parameters, Request};
+
+/// [`Mailbox`] and [`RawValue`], as LuaJIT has to know them. It looks for a field from the first one on:
+/// those that each statement needs come first.
+pub(crate) const DECLARATIONS: &str = "
+typedef struct {
+  uint32_t kind, length;
+  int64_t integer;
+  double real;
+  const char *text;
+} loadstone_value;
+typedef struct {
+  uint32_t request, connection, answer, statement, count, row_count, field_count, errno;
+  size_t rows_length;
+  loadstone_value **cells;
+  const char *text;
+  size_t text_length;
+  const char *rows;
+  const char *message;
+  size_t message_length;
+  char sql_state[5];
+  bool failed, cancelled;
+} loadstone_mailbox;
+";
+
+#[repr(C)]
+#[derive(Debug)]
+struct Letter {
+    request: u32,
+    connection: u32,
+    answer: u32,
+    statement: u32,
+    count: u32,
+    row_count: u32,
+    field_count: u32,
+    errno: u32,
+    rows_length: usize,
+    cells: *const *const RawValue,
+    text: *const u8,
+    text_length: usize,
+    rows: *const u8,
+    message: *const u8,
+    message_length: usize,
+    sql_state: [u8; 5],
+    failed: bool,
+    cancelled: bool,
+}
+
+/// The shared memory of one state.
+#[derive(Debug)]
+pub(crate) struct Mailbox(Box<UnsafeCell<Letter>>);
+
+impl Mailbox {
+    pub(crate) fn new() -> Self {
+        Self(Box::new(UnsafeCell::new(Letter {
+            request: 0,
+            connection: 0,
+            statement: 0,
+            count: 0,
+            text: ptr::null(),
+            text_length: 0,
+            cells: ptr::null(),
+            answer: 0,
+            errno: 0,
+            field_count: 0,
+            row_count: 0,
+            message: ptr::null(),
+            message_length: 0,
+            rows: ptr::null(),
+            rows_length: 0,
+            sql_state: [0; 5],
+            failed: false,
+            cancelled: false,
+        })))
+    }
+
+    pub(crate) fn address(&self) -> *mut c_void {
+        self.0.get().cast()
+    }
+
+    /// Whether the wish that is over failed.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.letter().failed
+    }
+
+    /// Whether the script has called off the event that it was in.
+    pub(crate) fn has_cancelled(&self) -> bool {
+        self.letter().cancelled
+    }
+
+    /// Where the request goes.
+    pub(crate) fn connection(&self) -> u32 {
+        self.letter().connection
+    }
+
+    /// What the user that ran last asks for. It is good until that user is resumed: what it points to
+    /// is held by the user's coroutine, which waits in the call that filled the mailbox in, and
+    /// LuaJIT's collector moves nothing.
+    pub(crate) fn request<'a>(&self) -> Request<'a> {
+        let letter = self.letter();
+        let (connection, statement) = (letter.connection, letter.statement);
+        // SAFETY: `sql.lua` sets `text` and `text_length` from a string right before it asks.
+        let sql = || unsafe { bytes(letter.text, letter.text_length) };
+        match letter.request {
+            1 => Request::Connect { connection },
+            2 => Request::Disconnect { connection },
+            3 => Request::Reconnect { connection },
+            4 => Request::Query { connection, sql: sql() },
+            5 => Request::Prepare { connection, statement, sql: sql() },
+            6 => Request::Execute { connection, statement, parameters: parameters(letter) },
+            7 => Request::CloseStatement { connection, statement },
+            8 => Request::NextEvent,
+            9 => Request::Count { counter: letter.count },
+            10 => Request::Sleep { nanos: letter.text_length as u64 },
+            11 => Request::EventOver,
+            _ => Request::Idle,
+        }
+    }
+
+    /// Put the answer in, for Lua to read as soon as it is resumed.
+    pub(crate) fn answer(&self, answer: Answer<'_>) {
+        // SAFETY: only this thread uses the mailbox, and Lua does not run.
+        let letter = unsafe { &mut *self.0.get() };
+        (letter.answer, letter.row_count, letter.field_count, letter.rows_length) = (0, 0, 0, 0);
+        match answer {
+            Answer::Done => {}
+            Answer::Results(results) => {
+                if let Some(first) = results.first() {
+                    put_result(letter, first);
+                }
+            }
+            Answer::Refused { errno, sql_state, message } => {
+                letter.answer = 1;
+                letter.errno = errno.into();
+                letter.sql_state = sql_state;
+                (letter.message, letter.message_length) = (message.as_ptr(), message.len());
+            }
+            Answer::NoMore => letter.answer = 1,
+        }
+    }
+
+    /// Put another result in the place of the first one.
+    pub(crate) fn put_result(&self, result: &ResultSet) {
+        // SAFETY: only this thread uses the mailbox; Lua waits for the call that leads here.
+        put_result(unsafe { &mut *self.0.get() }, result);
+    }
+
+    fn letter(&self) -> &Letter {
+        // SAFETY: only this thread uses the mailbox, and Lua does not run while we look.
+        unsafe { &*self.0.get() }
+    }
+}
+
+fn put_result(letter: &mut Letter, result: &ResultSet) {
+    letter.field_count = result.columns.into();
+    letter.row_count = u32::try_from(result.rows).unwrap_or(u32::MAX);
+    (letter.rows, letter.rows_length) = (result.bytes.as_ptr(), result.bytes.len());
+}
+
+fn parameters<'a>(letter: &Letter) -> Parameters<'a> {
+    if letter.count == 0 {
+        return Parameters { cells: &[] };
+    }
+    // SAFETY: `sql.lua` sets `cells` to an array of `count` pointers to cells that the statement
+    // keeps, none of them null; a reference is such a pointer.
+    let cells = unsafe {
+        std::slice::from_raw_parts(letter.cells.cast::<&RawValue>(), letter.count as usize)
+    };
+    Parameters { cells }
+}

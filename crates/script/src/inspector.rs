@@ -1,0 +1,210 @@
+//! Looks at a script without running a load: what it declares, and what it makes of a report. The script
+//! has a thread of its own, since one that does not come back must not hold up whoever asks.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use crate::request::{Answer, Request, Server};
+use crate::user::{User, Wish};
+use crate::{Command, Declared, ScriptError, ScriptPlan, Vm, Watches};
+
+type Job = Box<dyn FnOnce(&mut Result<LoadedScript, ScriptError>) + Send>;
+
+/// What answers questions about a script.
+#[derive(Debug)]
+pub struct Inspector {
+    jobs: Sender<Job>,
+    watches: Watches,
+}
+
+/// An answer that comes; [`Inspector::give_up`] ends waiting for it by an error.
+pub type Pending<T> = Receiver<Result<T, ScriptError>>;
+
+/// What a script says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contents {
+    /// Its options, sorted by name; `None` where it declares none and takes any.
+    pub options: Option<Vec<Declared>>,
+    /// Those of its commands that are declared.
+    pub commands: BTreeMap<String, Command>,
+    /// The commands that every script may have, as functions of their own, and has.
+    pub functions: Vec<&'static str>,
+    /// The names of the hooks that it has.
+    pub hooks: Vec<String>,
+    /// Whether it is to be told before all users begin.
+    pub has_init: bool,
+    /// What it has printed so far.
+    pub printed: String,
+}
+
+/// The script as the thread has it.
+struct LoadedScript {
+    vm: Vm,
+    user: User,
+    server: Box<dyn Server>,
+    printed: Rc<RefCell<Vec<u8>>>,
+}
+
+impl Inspector {
+    /// Begins to load the script.
+    ///
+    /// # Errors
+    /// The system has no thread for it.
+    pub fn open(mut plan: ScriptPlan) -> std::io::Result<Self> {
+        let watches = Watches::default();
+        plan.watches = watches.clone();
+        let (jobs, todo) = channel::<Job>();
+        std::thread::Builder::new().name("script".to_owned()).spawn(move || {
+            let mut script = LoadedScript::of(plan);
+            for job in todo {
+                job(&mut script);
+            }
+        })?;
+        Ok(Self { jobs, watches })
+    }
+
+    /// What the script says of itself; what it prints on the way is told once.
+    pub fn contents(&self) -> Pending<Contents> {
+        self.ask(LoadedScript::contents)
+    }
+
+    /// From here on it may ask this server.
+    pub fn serve(&self, server: impl Server + Send + 'static) {
+        let server: Box<dyn Server + Send> = Box::new(server);
+        drop(self.ask(move |script| {
+            script.server = server;
+            Ok(())
+        }));
+    }
+
+    /// Whether the plan's options are the script's, and the plan's command, if it is `run`, has something
+    /// to run.
+    pub fn check(&self) -> Pending<()> {
+        self.ask(LoadedScript::check)
+    }
+
+    /// What the script's own function `help` prints, or else the list of its options.
+    pub fn help(&self) -> Pending<String> {
+        self.ask(LoadedScript::help)
+    }
+
+    /// What one of the reporting hooks prints of these figures.
+    pub fn report(&self, wish: Wish) -> Pending<String> {
+        self.ask(move |script| script.told(&wish))
+    }
+
+    /// What it prints behind the last report.
+    pub fn end_reports(&self) -> Pending<String> {
+        self.ask(LoadedScript::end_reports)
+    }
+
+    /// What it has printed before it failed.
+    pub fn printed(&self) -> Pending<String> {
+        self.ask(|script| Ok(script.take_printed()))
+    }
+
+    /// Ends what the script is doing, which is told as an error.
+    pub fn give_up(&self) {
+        self.watches.living().iter().for_each(|watch| watch.break_off());
+    }
+
+    fn ask<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&mut LoadedScript) -> Result<T, ScriptError> + Send + 'static,
+    ) -> Pending<T> {
+        let (answer, pending) = channel();
+        let job: Job = Box::new(move |script| {
+            let told = match script {
+                Ok(script) => question(script),
+                Err(error) => Err(error.clone()),
+            };
+            // Who asked may have given up.
+            drop(answer.send(told));
+        });
+        // The thread ends after this value only: it hears of it.
+        drop(self.jobs.send(job));
+        pending
+    }
+}
+
+impl Drop for Inspector {
+    fn drop(&mut self) {
+        self.give_up();
+    }
+}
+
+/// Where there is no server: a script may connect, and no statement is carried out.
+struct Nobody;
+
+impl Server for Nobody {
+    fn answer(&mut self, request: &Request<'_>) -> Answer<'_> {
+        match request {
+            Request::NextEvent => Answer::NoMore,
+            Request::Query { .. } | Request::Prepare { .. } | Request::Execute { .. } => {
+                Answer::Refused {
+                    errno: 2006,
+                    sql_state: *b"HY000",
+                    message: "there is no server for this part of the script",
+                }
+            }
+            _ => Answer::Done,
+        }
+    }
+}
+
+impl LoadedScript {
+    fn of(plan: ScriptPlan) -> Result<Self, ScriptError> {
+        let printed: Rc<RefCell<Vec<u8>>> = Rc::default();
+        let out = printed.clone();
+        let print = move |text: &[u8]| out.borrow_mut().extend_from_slice(text);
+        let vm = Vm::new(Arc::new(plan), Rc::new(print))?;
+        let user = vm.reader()?;
+        Ok(Self { vm, user, server: Box::new(Nobody), printed })
+    }
+
+    fn contents(&mut self) -> Result<Contents, ScriptError> {
+        Ok(Contents {
+            options: self.vm.options(&self.user)?,
+            commands: self.vm.commands(&self.user)?,
+            functions: self.vm.functions(&self.user, &["prepare", "cleanup", "help"])?,
+            hooks: self.vm.hooks(&self.user)?,
+            has_init: !self.vm.functions(&self.user, &["init"])?.is_empty(),
+            printed: self.take_printed(),
+        })
+    }
+
+    fn check(&mut self) -> Result<(), ScriptError> {
+        self.vm.configure(&mut self.user)?;
+        if self.vm.is_run() { self.vm.check_run(&self.user) } else { Ok(()) }
+    }
+
+    fn help(&mut self) -> Result<String, ScriptError> {
+        if self.vm.functions(&self.user, &["help"])?.is_empty() {
+            self.vm.print_options(&self.user)?;
+            return Ok(self.take_printed());
+        }
+        self.told(&Wish::Command("help".to_owned()))
+    }
+
+    fn end_reports(&mut self) -> Result<String, ScriptError> {
+        self.vm.end_reports(&self.user)?;
+        Ok(self.take_printed())
+    }
+
+    /// Has the script do something; what it prints.
+    fn told(&mut self, wish: &Wish) -> Result<String, ScriptError> {
+        let mut request = self.user.begin(wish)?;
+        while !matches!(request, Request::Idle) {
+            let answer = self.server.answer(&request);
+            request = self.user.resume(answer)?;
+        }
+        Ok(self.take_printed())
+    }
+
+    fn take_printed(&self) -> String {
+        String::from_utf8_lossy(&std::mem::take(&mut *self.printed.borrow_mut())).into_owned()
+    }
+}

@@ -1,0 +1,24 @@
+//! An authenticated session: what the login has found out.
+
+use crate::{Capabilities, Compression};
+
+/// An authenticated connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// The server's version, without the `5.5.5-` that older MariaDB servers put in front of it.
+    pub server_version: String,
+    /// The server's number for this connection, as in its process list.
+    pub connection_id: u32,
+    /// What both sides can do: for [`ReplyReader::new`](crate::ReplyReader::new).
+    pub capabilities: Capabilities,
+    /// The session's state: see [`status`](crate::status).
+    pub status: u16,
+    /// Whether the server is a MariaDB.
+    pub mariadb: bool,
+    /// Whether the connection is encrypted by TLS.
+    pub encrypted: bool,
+    /// How all that follows is compressed, by a [`CompressionLayer`](crate::CompressionLayer).
+    pub compression: Option<Compression>,
+    /// The authentication plugin that the account uses.
+    pub auth_plugin: &'static str,
+}

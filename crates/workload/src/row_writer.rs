@@ -1,0 +1,90 @@
+//! Writes the values of a row, as tab-separated text or as SQL.
+
+use crate::text::push_decimal;
+
+/// How a row is punctuated.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Punctuation {
+    pub(crate) open: &'static str,
+    pub(crate) separator: &'static str,
+    pub(crate) quote: &'static str,
+    pub(crate) close: &'static str,
+    /// Between two rows.
+    pub(crate) between: &'static str,
+    pub(crate) null: &'static str,
+}
+
+/// Tab-separated values, as LOAD DATA reads them by default.
+pub(crate) const TSV: Punctuation =
+    Punctuation { open: "", separator: "\t", quote: "", close: "\n", between: "", null: "\\N" };
+
+/// Rows of INSERT … VALUES.
+pub(crate) const SQL: Punctuation =
+    Punctuation { open: "(", separator: ",", quote: "'", close: ")", between: ",", null: "NULL" };
+
+/// Writes rows, value by value. No value is escaped: all are letters and digits, and what stands between those in
+/// dates.
+pub(crate) struct RowWriter<'a> {
+    style: Punctuation,
+    out: &'a mut Vec<u8>,
+    rows: usize,
+    values: usize,
+}
+
+impl<'a> RowWriter<'a> {
+    pub(crate) fn new(style: Punctuation, out: &'a mut Vec<u8>) -> Self {
+        Self { style, out, rows: 0, values: 0 }
+    }
+
+    pub(crate) fn begin(&mut self) -> &mut Self {
+        if self.rows > 0 {
+            self.push(self.style.between);
+        }
+        self.push(self.style.open);
+        (self.rows, self.values) = (self.rows + 1, 0);
+        self
+    }
+
+    pub(crate) fn end(&mut self) {
+        self.push(self.style.close);
+    }
+
+    pub(crate) fn int(&mut self, value: u64) -> &mut Self {
+        self.separate();
+        push_decimal(value as i64, self.out);
+        self
+    }
+
+    /// A number as `write` appends it.
+    pub(crate) fn number(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> &mut Self {
+        self.separate();
+        write(self.out);
+        self
+    }
+
+    /// A text as `write` appends it.
+    pub(crate) fn text(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> &mut Self {
+        self.separate();
+        self.push(self.style.quote);
+        write(self.out);
+        self.push(self.style.quote);
+        self
+    }
+
+    pub(crate) fn null(&mut self) -> &mut Self {
+        self.separate();
+        self.push(self.style.null);
+        self
+    }
+
+    fn separate(&mut self) {
+        if self.values > 0 {
+            self.push(self.style.separator);
+        }
+        self.values += 1;
+    }
+
+    fn push(&mut self, text: &str) {
+        self.out.extend_from_slice(text.as_bytes());
+    }
+}
