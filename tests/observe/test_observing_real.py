@@ -181,7 +181,9 @@ def test_reads_are_counted_by_the_server_as_they_were_sent(read: Ran) -> None:
     ):
         beside = totals[name] - bytes_of_load
         assert 0 <= beside <= most, (name, beside, bytes_of_load, asked)
-        assert step.server.rates[name] * step.server.seconds <= totals[name]
+        # The first interval may have begun long before the load, whose part of it is then small.
+        in_window = step.server.rates[name] * step.server.seconds
+        assert 0.25 * bytes_of_load < in_window <= totals[name]
 
 
 REDO = ("ib_logfile", "#ib_redo")
@@ -341,10 +343,12 @@ def test_the_parquet_files_have_a_row_a_second(mixed: Ran) -> None:
     load = polars.read_parquet(mixed.folder / "load.parquet")
     for name, role in (("server.parquet", "server"), ("host.parquet", "server-host")):
         table = polars.read_parquet(mixed.folder / name)
-        assert abs(table.height - load.height) <= 3
+        readings = mixed.readings.of(role)
+        missed = int(sum(reading.kept_s for reading in readings))
+        assert abs(table.height - load.height) <= 1 + missed, (table, load)
         seconds = table["second"].to_list()
         assert seconds == sorted(seconds)
-        rows = _readings_of(seconds, mixed.readings.of(role))
+        rows = _readings_of(seconds, readings)
         for second, reading in zip(seconds[1:-1], rows[1:-1], strict=True):
             # In step with the load: all but the first and the last fall on whole seconds.
             late_s = second - math.floor(second + 0.05) - (reading.at_s - reading.began_s)
