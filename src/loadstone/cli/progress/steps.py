@@ -20,9 +20,9 @@ from loadstone.report.numbers import NOTHING, asked, count, duration, number_of,
 from loadstone.report.table import FIGURES, due_cells, empty_table, step_cells
 
 LINE_EVERY_S = 10.0
+"""How often a plain line says how a step goes."""
 _LONGEST_S = 366 * 86_400
 """A step that may last so long goes on to its own end."""
-"""How often a plain line says how a step goes."""
 
 
 @contextmanager
@@ -32,13 +32,34 @@ def watching(plan: Plan, steps: int | None, *, quiet: bool) -> Iterator[Observer
         view = LiveTable(plan, steps)
         # Drawn when there is something new, about once a second: it takes from what is measured.
         console = Console(stderr=True)
-        with Live(view, console=console, auto_refresh=False, transient=True) as live:
-            view.redraw = live.refresh
+        live = Live(view, console=console, auto_refresh=False, transient=True)
+        with _drawn(live):
+            view.redraw = _unless_gone(live.refresh)
             yield view
     elif quiet:
         yield Silence()
     else:
         yield PlainLines(plan, steps)
+
+
+@contextmanager
+def _drawn(live: Live) -> Iterator[None]:
+    """Begun and ended on a terminal that may be closed at any time."""
+    _unless_gone(live.start)()
+    try:
+        yield
+    finally:
+        _unless_gone(live.stop)()
+
+
+def _unless_gone(draw: Callable[[], None]) -> Callable[[], None]:
+    """A terminal that is closed fails whoever writes to it before SIGHUP says so: it ends no run."""
+
+    def drawn() -> None:
+        with suppress(OSError):
+            draw()
+
+    return drawn
 
 
 class Silence:
