@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -15,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
+
+from ports import free_port
 
 _WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 HEAD, OTHER, THIRD = (f"127.0.{_WORKER}.{number}" for number in (2, 3, 4))
@@ -133,7 +134,7 @@ def environment(source: Path = ROOT / "src") -> dict[str, str]:
 def two_nodes(folder: Path) -> Iterator[Nodes]:
     """Started, and ended whatever happens in between."""
     # Unix sockets have short names: a test's own folder would be too deep for them.
-    port, short = _free_port(), tempfile.mkdtemp(prefix="ray-", dir="/tmp")
+    port, short = free_port(HEAD), tempfile.mkdtemp(prefix="ray-", dir="/tmp")
     nodes = Nodes(f"{HEAD}:{port}", folder)
     try:
         nodes.start(
@@ -148,13 +149,6 @@ def two_nodes(folder: Path) -> Iterator[Nodes]:
         for node in nodes.nodes.values():
             node.kill()
         shutil.rmtree(short, ignore_errors=True)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HEAD, 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _title(process: psutil.Process) -> str:

@@ -76,7 +76,7 @@ def words(server: engine.NullServer, duration_s: int, *more: str) -> list[str]:
 
 
 def finished(program: subprocess.Popen[str], watch: Stopwatch | None = None) -> dict[str, Any]:
-    """The one step of its result; `watch` looks until the program's end how long that has waited."""
+    """The one step of its result; `watch` looks meanwhile how long the program has waited."""
     out, err = ended(program, watch)
     assert program.returncode == 0, err
     (step,) = json.loads(out)["steps"]

@@ -210,9 +210,7 @@ class Victim:
     def ended_soon(self, judged_s: float) -> Ended:
         """Its end, for which it may take so long beside what it waits for a core."""
         since = Stopwatch(self.pid)
-        wait_until(
-            lambda: self.process.poll() is not None or since.judged_s > judged_s, "its end"
-        )
+        wait_until(lambda: self.process.poll() is not None or since.judged_s > judged_s, "its end")
         assert since.judged_s <= judged_s, f"{since.passed_s:.1f} s, {since.kept_s:.1f} s of waits"
         return self.ended()
 

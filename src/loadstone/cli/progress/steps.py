@@ -53,7 +53,7 @@ def _drawn(live: Live) -> Iterator[None]:
 
 
 def _unless_gone(draw: Callable[[], None]) -> Callable[[], None]:
-    """A terminal that is closed fails whoever writes to it before SIGHUP says so: it ends no run."""
+    """A closed terminal fails whoever writes to it, before SIGHUP says so: it ends no run."""
 
     def drawn() -> None:
         with suppress(OSError):
