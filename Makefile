@@ -127,8 +127,10 @@ soak: build ## an hour at 2,000 users with a fault every minute (or MINUTES=10)
 	@tools/setup packages mariadb-server-core
 	$(BIN)/python -m benches soak --minutes $(or $(MINUTES),60)
 
-nightly: build test-servers ## the long forms of what make test-all has in short, and a soak of ten minutes: half an hour
-	LOADSTONE_NIGHTLY=1 $(BIN)/pytest --timeout 3600 tests/trust/test_faults_in_a_run.py tests/trust/test_killed.py tests/trust/test_interleavings.py
+nightly: build test-servers $(NULL_SERVER) ## the long forms of what make test-all has in short, and a soak of ten minutes: half an hour
+	LOADSTONE_NIGHTLY=1 $(BIN)/pytest --timeout 3600 tests/trust/test_faults_in_a_run.py tests/trust/test_killed.py tests/trust/test_interleavings.py \
+		tests/null_server/test_ten_thousand.py
+	$(BIN)/python -m benches observing
 	$(BIN)/python -m benches soak --minutes 10
 
 dist: $(ENVIRONMENT) ## make dist/: a wheel for Linux with glibc 2.17, and a bundle for hosts without a network (CHECK=1: twice, and compare)

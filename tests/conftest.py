@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, find, settings
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 
 import scripted_engine
 from alone import Room
-from lanes import Watch, lane_of, places_of
+from lanes import Watch, lane_of, lines_are_counted, places_of
 from loadstone.sandbox import Sandbox
 from pooled import Pool
 
@@ -29,6 +30,7 @@ _SHOWN = 400
 """Characters of a command line: a server's has all its options."""
 
 _ROOM = pytest.StashKey[Room]()
+_WATCH = pytest.StashKey[Watch]()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -124,13 +126,30 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    """What a test of its own sets up counts as the test does."""
+    if lane_of(item) is None:
+        item.stash[_WATCH] = Watch()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+) -> Iterator[None]:
+    """But for what other tests use as well."""
+    watch = request._pyfuncitem.stash.get(_WATCH, None)
+    shared = watch is not None and fixturedef.scope != "function"
+    with watch.paused() if shared and watch else nullcontext():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """A test without a lane that takes long fails: it would make everybody wait."""
-    if lane_of(item) is not None:
-        return (yield)
-    watch = Watch()
     yield
-    watch.judge()
+    if _WATCH in item.stash:
+        item.stash[_WATCH].judge(counted=lines_are_counted())
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,7 +25,8 @@ LONGEST_S = 2.0
 TRACED = 3
 """How much dearer Python gets at the most where lines are counted (coverage in CI)."""
 
-_PRESSURE, _STAT = Path("/proc/pressure/cpu"), Path("/proc/stat")
+_PRESSURES = (Path("/proc/pressure/cpu"), Path("/proc/pressure/io"))
+_STAT = Path("/proc/stat")
 
 
 def lane_of(item: pytest.Item) -> str | None:
@@ -47,50 +49,89 @@ def _place(lanes: set[str | None]) -> int:
     return 0 if lanes & {"slow", "ray"} else 1 if lanes & {"server", "sysbench"} else 2
 
 
+class Seen(NamedTuple):
+    """Seconds until now."""
+
+    at_s: float
+    """By the clock."""
+    cpu_s: float
+    """Of a core, used by this process and by those that it started and that have ended."""
+    busy_s: float
+    """Of all cores together."""
+    kept_s: float
+    """In which somebody was kept from a core or a disk, by others (psi.rst) or the hypervisor."""
+
+    @classmethod
+    def now(cls) -> Seen:
+        """By the kernel; where it does not tell, the machine is taken for idle."""
+        used, ticks = os.times(), _ticks()
+        return cls(
+            time.monotonic(),
+            used.user + used.system + used.children_user + used.children_system,
+            sum(ticks[:3]) + sum(ticks[5:7]),
+            sum(map(_pressed_s, _PRESSURES)) + ticks[7],
+        )
+
+    def since(self, before: Seen) -> Seen:
+        """What was added to each."""
+        return Seen(*(now - then for now, then in zip(self, before, strict=True)))
+
+
 class Watch:
     """What a test cost, and how long it waited, without what the rest of the machine did to it."""
 
-    def __init__(self) -> None:
-        self._began, self._cpu_s, self._machine = time.monotonic(), _cpu_s(), _machine()
+    def __init__(self, look: Callable[[], Seen] = Seen.now) -> None:
+        """It begins with the test's set-up."""
+        self._look, self._began = look, look()
+        self._others = 0
 
-    def judge(self) -> None:
-        """Fail what takes too long for a test that everybody waits for."""
-        took_s, cpu_s, machine = time.monotonic() - self._began, _cpu_s() - self._cpu_s, _machine()
-        waited_s = took_s - cpu_s - (machine.kept_s - self._machine.kept_s)
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """What many tests share is on nobody's account: the first of them would pay for all."""
+        began = self._look() if not self._others else None
+        self._others += 1
+        try:
+            yield
+        finally:
+            self._others -= 1
+            if began is not None:
+                spent = self._look().since(began)
+                self._began = Seen(*(map(sum, zip(self._began, spent, strict=True))))
+
+    def judge(self, *, counted: bool = False) -> None:
+        """Fail what takes too long for a test that everybody waits for; `counted`: by the line."""
+        test = self._look().since(self._began)
+        waited_s = test.at_s - test.cpu_s - test.kept_s
         # Two threads of one core do half as much each: so far others may have slowed this one down.
-        others_s = machine.busy_s - self._machine.busy_s - cpu_s
-        most_s = LONGEST_S * (1 + min(1.0, max(0.0, others_s / took_s)))
-        most_s *= TRACED if sys.gettrace() is not None else 1
-        if max(cpu_s, waited_s) > most_s:
+        others_s = test.busy_s - test.cpu_s
+        most_s = LONGEST_S * (1 + min(1.0, max(0.0, others_s / max(test.at_s, 1e-9))))
+        most_s *= TRACED if counted else 1
+        if max(test.cpu_s, waited_s) > most_s:
             pytest.fail(
-                f"{cpu_s:.1f} s of a core and {waited_s:.1f} s of waiting, where a test without a "
-                f"lane is allowed {most_s:.1f} s: make it quicker, or mark it `slow`",
+                f"{test.cpu_s:.1f} s of a core and {waited_s:.1f} s of waiting, where a test "
+                f"without a lane is allowed {most_s:.1f} s: make it quicker, or mark it `slow`",
                 pytrace=False,
             )
 
 
-def _cpu_s() -> float:
-    """Of this process, and of those that it started and that have ended."""
-    used = os.times()
-    return used.user + used.system + used.children_user + used.children_system
+def lines_are_counted() -> bool:
+    """By a trace function, or by one of sys.monitoring's tools, as coverage does from 3.14 on."""
+    monitoring = getattr(sys, "monitoring", None)
+    tool = monitoring and monitoring.get_tool(monitoring.COVERAGE_ID)
+    return sys.gettrace() is not None or tool is not None
 
 
-class _Machine(NamedTuple):
-    """Seconds since the machine's start."""
-
-    busy_s: float
-    """Of all cores together."""
-    kept_s: float
-    """In which somebody was kept from a core, by others (psi.rst) or by the hypervisor."""
-
-
-def _machine() -> _Machine:
+def _pressed_s(pressure: Path) -> float:
     try:
-        pressed = _PRESSURE.read_text().splitlines()[0].rpartition("total=")[2]
-        # proc(5): user, nice, system, idle, iowait, irq, softirq, steal; in ticks.
-        ticks = [int(value) for value in _STAT.read_text().split(maxsplit=9)[1:9]]
+        return int(pressure.read_text().splitlines()[0].rpartition("total=")[2]) / 1e6
     except OSError:
-        return _Machine(0.0, 0.0)
-    a_second = os.sysconf("SC_CLK_TCK")
-    busy = sum(ticks[:3]) + sum(ticks[5:7])
-    return _Machine(busy / a_second, int(pressed) / 1e6 + ticks[7] / a_second)
+        return 0.0
+
+
+def _ticks() -> list[float]:
+    """Seconds of all cores; proc(5): user, nice, system, idle, iowait, irq, softirq, steal."""
+    try:
+        told = _STAT.read_text().split(maxsplit=9)[1:9]
+    except OSError:
+        return [0.0] * 8
+    return [int(ticks) / os.sysconf("SC_CLK_TCK") for ticks in told]

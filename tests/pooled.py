@@ -1,4 +1,4 @@
-"""Database servers that tests share: one of each kind and settings a worker, a schema a test.
+"""Database servers that tests share: each worker has one of each kind and settings.
 
 A server takes seconds to start and nothing to keep. What a test needs of its own is a schema; only
 a test that stops its server, fills its disk or changes what cannot be put back starts one itself.

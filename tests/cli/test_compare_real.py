@@ -32,7 +32,7 @@ def a_run(person: Person, name: str, settings: dict[str, str]) -> Path:
 
 @pytest.fixture(scope="module")
 def person(tmp_path_factory: pytest.TempPathFactory) -> Person:
-    return Person(tmp_path_factory.mktemp("home"))
+    return Person(tmp_path_factory.mktemp("home"), careful=False)
 
 
 @pytest.fixture(scope="module")

@@ -22,12 +22,12 @@ UNFAIR = ("innodb_flush_log_at_trx_commit", "sync_binlog")
 @pytest.fixture
 def alone(tmp_path: Path) -> Person:
     """Somebody without a server."""
-    return Person(tmp_path)
+    return Person(tmp_path, careful=False)
 
 
 @pytest.fixture
 def person(own_schema: Sandbox, tmp_path: Path) -> Person:
-    return Person(tmp_path, own_schema)
+    return Person(tmp_path, own_schema, careful=False)
 
 
 def observed(person: Person) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ import pytest
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from cli.person import PATIENCE_S, Person, wait_until
+from loadstone.report.numbers import count, rate
 from loadstone.runs import run_folder
 from loadstone.runs.rebuild import replay
 from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
@@ -32,7 +34,7 @@ pytestmark = [pytest.mark.server, pytest.mark.slow]
 
 @pytest.fixture
 def person(own_schema: Sandbox, tmp_path: Path) -> Person:
-    return Person(tmp_path, own_schema)
+    return Person(tmp_path, own_schema, careful=False)
 
 
 @pytest.fixture
@@ -55,7 +57,7 @@ class Story:
 @pytest.fixture(scope="module")
 def story(pool: Pool, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
     with pool.schema() as server:
-        person = Person(tmp_path_factory.mktemp("story"), server)
+        person = Person(tmp_path_factory.mktemp("story"), server, careful=False)
         # Whoever begins has a server, and nothing on it.
         person.rows(f"DROP DATABASE {server.state.database}")
         person.loadstone("prepare", *person.target, *SIZES)
@@ -88,6 +90,18 @@ def test_prepare_run_and_cleanup(story: Story) -> None:
     assert "sbtest1, sbtest2" in story.of_cleanup
     assert "has no table sbtest1" in story.of_run_without_tables
     assert f"hint:  loadstone prepare --target {story.person.url}" in story.of_run_without_tables
+
+
+@pytest.mark.smoke
+def test_a_report_of_a_real_run_has_its_figures(story: Story) -> None:
+    said = story.person.loadstone("report", str(story.run), "--markdown").stdout
+    page = story.run / "report.html"
+    story.person.loadstone("report", str(story.run), "--output", str(page))
+    for step in run_folder.load(story.run).steps:
+        shown = [count(step.concurrency), rate(step.tps), rate(step.latency.response.p95)]
+        (row,) = (line for line in said.splitlines() if line.startswith(f"| {shown[0]} |"))
+        assert set(shown) <= set(re.findall(r"[^ |]+", row)), row
+        assert all(figure in page.read_text() for figure in shown)
 
 
 def test_result_and_frame_are_made_of_the_journal(story: Story) -> None:
@@ -142,7 +156,7 @@ def test_a_killed_run_shows_everything_up_to_the_last_second(prepared: Person) -
 
 def test_without_a_target_a_throwaway_server_is_used_and_gone(tmp_path: Path) -> None:
     need("mariadb")
-    person = Person(tmp_path)
+    person = Person(tmp_path, careful=False)
     words = ("--tables", "1", "--table-size", "100", "--hot-rows", "2", *SHORT)
     assert "a throwaway" in person.loadstone("run", "hot_row", *words).stdout
     facts = json.loads((person.only_run() / "environment.json").read_text())
@@ -153,7 +167,7 @@ def test_without_a_target_a_throwaway_server_is_used_and_gone(tmp_path: Path) ->
 
 def test_a_sandbox_that_stays_needs_no_password_typed(tmp_path: Path) -> None:
     need("mariadb")
-    person = Person(tmp_path)
+    person = Person(tmp_path, careful=False)
     started = person.result("sandbox", "start", "--name", "stays")
     try:
         where = f"mysql://loadstone@127.0.0.1:{started['port']}/sbtest"
@@ -189,7 +203,7 @@ def asked(pool: Pool, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list
     made: list[Asked] = []
     with pool.schema() as server:
         for tls, compression in (("required", "zlib"), ("disabled", "zstd,off")):
-            person = Person(tmp_path_factory.mktemp("asked"), server)
+            person = Person(tmp_path_factory.mktemp("asked"), server, careful=False)
             if not made:
                 person.loadstone("prepare", *person.target, *SIZES)
             words = ("--tls", tls, "--compression", compression, "--concurrency", "2", *SHORT)
@@ -285,7 +299,7 @@ def test_a_load_that_was_stopped_goes_on(person: Person) -> None:
 def test_a_server_that_is_killed_is_an_outage_in_the_run(tmp_path: Path) -> None:
     need("mariadb")
     with start_sandbox(SandboxSpec(server="mariadb", settings=dict(QUICK))) as own:
-        person = Person(tmp_path, own)
+        person = Person(tmp_path, own, careful=False)
         person.loadstone("prepare", *person.target, *SIZES)
         words = ("run", "oltp_read_write", *person.target, *ENDLESS, "--concurrency", "4")
         with person.starts(*words) as running:

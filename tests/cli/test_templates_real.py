@@ -36,7 +36,7 @@ class Bench:
     home: Path
 
     def loadstone(self, *words: str, code: int = 0, target: bool = True) -> CompletedProcess[str]:
-        person = Person(self.home, self.sandbox)
+        person = Person(self.home, self.sandbox, careful=False)
         return person.loadstone(*words, *(person.target if target else ()), code=code)
 
     def step(self, *words: str, may_deadlock: bool = False) -> dict[str, Any]:

@@ -55,7 +55,7 @@ class Shop:
 
     @property
     def person(self) -> Person:
-        return Person(self.home, self.sandbox)
+        return Person(self.home, self.sandbox, careful=False)
 
     def loadstone(self, *words: str, code: int = 0) -> CompletedProcess[str]:
         return self.person.loadstone(*words, *self.person.target, code=code)

@@ -97,7 +97,7 @@ class Bench:
 
     @property
     def person(self) -> Person:
-        return Person(self.home, self.sandbox)
+        return Person(self.home, self.sandbox, careful=False)
 
     def loadstone(self, *words: str, code: int = 0) -> CompletedProcess[str]:
         return self.person.loadstone(*words, code=code)

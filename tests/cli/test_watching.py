@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from io import StringIO
 
 import pytest
 from rich.console import Console
 
 from loadstone.cli.progress.load import LoadLines, progress_line
-from loadstone.cli.progress.steps import LiveTable, PlainLines, second_line
+from loadstone.cli.progress.steps import LiveTable, PlainLines, second_line, watching
 from loadstone.lab.step.order import steps_of
 from loadstone.model.records import (
     Counts,
@@ -55,6 +57,25 @@ def test_the_current_second_is_on_top_and_the_step_in_its_row() -> None:
     lines = shown(view)
     assert lines[0] == "step 2 of 2, 8 users: window 12 of 30 s, 1,234 tps, p95 2.50 ms"
     assert lines[-1].split() == "8 1,234 12,340 1.50 2.50 3.50 9.00 0 0 5.00".split()
+
+
+def test_a_terminal_that_is_closed_meanwhile_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    master, slave = os.openpty()
+    step, *_ = steps_of(PLAN)
+    with open(slave, "w") as terminal, monkeypatch.context() as patch:
+        # It goes on drawing: in the moment before the terminal is known to be none any more.
+        patch.setenv("TERM", "xterm")
+        patch.setenv("FORCE_COLOR", "1")
+        patch.setattr(sys, "stderr", terminal)
+        with watching(PLAN, 2, quiet=False) as view:
+            view.on_step_begin(step)
+            os.close(master)
+            with pytest.raises(OSError, match="Input/output error"):
+                os.write(slave, b"x")
+            view.on_sample(step, sample(13.0))
+            view.on_note("still there")
+        with open(os.devnull, "w") as nowhere:  # for what could not be shown
+            os.dup2(nowhere.fileno(), slave)
 
 
 def test_notes_stand_below_the_live_table() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -16,13 +15,16 @@ from pathlib import Path
 
 import psutil
 
+from ports import free_port
+
 _WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 HEAD, OTHER, THIRD = (f"127.0.{_WORKER}.{number}" for number in (2, 3, 4))
 """Each worker's own, so that clusters stand side by side; not 127.0.0.1, for which Ray takes the
 host's own address."""
 
 ROOT = Path(__file__).parents[2]
-_STARTING_S = 60.0
+PATIENCE_S = 120.0
+"""A machine may be busy with other tests; what takes longer hangs."""
 _STARTED = "Ray runtime started"
 _STORE_BYTES = str(80 * 1024 * 1024)
 """Of Ray's object store, which is not used: the least that it takes."""
@@ -52,7 +54,7 @@ class Node:
         """At once, as when the power fails."""
         for each in self.processes:
             _send(each, signal.SIGKILL)
-        self.process.wait(20)
+        self.process.wait(PATIENCE_S)
 
 
 @dataclass
@@ -106,7 +108,7 @@ class Nodes:
 
     def wait_until_started(self, address: str) -> None:
         """Until it says so."""
-        deadline = time.monotonic() + _STARTING_S
+        deadline = time.monotonic() + PATIENCE_S
         while _STARTED not in self._log(address).read_text():
             assert self.nodes[address].process.poll() is None, self._log(address).read_text()
             assert time.monotonic() < deadline, f"{address} does not start"
@@ -132,7 +134,7 @@ def environment(source: Path = ROOT / "src") -> dict[str, str]:
 def two_nodes(folder: Path) -> Iterator[Nodes]:
     """Started, and ended whatever happens in between."""
     # Unix sockets have short names: a test's own folder would be too deep for them.
-    port, short = _free_port(), tempfile.mkdtemp(prefix="ray-", dir="/tmp")
+    port, short = free_port(HEAD), tempfile.mkdtemp(prefix="ray-", dir="/tmp")
     nodes = Nodes(f"{HEAD}:{port}", folder)
     try:
         nodes.start(
@@ -147,13 +149,6 @@ def two_nodes(folder: Path) -> Iterator[Nodes]:
         for node in nodes.nodes.values():
             node.kill()
         shutil.rmtree(short, ignore_errors=True)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HEAD, 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _title(process: psutil.Process) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cluster.nodes import OTHER, Nodes, two_nodes
+from cluster.nodes import OTHER, PATIENCE_S, Nodes, two_nodes
 from loadstone.model.exit_codes import ExitCode
 from loadstone.mysql import guard
 from loadstone.sandbox import Sandbox
@@ -20,6 +20,7 @@ from trust.summing import execute, rows_of
 
 pytestmark = [
     pytest.mark.ray,
+    pytest.mark.timeout(300),
     pytest.mark.server,
     pytest.mark.skipif(
         importlib.util.find_spec("ray") is None, reason="Ray is not installed: make test-cluster"
@@ -59,14 +60,14 @@ def prepare(nodes: Nodes, server: Sandbox, *more: str, size: int = SIZE) -> subp
 
 
 def finished(program: subprocess.Popen[str]) -> str:
-    out, err = program.communicate(timeout=90)
+    out, err = program.communicate(timeout=PATIENCE_S)
     assert program.returncode == 0, err
     return out
 
 
 def wait_for_loaders(server: Sandbox, number: int) -> None:
     """Until so many of them stand before the locked tables."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_S
     while True:
         with server.connect() as connection, connection.cursor() as cursor:
             cursor.execute(
@@ -114,7 +115,7 @@ def test_a_node_that_dies_is_an_error_and_the_same_command_loads_what_is_missing
         assert program.stderr is not None
         assert any("was lost" in line for line in program.stderr)
         cursor.execute("UNLOCK TABLES")
-    out, err = program.communicate(timeout=90)
+    out, err = program.communicate(timeout=PATIENCE_S)
     assert (program.returncode, out) == (ExitCode.CLUSTER, ""), err
     assert f"generator 1 on {OTHER} was lost: " in err
     lost = re.search(r"; ([\d,]+) rows are missing, in (.*)", err)

@@ -16,8 +16,10 @@ from typing import Any
 
 import pytest
 
-from cluster.nodes import HEAD, OTHER, THIRD, Nodes, two_nodes
+from cluster.nodes import HEAD, OTHER, PATIENCE_S, THIRD, Nodes, two_nodes
+from kept import Stopwatch
 from loadstone import engine
+from loadstone.cluster.polling import SILENCE_S
 from loadstone.model.control import SetRate, SetUsers, StopRun
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.null_server import NullServerSettings
@@ -25,12 +27,16 @@ from loadstone.runs import control_requests
 
 pytestmark = [
     pytest.mark.ray,
+    pytest.mark.timeout(300),
     pytest.mark.skipif(
         importlib.util.find_spec("ray") is None, reason="Ray is not installed: make test-cluster"
     ),
 ]
 
 LOG = "null-server.csv"
+SILENT_BY_S = 60.0
+"""By then nobody drives whose lease of four seconds is over; what does not end lasts for longer."""
+LONG_S = 250
 USERS = 64
 RATE = 1000
 """Events a second, of an open loop: a machine with other work on it still keeps up."""
@@ -69,27 +75,39 @@ def words(server: engine.NullServer, duration_s: int, *more: str) -> list[str]:
     ]  # fmt: skip
 
 
-def finished(program: subprocess.Popen[str], code: int = 0) -> dict[str, Any]:
-    """The one step of its result."""
-    out, err = program.communicate(timeout=90)
-    assert program.returncode == code, err
+def finished(program: subprocess.Popen[str], watch: Stopwatch | None = None) -> dict[str, Any]:
+    """The one step of its result; `watch` looks meanwhile how long the program has waited."""
+    out, err = ended(program, watch)
+    assert program.returncode == 0, err
     (step,) = json.loads(out)["steps"]
     assert isinstance(step, dict)
     return step
 
 
+def ended(program: subprocess.Popen[str], watch: Stopwatch | None = None) -> tuple[str, str]:
+    """What a program has said when it ended by itself."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return program.communicate(timeout=0.2)
+        except subprocess.TimeoutExpired:
+            assert time.monotonic() < deadline, "it does not end"
+            if watch is not None:
+                watch.look()
+
+
 def wait_for_load(server: engine.NullServer, program: subprocess.Popen[str]) -> None:
     """Until all users send statements."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_S
     while server.stats().executes < 10 * USERS:
         assert program.poll() is None, program.communicate()
         assert time.monotonic() < deadline, "no load came"
         time.sleep(0.1)
 
 
-def wait_for_silence(server: engine.NullServer, limit_s: float) -> None:
-    """Within the limit the last connection is gone, and nothing comes from then on."""
-    deadline = time.monotonic() + limit_s
+def wait_for_silence(server: engine.NullServer) -> None:
+    """Within a minute the last connection is gone, and nothing comes from then on."""
+    deadline = time.monotonic() + SILENT_BY_S
     while server.stats().open:
         assert time.monotonic() < deadline, "somebody still drives"
         time.sleep(0.1)
@@ -100,7 +118,7 @@ def wait_for_silence(server: engine.NullServer, limit_s: float) -> None:
 
 def test_the_nodes_say_what_they_are(nodes: Nodes) -> None:
     program = nodes.loadstone("cluster", "check", nodes.address, "--json", "--target", "127.0.0.1")
-    out, err = program.communicate(timeout=90)
+    out, err = ended(program)
     assert program.returncode == 0, err
     found = json.loads(out)
     assert [node["node"] for node in found["nodes"]] == [HEAD, OTHER]
@@ -114,6 +132,7 @@ def test_the_nodes_say_what_they_are(nodes: Nodes) -> None:
 
 
 def test_two_generators_make_the_load_of_one(nodes: Nodes, server: engine.NullServer) -> None:
+    watch = Stopwatch()
     together = finished(nodes.loadstone(*words(server, 4, "--cluster", nodes.address)))
     counted = server.stats().executes
     assert together["tally"]["succeeded"] == counted
@@ -127,13 +146,18 @@ def test_two_generators_make_the_load_of_one(nodes: Nodes, server: engine.NullSe
     server.flush()
     alone = finished(nodes.loadstone(*words(server, 4)))
     assert alone["tally"]["succeeded"] == server.stats().executes
-    # Both are the rate that was asked for, but for what a busy machine has not answered in time.
-    assert together["tps"] == pytest.approx(alone["tps"], rel=0.1)
+    # Both are the rate that was asked for, but for what was due at the end while the server, which
+    # is in this process, or a generator waited for a core.
+    for step in (together, alone):
+        assert step["tally"]["due"] == 4 * RATE
+        generators_s = 4 * 2 * step["generator"]["run_delay_share"]
+        most_left = RATE * (0.1 + watch.kept_s + generators_s)
+        assert 4 * RATE - step["tally"]["succeeded"] <= most_left
 
 
 def begun_run(folder: Path, program: subprocess.Popen[str]) -> Path:
     """The folder of the run that the program has begun."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_S
     while not (found := list(folder.glob("*/journal.jsonl"))):
         assert program.poll() is None, program.communicate()
         assert time.monotonic() < deadline, "no run was begun"
@@ -146,13 +170,13 @@ def test_rate_users_and_end_of_a_running_step_are_asked_of_all_generators(
     nodes: Nodes, server: engine.NullServer, tmp_path: Path
 ) -> None:
     out = tmp_path / "runs"
-    program = nodes.loadstone(*words(server, 60, "--cluster", nodes.address, "--out", str(out)))
+    program = nodes.loadstone(*words(server, LONG_S, "--cluster", nodes.address, "--out", str(out)))
     run = begun_run(out, program)
     wait_for_load(server, program)
     control_requests.ask(run, SetRate(step=1, rate=RATE / 10))
     control_requests.ask(run, SetUsers(step=1, users=1))
     control_requests.ask(run, SetUsers(step=1, users=4))
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE_S
     while (run / control_requests.FOLDER).exists() and any(
         (run / control_requests.FOLDER).iterdir()
     ):
@@ -160,7 +184,7 @@ def test_rate_users_and_end_of_a_running_step_are_asked_of_all_generators(
         time.sleep(0.1)
     time.sleep(2.0)
     control_requests.ask(run, StopRun())
-    out_text, err = program.communicate(timeout=60)
+    out_text, err = ended(program)
     assert program.returncode == ExitCode.INTERRUPTED, err
     (step,) = json.loads(out_text)["steps"]
     changed = [(change["what"], change["value"]) for change in step["changes"]]
@@ -202,7 +226,7 @@ def test_an_experiment_is_driven_from_all_nodes(
     file.write_text(EXPERIMENT.format(port=server.port, address=nodes.address))
     out = ("--out", str(tmp_path / "runs"))
     program = nodes.loadstone("experiment", str(file), "--no-observe", "--json", *out)
-    text, err = program.communicate(timeout=90)
+    text, err = ended(program)
     assert program.returncode == 0, err
     found = json.loads(text)
     protocols = [step["variant"].removeprefix("protocol=") for step in found["steps"]]
@@ -230,7 +254,7 @@ def test_a_search_is_driven_from_all_nodes(nodes: Nodes, server: engine.NullServ
         "--tls", "disabled", "--concurrency", "2", "--slo", "p50<1s", "--warmup", "0s",
         "--duration", "500ms", "--no-observe", "--json", "--cluster", nodes.address,
     )  # fmt: skip
-    out, err = program.communicate(timeout=120)
+    out, err = ended(program)
     assert program.returncode == 0, err
     found = json.loads(out)
     assert found["run"]["search"]["complete"]
@@ -242,7 +266,7 @@ def test_a_search_is_driven_from_all_nodes(nodes: Nodes, server: engine.NullServ
 def test_fewer_nodes_than_asked_for_is_one_line(nodes: Nodes, server: engine.NullServer) -> None:
     more = ("--cluster", nodes.address, "--generators", "3")
     program = nodes.loadstone(*words(server, 1, *more))
-    _, err = program.communicate(timeout=60)
+    _, err = ended(program)
     assert program.returncode == ExitCode.CLUSTER
     assert f"has 2: {HEAD} (1 CPUs), {OTHER} (1 CPUs)" in err
     assert "Traceback" not in err
@@ -251,43 +275,45 @@ def test_fewer_nodes_than_asked_for_is_one_line(nodes: Nodes, server: engine.Nul
 def test_a_generator_that_stands_still_is_lost_and_the_step_goes_on(
     nodes: Nodes, server: engine.NullServer, tmp_path: Path
 ) -> None:
-    program = nodes.loadstone(*words(server, 9, "--cluster", nodes.address))
+    program = nodes.loadstone(*words(server, 15, "--cluster", nodes.address))
     wait_for_load(server, program)
     (stalled,) = nodes.nodes[OTHER].generators()
     stalled.send_signal(signal.SIGSTOP)
-    step = finished(program)
+    watch = Stopwatch(program.pid)
+    step = finished(program, watch)
     continued_ns = time.monotonic_ns()
     with contextlib.suppress(Exception):
         stalled.send_signal(signal.SIGCONT)
     first, second = step["generators"]
     assert (step["state"], first["lost"], first["seconds_lost"]) == ("finished", None, 0)
     (silent_s,) = re.findall(r"did not answer for ([\d.]+) s", second["lost"])
-    assert 2.5 <= float(silent_s)
+    # It looks ten times a second, and takes off for how long it could not look itself.
+    assert SILENCE_S <= float(silent_s) < SILENCE_S + 0.5 + watch.kept_s
     assert second["seconds_lost"] > 0
     assert any(f"generator 1 on {OTHER} was lost" in note for note in step["notes"])
     # What had waited in the one that stood still is given up: nobody asks for it any more.
-    wait_for_silence(server, 30.0)
+    wait_for_silence(server)
     assert max(int(row["received_ns"]) for row in answered(server, tmp_path)) < continued_ns
 
 
 def test_without_its_head_no_generator_drives_on(
     nodes: Nodes, server: engine.NullServer, tmp_path: Path
 ) -> None:
-    program = nodes.loadstone(*words(server, 60, "--cluster", nodes.address))
+    program = nodes.loadstone(*words(server, LONG_S, "--cluster", nodes.address))
     wait_for_load(server, program)
     killed_ns = time.monotonic_ns()
     program.kill()
     program.communicate()
-    wait_for_silence(server, 30.0)
+    wait_for_silence(server)
     last_ns = max(int(row["received_ns"]) for row in answered(server, tmp_path))
     # The load went on behind the head's back, and ended by itself.
-    assert killed_ns < last_ns < killed_ns + 30_000_000_000
+    assert killed_ns < last_ns < killed_ns + 1e9 * SILENT_BY_S
 
 
 def test_a_node_that_dies_is_missed_for_the_rest_of_the_step(
     nodes: Nodes, server: engine.NullServer, tmp_path: Path
 ) -> None:
-    program = nodes.loadstone(*words(server, 6, "--cluster", nodes.address))
+    program = nodes.loadstone(*words(server, 12, "--cluster", nodes.address))
     wait_for_load(server, program)
     nodes.nodes.pop(OTHER).kill()
     killed_ns = time.monotonic_ns()
@@ -298,7 +324,7 @@ def test_a_node_that_dies_is_missed_for_the_rest_of_the_step(
         nodes.wait_until_started(OTHER)
     first, second = step["generators"]
     assert (step["state"], first["lost"], first["seconds_lost"]) == ("finished", None, 0)
-    assert second["lost"] and 0 < second["seconds_lost"] <= 6
+    assert second["lost"] and 0 < second["seconds_lost"] <= 12
     (note,) = (note for note in step["notes"] if f"generator 1 on {OTHER} was lost" in note)
     assert f"and {USERS // 2} virtual users with it" in note
     log = answered(server, tmp_path)
@@ -311,11 +337,11 @@ def test_a_node_that_dies_ends_the_run_or_not_by_policy(
     nodes: Nodes, server: engine.NullServer, tmp_path: Path
 ) -> None:
     more = ("--cluster", nodes.address, "--on-node-loss", "repeat", "--out", str(tmp_path / "runs"))
-    program = nodes.loadstone(*words(server, 6, *more))
+    program = nodes.loadstone(*words(server, 12, *more))
     wait_for_load(server, program)
     nodes.nodes.pop(OTHER).kill()
     killed_ns = time.monotonic_ns()
-    out, err = program.communicate(timeout=90)
+    out, err = ended(program)
     assert program.returncode == 0, err
     found = json.loads(out)
     (again,) = found["steps"]
@@ -337,7 +363,7 @@ def test_a_node_with_another_version_is_refused_before_anything_is_driven(
     nodes.start(THIRD, f"--address={nodes.address}", source=nodes.another_version())
     nodes.wait_until_started(THIRD)
     program = nodes.loadstone(*words(server, 1, "--cluster", nodes.address))
-    _, err = program.communicate(timeout=90)
+    _, err = ended(program)
     assert program.returncode == ExitCode.CLUSTER
     assert f"{THIRD} has 0.0.0.another (engine" in err
     assert "install the same version on each node" in err
@@ -353,13 +379,13 @@ def test_without_the_heads_machine_no_generator_drives_on(
     if OTHER not in nodes.nodes:
         nodes.start(OTHER, f"--address={nodes.address}")
         nodes.wait_until_started(OTHER)
-    program = nodes.loadstone(*words(server, 60, "--cluster", nodes.address))
+    program = nodes.loadstone(*words(server, LONG_S, "--cluster", nodes.address))
     wait_for_load(server, program)
     program.kill()
     nodes.nodes[HEAD].kill()
     killed_ns = time.monotonic_ns()
     program.communicate()
-    wait_for_silence(server, 30.0)
+    wait_for_silence(server)
     last_ns = max(int(row["received_ns"]) for row in answered(server, tmp_path))
     # What the other node's generator drove was not cut off: it ended by itself.
-    assert killed_ns < last_ns < killed_ns + 30_000_000_000
+    assert killed_ns < last_ns < killed_ns + 1e9 * SILENT_BY_S

@@ -21,6 +21,7 @@ from trust.tally import COUNTS
 
 pytestmark = [
     pytest.mark.ray,
+    pytest.mark.timeout(300),
     pytest.mark.skipif(
         importlib.util.find_spec("ray") is None, reason="Ray is not installed: make test-cluster"
     ),

@@ -34,7 +34,7 @@ from loadstone.sandbox import Sandbox
 Document = dict[str, Any]
 
 SEED = 42
-PATIENCE_S = 40.0
+PATIENCE_S = 120.0
 """How long a record may be awaited: what takes longer hangs."""
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from engine.conftest import on_mariadb
 from engine.driving import Document, Outcome, a_load, a_plan, drive, events, load, local, seconds
+from kept import Stopwatch
 from loadstone.sandbox import Sandbox
 
 INSTALLED = Path("/usr/share/sysbench")
@@ -102,9 +103,10 @@ def test_many_scripted_users_share_one_thread(shared: Sandbox, written: Any) -> 
         end
         """
     )
+    watch = Stopwatch(shared.pid)
     outcome = drive(a_script(path, local(shared), users=50, stop=events(100))).finished()
     assert outcome.total("window", "drain").events == 100
-    assert outcome.last.seconds < 10  # one after the other they would take 20 s
+    assert watch.judged_s < 10  # one after the other they would take 20 s
 
 
 @on_mariadb
@@ -169,10 +171,11 @@ def test_a_script_connects_after_the_last_event_has_begun(shared: Sandbox, writt
         function done() print(sysbench.sql.driver():connect():query_row("SELECT 'last'")) end
         """
     )
+    watch = Stopwatch(shared.pid)
     outcome = drive(a_script(path, local(shared), users=2, stop=events(2))).finished()
     assert printed(outcome) == ["goodbye", "goodbye", "last"]
     assert outcome.total("window", "drain").events == 2
-    assert outcome.last.seconds < 10  # and does not wait for the end of its patience
+    assert watch.judged_s < 10  # and does not wait for the end of its patience
 
 
 @pytest.mark.parametrize(

@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
+from called import called
 from engine.conftest import Start, on_mariadb
-from engine.driving import Document, Loaded, Loading, a_layout, a_load, connecting, load, local
+from engine.driving import (
+    PATIENCE_S,
+    Document,
+    Loaded,
+    Loading,
+    a_layout,
+    a_load,
+    connecting,
+    load,
+    local,
+)
 from engine.servers import asked, execute, one, rows
+from kept import Stopwatch
 from loadstone import engine
 from loadstone.lab.step.interrupts import Interrupts
 from loadstone.lab.tables.load import Loader, layout_for, prepare
@@ -27,6 +41,7 @@ from loadstone.sandbox import Sandbox
 
 pytestmark = pytest.mark.server
 
+LARGE = a_layout(2, 2_000_000)
 SHORT = {"say_s": 0.4, "end_s": 0.4, "fail_s": 2.0}
 PATIENT = {"say_s": 0.4, "end_s": 10.0, "fail_s": 60.0}
 
@@ -45,6 +60,20 @@ def half_loaded(shared: Sandbox, plan: Document, schema: str) -> Iterator[tuple[
         asked(other, "BEGIN")
         asked(other, f"INSERT INTO {schema}.sbtest1 (id) VALUES (1000)")
         yield other, number_of(other)
+
+
+def statements_on(shared: Sandbox, schema: str) -> list[str]:
+    """What is at work in a schema, by the server."""
+    sessions = rows(shared, "SHOW FULL PROCESSLIST")
+    return [str(row[7]) for row in sessions if row[3] == schema and row[7]]
+
+
+def wait_for(holds: Callable[[], bool]) -> None:
+    """Look until it is so."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.05)
 
 
 def is_told(loaded: Loaded) -> bool:
@@ -67,14 +96,13 @@ def test_a_server_that_hangs_in_the_middle_of_a_load_is_told_and_ends_it() -> No
         **{"password": "", "database": "sbtest", "server_public_key": None},
         "tls": {"mode": "disabled", "ca": None, "cert": None, "key": None},
     }
-    began = time.monotonic()
-    plan = a_load(target, method="insert", layout=a_layout(2, 2_000_000), stall=SHORT)
+    plan, watch = a_load(target, method="insert", layout=LARGE, stall=SHORT), Stopwatch()
     loaded = load(plan)
     server.stop()
-    assert time.monotonic() - began < 8
+    assert watch.judged_s < 8
     assert "no progress for 2 s" in failure_of(loaded)
     told = loaded.stalled[0]
-    assert told.silent_s < 1.5
+    assert SHORT["say_s"] <= told.silent_s < 1.5 + watch.kept_s
     assert told.connection is not None
     assert "does not answer another connection either" in told.waits_for
 
@@ -99,9 +127,10 @@ def test_a_row_that_is_never_let_go_ends_the_load_and_the_same_load_goes_on_late
 ) -> None:
     plan = a_load(target, layout=a_layout(1, 2000), stall=SHORT)
     with half_loaded(shared, plan, schema) as (other, number):
+        watch = Stopwatch(shared.pid)
         loaded = load(plan)
+        assert watch.judged_s < 6
         assert f"held by connection {number}" in failure_of(loaded)
-        assert loaded.last.seconds < 6
         asked(other, "ROLLBACK")
     assert load(plan).finished().last.rows == 2000
     assert one(shared, "SELECT COUNT(*) FROM sbtest1", schema) == 2000
@@ -165,17 +194,20 @@ def test_a_statement_that_stands_still_in_every_way_ends_the_load(
     assert "User sleep" in failure_of(loaded)
     assert [each.deed for each in loaded.stalled].count("ended") >= 3
     assert "INSERT INTO" in (loaded.last.error.statement or "") if loaded.last.error else False
-    assert not [row for row in rows(shared, "SHOW FULL PROCESSLIST") if "sbtest1" in str(row[7])]
+    wait_for(lambda: not statements_on(shared, schema))
 
 
 def test_an_index_that_takes_its_time_is_not_ended(
     shared: Sandbox, target: Document, schema: str
 ) -> None:
-    # Sorting moves no figure for some tenths of a second.
-    strict = {"say_s": 0.6, "end_s": 0.6, "fail_s": 2.0}
-    plan = a_load(target, layout=a_layout(1, 300_000), parallel=4)
-    load(plan | {"layout": a_layout(1, 300_000, secondary_index=False)}).finished()
+    # Sorting moves no figure for some tenths of a second, and takes longer than these together.
+    strict = {"say_s": 1.0, "end_s": 1.0, "fail_s": 6.0}
+    plan = a_load(target, layout=a_layout(1, 600_000), parallel=4)
+    load(plan | {"layout": a_layout(1, 600_000, secondary_index=False)}).finished()
+    watch = Stopwatch(shared.pid)
     loaded = load(plan | {"stall": strict}).finished()
+    if "ended" in {each.deed for each in loaded.stalled} and watch.kept_s > strict["say_s"]:
+        pytest.skip(f"not evaluated: the server waited for a core for {watch.kept_s:.1f} s")
     assert "ended" not in {each.deed for each in loaded.stalled}
     assert len(rows(shared, "SHOW INDEX FROM sbtest1", schema)) == 2
 
@@ -234,22 +266,27 @@ def test_tables_whose_load_stood_still_are_taken_up_by_the_same_prepare(
 
 
 @on_mariadb
-def test_prepare_says_within_ten_seconds_what_it_waits_for(shared: Sandbox, schema: str) -> None:
+def test_prepare_says_within_ten_seconds_what_it_waits_for(
+    shared: Sandbox, schema: str, tmp_path: Path
+) -> None:
     endpoint = shared.tcp
     url = endpoint.target.model_copy(update={"database": schema}).url
-    command = [sys.executable, "-m", "loadstone.cli", "prepare", "--target", url]
-    command += ["--tables", "1", "--table-size", "2000", "--yes"]
+    words = ("prepare", "--target", url, "--tables", "1", "--table-size", "2000", "--yes")
     password = {"LOADSTONE_PASSWORD": endpoint.credentials.reveal()}
-    assert subprocess.run(command, env=password, capture_output=True, check=False).returncode == 0
+    called(*words, folder=tmp_path, environment=os.environ | password)
     execute(shared, "DELETE FROM sbtest1 WHERE id = 1000", database=schema)
+    command = [sys.executable, "-m", "loadstone.cli", *words]
     with shared.connect() as other:
         asked(other, "BEGIN")
         asked(other, f"INSERT INTO {schema}.sbtest1 (id) VALUES (1000)")
-        began = time.monotonic()
-        with subprocess.Popen(command, env=password, stderr=subprocess.PIPE, text=True) as process:
+        with subprocess.Popen(
+            command, env=os.environ | password, stderr=subprocess.PIPE, text=True
+        ) as process:
             assert process.stderr is not None
+            wait_for(lambda: any("sbtest1" in said for said in statements_on(shared, schema)))
+            watch = Stopwatch(process.pid, shared.pid)
             line = next(line for line in process.stderr if "no progress" in line)
-            assert time.monotonic() - began < 10
+            assert watch.judged_s < 10
             asked(other, "ROLLBACK")
             process.stderr.read()
         assert process.returncode == 0

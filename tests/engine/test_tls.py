@@ -215,6 +215,15 @@ def test_a_server_without_tls_is_told_at_once() -> None:
     assert (preferred.encrypted_users, preferred.tls) == (0, None)
 
 
+def test_a_real_server_without_tls_is_told_as_well(server: str, start: Start) -> None:
+    off = {"skip_ssl": "1"} if server == "mariadb" else {"tls_version": ""}
+    sandbox = start(off, tls=False)
+    refused = drive(a_plan(tcp(sandbox, "required"), connect=once()))
+    assert refused.failure == ("tls_refused", 2026)
+    preferred = knock(tcp(sandbox, "preferred"))
+    assert (preferred.encrypted_users, preferred.tls) == (0, None)
+
+
 @on_mysql
 def test_tls_12_alone_is_enough(shared: Sandbox) -> None:
     (before,) = rows(shared, "SELECT @@GLOBAL.tls_version")[0]

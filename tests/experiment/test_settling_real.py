@@ -95,6 +95,7 @@ def by_second(run: Path, file: str, column: str) -> dict[float, float]:
     return {second: value for second, value in pairs if value is not None}
 
 
+@pytest.mark.timing
 def test_a_window_waits_until_a_cold_buffer_pool_of_half_the_data_is_filled(
     tmp_path: Path,
     loaded: Loaded,
@@ -145,8 +146,10 @@ def test_a_window_has_the_checkpoints_that_a_small_redo_log_forces(
     rates = by_second(run, "load.parquet", "tps")
     under_checkpoints = [rate for second, rate in rates.items() if second > first]
     assert step.window is not None and step.tps is not None
-    # By what the server does from the first forced checkpoint on, not by what it did before; as
-    # near as its seconds are to each other.
-    apart = max(stdev(under_checkpoints), 0.1 * fmean(under_checkpoints))
+    # By what the server does from the first forced checkpoint on, not by what it did before: as
+    # near as the mean of so many seconds is to the mean of all of them.
+    seconds = sum(step.window.from_s < second <= step.window.to_s for second in rates)
+    error = stdev(under_checkpoints) / seconds**0.5
+    apart = max(2 * error, 0.05 * fmean(under_checkpoints))
     told = (step.window, rates, flushed)
     assert step.tps == pytest.approx(fmean(under_checkpoints), abs=apart), told

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from kept import waits
 from loadstone import engine
 from loadstone.model.records import Connected, End, LatencyNs, Sample
 from null_server.running import Running
@@ -24,12 +25,6 @@ def tcp_paces() -> bool:
     return chosen.startswith("bbr")
 
 
-def run_delay_s(pid: int) -> float:
-    """How long all threads of a process have waited for a core until now: proc(5), schedstat."""
-    told = [each.read_text().split() for each in Path(f"/proc/{pid}/task").glob("*/schedstat")]
-    return sum(int(delay) for _, delay, _ in told) / 1e9
-
-
 @dataclass
 class Driven:
     """What the engine said of a step."""
@@ -39,12 +34,19 @@ class Driven:
     connected: Connected | None = None
     server_waited: float = 0.0
     """The part of the time in which the server wanted a core and had none."""
+    server_waited_s: float = 0.0
+    """The same in seconds."""
 
     @property
     def kept_ns(self) -> float:
         """How long the machine kept the generator from a core, all in all."""
         delays = [sample.generator.run_delay_us for sample in self.samples]
         return 1e3 * sum(delay or 0 for delay in delays)
+
+    @property
+    def held_up_s(self) -> float:
+        """How long the machine kept the generator or the server from a core, all in all."""
+        return self.kept_ns / 1e9 + self.server_waited_s
 
     def latency(self, tag: str = "service") -> LatencyNs:
         """Of the whole step, merged from its intervals."""
@@ -89,7 +91,7 @@ def drive(
         "session": {"init_sql": [], "isolation": None, "charset": "utf8mb4"},
         **{"on_error": "restart", "shards": 1, "seed": 1, "tag": "test"},
     }
-    waited_before, began = run_delay_s(server.process.pid), time.monotonic()
+    waited_before, began = sum(waits(server.process.pid).values()), time.monotonic()
     job = engine.start(json.dumps({**plan, **changes}))
     samples: list[Sample] = []
     connected = None
@@ -101,6 +103,7 @@ def drive(
         if isinstance(record, Sample):
             samples.append(record)
         if isinstance(record, End):
-            waited = run_delay_s(server.process.pid) - waited_before
-            return Driven(record, samples, connected, waited / (time.monotonic() - began))
+            waited = sum(waits(server.process.pid).values()) - waited_before
+            part = waited / (time.monotonic() - began)
+            return Driven(record, samples, connected, part, waited)
     raise AssertionError("the engine does not end")

@@ -9,11 +9,15 @@ from typing import Any
 
 import pytest
 
+from kept import Stopwatch
 from loadstone.cli.errors import exit_code_of
 from null_server.conftest import Starter
 from null_server.running import Running
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+MUCH = 0.01
+"""Of the time: where a core was waited for less, most units have no reason to be left out."""
 
 HEAD = """\
 duration = "500ms"
@@ -74,8 +78,12 @@ def test_a_server_is_not_faster_than_itself(
 def test_a_server_whose_answers_take_a_fifth_longer_is_slower(
     start: Starter, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said, truth, left_out = told((start(taking(100)), start(taking(120))), 0.05, tmp_path, capsys)
-    assert -0.2 < truth < -0.1
-    if left_out and said.startswith("not enough evidence"):
-        pytest.skip(f"not evaluated, this machine keeps the generator from its cores: {left_out}")
+    servers = start(taking(100)), start(taking(120))
+    watch = Stopwatch(*(server.process.pid for server in servers))
+    said, truth, left_out = told(servers, 0.05, tmp_path, capsys)
+    kept = watch.kept_s / watch.passed_s
+    # A sixth, by what the servers answered; those steps have less that were kept from a core.
+    assert -0.2 - kept < truth < -0.1 + kept
+    if left_out and said.startswith("not enough evidence") and kept > MUCH:
+        pytest.skip(f"not evaluated, {kept:.0%} of the time without a core: {left_out}")
     assert said == "slower"

@@ -8,26 +8,32 @@ import time
 import pymysql
 import pytest
 
+from kept import waits
 from null_server.conftest import Starter
 from null_server.running import quantile
 
 pytestmark = pytest.mark.timeout(600)  # the program may have to be built first
 
+ANSWERS = 300
 POINT = "SELECT c FROM sbtest1 WHERE id=1"
 
 
+@pytest.mark.timing
 def test_answers_leave_tens_of_microseconds_after_they_are_due(start: Starter) -> None:
     server = start({"service": {"kind": "constant", "us": 700}})
+    before = sum(waits(server.process.pid).values())
     with server.connect() as session, session.cursor() as cursor:
-        for _ in range(300):
+        for _ in range(ANSWERS):
             cursor.execute(POINT)
+    kept_s = sum(waits(server.process.pid).values()) - before
     stamps = server.stamps("query")
-    assert len(stamps) == 300
+    assert len(stamps) == ANSWERS
     assert {stamp.due_ns - stamp.received_ns for stamp in stamps} == {700_000}
     late = [stamp.sent_ns - stamp.due_ns for stamp in stamps]
     assert min(late) >= 0
-    # What other processes take of the cores is no fault of the timer: the best tenth speaks. One
-    # that counts in milliseconds would be late by 300 µs each time.
+    # Every second answer at least, unless the server stood in line for a core: that may have been
+    # at any of them. A timer that counts in milliseconds would be late by 300 µs each time.
+    assert quantile(late, 0.5) < 100_000 + 2e9 * kept_s / ANSWERS, sorted(late)[::30]
     assert quantile(late, 0.1) < 100_000, sorted(late)[::30]
 
 

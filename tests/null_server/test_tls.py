@@ -43,6 +43,7 @@ def encrypted(start: Starter, certificates: Certificates) -> Encrypted:
     ("users", "auth"),
     [
         (1, "mysql_native_password"),
+        (64, "mysql_native_password"),
         (64, "caching_sha2_password"),
         pytest.param(1000, "caching_sha2_password", marks=pytest.mark.slow),
     ],

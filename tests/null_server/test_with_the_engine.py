@@ -20,6 +20,7 @@ pytestmark = pytest.mark.timeout(600)  # the program may have to be built first
     "service",
     [
         {"kind": "constant", "us": 20_000},
+        {"kind": "uniform", "from_us": 10_000, "to_us": 30_000},
         {"kind": "lognormal", "median_us": 16_000, "sigma": 0.5},
         {"kind": "quantiles", "points": [[0, 10_000], [0.9, 20_000], [1, 100_000]]},
     ],

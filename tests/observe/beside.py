@@ -81,12 +81,6 @@ def wait_for_port(port: int, process: subprocess.Popen[bytes], host: str = "127.
             time.sleep(0.05)
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @dataclass(frozen=True)
 class Look:
     """A reading of another source with one of ours right before and right after it."""

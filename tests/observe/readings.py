@@ -6,27 +6,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kept import waits
 from loadstone.model.observed import Reading
 from loadstone.observe.local import LocalHost
 from loadstone.observe.server import ServerSource
-
-_THREADS = Path("/proc/self/task")
-
-
-def waited_s() -> dict[str, float]:
-    """How long each thread of this process has waited for a core (sched-stats.rst), by its id."""
-    found = {}
-    for thread in _THREADS.iterdir():
-        try:
-            found[thread.name] = int((thread / "schedstat").read_text().split()[1]) / 1e9
-        except OSError:  # it has ended
-            continue
-    return found
 
 
 @dataclass(frozen=True)
@@ -58,7 +45,7 @@ class Readings:
         read = kind.read
 
         def watched(source: Any) -> Reading:
-            role, began_s, waited = source.name.role, time.monotonic(), waited_s()
+            role, began_s, waited = source.name.role, time.monotonic(), waits()
             before, self._waited[role] = self._waited.get(role, {}), waited
             reading = read(source)
             kept_s = sum(max(now - before.get(thread, 0.0), 0.0) for thread, now in waited.items())

@@ -25,13 +25,13 @@ from observe.beside import (
     agree,
     ended,
     environment,
-    free_port,
     program,
     wait_for_port,
     writing,
 )
 from observe.test_exposition import theirs as read_by_the_library
 from pooled import KINDS, Pool
+from ports import free_port
 
 
 @contextmanager

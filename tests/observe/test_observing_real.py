@@ -181,7 +181,9 @@ def test_reads_are_counted_by_the_server_as_they_were_sent(read: Ran) -> None:
     ):
         beside = totals[name] - bytes_of_load
         assert 0 <= beside <= most, (name, beside, bytes_of_load, asked)
-        assert step.server.rates[name] * step.server.seconds <= totals[name]
+        # The first interval may have begun long before the load, whose part of it is then small.
+        in_window = step.server.rates[name] * step.server.seconds
+        assert 0.25 * bytes_of_load < in_window <= totals[name]
 
 
 REDO = ("ib_logfile", "#ib_redo")
@@ -247,6 +249,23 @@ def test_the_host_of_a_sandbox_is_this_machine(traced: Traced) -> None:
     assert used / host.cores <= busy + 0.1
 
 
+@pytest.mark.timing
+def test_looking_takes_little_of_a_core_on_either_side(server: Sandbox, tmp_path: Path) -> None:
+    """A hundredth is wanted; where others use the machine each instruction is dearer."""
+    before, began = _cpu_s(server), time.monotonic()
+    run = driven(server, tmp_path, "watch --duration 3s")
+    of_server = (_cpu_s(server) - before) / (time.monotonic() - began)
+    assert run.step.observing is not None
+    assert 0 < run.step.observing.cpu_share < 0.03
+    assert of_server < 0.05
+
+
+def _cpu_s(server: Sandbox) -> float:
+    """Of the server's process until now (proc(5))."""
+    fields = Path(f"/proc/{server.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def test_looking_is_a_few_statements_a_second(server: Sandbox, tmp_path: Path) -> None:
     """Counted, since a busy machine makes each dearer: the bench `observing` has what they cost."""
     before = _questions(server)
@@ -305,14 +324,14 @@ def test_an_observer_that_is_cut_off_costs_no_second_of_load(
     loadstone(shared, tmp_path, "prepare --tables 1 --table-size 100")
     with ThreadPoolExecutor(1) as beside:
         killing = beside.submit(_kill_those_that_ask, shared, 4)
-        words = "--duration 3s --warmup 0s --concurrency 4 --rate 200"
+        words = "--duration 6s --warmup 0s --concurrency 4 --rate 200"
         ran = driven(shared, tmp_path, f"run oltp_point_select {words}")
         killing.result()
     step = ran.step
     # The engine measures so long, whoever asks the server.
-    assert step.seconds == pytest.approx(3.0, abs=0.5)
+    assert step.seconds == pytest.approx(6.0, abs=0.5)
     load = polars.read_parquet(ran.folder / "load.parquet")
-    assert all(rate > 0 for rate in load["tps"].to_list()[:3])
+    assert all(rate > 0 for rate in load["tps"].to_list()[:6])
     assert step.reconnects == 0
     assert any("server was lost" in note for note in step.notes), step.notes
 
@@ -341,10 +360,12 @@ def test_the_parquet_files_have_a_row_a_second(mixed: Ran) -> None:
     load = polars.read_parquet(mixed.folder / "load.parquet")
     for name, role in (("server.parquet", "server"), ("host.parquet", "server-host")):
         table = polars.read_parquet(mixed.folder / name)
-        assert abs(table.height - load.height) <= 3
+        readings = mixed.readings.of(role)
+        missed = int(sum(reading.kept_s for reading in readings))
+        assert abs(table.height - load.height) <= 1 + missed, (table, load)
         seconds = table["second"].to_list()
         assert seconds == sorted(seconds)
-        rows = _readings_of(seconds, mixed.readings.of(role))
+        rows = _readings_of(seconds, readings)
         for second, reading in zip(seconds[1:-1], rows[1:-1], strict=True):
             # In step with the load: all but the first and the last fall on whole seconds.
             late_s = second - math.floor(second + 0.05) - (reading.at_s - reading.began_s)

@@ -34,9 +34,11 @@ def a_user(sandbox: Sandbox, definition: str) -> Iterator[None]:
     """Somebody who is let in for a while."""
     with sandbox.connect() as connection, connection.cursor() as cursor:
         cursor.execute(f"CREATE USER {definition}")
-    yield
-    with sandbox.connect() as connection, connection.cursor() as cursor:
-        cursor.execute(f"DROP USER {definition.split()[0]}")
+    try:
+        yield
+    finally:
+        with sandbox.connect() as connection, connection.cursor() as cursor:
+            cursor.execute(f"DROP USER {definition.split()[0]}")
 
 
 def test_it_is_durable_and_says_so(shared: Sandbox) -> None:
@@ -169,8 +171,10 @@ def few_connections(sandbox: Sandbox) -> Iterator[None]:
     """No more than ten at a time, which this one is of."""
     with sandbox.connect() as connection, connection.cursor() as cursor:
         cursor.execute("SET GLOBAL max_connections = 10")
-        yield
-        cursor.execute(f"SET GLOBAL max_connections = {sandbox.settings['max_connections']}")
+        try:
+            yield
+        finally:
+            cursor.execute(f"SET GLOBAL max_connections = {sandbox.settings['max_connections']}")
 
 
 def test_a_missing_schema_is_named(shared: Sandbox) -> None:

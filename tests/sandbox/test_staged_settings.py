@@ -240,10 +240,12 @@ def test_what_somebody_else_sets_meanwhile_is_left_and_told(
 ) -> None:
     before = value(shared, "max_connections")
     told = Told()
-    with staged(shared.endpoint(), {"max_connections": "777"}, tmp_path, told):
-        _set(shared, "max_connections = 555")
-    assert value(shared, "max_connections") == "555"
-    _set(shared, f"max_connections = {before}")
+    try:
+        with staged(shared.endpoint(), {"max_connections": "777"}, tmp_path, told):
+            _set(shared, "max_connections = 555")
+        assert value(shared, "max_connections") == "555"
+    finally:
+        _set(shared, f"max_connections = {before}")
     place = shared.endpoint().target.place
     assert told.left == told.notes
     assert told.left == [f"{place}: set by somebody else since, and left: max_connections"]

@@ -32,4 +32,4 @@ def server(request: pytest.FixtureRequest, pool: Pool) -> Iterator[Sandbox]:
 @pytest.fixture
 def person(server: Sandbox, tmp_path: Path) -> Person:
     """To whom it is somebody's server."""
-    return Person(tmp_path, server)
+    return Person(tmp_path, server, careful=False)

@@ -6,7 +6,7 @@ AS_TEXT = "client = { prepared = false }"
 CHANGED = "dynamic = { max_connect_errors = 200 }"
 
 
-def experiment(url: str, level: str, duration: str) -> str:
+def experiment(url: str, level: str, duration: str, first: str = "") -> str:
     """One factor of two levels, of which the second is `level`; it writes to one table."""
     return f"""\
 duration = "{duration}"
@@ -20,6 +20,7 @@ name = "oltp_update_non_index"
 tables = 1
 table_size = 100
 [factor.changed.no]
+{first}
 [factor.changed.yes]
 {level}
 """

@@ -19,6 +19,7 @@ import pytest
 from benches.accounting import Account, account_of
 from engine.driving import a_load, load, local
 from engine.servers import QUICK, asked, counters, wait_until_nobody
+from kept import Stopwatch
 from loadstone.model.records import Sample
 from loadstone.model.result import Result
 from loadstone.runs import run_folder
@@ -30,7 +31,7 @@ NIGHTLY = os.environ.get("LOADSTONE_NIGHTLY") == "1"
 """Whether the long forms are wanted: `make nightly`."""
 
 PASSWORD = "of-a-server-that-fails"
-PATIENCE_S = 180.0
+PATIENCE_S = 120.0
 LAST_LONG_S = 60.0
 """So long a server may take to be rid of a client that was killed."""
 
@@ -204,6 +205,13 @@ class Victim:
     def stopped(self) -> Ended:
         """End it as a person does who has seen enough."""
         self.signal(signal.SIGINT)
+        return self.ended()
+
+    def ended_soon(self, judged_s: float) -> Ended:
+        """Its end, for which it may take so long beside what it waits for a core."""
+        since = Stopwatch(self.pid)
+        wait_until(lambda: self.process.poll() is not None or since.judged_s > judged_s, "its end")
+        assert since.judged_s <= judged_s, f"{since.passed_s:.1f} s, {since.kept_s:.1f} s of waits"
         return self.ended()
 
     def ended(self, within_s: float = PATIENCE_S) -> Ended:

@@ -14,7 +14,7 @@ pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from cli.person import PATIENCE_S, Person, wait_until
 from engine.between import Between
-from engine.servers import execute
+from engine.servers import execute, rows
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.target import Credentials, Endpoint
 from loadstone.mysql.connect import Connection, connect
@@ -47,6 +47,8 @@ def application(server: Sandbox, connections: int = 2) -> Iterator[list[Connecti
             ]
         finally:
             stack.close()
+            # Whom a server has not forgotten yet would be seen by what comes next.
+            wait_until(lambda: "app" not in {row[1] for row in rows(server, "SHOW PROCESSLIST")})
             execute(server, "DROP USER app@'%'")
 
 

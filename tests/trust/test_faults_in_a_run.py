@@ -466,7 +466,7 @@ def interrupted_twice(home: Home) -> Ended:
             victim.signal(signal.SIGINT)
             time.sleep(1)
             victim.signal(signal.SIGINT)
-            ended = victim.ended()
+            ended = victim.ended_soon(25)
         finally:
             os.kill(server.pid, signal.SIGCONT)
         nothing_is_left(home, server)

@@ -36,6 +36,14 @@ def waited_at_the_end(driven: Driven) -> int:
     return last.tally.waiting
 
 
+def most_left(driven: Driven, rate: float) -> float:
+    """So many events may wait at the end: those of a moment, and of what the machine took.
+
+    Whoever was kept from a core has to catch up, and what is due meanwhile waits as well.
+    """
+    return rate * (0.02 + driven.held_up_s)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("shards", [1, 2])
 def test_even_gaps_are_due_exactly_as_often_as_asked(start: Starter, shards: int) -> None:
@@ -44,7 +52,7 @@ def test_even_gaps_are_due_exactly_as_often_as_asked(start: Starter, shards: int
     tally = driven.end.tally
     assert (tally.due, tally.failed) == (2000, 0)
     assert tally.started == 2000 - tally.skipped
-    assert tally.skipped == waited_at_the_end(driven)
+    assert tally.skipped == waited_at_the_end(driven) <= most_left(driven, 1000)
     assert tally.balances()
 
 
@@ -75,13 +83,14 @@ def test_a_stall_of_a_second_makes_a_thousand_late_events(start: Starter) -> Non
     tally = driven.end.tally
     assert tally.due == 3000
     assert tally.succeeded == 3000 - tally.skipped
-    assert tally.skipped == waited_at_the_end(driven)
+    assert tally.skipped == waited_at_the_end(driven) <= most_left(driven, 1000)
     stamps = server.stamps("execute")
     stalled = max(stamp.took_ns for stamp in stamps)
     assert stalled > 0.9 * SECOND_NS
-    # Those of the stalled second but the few in flight; and those that queue behind them, or while
-    # somebody else has the cores.
-    assert 0.9 * 1000 - users <= driven.total("late") <= 3000
+    # Those of the stalled second but the few in flight; those that queue behind them, a tenth of a
+    # second at the most; and those that are due while somebody else has the cores.
+    most = 1000 * (1.15 + 1.2 * driven.held_up_s)
+    assert 0.9 * 1000 - users <= driven.total("late") <= most
     response, service = driven.latency("response"), driven.latency("service")
     for latency in (response, service):
         assert latency.max is not None
@@ -103,14 +112,15 @@ def test_overload_is_counted_and_never_grows_beyond_the_backlog(start: Starter) 
     assert driven.end.reason == "finished"
     assert tally.due == 4000
     assert 0 < tally.succeeded == server.status()["answered"] <= 400 + 4
+    # No user is idle while events wait, but for what the machine takes.
+    assert tally.succeeded >= 400 * (0.9 - driven.held_up_s)
     assert tally.skipped == 4000 - tally.succeeded
     assert tally.waiting == 0
     assert max(sample.tally.waiting for sample in driven.samples) <= 100
     longest = driven.latency("response").max
     assert longest is not None
-    # Who waits behind 100 events at 400 a second waits a quarter of a second, and no answer is
-    # older than the step.
-    assert 0.25 * SECOND_NS < longest < driven.end.seconds * SECOND_NS
+    # Who waits behind 100 events at 400 a second waits a quarter of a second.
+    assert 0.25 < longest / SECOND_NS < 0.3 + driven.held_up_s
 
 
 def test_events_that_wait_for_a_connection_are_late_and_not_lost(start: Starter) -> None:
@@ -121,7 +131,7 @@ def test_events_that_wait_for_a_connection_are_late_and_not_lost(start: Starter)
     assert driven.end.reason == "finished"
     assert tally.due == 600
     assert tally.succeeded + tally.failed == 600 - tally.skipped
-    assert tally.skipped == waited_at_the_end(driven)
+    assert tally.skipped == waited_at_the_end(driven) <= most_left(driven, 400)
     assert tally.failed <= 4
     assert driven.total("reconnects") >= 4
     longest = driven.latency("response").max

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 import scripted_engine
 from loadstone.model.control import SetRate, SetUsers, StopRun
 from loadstone.runs import control_requests
-from loadstone.web.access import COOKIE_S, Keys, TokenTooShort
+from loadstone.web.access import COOKIE_S, Keys, TokenTooShort, is_loopback, own_names
 from recorded import a_plan, recorded_run, recorder_for
 from scripted_engine import Script
 from web.served import Served, served
@@ -66,6 +67,22 @@ def test_a_name_that_is_not_ours_is_not_answered(page: Served, host: str) -> Non
 @pytest.mark.parametrize("name", ["localhost", "LOCALHOST", "127.0.0.1", "[::1]"])
 def test_our_own_names_are_answered_through_any_port(page: Served, name: str) -> None:
     assert page.get("/", Host=f"{name}:9999").status == 200
+
+
+@pytest.mark.parametrize("address", ["localhost", "LOCALHOST", "127.0.0.1", "127.8.9.10", "::1"])
+def test_an_address_of_this_machine_alone_has_no_other_names(address: str) -> None:
+    assert is_loopback(address)
+    assert own_names(address) == {"localhost", address.lower()}
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0", "::", "192.0.2.7", "2001:db8::7", "Bench.Example"])
+def test_an_address_that_others_reach_has_the_hosts_names_too(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(socket, "gethostname", lambda: "Bench7")
+    monkeypatch.setattr(socket, "getfqdn", lambda: "bench7.Example")
+    assert not is_loopback(address)
+    assert own_names(address) == {"localhost", address.lower(), "bench7", "bench7.example"}
 
 
 WRONG = "wrong-secret-of-many-characters"

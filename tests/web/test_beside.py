@@ -31,6 +31,7 @@ pytest.importorskip("loadstone._engine", reason="the engine is not built: make b
 from loadstone import engine
 from loadstone.cli.commands.run import run
 from loadstone.model.null_server import NullServerSettings
+from ports import free_port
 
 PATIENCE_S = 90.0
 """A machine may be busy with other tests; what takes longer hangs."""
@@ -105,13 +106,6 @@ def until(look: Callable[[], Found | None]) -> Found:
             return found
         time.sleep(0.05)
     raise AssertionError("nothing came in time")
-
-
-def free_port() -> int:
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        port: int = bound.getsockname()[1]
-        return port
 
 
 @pytest.fixture

@@ -34,8 +34,9 @@ def watching(plan: Plan, steps: int | None, *, quiet: bool) -> Iterator[Observer
         view = LiveTable(plan, steps)
         # Drawn when there is something new, about once a second: it takes from what is measured.
         console = Console(stderr=True)
-        with Live(view, console=console, auto_refresh=False, transient=True) as live:
-            view.redraw = live.refresh
+        live = Live(view, console=console, auto_refresh=False, transient=True)
+        with _drawn(live):
+            view.redraw = _unless_gone(live.refresh)
             yield view
     elif quiet:
         yield Silence()
@@ -47,6 +48,26 @@ def watching(plan: Plan, steps: int | None, *, quiet: bool) -> Iterator[Observer
 def time_left(plan: Plan, steps: int | None, *, quiet: bool) -> Iterator[Observer]:
     """Lines, and now and then how long the rest takes: for experiments, which may take hours."""
     yield Silence() if quiet else TimeLeft(plan, steps)
+
+
+@contextmanager
+def _drawn(live: Live) -> Iterator[None]:
+    """Begun and ended on a terminal that may be closed at any time."""
+    _unless_gone(live.start)()
+    try:
+        yield
+    finally:
+        _unless_gone(live.stop)()
+
+
+def _unless_gone(draw: Callable[[], None]) -> Callable[[], None]:
+    """A closed terminal fails whoever writes to it, before SIGHUP says so: it ends no run."""
+
+    def drawn() -> None:
+        with suppress(OSError):
+            draw()
+
+    return drawn
 
 
 class PlainLines(Silence):

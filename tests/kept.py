@@ -1,0 +1,77 @@
+"""How long processes were kept from a core, so that a test can judge what is left of a time.
+
+By the kernel's count of how long each thread stood in line for a core (sched-stats.rst), and by the
+time that the hypervisor took from the whole machine (proc(5), steal).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+_STAT = Path("/proc/stat")
+
+
+def waits(pid: int | None = None) -> dict[str, float]:
+    """How long each thread of a process has waited for a core, by its id; `None`: of this one."""
+    found = {}
+    try:
+        threads = list(Path(f"/proc/{pid or 'self'}/task").iterdir())
+    except OSError:  # the process is gone
+        return {}
+    for thread in threads:
+        try:
+            found[thread.name] = int((thread / "schedstat").read_text().split()[1]) / 1e9
+        except OSError:  # it has ended
+            continue
+    return found
+
+
+class Stopwatch:
+    """Time since it was begun, and how much of it these processes waited for a core.
+
+    Waits of several threads are summed, though they may fall on the same moment: what is judged is
+    never too long. A thread's last wait is known only if somebody looks before it ends.
+    """
+
+    def __init__(self, *pids: int) -> None:
+        """Of these processes, and of this one."""
+        self._pids = (None, *pids)
+        self._before = self._waits()
+        self._seen = dict(self._before)
+        self._stolen_s, self._began_s = _stolen_s(), time.monotonic()
+
+    def look(self) -> None:
+        """Remember how long each thread has waited until now."""
+        self._seen |= self._waits()
+
+    @property
+    def passed_s(self) -> float:
+        """Time since the begin."""
+        return time.monotonic() - self._began_s
+
+    @property
+    def kept_s(self) -> float:
+        """So much of it the machine may be to blame for."""
+        self.look()
+        before = self._before
+        waited = sum(max(s - before.get(thread, 0.0), 0.0) for thread, s in self._seen.items())
+        return waited + _stolen_s() - self._stolen_s
+
+    @property
+    def judged_s(self) -> float:
+        """What is left of it."""
+        passed_s = self.passed_s
+        return passed_s - self.kept_s
+
+    def _waits(self) -> dict[str, float]:
+        return {thread: s for pid in self._pids for thread, s in waits(pid).items()}
+
+
+def _stolen_s() -> float:
+    """Of a core, since the machine began; proc(5): user, nice, system, idle, iowait, irq, …"""
+    try:
+        return int(_STAT.read_text().split(maxsplit=9)[8]) / os.sysconf("SC_CLK_TCK")
+    except OSError:
+        return 0.0
