@@ -170,13 +170,16 @@ def connection_options(command: _Command) -> _Command:
 
 
 def _resolved(request: EndpointRequest) -> Endpoint:
+    from loadstone.lab.protection.whereabouts import with_listener
     from loadstone.mysql.credentials import resolve_endpoint
 
     endpoint = resolve_endpoint(request, prompt=_prompt)
     if endpoint.target.database is None:
         target = endpoint.target.model_copy(update={"database": DEFAULT_SCHEMA})
         endpoint = endpoint.model_copy(update={"target": target})
-    return endpoint if endpoint.credentials.reveal() else _with_sandbox_password(endpoint)
+    if not endpoint.credentials.reveal():
+        endpoint = _with_sandbox_password(endpoint)
+    return with_listener(endpoint)
 
 
 def _with_sandbox_password(endpoint: Endpoint) -> Endpoint:

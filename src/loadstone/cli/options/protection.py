@@ -118,6 +118,7 @@ def protector_of(
 ) -> Protector:
     """Who watches a run on these targets; replicas are logged in to as the first of them is."""
     from loadstone.lab.protection.protector import Protector
+    from loadstone.lab.protection.whereabouts import with_listener
     from loadstone.model.target import Tls
 
     def reach(target: Target) -> Endpoint:
@@ -129,7 +130,8 @@ def protector_of(
         login: dict[str, object] = {"user": target.user or first.target.user}
         if target.tls == Tls():
             login["tls"] = first.target.tls
-        return first.model_copy(update={"target": target.model_copy(update=login)})
+        there = first.model_copy(update={"target": target.model_copy(update=login)})
+        return with_listener(there)
 
     return Protector(asked, reach, by_user=by_user)
 
