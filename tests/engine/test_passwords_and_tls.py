@@ -17,8 +17,8 @@ from loadstone.sandbox.certificates import fingerprint_of
 
 pytestmark = pytest.mark.server
 
-# An address that nobody takes for this machine's own, though it is.
-ELSEWHERE = "127.1"
+# What listens there may be a tunnel's end: nobody has looked.
+LOOPBACK = "127.0.0.1"
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,15 @@ class Way:
 
     sandbox: Sandbox
     account: str
+    is_known: bool = False
+    """Whether somebody has looked who listens there."""
 
     def with_tls(self, tls: Tls, *, clear: bool = False) -> Endpoint:
         endpoint = self.sandbox.endpoint(self.account, tls=tls)
-        target = endpoint.target.model_copy(update={"host": ELSEWHERE})
+        target = endpoint.target.model_copy(update={"host": LOOPBACK})
         credentials = endpoint.credentials.model_copy(update={"may_go_in_clear": clear})
-        return Endpoint(target=target, credentials=credentials)
+        is_here = self.is_known
+        return Endpoint(target=target, credentials=credentials, server_is_here=is_here)
 
     def driven(self, endpoint: Endpoint) -> str:
         """How the engine's login ends, where the server has not seen the account yet."""
@@ -77,6 +80,8 @@ def test_a_full_login_wants_a_proof_or_a_word(shared: Sandbox, method: str) -> N
         assert way.both(tls, clear=True) == ("logged in", "logged in")
     for tls in proofs(shared):
         assert way.both(tls) == ("logged in", "logged in"), tls
+    known = Way(shared, method, is_known=True)
+    assert known.both(Tls(mode="preferred")) == ("logged in", "logged in")
     assert way.both(Tls(mode="disabled")) == ("logged in", "logged in")
 
 

@@ -144,6 +144,7 @@ def test_the_engine_gets_the_password_and_nothing_else_does() -> None:
         "compression": [],
         "server_public_key": None,
         "allow_clear_password": False,
+        "server_is_here": False,
     }  # fmt: skip
 
 

@@ -53,11 +53,24 @@ class Author:
     def runs(self, statement: str, *words: str, code: int = 0) -> CompletedProcess[str]:
         text = f"[transaction.only]\nautocommit = true\nstatements = [{json.dumps(statement)}]\n"
         (self.folder / "written.toml").write_text(text)
+        return self._calls("run", "written.toml", *SHORT, *words, code=code)
+
+    def runs_beside_writes(
+        self, text: str, *words: str, code: int | None = 0
+    ) -> CompletedProcess[str]:
+        """A file of which other statements write to tables of its own, made and filled."""
+        (self.folder / "written.toml").write_text(text)
+        there = "SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 'counted'"
+        if not one(self.server, there):
+            self._calls("prepare", "written.toml", "--yes")
+        return self._calls("run", "written.toml", *SHORT, *words, code=code)
+
+    def _calls(self, *words: str, code: int | None = 0) -> CompletedProcess[str]:
         home = str(self.folder)
         password = self.server.tcp.credentials.reveal()
         known = {"HOME": home, "XDG_STATE_HOME": home, "LOADSTONE_PASSWORD": password}
         url = self.server.tcp.target.model_copy(update={"database": "mine"}).url
-        said = ("run", "written.toml", "--target", url, *SHORT, *words)
+        said = (*words, "--target", url)
         return called(*said, folder=self.folder, environment=known, code=code)
 
     def theirs(self) -> tuple[Sums, Sums]:
@@ -147,3 +160,59 @@ def test_a_template_that_says_it_reads_is_held_to_that_by_the_server(
         cursor.execute(statement)
         connection.commit()
     assert author.theirs() != before
+
+
+OWN = """\
+[table.counted]
+rows = 10
+[table.counted.columns]
+id = { type = "INT NOT NULL", sequence = true }
+k = { type = "INT", integer = [1, 9] }
+[transaction.count]
+statements = ["UPDATE counted SET k = k + 1 WHERE id = :id"]
+[transaction.count.parameters]
+id = { row = "counted" }
+"""
+LOOKS = "SELECT told FROM innocent"
+
+
+@pytest.mark.parametrize("protocol", ["--prepared", "--text"])
+def test_a_transaction_that_reads_beside_others_that_write_is_held_to_that_too(
+    author: Author, protocol: str
+) -> None:
+    before = sums_of(author.server, "shop")
+    text = f'{OWN}[transaction.look]\nstatements = ["{LOOKS}"]\n'
+    said = author.runs_beside_writes(text, protocol, "--yes", code=ExitCode.TARGET)
+    assert "Cannot execute statement in a READ ONLY transaction" in said.stderr
+    assert sums_of(author.server, "shop") == before
+
+
+@pytest.mark.parametrize("protocol", ["--prepared", "--text"])
+def test_a_transaction_that_is_held_does_what_it_says(author: Author, protocol: str) -> None:
+    """Nothing but what writes is refused: all events of both kinds succeed."""
+    before = sums_of(author.server, "shop")
+    text = f'{OWN}[transaction.look]\nstatements = ["SELECT COUNT(*) FROM shop.customers"]\n'
+    done = json.loads(author.runs_beside_writes(text, protocol, "--yes").stdout)
+    (step,) = done["steps"]
+    assert {name for name, kind in step["kinds"].items() if kind["count"]} == {"count", "look"}
+    assert (step["failed"], sums_of(author.server, "shop")) == (0, before)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        OWN.replace('statements = ["UPDATE', f'statements = ["{LOOKS}", "UPDATE'),
+        OWN.replace('WHERE id = :id"]', 'WHERE id = (SELECT told FROM innocent)"]').partition(
+            "[transaction.count.parameters]"
+        )[0],
+        f'{OWN}[transaction.look]\nautocommit = true\nstatements = ["{LOOKS}"]\n',
+    ],
+    ids=["before one's own UPDATE", "within it", "outside of a transaction"],
+)
+def test_where_it_cannot_be_held_somebody_agrees_to_the_view(author: Author, text: str) -> None:
+    before = sums_of(author.server, "shop")
+    said = author.runs_beside_writes(text, code=ExitCode.GUARD).stderr
+    assert "may write to more than the tables of its file: the view innocent" in said
+    assert sums_of(author.server, "shop") == before
+    author.runs_beside_writes(text, "--yes", code=None)
+    assert sums_of(author.server, "shop") != before

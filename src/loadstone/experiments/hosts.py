@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 
 from loadstone.experiments.tables import Empty, Fill, Restoring, Tables
 from loadstone.experiments.variants import Place
-from loadstone.lab.protection.whereabouts import elsewhere, is_throwaway
+from loadstone.lab.protection.whereabouts import elsewhere, is_throwaway, with_listener
 from loadstone.lab.variables.journal import settings_folder
 from loadstone.model.engine_plan import Layout
 from loadstone.model.experiment import NetworkLimit
@@ -274,7 +274,8 @@ class GivenServer:
         update: dict[str, object] = {"socket": Path(said.get("socket", ""))}
         if how == "tcp":
             update = {"socket": None, "host": "127.0.0.1", "port": int(said.get("port", "3306"))}
-        return self._endpoint.model_copy(update={"target": target.model_copy(update=update)})
+        other = self._endpoint.model_copy(update={"target": target.model_copy(update=update)})
+        return with_listener(other)
 
 
 def _drop_schema(layout: Layout, endpoint: Endpoint) -> None:

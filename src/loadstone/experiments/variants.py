@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from loadstone.lab.protection.whereabouts import with_listener
 from loadstone.model.experiment import (
     CgroupLimit,
     ClientOptions,
@@ -93,10 +94,11 @@ def spoken_to(endpoint: Endpoint, client: ClientOptions) -> tuple[Endpoint, ...]
         update["tls"] = target.tls.model_copy(update={"mode": client.tls})
     if client.compression is not None:
         update["compression"] = client.compression
-    targets = [target.model_copy(update=update)]
-    if client.hosts:
-        targets = [_at(targets[0], host) for host in client.hosts]
-    return tuple(endpoint.model_copy(update={"target": each}) for each in targets)
+    changed = target.model_copy(update=update)
+    if not client.hosts:
+        return (endpoint.model_copy(update={"target": changed}),)
+    targets = [_at(changed, host) for host in client.hosts]
+    return tuple(with_listener(endpoint.model_copy(update={"target": one})) for one in targets)
 
 
 def _at(target: Target, address: str) -> Target:

@@ -81,7 +81,7 @@ def _wanted(
         workload=workload.name,
         layout=known.layout,
         names=tuple(table.name for table in template.loaded()) if template else (),
-        effects=template.effects if template and not bound else (),
+        effects=template.not_held if template and not bound else (),
         tables=None if template else workload.tables,
         table_size=None if template else workload.table_size,
         warehouses=workload.warehouses or None,

@@ -30,6 +30,9 @@ class Effect(Frozen):
     calls: tuple[str, ...] = ()
     """Names in small letters that stand before a parenthesis: functions, and words of SQL."""
 
+    names: tuple[str, ...] = ()
+    """All words and names in it, in small letters: if it reads a view, that is among them."""
+
     @property
     def only_reads(self) -> bool:
         """Whether it writes nothing, as long as no function that it calls does."""

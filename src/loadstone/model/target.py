@@ -167,6 +167,9 @@ class Endpoint(Frozen):
 
     target: Target
     credentials: Credentials = Credentials()
+    server_is_here: bool = False
+    """Whether who listens on that loopback address is known to be a server of this machine, and no
+    tunnel's end: it may ask for the password itself, as over a socket."""
 
     def for_engine(self) -> dict[str, object]:
         """The engine's form (docs/engine.md), password included: for the plan alone, never kept."""
@@ -189,6 +192,7 @@ class Endpoint(Frozen):
             "compression": list(target.compression),
             "server_public_key": _text(target.server_public_key),
             "allow_clear_password": self.credentials.may_go_in_clear,
+            "server_is_here": self.server_is_here,
         }
 
 

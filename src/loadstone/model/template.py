@@ -197,6 +197,9 @@ class Transaction(Frozen):
     weight: PositiveInt = 1
     think_s: NonNegativeFloat = 0.0
     autocommit: bool = False
+    read_only: bool = False
+    """All its statements claim to read, and the server is to hold it to that."""
+
     parameters: tuple[Parameter, ...] = ()
     statements: tuple[Statement, ...]
 
@@ -295,6 +298,12 @@ class Template(Frozen):
     def writes(self) -> bool:
         """Whether a statement changes rows, locks some, or may do anything."""
         return any(not one.effect.only_reads for one in self.effects)
+
+    @property
+    def not_held(self) -> tuple[StatementEffect, ...]:
+        """What statements would do of whose transactions the server does not refuse writes."""
+        held = {one.name for one in self.spec.transactions if one.read_only}
+        return tuple(one for one in self.effects if one.transaction not in held)
 
     def loaded(self, storage_engine: str = "innodb") -> tuple[LoadedTable, ...]:
         """All tables, as the engine makes them."""

@@ -5,7 +5,8 @@ PyMySQL believes the server in more than one way. Here
 - the password itself goes to a server that has proved who it is (TLS whose certificate was
   verified, a unix socket) or where somebody allowed it by name; under a key that the server
   itself has sent, and to the same servers within TLS, only where nobody can stand in between
-  (loopback), or where encryption was declined: the engine's rules;
+  (a server of this machine that listens on loopback), or where encryption was declined: the
+  engine's rules;
 - an answer has a limit in bytes and in time, also where it comes one byte at a time;
 - a request for a local file is refused: none is ever offered;
 - bytes that are no packets of the protocol are an error of the protocol, not a bug.

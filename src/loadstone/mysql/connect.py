@@ -91,7 +91,7 @@ def _trust_in(endpoint: Endpoint) -> Trust:
     target = endpoint.target
     return Trust(
         proven=target.socket is not None or target.tls.proves_server,
-        believed=target.tls.mode == "disabled" or target.is_local,
+        believed=target.tls.mode == "disabled" or endpoint.server_is_here,
         in_clear=endpoint.credentials.may_go_in_clear,
     )
 

@@ -4,7 +4,8 @@ A guard goes by it, so it errs to one side: a statement is said to read, or to w
 tables, only where each of its words has its place in a form that is known here. Whatever else
 there is (a CALL, a change of definitions, an executable comment, a quote that another `sql_mode`
 would end elsewhere) may write to anything. What a server does behind a statement that reads, in
-functions and views, no words can say: such statements run in read-only transactions besides.
+functions and views, no words can say: such statements run in read-only transactions besides, and
+beside statements that write somebody agrees to what they name.
 docs/decisions/0026 says why this is no parser of all of SQL.
 """
 
@@ -53,12 +54,14 @@ def effect_of(sql: str) -> Effect:
     except _Unclear as unclear:
         return Effect(unclear=str(unclear))
     calls = tuple(sorted({name_of(tokens[at]).lower() for at in _calls(tokens)}))
+    words = {name_of(each).lower() for each in tokens if each.kind in ("word", "name")}
+    names = tuple(sorted(words))
     try:
         writes = _written(tokens)
         _refuse_calls_elsewhere(tokens)
     except _Unclear as unclear:
-        return Effect(unclear=str(unclear), calls=calls)
-    return Effect(writes=tuple(dict.fromkeys(writes)), calls=calls)
+        return Effect(unclear=str(unclear), calls=calls, names=names)
+    return Effect(writes=tuple(dict.fromkeys(writes)), calls=calls, names=names)
 
 
 def administers(sql: str) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from loadstone.lab.protection.whereabouts import with_listener
 from loadstone.model.target import Endpoint, Target
 from loadstone.mysql.credentials import EndpointRequest, resolve_endpoint
 from loadstone.sandbox import sandbox_at
@@ -24,7 +25,9 @@ def resolved(request: EndpointRequest, prompt: Callable[[str], str]) -> Endpoint
     if endpoint.target.database is None:
         target = endpoint.target.model_copy(update={"database": DEFAULT_SCHEMA})
         endpoint = endpoint.model_copy(update={"target": target})
-    return endpoint if endpoint.credentials.reveal() else _with_sandbox_password(endpoint)
+    if not endpoint.credentials.reveal():
+        endpoint = _with_sandbox_password(endpoint)
+    return with_listener(endpoint)
 
 
 def _with_sandbox_password(endpoint: Endpoint) -> Endpoint:

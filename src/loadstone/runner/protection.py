@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from loadstone.lab.protection.protector import Protector
+from loadstone.lab.protection.whereabouts import with_listener
 from loadstone.model.protection import Protection
 from loadstone.model.target import Endpoint, Target, Tls
 
@@ -32,6 +33,7 @@ def protector_of(
         update: dict[str, object] = {"user": target.user or first.target.user}
         if target.tls == Tls():
             update["tls"] = first.target.tls
-        return first.model_copy(update={"target": target.model_copy(update=update)})
+        there = first.model_copy(update={"target": target.model_copy(update=update)})
+        return with_listener(there)
 
     return Protector(asked, login, by_user=by_user)

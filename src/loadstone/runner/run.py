@@ -204,7 +204,7 @@ def _wanted_of(request: Request, all_of_it: Request) -> Wanted:
     return Wanted(
         workload=request.wanted_as,
         names=tuple(table.name for table in request.template.loaded()) if request.template else (),
-        effects=unbound.effects if unbound else (),
+        effects=unbound.not_held if unbound else (),
         layout=request.layout,
         tables=request.tables,
         table_size=request.table_size,

@@ -306,7 +306,10 @@ def endpoint_of(
     )
     source = f"sandbox {state.name}"
     return Endpoint(
-        target=target, credentials=Credentials(password=account.password, source=source)
+        target=target,
+        credentials=Credentials(password=account.password, source=source),
+        # It listens there as long as it runs; elsewhere its certificate is pinned.
+        server_is_here=target.is_local,
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
+from loadstone.lab.protection.whereabouts import with_listener
 from loadstone.model.target import Compression, Credentials, Endpoint, Target, Tls, compression
 from loadstone.mysql.credentials import Surroundings, local_sockets, may_go_in_clear
 from loadstone.sysbench import values
@@ -73,13 +74,15 @@ def _endpoint(given: Values, compat: Compat, **place: object) -> Endpoint:
         "tls": _tls(given, compat),
         "compression": _compression(given),
     }
-    return Endpoint(
-        target=Target.model_validate(known | place),
-        credentials=Credentials(
-            password=SecretStr(given.text("mysql_password")),
-            source="--mysql-password",
-            may_go_in_clear=may_go_in_clear(Surroundings.here()),
-        ),
+    return with_listener(
+        Endpoint(
+            target=Target.model_validate(known | place),
+            credentials=Credentials(
+                password=SecretStr(given.text("mysql_password")),
+                source="--mysql-password",
+                may_go_in_clear=may_go_in_clear(Surroundings.here()),
+            ),
+        )
     )
 
 

@@ -6,7 +6,7 @@ use crate::plan::{CompressionChoice, Plan, SessionPlan, TargetPlan, TlsMode};
 use loadstone_wire::{Compression, CompressionWish, LoginOptions, TlsWish};
 use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
 use std::io;
-use std::net::{IpAddr, ToSocketAddrs};
+use std::net::ToSocketAddrs;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -163,10 +163,7 @@ fn login_options(target: &TargetPlan, session: &SessionPlan) -> Result<LoginOpti
 /// Whoever answers may hand us a key of his own and read the password with it. So the server is
 /// asked for its key only where nobody can stand in between, or where encryption was declined.
 fn may_ask_for_key(target: &TargetPlan) -> bool {
-    let loopback = |host: &str| {
-        host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
-    };
-    target.tls.mode == TlsMode::Disabled || loopback(&target.host)
+    target.tls.mode == TlsMode::Disabled || target.server_is_here
 }
 
 /// `preferred` leaves a unix socket in clear, as the field's clients do: it never leaves the host.

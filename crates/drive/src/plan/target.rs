@@ -29,6 +29,9 @@ pub struct TargetPlan {
     /// Whether the password itself may go to whoever asks for it within TLS.
     #[serde(default)]
     pub allow_clear_password: bool,
+    /// Whether who listens on this loopback address is known to be the server itself, and no tunnel's end.
+    #[serde(default)]
+    pub server_is_here: bool,
 }
 
 impl std::fmt::Debug for TargetPlan {

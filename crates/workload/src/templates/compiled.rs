@@ -115,10 +115,14 @@ fn transaction(
     if !(0.0..=LONGEST_THINK_S).contains(&spec.think_s) {
         return refuse("template: a time to think", "0 to 3600 s");
     }
+    if spec.autocommit && spec.read_only {
+        return refuse("template: a transaction that is read only", "not autocommit");
+    }
     let parameters = sources(&spec.parameters)?;
     let mut statements = Vec::new();
     if !spec.autocommit {
-        statements.push(bare(Role::Begin, "BEGIN", texts));
+        let begin = if spec.read_only { "START TRANSACTION READ ONLY" } else { "BEGIN" };
+        statements.push(bare(Role::Begin, begin, texts));
     }
     for (number, one) in (1..).zip(&spec.statements) {
         statements.push(statement((number, one), spec, &parameters, texts)?);

@@ -26,6 +26,9 @@ pub struct TransactionSpec {
     pub think_s: f64,
     /// Whether there is neither BEGIN nor COMMIT.
     pub autocommit: bool,
+    /// Whether the server is to refuse whatever writes between BEGIN and COMMIT: all statements claim to read.
+    #[serde(default)]
+    pub read_only: bool,
     /// Values that its statements name by their place in this list.
     pub parameters: Vec<ParameterSpec>,
     /// In their order.

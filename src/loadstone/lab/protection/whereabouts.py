@@ -16,6 +16,18 @@ def is_throwaway(endpoint: Endpoint) -> bool:
     return ours or sandbox_at(endpoint.target) is not None
 
 
+def with_listener(endpoint: Endpoint) -> Endpoint:
+    """The same, and whether a server of this machine listens there, where that matters.
+
+    Over a socket it does not, as nobody stands in between; elsewhere nobody can say.
+    """
+    target = endpoint.target
+    if target.socket is not None or not target.is_local:
+        return endpoint
+    is_here = find_server_process(target, {}, None) is not None
+    return endpoint.model_copy(update={"server_is_here": is_here})
+
+
 def located(connection: Connection, target: Target, consent: Consent) -> Consent:
     """The same, and where the server is, if that matters.
 

@@ -185,7 +185,8 @@ def _each_once(template: Template) -> Iterator[_Sent]:
         for begin in range(0, len(transaction.statements), _SHOWN_AT_ONCE):
             some = transaction.statements[begin : begin + _SHOWN_AT_ONCE]
             once = tuple(each.model_copy(update={"repeat": 1}) for each in some)
-            alone = transaction.model_copy(update={"statements": once, "autocommit": True})
+            bare = {"statements": once, "autocommit": True, "read_only": False}
+            alone = transaction.model_copy(update=bare)
             spec = TemplateSpec(transactions=(alone,))
             (sample,) = _samples(template.name, spec, 1, 0)
             for number, sql in enumerate(sample.statements, begin + 1):

@@ -321,19 +321,21 @@ def _transaction(
         for at, one in enumerate(written)
     )
     _check_use(written, drawn)
-    found = Transaction(
-        name=name,
-        weight=section.take("weight", values.weight, 1),
-        think_s=section.take("think", values.think_s, 0.0),
-        autocommit=section.take("autocommit", basic.flag, False),
-        parameters=parameters,
-        statements=statements,
-    )
-    section.end()
     effects = [
         StatementEffect(transaction=name, number=at, effect=effect_of(as_sent(one.parts)))
         for at, one in enumerate(written, 1)
     ]
+    autocommit = section.take("autocommit", basic.flag, False)
+    found = Transaction(
+        name=name,
+        weight=section.take("weight", values.weight, 1),
+        think_s=section.take("think", values.think_s, 0.0),
+        autocommit=autocommit,
+        read_only=not autocommit and all(one.effect.only_reads for one in effects),
+        parameters=parameters,
+        statements=statements,
+    )
+    section.end()
     return found, effects
 
 

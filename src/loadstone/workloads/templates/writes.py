@@ -38,9 +38,11 @@ def check_writes_of_template(
         return ()
     schema = target.database or ""
     functions = _functions(connection, target, schema)
+    views = _views(connection, target)
     found: dict[str, StatementEffect] = {}
     for one in effects:
-        for said in _beyond(one.effect, own, schema, functions):
+        beyond = _beyond(one.effect, own, schema, functions)
+        for said in (*beyond, *_views_in(one.effect, schema, views)):
             found.setdefault(said, one)
     if not found:
         return ()
@@ -64,6 +66,24 @@ def _beyond(
     for name in effect.calls:
         if name in functions:
             yield f"{name}()"
+
+
+def _views_in(effect: Effect, schema: str, views: Collection[tuple[str, str]]) -> Iterator[str]:
+    """Views that a statement may read: a view may call functions, and these may write."""
+    for view_schema, name in views:
+        is_reached = view_schema == schema or view_schema.lower() in effect.names
+        if is_reached and name.lower() in effect.names:
+            yield f"the view {name if view_schema == schema else f'{view_schema}.{name}'}"
+
+
+def _views(connection: Connection, target: Target) -> list[tuple[str, str]]:
+    """Schema and name of all views that this user can read and that are not the server's own."""
+    with statement_errors(target), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT table_schema, table_name FROM information_schema.views"
+            " WHERE table_schema NOT IN ('sys', 'mysql')"
+        )
+        return [(str(schema), str(name)) for schema, name in cursor.fetchall()]
 
 
 def _functions(connection: Connection, target: Target, schema: str) -> frozenset[str]:
