@@ -331,10 +331,10 @@ def test_programs_that_we_start_do_not_inherit_it(place: Place) -> None:
 
 CRASHING = """
 import sys
-from loadstone.lab import preflight
+from loadstone.lab.tables import inspect
 def crashes(*arguments):
     raise ZeroDivisionError("a bug")
-preflight.describe_server = crashes
+inspect.describe_server = crashes
 from loadstone.cli import main
 main()
 """
