@@ -97,7 +97,7 @@ def serve(
 ) -> Running:
     """Start a server and wait until it listens."""
     socket, log = folder / "null.sock", folder / "log.csv"
-    words = ["--socket", str(socket), "--log", str(log), "--duration", "110s", *options]
+    words = ["--socket", str(socket), "--log", str(log), "--duration", "280s", *options]
     if script is not None:
         path = folder / "script.json"
         path.write_text(json.dumps(script))

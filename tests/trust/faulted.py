@@ -211,7 +211,10 @@ class Victim:
         """Its end, for which it may take so long beside what it waits for a core."""
         since = Stopwatch(self.pid)
         wait_until(lambda: self.process.poll() is not None or since.judged_s > judged_s, "its end")
-        assert since.judged_s <= judged_s, f"{since.passed_s:.1f} s, {since.kept_s:.1f} s of waits"
+        took = f"{since.passed_s:.1f} s, of which {since.kept_s:.1f} s without a core"
+        if self.process.poll() is None:
+            self.process.kill()
+            raise AssertionError(f"it does not end: {took}, {self.process.communicate()}")
         return self.ended()
 
     def ended(self, within_s: float = PATIENCE_S) -> Ended:

@@ -9,7 +9,7 @@ import socket
 import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import pymysql
 
@@ -113,6 +113,19 @@ def _unix_socket(target: Target, timeouts: Timeouts) -> socket.socket | None:
         opened.close()
         raise _network_error(error, target, 2002) from error
     return opened
+
+
+@contextlib.contextmanager
+def answering_within(connection: Connection, seconds: float) -> Iterator[None]:
+    """Within it the server is lost when it does not answer for so long."""
+    # PyMySQL says of each on its socket how long it may take.
+    known: Any = connection
+    before = known._read_timeout, known._write_timeout
+    known._read_timeout = known._write_timeout = seconds
+    try:
+        yield
+    finally:
+        known._read_timeout, known._write_timeout = before
 
 
 def number_of(connection: Connection) -> int:

@@ -14,7 +14,7 @@ import pymysql
 
 from loadstone.model.frozen import Frozen
 from loadstone.model.target import Target
-from loadstone.mysql.connect import Connection, statement_errors
+from loadstone.mysql.connect import Connection, answering_within, statement_errors
 from loadstone.mysql.errors import TargetError
 from loadstone.mysql.processlist import Process, processes
 from loadstone.mysql.sanitize import plain
@@ -24,6 +24,9 @@ GRACE_S = 5.0
 
 IDLE_S = 2_147_483
 """So long the connection that holds a lock may be silent: 24 days, the most that servers take."""
+
+_GIVE_BACK_S = 2.0
+"""Nobody waits at the end of a run for a server that stands still."""
 
 _TRIES = 3
 """A lock may be given back between the question for it and the one for its holder."""
@@ -131,8 +134,13 @@ def is_ours(connection: Connection, target: Target, *names: str) -> bool:
 
 def give_back(connection: Connection, name: str) -> None:
     """Let others have it; a connection that is gone has given it back."""
-    # The end of a connection does it too, but not before the server notices.
-    with contextlib.suppress(pymysql.MySQLError), connection.cursor() as cursor:
+    # The end of a connection does it too, but not before the server notices: soon enough where it
+    # does not answer anybody.
+    with (
+        contextlib.suppress(pymysql.MySQLError),
+        answering_within(connection, _GIVE_BACK_S),
+        connection.cursor() as cursor,
+    ):
         cursor.execute("SELECT RELEASE_LOCK(%s)", (name,))
 
 
