@@ -13,7 +13,7 @@ use loadstone_measure::Nanos;
 const QUEUE_FULL_PAUSE: Nanos = Nanos::from_millis(2);
 
 impl Scripted {
-    /// The script wants a connection: at once if this user has the ramp's turn, else when it comes.
+    /// The script wants a connection: at once if it is this user's turn to connect, else when it is.
     pub(super) fn connect(&mut self, shard: &mut ShardContext, wanted: Wanted) {
         if self.has_turn {
             self.begin_opening(shard, wanted);

@@ -103,7 +103,7 @@ enum Pending {
     Nothing,
     /// Time to pass.
     Sleep { until: Nanos },
-    /// A connection: the ramp's turn, or the time to try again.
+    /// A connection: its turn to connect, or the time to try again.
     Turn(Wanted),
     /// A connection that is being opened.
     Opening { wanted: Wanted, place: usize, opening: Box<Opening> },
@@ -192,7 +192,7 @@ impl Scripted {
         }
     }
 
-    /// The ramp's turn.
+    /// It is this user's turn to connect.
     pub(crate) fn open(&mut self, shard: &mut ShardContext) {
         self.has_turn = true;
         if self.part == Part::Outside {

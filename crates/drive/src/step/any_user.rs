@@ -32,7 +32,7 @@ impl AnyUser {
         }
     }
 
-    /// The ramp lets this user connect.
+    /// It is this user's turn to connect.
     pub(crate) fn open(&mut self, shard: &mut ShardContext) {
         match self {
             Self::Native(user) => user.open(shard),

@@ -16,7 +16,7 @@ const QUEUE_FULL_PAUSE: Nanos = Nanos::from_millis(2);
 const MOST_ROW_BYTES: usize = 16 << 20;
 
 impl User {
-    /// The ramp lets this user connect.
+    /// It is this user's turn to connect.
     pub(crate) fn open(&mut self, shard: &mut ShardContext) {
         let now = shard.now();
         let timeout = Nanos::from_seconds(shard.settings.connect.timeout_s);

@@ -63,7 +63,7 @@ pub(crate) struct User {
 }
 
 pub(crate) enum Link {
-    /// No socket. Next: `Opening` when the ramp lets it.
+    /// No socket. Next: `Opening` when its turn to connect has come.
     Down,
     /// Next: `Open`, or `Down` on any failure.
     Opening(Box<Opening>),
