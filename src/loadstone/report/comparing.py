@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from loadstone.analyse.differences import Difference, Differences, Values
@@ -12,6 +12,7 @@ from loadstone.analyse.matrix import Against, Matrix, MatrixCell, Side, Standing
 from loadstone.analyse.metrics import CLASSES, METRICS, Metric
 from loadstone.report.experiment import signed
 from loadstone.report.numbers import NOTHING, asked, count, digits, number_of, rate, share
+from loadstone.report.table import table_of
 from loadstone.report.table_section import Section
 from loadstone.report.text import WIDTH
 
@@ -128,13 +129,10 @@ def _differing(found: Differences, names: Names) -> Section:
             + "; ".join(f"{row.name} {_beside(row.values, found, names)}" for row in others),
             "note",
         )
-    words = frozenset(range(len(heads)))
     return Section(
         "What differs",
         tuple(lines),
-        heads,
-        rows,
-        words,
+        table_of(heads, rows, text=len(heads)),
         in_text=tuple(text),
         warnings=tuple(_unfair(found)),
     )
@@ -238,7 +236,7 @@ def _matrix(title: str, cells: Sequence[MatrixCell], names: Names) -> Section:
                 )
             )
     side = len(_place_heads(cells)) - 1
-    return Section(title, (), heads, tuple(rows), frozenset({side, len(heads) - 1}))
+    return Section(title, (), table_of(heads, rows, text=(side, len(heads) - 1)))
 
 
 def _place_heads(cells: Sequence[MatrixCell]) -> tuple[str, ...]:
@@ -340,7 +338,7 @@ def _if_any(
         for standing in cell.standings
     )
     heads = (*place, *(head for head, _ in shown))
-    yield Section(title, (), heads, rows, frozenset({len(place) - 1}))
+    yield Section(title, (), table_of(heads, rows, text=(len(place) - 1,)))
 
 
 def _swings(title: str, cells: Sequence[MatrixCell], names: Names) -> Section:
@@ -352,7 +350,7 @@ def _swings(title: str, cells: Sequence[MatrixCell], names: Names) -> Section:
     )
     found = next(_if_any(title, cells, names, columns), Section(title, ("not evaluated",)))
     said = tuple(_swinging(cells, names))
-    return Section(found.title, (*found.lines, *said), found.heads, found.rows, found.words)
+    return replace(found, lines=(*found.lines, *said))
 
 
 def _swinging(cells: Sequence[MatrixCell], names: Names) -> Iterator[str]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from rich import box
-from rich.table import Table
-
 from loadstone.model.result import GeneratorShare, StepResult
 from loadstone.report.numbers import NOTHING, count, digits, rate, share
+from loadstone.report.table import Table, table_of
 
 Rows = dict[tuple[int, str], list[GeneratorShare]]
 
@@ -24,15 +22,13 @@ def generators_table(steps: Sequence[StepResult]) -> Table | None:
             rows.setdefault((one.number, one.node), []).append(one)
     if not rows:
         return None
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("generator", vertical="bottom", overflow="fold")
-    for head in _HEADS:
-        table.add_column(head, justify="right", vertical="bottom", no_wrap=True)
-    for _, found in sorted(rows.items()):
-        saturated = sum(one.saturated is True for one in found)
-        said = f"{saturated} of {len(found)}"
-        table.add_row(f"{found[0].number} {found[0].node}", *figures_of(found), said)
-    return table
+    return table_of(("generator", *_HEADS), (_row(found) for _, found in sorted(rows.items())))
+
+
+def _row(found: Sequence[GeneratorShare]) -> tuple[str, ...]:
+    saturated = sum(one.saturated is True for one in found)
+    name = f"{found[0].number} {found[0].node}"
+    return (name, *figures_of(found), f"{saturated} of {len(found)}")
 
 
 _HEADS = (

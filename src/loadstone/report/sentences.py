@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from loadstone.analyse.ladder import Level, Shape, shape
+from loadstone.analyse.ladder import Level, Shape, middle_step, shape
 from loadstone.analyse.open_loop import Held, held
 from loadstone.analyse.usl import Refused, Usl
 from loadstone.diagnose.diagnose import ANSWERS
@@ -14,7 +14,6 @@ from loadstone.model.finding import Diagnosis, Finding
 from loadstone.model.search import Level as SearchLevel
 from loadstone.model.search import SearchOutcome
 from loadstone.report.numbers import NOTHING, asked, count, digits, share
-from loadstone.report.table import middle_step
 from loadstone.report.words import Words, told
 
 HELD = 0.8

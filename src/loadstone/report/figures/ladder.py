@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from loadstone.analyse.ladder import Level
+from loadstone.analyse.ladder import Level, middle_step
 from loadstone.analyse.repeats import Mean, mean_of
 from loadstone.analyse.usl import Usl
 from loadstone.model.result import StepResult
 from loadstone.report.figures.figure import Figure, Option, axis, short, users_axis, whiskers
-from loadstone.report.table import middle_step
 from loadstone.report.words import Words
 
 _GRIDS = ((44, 190), (288, 120), (462, 190))

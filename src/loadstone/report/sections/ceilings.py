@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from loadstone.model.ceilings import StepCeilings
 from loadstone.report.figures.ceilings import ceilings_figure
-from loadstone.report.markup import Markup, element, folded, list_of, paragraph, table
+from loadstone.report.markup import Markup, element, folded, list_of, paragraph
 from loadstone.report.numbers import asked, digits, share
 from loadstone.report.page import Figures
 from loadstone.report.sections.context import Making
 from loadstone.report.sentences import held_by
+from loadstone.report.table import table_of
 from loadstone.report.words import Words, told
 
 
@@ -63,7 +64,7 @@ def _of_step(step: StepCeilings, words: Words) -> Markup:
     ]
     return folded(
         f"{_title(step, words)}{words.colon}{held_by(step, words)}",
-        table(heads, rows, words=2),
+        table_of(heads, rows, text=2).html(),
     )
 
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from loadstone.analyse.ladder import Level
+from loadstone.analyse.ladder import Level, ladders_of, middle_step
 from loadstone.model.ceilings import StepCeilings
 from loadstone.model.finding import Diagnosis
 from loadstone.model.result import Result, StepResult
-from loadstone.report.ladders import ladders_of
 from loadstone.report.markup import Markup, element
 from loadstone.report.opened import Run
 from loadstone.report.page import Figures
-from loadstone.report.table import middle_step
 from loadstone.report.words import Words
 
 WATCHED = "watch"

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from loadstone.analyse.comparison import CellTable, Compared, Comparison, Row
+from loadstone.analyse.ladder import middle_step
 from loadstone.model.experiment import Experiment, Level
 from loadstone.report.experiment import signed
-from loadstone.report.markup import Markup, cell, element, folded, paragraph, table
+from loadstone.report.markup import Markup, cell, element, folded, paragraph
 from loadstone.report.numbers import NOTHING, asked, count, rate, share
 from loadstone.report.sections.context import Making
-from loadstone.report.table import middle_step
+from loadstone.report.table import table_of
 from loadstone.report.words import Words
 
 _LOOKS = {
@@ -42,7 +43,7 @@ def matrix_section(making: Making) -> Markup:
 def _matrix(found: Comparison, words: Words) -> Markup:
     variants = list(dict.fromkeys(row.variant for each in found.cells for row in each.rows))
     heads = (words.cell, *variants)
-    return table(heads, (_matrix_row(each, variants, words) for each in found.cells))
+    return table_of(heads, (_matrix_row(each, variants, words) for each in found.cells)).html()
 
 
 def _matrix_row(found: CellTable, variants: Sequence[str], words: Words) -> list[str]:
@@ -107,7 +108,7 @@ def _cell_table(found: CellTable, words: Words) -> Markup:
     return element(
         "div",
         element("h4", cell_name(found, words)),
-        table(heads, (_row(row) for row in found.rows)),
+        table_of(heads, (_row(row) for row in found.rows)).html(),
         *(paragraph(line) for line in lines),
     )
 
@@ -140,7 +141,7 @@ def _factors(experiment: Experiment, words: Words) -> Markup:
         for factor in experiment.factors
         for level in factor.levels
     ]
-    return table((words.factor, words.level, words.changes), rows, words=3)
+    return table_of((words.factor, words.level, words.changes), rows, text=3).html()
 
 
 def _changes(level: Level) -> Iterator[str]:

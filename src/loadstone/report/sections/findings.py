@@ -9,10 +9,11 @@ from loadstone.model.finding import Diagnosis, Evidence, Finding
 from loadstone.model.result import StepResult
 from loadstone.report.figures.evidence import evidence_figure
 from loadstone.report.findings import evidence_value, proof_text, trial_text
-from loadstone.report.markup import Markup, element, folded, list_of, paragraph, table
+from loadstone.report.markup import Markup, element, folded, list_of, paragraph
 from loadstone.report.numbers import NOTHING, count, digits, share
 from loadstone.report.sections.context import Making
 from loadstone.report.sections.speech import speech
+from loadstone.report.table import table_of
 from loadstone.report.words import Words, told
 
 
@@ -77,7 +78,7 @@ def _evidence(evidence: tuple[Evidence, ...], words: Words) -> Markup:
         )
         for one in evidence
     ]
-    return folded(words.evidence, table(heads, rows), is_open=True)
+    return folded(words.evidence, table_of(heads, rows).html(), is_open=True)
 
 
 def _seconds(one: Evidence, words: Words) -> str:

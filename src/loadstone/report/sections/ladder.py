@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
-from loadstone.analyse.ladder import Level, quotable, shape
+from loadstone.analyse.ladder import Level, middle_step, quotable, shape
 from loadstone.analyse.usl import Refused, Usl, of_ladder
 from loadstone.model.result import StepResult
-from loadstone.report.breakdowns import tables_apart
-from loadstone.report.event_kinds import kinds_apart
+from loadstone.report.breakdowns import breakdowns
+from loadstone.report.event_kinds import event_kinds
 from loadstone.report.figures.ladder import ladder_figure, qps_mean, variants_figure
-from loadstone.report.markup import Markup, cell, element, folded, paragraph, table
+from loadstone.report.markup import Markup, element, folded, paragraph
 from loadstone.report.numbers import NOTHING, asked, count, digits, rate, share
 from loadstone.report.sections.context import Making
 from loadstone.report.sentences import law_sentence, verdict
-from loadstone.report.table import middle_step
+from loadstone.report.table import table_of
 from loadstone.report.words import Words
 
 DISAGREE = 0.05
@@ -63,16 +64,16 @@ def _of_ladder(making: Making, ladder: list[Level]) -> Markup:
         if isinstance(law, Usl | Refused):
             parts.append(paragraph(law_sentence(law, words), "note"))
     rows = folded(words.table_of_figures, _table(ladder, words), is_open=True)
-    apart = _apart_tables(ladder, words)
+    details = _breakdowns(ladder, words)
     beside = [element("h4", words.client_and_server), *_beside(making, ladder)]
-    return element("div", *parts, rows, *apart, *beside)
+    return element("div", *parts, rows, *details, *beside)
 
 
-def _apart_tables(ladder: Sequence[Level], words: Words) -> list[Markup]:
+def _breakdowns(ladder: Sequence[Level], words: Words) -> list[Markup]:
     """What the steps tell apart: workloads of a mix, phases, connections, kinds of events."""
     found: list[Markup] = []
-    for apart in (*tables_apart(ladder, words), *kinds_apart(ladder, words)):
-        found += [element("h4", apart.title), table(apart.heads, apart.rows, words=apart.words)]
+    for each in (*breakdowns(ladder, words), *event_kinds(ladder, words)):
+        found += [element("h4", each.title), each.html()]
     return found
 
 
@@ -94,13 +95,10 @@ def _table(ladder: Sequence[Level], words: Words) -> Markup:
         (words.errors_per_s, _errors),
         (words.reconnects, lambda level: count(middle_step(level.steps).reconnects)),
     ]
-    rows = []
-    for level in ladder:
-        cells = [of(level) for _, of in columns]
-        if found and level is found.peak:
-            cells[0] = cell(cells[0], class_="peak")
-        rows.append(cells)
-    return table([head for head, _ in columns], rows, words=0)
+    rows = ([of(level) for _, of in columns] for level in ladder)
+    peak = [level is found.peak for level in ladder].index(True) if found else None
+    shown = table_of([head for head, _ in columns], rows, text=0)
+    return replace(shown, styles={} if peak is None else {peak: "bold"}).html()
 
 
 def _users(level: Level) -> str:
@@ -164,7 +162,10 @@ def _beside(making: Making, ladder: Sequence[Level]) -> list[Markup]:
     said = [paragraph(line, "bad") for step in seen for line in _disagreements(step, words)]
     unseen = [paragraph(_unseen(step, words), "note") for step in seen if not _is_seen(step)]
     said += unseen
-    return [table(heads, rows, words=0), *(said or [paragraph(words.counts_agree, "note")])]
+    return [
+        table_of(heads, rows, text=0).html(),
+        *(said or [paragraph(words.counts_agree, "note")]),
+    ]
 
 
 def _pair(step: StepResult) -> list[str]:

@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from loadstone.report.checklist import checklist
-from loadstone.report.markup import Markup, cell, element, folded, list_of, paragraph, table
+from loadstone.report.markup import Markup, cell, element, folded, list_of, paragraph
 from loadstone.report.notes import of_the_cores
 from loadstone.report.numbers import count, duration
 from loadstone.report.observed import observed_notes
 from loadstone.report.sections.context import Making
 from loadstone.report.sections.ladder import marks
+from loadstone.report.table import table_of
 from loadstone.report.words import Words, told
 
 _SIGNS = {"met": ("✓", "good"), "missed": ("✗", "bad"), "not evaluated": ("–", "unknown")}
@@ -24,7 +25,7 @@ def method_section(making: Making) -> Markup:
     words, run = making.words, making.run
     asked = run.asked
     parts = [
-        table((words.what, words.value), _plan(making), words=2),
+        table_of((words.what, words.value), _plan(making), text=2).html(),
         element("h3", words.checklist),
         paragraph(words.checklist_about, "about"),
         _checklist(making),
@@ -84,7 +85,7 @@ def _checklist(making: Making) -> Markup:
         for one in found
         for sign, look in (_SIGNS[one.state],)
     ]
-    return table((words.state, words.rule, words.figure), rows, words=3)
+    return table_of((words.state, words.rule, words.figure), rows, text=3).html()
 
 
 def _command(making: Making) -> Iterator[Markup]:

@@ -10,10 +10,11 @@ from typing import Any
 
 from loadstone.analyse.settings import Machine, review
 from loadstone.model.observed import SHARED_HOST
-from loadstone.report.markup import Markup, cell, element, folded, paragraph, table
+from loadstone.report.markup import Markup, cell, element, folded, paragraph
 from loadstone.report.numbers import NOTHING
 from loadstone.report.sections.context import Making
 from loadstone.report.sections.speech import speech
+from loadstone.report.table import table_of
 from loadstone.report.words import Words
 
 Variables = Mapping[str, str]
@@ -101,7 +102,7 @@ def _differences(targets: Mapping[str, Mapping[str, Any]], words: Words) -> Iter
     order = {name: at for at, name in enumerate(MATTERS)}
     differing.sort(key=lambda name: (order.get(name, len(order)), name))
     rows = [(name, *(each.get(name, NOTHING) for each in told.values())) for name in differing]
-    yield table((words.variable, *told), rows, words=1 + len(told))
+    yield table_of((words.variable, *told), rows, text=1 + len(told)).html()
 
 
 def _review(making: Making, targets: Mapping[str, Mapping[str, Any]]) -> Iterator[Markup]:
@@ -124,7 +125,7 @@ def _review(making: Making, targets: Mapping[str, Mapping[str, Any]]) -> Iterato
         )
         for one in found
     ]
-    yield table((words.weight, words.variable, words.why), rows, words=3)
+    yield table_of((words.weight, words.variable, words.why), rows, text=3).html()
 
 
 def _machine_of(making: Making) -> Machine:
@@ -146,10 +147,10 @@ def _variables(variables: Variables, words: Words) -> Iterator[Markup]:
         yield paragraph(words.settings_unknown, "note")
         return
     known = [(name, variables[name]) for name in MATTERS if name in variables]
-    yield table((words.variable, words.value), known, words=2)
+    yield table_of((words.variable, words.value), known, text=2).html()
     rows = sorted(variables.items())
     all_of = words.all_variables.format(number=len(rows))
-    yield folded(all_of, table((words.variable, words.value), rows, words=2))
+    yield folded(all_of, table_of((words.variable, words.value), rows, text=2).html())
 
 
 def _machine(making: Making) -> Markup:
@@ -178,7 +179,7 @@ def _machine(making: Making) -> Markup:
     whole = json.dumps(here, indent=1, sort_keys=True, ensure_ascii=False)
     return element(
         "div",
-        table((words.what, words.value), rows, words=2),
+        table_of((words.what, words.value), rows, text=2).html(),
         folded(words.whole_environment, element("pre", whole)),
     )
 

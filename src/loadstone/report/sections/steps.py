@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from loadstone.analyse.ladder import shape
+from loadstone.analyse.ladder import middle_step, shape
 from loadstone.model.result import StepResult
 from loadstone.report.figures.latency import heat_figure, percentile_figure
 from loadstone.report.figures.series import series_figure
 from loadstone.report.figures.thinning import Thinned
 from loadstone.report.generators import figures_of, name_of
 from loadstone.report.latencies import StepLatencies
-from loadstone.report.markup import Markup, element, folded, list_of, paragraph, table
+from loadstone.report.markup import Markup, element, folded, list_of, paragraph
 from loadstone.report.notes import drill_notes, step_notes
 from loadstone.report.numbers import NOTHING, count, digits, rate
 from loadstone.report.sections.context import Making
 from loadstone.report.step_panels import Panel, Seconds
-from loadstone.report.table import middle_step
+from loadstone.report.table import table_of
 from loadstone.report.words import Words
 
 MOST_STEPS = 40
@@ -154,7 +154,7 @@ def _notes(step: StepResult, words: Words) -> Iterator[Markup]:
 def _generators(step: StepResult, words: Words) -> Markup:
     """The machines of a cluster."""
     rows = [(name_of(one), *figures_of([one])) for one in step.generators]
-    return table(list(words.generators_heads.values()), rows)
+    return table_of(list(words.generators_heads.values()), rows).html()
 
 
 def _percentiles(step: StepResult, words: Words) -> Markup:
@@ -193,7 +193,7 @@ def _percentiles(step: StepResult, words: Words) -> Markup:
         )
         for name, each in named
     ]  # fmt: skip
-    return table(heads, rows)
+    return table_of(heads, rows).html()
 
 
 def _table(panels: Sequence[Panel], words: Words, rows: int) -> Markup:
@@ -218,4 +218,4 @@ def _table(panels: Sequence[Panel], words: Words, rows: int) -> Markup:
                 ]
             )
     times = [f"{begin:.0f}..{stop:.0f}" for begin, stop in zip(edges, edges[1:], strict=False)]
-    return table(heads, zip(times, *columns, strict=True))
+    return table_of(heads, zip(times, *columns, strict=True)).html()
