@@ -13,11 +13,11 @@ import pytest
 
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
+from cluster.local_link import InThisProcess
 from loadstone.cluster.cluster import Cluster
 from loadstone.cluster.errors import ClusterError
 from loadstone.cluster.load_progress import Part, end_of, loss_of, progress_of
 from loadstone.cluster.partition import load_parts_of
-from loadstone.cluster.transport import InThisProcess
 from loadstone.lab.step.interrupts import Interrupted, Interrupts
 from loadstone.lab.tables.load import Loader, layout_for, prepare
 from loadstone.model.engine_plan import LoadPlan

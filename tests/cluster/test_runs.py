@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
+from cluster.local_link import InThisProcess
 from lab.watched import lab_for
 from loadstone import engine
 from loadstone.cli.request import steps_for
 from loadstone.cluster.cluster import Cluster
 from loadstone.cluster.messages import HostUse, Told
-from loadstone.cluster.transport import InThisProcess
 from loadstone.lab.step.runner import Outcome, carry_out
 from loadstone.model.cluster import ClusterAsked
 from loadstone.model.control import AnyWish, SetRate, SetUsers, StopRun

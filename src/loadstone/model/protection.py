@@ -149,9 +149,6 @@ class Protection(Frozen):
         )
 
 
-NO_PROTECTION = Protection(defaults=False)
-
-
 def condition(text: str) -> Condition:
     """`threads_running>200`, `p99>200ms for 5s`, `Aborted_clients>10/s`.
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from loadstone.analyse.ladder import Level, middle_step
-from loadstone.model.ceilings import Ceiling
 from loadstone.model.result import HostFigures, ServerFigures, StepResult
 from loadstone.report.numbers import NOTHING, asked, count, digits, rate
 from loadstone.report.table import Column, Table
@@ -58,14 +57,6 @@ def _row(level: Level, *, rates: bool) -> tuple[str, ...]:
 
 def _is_seen(step: StepResult) -> bool:
     return step.server is not None or step.host is not None
-
-
-def ceiling_text(ceiling: Ceiling) -> str:
-    """One ceiling in words, or why there is none."""
-    if ceiling.events_per_s is None:
-        return f"not evaluated: {ceiling.why_not}"
-    used = f" ({_percent(ceiling.used)} % used)" if ceiling.used is not None else ""
-    return f"{digits(ceiling.events_per_s)} events/s{used}: {ceiling.how}"
 
 
 def observed_notes(steps: Sequence[StepResult], words: Words = ENGLISH) -> Iterator[str]:
