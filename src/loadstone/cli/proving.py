@@ -49,6 +49,7 @@ from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.experiment import Experiment
 from loadstone.model.finding import Diagnosis, Finding, NotTried, Trial
+from loadstone.model.numbers import duration, number_of
 from loadstone.model.observe_request import Observing
 from loadstone.model.plan import Plan
 from loadstone.model.prove_request import Proving
@@ -57,7 +58,6 @@ from loadstone.model.target import Endpoint, Target
 from loadstone.mysql.guard import Consent
 from loadstone.report.findings import not_tried_lines
 from loadstone.report.findings import proved as proved_lines
-from loadstone.report.numbers import duration, number_of
 from loadstone.runs import run_folder, vouched
 from loadstone.runs.errors import StoreError
 from loadstone.runs.proofs import STEPS

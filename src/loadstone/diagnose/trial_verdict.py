@@ -19,9 +19,9 @@ from loadstone.analyse.comparison import good_pairs, observed, takes_turns_in_bl
 from loadstone.analyse.effects import Effect
 from loadstone.analyse.experimental_units import Contrast, Observed, contrasts, sides
 from loadstone.analyse.verdict import Apart, Sides, Spoiled, Unit, Verdict, verdicts
-from loadstone.diagnose.format import num, pct, signed, users
 from loadstone.model.experiment import Experiment, Rules
 from loadstone.model.finding import Finding, Proof, ProofVerdict, Trial
+from loadstone.model.numbers import num, pct, signed, users
 from loadstone.model.result import StepResult
 
 RULES = Rules()

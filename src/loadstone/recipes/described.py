@@ -11,10 +11,10 @@ from rich.text import Text
 from loadstone.experiment.checks import Machine
 from loadstone.experiment.file import parse_experiment
 from loadstone.experiment.schedule import plan_time, schedule
+from loadstone.model.numbers import NOTHING
 from loadstone.recipes.filling import Filled
 from loadstone.recipes.recipe import Recipe
 from loadstone.report.experiment import head, time_lines
-from loadstone.report.numbers import NOTHING
 from loadstone.report.table import Table, table_of
 
 _ANY_MACHINE = Machine(is_root=True, cores=10_000)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from loadstone.analyse.ladder import Level, middle_step
+from loadstone.model.numbers import NOTHING, count, rate
 from loadstone.model.plan import Phase
 from loadstone.model.result import (
     LatencyMs,
@@ -12,7 +13,6 @@ from loadstone.model.result import (
     PhaseResult,
     StepResult,
 )
-from loadstone.report.numbers import NOTHING, count, rate
 from loadstone.report.table import Column, Table
 from loadstone.report.words import Words
 

@@ -7,7 +7,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from loadstone.model.calibration import Calibration, HostCheck
-from loadstone.report.numbers import count, digits
+from loadstone.model.numbers import count, digits
 from loadstone.report.table import Table, table_of
 
 _STYLES = {"good": "green", "change": "yellow", "not evaluated": "dim"}

@@ -12,9 +12,9 @@ from rich.text import Text
 from loadstone.analyse.ladder import ladders_of
 from loadstone.analyse.usl import of_ladder
 from loadstone.model.ceilings import StepCeilings
+from loadstone.model.numbers import asked, digits, number_of, pct
 from loadstone.model.result import Result
 from loadstone.report.figures.ceilings import ceilings_figure
-from loadstone.report.numbers import asked, digits, number_of, share
 from loadstone.report.plain_page import Part, page
 from loadstone.report.sections.ceilings import not_evaluated
 from loadstone.report.sentences import held_by, law_sentence, verdict
@@ -73,7 +73,7 @@ def _title(step: StepCeilings) -> str:
 
 def _table(step: StepCeilings) -> Table:
     rows = (
-        (one.resource, digits(one.events_per_s), share(one.used), one.how or "")
+        (one.resource, digits(one.events_per_s), pct(one.used), one.how or "")
         for one in step.ceilings
         if one.events_per_s is not None
     )

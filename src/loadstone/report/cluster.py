@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from loadstone.model.cluster_nodes import ClusterCheck, Line
-from loadstone.report.numbers import NOTHING, count, digits
+from loadstone.model.numbers import NOTHING, count, digits
 from loadstone.report.table import Table, table_of
 
 

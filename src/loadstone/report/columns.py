@@ -11,8 +11,8 @@ from loadstone.analyse import derived_figures
 from loadstone.analyse.comparison import CellTable, Row
 from loadstone.analyse.ladder import quotable
 from loadstone.model.columns import Column as Figure
+from loadstone.model.numbers import asked, count, rate
 from loadstone.model.result import StepResult
-from loadstone.report.numbers import asked, count, rate
 from loadstone.report.table import Column, Table
 
 HEADS: dict[Figure, str] = {

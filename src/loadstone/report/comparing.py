@@ -10,8 +10,7 @@ from statistics import median
 from loadstone.analyse.differences import Difference, Differences, Values
 from loadstone.analyse.matrix import Against, Matrix, MatrixCell, Side, Standing
 from loadstone.analyse.metrics import CLASSES, METRICS, Metric
-from loadstone.report.experiment import signed
-from loadstone.report.numbers import NOTHING, asked, count, digits, number_of, rate, share
+from loadstone.model.numbers import NOTHING, asked, count, digits, number_of, pct, rate, signed
 from loadstone.report.table import table_of
 from loadstone.report.table_section import Section
 from loadstone.report.text import WIDTH
@@ -289,7 +288,7 @@ def _figure(metric: Metric, factor: float = 1.0) -> Cell:
 
 
 def _share(metric: Metric) -> Cell:
-    return lambda standing: share(standing.figure(metric))
+    return lambda standing: pct(standing.figure(metric))
 
 
 COSTS: tuple[tuple[str, Cell], ...] = (
@@ -343,10 +342,10 @@ def _if_any(
 
 def _swings(title: str, cells: Sequence[MatrixCell], names: Names) -> Section:
     columns: tuple[tuple[str, Cell], ...] = (
-        ("CV\nwithin", lambda standing: share(standing.swings.variation.within)),
-        ("CV\nbetween", lambda standing: share(standing.swings.variation.between)),
-        ("seconds\nin dips", lambda standing: share(standing.swings.dips)),
-        ("lowest\nsecond", lambda standing: share(standing.swings.lowest)),
+        ("CV\nwithin", lambda standing: pct(standing.swings.variation.within)),
+        ("CV\nbetween", lambda standing: pct(standing.swings.variation.between)),
+        ("seconds\nin dips", lambda standing: pct(standing.swings.dips)),
+        ("lowest\nsecond", lambda standing: pct(standing.swings.lowest)),
     )
     found = next(_if_any(title, cells, names, columns), Section(title, ("not evaluated",)))
     said = tuple(_swinging(cells, names))
@@ -367,8 +366,8 @@ def _swinging(cells: Sequence[MatrixCell], names: Names) -> Iterator[str]:
     for side, value in typical.items():
         if value >= SWINGS and value >= SWINGS_MORE * typical[even]:
             yield (
-                f"{names[side]} swings: its seconds vary by {share(value)} of the mean within a "
-                f"step, those of {names[even]} by {share(typical[even])} (medians over levels)."
+                f"{names[side]} swings: its seconds vary by {pct(value)} of the mean within a "
+                f"step, those of {names[even]} by {pct(typical[even])} (medians over levels)."
             )
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from loadstone.analyse.ladder import Level
+from loadstone.model.numbers import NOTHING, count, digits, rate
 from loadstone.model.result import StepResult
 from loadstone.report.breakdowns import titled
-from loadstone.report.numbers import NOTHING, count, digits, rate
 from loadstone.report.table import Table
 from loadstone.report.tpcc import NAMES, fastest
 from loadstone.report.words import Words

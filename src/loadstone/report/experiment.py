@@ -16,11 +16,11 @@ from loadstone.analyse.ladder import middle_step
 from loadstone.analyse.verdict import Verdict
 from loadstone.experiment.schedule import PlannedStep, PlanTime
 from loadstone.model.experiment import Experiment
+from loadstone.model.numbers import asked, count, duration, number_of, pct, rate, signed
 from loadstone.model.plan import WarmupAuto
 from loadstone.model.result import Result, StepResult
 from loadstone.report.columns import columns_tables
 from loadstone.report.notes import of_the_cores, step_notes
-from loadstone.report.numbers import asked, count, duration, number_of, rate, share
 from loadstone.report.table import Table, table_of
 
 _ORDER_SHOWN = 24
@@ -92,8 +92,8 @@ def _cells(row: Row) -> list[str]:
         count(len(row.steps)),
         rate(row.mean.value if row.mean else None),
         rate(half),
-        share(row.variation.within),
-        share(row.variation.between),
+        pct(row.variation.within),
+        pct(row.variation.between),
         rate(response.p95),
         rate(response.p99),
     ]
@@ -124,13 +124,6 @@ def _chance(verdict: Verdict) -> str:
     if verdict.p_difference is None:
         return ""
     return f", p {verdict.p_difference:.2g} corrected"
-
-
-def signed(value: float) -> str:
-    """`+3.1 %`, `-0.25 %`."""
-    percent = 100 * value
-    places = 0 if abs(percent) >= 100 else 1 if abs(percent) >= 1 else 2
-    return f"{percent:+z.{places}f} %"
 
 
 def _notes(experiment: Experiment, result: Result, found: Comparison) -> Iterator[str]:

@@ -11,8 +11,8 @@ from rich.text import Text
 from loadstone.analyse.ladder import Level
 from loadstone.model.errnos import NAMES
 from loadstone.model.failover import DrillOutage, DrillSecond, LedgerPlace, LedgerVerdict
+from loadstone.model.numbers import count, number_of
 from loadstone.model.result import StepResult
-from loadstone.report.numbers import count, number_of
 from loadstone.report.table import Column, Table
 
 _WORDS = {

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from loadstone.diagnose.unexplained import NOT_OBSERVED
 from loadstone.model.finding import Diagnosis, Evidence, Finding, NotTried, Proof, Trial
-from loadstone.report.numbers import digits, share
+from loadstone.model.numbers import digits, pct
 from loadstone.report.words import ENGLISH, Words, told
 
 _INDENT = "      "
@@ -70,8 +70,8 @@ def _lines(found: Diagnosis, words: Words, *, titled: bool) -> Iterator[str]:
 def _finding(number: int, finding: Finding, words: Words) -> Iterator[str]:
     facts = [words.group_names[finding.group]]
     if finding.share is not None:
-        facts.append(words.explains.format(share=share(finding.share)))
-    facts.append(words.sure.format(confidence=share(finding.confidence)))
+        facts.append(words.explains.format(share=pct(finding.share)))
+    facts.append(words.sure.format(confidence=pct(finding.confidence)))
     named = _name(finding, words)
     head = words.line_finding.format(name=named, facts=words.list_comma.join(facts))
     yield f"{number:>2}  {head}"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from loadstone.model.numbers import NOTHING, count, digits, pct, rate
 from loadstone.model.result import GeneratorShare, StepResult
-from loadstone.report.numbers import NOTHING, count, digits, rate, share
 from loadstone.report.table import Table, table_of
 
 Rows = dict[tuple[int, str], list[GeneratorShare]]
@@ -55,12 +55,12 @@ def figures_of(found: Sequence[GeneratorShare]) -> Iterator[str]:
     """One machine in one step or several: users, events, CPU, lateness, host, line, clock."""
     yield count(max(one.users for one in found))
     yield count(sum(one.events for one in found))
-    yield share(_worst(found, lambda one: one.cpu_share))
+    yield pct(_worst(found, lambda one: one.cpu_share))
     yield rate(_worst(found, lambda one: one.dispatch_p99_us))
-    yield share(_worst(found, lambda one: one.host_cpu_share))
+    yield pct(_worst(found, lambda one: one.host_cpu_share))
     yield _megabytes(_worst(found, lambda one: one.net_bytes_in_per_s))
     yield _megabytes(_worst(found, lambda one: one.net_bytes_out_per_s))
-    yield share(_worst(found, lambda one: one.net_line_share))
+    yield pct(_worst(found, lambda one: one.net_line_share))
     yield _clock(found[-1])
     yield digits(sum(one.seconds_lost for one in found))
 

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from loadstone.model.host_test import HostEnd, HostTestPlan
-from loadstone.report.numbers import digits, duration, number_of, rate
+from loadstone.model.numbers import digits, duration, number_of, rate
 from loadstone.report.table import table_of
 
 _MIB = 1024 * 1024

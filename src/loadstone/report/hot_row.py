@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from loadstone.analyse import derived_figures
 from loadstone.analyse.ladder import Level
 from loadstone.model.columns import Column
+from loadstone.model.numbers import count, rate
 from loadstone.model.result import StepResult
 from loadstone.report.columns import HEADS, good_steps
-from loadstone.report.numbers import count, rate
 from loadstone.report.table import Table, table_of
 
 WORKLOAD = "hot_row"

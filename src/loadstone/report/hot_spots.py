@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from loadstone.model.hot_spots import HotSpots
+from loadstone.model.numbers import count, digits
 from loadstone.model.result import StepResult
-from loadstone.report.numbers import count, digits
 from loadstone.report.table import Column, Table
 
 _ROWS = 3

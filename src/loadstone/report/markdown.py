@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from loadstone.analyse.comparison import Comparison
 from loadstone.analyse.ladder import Level, ladders_of, middle_step, shape
 from loadstone.model.finding import Diagnosis
+from loadstone.model.numbers import NOTHING, count, digits, pct, rate, signed
 from loadstone.report.findings import proof_text
-from loadstone.report.numbers import NOTHING, count, digits, rate, share
 from loadstone.report.opened import Run
 from loadstone.report.sections.experiment import cell_name
 from loadstone.report.sentences import answer
@@ -66,7 +66,7 @@ def _ladder(
     yield from table_of(heads, map(_row, ladder), text=0).markdown()
     yield ""
     for finding in found.findings[:_FINDINGS] if found else ():
-        sure = words.sure.format(confidence=share(finding.confidence))
+        sure = words.sure.format(confidence=pct(finding.confidence))
         yield f"- **{finding.cause}** ({sure}): {markdown_text(told(finding.sentence, words))}"
         if finding.proof is not None:
             yield f"  - {words.proof} {markdown_text(proof_text(finding.proof, words))}"
@@ -96,7 +96,7 @@ def _matrix(found: Comparison, words: Words) -> Iterator[str]:
             cell_name(table, words),
             words.against.format(b=one.contrast.b, a=one.contrast.a),
             words.verdict_words[one.verdict.word],
-            f"{100 * one.verdict.effect.relative:+z.1f} %" if one.verdict.effect else NOTHING,
+            signed(one.verdict.effect.relative) if one.verdict.effect else NOTHING,
         )
         for table in found.cells
         for one in table.compared

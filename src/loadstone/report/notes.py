@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from loadstone.model.numbers import asked, count, digits, duration, pct, rate
 from loadstone.model.result import CLIENT_BOUND_SHARE, StepResult
-from loadstone.report.numbers import asked, count, digits, duration, rate, share
 from loadstone.report.words import ENGLISH, Words, told
 
 _LATE_SHARE = 0.001
@@ -28,7 +28,7 @@ def of_the_cores(steps: Iterable[StepResult], words: Words = ENGLISH) -> Iterato
     delays = [(step.generator.run_delay_share or 0.0, step) for step in steps]
     worst, step = max(delays, key=lambda pair: pair[0], default=(0.0, None))
     if step and worst > _DELAYED_SHARE:
-        yield words.note_cores.format(share=share(worst), step=_name(step, words))
+        yield words.note_cores.format(share=pct(worst), step=_name(step, words))
 
 
 def step_notes(step: StepResult, words: Words = ENGLISH) -> Iterator[str]:
@@ -76,7 +76,7 @@ def _of_the_client(step: StepResult, words: Words) -> Iterator[str]:
         yield words.note_client_bound.format(why=_bound_by(step, words))
     held, answered = used.held_p99_us, step.latency.service.p99
     if held and answered and held / 1000 > _HELD_SHARE * answered:
-        part = share(held / 1000 / answered)
+        part = pct(held / 1000 / answered)
         yield words.note_held.format(held=rate(held), share=part)
     if step.connects:
         yield words.note_connects
@@ -85,7 +85,7 @@ def _of_the_client(step: StepResult, words: Words) -> Iterator[str]:
     elif step.connects:
         return
     elif step.due and step.late / step.due > _LATE_SHARE:
-        late = share(step.late / step.due)
+        late = pct(step.late / step.due)
         yield words.note_late.format(share=late, p99=rate(used.late_p99_us))
 
 
@@ -93,16 +93,16 @@ def _bound_by(step: StepResult, words: Words) -> str:
     used = step.generator
     cores = words.cores_of(used.shards or 1)
     if used.cpu_share and used.cpu_share > CLIENT_BOUND_SHARE:
-        return words.note_bound_by_cpu.format(share=share(used.cpu_share), cores=cores)
+        return words.note_bound_by_cpu.format(share=pct(used.cpu_share), cores=cores)
     if used.ceiling_share and used.ceiling_share > CLIENT_BOUND_SHARE:
         return words.note_bound_by_ceiling.format(
-            share=share(used.ceiling_share), cores=cores, rate=rate(used.ceiling_qps)
+            share=pct(used.ceiling_share), cores=cores, rate=rate(used.ceiling_qps)
         )
     saturated = next((each for each in step.generators if each.saturated), None)
     if saturated:
         return words.note_bound_by_generator.format(number=saturated.number, node=saturated.node)
     own, seen = (used.dispatch_p99_us or 0.0) / 1000, step.latency.response.p99
-    part = words.note_part_of_p99.format(share=share(own / seen)) if seen else ""
+    part = words.note_part_of_p99.format(share=pct(own / seen)) if seen else ""
     return words.note_bound_by_lateness.format(late=rate(own), part=part)
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from loadstone.analyse.ladder import Level, middle_step
+from loadstone.model.numbers import NOTHING, asked, count, digits, rate
 from loadstone.model.result import HostFigures, ServerFigures, StepResult
-from loadstone.report.numbers import NOTHING, asked, count, digits, rate
 from loadstone.report.table import Column, Table
 from loadstone.report.words import ENGLISH, Words, told
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from loadstone.analyse.ladder import ladders_of, shape
+from loadstone.model.numbers import NOTHING, digits, number_of
 from loadstone.model.result import Result
-from loadstone.report.numbers import NOTHING, digits, number_of
 from loadstone.report.table import Column, Table, visible
 
 

@@ -11,9 +11,9 @@ from loadstone.diagnose.diagnose import ANSWERS
 from loadstone.diagnose.unexplained import NOT_OBSERVED
 from loadstone.model.ceilings import Ceiling, StepCeilings
 from loadstone.model.finding import Diagnosis, Finding
+from loadstone.model.numbers import NOTHING, asked, count, digits, pct
 from loadstone.model.search import Level as SearchLevel
 from loadstone.model.search import SearchOutcome
-from loadstone.report.numbers import NOTHING, asked, count, digits, share
 from loadstone.report.words import Words, told
 
 HELD = 0.8
@@ -89,7 +89,7 @@ def law_sentence(found: Usl | Refused, words: Words) -> str:
         rate=digits(rate.value),
         low=digits(rate.interval.low),
         high=digits(rate.interval.high),
-        confidence=share(rate.interval.confidence),
+        confidence=pct(rate.interval.confidence),
         users=digits(users.value),
     )
 
@@ -101,7 +101,7 @@ def held_by(step: StepCeilings, words: Words) -> str:
         return words.no_ceiling
     used = lowest.used or 0.0
     said = words.held_by if used >= HELD else words.nearest_ceiling
-    return said.format(resource=words.resource(lowest.resource), used=share(used))
+    return said.format(resource=words.resource(lowest.resource), used=pct(used))
 
 
 def answer(
@@ -122,9 +122,7 @@ def _held_back(findings: Sequence[Finding], ceiling: Ceiling | None, words: Word
     """The first finding that is a cause, and the lowest ceiling."""
     cause = next((one for one in findings if _is_cause(one)), None)
     known = (
-        {"resource": words.resource(ceiling.resource), "used": share(ceiling.used)}
-        if ceiling
-        else {}
+        {"resource": words.resource(ceiling.resource), "used": pct(ceiling.used)} if ceiling else {}
     )
     if cause is None:
         return words.lowest_ceiling.format(**known) if known else None
@@ -140,7 +138,7 @@ def _is_cause(finding: Finding) -> bool:
 
 
 def _cause_fields(finding: Finding, words: Words) -> dict[str, str]:
-    return {"cause": words.cause(finding.cause), "confidence": share(finding.confidence)}
+    return {"cause": words.cause(finding.cause), "confidence": pct(finding.confidence)}
 
 
 def _peak_of(ladder: Sequence[Level], words: Words) -> str:
@@ -209,7 +207,7 @@ def _objective(found: SearchOutcome, words: Words) -> str:
 
 def _sure(level: SearchLevel, words: Words) -> str:
     return words.search_sure.format(
-        good=level.good, steps=words.steps(level.steps), confidence=share(level.confidence)
+        good=level.good, steps=words.steps(level.steps), confidence=pct(level.confidence)
     )
 
 

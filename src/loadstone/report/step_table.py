@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from loadstone.analyse.ladder import Level, middle_step, quotable
+from loadstone.model.numbers import NOTHING, asked, count, digits, rate
 from loadstone.model.plan import Rate
 from loadstone.model.result import StepResult
-from loadstone.report.numbers import NOTHING, asked, count, digits, rate
 from loadstone.report.table import Column
 
 

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from loadstone.analyse.ladder import Level, ladders_of, quotable, shape
 from loadstone.model.hot_spots import HotSpots
+from loadstone.model.numbers import count, duration, number_of
 from loadstone.model.result import Result, StepResult
 from loadstone.report.breakdowns import breakdowns
 from loadstone.report.event_kinds import event_kinds
@@ -21,7 +22,6 @@ from loadstone.report.generators import generators_table
 from loadstone.report.hot_row import hot_row_notes, hot_row_table
 from loadstone.report.hot_spots import hot_spots_table, hottest_step
 from loadstone.report.notes import notes_of
-from loadstone.report.numbers import count, duration, number_of
 from loadstone.report.observed import observed_notes, observed_table
 from loadstone.report.sentences import search_sentences, verdict
 from loadstone.report.step_table import level_rows, step_columns

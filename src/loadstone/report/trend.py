@@ -8,10 +8,9 @@ from typing import Any
 
 from loadstone.analyse.gates import Check
 from loadstone.analyse.history import Series, Turn
+from loadstone.model.numbers import count, number_of, signed
 from loadstone.report.comparison_document import change_document, check_document
-from loadstone.report.experiment import signed
 from loadstone.report.gates import value_of
-from loadstone.report.numbers import count, number_of
 from loadstone.report.table import table_of
 from loadstone.report.table_section import Section
 

@@ -78,7 +78,7 @@ def tell_of(verdicts: Sequence[LedgerVerdict]) -> int:
     """Code 10, and the reason in a line, where an acknowledged write is lost or one is doubled."""
     from loadstone.cli.errors import tell
     from loadstone.model.exit_codes import ExitCode
-    from loadstone.report.numbers import count
+    from loadstone.model.numbers import count
 
     if all(verdict.holds for verdict in verdicts):
         return ExitCode.OK

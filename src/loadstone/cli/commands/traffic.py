@@ -195,7 +195,7 @@ def _tell(made: Made, output: Path | None) -> None:
         more = len(made.unknown) - _MOST_UNKNOWN
         click.echo(f"and {more} more: comments in the template name all of them", err=True)
     if output is not None:
-        from loadstone.report.numbers import number_of
+        from loadstone.model.numbers import number_of
 
         written = number_of(made.transactions, "transaction")
         click.echo(f"{written} written to {output}", err=True)

@@ -15,10 +15,10 @@ from loadstone import engine
 from loadstone.lab.step.interrupts import Interrupts
 from loadstone.lab.tables.load import BeginLoad, Loader, prepare
 from loadstone.model.engine_plan import LoadPlan
+from loadstone.model.numbers import count, digits, duration
 from loadstone.model.records import LoadEnd, LoadProgress, LoadStalled
 from loadstone.model.target import Endpoint
 from loadstone.mysql.guard import Consent
-from loadstone.report.numbers import count, digits, duration
 from loadstone.report.stalls import stalled_line
 
 LINE_EVERY_S = 10.0

@@ -12,10 +12,10 @@ from rich.live import Live
 from rich.text import Text
 
 from loadstone.lab.step.listener import Observer
+from loadstone.model.numbers import NOTHING, asked, count, duration, number_of, rate
 from loadstone.model.plan import Open, Plan, Step
 from loadstone.model.records import Connected, Sample
 from loadstone.model.result import StepResult
-from loadstone.report.numbers import NOTHING, asked, count, duration, number_of, rate
 from loadstone.report.step_table import FIGURES, due_cells, step_cells, step_columns
 from loadstone.report.table import Table
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from loadstone.diagnose.context import Case
 from loadstone.diagnose.cpu import FULL, busy_share, outside
-from loadstone.diagnose.format import num, pct
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.trials import dynamic
 from loadstone.model.finding import Finding
+from loadstone.model.numbers import num, pct
 
 INSIDE = 0.5
 """[P] of the users' time that they spend in the server."""

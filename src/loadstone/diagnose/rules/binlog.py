@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from loadstone.diagnose.context import Case
-from loadstone.diagnose.format import num, pct, size
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.trials import dynamic
 from loadstone.model.finding import Finding
+from loadstone.model.numbers import num, pct, size
 
 ROTATIONS = 0.1
 """[P] DIAGNOSIS 8: one in ten seconds."""

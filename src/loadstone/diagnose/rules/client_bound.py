@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from loadstone.diagnose.context import Case
 from loadstone.diagnose.cpu import busy_share, cpu_of, is_full, outside
-from loadstone.diagnose.format import num, pct
 from loadstone.diagnose.order import DOUBTFUL
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules.neighbour import OTHERS
 from loadstone.diagnose.trials import client
 from loadstone.model.finding import Evidence, Finding, Trial
+from loadstone.model.numbers import num, pct
 from loadstone.model.result import CLIENT_BOUND_SHARE, CLIENT_LATE_SHARE
 
 HOST_FREE = 0.85

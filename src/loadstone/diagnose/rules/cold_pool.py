@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from loadstone.diagnose.context import Case, Series
-from loadstone.diagnose.format import num, pct
 from loadstone.diagnose.page_reads import STAYS, has_room, kept_share, reads_share
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.trials import warm
 from loadstone.model.finding import Finding
+from loadstone.model.numbers import num, pct
 
 FALLS = 0.6
 """[P] reads by event in the last third, by those of the first, below which the pool warms up."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from loadstone.diagnose.context import Case
-from loadstone.diagnose.format import num, pct
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules.commit_flush import commit_share
 from loadstone.diagnose.trials import dynamic
 from loadstone.model.finding import Finding
+from loadstone.model.numbers import num, pct
 
 SHARE = 0.2
 """[P] of the users' time that is the delay's."""

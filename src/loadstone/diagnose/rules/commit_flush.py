@@ -5,11 +5,11 @@ from __future__ import annotations
 from loadstone.analyse.derived_figures import COMMIT_STATES
 from loadstone.diagnose.context import Case
 from loadstone.diagnose.cpu import busy_share, is_full, state_share
-from loadstone.diagnose.format import num, pct
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules import semi_sync
 from loadstone.diagnose.trials import RELAXED, dynamic
 from loadstone.model.finding import Finding
+from loadstone.model.numbers import num, pct
 
 SHARE = 0.5
 """[P] DIAGNOSIS 5: of the users' time."""

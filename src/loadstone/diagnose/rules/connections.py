@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from loadstone.diagnose.context import Case
 from loadstone.diagnose.cpu import server_cores
-from loadstone.diagnose.format import num, pct
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.trials import client, dynamic
 from loadstone.model.finding import Evidence, Finding
+from loadstone.model.numbers import num, pct
 
 BY_EVENT = 0.1
 """[P] connections opened by event; DIAGNOSIS 2 asks for one by transaction."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from loadstone.diagnose.context import Case
 from loadstone.diagnose.cpu import FULL, Cpu, cpu_of
-from loadstone.diagnose.format import num, pct
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.trials import cheaper_way
 from loadstone.model.finding import Finding
+from loadstone.model.numbers import num, pct
 
 SURE = 0.95
 """[S] Huawei's "high pressure"."""

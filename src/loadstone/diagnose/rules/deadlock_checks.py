@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from loadstone.diagnose.context import Case
 from loadstone.diagnose.cpu import server_cores
-from loadstone.diagnose.format import num, pct, users
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules.row_locks import lock_share
 from loadstone.diagnose.trials import dynamic
 from loadstone.model.finding import Finding
+from loadstone.model.numbers import num, pct, users
 
 FALL = 0.3
 """[P] of the peak's rate that is lost; [S] dom.as 2009: 20,000/s fell to 3,000 at 50 users."""

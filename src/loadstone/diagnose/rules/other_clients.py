@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from loadstone.diagnose.context import Case
 from loadstone.diagnose.cpu import state_share
-from loadstone.diagnose.format import num, pct
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules.row_locks import lock_share
 from loadstone.diagnose.rules.table_locks import LOCKED
 from loadstone.model.finding import Evidence, Finding
+from loadstone.model.numbers import num, pct
 
 SHARE = 0.2
 """[P] of the statements that the server was sent."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from loadstone.diagnose.context import Case
-from loadstone.diagnose.format import pct
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.unexplained import stalled
 from loadstone.model.finding import Finding
+from loadstone.model.numbers import pct
 
 SHARE = 0.1
 """[P] of the looks at the process, one a second, that find it stopped."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from loadstone.diagnose.context import Case
 from loadstone.diagnose.cpu import server_cores, state_share
-from loadstone.diagnose.format import num, pct
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.trials import dynamic
 from loadstone.model.finding import Evidence, Finding
+from loadstone.model.numbers import num, pct
 
 SHARE = 0.1
 """[P] of the users' time that they stand at the cache: a lookup takes a microsecond."""

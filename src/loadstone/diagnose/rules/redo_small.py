@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from loadstone.diagnose.context import Case
-from loadstone.diagnose.format import num, pct, size
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules import table_locks
 from loadstone.diagnose.trials import RESIZES_S, at_start, dynamic, mysql_release
 from loadstone.model.finding import Finding, Trial
+from loadstone.model.numbers import num, pct, size
 
 NEAR = 0.8
 """[S] PMM: of the age at which the server flushes synchronously."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from loadstone.diagnose.context import Case
-from loadstone.diagnose.format import num, pct
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.trials import client
 from loadstone.model.finding import Finding
+from loadstone.model.numbers import num, pct
 
 SHARE = 0.3
 """[P] DIAGNOSIS 10: of the users' time."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from loadstone.analyse.derived_figures import COMMIT_STATES
 from loadstone.diagnose.context import Case
 from loadstone.diagnose.cpu import state_share
-from loadstone.diagnose.format import num, pct
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.trials import dynamic
 from loadstone.model.finding import Finding
+from loadstone.model.numbers import num, pct
 
 SHARE = 0.3
 """[P] DIAGNOSIS 15: of the users' time."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from loadstone.diagnose.context import Case
 from loadstone.diagnose.cpu import server_cores, state_share
-from loadstone.diagnose.format import num
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.trials import dynamic
 from loadstone.model.finding import Finding, Trial
+from loadstone.model.numbers import num
 
 BY_STATEMENT = 0.02
 """[P] tables opened by statement: with a cache that is large enough it goes to nought."""

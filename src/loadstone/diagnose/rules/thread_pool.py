@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from loadstone.diagnose.context import Case
 from loadstone.diagnose.cpu import FULL, POOLS, busy_share, cpu_of, has_pool, is_full, server_cores
-from loadstone.diagnose.format import num, pct, users
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.rules.neighbour import OTHERS
 from loadstone.diagnose.rules.row_locks import lock_share
 from loadstone.diagnose.trials import at_start, dynamic, mysql_release, pool_plugin
 from loadstone.model.finding import Finding, Trial
+from loadstone.model.numbers import num, pct, users
 
 FALL = 0.1
 """[P] DIAGNOSIS 6: below the peak."""

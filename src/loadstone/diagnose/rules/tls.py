@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from loadstone.diagnose.context import Case
 from loadstone.diagnose.cpu import cpu_of, is_full, is_shared, server_cores
-from loadstone.diagnose.format import num, pct
 from loadstone.diagnose.rule import Rule
 from loadstone.diagnose.trials import client
 from loadstone.model.finding import Finding
+from loadstone.model.numbers import num, pct
 
 SERVER_S = 10e-6
 """[P] the server's CPU for a statement's two records: measured 5 (oltp_read_write) to 14 µs (point

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from loadstone.analyse.comparison import Comparison
 from loadstone.analyse.ladder import Level, shape
+from loadstone.model.numbers import digits, duration, rate
 from loadstone.report.markup import Markup, element, folded, joined, paragraph
 from loadstone.report.notes import drill_notes
-from loadstone.report.numbers import digits, duration, rate
 from loadstone.report.sections.context import Making
 from loadstone.report.sections.speech import speech
 from loadstone.report.sentences import answer, search_sentences

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from loadstone.model.ceilings import StepCeilings
+from loadstone.model.numbers import asked, digits, pct
 from loadstone.report.figures.ceilings import ceilings_figure
 from loadstone.report.markup import Markup, element, folded, list_of, paragraph
-from loadstone.report.numbers import asked, digits, share
 from loadstone.report.page import Figures
 from loadstone.report.sections.context import Making
 from loadstone.report.sentences import held_by
@@ -57,7 +57,7 @@ def _of_step(step: StepCeilings, words: Words) -> Markup:
             words.resource(one.resource),
             told(one.how or "", words),
             digits(one.events_per_s),
-            share(one.used),
+            pct(one.used),
         )
         for one in step.ceilings
         if one.events_per_s is not None

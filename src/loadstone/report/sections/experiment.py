@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from loadstone.analyse.comparison import CellTable, Compared, Comparison, Row
 from loadstone.analyse.ladder import middle_step
 from loadstone.model.experiment import Experiment, Level
-from loadstone.report.experiment import signed
+from loadstone.model.numbers import NOTHING, asked, count, pct, rate, signed
 from loadstone.report.markup import Markup, cell, element, folded, paragraph
-from loadstone.report.numbers import NOTHING, asked, count, rate, share
 from loadstone.report.sections.context import Making
 from loadstone.report.table import table_of
 from loadstone.report.words import Words
@@ -128,8 +127,8 @@ def _row(row: Row) -> list[str]:
         count(len(row.steps)),
         rate(row.mean.value if row.mean else None),
         NOTHING if interval is None else f"{rate(interval.low)} … {rate(interval.high)}",
-        share(row.variation.within),
-        share(row.variation.between),
+        pct(row.variation.within),
+        pct(row.variation.between),
         rate(response.p95),
         rate(response.p99),
     ]

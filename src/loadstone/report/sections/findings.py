@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from loadstone.analyse.ladder import Level
 from loadstone.model.finding import Diagnosis, Evidence, Finding
+from loadstone.model.numbers import NOTHING, count, digits, pct
 from loadstone.model.result import StepResult
 from loadstone.report.figures.evidence import evidence_figure
 from loadstone.report.findings import evidence_value, proof_text, trial_text
 from loadstone.report.markup import Markup, element, folded, list_of, paragraph
-from loadstone.report.numbers import NOTHING, count, digits, share
 from loadstone.report.sections.context import Making
 from loadstone.report.sections.speech import speech
 from loadstone.report.table import table_of
@@ -39,9 +39,9 @@ def _of_ladder(making: Making, ladder: list[Level]) -> Markup:
 def _finding(making: Making, finding: Finding, steps: list[StepResult]) -> Markup:
     words = making.words
     figure = evidence_figure(finding, steps, words)
-    facts = [words.groups[finding.group], words.sure.format(confidence=share(finding.confidence))]
+    facts = [words.groups[finding.group], words.sure.format(confidence=pct(finding.confidence))]
     if finding.share is not None:
-        facts.insert(1, words.explains.format(share=share(finding.share)))
+        facts.insert(1, words.explains.format(share=pct(finding.share)))
     shown = element(
         "div",
         paragraph(words.list_comma.join(facts), "note"),

@@ -8,12 +8,12 @@ from functools import partial
 
 from loadstone.analyse.ladder import Level, middle_step, quotable, shape
 from loadstone.analyse.usl import Refused, Usl, of_ladder
+from loadstone.model.numbers import NOTHING, asked, count, digits, pct, rate, signed
 from loadstone.model.result import StepResult
 from loadstone.report.breakdowns import breakdowns
 from loadstone.report.event_kinds import event_kinds
 from loadstone.report.figures.ladder import ladder_figure, qps_mean, variants_figure
 from loadstone.report.markup import Markup, element, folded, paragraph
-from loadstone.report.numbers import NOTHING, asked, count, digits, rate, share
 from loadstone.report.sections.context import Making
 from loadstone.report.sentences import law_sentence, verdict
 from loadstone.report.table import table_of
@@ -207,7 +207,7 @@ def _unseen(step: StepResult, words: Words) -> str:
 def _apart(step: StepResult, client: float | None, server: float | None) -> str:
     if not client or server is None or not _is_seen(step):
         return NOTHING
-    return f"{100 * (server / client - 1):+z.1f} %"
+    return signed(server / client - 1)
 
 
 def _disagreements(step: StepResult, words: Words) -> list[str]:
@@ -224,7 +224,7 @@ def _disagreements(step: StepResult, words: Words) -> list[str]:
             client=digits(client),
             counter=counter,
             server=digits(server),
-            share=share(abs(server / client - 1)),
+            share=pct(abs(server / client - 1)),
         )
         for what, client, counter, server in pairs
         if client and server is not None and abs(server / client - 1) > DISAGREE

@@ -7,10 +7,10 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
+from loadstone.model.numbers import count, duration
 from loadstone.report.checklist import checklist
 from loadstone.report.markup import Markup, cell, element, folded, list_of, paragraph
 from loadstone.report.notes import of_the_cores
-from loadstone.report.numbers import count, duration
 from loadstone.report.observed import observed_notes
 from loadstone.report.sections.context import Making
 from loadstone.report.sections.ladder import marks

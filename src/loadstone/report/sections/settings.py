@@ -9,9 +9,9 @@ from datetime import date
 from typing import Any
 
 from loadstone.analyse.settings import Machine, review
+from loadstone.model.numbers import NOTHING
 from loadstone.model.observed import SHARED_HOST
 from loadstone.report.markup import Markup, cell, element, folded, paragraph
-from loadstone.report.numbers import NOTHING
 from loadstone.report.sections.context import Making
 from loadstone.report.sections.speech import speech
 from loadstone.report.table import table_of

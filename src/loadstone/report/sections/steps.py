@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from loadstone.analyse.ladder import middle_step, shape
+from loadstone.model.numbers import NOTHING, count, digits, rate
 from loadstone.model.result import StepResult
 from loadstone.report.figures.latency import heat_figure, percentile_figure
 from loadstone.report.figures.series import series_figure
@@ -14,7 +15,6 @@ from loadstone.report.generators import figures_of, name_of
 from loadstone.report.latencies import StepLatencies
 from loadstone.report.markup import Markup, element, folded, list_of, paragraph
 from loadstone.report.notes import drill_notes, step_notes
-from loadstone.report.numbers import NOTHING, count, digits, rate
 from loadstone.report.sections.context import Making
 from loadstone.report.step_panels import Panel, Seconds
 from loadstone.report.table import table_of
