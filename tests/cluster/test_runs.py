@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from cluster.local_link import InThisProcess
 from lab.watched import lab_for
 from loadstone import engine
 from loadstone.cli.request import steps_for
 from loadstone.cluster.cluster import Cluster
-from loadstone.cluster.messages import HostUse, Told
+from loadstone.cluster.messages import HostUse, NumberedRecord
+from loadstone.cluster.transport import InThisProcess
 from loadstone.lab.step.runner import Outcome, carry_out
 from loadstone.model.cluster import ClusterAsked
 from loadstone.model.control import AnyWish, SetRate, SetUsers, StopRun
@@ -150,7 +150,7 @@ class Narrow:
         answer.add_done_callback(lambda done: narrow.set_result(self._of(done.result())))
         return narrow
 
-    def _of(self, told: list[Told]) -> list[Told]:
+    def _of(self, told: list[NumberedRecord]) -> list[NumberedRecord]:
         full = HostUse(0.1, 1_000_000, 900_000, 1_100_000.0)
         return [each._replace(host=full) if each.host else each for each in told]
 

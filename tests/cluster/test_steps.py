@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from cluster.local_link import InThisProcess
 from loadstone import engine
 from loadstone.cluster import cluster
 from loadstone.cluster.cluster import Cluster
 from loadstone.cluster.errors import ClusterError
+from loadstone.cluster.transport import InThisProcess
 from loadstone.engine import Sending
 from loadstone.lab.step.follow import follow
 from loadstone.lab.step.interrupts import Interrupts

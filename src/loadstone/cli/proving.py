@@ -174,7 +174,7 @@ def prove_run(proving: Proving, path: Path, endpoint: Endpoint, *, as_json: bool
 
 def _protected(plan: Plan, proving: Proving) -> Plan:
     """The run's plan, with what is said of harm now beside what was said then."""
-    both = plan.protection.beside(proving.protection)
+    both = plan.protection.combined(proving.protection)
     return plan.model_copy(update={"protection": both})
 
 

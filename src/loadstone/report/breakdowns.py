@@ -14,7 +14,7 @@ from loadstone.model.result import (
     StepResult,
 )
 from loadstone.report.table import Column, Table
-from loadstone.report.words import Words
+from loadstone.report.words import Messages
 
 
 def titled(
@@ -28,7 +28,7 @@ def titled(
     return Table(tuple(columns), tuple(rows), title)
 
 
-def breakdowns(ladder: Sequence[Level], words: Words) -> Iterator[Table]:
+def breakdowns(ladder: Sequence[Level], words: Messages) -> Iterator[Table]:
     """Those that a ladder has anything for; of repeats the one whose rate is the middle one."""
     steps = [middle_step(level.steps) for level in ladder]
     if any(step.members for step in steps):
@@ -40,7 +40,7 @@ def breakdowns(ladder: Sequence[Level], words: Words) -> Iterator[Table]:
         yield _connects(steps, words)
 
 
-def _members(steps: Sequence[StepResult], words: Words) -> Table:
+def _members(steps: Sequence[StepResult], words: Messages) -> Table:
     heads = (words.workload, words.member_has, words.users_axis, *_figure_heads(words))
     rows = tuple(
         (
@@ -55,13 +55,13 @@ def _members(steps: Sequence[StepResult], words: Words) -> Table:
     return titled(words.members_title, heads, rows, text=2)
 
 
-def _has(member: MemberResult, words: Words) -> str:
+def _has(member: MemberResult, words: Messages) -> str:
     if member.users is not None:
         return words.users(member.users)
     return words.member_weight.format(weight=f"{member.weight or 0.0:g}")
 
 
-def _phases(step: StepResult, words: Words) -> Table:
+def _phases(step: StepResult, words: Messages) -> Table:
     heads = (words.phase, words.seconds_head, words.phase_load, *_figure_heads(words))
     rows = tuple(
         (
@@ -75,12 +75,12 @@ def _phases(step: StepResult, words: Words) -> Table:
     return titled(words.phases_title, heads, rows, text=3)
 
 
-def _load(phase: PhaseResult, words: Words) -> str:
+def _load(phase: PhaseResult, words: Messages) -> str:
     asked = Phase(name=phase.name, seconds=1, users=phase.users, rate=phase.rate)
     return str(asked) if phase.rate else words.phase_users.format(users=asked)
 
 
-def _figure_heads(words: Words) -> tuple[str, ...]:
+def _figure_heads(words: Messages) -> tuple[str, ...]:
     quantiles = (words.p50_ms, words.p95_ms, words.p99_ms, words.max_ms)
     return (words.tps, words.qps, *quantiles, words.errors_per_s, words.skipped)
 
@@ -101,7 +101,7 @@ def _quantiles(latency: LatencyMs) -> tuple[str, ...]:
     return (rate(latency.p50), rate(latency.p95), rate(latency.p99), longest)
 
 
-def _connects(steps: Sequence[StepResult], words: Words) -> Table:
+def _connects(steps: Sequence[StepResult], words: Messages) -> Table:
     heads = (
         words.users_axis, words.connects_per_s, words.p50_ms, words.p95_ms, words.p99_ms,
         words.max_ms, words.connect_failures,

@@ -14,7 +14,7 @@ from loadstone.report.opened import Run
 from loadstone.report.sections.experiment import cell_name
 from loadstone.report.sentences import answer
 from loadstone.report.table import markdown_text, table_of
-from loadstone.report.words import Lang, Words, in_language, told
+from loadstone.report.words import Lang, Messages, in_language, localize
 
 _FINDINGS = 5
 """So many are told; the others are in the HTML report and in `loadstone diagnose`."""
@@ -26,7 +26,7 @@ def as_markdown(run: Run, lang: Lang = "en") -> str:
     return "\n".join(_lines(run, words)).rstrip() + "\n"
 
 
-def _lines(run: Run, words: Words) -> Iterator[str]:
+def _lines(run: Run, words: Messages) -> Iterator[str]:
     info = run.result.run
     yield f"## {markdown_text(info.name)}"
     yield ""
@@ -38,7 +38,7 @@ def _lines(run: Run, words: Words) -> Iterator[str]:
         yield words.not_finished[info.state]
         yield ""
     if info.aborted is not None:
-        yield markdown_text(told(info.aborted.said, words))
+        yield markdown_text(localize(info.aborted.said, words))
         yield ""
     if run.comparison is not None:
         yield from _matrix(run.comparison, words)
@@ -53,7 +53,7 @@ def _lines(run: Run, words: Words) -> Iterator[str]:
 
 
 def _ladder(
-    run: Run, ladder: Sequence[Level], found: Diagnosis | None, words: Words
+    run: Run, ladder: Sequence[Level], found: Diagnosis | None, words: Messages
 ) -> Iterator[str]:
     first, shaped = ladder[0], shape(ladder)
     best = middle_step((shaped.peak if shaped else first).steps)
@@ -67,7 +67,7 @@ def _ladder(
     yield ""
     for finding in found.findings[:_FINDINGS] if found else ():
         sure = words.sure.format(confidence=pct(finding.confidence))
-        yield f"- **{finding.cause}** ({sure}): {markdown_text(told(finding.sentence, words))}"
+        yield f"- **{finding.cause}** ({sure}): {markdown_text(localize(finding.sentence, words))}"
         if finding.proof is not None:
             yield f"  - {words.proof} {markdown_text(proof_text(finding.proof, words))}"
     yield ""
@@ -88,7 +88,7 @@ def _row(level: Level) -> list[str]:
     ]
 
 
-def _matrix(found: Comparison, words: Words) -> Iterator[str]:
+def _matrix(found: Comparison, words: Messages) -> Iterator[str]:
     """A line a verdict."""
     heads = (words.cell, words.variant, words.answer, words.difference)
     rows = [

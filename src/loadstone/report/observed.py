@@ -9,7 +9,7 @@ from loadstone.analyse.ladder import Level, middle_step
 from loadstone.model.numbers import NOTHING, asked, count, digits, rate
 from loadstone.model.result import HostFigures, ServerFigures, StepResult
 from loadstone.report.table import Column, Table
-from loadstone.report.words import ENGLISH, Words, told
+from loadstone.report.words import ENGLISH, Messages, localize
 
 _NO_HOST = HostFigures(seconds=0.0)
 _NO_SERVER = ServerFigures(seconds=0.0)
@@ -59,14 +59,14 @@ def _is_seen(step: StepResult) -> bool:
     return step.server is not None or step.host is not None
 
 
-def observed_notes(steps: Sequence[StepResult], words: Words = ENGLISH) -> Iterator[str]:
+def observed_notes(steps: Sequence[StepResult], words: Messages = ENGLISH) -> Iterator[str]:
     """What was not evaluated, each once, and what the looking cost."""
     missing: dict[str, str] = {}
     for step in steps:
         missing |= step.server.not_evaluated if step.server else {}
     for name, why in missing.items():
         yield words.note_not_evaluated.format(
-            name=told(name.replace("_", " "), words), why=told(why, words)
+            name=localize(name.replace("_", " "), words), why=localize(why, words)
         )
     costs = [step.observing for step in steps if step.observing]
     if costs:

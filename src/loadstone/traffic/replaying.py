@@ -36,7 +36,7 @@ _A_DOUBLING = 8
 _USERS_A_SHARD = 16
 
 
-class ReplayAsked(Frozen):
+class ReplayRequest(Frozen):
     """How a log is to be sent."""
 
     speed: float = 1.0
@@ -81,7 +81,7 @@ class Lateness:
 
 
 def plan_of(
-    dealt: Dealt, folder: Path, targets: Sequence[Target], asked: ReplayAsked, shards: int
+    dealt: Dealt, folder: Path, targets: Sequence[Target], asked: ReplayRequest, shards: int
 ) -> Plan:
     """What the engine is asked to do."""
     options = {
@@ -122,7 +122,7 @@ def _mean_gap_s(dealt: Dealt) -> float:
     return dealt.length_s / max(dealt.statements - 1, 1)
 
 
-def carry_out(plan: Plan, lab: Lab, folder: Path) -> Outcome:
+def run_replay(plan: Plan, lab: Lab, folder: Path) -> Outcome:
     """Send it, and keep with the run how late that was.
 
     Raises:

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from loadstone.model.observe_request import Observing
     from loadstone.model.target import Endpoint
-    from loadstone.traffic.entries import Heard
-    from loadstone.traffic.import_log import LogKind, Made, Wanted
+    from loadstone.traffic.entries import ReadStats
+    from loadstone.traffic.import_log import ImportOptions, ImportResult, LogKind
     from loadstone.traffic.replay_lanes import Dealt
-    from loadstone.traffic.replaying import ReplayAsked
+    from loadstone.traffic.replaying import ReplayRequest
 
 _MOST_UNKNOWN = 10
 _MOST_USERS = 512
@@ -155,11 +155,11 @@ def _from_log(file: Path, kind: LogKind, asked: dict[str, Any]) -> None:
     _tell(from_log(file, kind, _wanted(asked)), asked["output"])
 
 
-def _wanted(asked: dict[str, Any]) -> Wanted:
+def _wanted(asked: dict[str, Any]) -> ImportOptions:
     """What is asked of the template; an output that is there already is not written over."""
     from loadstone import engine
     from loadstone.config.values import Unfit
-    from loadstone.traffic.import_log import Wanted
+    from loadstone.traffic.import_log import ImportOptions
     from loadstone.workloads.templates import values
 
     output: Path | None = asked["output"]
@@ -176,10 +176,10 @@ def _wanted(asked: dict[str, Any]) -> Wanted:
     if name in engine.workloads():
         raise click.UsageError(f"{name} is a workload of the program's own: give another --name")
     more = {each: asked[each] for each in ("schema", "encoding") if asked.get(each)}
-    return Wanted(name=name, most=asked["most"], **more)
+    return ImportOptions(name=name, most=asked["most"], **more)
 
 
-def _tell(made: Made, output: Path | None) -> None:
+def _tell(made: ImportResult, output: Path | None) -> None:
     """The template to where it belongs, all of it or nothing; what is said of it to stderr."""
     from loadstone.runs.atomic import write_bytes
 
@@ -263,19 +263,19 @@ def _spool(within: Path | None) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _dealt(file: Path, folder: Path, asked: dict[str, Any]) -> tuple[Heard, Dealt]:
+def _dealt(file: Path, folder: Path, asked: dict[str, Any]) -> tuple[ReadStats, Dealt]:
     """The log, dealt out to connections.
 
     Raises:
         LogRefused: it is no log, or nothing in it can be sent.
     """
-    from loadstone.traffic.entries import Heard
+    from loadstone.traffic.entries import ReadStats
     from loadstone.traffic.errors import LogRefused
     from loadstone.traffic.import_log import kind_of_log, log_entries
     from loadstone.traffic.replay_lanes import Dealer
 
     kind = kind_of_log(file) if asked["kind"] == "auto" else asked["kind"]
-    heard = Heard(str(file))
+    heard = ReadStats(str(file))
     dealer = Dealer(folder, heard, most=asked["connections"], writes=asked["writes"])
     entries = log_entries(file, kind, heard, asked["encoding"])
     dealt = dealer.deal(entries, asked["encoding"])
@@ -286,7 +286,7 @@ def _dealt(file: Path, folder: Path, asked: dict[str, Any]) -> tuple[Heard, Deal
     return heard, dealt
 
 
-def _say_dealt(heard: Heard, dealt: Dealt, *, quiet: bool) -> None:
+def _say_dealt(heard: ReadStats, dealt: Dealt, *, quiet: bool) -> None:
     from loadstone.cli.errors import say
 
     said = (
@@ -321,11 +321,11 @@ def _replay(
     from loadstone.observe.sampler import Sampling
     from loadstone.observe.sources import check_places, sources_for
     from loadstone.runs import run_folder
-    from loadstone.traffic.replaying import ReplayAsked, carry_out, plan_of
+    from loadstone.traffic.replaying import ReplayRequest, plan_of, run_replay
 
     check_places(observing, 1)
     run_folder.check_writable(asked["out"])
-    wanted = ReplayAsked(
+    wanted = ReplayRequest(
         speed=asked["speed"],
         loop=asked["loop"],
         writes=asked["writes"],
@@ -360,7 +360,7 @@ def _replay(
         )
         for note in (*met, *company, *notes, *sources.notes):
             lab.note(note)
-        outcome = carry_out(plan, lab, folder)
+        outcome = run_replay(plan, lab, folder)
         interrupted = interrupts.asked
     show(outcome.result, recorder.folder, as_json=asked["as_json"])
     if outcome.error:
@@ -372,7 +372,7 @@ def _replay(
     return ExitCode.INTERRUPTED if stopped else ExitCode.OK
 
 
-def _check_writes(endpoint: Endpoint, dealt: Dealt, wanted: ReplayAsked, *, yes: bool) -> None:
+def _check_writes(endpoint: Endpoint, dealt: Dealt, wanted: ReplayRequest, *, yes: bool) -> None:
     """Whether data there may be changed: in each schema that the log's statements name.
 
     Raises:

@@ -19,7 +19,7 @@ from loadstone.report.checklist import Item, State
 
 
 @dataclass(frozen=True)
-class Words:
+class Messages:
     """One language."""
 
     # The page
