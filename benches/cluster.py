@@ -25,7 +25,7 @@ from benches.report import Report
 from benches.tables import counted, table
 from loadstone import engine
 from loadstone.cluster.merge_stream import Collector, Member
-from loadstone.cluster.messages import HostUse, Told
+from loadstone.cluster.messages import HostUse, NumberedRecord
 from loadstone.cluster.partition import parts_of
 from loadstone.engine import PartJob
 from loadstone.model.engine_plan import step_document
@@ -208,4 +208,4 @@ def _answer(recorded: Sequence[dict[str, Any]], number: int, second: int) -> byt
     chosen = recorded[(number * _STRIDE + second) % len(recorded)]
     record = chosen | {"from_s": float(second), "to_s": float(second + 1)}
     text = json.dumps(record, separators=(",", ":"))
-    return pickle.dumps([Told(second + 2, text, HostUse(0.5, 1_000_000, 1_000_000))])
+    return pickle.dumps([NumberedRecord(second + 2, text, HostUse(0.5, 1_000_000, 1_000_000))])

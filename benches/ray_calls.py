@@ -41,7 +41,7 @@ def cpu_of_a_call(calls: int) -> float | None:
         return None
     say(f"{calls:,} calls through Ray")
     with _one_node() as address:
-        wanted = on_ray.Wanted(address=address, generators=1, cpus=1, peer=None)
+        wanted = on_ray.GeneratorRequest(address=address, generators=1, cpus=1, peer=None)
         with on_ray.generators(wanted) as (link,):
             # The actor's process starts, and the first calls open the way there.
             link.call("clock").result(_STARTING_S)

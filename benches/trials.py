@@ -39,7 +39,7 @@ from loadstone import engine
 from loadstone.analyse.comparison import compare
 from loadstone.analyse.experimental_units import Observed, contrasts, sides
 from loadstone.analyse.repeat_until import more_wanted
-from loadstone.analyse.verdict import Apart, Unit, verdicts
+from loadstone.analyse.verdict import Unit, Unpaired, verdicts
 from loadstone.experiments.order import cell_of, order
 from loadstone.experiments.schedule import schedule
 from loadstone.model.engine_plan import Layout, LoadPlan, load_document
@@ -293,6 +293,6 @@ def in_both_orders(experiment: Experiment, rates: Sequence[float]) -> tuple[Word
     (turns,) = verdicts(list(sides(seen, contrast).values()), experiment.rules)
     units = [Unit(rate) for rate in rates]
     middle = len(units) // 2
-    after = Apart(tuple(units[:middle]), tuple(units[middle:]))
+    after = Unpaired(tuple(units[:middle]), tuple(units[middle:]))
     (blocks,) = verdicts([after], experiment.rules)
     return Word.of(turns), Word.of(blocks)

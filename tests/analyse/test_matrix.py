@@ -97,7 +97,7 @@ def test_runs_at_two_targets_are_compared_by_target() -> None:
 def test_a_level_that_only_one_side_has_is_shown_and_not_compared() -> None:
     a = a_run("a", [*repeats(1000), a_step(users=64, step=2)])
     found = matrix([a, a_run("b", repeats(1000))])
-    assert [len(cell.standings) for cell in found.cells] == [2, 1]
+    assert [len(cell.side_results) for cell in found.cells] == [2, 1]
     assert [len(cell.against) for cell in found.cells] == [1, 0]
 
 

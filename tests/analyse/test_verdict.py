@@ -7,7 +7,7 @@ import pytest
 
 from loadstone.analyse.effects import Pair, paired
 from loadstone.analyse.power import excludes, finds, spread_factor, units_needed
-from loadstone.analyse.verdict import Apart, Sides, Unit, Verdict, verdicts
+from loadstone.analyse.verdict import Sides, Unit, Unpaired, Verdict, verdicts
 from loadstone.model.experiment import Rules
 
 Chance = np.random.Generator
@@ -75,7 +75,7 @@ def test_a_unit_that_did_nothing_is_told_and_not_reckoned_with() -> None:
     sides = made(np.random.default_rng(12), 0.10, 12)
     found = judged([*sides, Sides(Unit(1000.0), Unit(0.0), True)])
     assert (found.word, found.left_out) == ("faster", {"nothing done": 1})
-    (apart,) = verdicts([Apart((Unit(0.0), Unit(1.0)), (Unit(1.0),))])
+    (apart,) = verdicts([Unpaired((Unit(0.0), Unit(1.0)), (Unit(1.0),))])
     assert apart.left_out == {"nothing done": 1}
 
 
@@ -83,11 +83,11 @@ def test_units_of_two_runs_are_compared_without_pairs() -> None:
     sides = made(np.random.default_rng(11), 0.10, 8)
     a, b = [each.a for each in sides], [each.b for each in sides[:6]]
     wild = Unit(9000.0, frozenset({"throttled"}))
-    (found,) = verdicts([Apart((*a, wild), tuple(b))])
+    (found,) = verdicts([Unpaired((*a, wild), tuple(b))])
     assert found.word == "faster"
     assert found.effect is not None and found.effect.method == "Welch's t"
     assert (found.left_out, found.units_left_out) == ({"throttled": 1}, 1)
-    (nothing,) = verdicts([Apart((wild,), tuple(b))])
+    (nothing,) = verdicts([Unpaired((wild,), tuple(b))])
     assert (nothing.effect, nothing.word) == (None, "not enough evidence")
 
 

@@ -17,7 +17,7 @@ import pytest
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from cli.person import PATIENCE_S, Person, wait_until
-from loadstone.report.numbers import count, rate
+from loadstone.model.numbers import count, rate
 from loadstone.runs import run_folder
 from loadstone.runs.rebuild import replay
 from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox

@@ -18,7 +18,7 @@ pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from cli.person import Person, set_globally
 from loadstone.sandbox import Sandbox
-from loadstone.traffic.entries import Entry, Heard
+from loadstone.traffic.entries import Entry, ReadStats
 from loadstone.traffic.import_log import LogKind, log_entries
 from loadstone.traffic.shapes import sentence_of
 from loadstone.workloads.templates.file import parse_template
@@ -146,7 +146,7 @@ def bench(
 
 
 def entries_of(path: Path, kind: LogKind) -> list[Entry]:
-    return list(log_entries(path, kind, Heard(str(path)), "utf-8"))
+    return list(log_entries(path, kind, ReadStats(str(path)), "utf-8"))
 
 
 def about_its_tables(sql: str) -> str | None:

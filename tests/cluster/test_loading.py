@@ -155,7 +155,7 @@ def links() -> Iterator[list[Any]]:
         link.close()
 
 
-class Told:
+class NumberedRecord:
     """What is told of a load."""
 
     def __init__(self) -> None:
@@ -173,12 +173,14 @@ def load(
     endpoint: Endpoint,
     links: Sequence[Any] = (),
     size: int = SIZE,
-    told: Told | None = None,
+    told: NumberedRecord | None = None,
     interrupts: Interrupts | None = None,
 ) -> LoadEnd:
     """Two tables, by this process alone or by a cluster of it."""
     plan = LoadPlan(layout=layout_for("sbtest", 2, size), parallel=4, seed=42)
-    loader = Loader(endpoint, Consent(yes=True), told or Told(), interrupts or Interrupts())
+    loader = Loader(
+        endpoint, Consent(yes=True), told or NumberedRecord(), interrupts or Interrupts()
+    )
     if links:
         cluster = Cluster(links, "stop", lambda line: None)
         loader = replace(loader, begin=cluster.load)
@@ -192,7 +194,7 @@ def test_a_cluster_loads_what_one_machine_loads(
     load(endpoint)
     alone = rows_of(server, schema_of(endpoint))
     execute(server, f"DROP DATABASE {schema_of(endpoint)}")
-    told = Told()
+    told = NumberedRecord()
     end = load(endpoint, links, told=told)
     assert (end.reason, end.rows, end.rows_loaded) == ("finished", WHOLE, WHOLE)
     assert rows_of(server, schema_of(endpoint)) == alone
@@ -296,7 +298,7 @@ def test_a_wish_to_stop_ends_all_of_them(
     load(endpoint, links, size=RANGE)
     interrupts = Interrupts()
 
-    class Stops(Told):
+    class Stops(NumberedRecord):
         def on_progress(self, progress: LoadProgress) -> None:
             if progress.phase == "rows":
                 interrupts.ask()

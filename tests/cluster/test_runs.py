@@ -15,7 +15,7 @@ import pytest
 from lab.watched import lab_for
 from loadstone import engine
 from loadstone.cluster.cluster import Cluster
-from loadstone.cluster.messages import HostUse, Told
+from loadstone.cluster.messages import HostUse, NumberedRecord
 from loadstone.cluster.transport import InThisProcess
 from loadstone.lab.step.loop import Outcome, drive_steps
 from loadstone.lab.step.order import OfPlan
@@ -151,7 +151,7 @@ class Narrow:
         answer.add_done_callback(lambda done: narrow.set_result(self._of(done.result())))
         return narrow
 
-    def _of(self, told: list[Told]) -> list[Told]:
+    def _of(self, told: list[NumberedRecord]) -> list[NumberedRecord]:
         full = HostUse(0.1, 1_000_000, 900_000, 1_100_000.0)
         return [each._replace(host=full) if each.host else each for each in told]
 

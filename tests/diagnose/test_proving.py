@@ -133,7 +133,7 @@ def test_no_effect_refutes() -> None:
 def test_a_slower_server_refutes_as_well() -> None:
     proof = one(tried(faster_by(-0.2), LOG))
     assert proof.verdict == "refuted"
-    assert "with general_log=OFF in place of ON the rate falls (-20 %" in proof.sentence
+    assert "with general_log=OFF in place of ON the rate falls (-20.0 %" in proof.sentence
 
 
 @pytest.mark.parametrize(("spread", "more"), [(15.0, "rounds more would do"), (400.0, "quieter")])

@@ -96,7 +96,7 @@ def test_a_name_that_the_server_does_not_have_is_told_with_those_near_it() -> No
 def test_what_a_file_and_a_command_line_want_holds_together() -> None:
     file = Protection(abort_if=(condition("p99>1s"),), max_load=(max_load("errors>1%"),))
     line = Protection(abort_if=(condition("p99>1s"), condition("errors>5%")), defaults=False)
-    both = file.beside(line)
+    both = file.combined(line)
     assert [one.text for one in both.asked] == ["p99>1s", "errors>5%", "errors>1%"]
     assert not both.defaults
 

@@ -6,7 +6,7 @@ import pytest
 
 from loadstone.observe.clients import Account, Clients
 from loadstone.report.words import CHINESE
-from loadstone.report.words.translation import told
+from loadstone.report.words.translation import localize
 
 APP = Account("app", "10.0.0.5", 9, 2)
 
@@ -26,4 +26,4 @@ APP = Account("app", "10.0.0.5", 9, 2)
     ],
 )
 def test_who_uses_a_server(clients: Clients, said: str) -> None:
-    assert said in told(f"db1:3306 {clients}", CHINESE)
+    assert said in localize(f"db1:3306 {clients}", CHINESE)

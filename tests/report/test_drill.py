@@ -15,7 +15,7 @@ from loadstone.model.failover import (
 )
 from loadstone.report.failover import outage_lines, verdict_lines
 from loadstone.report.notes import drill_notes
-from loadstone.report.words import CHINESE, ENGLISH, Words
+from loadstone.report.words import CHINESE, ENGLISH, Messages
 
 _OUTAGE = DrillOutage(
     from_s=4.9981,
@@ -119,7 +119,7 @@ def test_a_ledger_names_what_was_lost_and_what_nobody_knows() -> None:
 
 
 @pytest.mark.parametrize(("words", "said"), [(ENGLISH, "nobody was served"), (CHINESE, "账本")])
-def test_the_page_has_both_in_its_language(words: Words, said: str) -> None:
+def test_the_page_has_both_in_its_language(words: Messages, said: str) -> None:
     timeline = Timeline(outages=(_OUTAGE,), outages_left_out=0)
     step = a_step(timeline=timeline, ledger=(_VERDICT,))
     lines = list(drill_notes(step, words))

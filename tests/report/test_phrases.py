@@ -14,8 +14,8 @@ from loadstone.analyse.setting_effects import MEANINGS
 from loadstone.diagnosis import no_trial, rules
 from loadstone.diagnosis.rules.table_locks import LOCKED
 from loadstone.model.observed import SHARED_HOST
-from loadstone.report.sections.speech import speech
-from loadstone.report.words import CHINESE, ENGLISH, told, translated
+from loadstone.report.sections.context import localized
+from loadstone.report.words import CHINESE, ENGLISH, localize, translated
 from loadstone.report.words.phrases import Each, Phrase, Phrasebook
 from loadstone.report.words.zh_phrases import PHRASES
 from loadstone.report.words.zh_proofs import COSTS, SUBJECTS
@@ -223,13 +223,13 @@ def test_subjects_begin_a_sentence_too() -> None:
 
 def test_what_nobody_translated_stays_as_it_was_said() -> None:
     assert translated("Access denied for user 'a'@'b'", CHINESE) is None
-    assert told("Access denied for user 'a'@'b'", CHINESE) == "Access denied for user 'a'@'b'"
-    assert told("commits of others", ENGLISH) == "commits of others"
+    assert localize("Access denied for user 'a'@'b'", CHINESE) == "Access denied for user 'a'@'b'"
+    assert localize("commits of others", ENGLISH) == "commits of others"
 
 
 def test_what_a_server_said_stays_text_and_is_no_template() -> None:
     said = "5 % of the attempts fail, mostly with error 1064: <script>{part}</script>"
-    shown = speech(said, CHINESE, "p")
+    shown = localized(said, CHINESE, "p")
     assert shown.startswith("<p>5 % 的尝试失败")
     assert shown.endswith("错误 1064：&lt;script&gt;{part}&lt;/script&gt;</p>")
 
@@ -238,7 +238,7 @@ def test_a_part_that_is_not_known_leaves_the_whole_as_it_is() -> None:
     known = "Group commit: from 1 user to 64 users"
     assert translated(known, CHINESE) is None
     book = Phrasebook([Phrase("a {b}", "甲{b}", {"b": Phrasebook([Phrase("c", "丙", {})])})])
-    assert (book.told("a c"), book.told("a d")) == ("甲丙", None)
+    assert (book.localize("a c"), book.localize("a d")) == ("甲丙", None)
 
 
 def test_the_shared_host_is_a_fact_that_is_asked_for_by_name() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from loadstone.model.numbers import digits, duration, number_of, pct, signed
 from loadstone.model.plan import Rate
 from loadstone.model.result import HostFigures, Result, ServerFigures
-from loadstone.report.numbers import digits, duration, number_of, share
 from loadstone.report.text import as_text
 from loadstone.runs import run_folder
 from recorded import a_plan, recorded_run
@@ -168,7 +168,9 @@ def test_a_ladder_that_still_climbs_does_not_claim_a_peak(tmp_path: Path, script
 def test_numbers_have_three_digits_that_matter() -> None:
     written = [digits(value) for value in (0, 0.01234, 0.9996, 9.996, 99.96, 1234.5)]
     assert written == ["0", "0.012", "1.00", "10.0", "100", "1,234"]
-    assert [share(0.0081), share(0.123), share(None)] == ["0.8 %", "12 %", "-"]
+    shares = (0.0081, 0.0996, 0.123, None)
+    assert [pct(value) for value in shares] == ["0.81 %", "10 %", "12 %", "-"]
+    assert [signed(value) for value in (0.314, -0.0025, 2.0)] == ["+31.4 %", "-0.25 %", "+200 %"]
 
 
 def test_durations_are_in_the_unit_that_fits() -> None:

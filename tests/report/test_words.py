@@ -14,15 +14,15 @@ from loadstone.diagnosis.rules import RULES
 from loadstone.diagnosis.unexplained import NOT_OBSERVED
 from loadstone.model.ceilings import Resource
 from loadstone.report.checklist import Item
-from loadstone.report.words import CHINESE, ENGLISH, LANGUAGES, Words
+from loadstone.report.words import CHINESE, ENGLISH, LANGUAGES, Messages
 
 
-def said(words: Words) -> dict[str, str]:
+def said(words: Messages) -> dict[str, str]:
     """All texts by key; those of a table by the table's name and theirs."""
     return dict(_said(words))
 
 
-def _said(words: Words) -> Iterator[tuple[str, str]]:
+def _said(words: Messages) -> Iterator[tuple[str, str]]:
     for field in fields(words):
         value = getattr(words, field.name)
         if isinstance(value, Mapping):
@@ -36,7 +36,7 @@ def placeholders(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize("words", LANGUAGES.values(), ids=LANGUAGES)
-def test_a_language_has_the_keys_and_placeholders_of_english(words: Words) -> None:
+def test_a_language_has_the_keys_and_placeholders_of_english(words: Messages) -> None:
     english, other = said(ENGLISH), said(words)
     assert other.keys() == english.keys()
     for key, text in english.items():
@@ -44,7 +44,7 @@ def test_a_language_has_the_keys_and_placeholders_of_english(words: Words) -> No
 
 
 @pytest.mark.parametrize("words", LANGUAGES.values(), ids=LANGUAGES)
-def test_what_is_counted_by_name_has_a_word(words: Words) -> None:
+def test_what_is_counted_by_name_has_a_word(words: Messages) -> None:
     causes = {rule.cause for rule in RULES} | {NOT_OBSERVED, "unexplained"}
     causes |= {"few-users", "rate-met", "far-away"}
     assert causes <= words.causes.keys()

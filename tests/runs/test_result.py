@@ -43,6 +43,18 @@ def test_the_schema_is_the_one_of_the_types() -> None:
     assert schema() == generated | {"$schema": "https://json-schema.org/draft/2020-12/schema"}
 
 
+def test_a_result_of_an_earlier_version_opens_and_its_findings_are_left_out(
+    tmp_path: Path, script: Script
+) -> None:
+    run = recorded_run(tmp_path)
+    as_written = run_folder.load(run)
+    file = run / "result.json"
+    document = json.loads(file.read_text())
+    assert "findings" not in document
+    file.write_text(json.dumps(document | {"findings": []}))
+    assert run_folder.load(run) == as_written
+
+
 def test_figures_are_of_the_window_only(tmp_path: Path, script: Script) -> None:
     script.tps = lambda users, second: 1000 if second == 0 else 10 * users
     run = recorded_run(tmp_path, a_plan(ladder=(4,)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from loadstone.traffic.entries import Entry, Heard
+from loadstone.traffic.entries import Entry, ReadStats
 from loadstone.traffic.replay_lanes import (
     NOT_READ,
     PASSWORDS,
@@ -26,10 +26,10 @@ def said(session: int, at_s: float, text: str) -> Entry:
 
 def dealt(
     entries: list[Entry], folder: Path, *, most: int = 10, writes: bool = False
-) -> tuple[Dealt, Heard, list[list[Record]]]:
-    heard = Heard("x")
-    found = Dealer(folder, heard, most=most, writes=writes).deal(entries, "utf-8")
-    return found, heard, [read_lane(folder / f"{lane}.lane") for lane in range(found.lanes)]
+) -> tuple[Dealt, ReadStats, list[list[Record]]]:
+    stats = ReadStats("x")
+    found = Dealer(folder, stats, most=most, writes=writes).deal(entries, "utf-8")
+    return found, stats, [read_lane(folder / f"{lane}.lane") for lane in range(found.lanes)]
 
 
 def read_lane(path: Path) -> list[Record]:
@@ -75,8 +75,8 @@ def test_each_session_has_a_lane_and_ends_where_it_ended(tmp_path: Path) -> None
 
 def test_sessions_take_turns_where_there_are_too_many(tmp_path: Path) -> None:
     entries = [said(session, 0.0, f"SELECT {session}") for session in (1, 2, 3, 1)]
-    found, heard, lanes = dealt(entries, tmp_path, most=2)
-    assert found.lanes == 2 and heard.noted == {SHARED: 2}
+    found, stats, lanes = dealt(entries, tmp_path, most=2)
+    assert found.lanes == 2 and stats.noted == {SHARED: 2}
     assert [[text for kind, _, text in lane if kind == "S"] for lane in lanes] == [
         ["SELECT 1", "SELECT 3"],
         ["SELECT 2", "SELECT 1"],
@@ -96,13 +96,13 @@ def test_only_reads_are_sent_unless_asked(tmp_path: Path) -> None:
     ]
     entries = [said(1, 0.0, text) for text in texts]
     (tmp_path / "reads").mkdir()
-    found, heard, _ = dealt(entries, tmp_path / "reads")
+    found, stats, _ = dealt(entries, tmp_path / "reads")
     assert found.statements == 1
-    assert heard.left_out == {NOT_READ: 2, SERVER: 2, PASSWORDS: 1, PREPARED: 1}
+    assert stats.left_out == {NOT_READ: 2, SERVER: 2, PASSWORDS: 1, PREPARED: 1}
     (tmp_path / "writes").mkdir()
-    found, heard, _ = dealt(entries, tmp_path / "writes", writes=True)
+    found, stats, _ = dealt(entries, tmp_path / "writes", writes=True)
     assert found.statements == 2 and found.qualifiers == {"shop"}
-    assert heard.left_out == {SERVER: 3, PASSWORDS: 1, PREPARED: 1}
+    assert stats.left_out == {SERVER: 3, PASSWORDS: 1, PREPARED: 1}
 
 
 def test_a_change_of_schema_is_replayed(tmp_path: Path) -> None:

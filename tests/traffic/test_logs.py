@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.traffic import logfile
-from loadstone.traffic.entries import Entry, Heard
+from loadstone.traffic.entries import Entry, ReadStats
 from loadstone.traffic.errors import LogRefused
 from loadstone.traffic.general_log import CUT_OFF, LINES_BEFORE
 from loadstone.traffic.import_log import LogKind, kind_of_log, log_entries
@@ -38,30 +38,30 @@ DID: list[Did] = [
 ]
 
 
-def read(path: Path, kind: LogKind, encoding: str = "utf-8") -> tuple[list[Entry], Heard]:
-    heard = Heard(str(path))
-    return list(log_entries(path, kind, heard, encoding)), heard
+def read(path: Path, kind: LogKind, encoding: str = "utf-8") -> tuple[list[Entry], ReadStats]:
+    stats = ReadStats(str(path))
+    return list(log_entries(path, kind, stats, encoding)), stats
 
 
 @pytest.mark.parametrize(("kind", "write"), FORMATS)
 def test_statements_come_as_they_were_written(kind: LogKind, write: Writer, tmp_path: Path) -> None:
     path = written(tmp_path, "x.log", write(DID))
-    entries, heard = read(path, kind)
+    entries, stats = read(path, kind)
     said = [(one.session, one.text) for one in entries if one.command == "statement"]
     assert said == [(session, text) for session, command, text in DID if command == "Query"]
     assert [one.session for one in entries if one.command == "quit"] == [7]
     times = [one.at_s for one in entries]
     assert times == sorted(times) and times[-1] > times[0]
-    assert not heard.left_out and kind_of_log(path) == kind
+    assert not stats.left_out and kind_of_log(path) == kind
 
 
 def test_times_within_a_second_are_spread_where_the_log_has_none(tmp_path: Path) -> None:
     did: list[Did] = [(1, "Query", f"SELECT {number}") for number in range(20)]
-    entries, heard = read(written(tmp_path, "x.log", general_of_mariadb(did)), "general")
-    assert heard.whole_seconds
+    entries, stats = read(written(tmp_path, "x.log", general_of_mariadb(did)), "general")
+    assert stats.whole_seconds
     assert [round(one.at_s - entries[0].at_s, 3) for one in entries] == [n / 10 for n in range(20)]
-    entries, heard = read(written(tmp_path, "y.log", general_of_mysql(did)), "general")
-    assert not heard.whole_seconds
+    entries, stats = read(written(tmp_path, "y.log", general_of_mysql(did)), "general")
+    assert not stats.whole_seconds
     assert round(entries[-1].at_s - entries[0].at_s, 6) == 0.019
 
 
@@ -94,18 +94,18 @@ def test_a_log_that_begins_and_ends_in_the_middle(
 ) -> None:
     content = write([*DID, (9, "Query", "SELECT 'the last one'")])
     cut = content[content.index(b"# not a head") : -8]
-    entries, heard = read(written(tmp_path, "x.log", cut), kind)
+    entries, stats = read(written(tmp_path, "x.log", cut), kind)
     said = [one.text for one in entries if one.command == "statement"]
     assert said == ["COMMIT", "SELECT '\udcff\udcfe'"]
-    assert heard.left_out[CUT_OFF] == 1 and heard.left_out[LINES_BEFORE] >= 2
-    assert heard.examples[0] == f"{tmp_path / 'x.log'}:1: {LINES_BEFORE}"
+    assert stats.left_out[CUT_OFF] == 1 and stats.left_out[LINES_BEFORE] >= 2
+    assert stats.examples[0] == f"{tmp_path / 'x.log'}:1: {LINES_BEFORE}"
 
 
 def test_an_entry_of_a_slow_log_that_lost_its_end_is_left_out(tmp_path: Path) -> None:
     content = slow_of_mysql([(1, "Query", "SELECT 1"), (2, "Query", "SELECT 2")])
     torn = content.replace(b"SELECT 1;\n", b"SEL\n")
-    entries, heard = read(written(tmp_path, "x.log", torn), "slow")
-    assert [one.text for one in entries] == ["SELECT 2"] and heard.left_out == {CUT_OFF: 1}
+    entries, stats = read(written(tmp_path, "x.log", torn), "slow")
+    assert [one.text for one in entries] == ["SELECT 2"] and stats.left_out == {CUT_OFF: 1}
 
 
 @pytest.mark.parametrize("kind", ["slow", "general"])

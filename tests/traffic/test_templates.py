@@ -9,19 +9,21 @@ import pytest
 
 from loadstone.model.template import ParameterPiece, Template, TextPiece
 from loadstone.traffic.build_template import draft
-from loadstone.traffic.entries import Entry, Heard
+from loadstone.traffic.entries import Entry, ReadStats
 from loadstone.traffic.errors import LogRefused
 from loadstone.traffic.group_transactions import MOST_GROUPS, Collected, Group, Run
-from loadstone.traffic.import_log import Made, Wanted, from_log
+from loadstone.traffic.import_log import ImportOptions, ImportResult, from_log
 from loadstone.traffic.shapes import sentence_of
 from loadstone.traffic.transactions import Grouping
 from loadstone.workloads.templates.file import parse_template
 from traffic.logs import Did, general_of_mariadb, general_of_mysql, slow_of_mysql, written
 
 
-def made_of(did: list[Did], folder: Path, wanted: Wanted | None = None) -> tuple[Made, Template]:
+def made_of(
+    did: list[Did], folder: Path, wanted: ImportOptions | None = None
+) -> tuple[ImportResult, Template]:
     path = written(folder, "app.log", general_of_mysql(did))
-    made = from_log(path, "general", wanted or Wanted())
+    made = from_log(path, "general", wanted or ImportOptions())
     return made, parse_template(made.text, "recorded.toml")
 
 
@@ -192,7 +194,7 @@ def test_an_open_or_broken_transaction_is_not_lost(tmp_path: Path) -> None:
 def test_only_the_most_frequent_are_taken_and_the_rest_is_counted(tmp_path: Path) -> None:
     did: list[Did] = [(1, "Query", "SELECT a FROM t")] * 98
     did += [(1, "Query", f"SELECT a FROM {table}") for table in ("u", "v")]
-    made, template = made_of(did, tmp_path, Wanted(most=1))
+    made, template = made_of(did, tmp_path, ImportOptions(most=1))
     assert len(template.spec.transactions) == 1
     assert "left out: 2 statements (2.0 %) of transactions beyond the 1 most frequent" in made.notes
 
@@ -206,7 +208,7 @@ def test_only_one_schema_is_taken_where_that_is_asked(tmp_path: Path) -> None:
         (2, "Init DB", "shop"),
         (2, "Query", "SELECT c FROM t"),
     ]
-    made, template = made_of(did, tmp_path, Wanted(schema="shop"))
+    made, template = made_of(did, tmp_path, ImportOptions(schema="shop"))
     assert sorted(sql_of(template).values()) == [["SELECT a FROM t"], ["SELECT c FROM t"]]
     assert "left out: 1 statements outside of the schema shop" in made.notes
 
@@ -214,7 +216,7 @@ def test_only_one_schema_is_taken_where_that_is_asked(tmp_path: Path) -> None:
 def test_a_log_with_nothing_for_a_template_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path, "app.log", slow_of_mysql([(1, "Query", "SHOW TABLES")]))
     with pytest.raises(LogRefused, match="1 entries, and no statement that a template can have"):
-        from_log(path, "slow", Wanted())
+        from_log(path, "slow", ImportOptions())
 
 
 def test_weights_are_kept_where_there_are_more_than_a_file_takes() -> None:
@@ -222,14 +224,14 @@ def test_weights_are_kept_where_there_are_more_than_a_file_takes() -> None:
         Group(False, count, (Run(sentence_of(sql).shape, 1, ()),))
         for sql, count in (("SELECT a FROM t", 40_000_000), ("SELECT b FROM t", 10_000_000))
     ]
-    found = draft(groups, Heard("x"), 10)
+    found = draft(groups, ReadStats("x"), 10)
     assert [one.weight for one in found.transactions] == [1_000_000, 250_000]
     assert found.statements == 50_000_000
 
 
 def test_memory_does_not_grow_with_the_log() -> None:
-    heard = Heard("x")
-    grouping, collected = Grouping(heard), Collected(heard)
+    stats = ReadStats("x")
+    grouping, collected = Grouping(stats), Collected(stats)
 
     def entries() -> list[Entry]:
         found = []
@@ -241,7 +243,7 @@ def test_memory_does_not_grow_with_the_log() -> None:
         return found
 
     collected.take(grouping.transactions(entries()))
-    assert heard.noted.total() == 50
+    assert stats.noted.total() == 50
     counted = sum(
         group.count * sum(run.repeat for run in group.runs) for group in collected.groups.values()
     )
@@ -251,7 +253,7 @@ def test_memory_does_not_grow_with_the_log() -> None:
 def test_both_servers_logs_give_the_same_template(tmp_path: Path) -> None:
     did = shop(40)
     made = [
-        from_log(written(tmp_path, "a.log", write(did)), "general", Wanted()).text
+        from_log(written(tmp_path, "a.log", write(did)), "general", ImportOptions()).text
         for write in (general_of_mariadb, general_of_mysql)
     ]
     texts = {text.partition("\nname")[2] for text in made}

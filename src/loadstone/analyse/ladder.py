@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
@@ -62,6 +62,21 @@ def levels(steps: Iterable[StepResult]) -> list[Level]:
         return step.variant, step.workload, step.concurrency, highest, str(step.rate or "")
 
     return [_level(tuple(group)) for _, group in groupby(sorted(steps, key=place), key=place)]
+
+
+def ladders_of(steps: Sequence[StepResult]) -> Iterator[list[Level]]:
+    """The levels of each variant and workload; in an open loop, the rates of each concurrency."""
+    found: dict[tuple[str, str, int | None], list[Level]] = {}
+    for level in levels(steps):
+        users = level.concurrency if level.rate else None
+        found.setdefault((level.variant, level.workload, users), []).append(level)
+    yield from found.values()
+
+
+def middle_step(steps: Sequence[StepResult]) -> StepResult:
+    """The repeat whose rate is the median: percentiles of repeats are never averaged."""
+    ordered = sorted(steps, key=lambda step: step.tps or 0.0)
+    return ordered[len(ordered) // 2]
 
 
 def shape(ladder: Sequence[Level]) -> Shape | None:

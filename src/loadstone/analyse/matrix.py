@@ -21,7 +21,7 @@ from loadstone.analyse.paired_sides import (
     Contest,
     Part,
     Run,
-    are_beside,
+    are_interleaved,
     contest,
     own_verdicts,
     parts_of,
@@ -69,7 +69,7 @@ class Swings:
 
 
 @dataclass(frozen=True)
-class Standing:
+class SideResult:
     """One side in one place."""
 
     side: str
@@ -113,12 +113,12 @@ class MatrixCell:
     """All sides in one place."""
 
     place: Place
-    standings: tuple[Standing, ...]
+    side_results: tuple[SideResult, ...]
     against: tuple[Against, ...]
 
-    def of(self, side: str) -> Standing | None:
+    def of(self, side: str) -> SideResult | None:
         """The side of that name, where it was measured here."""
-        return next((each for each in self.standings if each.side == side), None)
+        return next((each for each in self.side_results if each.side == side), None)
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ def matrix(runs: Sequence[Run], by: str | None = None) -> Matrix:
     for place, side, both, said in found:
         against[place].append(Against(side.name, both, said or next(fresh)))
     cells = tuple(
-        MatrixCell(place, tuple(_standings(sides, place)), tuple(against.get(place, ())))
+        MatrixCell(place, tuple(_side_results(sides, place)), tuple(against.get(place, ())))
         for place in places
     )
     interleaved = bool(found) and all(each.beside for _, _, each, _ in found)
@@ -293,13 +293,13 @@ def _known(
 ) -> Verdict | None:
     """The word of the experiment that both sides are of."""
     of_a, of_b = a.parts[place.context], b.parts[place.context]
-    if not are_beside(of_a, of_b):
+    if not are_interleaved(of_a, of_b):
         return None
     mine = said.get(id(of_a[0].run), {})
     return mine.get((of_a[0].variant, of_b[0].variant, place.cell))
 
 
-def _standings(sides: Sequence[Side], place: Place) -> Iterator[Standing]:
+def _side_results(sides: Sequence[Side], place: Place) -> Iterator[SideResult]:
     for side in sides:
         parts = side.parts.get(place.context, ())
         measured = [(part.run, unit) for part in parts for unit in part.units(place.cell)]
@@ -315,7 +315,7 @@ def _standings(sides: Sequence[Side], place: Place) -> Iterator[Standing]:
             if unfit(step) is None
         ]
         steps = tuple(step for unit in units for step in unit.steps)
-        yield Standing(side.name, steps, t_mean(good) if good else None, swings(seconds))
+        yield SideResult(side.name, steps, t_mean(good) if good else None, swings(seconds))
 
 
 def swings(steps: Sequence[Sequence[float]]) -> Swings:
@@ -357,7 +357,7 @@ def _change(
 ) -> Change:
     against = next((each for each in cell.against if each.side == side), None)
     if against is None:
-        has = {standing.side for standing in cell.standings}
+        has = {side_result.side for side_result in cell.side_results}
         lacking = side if side not in has else "the first side"
         return replace(unknown, why=f"{lacking} was not measured here")
     effect = against.effect(metric, confidence)

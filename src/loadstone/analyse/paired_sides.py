@@ -17,7 +17,7 @@ from loadstone.analyse.comparison import compare, good_pairs, observed, spoiled
 from loadstone.analyse.effects import Effect, paired, unpaired
 from loadstone.analyse.experimental_units import Cell, Contrast, Observed, sides
 from loadstone.analyse.metrics import Metric
-from loadstone.analyse.verdict import Apart, Sides, Spoiled, Unit, Verdict
+from loadstone.analyse.verdict import Sides, Spoiled, Unit, Unpaired, Verdict
 from loadstone.experiments.order import cell_of, numbered
 from loadstone.experiments.schedule import passes
 from loadstone.model.experiment import Experiment, Rules, Variant
@@ -160,11 +160,11 @@ class Contest:
     """Two variants of one experiment, and the steps of both; `None`: units have nothing to do with
     each other."""
 
-    def rates(self, metric: Metric) -> Sequence[Sides] | Apart:
+    def rates(self, metric: Metric) -> Sequence[Sides] | Unpaired:
         """As verdicts want them; within an experiment, units that are whole on both sides."""
         if self.beside is None:
             a, b = (tuple(group.unit(metric) for group in side) for side in (self.a, self.b))
-            return Apart(a, b)
+            return Unpaired(a, b)
         contrast, seen = self.beside
         figures = [
             replace(each, rate=None if each.rate is None else metric.of(step))
@@ -175,7 +175,7 @@ class Contest:
     def effect(self, metric: Metric, confidence: float) -> Effect | None:
         """By how much the figure of B is another one; `None`: a side has none that counts."""
         cell = self.rates(metric)
-        if isinstance(cell, Apart):
+        if isinstance(cell, Unpaired):
             a, b = _rates(cell.a), _rates(cell.b)
             return unpaired(a, b, confidence) if a and b else None
         pairs = good_pairs(cell)
@@ -190,13 +190,13 @@ def _rates(units: Sequence[Unit]) -> list[float]:
 def contest(a: Sequence[Part], b: Sequence[Part], cell: Cell) -> Contest:
     """Two sides in a cell, unit by unit where one experiment measured both."""
     units = _units(a, cell), _units(b, cell)
-    if not are_beside(a, b):
+    if not are_interleaved(a, b):
         return Contest(*units)
     contrast = Contrast("", a[0].variant, b[0].variant)
     return Contest(*units, (contrast, (*a[0].seen(cell), *b[0].seen(cell))))
 
 
-def are_beside(a: Sequence[Part], b: Sequence[Part]) -> bool:
+def are_interleaved(a: Sequence[Part], b: Sequence[Part]) -> bool:
     """Whether an experiment measured one variant of each side."""
     return len(a) == len(b) == 1 and a[0].run is b[0].run and a[0].run.experiment is not None
 

@@ -43,28 +43,28 @@ MOST_STEPS = 40
 
 
 @dataclass(frozen=True)
-class Wanted:
+class NextLevel:
     """What to try next."""
 
     concurrency: int
     rate: Rate | None = None
 
 
-def following(plan: SearchPlan, users: int, done: Sequence[StepResult]) -> Wanted | None:
+def following(plan: SearchPlan, users: int, done: Sequence[StepResult]) -> NextLevel | None:
     """The next level to try; `users` is the concurrency where none is looked for."""
     if len(done) >= MOST_STEPS:
         return None
     if plan.peak:
         climbing = _next_users(plan, done)
         if climbing is not None:
-            return Wanted(climbing)
+            return NextLevel(climbing)
         users = _smallest_at_peak(done) or users
     if plan.objective is None:
         return None
     rate = _next_rate(plan.objective, users, done)
     if rate is None:
         return None
-    return Wanted(users, Rate(rate=rate) if rate else None)
+    return NextLevel(users, Rate(rate=rate) if rate else None)
 
 
 def outcome(plan: SearchPlan, users: int, done: Sequence[StepResult]) -> SearchOutcome:

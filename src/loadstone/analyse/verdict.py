@@ -47,7 +47,7 @@ class Sides:
 
 
 @dataclass(frozen=True)
-class Apart:
+class Unpaired:
     """Units of A and of B that were not measured side by side: two runs, on two hosts."""
 
     a: tuple[Unit, ...]
@@ -87,7 +87,7 @@ def _more(more: int | None) -> str:
 
 
 def verdicts(
-    cells: Sequence[Sequence[Sides] | Apart], rules: Rules | None = None
+    cells: Sequence[Sequence[Sides] | Unpaired], rules: Rules | None = None
 ) -> tuple[Verdict, ...]:
     """A word on each cell, in the order given; all cells of one comparison belong in one call."""
     rules = rules or Rules()
@@ -112,9 +112,9 @@ class _Look:
         return self.effect.p_value if self.effect else None
 
 
-def _look(cell: Sequence[Sides] | Apart, rules: Rules) -> _Look:
+def _look(cell: Sequence[Sides] | Unpaired, rules: Rules) -> _Look:
     confidence = 1 - rules.level
-    if isinstance(cell, Apart):
+    if isinstance(cell, Unpaired):
         faults = [_faults(unit) for unit in (*cell.a, *cell.b)]
         a, b = (
             [unit.rate for unit in side if unit.rate and not _faults(unit)]

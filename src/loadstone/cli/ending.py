@@ -17,11 +17,11 @@ from loadstone.diagnosis.frames import environment_of
 from loadstone.diagnosis.of_run import findings_of
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.failover import LedgerVerdict
+from loadstone.model.numbers import count
 from loadstone.model.result import Result
 from loadstone.recipes.answer import answer_of
 from loadstone.report.experiment import outcome
 from loadstone.report.findings import answer, proved
-from loadstone.report.numbers import count
 from loadstone.report.text import as_plain, as_renderable
 from loadstone.runner.finished import Finished
 from loadstone.runs import run_folder

@@ -69,7 +69,7 @@ class Terminal:
 
     def proving(self, trials: Sequence[PlannedTrial], not_tried: int) -> None:
         """What will be done and how long it takes, before any of it is."""
-        from loadstone.report.numbers import duration, number_of
+        from loadstone.model.numbers import duration, number_of
 
         if not trials:
             self.say("nothing to prove: no finding has a trial that can be carried out")
@@ -84,7 +84,7 @@ class Terminal:
 
     def trial(self, planned: PlannedTrial) -> None:
         """What is changed, for whom, how often and how long."""
-        from loadstone.report.numbers import duration, number_of
+        from loadstone.model.numbers import duration, number_of
 
         spent = planned.timing
         own = ", on throwaway servers of its own" if planned.own_servers else ""

@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Lock
 
 from loadstone import __version__, engine
-from loadstone.cluster.messages import Changed, HostUse, Told
+from loadstone.cluster.messages import Changed, HostUse, NumberedRecord
 from loadstone.cluster.passwords import put_back
 from loadstone.engine import PartJob, PartLoad, PlanRefused
 from loadstone.lab.machine.calibrate import USERS as CALIBRATION_USERS
@@ -57,7 +57,7 @@ class Generator:
         self._host = _HostWatch(peer)
         self._step = 0
         self._job: PartJob | PartLoad | None = None
-        self._kept: list[Told] = []
+        self._kept: list[NumberedRecord] = []
         self._told = 0
         self._taking = Lock()
         _raise_descriptors()
@@ -128,7 +128,7 @@ class Generator:
         if isinstance(self._job, PartJob) and step == self._step:
             self._job.begin_at(monotonic_ns)
 
-    def take(self, step: int, has: int, wait_s: float) -> list[Told]:
+    def take(self, step: int, has: int, wait_s: float) -> list[NumberedRecord]:
         """What there is to tell beyond what the head has, at the latest after `wait_s`.
 
         To be asked is the sign of life that the part's lease wants.
@@ -169,7 +169,7 @@ class Generator:
         while record is not None:
             self._told += 1
             host = self._host.use() if record.startswith(_SAMPLE) else None
-            self._kept.append(Told(self._told, record, host))
+            self._kept.append(NumberedRecord(self._told, record, host))
             record = job.next(0.0)
 
 

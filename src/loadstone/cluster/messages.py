@@ -20,7 +20,7 @@ class HostUse(NamedTuple):
     """What that interface carries each way, by its own word; `None`: a virtual one, or not told."""
 
 
-class Told(NamedTuple):
+class NumberedRecord(NamedTuple):
     """One record of a part of a step.
 
     It is told again until the head has said that it has it, so that a lost answer loses nothing;

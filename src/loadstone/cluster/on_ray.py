@@ -29,7 +29,7 @@ _AT_ONCE = 4
 
 
 @dataclass(frozen=True)
-class Wanted:
+class GeneratorRequest:
     """Which generators are to be started."""
 
     address: str
@@ -40,7 +40,7 @@ class Wanted:
 
 
 @contextmanager
-def generators(wanted: Wanted) -> Iterator[Sequence[Link]]:
+def generators(wanted: GeneratorRequest) -> Iterator[Sequence[Link]]:
     """Start one on each of so many nodes; they end with the block, and with this process.
 
     Raises:

@@ -9,7 +9,7 @@ from queue import Empty, Queue
 from typing import Any, NamedTuple, NoReturn
 
 from loadstone.cluster.errors import ClusterError
-from loadstone.cluster.messages import Told
+from loadstone.cluster.messages import NumberedRecord
 from loadstone.cluster.transport import Link
 
 WAIT_S = 1.2
@@ -27,7 +27,7 @@ class Answer(NamedTuple):
     """Of one generator."""
 
     generator: int
-    told: list[Told]
+    told: list[NumberedRecord]
     lost: str | None
     """Why it cannot be asked any more; it then tells nothing."""
 
@@ -40,7 +40,7 @@ class Asking:
         self._number = number
         self._links = links
         self._heard_s: dict[int, float] = {}
-        self._answers: Queue[tuple[int, Future[list[Told]]]] = Queue()
+        self._answers: Queue[tuple[int, Future[list[NumberedRecord]]]] = Queue()
         self._looked_s = 0.0
         """When silences were looked for last; before that, when the first was asked."""
 
@@ -93,7 +93,7 @@ class Asking:
         for generator in self._links:
             self.stop(generator)
 
-    def _heard(self, generator: int, answer: Future[list[Told]]) -> Answer:
+    def _heard(self, generator: int, answer: Future[list[NumberedRecord]]) -> Answer:
         error = answer.exception()
         if error is not None:
             return Answer(generator, [], line_of(error))

@@ -20,7 +20,7 @@ class Link(Protocol):
 
 
 class InThisProcess:
-    """A generator of this process: the head without a cluster, for its tests."""
+    """A generator of this process: the head without a cluster, for tests and measurements."""
 
     def __init__(self, node: str, peer: str | None = None) -> None:
         self.node = node

@@ -18,10 +18,10 @@ from statistics import fmean
 from loadstone.analyse.comparison import good_pairs, observed, takes_turns_in_blocks
 from loadstone.analyse.effects import Effect
 from loadstone.analyse.experimental_units import Contrast, Observed, contrasts, sides
-from loadstone.analyse.verdict import Apart, Sides, Spoiled, Unit, Verdict, verdicts
-from loadstone.diagnosis.format import num, pct, signed, users
+from loadstone.analyse.verdict import Sides, Spoiled, Unit, Unpaired, Verdict, verdicts
 from loadstone.model.experiment import Experiment, Rules
 from loadstone.model.finding import Finding, Proof, ProofVerdict, Trial
+from loadstone.model.numbers import num, pct, signed, users
 from loadstone.model.result import StepResult
 
 RULES = Rules()
@@ -64,7 +64,7 @@ class Tried:
     """Of a load that is driven once more: its rates in the run itself, by parts of the window."""
 
 
-Cell = Sequence[Sides] | Apart
+Cell = Sequence[Sides] | Unpaired
 
 
 def parts_of(seconds: Sequence[float], parts: int) -> tuple[float, ...]:
@@ -89,7 +89,7 @@ def units_of(tried: Tried) -> Cell:
     if tried.trial.kind == "again":
         seen = observed(tried.experiment, tried.steps)
         after = tuple(Unit(step.rate, step.spoiled) for step in seen)
-        return Apart(tuple(Unit(rate) for rate in tried.before), after)
+        return Unpaired(tuple(Unit(rate) for rate in tried.before), after)
     steps, contrast = _observed(tried)
     found = sides(steps, contrast)
     return next(iter(found.values()), ())
@@ -116,7 +116,7 @@ Rates = tuple[Sequence[float], Sequence[float]]
 
 
 def _rates_of(cell: Cell) -> Rates:
-    if isinstance(cell, Apart):
+    if isinstance(cell, Unpaired):
         before, after = (
             [unit.rate for unit in side if unit.rate and not unit.spoiled]
             for side in (cell.a, cell.b)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import outside, state_share
-from loadstone.diagnosis.format import num, pct
 from loadstone.model.finding import Evidence, Finding
+from loadstone.model.numbers import num, pct
 
 NOT_OBSERVED = "not-observed"
 """The cause that stands where too little was seen to name one."""

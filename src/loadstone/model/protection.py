@@ -139,7 +139,7 @@ class Protection(Frozen):
         """All that somebody has written."""
         return (*self.abort_if, *self.max_load)
 
-    def beside(self, other: Protection) -> Protection:
+    def combined(self, other: Protection) -> Protection:
         """Both together; no defaults where either wants none."""
         return Protection(
             abort_if=tuple(dict.fromkeys((*self.abort_if, *other.abort_if))),
@@ -147,9 +147,6 @@ class Protection(Frozen):
             defaults=self.defaults and other.defaults,
             replicas=tuple(dict.fromkeys((*self.replicas, *other.replicas))),
         )
-
-
-NO_PROTECTION = Protection(defaults=False)
 
 
 def condition(text: str) -> Condition:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from loadstone.model.failover import LedgerVerdict, Timeline
-from loadstone.model.finding import Finding, Proof
+from loadstone.model.finding import Proof
 from loadstone.model.frozen import Frozen
 from loadstone.model.hot_spots import HotSpots
 from loadstone.model.outline import Moment, ToldPlan
@@ -470,10 +470,17 @@ class RunInfo(Frozen):
 
 
 class Result(Frozen):
-    """result.json."""
+    """result.json: what a run measured."""
 
     version: Annotated[Literal[1], Field(description="version of this format")] = 1
     run: RunInfo
     steps: tuple[StepResult, ...] = ()
-    findings: tuple[Finding, ...] = ()
     proofs: tuple[Proof, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_an_older_version(cls, document: object) -> object:
+        """Leave `findings` out: they once stood here, and were always empty."""
+        if isinstance(document, dict) and "findings" in document:
+            return {key: value for key, value in document.items() if key != "findings"}
+        return document

@@ -18,14 +18,14 @@ from loadstone.analyse.ladder import quotable
 from loadstone.config.values import bits_per_s
 from loadstone.model.columns import Column
 from loadstone.model.experiment import Experiment
+from loadstone.model.numbers import digits, number_of, pct, rate, signed
 from loadstone.model.recipe import RecipeAsked
 from loadstone.model.result import StepResult
 from loadstone.recipes.filling import Filled, fill
 from loadstone.recipes.recipe import Expectation, RecipeRefused, recipe
 from loadstone.report.columns import HEADS
 from loadstone.report.comparing import SWINGS, SWINGS_MORE
-from loadstone.report.experiment import cell_name, signed
-from loadstone.report.numbers import digits, number_of, rate, share
+from loadstone.report.experiment import cell_name
 
 LEAST_REPEATS = 3
 """With fewer a figure that is higher each time is higher by chance too often."""
@@ -272,8 +272,8 @@ def _swings(expected: Expectation, found: Found) -> Said:
             told.append(
                 (
                     is_so,
-                    f"{cell_name(cell.cell)}: seconds vary by {share(even)} of the mean with "
-                    f"{a.variant}, by {share(uneven)} with {b.variant}",
+                    f"{cell_name(cell.cell)}: seconds vary by {pct(even)} of the mean with "
+                    f"{a.variant}, by {pct(uneven)} with {b.variant}",
                 )
             )
     if not told:

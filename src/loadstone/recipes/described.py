@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from rich import box
+from dataclasses import replace
+
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from loadstone.experiments.checks import Machine
 from loadstone.experiments.file import parse_experiment
 from loadstone.experiments.schedule import plan_time, schedule
+from loadstone.model.numbers import NOTHING
 from loadstone.recipes.filling import Filled
 from loadstone.recipes.recipe import Recipe
 from loadstone.report.experiment import head, time_lines
-from loadstone.report.numbers import NOTHING
+from loadstone.report.table import Table, table_of
 
 _ANY_MACHINE = Machine(is_root=True, cores=10_000)
 """What this one lacks is told when the recipe is carried out."""
@@ -54,11 +55,10 @@ def _of_root(recipe: Recipe) -> str:
 
 
 def _parameters(filled: Filled) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    for name in ("parameter", "now", "full", "--quick", "is"):
-        table.add_column(name, vertical="top", overflow="fold")
+    rows = []
     for name, each in filled.recipe.parameter.items():
         full, quick = each.default(quick=False), each.default(quick=True)
-        cells = (value or NOTHING for value in (filled.values[name], full, quick))
-        table.add_row(name, *cells, each.about)
-    return table
+        values = (value or NOTHING for value in (filled.values[name], full, quick))
+        rows.append((name, *values, each.about))
+    heads = ("parameter", "now", "full", "--quick", "is")
+    return replace(table_of(heads, rows, text=len(heads)), top=True)

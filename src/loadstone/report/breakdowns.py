@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
-from rich import box
-from rich.table import Table
-
-from loadstone.analyse.ladder import Level
+from loadstone.analyse.ladder import Level, middle_step
+from loadstone.model.numbers import NOTHING, count, rate
 from loadstone.model.plan import Phase
 from loadstone.model.result import (
     LatencyMs,
@@ -16,38 +13,22 @@ from loadstone.model.result import (
     PhaseResult,
     StepResult,
 )
-from loadstone.report.numbers import NOTHING, count, rate
-from loadstone.report.table import middle_step
-from loadstone.report.words import Words
+from loadstone.report.table import Column, Table
+from loadstone.report.words import Messages
 
 
-@dataclass(frozen=True)
-class Apart:
-    """A title, and a table with words in its first columns."""
-
-    title: str
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    words: int
-    """So many columns at the left hold words."""
-
-    def as_table(self) -> Table:
-        """For a terminal."""
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-        for number, head in enumerate(self.heads):
-            name = head.replace(", ", "\n")
-            if number < self.words:
-                table.add_column(name, vertical="bottom", overflow="fold")
-            else:
-                table.add_column(
-                    name, justify="right", vertical="bottom", no_wrap=True, min_width=5
-                )
-        for row in self.rows:
-            table.add_row(*row)
-        return table
+def titled(
+    title: str, heads: Sequence[str], rows: Sequence[tuple[str, ...]], *, text: int
+) -> Table:
+    """A table under a title, with text in its first columns; a terminal breaks heads at commas."""
+    columns = (
+        Column(head, at < text, head.replace(", ", "\n"), least=None if at < text else 5)
+        for at, head in enumerate(heads)
+    )
+    return Table(tuple(columns), tuple(rows), title)
 
 
-def tables_apart(ladder: Sequence[Level], words: Words) -> Iterator[Apart]:
+def breakdowns(ladder: Sequence[Level], words: Messages) -> Iterator[Table]:
     """Those that a ladder has anything for; of repeats the one whose rate is the middle one."""
     steps = [middle_step(level.steps) for level in ladder]
     if any(step.members for step in steps):
@@ -59,7 +40,7 @@ def tables_apart(ladder: Sequence[Level], words: Words) -> Iterator[Apart]:
         yield _connects(steps, words)
 
 
-def _members(steps: Sequence[StepResult], words: Words) -> Apart:
+def _members(steps: Sequence[StepResult], words: Messages) -> Table:
     heads = (words.workload, words.member_has, words.users_axis, *_figure_heads(words))
     rows = tuple(
         (
@@ -71,16 +52,16 @@ def _members(steps: Sequence[StepResult], words: Words) -> Apart:
         for step in steps
         for member in step.members
     )
-    return Apart(words.members_title, heads, rows, words=2)
+    return titled(words.members_title, heads, rows, text=2)
 
 
-def _has(member: MemberResult, words: Words) -> str:
+def _has(member: MemberResult, words: Messages) -> str:
     if member.users is not None:
         return words.users(member.users)
     return words.member_weight.format(weight=f"{member.weight or 0.0:g}")
 
 
-def _phases(step: StepResult, words: Words) -> Apart:
+def _phases(step: StepResult, words: Messages) -> Table:
     heads = (words.phase, words.seconds_head, words.phase_load, *_figure_heads(words))
     rows = tuple(
         (
@@ -91,15 +72,15 @@ def _phases(step: StepResult, words: Words) -> Apart:
         )
         for phase in step.phases
     )
-    return Apart(words.phases_title, heads, rows, words=3)
+    return titled(words.phases_title, heads, rows, text=3)
 
 
-def _load(phase: PhaseResult, words: Words) -> str:
+def _load(phase: PhaseResult, words: Messages) -> str:
     asked = Phase(name=phase.name, seconds=1, users=phase.users, rate=phase.rate)
     return str(asked) if phase.rate else words.phase_users.format(users=asked)
 
 
-def _figure_heads(words: Words) -> tuple[str, ...]:
+def _figure_heads(words: Messages) -> tuple[str, ...]:
     quantiles = (words.p50_ms, words.p95_ms, words.p99_ms, words.max_ms)
     return (words.tps, words.qps, *quantiles, words.errors_per_s, words.skipped)
 
@@ -120,7 +101,7 @@ def _quantiles(latency: LatencyMs) -> tuple[str, ...]:
     return (rate(latency.p50), rate(latency.p95), rate(latency.p99), longest)
 
 
-def _connects(steps: Sequence[StepResult], words: Words) -> Apart:
+def _connects(steps: Sequence[StepResult], words: Messages) -> Table:
     heads = (
         words.users_axis, words.connects_per_s, words.p50_ms, words.p95_ms, words.p99_ms,
         words.max_ms, words.connect_failures,
@@ -134,4 +115,4 @@ def _connects(steps: Sequence[StepResult], words: Words) -> Apart:
         )
         for step in steps
     )
-    return Apart(words.connects_title, heads, rows, words=0)
+    return titled(words.connects_title, heads, rows, text=0)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from rich import box
 from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.table import Table as Grid
 from rich.text import Text
 
 from loadstone.model.calibration import Calibration, HostCheck
-from loadstone.report.numbers import count, digits
+from loadstone.model.numbers import count, digits
+from loadstone.report.table import Table, table_of
 
 _STYLES = {"good": "green", "change": "yellow", "not evaluated": "dim"}
 
@@ -26,13 +26,10 @@ def as_renderable(calibration: Calibration) -> RenderableType:
 
 
 def _ceilings(calibration: Calibration) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0))
-    for head in ("statements", "over"):
-        table.add_column(head, vertical="bottom")
-    for head in ("users", "CPU µs\na query", "queries/s\na core", "driven\nqueries/s"):
-        table.add_column(head, justify="right", vertical="bottom")
-    for each in calibration.measured:
-        table.add_row(
+    heads = ("statements", "over", "users", "CPU µs\na query", "queries/s\na core",
+             "driven\nqueries/s")  # fmt: skip
+    rows = (
+        (
             each.protocol,
             each.transport,
             count(each.users),
@@ -40,11 +37,13 @@ def _ceilings(calibration: Calibration) -> Table:
             digits(each.queries_per_core),
             digits(each.measured_qps),
         )
-    return table
+        for each in calibration.measured
+    )
+    return table_of(heads, rows, text=2, gap=2)
 
 
-def _checks(checks: tuple[HostCheck, ...]) -> Table:
-    table = Table.grid(padding=(0, 2, 0, 0))
+def _checks(checks: tuple[HostCheck, ...]) -> Grid:
+    table = Grid.grid(padding=(0, 2, 0, 0))
     for check in checks:
         table.add_row(check.name, Text(check.state, _STYLES[check.state]), Text(check.found))
     return table

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from rich import box
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
+from loadstone.analyse.ladder import ladders_of
 from loadstone.analyse.usl import of_ladder
 from loadstone.model.ceilings import StepCeilings
+from loadstone.model.numbers import asked, digits, number_of, pct
 from loadstone.model.result import Result
 from loadstone.report.figures.ceilings import ceilings_figure
-from loadstone.report.ladders import ladders_of
-from loadstone.report.numbers import asked, digits, number_of, share
 from loadstone.report.plain_page import Part, page
 from loadstone.report.sections.ceilings import not_evaluated
 from loadstone.report.sentences import held_by, law_sentence, verdict
+from loadstone.report.table import Table, table_of
 from loadstone.report.text import as_plain, head
 from loadstone.report.words import ENGLISH
 
@@ -33,20 +33,11 @@ def as_page(result: Result, found: Sequence[StepCeilings]) -> str:
     figure = ceilings_figure(found, ENGLISH)
     parts = [
         Part("What each resource would allow", figure.option, figure.about),
-        *(_page_part(step) for step in found),
+        *(Part(_title(step), table=_table(step)) for step in found),
     ]
     missing = [f"{name} not evaluated: {why}" for name, why in not_evaluated(found).items()]
     title = f"Ceilings of {result.run.name}"
     return page(title, [*head(result), *scaling(result), *missing], parts)
-
-
-def _page_part(step: StepCeilings) -> Part:
-    rows = tuple(
-        (one.resource, digits(one.events_per_s), share(one.used), one.how or "")
-        for one in step.ceilings
-        if one.events_per_s is not None
-    )
-    return Part(_title(step), heads=("resource", "events/s", "used", "from"), rows=rows)
 
 
 def scaling(result: Result) -> Iterator[str]:
@@ -67,7 +58,7 @@ def _parts(result: Result, found: Sequence[StepCeilings]) -> Iterator[Renderable
         yield Text("no step has a rate")
     for step in found:
         yield Padding(Text(_title(step), style="bold"), (1, 0, 0, 0))
-        yield _table(step)
+        yield replace(_table(step), gap=2, top=True)
     for resource, why in not_evaluated(found).items():
         yield Text(f"{resource} not evaluated: {why}", style="dim")
 
@@ -81,12 +72,9 @@ def _title(step: StepCeilings) -> str:
 
 
 def _table(step: StepCeilings) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("resource")
-    table.add_column("events/s", justify="right")
-    table.add_column("used", justify="right")
-    table.add_column("from")
-    for one in step.ceilings:
-        if one.events_per_s is not None:
-            table.add_row(one.resource, digits(one.events_per_s), share(one.used), one.how or "")
-    return table
+    rows = (
+        (one.resource, digits(one.events_per_s), pct(one.used), one.how or "")
+        for one in step.ceilings
+        if one.events_per_s is not None
+    )
+    return table_of(("resource", "events/s", "used", "from"), rows, text=(0, 3))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rich import box
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from loadstone.model.cluster_nodes import ClusterCheck, Line
-from loadstone.report.numbers import NOTHING, count, digits
+from loadstone.model.numbers import NOTHING, count, digits
+from loadstone.report.table import Table, table_of
 
 
 def as_renderable(found: ClusterCheck) -> RenderableType:
@@ -20,14 +19,12 @@ def as_renderable(found: ClusterCheck) -> RenderableType:
 
 
 def _nodes(found: ClusterCheck) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0))
-    for head in ("node", "host", "kernel", "loadstone"):
-        table.add_column(head, vertical="bottom", overflow="fold")
-    for head in ("cores", "file\ndescriptors", "ports to\none target", "queries/s\na core"):
-        table.add_column(head, justify="right", vertical="bottom")
-    table.add_column("towards the target", vertical="bottom")
-    for node in found.nodes:
-        table.add_row(
+    heads = (
+        "node", "host", "kernel", "loadstone", "cores", "file\ndescriptors",
+        "ports to\none target", "queries/s\na core", "towards the target",
+    )  # fmt: skip
+    rows = (
+        (
             node.node,
             node.host,
             node.kernel,
@@ -38,7 +35,9 @@ def _nodes(found: ClusterCheck) -> Table:
             NOTHING if node.queries_per_core is None else digits(node.queries_per_core),
             _line(node.line),
         )
-    return table
+        for node in found.nodes
+    )
+    return table_of(heads, rows, text=(0, 1, 2, 3, 8), gap=2)
 
 
 def _line(line: Line | None) -> str:

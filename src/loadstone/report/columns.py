@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich import box
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from loadstone.analyse import derived_figures
 from loadstone.analyse.comparison import CellTable, Row
 from loadstone.analyse.ladder import quotable
-from loadstone.model.columns import Column
+from loadstone.model.columns import Column as Figure
+from loadstone.model.numbers import asked, count, rate
 from loadstone.model.result import StepResult
-from loadstone.report.numbers import asked, count, rate
+from loadstone.report.table import Column, Table
 
-HEADS: dict[Column, str] = {
+HEADS: dict[Figure, str] = {
     "binlog_syncs": "binlog\nsyncs/s",
     "client_us": "client\nCPU µs\n/query",
     "commits": "commits\n/s",
@@ -57,7 +56,7 @@ HEADS: dict[Column, str] = {
 
 
 def columns_tables(
-    wanted: Sequence[Column], cells: Sequence[CellTable]
+    wanted: Sequence[Figure], cells: Sequence[CellTable]
 ) -> Iterator[Padding | Text]:
     """A row for each variant in each cell; what is the same in all rows has no column."""
     for workload in dict.fromkeys(found.cell[0] for found in cells):
@@ -66,28 +65,27 @@ def columns_tables(
         yield Padding(_table(wanted, mine), (0, 0, 1, 0))
 
 
-def _table(wanted: Sequence[Column], cells: Sequence[CellTable]) -> Table:
+def _table(wanted: Sequence[Figure], cells: Sequence[CellTable]) -> Table:
     variants = len({row.variant for found in cells for row in found.rows}) > 1
     rates = any(found.cell[2] for found in cells)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    if variants:
-        table.add_column("variant", vertical="bottom", no_wrap=True)
-    heads = ["users", *(["due\n/s"] if rates else []), "tps"]
-    for head in heads + [HEADS[column] for column in wanted]:
-        table.add_column(head, justify="right", vertical="bottom", no_wrap=True, min_width=5)
-    for found in cells:
-        _, users, due = found.cell
-        for row in found.rows:
-            table.add_row(
-                *([row.variant.replace(",", ",\n")] if variants else []),
-                count(users),
-                *([asked(due) if due else ""] if rates else []),
-                *_figures(wanted, row),
-            )
-    return table
+    columns = [Column("variant", is_text=True, folds=False)] if variants else []
+    heads = ("users", *(["due\n/s"] if rates else []), "tps", *(HEADS[name] for name in wanted))
+    columns += [Column(head, least=5) for head in heads]
+    rows = (
+        (
+            *([row.variant.replace(",", ",\n")] if variants else []),
+            count(users),
+            *([asked(due) if due else ""] if rates else []),
+            *_figures(wanted, row),
+        )
+        for found in cells
+        for _, users, due in [found.cell]
+        for row in found.rows
+    )
+    return Table(tuple(columns), tuple(rows))
 
 
-def _figures(wanted: Sequence[Column], row: Row) -> list[str]:
+def _figures(wanted: Sequence[Figure], row: Row) -> list[str]:
     steps = good_steps(row.steps)
     return [
         rate(row.mean.value if row.mean else None),

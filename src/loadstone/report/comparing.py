@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from loadstone.analyse.differences import Difference, Differences, Values
-from loadstone.analyse.matrix import Against, Matrix, MatrixCell, Side, Standing
+from loadstone.analyse.matrix import Against, Matrix, MatrixCell, Side, SideResult
 from loadstone.analyse.metrics import CLASSES, METRICS, Metric
-from loadstone.report.experiment import signed
-from loadstone.report.numbers import NOTHING, asked, count, digits, number_of, rate, share
+from loadstone.model.numbers import NOTHING, asked, count, digits, number_of, pct, rate, signed
+from loadstone.report.table import table_of
 from loadstone.report.table_section import Section
 from loadstone.report.text import WIDTH
 
@@ -128,13 +128,10 @@ def _differing(found: Differences, names: Names) -> Section:
             + "; ".join(f"{row.name} {_beside(row.values, found, names)}" for row in others),
             "note",
         )
-    words = frozenset(range(len(heads)))
     return Section(
         "What differs",
         tuple(lines),
-        heads,
-        rows,
-        words,
+        table_of(heads, rows, text=len(heads)),
         in_text=tuple(text),
         warnings=tuple(_unfair(found)),
     )
@@ -224,21 +221,21 @@ def _matrix(title: str, cells: Sequence[MatrixCell], names: Names) -> Section:
     heads = (*_place_heads(cells), "tps", "±\n95 %", "p95\nms", "p99\nms", "ratio", "95 %", "")
     rows = []
     for cell in cells:
-        for standing in cell.standings:
-            against = next((each for each in cell.against if each.side == standing.side), None)
-            p95, p99 = (rate(standing.figure(METRICS[name])) for name in ("p95", "p99"))
+        for side_result in cell.side_results:
+            against = next((each for each in cell.against if each.side == side_result.side), None)
+            p95, p99 = (rate(side_result.figure(METRICS[name])) for name in ("p95", "p99"))
             rows.append(
                 (
-                    *_place_cells(cell, cells, names[standing.side]),
-                    _tps(standing),
-                    _half(standing),
+                    *_place_cells(cell, cells, names[side_result.side]),
+                    _tps(side_result),
+                    _half(side_result),
                     p95,
                     p99,
                     *(_ratio(against) if against else ("", "", "")),
                 )
             )
     side = len(_place_heads(cells)) - 1
-    return Section(title, (), heads, tuple(rows), frozenset({side, len(heads) - 1}))
+    return Section(title, (), table_of(heads, rows, text=(side, len(heads) - 1)))
 
 
 def _place_heads(cells: Sequence[MatrixCell]) -> tuple[str, ...]:
@@ -252,16 +249,16 @@ def _place_cells(cell: MatrixCell, cells: Sequence[MatrixCell], side: str) -> tu
     return (count(users), *([asked(due) if due else NOTHING] if rates else []), side)
 
 
-def _tps(standing: Standing) -> str:
+def _tps(side_result: SideResult) -> str:
     """The mean of what counts; where nothing does, of all, with a mark."""
-    if standing.tps:
-        return digits(standing.tps.value)
-    value = standing.figure(METRICS["tps"])
+    if side_result.tps:
+        return digits(side_result.tps.value)
+    value = side_result.figure(METRICS["tps"])
     return NOTHING if value is None else f"{digits(value)}*"
 
 
-def _half(standing: Standing) -> str:
-    interval = standing.tps.interval if standing.tps else None
+def _half(side_result: SideResult) -> str:
+    interval = side_result.tps.interval if side_result.tps else None
     return NOTHING if interval is None else digits((interval.high - interval.low) / 2)
 
 
@@ -279,19 +276,19 @@ def _ratio(against: Against) -> tuple[str, str, str]:
     return ratio, f"{low} to {high}", said
 
 
-Cell = Callable[[Standing], str]
+Cell = Callable[[SideResult], str]
 
 
 def _figure(metric: Metric, factor: float = 1.0) -> Cell:
-    def cell(standing: Standing) -> str:
-        value = standing.figure(metric)
+    def cell(side_result: SideResult) -> str:
+        value = side_result.figure(metric)
         return NOTHING if value is None else digits(factor * value)
 
     return cell
 
 
 def _share(metric: Metric) -> Cell:
-    return lambda standing: share(standing.figure(metric))
+    return lambda side_result: pct(side_result.figure(metric))
 
 
 COSTS: tuple[tuple[str, Cell], ...] = (
@@ -322,46 +319,46 @@ def _if_any(
     title: str, cells: Sequence[MatrixCell], names: Names, columns: Sequence[tuple[str, Cell]]
 ) -> Iterator[Section]:
     """A table of the columns that some side has a value in; none where there is no column."""
-    standings = [standing for cell in cells for standing in cell.standings]
+    side_results = [side_result for cell in cells for side_result in cell.side_results]
     shown = [
         (head, cell)
         for head, cell in columns
-        if any(cell(standing) != NOTHING for standing in standings)
+        if any(cell(side_result) != NOTHING for side_result in side_results)
     ]
     if not shown:
         return
     place = _place_heads(cells)
     rows = tuple(
         (
-            *_place_cells(cell, cells, names[standing.side]),
-            *(column(standing) for _, column in shown),
+            *_place_cells(cell, cells, names[side_result.side]),
+            *(column(side_result) for _, column in shown),
         )
         for cell in cells
-        for standing in cell.standings
+        for side_result in cell.side_results
     )
     heads = (*place, *(head for head, _ in shown))
-    yield Section(title, (), heads, rows, frozenset({len(place) - 1}))
+    yield Section(title, (), table_of(heads, rows, text=(len(place) - 1,)))
 
 
 def _swings(title: str, cells: Sequence[MatrixCell], names: Names) -> Section:
     columns: tuple[tuple[str, Cell], ...] = (
-        ("CV\nwithin", lambda standing: share(standing.swings.variation.within)),
-        ("CV\nbetween", lambda standing: share(standing.swings.variation.between)),
-        ("seconds\nin dips", lambda standing: share(standing.swings.dips)),
-        ("lowest\nsecond", lambda standing: share(standing.swings.lowest)),
+        ("CV\nwithin", lambda side_result: pct(side_result.swings.variation.within)),
+        ("CV\nbetween", lambda side_result: pct(side_result.swings.variation.between)),
+        ("seconds\nin dips", lambda side_result: pct(side_result.swings.dips)),
+        ("lowest\nsecond", lambda side_result: pct(side_result.swings.lowest)),
     )
     found = next(_if_any(title, cells, names, columns), Section(title, ("not evaluated",)))
     said = tuple(_swinging(cells, names))
-    return Section(found.title, (*found.lines, *said), found.heads, found.rows, found.words)
+    return replace(found, lines=(*found.lines, *said))
 
 
 def _swinging(cells: Sequence[MatrixCell], names: Names) -> Iterator[str]:
     """Who swings much more than who, by the median over all levels."""
     by_side: dict[str, list[float]] = {}
     for cell in cells:
-        for standing in cell.standings:
-            if (within := standing.swings.variation.within) is not None:
-                by_side.setdefault(standing.side, []).append(within)
+        for side_result in cell.side_results:
+            if (within := side_result.swings.variation.within) is not None:
+                by_side.setdefault(side_result.side, []).append(within)
     typical = {side: median(values) for side, values in by_side.items()}
     if len(typical) < 2:
         return
@@ -369,8 +366,8 @@ def _swinging(cells: Sequence[MatrixCell], names: Names) -> Iterator[str]:
     for side, value in typical.items():
         if value >= SWINGS and value >= SWINGS_MORE * typical[even]:
             yield (
-                f"{names[side]} swings: its seconds vary by {share(value)} of the mean within a "
-                f"step, those of {names[even]} by {share(typical[even])} (medians over levels)."
+                f"{names[side]} swings: its seconds vary by {pct(value)} of the mean within a "
+                f"step, those of {names[even]} by {pct(typical[even])} (medians over levels)."
             )
 
 
@@ -403,9 +400,9 @@ def notes(found: Matrix, names: Names) -> Iterator[str]:
     if left_out:
         why = ", ".join(f"{reason} {count(number)}" for reason, number in sorted(left_out.items()))
         yield f"units left out of words and intervals: {why}"
-    if any(standing.tps is None for cell in found.cells for standing in cell.standings):
+    if any(side_result.tps is None for cell in found.cells for side_result in cell.side_results):
         yield "* no step of it counts: the figure is that of all its steps"
-    missing = [f"{cell.place}" for cell in found.cells if len(cell.standings) < len(found.sides)]
+    missing = [f"{cell.place}" for cell in found.cells if len(cell.side_results) < len(found.sides)]
     if missing:
         yield f"not measured on all sides: {'; '.join(missing)}"
     yield "dips: seconds below half of their step's median; latencies are the middle step's"

@@ -11,7 +11,7 @@ from loadstone.analyse.differences import Difference, Differences
 from loadstone.analyse.effects import Effect
 from loadstone.analyse.gates import Check
 from loadstone.analyse.intervals import Interval
-from loadstone.analyse.matrix import Against, Matrix, MatrixCell, Standing
+from loadstone.analyse.matrix import Against, Matrix, MatrixCell, SideResult
 from loadstone.analyse.metrics import METRICS
 
 VERSION = 1
@@ -67,20 +67,20 @@ def _level(cell: MatrixCell) -> dict[str, Any]:
         "workload": workload,
         "concurrency": users,
         "rate": rate.model_dump(mode="json") if rate else None,
-        "sides": [_standing(standing) for standing in cell.standings],
+        "sides": [_side_result(side_result) for side_result in cell.side_results],
         "against_first": [_against(each) for each in cell.against],
     }
 
 
-def _standing(standing: Standing) -> dict[str, Any]:
-    swings = standing.swings
+def _side_result(side_result: SideResult) -> dict[str, Any]:
+    swings = side_result.swings
     return {
-        "side": standing.side,
-        "steps": [step.step for step in standing.steps],
-        "tps": standing.tps.value if standing.tps else None,
-        "tps_interval": _interval(standing.tps.interval if standing.tps else None),
-        "units": standing.tps.count if standing.tps else 0,
-        "figures": {name: standing.figure(metric) for name, metric in METRICS.items()},
+        "side": side_result.side,
+        "steps": [step.step for step in side_result.steps],
+        "tps": side_result.tps.value if side_result.tps else None,
+        "tps_interval": _interval(side_result.tps.interval if side_result.tps else None),
+        "units": side_result.tps.count if side_result.tps else 0,
+        "figures": {name: side_result.figure(metric) for name, metric in METRICS.items()},
         "swings": {
             "cv_within": swings.variation.within,
             "cv_between": swings.variation.between,

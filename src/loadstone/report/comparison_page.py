@@ -9,6 +9,7 @@ from loadstone.analyse.matrix import Matrix
 from loadstone.report.comparing import sections, tables_of
 from loadstone.report.figures.comparison import Option, comparison_figure
 from loadstone.report.plain_page import Part, page
+from loadstone.report.table import table_of
 from loadstone.report.table_section import Section
 
 
@@ -27,8 +28,7 @@ def _part(section: Section, pictures: Mapping[str, Option]) -> Part:
     about = " ".join(section.lines)
     if picture is not None:
         about = f"Events a second of {section.title}, by users. {about}".rstrip()
-    heads = tuple(" ".join(head.split()) for head in section.heads)
-    return Part(section.title, picture, about, heads, section.rows, section.words, section.warnings)
+    return Part(section.title, picture, about, section.table, section.warnings)
 
 
 def _pictures(found: Matrix) -> dict[str, Option]:
@@ -39,4 +39,4 @@ def _pictures(found: Matrix) -> dict[str, Option]:
 
 def _notes(lines: Sequence[str]) -> Iterator[Part]:
     if lines:
-        yield Part("Notes", heads=("",), rows=tuple((line,) for line in lines))
+        yield Part("Notes", table=table_of(("",), ((line,) for line in lines)))

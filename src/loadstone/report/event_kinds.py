@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from loadstone.analyse.ladder import Level
+from loadstone.model.numbers import NOTHING, count, digits, rate
 from loadstone.model.result import StepResult
-from loadstone.report.breakdowns import Apart
-from loadstone.report.numbers import NOTHING, count, digits, rate
+from loadstone.report.breakdowns import titled
+from loadstone.report.table import Table
 from loadstone.report.tpcc import NAMES, fastest
-from loadstone.report.words import Words
+from loadstone.report.words import Messages
 
 
-def kinds_apart(ladder: Sequence[Level], words: Words) -> Iterator[Apart]:
+def event_kinds(ladder: Sequence[Level], words: Messages) -> Iterator[Table]:
     """How many of each, which share of all, and how long they took; nothing where there is one.
 
     Of TPC-C's transactions those of the step with the most New-Orders a minute; else of the step
@@ -33,7 +34,7 @@ def _busiest(ladder: Sequence[Level]) -> StepResult | None:
     return max(steps, key=lambda step: step.tps or 0.0, default=None)
 
 
-def _table(title: str, step: StepResult, words: Words) -> Apart:
+def _table(title: str, step: StepResult, words: Messages) -> Table:
     heads = (
         words.transaction, words.events, words.share_head, words.mean_ms, words.p90_ms,
         words.p99_ms, words.max_ms,
@@ -49,4 +50,4 @@ def _table(title: str, step: StepResult, words: Words) -> Apart:
         for name, shown in names.items()
         if (found := step.kinds.get(name))
     )
-    return Apart(title, heads, rows, words=1)
+    return titled(title, heads, rows, text=1)

@@ -5,24 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from rich import box
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from loadstone.analyse.comparison import CellTable, Compared, Comparison, Row
 from loadstone.analyse.effects import Effect
 from loadstone.analyse.experimental_units import Cell
+from loadstone.analyse.ladder import middle_step
 from loadstone.analyse.verdict import Verdict
 from loadstone.experiments.schedule import PlannedStep, PlanTime
 from loadstone.model.experiment import Experiment
+from loadstone.model.numbers import asked, count, duration, number_of, pct, rate, signed
 from loadstone.model.plan import WarmupAuto
 from loadstone.model.result import Result, StepResult
 from loadstone.report.columns import columns_tables
 from loadstone.report.notes import of_the_cores, step_notes
-from loadstone.report.numbers import asked, count, duration, number_of, rate, share
-from loadstone.report.table import middle_step
+from loadstone.report.table import Table, table_of
 
 _ORDER_SHOWN = 24
 
@@ -79,13 +78,8 @@ def cell_name(cell: Cell) -> str:
 
 
 def _table(found: CellTable) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("variant", vertical="bottom")
-    for name in ("steps", "tps", "±\n95 %", "CV\nwithin", "CV\nbetween", "p95\nms", "p99\nms"):
-        table.add_column(name, justify="right", vertical="bottom", no_wrap=True, min_width=5)
-    for row in found.rows:
-        table.add_row(*_cells(row))
-    return table
+    figures = ("steps", "tps", "±\n95 %", "CV\nwithin", "CV\nbetween", "p95\nms", "p99\nms")
+    return table_of(("variant", *figures), map(_cells, found.rows), least=5)
 
 
 def _cells(row: Row) -> list[str]:
@@ -98,8 +92,8 @@ def _cells(row: Row) -> list[str]:
         count(len(row.steps)),
         rate(row.mean.value if row.mean else None),
         rate(half),
-        share(row.variation.within),
-        share(row.variation.between),
+        pct(row.variation.within),
+        pct(row.variation.between),
         rate(response.p95),
         rate(response.p99),
     ]
@@ -130,13 +124,6 @@ def _chance(verdict: Verdict) -> str:
     if verdict.p_difference is None:
         return ""
     return f", p {verdict.p_difference:.2g} corrected"
-
-
-def signed(value: float) -> str:
-    """`+3.1 %`, `-0.25 %`."""
-    percent = 100 * value
-    places = 0 if abs(percent) >= 100 else 1 if abs(percent) >= 1 else 2
-    return f"{percent:+z.{places}f} %"
 
 
 def _notes(experiment: Experiment, result: Result, found: Comparison) -> Iterator[str]:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from rich import box
 from rich.console import RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from loadstone.analyse.ladder import Level
 from loadstone.model.errnos import NAMES
 from loadstone.model.failover import DrillOutage, DrillSecond, LedgerPlace, LedgerVerdict
+from loadstone.model.numbers import count, number_of
 from loadstone.model.result import StepResult
-from loadstone.report.numbers import count, number_of
+from loadstone.report.table import Column, Table
 
 _WORDS = {
     "lost": "acknowledged, and not there",
@@ -86,22 +85,20 @@ def _ms(milliseconds: float) -> str:
 
 
 def _seconds_table(outage: DrillOutage) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    for head in ("from s", "succeeded", "failed", "users"):
-        table.add_column(head, justify="right", no_wrap=True, min_width=5)
-    table.add_column("errors")
-    half = len(outage.seconds) // 2
-    for place, second in enumerate(outage.seconds):
-        if outage.seconds_left_out and place == half:
-            table.add_row("…", "", "", "", f"{number_of(outage.seconds_left_out, 'more second')}")
-        table.add_row(
+    numbers = (Column(head, least=5) for head in ("from s", "succeeded", "failed", "users"))
+    rows = [
+        (
             f"{second.from_s:.1f}",
             count(second.succeeded),
             count(second.failed),
             count(second.users),
             _said(second),
         )
-    return table
+        for second in outage.seconds
+    ]
+    if left_out := outage.seconds_left_out:
+        rows.insert(len(rows) // 2, ("…", "", "", "", number_of(left_out, "more second")))
+    return Table((*numbers, Column("errors", is_text=True)), tuple(rows), top=True)
 
 
 def _said(second: DrillSecond) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from loadstone.diagnosis.unexplained import NOT_OBSERVED
 from loadstone.model.finding import Diagnosis, Evidence, Finding, NotTried, Proof, Trial
-from loadstone.report.numbers import digits, share
-from loadstone.report.words import ENGLISH, Words, told
+from loadstone.model.numbers import digits, pct
+from loadstone.report.words import ENGLISH, Messages, localize
 
 _INDENT = "      "
 _FEW = 6
@@ -18,7 +18,7 @@ def as_text(
     found: Sequence[Diagnosis],
     proofs: Sequence[Proof] = (),
     not_tried: Sequence[NotTried] = (),
-    words: Words = ENGLISH,
+    words: Messages = ENGLISH,
 ) -> str:
     """All diagnoses of a run, with proofs of what the rules of today do not find any more, too.
 
@@ -33,31 +33,31 @@ def as_text(
     return "\n".join(lines) + "\n"
 
 
-def not_tried_lines(not_tried: Sequence[NotTried], words: Words = ENGLISH) -> Iterator[str]:
+def not_tried_lines(not_tried: Sequence[NotTried], words: Messages = ENGLISH) -> Iterator[str]:
     """A line each, with why."""
     for one in not_tried:
-        yield words.line_not_tried.format(cause=one.cause, why=told(one.why, words))
+        yield words.line_not_tried.format(cause=one.cause, why=localize(one.why, words))
 
 
-def proved(proofs: Sequence[Proof], words: Words = ENGLISH) -> Iterator[str]:
+def proved(proofs: Sequence[Proof], words: Messages = ENGLISH) -> Iterator[str]:
     """A line a proof."""
     for one in proofs:
         yield words.line_proof.format(cause=one.cause, proof=proof_text(one, words))
 
 
-def answer(found: Sequence[Diagnosis], words: Words = ENGLISH) -> Iterator[str]:
+def answer(found: Sequence[Diagnosis], words: Messages = ENGLISH) -> Iterator[str]:
     """A sentence a ladder, for the end of a run's own text; none where too little was seen."""
     for each in found:
         if each.findings[0].cause == NOT_OBSERVED:
             continue
         title = f"{each.variant}, {each.workload}: " if len(found) > 1 else ""
-        yield words.line_why.format(answer=f"{title}{told(each.answer, words)}")
+        yield words.line_why.format(answer=f"{title}{localize(each.answer, words)}")
 
 
-def _lines(found: Diagnosis, words: Words, *, titled: bool) -> Iterator[str]:
+def _lines(found: Diagnosis, words: Messages, *, titled: bool) -> Iterator[str]:
     if titled:
         yield f"{found.variant}, {found.workload}"
-    yield told(found.answer, words)
+    yield localize(found.answer, words)
     yield ""
     for number, finding in enumerate(found.findings, 1):
         yield from _finding(number, finding, words)
@@ -67,34 +67,34 @@ def _lines(found: Diagnosis, words: Words, *, titled: bool) -> Iterator[str]:
         yield words.line_not_judged.format(targets=len(found.not_judged) + 1, others=others)
 
 
-def _finding(number: int, finding: Finding, words: Words) -> Iterator[str]:
+def _finding(number: int, finding: Finding, words: Messages) -> Iterator[str]:
     facts = [words.group_names[finding.group]]
     if finding.share is not None:
-        facts.append(words.explains.format(share=share(finding.share)))
-    facts.append(words.sure.format(confidence=share(finding.confidence)))
+        facts.append(words.explains.format(share=pct(finding.share)))
+    facts.append(words.sure.format(confidence=pct(finding.confidence)))
     named = _name(finding, words)
     head = words.line_finding.format(name=named, facts=words.list_comma.join(facts))
     yield f"{number:>2}  {head}"
-    yield f"{_INDENT}{told(finding.sentence, words)}"
+    yield f"{_INDENT}{localize(finding.sentence, words)}"
     yield from (f"{_INDENT}- {_evidence(one, words)}" for one in finding.evidence)
-    yield _INDENT + words.line_remedy.format(remedy=told(finding.remedy, words))
+    yield _INDENT + words.line_remedy.format(remedy=localize(finding.remedy, words))
     if finding.proof:
         yield f"{_INDENT}{proof_text(finding.proof, words)}"
     elif finding.trial:
         yield _INDENT + words.line_to_prove.format(trial=trial_text(finding.trial, words))
     elif finding.untried:
-        yield _INDENT + words.line_to_prove.format(trial=told(finding.untried, words))
+        yield _INDENT + words.line_to_prove.format(trial=localize(finding.untried, words))
     yield ""
 
 
-def _name(finding: Finding, words: Words) -> str:
+def _name(finding: Finding, words: Messages) -> str:
     """The name by which documents and programs know it; who does not read it has its title too."""
     if words.language == ENGLISH.language:
         return finding.cause
     return f"{finding.cause} {words.cause(finding.cause)}"
 
 
-def trial_text(trial: Trial, words: Words = ENGLISH) -> str:
+def trial_text(trial: Trial, words: Messages = ENGLISH) -> str:
     """What to change, as a person writes it."""
     first = trial.settings[0]
     each = ", ".join(f"{one.name}={one.value}" for one in trial.settings)
@@ -115,24 +115,24 @@ def trial_text(trial: Trial, words: Words = ENGLISH) -> str:
             return words.trial_again
 
 
-def proof_text(proof: Proof, words: Words = ENGLISH) -> str:
+def proof_text(proof: Proof, words: Messages = ENGLISH) -> str:
     """`proven: TLS costs 31 % ± 4 % of the rate: ...`, and when it was tried."""
     return words.proof_told.format(
         verdict=words.proof_verdicts[proof.verdict],
-        sentence=told(proof.sentence, words),
+        sentence=localize(proof.sentence, words),
         day=proof.at[:10],
     )
 
 
-def evidence_value(one: Evidence, words: Words) -> str:
+def evidence_value(one: Evidence, words: Messages) -> str:
     """What was measured, with its unit."""
     value = digits(one.value)
     if not one.unit:
         return value
-    return words.value_with_unit.format(value=value, unit=told(one.unit, words))
+    return words.value_with_unit.format(value=value, unit=localize(one.unit, words))
 
 
-def _evidence(one: Evidence, words: Words) -> str:
+def _evidence(one: Evidence, words: Messages) -> str:
     limit = seconds = ""
     if one.threshold is not None:
         limit = words.line_threshold.format(value=digits(one.threshold))
@@ -140,17 +140,17 @@ def _evidence(one: Evidence, words: Words) -> str:
         seconds = words.line_seconds.format(begin=f"{one.from_s:g}", end=f"{one.to_s:g}")
     value = evidence_value(one, words)
     users = words.users(one.users)
-    return f"{told(one.counter, words)} {value}{limit}{words.list_comma}{users}{seconds}"
+    return f"{localize(one.counter, words)} {value}{limit}{words.list_comma}{users}{seconds}"
 
 
-def _not_evaluated(found: Diagnosis, words: Words) -> Iterator[str]:
+def _not_evaluated(found: Diagnosis, words: Messages) -> Iterator[str]:
     """By what is missing, the causes that need it."""
     needed: dict[str, list[str]] = {}
     for one in found.not_evaluated:
         needed.setdefault(one.needs, []).append(one.cause)
     for needs, causes in list(needed.items())[:_FEW]:
         named = words.list_comma.join(causes)
-        yield words.line_not_evaluated.format(needs=told(needs, words), causes=named)
+        yield words.line_not_evaluated.format(needs=localize(needs, words), causes=named)
     rest = sum(len(causes) for causes in list(needed.values())[_FEW:])
     if rest:
         yield words.line_more_not_evaluated.format(causes=words.causes_of(rest))

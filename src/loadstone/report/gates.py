@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from loadstone.analyse.gates import Check
 from loadstone.analyse.metrics import Metric
-from loadstone.report.experiment import signed
-from loadstone.report.numbers import digits, number_of, share
+from loadstone.model.numbers import digits, number_of, pct, signed
 
 
 def value_of(metric: Metric, value: float) -> str:
@@ -16,7 +15,7 @@ def value_of(metric: Metric, value: float) -> str:
         case "time":
             return f"{digits(value)} ms"
         case "share":
-            return share(value)
+            return pct(value)
         case "rate":
             return f"{digits(value)}/s"
         case "bytes":

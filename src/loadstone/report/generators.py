@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from rich import box
-from rich.table import Table
-
+from loadstone.model.numbers import NOTHING, count, digits, pct, rate
 from loadstone.model.result import GeneratorShare, StepResult
-from loadstone.report.numbers import NOTHING, count, digits, rate, share
+from loadstone.report.table import Table, table_of
 
 Rows = dict[tuple[int, str], list[GeneratorShare]]
 
@@ -24,15 +22,13 @@ def generators_table(steps: Sequence[StepResult]) -> Table | None:
             rows.setdefault((one.number, one.node), []).append(one)
     if not rows:
         return None
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("generator", vertical="bottom", overflow="fold")
-    for head in _HEADS:
-        table.add_column(head, justify="right", vertical="bottom", no_wrap=True)
-    for _, found in sorted(rows.items()):
-        saturated = sum(one.saturated is True for one in found)
-        said = f"{saturated} of {len(found)}"
-        table.add_row(f"{found[0].number} {found[0].node}", *figures_of(found), said)
-    return table
+    return table_of(("generator", *_HEADS), (_row(found) for _, found in sorted(rows.items())))
+
+
+def _row(found: Sequence[GeneratorShare]) -> tuple[str, ...]:
+    saturated = sum(one.saturated is True for one in found)
+    name = f"{found[0].number} {found[0].node}"
+    return (name, *figures_of(found), f"{saturated} of {len(found)}")
 
 
 _HEADS = (
@@ -59,12 +55,12 @@ def figures_of(found: Sequence[GeneratorShare]) -> Iterator[str]:
     """One machine in one step or several: users, events, CPU, lateness, host, line, clock."""
     yield count(max(one.users for one in found))
     yield count(sum(one.events for one in found))
-    yield share(_worst(found, lambda one: one.cpu_share))
+    yield pct(_worst(found, lambda one: one.cpu_share))
     yield rate(_worst(found, lambda one: one.dispatch_p99_us))
-    yield share(_worst(found, lambda one: one.host_cpu_share))
+    yield pct(_worst(found, lambda one: one.host_cpu_share))
     yield _megabytes(_worst(found, lambda one: one.net_bytes_in_per_s))
     yield _megabytes(_worst(found, lambda one: one.net_bytes_out_per_s))
-    yield share(_worst(found, lambda one: one.net_line_share))
+    yield pct(_worst(found, lambda one: one.net_line_share))
     yield _clock(found[-1])
     yield digits(sum(one.seconds_lost for one in found))
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich import box
-from rich.table import Table
-
 from loadstone.analyse import derived_figures
 from loadstone.analyse.ladder import Level
 from loadstone.model.columns import Column
+from loadstone.model.numbers import count, rate
 from loadstone.model.result import StepResult
 from loadstone.report.columns import HEADS, good_steps
-from loadstone.report.numbers import count, rate
+from loadstone.report.table import Table, table_of
 
 WORKLOAD = "hot_row"
 
@@ -27,22 +25,21 @@ _COLUMNS: tuple[Column, ...] = (
 )
 
 
-def sale_table(ladder: Sequence[Level]) -> Table | None:
+def hot_row_table(ladder: Sequence[Level]) -> Table | None:
     """`None` where the workload is another, or no server was seen."""
     seen = [level for level in ladder if any(step.server for step in level.steps)]
     if not seen or seen[0].workload != WORKLOAD:
         return None
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    for head in ("users", *(HEADS[column] for column in _COLUMNS)):
-        table.add_column(head, justify="right", vertical="bottom", no_wrap=True, min_width=5)
+    rows = []
     for level in seen:
         steps = good_steps(level.steps)
         figures = (rate(derived_figures.value(column, steps)) for column in _COLUMNS)
-        table.add_row(count(level.concurrency), *figures)
-    return table
+        rows.append((count(level.concurrency), *figures))
+    heads = ("users", *(HEADS[column] for column in _COLUMNS))
+    return table_of(heads, rows, text=0, least=5)
 
 
-def sale_notes(steps: Sequence[StepResult]) -> Iterator[str]:
+def hot_row_notes(steps: Sequence[StepResult]) -> Iterator[str]:
     """What the table cannot tell."""
     if any(step.workload == WORKLOAD and step.server for step in steps):
         yield (

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from rich import box
-from rich.table import Table
-from rich.text import Text
+from collections.abc import Iterator, Sequence
 
 from loadstone.model.hot_spots import HotSpots
+from loadstone.model.numbers import count, digits
 from loadstone.model.result import StepResult
-from loadstone.report.numbers import count, digits
+from loadstone.report.table import Column, Table
 
 _ROWS = 3
 _TEXT = 64
@@ -28,28 +25,32 @@ def _tells(spots: HotSpots) -> bool:
 
 def hot_spots_table(spots: HotSpots) -> Table:
     """A row a spot; times of many connections at once add up to more than the step lasted."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("kind")
-    table.add_column("where", overflow="ellipsis", no_wrap=True, max_width=_TEXT)
-    table.add_column("count", justify="right")
-    table.add_column("time\ns", justify="right", vertical="bottom")
+    columns = (
+        Column("kind", is_text=True),
+        Column("where", is_text=True, folds=False, most=_TEXT),
+        Column("count"),
+        Column("time\ns"),
+    )
+    return Table(columns, tuple(_rows(spots)), gap=2, top=True)
+
+
+def _rows(spots: HotSpots) -> Iterator[tuple[str, ...]]:
     for statement in spots.statements[:_ROWS]:
         cells = (count(statement.count), digits(statement.time_s))
-        table.add_row("statement", _plain(statement.statement), *cells)
+        yield "statement", _plain(statement.statement), *cells
     for wait in spots.waits[:_ROWS]:
-        table.add_row("wait", _plain(wait.event), count(wait.count), digits(wait.time_s))
+        yield "wait", _plain(wait.event), count(wait.count), digits(wait.time_s)
     for file in spots.files[:_ROWS]:
         operations = file.reads + file.writes + file.syncs
-        table.add_row("file", _plain(_end(file.file)), count(operations), digits(file.time_s))
+        yield "file", _plain(_end(file.file)), count(operations), digits(file.time_s)
     for one in spots.tables[:_ROWS]:
         rows = one.fetched + one.written
-        table.add_row("table", _plain(one.table), count(rows), digits(one.io_s + one.lock_s))
-    return table
+        yield "table", _plain(one.table), count(rows), digits(one.io_s + one.lock_s)
 
 
-def _plain(text: str) -> Text:
-    """What a server says is text: no markup, and nothing that a terminal would obey."""
-    return Text("".join(mark if mark.isprintable() else " " for mark in text))
+def _plain(text: str) -> str:
+    """A server's words in one line, without what a terminal would obey."""
+    return "".join(mark if mark.isprintable() else " " for mark in text)
 
 
 def _end(path: str) -> str:

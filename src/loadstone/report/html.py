@@ -10,7 +10,7 @@ from loadstone.report.opened import Run
 from loadstone.report.page import Figures, document
 from loadstone.report.sections.answer import answer_section, contents
 from loadstone.report.sections.ceilings import ceilings_section
-from loadstone.report.sections.context import Making
+from loadstone.report.sections.context import ReportContext
 from loadstone.report.sections.experiment import matrix_section
 from loadstone.report.sections.findings import findings_section
 from loadstone.report.sections.ladder import ladder_section
@@ -27,22 +27,22 @@ def as_html(run: Run, lang: Lang = "en") -> str:
         StoreError: a file of the run cannot be read.
     """
     words = in_language(lang)
-    making = Making(run, words, Figures(words))
+    context = ReportContext(run, words, Figures(words))
     named = [("answer", words.answer)]
-    parts = [answer_section(making)]
+    parts = [answer_section(context)]
     if run.comparison is not None:
         named.append(("matrix", words.matrix))
-        parts.append(matrix_section(making))
-    if making.ladders:
+        parts.append(matrix_section(context))
+    if context.ladders:
         named += [("ladder", words.ladder), ("ceilings", words.ceilings)]
         named.append(("findings", words.findings))
-        parts += [ladder_section(making), ceilings_section(making), findings_section(making)]
+        parts += [ladder_section(context), ceilings_section(context), findings_section(context)]
     named += [("steps", words.steps_title), ("settings", words.settings), ("method", words.method)]
-    parts += [steps_section(making), settings_section(making), method_section(making)]
+    parts += [steps_section(context), settings_section(context), method_section(context)]
     info = run.result.run
     title = words.title.format(name=info.name)
     lead = paragraph(" · ".join(_lead(run)), "about")
-    return document(title, joined([lead, contents(making, named), *parts]), making.figures)
+    return document(title, joined([lead, contents(context, named), *parts]), context.figures)
 
 
 def _lead(run: Run) -> list[str]:

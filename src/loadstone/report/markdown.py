@@ -6,16 +6,15 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from loadstone.analyse.comparison import Comparison
-from loadstone.analyse.ladder import Level, shape
+from loadstone.analyse.ladder import Level, ladders_of, middle_step, shape
 from loadstone.model.finding import Diagnosis
+from loadstone.model.numbers import NOTHING, count, digits, pct, rate, signed
 from loadstone.report.findings import proof_text
-from loadstone.report.ladders import ladders_of
-from loadstone.report.numbers import NOTHING, count, digits, rate, share
 from loadstone.report.opened import Run
 from loadstone.report.sections.experiment import cell_name
 from loadstone.report.sentences import answer
-from loadstone.report.table import middle_step
-from loadstone.report.words import Lang, Words, in_language, told
+from loadstone.report.table import markdown_text, table_of
+from loadstone.report.words import Lang, Messages, in_language, localize
 
 _FINDINGS = 5
 """So many are told; the others are in the HTML report and in `loadstone diagnose`."""
@@ -27,19 +26,19 @@ def as_markdown(run: Run, lang: Lang = "en") -> str:
     return "\n".join(_lines(run, words)).rstrip() + "\n"
 
 
-def _lines(run: Run, words: Words) -> Iterator[str]:
+def _lines(run: Run, words: Messages) -> Iterator[str]:
     info = run.result.run
-    yield f"## {_plain(info.name)}"
+    yield f"## {markdown_text(info.name)}"
     yield ""
     first = run.result.steps[0] if run.result.steps else None
     for target in first.targets if first else ():
-        yield f"{_plain(target.target)} {_plain(target.server_version or '')}".strip()
+        yield f"{markdown_text(target.target)} {markdown_text(target.server_version or '')}".strip()
         yield ""
     if info.state != "finished":
         yield words.not_finished[info.state]
         yield ""
     if info.aborted is not None:
-        yield _plain(told(info.aborted.said, words))
+        yield markdown_text(localize(info.aborted.said, words))
         yield ""
     if run.comparison is not None:
         yield from _matrix(run.comparison, words)
@@ -54,22 +53,23 @@ def _lines(run: Run, words: Words) -> Iterator[str]:
 
 
 def _ladder(
-    run: Run, ladder: Sequence[Level], found: Diagnosis | None, words: Words
+    run: Run, ladder: Sequence[Level], found: Diagnosis | None, words: Messages
 ) -> Iterator[str]:
     first, shaped = ladder[0], shape(ladder)
     best = middle_step((shaped.peak if shaped else first).steps)
-    yield f"### {_plain(first.variant)}, {_plain(first.workload)}"
+    yield f"### {markdown_text(first.variant)}, {markdown_text(first.workload)}"
     yield ""
     lowest = next((one for one in run.ceilings if one.step == best.step), None)
     yield words.sentences(*answer(ladder, found, lowest, words))
     yield ""
     heads = (words.users_axis, words.tps, "±", words.qps, "p95 ms", "p99 ms", words.errors_per_s)
-    yield from _table(heads, (_row(level) for level in ladder))
+    yield from table_of(heads, map(_row, ladder), text=0).markdown()
+    yield ""
     for finding in found.findings[:_FINDINGS] if found else ():
-        sure = words.sure.format(confidence=share(finding.confidence))
-        yield f"- **{finding.cause}** ({sure}): {_plain(told(finding.sentence, words))}"
+        sure = words.sure.format(confidence=pct(finding.confidence))
+        yield f"- **{finding.cause}** ({sure}): {markdown_text(localize(finding.sentence, words))}"
         if finding.proof is not None:
-            yield f"  - {words.proof} {_plain(proof_text(finding.proof, words))}"
+            yield f"  - {words.proof} {markdown_text(proof_text(finding.proof, words))}"
     yield ""
 
 
@@ -79,7 +79,7 @@ def _row(level: Level) -> list[str]:
     response = step.latency.response
     return [
         count(level.concurrency),
-        rate(tps.mean) if tps else f"{rate(step.tps)}\\*",
+        rate(tps.mean) if tps else f"{rate(step.tps)}*",
         NOTHING if half is None else digits(half),
         rate(step.qps),
         rate(response.p95),
@@ -88,38 +88,23 @@ def _row(level: Level) -> list[str]:
     ]
 
 
-def _matrix(found: Comparison, words: Words) -> Iterator[str]:
+def _matrix(found: Comparison, words: Messages) -> Iterator[str]:
     """A line a verdict."""
     heads = (words.cell, words.variant, words.answer, words.difference)
     rows = [
         (
-            _plain(cell_name(table, words)),
-            _plain(words.against.format(b=one.contrast.b, a=one.contrast.a)),
+            cell_name(table, words),
+            words.against.format(b=one.contrast.b, a=one.contrast.a),
             words.verdict_words[one.verdict.word],
-            f"{100 * one.verdict.effect.relative:+z.1f} %" if one.verdict.effect else NOTHING,
+            signed(one.verdict.effect.relative) if one.verdict.effect else NOTHING,
         )
         for table in found.cells
         for one in table.compared
     ]
-    yield from _table(heads, rows)
-
-
-def _table(
-    heads: Sequence[str], rows: Iterator[list[str]] | Sequence[Sequence[str]]
-) -> Iterator[str]:
-    yield f"| {' | '.join(heads)} |"
-    yield f"|{'---|' * len(heads)}"
-    for row in rows:
-        yield f"| {' | '.join(row)} |"
+    yield from table_of(heads, rows, text=3).markdown()
     yield ""
 
 
 def _code(said: str) -> Iterator[str]:
     """Indented: a fence could be closed by what stands in it."""
     yield from (f"    {line}" for line in said.splitlines())
-
-
-def _plain(said: str) -> str:
-    """Text of a server or a user, with what Markdown and HTML would take for markup escaped."""
-    one_line = " ".join(said.split())
-    return "".join(f"\\{mark}" if mark in r"\`*_[]<>|#&" else mark for mark in one_line)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable
 from html import escape
 
 
@@ -43,25 +43,6 @@ def joined(parts: Iterable[Markup]) -> Markup:
     return Markup("\n".join(parts))
 
 
-def table(
-    heads: Sequence[str], rows: Iterable[Sequence[str]], *, words: int | Collection[int] = 1
-) -> Markup:
-    """A table that scrolls by itself.
-
-    `words`: so many columns at the left hold words, or those at these places; all others numbers.
-    """
-    head = element(
-        "tr",
-        *(element("th", one, scope="col", class_=_kind(at, words)) for at, one in enumerate(heads)),
-    )
-    body = joined(
-        element("tr", *(element("td", one, class_=_kind(at, words)) for at, one in enumerate(row)))
-        for row in rows
-    )
-    inside = element("table", element("thead", head), element("tbody", body))
-    return element("div", inside, class_="scrolls", tabindex="0", role="region")
-
-
 def cell(*inside: str, **attributes: str | bool | None) -> Markup:
     """What stands in a table's cell and is more than text."""
     return element("span", *inside, **attributes)
@@ -81,11 +62,6 @@ def list_of(lines: Iterable[str]) -> Markup:
     """A list of lines; nothing where there are none."""
     items = [element("li", line) for line in lines]
     return element("ul", *items) if items else Markup("")
-
-
-def _kind(at: int, words: int | Collection[int]) -> str | None:
-    is_word = at < words if isinstance(words, int) else at in words
-    return None if is_word else "number"
 
 
 def _is_shown(mark: str) -> bool:

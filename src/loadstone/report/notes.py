@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from loadstone.model.numbers import asked, count, digits, duration, pct, rate
 from loadstone.model.result import CLIENT_BOUND_SHARE, StepResult
-from loadstone.report.numbers import asked, count, digits, duration, rate, share
-from loadstone.report.words import ENGLISH, Words, told
+from loadstone.report.words import ENGLISH, Messages, localize
 
 _LATE_SHARE = 0.001
 _HELD_SHARE = 0.1
@@ -14,7 +14,7 @@ WAITING_SHARE = 0.01
 _DELAYED_SHARE = 0.1
 
 
-def notes_of(steps: Iterable[StepResult], words: Words = ENGLISH) -> Iterator[str]:
+def notes_of(steps: Iterable[StepResult], words: Messages = ENGLISH) -> Iterator[str]:
     """All lines, in the order of the steps."""
     steps = list(steps)
     yield from of_the_cores(steps, words)
@@ -23,17 +23,17 @@ def notes_of(steps: Iterable[StepResult], words: Words = ENGLISH) -> Iterator[st
             yield f"{_name(step, words)}{words.colon}{line}"
 
 
-def of_the_cores(steps: Iterable[StepResult], words: Words = ENGLISH) -> Iterator[str]:
+def of_the_cores(steps: Iterable[StepResult], words: Messages = ENGLISH) -> Iterator[str]:
     """One line for all steps: it is the machine that is short of cores, not a step."""
     delays = [(step.generator.run_delay_share or 0.0, step) for step in steps]
     worst, step = max(delays, key=lambda pair: pair[0], default=(0.0, None))
     if step and worst > _DELAYED_SHARE:
-        yield words.note_cores.format(share=share(worst), step=_name(step, words))
+        yield words.note_cores.format(share=pct(worst), step=_name(step, words))
 
 
-def step_notes(step: StepResult, words: Words = ENGLISH) -> Iterator[str]:
+def step_notes(step: StepResult, words: Messages = ENGLISH) -> Iterator[str]:
     """What the client spoiled comes first, then what went wrong, then what is only unusual."""
-    yield from (told(note, words) for note in step.notes)
+    yield from (localize(note, words) for note in step.notes)
     yield from _of_the_client(step, words)
     yield from _of_its_end(step, words)
     yield from _of_errors(step, words)
@@ -48,7 +48,7 @@ def step_notes(step: StepResult, words: Words = ENGLISH) -> Iterator[str]:
         yield words.note_compressed.format(number=step.compressed_users, users=users)
 
 
-def drill_notes(step: StepResult, words: Words = ENGLISH) -> Iterator[str]:
+def drill_notes(step: StepResult, words: Messages = ENGLISH) -> Iterator[str]:
     """How long a drill's outages were, and what became of acknowledged writes."""
     for outage in step.timeline.outages if step.timeline else ():
         if outage.outage_ms is not None:
@@ -70,13 +70,13 @@ def drill_notes(step: StepResult, words: Words = ENGLISH) -> Iterator[str]:
         )
 
 
-def _of_the_client(step: StepResult, words: Words) -> Iterator[str]:
+def _of_the_client(step: StepResult, words: Messages) -> Iterator[str]:
     used = step.generator
     if used.client_bound:
         yield words.note_client_bound.format(why=_bound_by(step, words))
     held, answered = used.held_p99_us, step.latency.service.p99
     if held and answered and held / 1000 > _HELD_SHARE * answered:
-        part = share(held / 1000 / answered)
+        part = pct(held / 1000 / answered)
         yield words.note_held.format(held=rate(held), share=part)
     if step.connects:
         yield words.note_connects
@@ -85,28 +85,28 @@ def _of_the_client(step: StepResult, words: Words) -> Iterator[str]:
     elif step.connects:
         return
     elif step.due and step.late / step.due > _LATE_SHARE:
-        late = share(step.late / step.due)
+        late = pct(step.late / step.due)
         yield words.note_late.format(share=late, p99=rate(used.late_p99_us))
 
 
-def _bound_by(step: StepResult, words: Words) -> str:
+def _bound_by(step: StepResult, words: Messages) -> str:
     used = step.generator
     cores = words.cores_of(used.shards or 1)
     if used.cpu_share and used.cpu_share > CLIENT_BOUND_SHARE:
-        return words.note_bound_by_cpu.format(share=share(used.cpu_share), cores=cores)
+        return words.note_bound_by_cpu.format(share=pct(used.cpu_share), cores=cores)
     if used.ceiling_share and used.ceiling_share > CLIENT_BOUND_SHARE:
         return words.note_bound_by_ceiling.format(
-            share=share(used.ceiling_share), cores=cores, rate=rate(used.ceiling_qps)
+            share=pct(used.ceiling_share), cores=cores, rate=rate(used.ceiling_qps)
         )
     saturated = next((each for each in step.generators if each.saturated), None)
     if saturated:
         return words.note_bound_by_generator.format(number=saturated.number, node=saturated.node)
     own, seen = (used.dispatch_p99_us or 0.0) / 1000, step.latency.response.p99
-    part = words.note_part_of_p99.format(share=share(own / seen)) if seen else ""
+    part = words.note_part_of_p99.format(share=pct(own / seen)) if seen else ""
     return words.note_bound_by_lateness.format(late=rate(own), part=part)
 
 
-def _of_the_queue(step: StepResult, words: Words) -> Iterator[str]:
+def _of_the_queue(step: StepResult, words: Messages) -> Iterator[str]:
     """Open loop: what did not begin at all, or not within the window."""
     if step.waiting > WAITING_SHARE * step.due:
         yield words.note_waiting.format(events=words.events_of(step.waiting))
@@ -114,7 +114,7 @@ def _of_the_queue(step: StepResult, words: Words) -> Iterator[str]:
         yield words.note_skipped.format(events=words.events_of(step.skipped))
 
 
-def _of_its_end(step: StepResult, words: Words) -> Iterator[str]:
+def _of_its_end(step: StepResult, words: Messages) -> Iterator[str]:
     seconds = duration(step.seconds)
     if step.state == "failed":
         message = step.error.message if step.error else words.note_unknown_reason
@@ -141,7 +141,7 @@ def _of_its_end(step: StepResult, words: Words) -> Iterator[str]:
         )
 
 
-def _of_errors(step: StepResult, words: Words) -> Iterator[str]:
+def _of_errors(step: StepResult, words: Messages) -> Iterator[str]:
     if step.errors:
         said = words.note_errors.format(errors=by_errno(step.errors, words))
         if step.restarts:
@@ -161,7 +161,7 @@ def _of_errors(step: StepResult, words: Words) -> Iterator[str]:
         yield words.note_connect_failures.format(errors=by_errno(step.connect_failures, words))
 
 
-def _of_idle(step: StepResult, words: Words) -> Iterator[str]:
+def _of_idle(step: StepResult, words: Messages) -> Iterator[str]:
     """Connections that say nothing are there for a reason: they are always told of."""
     if step.idle is None:
         return
@@ -171,7 +171,7 @@ def _of_idle(step: StepResult, words: Words) -> Iterator[str]:
         yield words.note_idle_lost.format(lost=lost, opened=opened)
 
 
-def by_errno(errors: Mapping[str, int], words: Words = ENGLISH) -> str:
+def by_errno(errors: Mapping[str, int], words: Messages = ENGLISH) -> str:
     """`12 × 1213 deadlock, 1 × 1205 lock wait timeout`."""
     return words.list_comma.join(
         f"{count(times)} × {number}" + (f" {meaning}" if meaning else "")
@@ -180,7 +180,7 @@ def by_errno(errors: Mapping[str, int], words: Words = ENGLISH) -> str:
     )
 
 
-def _name(step: StepResult, words: Words) -> str:
+def _name(step: StepResult, words: Messages) -> str:
     parts = [words.users(step.concurrency)]
     if step.rate:
         parts.append(f"{asked(step.rate)}/s")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.table import Table
 
 from loadstone.model.null_server import NullServerStats
-from loadstone.report.numbers import NOTHING, count, digits, duration
+from loadstone.model.numbers import NOTHING, count, digits, duration
 
 
 def counters(stats: NullServerStats) -> Table:

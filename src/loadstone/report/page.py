@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from loadstone.report.figures.palette import themes
 from loadstone.report.markup import Markup, element, joined, text
-from loadstone.report.words import ENGLISH, Words
+from loadstone.report.words import ENGLISH, Messages
 
 if TYPE_CHECKING:  # a figure in a notebook places itself
     from loadstone.report.figures.figure import Figure
@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # a figure in a notebook places itself
 class Figures:
     """Those of one document, in the order in which they are placed."""
 
-    words: Words
+    words: Messages
     placed: list[Figure] = field(default_factory=list)
 
     def place(self, figure: Figure) -> Markup:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadstone.report.figures.figure import Figure, Option
-from loadstone.report.markup import element, joined, paragraph, table
+from loadstone.report.markup import element, joined, paragraph
 from loadstone.report.page import Figures, document
+from loadstone.report.table import Table
 from loadstone.report.words import ENGLISH
 
 _PART_PX = 416
@@ -22,10 +23,7 @@ class Part:
     figure: Option | None = None
     about: str = ""
     """What the figure shows; read aloud in its place as well."""
-    heads: tuple[str, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
-    words: frozenset[int] | None = None
-    """The columns of the table that hold words, by their place; `None`: all of them."""
+    table: Table | None = None
     warnings: tuple[str, ...] = ()
     """What must be read before anything else here."""
 
@@ -43,8 +41,7 @@ def page(title: str, lead: Sequence[str], parts: Sequence[Part]) -> str:
             inside.append(paragraph(part.about, "about"))
         if part.figure is not None:
             inside.append(figures.place(Figure(part.title, part.figure, part.about, _PART_PX)))
-        if part.rows:
-            words = len(part.heads) if part.words is None else part.words
-            inside.append(table(part.heads, part.rows, words=words))
+        if part.table and part.table.rows:
+            inside.append(part.table.html())
         body.append(element("section", *inside, class_="part"))
     return document(title, joined(body), figures)

@@ -3,38 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
 
-from rich import box
-from rich.table import Table
-from rich.text import Text
-
-from loadstone.analyse.ladder import shape
+from loadstone.analyse.ladder import ladders_of, shape
+from loadstone.model.numbers import NOTHING, digits, number_of
 from loadstone.model.result import Result
-from loadstone.report.ladders import ladders_of
-from loadstone.report.numbers import NOTHING, digits, number_of
-
-_SIDE: dict[str, Literal["left", "right"]] = {"steps": "right", "best tps": "right"}
+from loadstone.report.table import Column, Table, visible
 
 
 def runs_table(runs: Iterable[tuple[str, Result | None, str | None]]) -> Table:
     """Folder, state, workload, steps and best rate of each run."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
-    for head in ("run", "state", "workload", "steps", "best tps"):
-        table.add_column(head, no_wrap=True, justify=_SIDE.get(head, "left"))
-    for folder, result, problem in runs:
-        name = Text(_shown(folder))
-        if result is None:
-            table.add_row(name, "damaged", Text(_shown(problem or "")), NOTHING, NOTHING)
-        else:
-            workload = Text(_workload(result))
-            table.add_row(name, result.run.state, workload, _steps(result), best(result))
-    return table
+    texts = (Column(head, is_text=True, folds=False) for head in ("run", "state", "workload"))
+    rows = (_row(*each) for each in runs)
+    return Table((*texts, Column("steps"), Column("best tps")), tuple(rows), gap=2)
 
 
-def _shown(text: str) -> str:
-    """Anybody may name a folder: its name neither drives the terminal nor is it markup."""
-    return "".join(mark if mark.isprintable() else "\N{REPLACEMENT CHARACTER}" for mark in text)
+def _row(folder: str, result: Result | None, problem: str | None) -> tuple[str, ...]:
+    # Anybody may name a folder.
+    name = visible(folder)
+    if result is None:
+        return name, "damaged", visible(problem or ""), NOTHING, NOTHING
+    return name, result.run.state, visible(_workload(result)), _steps(result), best(result)
 
 
 def best(result: Result) -> str:

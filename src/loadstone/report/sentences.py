@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from loadstone.analyse.ladder import Level, Shape, shape
+from loadstone.analyse.ladder import Level, Shape, middle_step, shape
 from loadstone.analyse.open_loop import Held, held
 from loadstone.analyse.usl import Refused, Usl
 from loadstone.diagnosis.diagnose import ANSWERS
 from loadstone.diagnosis.unexplained import NOT_OBSERVED
 from loadstone.model.ceilings import Ceiling, StepCeilings
 from loadstone.model.finding import Diagnosis, Finding
+from loadstone.model.numbers import NOTHING, asked, count, digits, pct
 from loadstone.model.search import Level as SearchLevel
 from loadstone.model.search import SearchOutcome
-from loadstone.report.numbers import NOTHING, asked, count, digits, share
-from loadstone.report.table import middle_step
-from loadstone.report.words import Words, told
+from loadstone.report.words import Messages, localize
 
 HELD = 0.8
 """From this part of a ceiling on it may be said to hold the step back."""
 
 
-def verdict(ladder: Sequence[Level], words: Words) -> str | None:
+def verdict(ladder: Sequence[Level], words: Messages) -> str | None:
     """What a ladder shows in a sentence or two; `None` where it is a single closed step."""
     if rates := held(ladder):
         return held_sentence(rates, words)
@@ -29,7 +28,7 @@ def verdict(ladder: Sequence[Level], words: Words) -> str | None:
     return peak_sentence(found, words) if found else None
 
 
-def held_sentence(rates: Held, words: Words) -> str:
+def held_sentence(rates: Held, words: Messages) -> str:
     """Which rate the server kept up with, and what became of the lowest it did not."""
     kept = rates.kept
     said = words.kept_up.format(rate=_asked(kept)) if kept else words.kept_up_with_none
@@ -47,7 +46,7 @@ def held_sentence(rates: Held, words: Words) -> str:
     return words.sentences(said, lost)
 
 
-def peak_sentence(found: Shape, words: Words) -> str:
+def peak_sentence(found: Shape, words: Messages) -> str:
     """Where the peak is, and from where on more users hardly help."""
     peak, knee = found.peak, found.knee
     mean = peak.tps.mean if peak.tps else 0.0
@@ -60,7 +59,7 @@ def peak_sentence(found: Shape, words: Words) -> str:
     return words.sentences(said, _beyond(found, words))
 
 
-def _beyond(found: Shape, words: Words) -> str:
+def _beyond(found: Shape, words: Messages) -> str:
     match found.beyond:
         case "untried":
             return words.beyond_untried
@@ -74,39 +73,39 @@ def _beyond(found: Shape, words: Words) -> str:
             return words.beyond_unknown
 
 
-def law_sentence(found: Usl | Refused, words: Words) -> str:
+def law_sentence(found: Usl | Refused, words: Messages) -> str:
     """What the Universal Scalability Law says of a ladder, or why it says nothing."""
     if isinstance(found, Refused):
-        return words.law_refused.format(reason=told(found.reason, words))
+        return words.law_refused.format(reason=localize(found.reason, words))
     fields = {
         "contention": f"{found.contention.value:.3g}",
         "coherency": f"{found.coherency.value:.3g}",
     }
     if found.peak is None:
-        return words.law_without_peak.format(**fields, reason=told(found.no_peak or "", words))
+        return words.law_without_peak.format(**fields, reason=localize(found.no_peak or "", words))
     users, rate = found.peak.users, found.peak.rate
     return words.law_peak.format(
         **fields,
         rate=digits(rate.value),
         low=digits(rate.interval.low),
         high=digits(rate.interval.high),
-        confidence=share(rate.interval.confidence),
+        confidence=pct(rate.interval.confidence),
         users=digits(users.value),
     )
 
 
-def held_by(step: StepCeilings, words: Words) -> str:
+def held_by(step: StepCeilings, words: Messages) -> str:
     """What holds a step back, in a few words."""
     lowest = step.lowest
     if lowest is None:
         return words.no_ceiling
     used = lowest.used or 0.0
     said = words.held_by if used >= HELD else words.nearest_ceiling
-    return said.format(resource=words.resource(lowest.resource), used=share(used))
+    return said.format(resource=words.resource(lowest.resource), used=pct(used))
 
 
 def answer(
-    ladder: Sequence[Level], found: Diagnosis | None, lowest: StepCeilings | None, words: Words
+    ladder: Sequence[Level], found: Diagnosis | None, lowest: StepCeilings | None, words: Messages
 ) -> list[str]:
     """The peak and where; what holds it back and how sure that is; a doubt where there is one."""
     said = [_peak_of(ladder, words)]
@@ -119,13 +118,11 @@ def answer(
     return said
 
 
-def _held_back(findings: Sequence[Finding], ceiling: Ceiling | None, words: Words) -> str | None:
+def _held_back(findings: Sequence[Finding], ceiling: Ceiling | None, words: Messages) -> str | None:
     """The first finding that is a cause, and the lowest ceiling."""
     cause = next((one for one in findings if _is_cause(one)), None)
     known = (
-        {"resource": words.resource(ceiling.resource), "used": share(ceiling.used)}
-        if ceiling
-        else {}
+        {"resource": words.resource(ceiling.resource), "used": pct(ceiling.used)} if ceiling else {}
     )
     if cause is None:
         return words.lowest_ceiling.format(**known) if known else None
@@ -140,11 +137,11 @@ def _is_cause(finding: Finding) -> bool:
     return finding.group != "validity"
 
 
-def _cause_fields(finding: Finding, words: Words) -> dict[str, str]:
-    return {"cause": words.cause(finding.cause), "confidence": share(finding.confidence)}
+def _cause_fields(finding: Finding, words: Messages) -> dict[str, str]:
+    return {"cause": words.cause(finding.cause), "confidence": pct(finding.confidence)}
 
 
-def _peak_of(ladder: Sequence[Level], words: Words) -> str:
+def _peak_of(ladder: Sequence[Level], words: Messages) -> str:
     if rates := held(ladder):
         return held_sentence(rates, words)
     found = shape(ladder)
@@ -162,7 +159,7 @@ def _peak_of(ladder: Sequence[Level], words: Words) -> str:
     return words.answer_peak.format(**fields, beyond=_beyond_clause(found, words))
 
 
-def _beyond_clause(found: Shape, words: Words) -> str:
+def _beyond_clause(found: Shape, words: Messages) -> str:
     match found.beyond:
         case "untried":
             return words.clause_untried
@@ -176,7 +173,7 @@ def _beyond_clause(found: Shape, words: Words) -> str:
             return words.clause_unknown
 
 
-def search_sentences(found: SearchOutcome, words: Words) -> Iterator[str]:
+def search_sentences(found: SearchOutcome, words: Messages) -> Iterator[str]:
     """What a search found, and how sure that is."""
     if found.concurrency and found.peak_tps:
         yield words.search_users.format(
@@ -190,7 +187,7 @@ def search_sentences(found: SearchOutcome, words: Words) -> Iterator[str]:
         yield words.search_incomplete
 
 
-def _objective(found: SearchOutcome, words: Words) -> str:
+def _objective(found: SearchOutcome, words: Messages) -> str:
     what, beyond = f"{found.objective}", found.beyond
     if found.rate is None:
         if beyond is None:
@@ -208,9 +205,9 @@ def _objective(found: SearchOutcome, words: Words) -> str:
     return f"{said}{words.full_stop}"
 
 
-def _sure(level: SearchLevel, words: Words) -> str:
+def _sure(level: SearchLevel, words: Messages) -> str:
     return words.search_sure.format(
-        good=level.good, steps=words.steps(level.steps), confidence=share(level.confidence)
+        good=level.good, steps=words.steps(level.steps), confidence=pct(level.confidence)
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from loadstone.model.result import StepResult
-from loadstone.report.words import Words
+from loadstone.report.words import Messages
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,7 +37,7 @@ class Seconds:
     load: polars.DataFrame
     server: polars.DataFrame
     host: polars.DataFrame
-    words: Words
+    words: Messages
 
     def panels(self, step: StepResult) -> list[Panel]:
         """Those that have anything to show."""

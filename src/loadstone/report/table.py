@@ -1,97 +1,131 @@
-"""The table of steps: the same for the terminal while a run goes on, and for the text after it."""
+"""A table as a value, and its three renderers: terminal, HTML and Markdown."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
 
 from rich import box
-from rich.table import Table
+from rich.table import Table as Grid
+from rich.text import Text
 
-from loadstone.analyse.ladder import Level, quotable
-from loadstone.model.plan import Rate
-from loadstone.model.result import StepResult
-from loadstone.report.numbers import NOTHING, asked, count, digits, rate
+from loadstone.report.markup import Markup, element, joined
+
+_MARKDOWN = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_|<>[]#&"})
 
 
 @dataclass(frozen=True)
 class Column:
-    """A head with its unit, and what of a step stands below it."""
+    """A head, and how the cells below it are set: numbers at the right, text at the left."""
 
     head: str
-    cell: Callable[[StepResult], str]
+    """With its unit; only a terminal breaks the line where it has a break."""
+    is_text: bool = False
+    narrow: str = ""
+    """The head for a terminal, where that is another."""
+    least: int | None = None
+    """The fewest characters that a terminal gives it."""
+    most: int | None = None
+    """The most characters that a terminal gives it."""
+    folds: bool = True
+    """Whether text that is too long for a terminal goes on below, or else is cut off."""
 
 
-def _errors_a_second(step: StepResult) -> str:
-    return rate(sum(step.errors.values()) / step.seconds) if step.seconds else NOTHING
+@dataclass(frozen=True)
+class Table:
+    """Columns and rows. A console prints it as it is; `html` and `markdown` are the other forms."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, ...], ...]
+    """A cell that is `Markup` is for a page alone."""
+    title: str = ""
+    styles: Mapping[int, Literal["bold", "dim"]] = field(default_factory=dict)
+    """Rows that stand out, or step back, by their place."""
+    gap: int = 1
+    """How far a terminal sets columns apart, beyond the one character that there always is."""
+    top: bool = False
+    """Whether cells beside a folded one stand at its first line, or else at its last."""
+
+    def __rich__(self) -> Grid:
+        """For a terminal. What would steer it is shown as a mark, and markup means itself."""
+        padding = (0, self.gap, 0, 0)
+        grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=padding)
+        for column in self.columns:
+            grid.add_column(
+                Text(column.narrow or column.head),
+                justify="left" if column.is_text else "right",
+                vertical="top" if self.top else "bottom",
+                overflow="fold" if column.folds else "ellipsis",
+                no_wrap=not (column.is_text and column.folds),
+                min_width=column.least,
+                max_width=column.most,
+            )
+        for place, row in enumerate(self.rows):
+            cells = (Text(visible(cell, keep="\n")) for cell in row)
+            grid.add_row(*cells, style=self.styles.get(place))
+        return grid
+
+    def html(self) -> Markup:
+        """A table that scrolls by itself."""
+        heads = (
+            element("th", " ".join(each.head.split()), scope="col", class_=_class(each))
+            for each in self.columns
+        )
+        body = joined(element("tr", *self._cells(place)) for place in range(len(self.rows)))
+        inside = element("table", element("thead", element("tr", *heads)), element("tbody", body))
+        return element("div", inside, class_="scrolls", tabindex="0", role="region")
+
+    def _cells(self, place: int) -> Iterator[Markup]:
+        for at, (column, cell) in enumerate(zip(self.columns, self.rows[place], strict=True)):
+            stands_out = at == 0 and self.styles.get(place) == "bold"
+            inside = element("span", cell, class_="peak") if stands_out else cell
+            yield element("td", inside, class_=_class(column))
+
+    def markdown(self) -> Iterator[str]:
+        """GitHub's flavour, a line a row; whatever is in the cells stays text."""
+        yield _markdown_row(column.head for column in self.columns)
+        yield f"| {' | '.join('---' if each.is_text else '---:' for each in self.columns)} |"
+        yield from map(_markdown_row, self.rows)
 
 
-def _tps(step: StepResult) -> str:
-    marks = ("" if quotable(step) else "*") + ("!" if step.generator.client_bound else "")
-    return rate(step.tps) + marks
+def table_of(
+    heads: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    text: int | Collection[int] = 1,
+    least: int | None = None,
+    gap: int = 1,
+) -> Table:
+    """A table of heads and rows.
+
+    `text`: so many columns at the left hold text, or those at these places; all others numbers,
+    each at least `least` characters wide in a terminal.
+    """
+    places = range(text) if isinstance(text, int) else text
+    columns = (
+        Column(head, is_text=True) if at in places else Column(head, least=least)
+        for at, head in enumerate(heads)
+    )
+    return Table(tuple(columns), tuple(map(tuple, rows)), gap=gap)
 
 
-FIGURES: tuple[Column, ...] = (
-    Column("qps", lambda step: rate(step.qps)),
-    Column("p50\nms", lambda step: rate(step.latency.response.p50)),
-    Column("p95\nms", lambda step: rate(step.latency.response.p95)),
-    Column("p99\nms", lambda step: rate(step.latency.response.p99)),
-    Column("max\nms", lambda step: _longest(step)),
-    Column("errors\n/s", _errors_a_second),
-    Column("recon-\nnects", lambda step: count(step.reconnects)),
-    Column("client\nµs/query", lambda step: rate(step.generator.cpu_us_per_query)),
-)
-"""The columns after users and rate."""
+def visible(text: str, keep: str = "") -> str:
+    """Words from anywhere for a terminal: what would steer it is shown as a mark."""
+    shown = (
+        mark if mark.isprintable() or mark in keep else "\N{REPLACEMENT CHARACTER}" for mark in text
+    )
+    return "".join(shown)
 
 
-def empty_table(*, repeats: bool, rates: bool = False) -> Table:
-    """The heads; `repeats` adds the interval of the mean, `rates` what an open loop asks for."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    heads = ["users", *(["due\n/s"] if rates else []), "tps", *(["±\n95 %"] if repeats else [])]
-    for head in heads + [column.head for column in FIGURES]:
-        table.add_column(head, justify="right", vertical="bottom", no_wrap=True, min_width=5)
-    return table
+def markdown_text(text: str) -> str:
+    """One line, with what Markdown and HTML would take for markup escaped."""
+    return " ".join(text.translate(_MARKDOWN).split())
 
 
-def due_cells(wanted: Rate | None, *, rates: bool) -> list[str]:
-    """What an open loop asks for, in a table that has the column."""
-    if not rates:
-        return []
-    return [asked(wanted) if wanted else NOTHING]
+def _markdown_row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(map(markdown_text, cells))} |"
 
 
-def step_cells(step: StepResult, *, rates: bool = False) -> list[str]:
-    """One step's row, without the interval."""
-    due = due_cells(step.rate, rates=rates)
-    cells = [column.cell(step) for column in FIGURES]
-    return [count(step.concurrency), *due, _tps(step), *cells]
-
-
-def add_level(
-    table: Table, level: Level, *, repeats: bool, rates: bool = False, style: str = ""
-) -> None:
-    """A level's row: its only step, or the mean of its repeats and the middle one's latencies."""
-    if not repeats:
-        for step in level.steps:
-            table.add_row(*step_cells(step, rates=rates), style=style)
-        return
-    middle = middle_step(level.steps)
-    mean = level.tps
-    cells = step_cells(middle, rates=rates)
-    at = 2 if rates else 1
-    if mean is not None:
-        cells[at] = digits(mean.mean)
-    half = mean.half_width if mean else None
-    cells.insert(at + 1, NOTHING if half is None else digits(half))
-    table.add_row(*cells, style=style)
-
-
-def middle_step(steps: Sequence[StepResult]) -> StepResult:
-    """The repeat whose rate is the median: percentiles of repeats are never averaged."""
-    ordered = sorted(steps, key=lambda step: step.tps or 0.0)
-    return ordered[len(ordered) // 2]
-
-
-def _longest(step: StepResult) -> str:
-    latency = step.latency.response
-    return rate(latency.max) + ("+" if latency.above_range else "")
+def _class(column: Column) -> str | None:
+    return None if column.is_text else "number"

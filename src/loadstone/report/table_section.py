@@ -6,15 +6,11 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rich import box
 from rich.console import Group, RenderableType
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
+from loadstone.report.table import Table, markdown_text, visible
 from loadstone.report.text import WIDTH, as_plain
-
-_MARKED = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_|<>[]#"})
 
 
 @dataclass(frozen=True)
@@ -23,10 +19,7 @@ class Section:
 
     title: str
     lines: tuple[str, ...] = ()
-    heads: tuple[str, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
-    words: frozenset[int] = frozenset({0})
-    """The columns that hold words, by their place: they are set left, and may be folded."""
+    table: Table | None = None
     apart: bool = False
     """Whether it stands apart from what is above it, where it has no title."""
     in_text: tuple[str, ...] | None = None
@@ -43,63 +36,31 @@ def as_text(sections: Sequence[Section], width: int = WIDTH) -> str:
 def _renderable(section: Section) -> Iterator[RenderableType]:
     if section.title:
         yield Text()
-        yield Text(_visible(section.title), style="bold")
+        yield Text(visible(section.title), style="bold")
     elif section.apart:
         yield Text()
     for line in (*section.warnings, *section.lines):
-        yield Text(_hanging(_visible(line)))
+        yield Text(_hanging(visible(line)))
     if section.in_text is not None:
-        yield from (Text(_visible(line)) for line in section.in_text)
-    elif section.rows:
-        yield Padding(_table(section), (0, 0, 0, 0))
-
-
-def _visible(text: str) -> str:
-    """Folders come from anywhere: what would steer a terminal is shown as a mark."""
-    return "".join(mark if mark.isprintable() else "\N{REPLACEMENT CHARACTER}" for mark in text)
+        yield from (Text(visible(line)) for line in section.in_text)
+    elif section.table and section.table.rows:
+        yield section.table
 
 
 def _hanging(line: str) -> str:
     return "\n".join(textwrap.wrap(line, WIDTH, subsequent_indent="  ", break_on_hyphens=False))
 
 
-def _table(section: Section) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    for number, head in enumerate(section.heads):
-        if number in section.words:
-            table.add_column(head, vertical="bottom", overflow="fold")
-        else:
-            table.add_column(head, justify="right", vertical="bottom", no_wrap=True)
-    for row in section.rows:
-        table.add_row(*(Text(_visible(cell)) for cell in row))
-    return table
-
-
 def as_markdown(title: str, sections: Sequence[Section]) -> str:
     """GitHub's flavour; whatever is in the texts stays text."""
-    lines = [f"# {_escaped(title)}"]
+    lines = [f"# {markdown_text(title)}"]
     for section in sections:
         if section.title:
-            lines += ["", f"## {_escaped(section.title)}"]
+            lines += ["", f"## {markdown_text(section.title)}"]
         for line in section.warnings:
-            lines += ["", f"**{_escaped(line)}**"]
+            lines += ["", f"**{markdown_text(line)}**"]
         for line in section.lines:
-            lines += ["", _escaped(line)]
-        if section.rows:
-            lines += ["", *_markdown_table(section)]
+            lines += ["", markdown_text(line)]
+        if section.table and section.table.rows:
+            lines += ["", *section.table.markdown()]
     return "\n".join(lines) + "\n"
-
-
-def _markdown_table(section: Section) -> Iterator[str]:
-    yield _markdown_row(section.heads)
-    kinds = ("---" if number in section.words else "---:" for number in range(len(section.heads)))
-    yield f"| {' | '.join(kinds)} |"
-    yield from (_markdown_row(row) for row in section.rows)
-
-
-def _markdown_row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(_escaped(cell) for cell in cells)} |"
-
-
-def _escaped(text: str) -> str:
-    return " ".join(text.translate(_MARKED).split())

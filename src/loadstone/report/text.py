@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
-from typing import Any
+from typing import Any, Literal
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
+from rich.table import Table as Grid
 from rich.text import Text
 
-from loadstone.analyse.ladder import Level, quotable, shape
+from loadstone.analyse.ladder import Level, ladders_of, quotable, shape
 from loadstone.model.hot_spots import HotSpots
+from loadstone.model.numbers import count, duration, number_of
 from loadstone.model.result import Result, StepResult
-from loadstone.report.breakdowns import Apart, tables_apart
-from loadstone.report.event_kinds import kinds_apart
+from loadstone.report.breakdowns import breakdowns
+from loadstone.report.event_kinds import event_kinds
 from loadstone.report.failover import drill_parts
 from loadstone.report.generators import generators_table
-from loadstone.report.hot_row import sale_notes, sale_table
+from loadstone.report.hot_row import hot_row_notes, hot_row_table
 from loadstone.report.hot_spots import hot_spots_table, hottest_step
-from loadstone.report.ladders import ladders_of
 from loadstone.report.notes import notes_of
-from loadstone.report.numbers import count, duration, number_of
 from loadstone.report.observed import observed_notes, observed_table
 from loadstone.report.sentences import search_sentences, verdict
-from loadstone.report.table import add_level, empty_table
+from loadstone.report.step_table import level_rows, step_columns
+from loadstone.report.table import Table
 from loadstone.report.words import ENGLISH
 
 _LONGEST_S = 366 * 86_400
@@ -58,12 +58,12 @@ def as_renderable(result: Result) -> RenderableType:
     for ladder in ladders_of(result.steps):
         if not watched(result):
             parts.append(Padding(ladder_table(ladder), (1, 0, 1, 0)))
-        parts.extend(_told_apart(tables_apart(ladder, ENGLISH)))
+        parts.extend(_titled(breakdowns(ladder, ENGLISH)))
         if seen := observed_table(ladder):
             parts.append(Padding(seen, (int(watched(result)), 0, 1, 0)))
-        if sale := sale_table(ladder):
-            parts.append(Padding(sale, (0, 0, 1, 0)))
-        parts.extend(_told_apart(kinds_apart(ladder, ENGLISH)))
+        if hot_row := hot_row_table(ladder):
+            parts.append(Padding(hot_row, (0, 0, 1, 0)))
+        parts.extend(_titled(event_kinds(ladder, ENGLISH)))
         parts += drill_parts(ladder)
         if not result.run.search and (said := verdict(ladder, ENGLISH)):
             parts.append(Text(said, style="bold"))
@@ -76,11 +76,11 @@ def as_renderable(result: Result) -> RenderableType:
     return Group(*parts)
 
 
-def _told_apart(tables: Iterable[Apart]) -> Iterator[RenderableType]:
+def _titled(tables: Iterable[Table]) -> Iterator[RenderableType]:
     """Workloads of a mix, phases, connections, kinds of events."""
-    for apart in tables:
-        yield Text(f"{apart.title}:")
-        yield Padding(apart.as_table(), (0, 0, 1, 0))
+    for table in tables:
+        yield Text(f"{table.title}:")
+        yield Padding(table, (0, 0, 1, 0))
 
 
 def _of_all_steps(result: Result) -> Iterator[RenderableType]:
@@ -162,12 +162,15 @@ def ladder_table(ladder: Sequence[Level]) -> Table:
     """One variant's and workload's levels, the peak in bold."""
     repeats = any(step.repeat > 1 for level in ladder for step in level.steps)
     rates = any(level.rate for level in ladder)
-    table = empty_table(repeats=repeats, rates=rates)
     found = shape(ladder)
+    rows: list[tuple[str, ...]] = []
+    styles: dict[int, Literal["bold", "dim"]] = {}
     for level in ladder:
-        style = "bold" if found and level is found.peak else ""
-        add_level(table, level, repeats=repeats, rates=rates, style=style)
-    return table
+        added = level_rows(level, repeats=repeats, rates=rates)
+        if found and level is found.peak:
+            styles |= dict.fromkeys(range(len(rows), len(rows) + len(added)), "bold")
+        rows += map(tuple, added)
+    return Table(step_columns(repeats=repeats, rates=rates), tuple(rows), styles=styles)
 
 
 def notes(result: Result) -> Iterator[str]:
@@ -175,7 +178,7 @@ def notes(result: Result) -> Iterator[str]:
     yield from result.run.notes
     yield from notes_of(result.steps)
     yield from observed_notes(result.steps)
-    yield from sale_notes(result.steps)
+    yield from hot_row_notes(result.steps)
     if any(not quotable(step) for step in result.steps):
         yield "* stands in no mean: did not end well, never settled, users cut off, or held back"
     if any(step.generator.client_bound for step in result.steps):
@@ -203,9 +206,9 @@ def _encryption(step: StepResult | None) -> str:
     return f"{encrypted}, compressed, {step.compression}" if step.compressed_users else encrypted
 
 
-def _list_of_notes(lines: Sequence[str]) -> Table:
+def _list_of_notes(lines: Sequence[str]) -> Grid:
     """The lines with a hanging indent, so that a long one is still seen as one."""
-    table = Table.grid(padding=(0, 2, 0, 0))
+    table = Grid.grid(padding=(0, 2, 0, 0))
     for line in lines:
         table.add_row(Text("note", "dim"), Text(line))
     return table

@@ -8,10 +8,10 @@ from typing import Any
 
 from loadstone.analyse.gates import Check
 from loadstone.analyse.history import Series, Turn
+from loadstone.model.numbers import count, number_of, signed
 from loadstone.report.comparison_document import change_document, check_document
-from loadstone.report.experiment import signed
 from loadstone.report.gates import value_of
-from loadstone.report.numbers import count, number_of
+from loadstone.report.table import table_of
 from loadstone.report.table_section import Section
 
 _WIDTH = 72
@@ -36,7 +36,7 @@ def sections(found: Sequence[Series]) -> list[Section]:
         for series in found
         if len(series.points) > 1
     )
-    made = [Section("", (), heads, rows, frozenset({0, 1, 2}))]
+    made = [Section("", (), table_of(heads, rows, text=3))]
     made += [_changed(series) for series in found if series.turns]
     return [*made, Section("", tuple(f"note  {line}" for line in notes(found)), apart=True)]
 

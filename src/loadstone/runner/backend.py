@@ -105,11 +105,11 @@ def _generators(
 ) -> Iterator[Cluster]:
     # Ray takes a second to import: only who asks for a cluster pays for it.
     from loadstone.cluster.cluster import Cluster
-    from loadstone.cluster.on_ray import Wanted, generators
+    from loadstone.cluster.on_ray import GeneratorRequest, generators
     from loadstone.cluster.partition import refuse_too_many, refuse_unreachable
 
     peer = None if targets[0].socket else targets[0].host
-    wanted = Wanted(asked.address, asked.generators, asked.cpus_per_generator, peer)
+    wanted = GeneratorRequest(asked.address, asked.generators, asked.cpus_per_generator, peer)
     with generators(wanted) as links:
         cluster = Cluster(links, asked.on_node_loss, say)
         hosts = {one.node: one.host for one in cluster.facts}

@@ -70,7 +70,7 @@ COLUMNS = {
 
 def _row(cell: MatrixCell, against: Against) -> tuple[object, ...]:
     workload, users, rate = cell.place.cell
-    first, second = cell.standings[0], cell.of(against.side)
+    first, second = cell.side_results[0], cell.of(against.side)
     effect = against.effect(TPS)
     interval = effect.interval if effect else None
     return (

@@ -156,7 +156,7 @@ def on_cluster(experiment: Experiment, asked: ClusterAsked | None) -> Experiment
 
 def protected(experiment: Experiment, more: Protection) -> Experiment:
     """The experiment, with what the command line says of harm beside what the file says of it."""
-    both = experiment.protection.beside(more)
+    both = experiment.protection.combined(more)
     return experiment.model_copy(update={"protection": both})
 
 

@@ -44,12 +44,12 @@ from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.experiment import Experiment
 from loadstone.model.finding import Diagnosis, Finding, NotTried, Trial
+from loadstone.model.numbers import duration
 from loadstone.model.observe_request import Observing
 from loadstone.model.plan import Plan
 from loadstone.model.prove_request import Proving
 from loadstone.model.result import Aborted, Result
 from loadstone.mysql.guard import Consent
-from loadstone.report.numbers import duration
 from loadstone.runner.experiment import NoConsent, servers_with
 from loadstone.runner.finished import left_is_told
 from loadstone.runner.protection import Reach, protector_of
@@ -190,7 +190,7 @@ def _try_all(
 
 def _protected(plan: Plan, proving: Proving) -> Plan:
     """The run's plan, with what is said of harm now beside what was said then."""
-    both = plan.protection.beside(proving.protection)
+    both = plan.protection.combined(proving.protection)
     return plan.model_copy(update={"protection": both})
 
 

@@ -29,7 +29,7 @@ from loadstone.runner.view import View
 from loadstone.runs import run_folder
 from loadstone.sandbox import sandbox_at
 from loadstone.traffic.replay_lanes import Dealt
-from loadstone.traffic.replaying import OfReplay, ReplayAsked, plan_of
+from loadstone.traffic.replaying import OfReplay, ReplayOptions, plan_of
 
 _MOST_NAMES = 5
 
@@ -37,7 +37,7 @@ _MOST_NAMES = 5
 class ReplayRequest(Frozen):
     """How a log is sent, and what is kept of it."""
 
-    how: ReplayAsked
+    how: ReplayOptions
     observing: Observing = Observing()
     protection: Protection = Protection()
     out: Path = Path("runs")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from loadstone.config.values import Unfit
-from loadstone.traffic.entries import Heard
+from loadstone.traffic.entries import ReadStats
 from loadstone.traffic.group_transactions import Group, Pair, Place, Run
 from loadstone.traffic.naming import parameter_name, transaction_name
 from loadstone.traffic.shapes import Hole, Number, Several
@@ -79,7 +79,7 @@ def by_value(sketch: Sketch, hole: Hole, inserts: bool) -> Estimate:
 
 
 def draft(
-    groups: Iterable[Group], heard: Heard, most: int, estimator: Estimator = by_value
+    groups: Iterable[Group], stats: ReadStats, most: int, estimator: Estimator = by_value
 ) -> Draft:
     """The most frequent transactions, at most so many."""
     ordered = sorted(groups, key=lambda group: -group.count)
@@ -95,7 +95,7 @@ def draft(
         try:
             made = [_transaction(group, one, names, estimator) for one in variants]
         except Unfit as unfit:
-            heard.left_out[f"{NOT_A_TEMPLATES}: {unfit.what}"] += sent
+            stats.left_out[f"{NOT_A_TEMPLATES}: {unfit.what}"] += sent
             continue
         counted += [(one.count, one) for one in made]
     top = max((count for count, _ in counted), default=1)

@@ -16,7 +16,7 @@ from random import Random
 from loadstone.model.target import Target
 from loadstone.mysql.connect import Connection, statement_errors
 from loadstone.mysql.tokens import NotSql, Token, tokens_of
-from loadstone.traffic.entries import Heard
+from loadstone.traffic.entries import ReadStats
 from loadstone.traffic.errors import TrafficRefused
 from loadstone.traffic.group_transactions import Group, Run
 from loadstone.traffic.kinds import kind_of
@@ -49,7 +49,7 @@ class Digest:
 
 
 def read_digests(
-    connection: Connection, target: Target, over_s: float | None, heard: Heard
+    connection: Connection, target: Target, over_s: float | None, stats: ReadStats
 ) -> list[Digest]:
     """What was counted in the target's schema: since the table was emptied, or in so many seconds.
 
@@ -58,13 +58,13 @@ def read_digests(
         TargetError: it refused to tell.
     """
     _check_counting(connection, target)
-    found = _read(connection, target, heard)
+    found = _read(connection, target, stats)
     executed = _without_digest(connection, target)
     if over_s is not None:
         before = {one.name: one.count for one in found}
-        heard.left_out.clear()
+        stats.left_out.clear()
         time.sleep(over_s)
-        later = _read(connection, target, heard)
+        later = _read(connection, target, stats)
         executed = max(_without_digest(connection, target) - executed, 0)
         # The table may have been emptied meanwhile: then it counts from nought.
         differences = [(one, one.count - before.get(one.name, 0)) for one in later]
@@ -74,7 +74,7 @@ def read_digests(
             if count
         ]
     if executed:
-        heard.left_out[WITHOUT_DIGEST] += executed
+        stats.left_out[WITHOUT_DIGEST] += executed
     if not found:
         said = f"{target.place} has counted no statement in schema {target.database}"
         hint = "name the schema behind the host in --target"
@@ -120,7 +120,7 @@ def _check_counting(connection: Connection, target: Target) -> None:
         raise TrafficRefused(said, hint)
 
 
-def _read(connection: Connection, target: Target, heard: Heard) -> list[Digest]:
+def _read(connection: Connection, target: Target, stats: ReadStats) -> list[Digest]:
     with statement_errors(target), connection.cursor() as cursor:
         cursor.execute(f"SHOW COLUMNS FROM {_TABLE} LIKE 'QUERY_SAMPLE_TEXT'")
         has_sample = cursor.fetchone() is not None
@@ -139,20 +139,20 @@ def _read(connection: Connection, target: Target, heard: Heard) -> list[Digest]:
     found = []
     for name, text, example, count in rows:
         if name is None or text is None:
-            heard.left_out[NOT_KEPT] += int(count)
+            stats.left_out[NOT_KEPT] += int(count)
             continue
         is_whole = example and len(str(example).encode()) < longest
         found.append(Digest(str(name), str(text), str(example) if is_whole else None, int(count)))
     return found
 
 
-def groups_of(digests: Iterable[Digest], heard: Heard) -> tuple[list[Group], set[str]]:
+def groups_of(digests: Iterable[Digest], stats: ReadStats) -> tuple[list[Group], set[str]]:
     """Each shape as a transaction of its own, and the tables that they name."""
     groups: dict[str, Group] = {}
     tables: set[str] = set()
     random = Random(0)
     for digest in digests:
-        sentence = _sentence(digest, heard)
+        sentence = _sentence(digest, stats)
         if sentence is None:
             continue
         tables.update(_tables(sentence))
@@ -175,24 +175,24 @@ def _tables(sentence: Sentence) -> set[str]:
     return {hole.table for hole in sentence.shape.holes if hole.table is not None}
 
 
-def _sentence(digest: Digest, heard: Heard) -> Sentence | None:
+def _sentence(digest: Digest, stats: ReadStats) -> Sentence | None:
     """The statement of a digest; `None`, and counted, where a template has no such."""
     try:
         tokens = _without_gaps(tokens_of(digest.text))
         kind = kind_of(tokens)
     except NotSql:
-        heard.left_out[CUT_SHORT] += digest.count
+        stats.left_out[CUT_SHORT] += digest.count
         return None
     if kind in _BOUNDS:
-        heard.noted[BOUNDS] += digest.count
+        stats.noted[BOUNDS] += digest.count
         return None
     if kind != "data":
-        heard.left_out[kind] += digest.count
+        stats.left_out[kind] += digest.count
         return None
     try:
         return sentence_of(digest.sample) if digest.sample else _whole(tokens)
     except NotSql:
-        heard.left_out[CUT_SHORT] += digest.count
+        stats.left_out[CUT_SHORT] += digest.count
         return None
 
 

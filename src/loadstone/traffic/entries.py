@@ -29,7 +29,7 @@ class Entry(NamedTuple):
 
 
 @dataclass
-class Heard:
+class ReadStats:
     """What a reader could not use of a log, and what it knows of all of it."""
 
     file: str

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from loadstone.traffic.entries import Entry, Heard
+from loadstone.traffic.entries import Entry, ReadStats
 from loadstone.traffic.errors import LogRefused
 from loadstone.traffic.logfile import LONGEST_LINE, Line
 
@@ -59,7 +59,7 @@ class _Open:
             self.parts.append(content)
 
 
-def entries_of(lines: Iterable[Line], heard: Heard, encoding: str = "utf-8") -> Iterator[Entry]:
+def entries_of(lines: Iterable[Line], stats: ReadStats, encoding: str = "utf-8") -> Iterator[Entry]:
     """The entries, in the order of the file.
 
     Raises:
@@ -72,24 +72,24 @@ def entries_of(lines: Iterable[Line], heard: Heard, encoding: str = "utf-8") -> 
     for number, content, is_whole in lines:
         match = _BEGINS.fullmatch(content)
         if match is None and _BANNER.fullmatch(content):
-            yield from _closed(current, heard, encoding)
+            yield from _closed(current, stats, encoding)
             current = None
         elif match is None:
-            _go_on(current, content, number, heard)
+            _go_on(current, content, number, stats)
         else:
-            yield from _closed(current, heard, encoding)
-            at_s = _time(match, at_s, heard)
+            yield from _closed(current, stats, encoding)
+            at_s = _time(match, at_s, stats)
             command = match["command"].decode()
             current = _Open(at_s, int(match["session"]), command, number)
             current.add(match["text"] or b"")
-            heard.entries += 1
+            stats.entries += 1
         whole = is_whole
-    if not heard.entries:
-        raise _refused(heard.file, number)
+    if not stats.entries:
+        raise _refused(stats.file, number)
     if current and not whole:
-        heard.leave_out(current.line, CUT_OFF)
+        stats.leave_out(current.line, CUT_OFF)
     else:
-        yield from _closed(current, heard, encoding)
+        yield from _closed(current, stats, encoding)
 
 
 def _refused(file: str, lines: int) -> LogRefused:
@@ -98,22 +98,22 @@ def _refused(file: str, lines: int) -> LogRefused:
     return LogRefused(file, 1, said, hint)
 
 
-def _go_on(current: _Open | None, content: bytes, number: int, heard: Heard) -> None:
+def _go_on(current: _Open | None, content: bytes, number: int, stats: ReadStats) -> None:
     if current:
         current.add(content)
         return
     if content:
-        heard.leave_out(number, LINES_BEFORE)
-    if not heard.entries and number >= _TRIED_LINES:
-        raise _refused(heard.file, number)
+        stats.leave_out(number, LINES_BEFORE)
+    if not stats.entries and number >= _TRIED_LINES:
+        raise _refused(stats.file, number)
 
 
-def _time(match: re.Match[bytes], before_s: float, heard: Heard) -> float:
+def _time(match: re.Match[bytes], before_s: float, stats: ReadStats) -> float:
     if match["same"] is not None:
         return before_s
     if match["new"]:
         return datetime.fromisoformat(match["new"].decode()).timestamp()
-    heard.whole_seconds = True
+    stats.whole_seconds = True
     return old_time(match["old"].decode(), before_s)
 
 
@@ -126,11 +126,11 @@ def old_time(text: str, before_s: float) -> float:
     return moment.replace(tzinfo=UTC).timestamp()
 
 
-def _closed(current: _Open | None, heard: Heard, encoding: str) -> Iterator[Entry]:
+def _closed(current: _Open | None, stats: ReadStats, encoding: str) -> Iterator[Entry]:
     if current is None:
         return
     if current.size > LONGEST_LINE + 1:
-        heard.leave_out(current.line, TOO_LONG)
+        stats.leave_out(current.line, TOO_LONG)
         return
     text = b"\n".join(current.parts).decode(encoding, "surrogateescape")
     at_s, session, line = current.at_s, current.session, current.line

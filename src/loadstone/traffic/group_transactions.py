@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from loadstone.traffic.entries import Heard
+from loadstone.traffic.entries import ReadStats
 from loadstone.traffic.shapes import Sentence, Shape, Value
 from loadstone.traffic.transactions import Transaction
 from loadstone.traffic.value_sketches import Sketch
@@ -81,9 +81,9 @@ class Group:
 class Collected:
     """What a log had, in memory that does not grow with it."""
 
-    def __init__(self, heard: Heard, seed: int = 0) -> None:
+    def __init__(self, stats: ReadStats, seed: int = 0) -> None:
         self.groups: dict[tuple[bool, tuple[tuple[str, int], ...]], Group] = {}
-        self._heard = heard
+        self._heard = stats
         self._random = Random(seed)
 
     def take(self, transactions: Iterable[Transaction]) -> None:

@@ -15,7 +15,7 @@ from loadstone.traffic import general_log, slow_log
 from loadstone.traffic.build_template import Draft, draft
 from loadstone.traffic.columns import ByColumn, read_columns
 from loadstone.traffic.digests import groups_of, read_digests
-from loadstone.traffic.entries import Entry, Heard
+from loadstone.traffic.entries import Entry, ReadStats
 from loadstone.traffic.errors import LogRefused, TrafficRefused
 from loadstone.traffic.group_transactions import Collected
 from loadstone.traffic.logfile import Line, lines_of
@@ -24,7 +24,7 @@ from loadstone.traffic.timing import spread
 from loadstone.traffic.transactions import Grouping
 
 LogKind = Literal["slow", "general"]
-_READERS: dict[LogKind, Callable[[Iterable[Line], Heard, str], Iterator[Entry]]] = {
+_READERS: dict[LogKind, Callable[[Iterable[Line], ReadStats, str], Iterator[Entry]]] = {
     "slow": slow_log.entries_of,
     "general": general_log.entries_of,
 }
@@ -32,7 +32,7 @@ DEFAULT_MOST = 200
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ImportOptions:
     """How a template is to be made."""
 
     name: str = "recorded"
@@ -46,7 +46,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Made:
+class ImportResult:
     """A template, and what is said of it."""
 
     text: str
@@ -59,30 +59,30 @@ class Made:
     """What could not be known of values."""
 
 
-def log_entries(path: Path, kind: LogKind, heard: Heard, encoding: str) -> Iterator[Entry]:
+def log_entries(path: Path, kind: LogKind, stats: ReadStats, encoding: str) -> Iterator[Entry]:
     """The entries of a log, with times as near as it tells.
 
     Raises:
         LogRefused: it is no such log, or cannot be read to its end.
     """
-    return spread(_READERS[kind](lines_of(path), heard, encoding), heard)
+    return spread(_READERS[kind](lines_of(path), stats, encoding), stats)
 
 
-def from_log(path: Path, kind: LogKind, wanted: Wanted) -> Made:
+def from_log(path: Path, kind: LogKind, wanted: ImportOptions) -> ImportResult:
     """A template of a log's statements.
 
     Raises:
         LogRefused: it is no such log, cannot be read to its end, or has nothing for a template.
     """
-    heard = Heard(str(path))
-    grouping = Grouping(heard, wanted.schema)
-    collected = Collected(heard)
-    entries = log_entries(path, kind, heard, wanted.encoding)
+    stats = ReadStats(str(path))
+    grouping = Grouping(stats, wanted.schema)
+    collected = Collected(stats)
+    entries = log_entries(path, kind, stats, wanted.encoding)
     collected.take(grouping.transactions(entries))
-    found = draft(collected.groups.values(), heard, wanted.most)
+    found = draft(collected.groups.values(), stats, wanted.most)
     if not found.transactions:
-        said = f"{heard.entries} entries, and no statement that a template can have"
-        raise LogRefused(str(path), 1, said, "; ".join(_left_out(heard)) or "give another log")
+        said = f"{stats.entries} entries, and no statement that a template can have"
+        raise LogRefused(str(path), 1, said, "; ".join(_left_out(stats)) or "give another log")
     span = grouping.span
     about = f"made of {path.name}, a {kind} log"
     notes = [
@@ -90,7 +90,7 @@ def from_log(path: Path, kind: LogKind, wanted: Wanted) -> Made:
         f" of {_counted(len(span.sessions), 'session')} in {span.seconds:.0f} s.",
         *_rates(found, span.seconds, len(span.sessions)),
     ]
-    return _made(found, heard, wanted, about, notes)
+    return _made(found, stats, wanted, about, notes)
 
 
 def _rates(found: Draft, seconds: float, sessions: int) -> list[str]:
@@ -110,7 +110,7 @@ def _counted(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def from_digests(endpoint: Endpoint, wanted: Wanted, over_s: float | None) -> Made:
+def from_digests(endpoint: Endpoint, wanted: ImportOptions, over_s: float | None) -> ImportResult:
     """A template of what a server has counted in the target's schema.
 
     Raises:
@@ -118,16 +118,16 @@ def from_digests(endpoint: Endpoint, wanted: Wanted, over_s: float | None) -> Ma
         TargetError: it cannot be reached, or refuses to tell.
     """
     target = endpoint.target
-    heard = Heard(target.place)
+    stats = ReadStats(target.place)
     # Outside of the schema, so that what is asked here is not counted there.
     with connect(endpoint, database=None) as connection:
-        digests = read_digests(connection, target, over_s, heard)
-        groups, tables = groups_of(digests, heard)
+        digests = read_digests(connection, target, over_s, stats)
+        groups, tables = groups_of(digests, stats)
         facts = read_columns(connection, target, target.database or "", tables)
-    found = draft(groups, heard, wanted.most, ByColumn(facts))
+    found = draft(groups, stats, wanted.most, ByColumn(facts))
     if not found.transactions:
         said = f"no digest of schema {target.database} at {target.place} is for a template"
-        raise TrafficRefused(said, "; ".join(_left_out(heard)) or None)
+        raise TrafficRefused(said, "; ".join(_left_out(stats)) or None)
     since = "since its digests were last emptied" if over_s is None else f"in {over_s:.0f} s"
     about = f"made of the digests of schema {target.database}"
     notes = [
@@ -135,20 +135,22 @@ def from_digests(endpoint: Endpoint, wanted: Wanted, over_s: float | None) -> Ma
         f" {found.statements} statements {since}.",
         "Digests know no sessions: each statement is a transaction of its own.",
     ]
-    return _made(found, heard, wanted, about, notes)
+    return _made(found, stats, wanted, about, notes)
 
 
-def _made(found: Draft, heard: Heard, wanted: Wanted, about: str, notes: list[str]) -> Made:
-    said = [*notes, *_left_out(heard)]
-    said += [f"{count} {what}" for what, count in heard.noted.most_common()]
+def _made(
+    found: Draft, stats: ReadStats, wanted: ImportOptions, about: str, notes: list[str]
+) -> ImportResult:
+    said = [*notes, *_left_out(stats)]
+    said += [f"{count} {what}" for what, count in stats.noted.most_common()]
     if found.left_statements:
         share = 100 * found.left_statements / (found.statements + found.left_statements)
         said.append(
             f"left out: {found.left_statements} statements ({share:.1f} %) of transactions beyond"
             f" the {wanted.most} most frequent"
         )
-    return Made(
-        text=text_of(found, wanted.name, about, [*said, *_last_note(heard)]),
+    return ImportResult(
+        text=text_of(found, wanted.name, about, [*said, *_last_note(stats)]),
         transactions=len(found.transactions),
         statements=found.statements,
         notes=tuple(said),
@@ -156,18 +158,18 @@ def _made(found: Draft, heard: Heard, wanted: Wanted, about: str, notes: list[st
     )
 
 
-def _last_note(heard: Heard) -> list[str]:
-    return [f"the first of them: {', '.join(_without_folder(heard))}"] if heard.examples else []
+def _last_note(stats: ReadStats) -> list[str]:
+    return [f"the first of them: {', '.join(_without_folder(stats))}"] if stats.examples else []
 
 
-def _without_folder(heard: Heard) -> list[str]:
+def _without_folder(stats: ReadStats) -> list[str]:
     """A template is handed on: whose folder the log lay in is nobody's business."""
-    name = Path(heard.file).name
-    return [name + one.removeprefix(heard.file) for one in heard.examples]
+    name = Path(stats.file).name
+    return [name + one.removeprefix(stats.file) for one in stats.examples]
 
 
-def _left_out(heard: Heard) -> list[str]:
-    return [f"left out: {count} {what}" for what, count in heard.left_out.most_common()]
+def _left_out(stats: ReadStats) -> list[str]:
+    return [f"left out: {count} {what}" for what, count in stats.left_out.most_common()]
 
 
 _LOOKED_AT = 200
@@ -182,9 +184,9 @@ def kind_of_log(path: Path) -> LogKind:
     """
     head = list(itertools.islice(lines_of(path), _LOOKED_AT))
     for kind, read in _READERS.items():
-        heard = Heard(str(path))
+        stats = ReadStats(str(path))
         with contextlib.suppress(LogRefused):
-            if next(read(head, heard, "utf-8"), None) is not None or heard.entries:
+            if next(read(head, stats, "utf-8"), None) is not None or stats.entries:
                 return kind
     said = "neither a slow nor a general log, as far as its first lines tell"
     raise LogRefused(str(path), 1, said, "say which it is with --log, or give another file")

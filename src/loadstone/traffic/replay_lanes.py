@@ -14,7 +14,7 @@ from pathlib import Path
 
 from loadstone.mysql.tokens import NotSql, name_of, tokens_of, with_code
 from loadstone.runs.errors import StoreError
-from loadstone.traffic.entries import Entry, Heard
+from loadstone.traffic.entries import Entry, ReadStats
 from loadstone.traffic.kinds import is_read, is_secret, names_own_schema
 
 _MOST_SCHEMAS = 100_000
@@ -77,10 +77,10 @@ class _Lane:
 class Dealer:
     """Deals a log out."""
 
-    def __init__(self, folder: Path, heard: Heard, *, most: int, writes: bool) -> None:
+    def __init__(self, folder: Path, stats: ReadStats, *, most: int, writes: bool) -> None:
         self.dealt = Dealt()
         self._folder = folder
-        self._heard = heard
+        self._heard = stats
         self._most = most
         self._writes = writes
         self._lanes: list[_Lane] = []

@@ -37,7 +37,7 @@ _A_DOUBLING = 8
 _USERS_A_SHARD = 16
 
 
-class ReplayAsked(Frozen):
+class ReplayOptions(Frozen):
     """How a log is to be sent."""
 
     speed: float = 1.0
@@ -82,7 +82,7 @@ class Lateness:
 
 
 def plan_of(
-    dealt: Dealt, folder: Path, targets: Sequence[Target], asked: ReplayAsked, shards: int
+    dealt: Dealt, folder: Path, targets: Sequence[Target], asked: ReplayOptions, shards: int
 ) -> Plan:
     """What the engine is asked to do."""
     options = {

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from loadstone.traffic.entries import Entry, Heard
+from loadstone.traffic.entries import Entry, ReadStats
 from loadstone.traffic.errors import LogRefused
 from loadstone.traffic.general_log import CUT_OFF, LINES_BEFORE, TOO_LONG
 from loadstone.traffic.logfile import LONGEST_LINE, Line
@@ -69,12 +69,12 @@ class _Clock:
 
         self.fresh = False
 
-    def began_s(self, entry: _Open, heard: Heard) -> float:
+    def began_s(self, entry: _Open, stats: ReadStats) -> float:
         if self.ended_s is not None and self.fresh:
             self.fresh = False
             return self.ended_s - entry.query_s
         if entry.stamp_s is None or entry.stamp_s.is_integer():
-            heard.whole_seconds = True
+            stats.whole_seconds = True
         return entry.stamp_s or 0.0
 
 
@@ -99,20 +99,20 @@ class _Sessions:
         self._schemas.pop(session, None)
 
 
-def entries_of(lines: Iterable[Line], heard: Heard, encoding: str = "utf-8") -> Iterator[Entry]:
+def entries_of(lines: Iterable[Line], stats: ReadStats, encoding: str = "utf-8") -> Iterator[Entry]:
     """The entries, in the order of the file.
 
     Raises:
         LogRefused: there is none, so that it is no slow log.
     """
-    reader = _Reader(heard, encoding)
+    reader = _Reader(stats, encoding)
     number = 0
     whole = True
     for line in lines:
         number, whole = line.number, line.is_whole
         yield from reader.take(line)
-    if not heard.entries:
-        raise _refused(heard.file, number)
+    if not stats.entries:
+        raise _refused(stats.file, number)
     yield from reader.end(whole=whole)
 
 
@@ -123,8 +123,8 @@ def _refused(file: str, lines: int) -> LogRefused:
 
 
 class _Reader:
-    def __init__(self, heard: Heard, encoding: str) -> None:
-        self._heard = heard
+    def __init__(self, stats: ReadStats, encoding: str) -> None:
+        self._heard = stats
         self._encoding = encoding
         self._open: _Open | None = None
         self._clock = _Clock()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from loadstone.traffic.entries import Entry, Heard
+from loadstone.traffic.entries import Entry, ReadStats
 
 _MOST_HELD = 100_000
 """Entries of one second that are held at the same time; more are spread in parts."""
 
 
-def spread(entries: Iterable[Entry], heard: Heard) -> Iterator[Entry]:
+def spread(entries: Iterable[Entry], stats: ReadStats) -> Iterator[Entry]:
     """The entries of a second at even distances, in their order, where nothing more is known.
 
     Times that go back are those of an entry that was written late: it takes the time of the one
@@ -19,7 +19,7 @@ def spread(entries: Iterable[Entry], heard: Heard) -> Iterator[Entry]:
     held: list[Entry] = []
     latest_s = 0.0
     for entry in entries:
-        if not heard.whole_seconds:
+        if not stats.whole_seconds:
             latest_s = max(latest_s, entry.at_s)
             yield entry._replace(at_s=latest_s)
             continue

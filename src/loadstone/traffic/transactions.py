@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from loadstone.mysql.tokens import NotSql, tokens_of
-from loadstone.traffic.entries import Entry, Heard
+from loadstone.traffic.entries import Entry, ReadStats
 from loadstone.traffic.kinds import kind_of
 from loadstone.traffic.shapes import Frame, Sentence, frame_of, merged, skeleton_of
 
@@ -96,9 +96,9 @@ class _Known:
 class Grouping:
     """Follows each session from its BEGIN to its COMMIT."""
 
-    def __init__(self, heard: Heard, schema: str | None = None) -> None:
+    def __init__(self, stats: ReadStats, schema: str | None = None) -> None:
         self.span = Span()
-        self._heard = heard
+        self._heard = stats
         self._schema = schema
         self._known = _Known()
         self._schemas: OrderedDict[int, str] = OrderedDict()

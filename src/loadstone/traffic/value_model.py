@@ -52,7 +52,6 @@ class Drawn:
 Estimate = Constant | Drawn
 
 _DEFAULT_INTEGER = (1, 1_000)
-_DEFAULT_TEXT = (10, 10)
 
 
 def estimate(sketch: Sketch, hole: Hole, *, inserts: bool) -> Estimate:

@@ -14,7 +14,7 @@ from loadstone.report.comparison_document import comparison_document
 from loadstone.report.comparison_page import as_page
 from loadstone.report.figures.live import ladders
 from loadstone.runs.reader import read_run
-from loadstone.web.localize import told
+from loadstone.web.localize import translations
 
 
 def compared(a: Path, b: Path) -> Mapping[str, Any]:
@@ -31,7 +31,10 @@ def compared(a: Path, b: Path) -> Mapping[str, Any]:
     figure = ladders({run.label: run.result.steps for run in runs})
     meanings = [row.meaning for row in differing.rows if row.meaning]
     said = [text for each in meanings for text in (each.performance, each.durability) if text]
-    return comparison_document(found, differing, []) | {"ladder": figure, "told": told(said)}
+    return comparison_document(found, differing, []) | {
+        "ladder": figure,
+        "told": translations(said),
+    }
 
 
 def comparison_of(a: Path, b: Path) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from loadstone.diagnosis.of_run import findings_of
 from loadstone.model.finding import Diagnosis
 from loadstone.runs import run_folder
-from loadstone.web.localize import Told, told
+from loadstone.web.localize import Translations, translations
 
 
 def findings(run: Path) -> list[dict[str, Any]]:
@@ -27,9 +27,9 @@ def findings(run: Path) -> list[dict[str, Any]]:
     return [one.model_dump(mode="json") | {"told": _told(one)} for one in found]
 
 
-def _told(found: Diagnosis) -> Told:
+def _told(found: Diagnosis) -> Translations:
     """Every sentence, and every name and unit of a figure."""
     said = [text for one in found.findings for text in (one.sentence, one.remedy)]
     said += [one.proof.sentence for one in found.findings if one.proof]
     evidence = [each for one in found.findings for each in one.evidence]
-    return told([*said, *(text for each in evidence for text in (each.counter, each.unit))])
+    return translations([*said, *(text for each in evidence for text in (each.counter, each.unit))])

@@ -28,7 +28,7 @@ from loadstone.runs.safe_open import is_there
 from loadstone.runs.steplog import StepLog
 from loadstone.runs.tail import Tail
 from loadstone.web.live_run import Event, LiveRun
-from loadstone.web.stream import Bell, encode
+from loadstone.web.stream import Notifier, encode
 
 LOOK_EVERY_S = 0.2
 """How often the journal is looked at: most of what a second takes from the sample to the screen."""
@@ -54,7 +54,7 @@ class _Numbered:
 
 
 @dataclass(frozen=True)
-class Told:
+class ViewerCursor:
     """What one viewer has been told."""
 
     number: int | None = None
@@ -66,10 +66,10 @@ class Told:
 class Feed:
     """One run, from its folder to any number of viewers."""
 
-    def __init__(self, run: Path, judge: Judge, bell: Bell) -> None:
+    def __init__(self, run: Path, judge: Judge, notifier: Notifier) -> None:
         self._run = run
         self._judge = judge
-        self._bell = bell
+        self._notifier = notifier
         self._tail = Tail(run / JOURNAL)
         self._live = LiveRun(run, self._row_of, *_of_asked(run))
         self._guarded = Lock()
@@ -106,12 +106,12 @@ class Feed:
         finally:
             self.ready.set()
 
-    def begin(self, last: int | None) -> Told:
+    def begin(self, last: int | None) -> ViewerCursor:
         """For one who says that it had an event of this number last; anybody may say anything."""
         is_ours = last is not None and last <= self._tail.at_byte
-        return Told(last if is_ours else None)
+        return ViewerCursor(last if is_ours else None)
 
-    def news(self, told: Told) -> tuple[list[bytes], Told] | None:
+    def news(self, told: ViewerCursor) -> tuple[list[bytes], ViewerCursor] | None:
         """What came since, for one who was told so much; `None`: only a snapshot helps."""
         number = told.number
         if number is None or number < self._from:
@@ -119,16 +119,16 @@ class Feed:
         news = [event for event in self._events if event.number > number]
         newest = news[-1].number if news else number
         events = [*(event.data for event in news), *self._extra_events(told)]
-        return events, Told(newest, self._version)
+        return events, ViewerCursor(newest, self._version)
 
-    async def snapshot(self) -> tuple[list[bytes], Told]:
+    async def snapshot(self) -> tuple[list[bytes], ViewerCursor]:
         """Everything, for one who has nothing, or was away for too long."""
         number, picture = await asyncio.to_thread(self._picture)
         version = self._version
-        events = [encode("snapshot", picture, number), *self._extra_events(Told())]
-        return events, Told(number, version)
+        events = [encode("snapshot", picture, number), *self._extra_events(ViewerCursor())]
+        return events, ViewerCursor(number, version)
 
-    def _extra_events(self, told: Told) -> Iterator[bytes]:
+    def _extra_events(self, told: ViewerCursor) -> Iterator[bytes]:
         if told.extras != self._version:
             yield encode("extras", self._extras)
 
@@ -157,7 +157,7 @@ class Feed:
             oldest = self._events.popleft()
             self._from = oldest.number
             self._kept_bytes -= len(oldest.data)
-        self._bell.ring()
+        self._notifier.notify()
 
     def _look_at_what_is_not_written(self) -> None:
         now = time.monotonic()
@@ -182,7 +182,7 @@ class Feed:
         if self._extras[name] != value:
             self._extras = self._extras | {name: value}
             self._version += 1
-            self._bell.ring()
+            self._notifier.notify()
 
     def _row_of(self, step: StepLog) -> StepResult:
         """As result.json has it, where the run had ended before we came; else from the journal."""

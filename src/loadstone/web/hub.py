@@ -7,9 +7,9 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
 
-from loadstone.web.feed import Feed, Judge, Told
+from loadstone.web.feed import Feed, Judge, ViewerCursor
 from loadstone.web.listing import RunList
-from loadstone.web.stream import COMMENT, Bell, encode, opening, waited
+from loadstone.web.stream import COMMENT, Notifier, encode, opening, waited
 
 LIST_EVERY_S = 1.0
 QUIET_S = 10.0
@@ -24,7 +24,7 @@ class Hub:
         self.viewers = 0
         self.was_viewed = False
         self._judge = judge
-        self._bell = Bell()
+        self._notifier = Notifier()
         self._feeds: dict[str, tuple[Feed, asyncio.Task[None]]] = {}
         self._listed = asyncio.Event()
         self._closing = False
@@ -35,7 +35,7 @@ class Hub:
             if (self.viewers or not self._listed.is_set()) and await asyncio.to_thread(
                 self.list.look
             ):
-                self._bell.ring()
+                self._notifier.notify()
             self._listed.set()
             self._forget()
             await asyncio.sleep(LIST_EVERY_S)
@@ -43,7 +43,7 @@ class Hub:
     def close(self) -> None:
         """Let go of all viewers: they come back when there is a server again."""
         self._closing = True
-        self._bell.ring()
+        self._notifier.notify()
         for _, task in self._feeds.values():
             task.cancel()
 
@@ -68,10 +68,10 @@ class Hub:
         await self._listed.wait()
         if feed:
             await feed.ready.wait()
-        listed, told = -1, feed.begin(last) if feed else Told()
+        listed, told = -1, feed.begin(last) if feed else ViewerCursor()
         while not self._closing:
             # What is rung while we send is not missed.
-            rung = self._bell.next_ring()
+            rung = self._notifier.next_notice()
             if listed != self.list.version:
                 listed = self.list.version
                 yield encode("runs", {"runs": self.list.lines})
@@ -86,7 +86,7 @@ class Hub:
         known = self._feeds.get(run.name)
         if known and not known[1].done():
             return known[0]
-        feed = Feed(run, self._judge, self._bell)
+        feed = Feed(run, self._judge, self._notifier)
         self._feeds[run.name] = feed, asyncio.create_task(feed.follow())
         return feed
 

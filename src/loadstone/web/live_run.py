@@ -37,7 +37,7 @@ from loadstone.runs.observations import fits, observation_of
 from loadstone.runs.rebuild import JOURNAL, RunLog
 from loadstone.runs.source_figures import SourceSums, host_figures
 from loadstone.runs.steplog import StepLog
-from loadstone.web.localize import told, told_of_steps
+from loadstone.web.localize import translated_notes, translations
 
 KEPT_S = 900
 """Seconds of each series that a viewer has: the report has all."""
@@ -180,7 +180,7 @@ class LiveRun:
             "second": self.second,
             "rows": [row(one) for one in self.rows],
             "notes": list(self.notes),
-            "told": told(self.notes) | told_of_steps(self.rows),
+            "told": translations(self.notes) | translated_notes(self.rows),
             "ladder": self._ladder(),
             "timelines": {name: self._timeline(name) for name in TIMELINES},
         }
@@ -228,7 +228,7 @@ class LiveRun:
         self.rows = [each for each in self.rows if each.step != ended.step.number]
         self.rows.append(self.row_of(ended))
         self.second, self.last = {}, None
-        telling = told_of_steps(self.rows[-1:])
+        telling = translated_notes(self.rows[-1:])
         yield Event("row", {"row": row(self.rows[-1]), "told": telling, "ladder": self._ladder()})
 
     def _add(self, at: float, figures: Data) -> Data:
@@ -244,7 +244,7 @@ class LiveRun:
         if len(text) > LONGEST_NOTE:
             text = f"{text[:LONGEST_NOTE]}…"
         self.notes.append(text)
-        return Event("note", {"text": text, "told": told([text])})
+        return Event("note", {"text": text, "told": translations([text])})
 
 
 _DRAWN = frozenset(line.id for figure in TIMELINES.values() for line in figure.lines)

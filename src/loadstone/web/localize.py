@@ -12,11 +12,11 @@ from loadstone.model.result import StepResult
 from loadstone.report.notes import step_notes
 from loadstone.report.words import LANGUAGES, Lang, translated
 
-Told = dict[str, dict[Lang, str]]
+Translations = dict[str, dict[Lang, str]]
 """By an English sentence, and then by language; what nobody translated is left out."""
 
 
-def told(texts: Iterable[str]) -> Told:
+def translations(texts: Iterable[str]) -> Translations:
     """Sentences of rules, samplers, the lab."""
     found = {
         text: {
@@ -29,9 +29,9 @@ def told(texts: Iterable[str]) -> Told:
     return {text: others for text, others in found.items() if others}
 
 
-def told_of_steps(steps: Iterable[StepResult]) -> Told:
+def translated_notes(steps: Iterable[StepResult]) -> Translations:
     """The notes of steps, which the report words itself."""
-    found: Told = {}
+    found: Translations = {}
     for step in steps:
         for lang, words in LANGUAGES.items():
             for english, other in zip(step_notes(step), step_notes(step, words), strict=True):

@@ -30,21 +30,21 @@ COMMENT = b": nothing new\n\n"
 """Sent now and then, so that a connection that is dead is noticed."""
 
 
-class Bell:
+class Notifier:
     """Rung when there is something new for anybody; who waits looks for itself what it is.
 
-    Take `next_ring` before looking: what comes while you look is then not missed.
+    Take `next_notice` before looking: what comes while you look is then not missed.
     """
 
     def __init__(self) -> None:
         self._rung = asyncio.Event()
 
-    def ring(self) -> None:
+    def notify(self) -> None:
         """Wake all that wait."""
         rung, self._rung = self._rung, asyncio.Event()
         rung.set()
 
-    def next_ring(self) -> asyncio.Event:
+    def next_notice(self) -> asyncio.Event:
         """What is set when it is rung next."""
         return self._rung
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from loadstone.report.figures.palette import themes
-from loadstone.report.words import ENGLISH, LANGUAGES, Words
+from loadstone.report.words import ENGLISH, LANGUAGES, Messages
 
 TEXTS = (
     "against",
@@ -67,5 +67,5 @@ def shared() -> dict[str, Any]:
     }
 
 
-def _texts(words: Words) -> dict[str, str]:
+def _texts(words: Messages) -> dict[str, str]:
     return {getattr(ENGLISH, field): getattr(words, field) for field in TEXTS}

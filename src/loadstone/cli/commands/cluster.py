@@ -43,7 +43,7 @@ def check(
 
     from loadstone.cli.errors import say
     from loadstone.cluster.cluster import calibrated, check_versions, facts_of
-    from loadstone.cluster.on_ray import Wanted
+    from loadstone.cluster.on_ray import GeneratorRequest
     from loadstone.cluster.on_ray import generators as started
     from loadstone.model.cluster_nodes import ClusterCheck
     from loadstone.report.cluster import as_renderable
@@ -51,7 +51,7 @@ def check(
     def told(line: str) -> None:
         say(line, quiet=as_json)
 
-    with started(Wanted(address, generators, cpus_per_generator, peer)) as links:
+    with started(GeneratorRequest(address, generators, cpus_per_generator, peer)) as links:
         check_versions(links)
         facts = facts_of(links)
         if calibrate:

@@ -59,8 +59,8 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
     from loadstone.lab.protection.first_contact import look_before_load
     from loadstone.lab.tables.load import layout_for, layout_of
     from loadstone.model.engine_plan import Layout, LoadPlan
+    from loadstone.model.numbers import count, digits, duration, number_of
     from loadstone.mysql.guard import Consent
-    from loadstone.report.numbers import count, digits, duration, number_of
     from loadstone.runner.backend import load_backend
     from loadstone.runner.tables import Filling, fill
     from loadstone.sandbox import sandbox_at
@@ -98,7 +98,7 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
 
 
 def _described(layout: Layout) -> str:
-    from loadstone.report.numbers import number_of
+    from loadstone.model.numbers import number_of
 
     if layout.warehouses:
         return number_of(layout.warehouses, "warehouse")

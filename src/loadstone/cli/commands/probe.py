@@ -31,7 +31,7 @@ def probe(folder: Path, duration: float, as_json: bool) -> int:
     if as_json:
         click.echo(found.model_dump_json(indent=2))
         return 0
-    from loadstone.report.numbers import digits
+    from loadstone.model.numbers import digits
 
     by_sync = (
         "" if found.flushes_per_sync is None else f", {found.flushes_per_sync:.2f} flushes each"

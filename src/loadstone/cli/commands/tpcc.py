@@ -93,7 +93,7 @@ def _several(numbers: list[str]) -> str:
 
 
 def _line(verdict: Verdict) -> str:
-    from loadstone.report.numbers import duration
+    from loadstone.model.numbers import duration
 
     state = "holds " if verdict.holds else "BROKEN"
     lines = [f"{verdict.condition:>2}  {state}  {verdict.says}  ({duration(verdict.seconds)})"]

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from loadstone.model.observe_request import Observing
-    from loadstone.traffic.entries import Heard
-    from loadstone.traffic.import_log import LogKind, Made, Wanted
+    from loadstone.traffic.entries import ReadStats
+    from loadstone.traffic.import_log import ImportOptions, ImportResult, LogKind
     from loadstone.traffic.replay_lanes import Dealt
 
 _MOST_UNKNOWN = 10
@@ -152,11 +152,11 @@ def _from_log(file: Path, kind: LogKind, asked: dict[str, Any]) -> None:
     _tell(from_log(file, kind, _wanted(asked)), asked["output"])
 
 
-def _wanted(asked: dict[str, Any]) -> Wanted:
+def _wanted(asked: dict[str, Any]) -> ImportOptions:
     """What is asked of the template; an output that is there already is not written over."""
     from loadstone import engine
     from loadstone.config.values import Unfit
-    from loadstone.traffic.import_log import Wanted
+    from loadstone.traffic.import_log import ImportOptions
     from loadstone.workloads.templates import values
 
     output: Path | None = asked["output"]
@@ -173,10 +173,10 @@ def _wanted(asked: dict[str, Any]) -> Wanted:
     if name in engine.workloads():
         raise click.UsageError(f"{name} is a workload of the program's own: give another --name")
     more = {each: asked[each] for each in ("schema", "encoding") if asked.get(each)}
-    return Wanted(name=name, most=asked["most"], **more)
+    return ImportOptions(name=name, most=asked["most"], **more)
 
 
-def _tell(made: Made, output: Path | None) -> None:
+def _tell(made: ImportResult, output: Path | None) -> None:
     """The template to where it belongs, all of it or nothing; what is said of it to stderr."""
     from loadstone.runs.atomic import write_bytes
 
@@ -192,7 +192,7 @@ def _tell(made: Made, output: Path | None) -> None:
         more = len(made.unknown) - _MOST_UNKNOWN
         click.echo(f"and {more} more: comments in the template name all of them", err=True)
     if output is not None:
-        from loadstone.report.numbers import number_of
+        from loadstone.model.numbers import number_of
 
         written = number_of(made.transactions, "transaction")
         click.echo(f"{written} written to {output}", err=True)
@@ -237,7 +237,7 @@ def replay(file: Path, connection: Connection, observing: Observing, **asked: An
     from loadstone.cli.terminal import Terminal
     from loadstone.runner.replay import ReplayRequest
     from loadstone.runner.replay import replay as send_again
-    from loadstone.traffic.replaying import ReplayAsked
+    from loadstone.traffic.replaying import ReplayOptions
 
     endpoint = connection.endpoint()
     with _spool(asked["spool"]) as folder:
@@ -245,7 +245,7 @@ def replay(file: Path, connection: Connection, observing: Observing, **asked: An
         _say_dealt(heard, dealt, quiet=asked["as_json"] and not sys.stderr.isatty())
         finished = send_again(
             ReplayRequest(
-                how=ReplayAsked(
+                how=ReplayOptions(
                     speed=asked["speed"],
                     loop=asked["loop"],
                     writes=asked["writes"],
@@ -284,19 +284,19 @@ def _spool(within: Path | None) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _dealt(file: Path, folder: Path, asked: dict[str, Any]) -> tuple[Heard, Dealt]:
+def _dealt(file: Path, folder: Path, asked: dict[str, Any]) -> tuple[ReadStats, Dealt]:
     """The log, dealt out to connections.
 
     Raises:
         LogRefused: it is no log, or nothing in it can be sent.
     """
-    from loadstone.traffic.entries import Heard
+    from loadstone.traffic.entries import ReadStats
     from loadstone.traffic.errors import LogRefused
     from loadstone.traffic.import_log import kind_of_log, log_entries
     from loadstone.traffic.replay_lanes import Dealer
 
     kind = kind_of_log(file) if asked["kind"] == "auto" else asked["kind"]
-    heard = Heard(str(file))
+    heard = ReadStats(str(file))
     dealer = Dealer(folder, heard, most=asked["connections"], writes=asked["writes"])
     entries = log_entries(file, kind, heard, asked["encoding"])
     dealt = dealer.deal(entries, asked["encoding"])
@@ -307,7 +307,7 @@ def _dealt(file: Path, folder: Path, asked: dict[str, Any]) -> tuple[Heard, Deal
     return heard, dealt
 
 
-def _say_dealt(heard: Heard, dealt: Dealt, *, quiet: bool) -> None:
+def _say_dealt(heard: ReadStats, dealt: Dealt, *, quiet: bool) -> None:
     from loadstone.cli.errors import say
 
     said = (

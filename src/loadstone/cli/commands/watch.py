@@ -82,7 +82,7 @@ class _Lines:
         say(line, quiet=self._quiet)
 
     def _show(self, server: Observation) -> None:
-        from loadstone.report.numbers import rate
+        from loadstone.model.numbers import rate
 
         if self._lines % 20 == 0:
             self._say(self._HEADS)

@@ -98,7 +98,7 @@ def _described(template: Template) -> Iterator[str]:
 
 
 def _table(table: Table) -> str:
-    from loadstone.report.numbers import count, number_of
+    from loadstone.model.numbers import count, number_of
 
     names = table.names
     name = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
@@ -110,7 +110,7 @@ def _table(table: Table) -> str:
 
 
 def _transaction(one: Transaction) -> str:
-    from loadstone.report.numbers import duration, number_of
+    from loadstone.model.numbers import duration, number_of
 
     sent = sum(statement.repeat for statement in one.statements)
     around = "each for itself" if one.autocommit else "between BEGIN and COMMIT"
@@ -129,7 +129,7 @@ def _sampled(shown: tuple[Sample, ...]) -> Iterator[str]:
 
 
 def _explained(one: Explained) -> Iterator[str]:
-    from loadstone.report.numbers import number_of
+    from loadstone.model.numbers import number_of
 
     yield f"  {one.transaction}, statement {one.number}: {one.sql}"
     for access in one.access:

@@ -10,8 +10,8 @@ import sys
 import time
 from contextlib import suppress
 
+from loadstone.model.numbers import count, digits, duration
 from loadstone.model.records import LoadProgress, LoadStalled
-from loadstone.report.numbers import count, digits, duration
 from loadstone.report.stalls import stalled_line
 
 LINE_EVERY_S = 10.0

@@ -9,15 +9,15 @@ from contextlib import contextmanager, suppress
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
 from loadstone.lab.step.listener import Observer
+from loadstone.model.numbers import NOTHING, asked, count, duration, number_of, rate
 from loadstone.model.plan import Open, Plan, Step
 from loadstone.model.records import Sample
 from loadstone.model.result import StepResult
-from loadstone.report.numbers import NOTHING, asked, count, duration, number_of, rate
-from loadstone.report.table import FIGURES, due_cells, empty_table, step_cells
+from loadstone.report.step_table import FIGURES, due_cells, step_cells, step_columns
+from loadstone.report.table import Table
 from loadstone.runner.view import Silence
 
 LINE_EVERY_S = 10.0
@@ -158,11 +158,12 @@ class LiveTable(Silence):
 
     def __rich__(self) -> RenderableType:
         """The view at this moment."""
-        table = empty_table(repeats=False, rates=is_open(self._plan))
-        for result in self._done:
-            table.add_row(*step_cells(result, rates=is_open(self._plan)))
+        rates = is_open(self._plan)
+        rows = [tuple(step_cells(result, rates=rates)) for result in self._done]
         if self._step:
-            self._add_running(table, self._step)
+            rows.append(tuple(self._running(self._step)))
+        columns = step_columns(repeats=False, rates=rates)
+        table = Table(columns, tuple(rows), styles={len(self._done): "dim"})
         notes = [Text(f"note  {text}", "dim") for text in self._notes]
         members = [
             Text(f"  {line}") for line in (member_lines(self._sample) if self._sample else ())
@@ -177,13 +178,12 @@ class LiveTable(Silence):
             return f"{place}: connecting"
         return f"{place}: {second_line(self._plan, self._sample)}"
 
-    def _add_running(self, table: Table, step: Step) -> None:
+    def _running(self, step: Step) -> list[str]:
         due = due_cells(step.rate, rates=is_open(self._plan))
         cells = [count(step.concurrency), *due]
         if self._sample is not None:
             cells += _cells_of_second(self._sample)
-        cells += [NOTHING] * (2 + len(due) + len(FIGURES) - len(cells))
-        table.add_row(*cells, style="dim")
+        return cells + [NOTHING] * (2 + len(due) + len(FIGURES) - len(cells))
 
 
 def _nowhere() -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import busy_share, cpu_of, is_full, outside
-from loadstone.diagnosis.format import num, pct
 from loadstone.diagnosis.order import DOUBTFUL
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.neighbour import OTHERS
 from loadstone.diagnosis.trials import client
 from loadstone.model.finding import Evidence, Finding, Trial
+from loadstone.model.numbers import num, pct
 from loadstone.model.result import CLIENT_BOUND_SHARE, CLIENT_LATE_SHARE
 
 HOST_FREE = 0.85

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from loadstone.diagnosis.context import Case, Series
-from loadstone.diagnosis.format import num, pct
 from loadstone.diagnosis.page_reads import STAYS, has_room, kept_share, reads_share
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import warm
 from loadstone.model.finding import Finding
+from loadstone.model.numbers import num, pct
 
 FALLS = 0.6
 """[P] reads by event in the last third, by those of the first, below which the pool warms up."""

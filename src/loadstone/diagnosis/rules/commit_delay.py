@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.format import num, pct
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.commit_flush import commit_share
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.finding import Finding
+from loadstone.model.numbers import num, pct
 
 SHARE = 0.2
 """[P] of the users' time that is the delay's."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import server_cores
-from loadstone.diagnosis.format import num, pct
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import client, dynamic
 from loadstone.model.finding import Evidence, Finding
+from loadstone.model.numbers import num, pct
 
 BY_EVENT = 0.1
 """[P] connections opened by event; DIAGNOSIS 2 asks for one by transaction."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import FULL, Cpu, cpu_of
-from loadstone.diagnosis.format import num, pct
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import cheaper_way
 from loadstone.model.finding import Finding
+from loadstone.model.numbers import num, pct
 
 SURE = 0.95
 """[S] Huawei's "high pressure"."""

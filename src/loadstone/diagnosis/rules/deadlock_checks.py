@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import server_cores
-from loadstone.diagnosis.format import num, pct, users
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.row_locks import lock_share
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.finding import Finding
+from loadstone.model.numbers import num, pct, users
 
 FALL = 0.3
 """[P] of the peak's rate that is lost; [S] dom.as 2009: 20,000/s fell to 3,000 at 50 users."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case, HostField
 from loadstone.diagnosis.cpu import IDLE, outside, own_share
-from loadstone.diagnosis.format import num, pct
 from loadstone.diagnosis.rule import Rule
 from loadstone.model.ceilings import Resource
 from loadstone.model.finding import Finding
+from loadstone.model.numbers import num, pct
 
 USED = 0.8
 """[P] of what the device was measured to do, or of its group's limit."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.format import num, pct
 from loadstone.diagnosis.page_reads import reads_by_event, reads_share
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.commit_flush import commit_share
 from loadstone.model.finding import Finding
+from loadstone.model.numbers import num, pct
 
 BUSY = 0.4
 """[P] of the time that the disk has something to do, from which the server often finds others in

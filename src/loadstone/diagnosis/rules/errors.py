@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.format import num, pct
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.row_locks import SHARE as LOCKED
 from loadstone.diagnosis.rules.row_locks import lock_share
 from loadstone.model.finding import Finding
+from loadstone.model.numbers import num, pct
 
 SHARE = 0.01
 """[P] of the events: DIAGNOSIS 10 takes the same for retries."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import server_cores
-from loadstone.diagnosis.format import num, pct
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import at_start
 from loadstone.model.finding import Finding
 from loadstone.model.hot_spots import WaitSpot
+from loadstone.model.numbers import num, pct
 
 FINE = ("wait/synch/", "stage/")
 """Instruments that are off unless somebody switches them on: there are dozens by statement."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.format import num, pct
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.redo_small import greatest_age
 from loadstone.diagnosis.trials import REFILLS_S, dynamic
 from loadstone.model.finding import Finding, Trial
+from loadstone.model.numbers import num, pct
 
 LOW = 200.0
 """[S] MySQLTuner: what one turning disk can do."""

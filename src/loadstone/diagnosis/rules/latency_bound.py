@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import FULL, IDLE, busy_share, outside, own_share
-from loadstone.diagnosis.format import num, pct, users
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import more_users
 from loadstone.diagnosis.unexplained import nameless_wait, stalled
 from loadstone.model.finding import Finding
+from loadstone.model.numbers import num, pct, users
 
 FAR_MS = 0.4
 """[P] least time of a statement from which it comes from afar: one host or rack: 0.05 to 0.3."""

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import IDLE, is_full, outside, own_share, state_share
-from loadstone.diagnosis.format import num, pct, size, users
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules import packet_loss
 from loadstone.diagnosis.rules.client_bound import HELD, held_share
@@ -14,6 +13,7 @@ from loadstone.diagnosis.trials import by_socket, client
 from loadstone.diagnosis.unexplained import stalled
 from loadstone.model.ceilings import Resource
 from loadstone.model.finding import Evidence, Finding, Trial
+from loadstone.model.numbers import num, pct, size, users
 
 USED = 0.8
 """[P] DIAGNOSIS 1, of the line's rate in one direction."""

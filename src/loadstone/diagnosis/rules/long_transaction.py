@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from loadstone.diagnosis.context import Case, Series
-from loadstone.diagnosis.format import num, pct
 from loadstone.diagnosis.rule import Rule
 from loadstone.model.finding import Finding
+from loadstone.model.numbers import num, pct
 
 OLD_S = 5.0
 """[P] and far longer than any event of the load."""

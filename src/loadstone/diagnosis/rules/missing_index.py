@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import server_cores
-from loadstone.diagnosis.format import num
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.other_clients import long_statement_s
 from loadstone.model.finding import Finding
 from loadstone.model.hot_spots import StatementSpot
+from loadstone.model.numbers import num
 
 WASTE = 10.0
 """[P] rows read in scans for one that is given back or changed."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import cpu_of, server_cores
-from loadstone.diagnosis.format import num, pct
 from loadstone.diagnosis.rule import Rule
 from loadstone.model.finding import Finding
+from loadstone.model.numbers import num, pct
 
 OTHERS = 0.2
 """[P] kernel threads that work for the server count as others: on two quiet cores that came to

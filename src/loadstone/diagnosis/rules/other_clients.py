@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import state_share
-from loadstone.diagnosis.format import num, pct
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.row_locks import lock_share
 from loadstone.diagnosis.rules.table_locks import LOCKED
 from loadstone.model.finding import Evidence, Finding
+from loadstone.model.numbers import num, pct
 
 SHARE = 0.2
 """[P] of the statements that the server was sent."""

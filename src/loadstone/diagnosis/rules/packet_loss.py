@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.format import num, pct
 from loadstone.diagnosis.rule import Rule
 from loadstone.model.finding import Finding
+from loadstone.model.numbers import num, pct
 
 TIMER_S = 0.2
 """[S] Linux's least retransmission timeout (TCP_RTO_MIN): with one statement on its way there are

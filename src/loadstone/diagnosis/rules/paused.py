@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.format import pct
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.unexplained import stalled
 from loadstone.model.finding import Finding
+from loadstone.model.numbers import pct
 
 SHARE = 0.1
 """[P] of the looks at the process, one a second, that find it stopped."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import server_cores, state_share
-from loadstone.diagnosis.format import num, pct
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.finding import Evidence, Finding
+from loadstone.model.numbers import num, pct
 
 SHARE = 0.1
 """[P] of the users' time that they stand at the cache: a lookup takes a microsecond."""

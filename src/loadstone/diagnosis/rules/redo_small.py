@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.format import num, pct, size
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules import table_locks
 from loadstone.diagnosis.trials import RESIZES_S, at_start, dynamic, mysql_release
 from loadstone.model.finding import Finding, Trial
+from loadstone.model.numbers import num, pct, size
 
 NEAR = 0.8
 """[S] PMM: of the age at which the server flushes synchronously."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import server_cores
-from loadstone.diagnosis.format import num, pct, size
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import dynamic, mysql_release
 from loadstone.model.finding import Finding, Trial
+from loadstone.model.numbers import num, pct, size
 
 MMAP_THRESHOLD = 32 * 1024 * 1024
 """[S] mallopt(3): glibc's greatest mmap threshold on 64 bits."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.format import num, pct
 from loadstone.diagnosis.rule import Rule
 from loadstone.model.finding import Finding
+from loadstone.model.numbers import num, pct
 
 INSIDE = 0.2
 """[P] of the statements that the server carried out."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.format import num, size
 from loadstone.diagnosis.rule import Rule
 from loadstone.model.finding import Finding
+from loadstone.model.numbers import num, size
 
 FAULTS = 10.0
 """[P] page faults a second of the server's own process that read a disk: where it has fewer, it is

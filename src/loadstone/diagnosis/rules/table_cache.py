@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import server_cores, state_share
-from loadstone.diagnosis.format import num
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.finding import Finding, Trial
+from loadstone.model.numbers import num
 
 BY_STATEMENT = 0.02
 """[P] tables opened by statement: with a cache that is large enough it goes to nought."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.format import num, pct
 from loadstone.diagnosis.rule import Rule
 from loadstone.model.finding import Evidence, Finding
+from loadstone.model.numbers import num, pct
 
 SHARE = 0.1
 """[P] of the users' time; a healthy load waits for no table at all."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import server_cores
-from loadstone.diagnosis.format import num, pct
 from loadstone.diagnosis.rule import Rule
 from loadstone.model.finding import Finding
+from loadstone.model.numbers import num, pct
 
 OFTEN = 0.2
 """[P] part of its periods in which the group was stopped; a few bursts are no limit."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import cpu_of, is_full, is_shared, server_cores
-from loadstone.diagnosis.format import num, pct
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import client
 from loadstone.model.finding import Finding
+from loadstone.model.numbers import num, pct
 
 SERVER_S = 10e-6
 """[P] the server's CPU for a statement's two records: measured 5 (oltp_read_write) to 14 µs (point

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import is_full
-from loadstone.diagnosis.format import num, pct, size
 from loadstone.diagnosis.page_reads import STAYS, has_room, kept_share, reads_by_event, reads_share
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import REFILLS_S, at_start, dynamic
 from loadstone.model.finding import Finding, Trial
+from loadstone.model.numbers import num, pct, size
 
 READS = 0.1
 """[P] DIAGNOSIS 14: pages read by transaction."""

@@ -6,7 +6,7 @@
   const charts = new Map();
   let data = null;
 
-  // Formats that figures name (loadstone.report.figures.figure.FORMATS).
+  // Formats that figures name (loadstone.report.figures.figure.Figure).
   const digits = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
   const FORMATS = {
     number: function (value) { return digits.format(value); },

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Sequence
 from loadstone.model.ceilings import Resource, StepCeilings
 from loadstone.report.figures.figure import Figure, Option, axis, short, users_axis
 from loadstone.report.figures.palette import line_style
-from loadstone.report.words import Words
+from loadstone.report.words import Messages
 
 FAR = 30.0
 """A ceiling that is never nearer than so many times the highest rate is left out of the picture."""
 
 
-def ceilings_figure(found: Sequence[StepCeilings], words: Words) -> Figure:
+def ceilings_figure(found: Sequence[StepCeilings], words: Messages) -> Figure:
     """One line a resource, of the first ladder; both axes are logarithmic, as ladders double."""
     steps = _middle(found)
     highest = max((step.tps for step in steps), default=1.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from loadstone.analyse.matrix import MatrixCell, Standing
+from loadstone.analyse.matrix import MatrixCell, SideResult
 from loadstone.analyse.metrics import METRICS
 from loadstone.report.figures.palette import DASHES, LINES, MEASURED
 
@@ -24,12 +24,12 @@ def comparison_figure(cells: Sequence[MatrixCell], sides: Sequence[str]) -> Opti
             "type": ("solid", *DASHES)[number % (len(DASHES) + 1)],
             "width": 2,
         }
-        standings = [cell.of(side) for cell in cells]
+        side_results = [cell.of(side) for cell in cells]
         series.append(
             {
                 "name": side,
                 "type": "line",
-                "data": [_rate(standing) for standing in standings],
+                "data": [_rate(side_result) for side_result in side_results],
                 "lineStyle": style,
                 "itemStyle": {"color": style["color"]},
                 "symbol": "circle",
@@ -37,7 +37,7 @@ def comparison_figure(cells: Sequence[MatrixCell], sides: Sequence[str]) -> Opti
                 "connectNulls": False,
             }
         )
-        series.append(_whiskers(side, standings, style["color"]))
+        series.append(_whiskers(side, side_results, style["color"]))
     return {
         "aria": {"enabled": True},
         "tooltip": {"trigger": "axis"},
@@ -66,18 +66,18 @@ def _level(cell: MatrixCell) -> str:
     return f"{users}, {rate}/s" if rate else str(users)
 
 
-def _rate(standing: Standing | None) -> float | None:
-    if standing is None:
+def _rate(side_result: SideResult | None) -> float | None:
+    if side_result is None:
         return None
-    value = standing.tps.value if standing.tps else standing.figure(METRICS["tps"])
+    value = side_result.tps.value if side_result.tps else side_result.figure(METRICS["tps"])
     return None if value is None else float(f"{value:.5g}")
 
 
-def _whiskers(side: str, standings: Sequence[Standing | None], colour: object) -> Option:
+def _whiskers(side: str, side_results: Sequence[SideResult | None], colour: object) -> Option:
     """The ends of the intervals, as candles without a body: ECharts has no error bars."""
     ends: list[list[float] | str] = []
-    for standing in standings:
-        interval = standing.tps.interval if standing and standing.tps else None
+    for side_result in side_results:
+        interval = side_result.tps.interval if side_result and side_result.tps else None
         if interval is None:
             ends.append("-")
         else:

@@ -8,13 +8,13 @@ from loadstone.model.finding import Evidence, Finding
 from loadstone.model.result import StepResult
 from loadstone.report.figures.figure import Figure, Option, axis, short, users_axis
 from loadstone.report.figures.palette import MARK, QUIET
-from loadstone.report.words import Words, told
+from loadstone.report.words import Messages, localize
 
 _SAME = 0.05
 """A counter that was looked up is the one that is meant where it comes so near to the finding's."""
 
 
-def evidence_figure(finding: Finding, ladder: Sequence[StepResult], words: Words) -> Figure:
+def evidence_figure(finding: Finding, ladder: Sequence[StepResult], words: Messages) -> Figure:
     """The first of its figures that is known at all levels; where none is, the rate itself."""
     for evidence in finding.evidence:
         points = _over_ladder(evidence, ladder)
@@ -25,8 +25,8 @@ def evidence_figure(finding: Finding, ladder: Sequence[StepResult], words: Words
     return _figure(finding, ladder, (words.events_per_s, points, None), words)
 
 
-def _title(evidence: Evidence, words: Words) -> str:
-    counter, unit = told(evidence.counter, words), told(evidence.unit, words)
+def _title(evidence: Evidence, words: Messages) -> str:
+    counter, unit = localize(evidence.counter, words), localize(evidence.unit, words)
     # Some languages have brackets about a share's unit already.
     return f"{counter} ({unit.strip(' （）')})" if unit else counter
 
@@ -35,7 +35,7 @@ def _figure(
     finding: Finding,
     ladder: Sequence[StepResult],
     drawn: tuple[str, Sequence[tuple[int, float]], float | None],
-    words: Words,
+    words: Messages,
 ) -> Figure:
     name, points, threshold = drawn
     shows = {step.concurrency for step in ladder if step.step in finding.steps}

@@ -15,7 +15,9 @@ Renderer = Literal["svg", "canvas"]
 class Figure:
     """One picture. The option is plain data: no function, no colour that a theme could give.
 
-    A formatter of an axis that is one of `FORMATS` stands for a function of the page's script.
+    A formatter of an axis stands for a function of the page's script: `clock` (seconds as
+    `1:05:00`), `number` (three digits that matter), `percentile` (`99.9 %` for 1 / (1 - q) = 1,000)
+    and `share` (a percentage).
     """
 
     title: str
@@ -33,11 +35,6 @@ class Figure:
         from loadstone.report.page import embedded
 
         return embedded(self)
-
-
-FORMATS = ("clock", "number", "percentile", "share")
-"""Formats of numbers that the page's script knows by name: seconds as `1:05:00`, three digits that
-matter, `99.9 %` for 1 / (1 - q) = 1,000, and a share as a percentage."""
 
 
 def axis(kind: Literal["value", "log"], name: str, **changes: Any) -> Option:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from loadstone.analyse.ladder import Level
+from loadstone.analyse.ladder import Level, middle_step
 from loadstone.analyse.repeats import Mean, mean_of
 from loadstone.analyse.usl import Usl
 from loadstone.model.result import StepResult
 from loadstone.report.figures.figure import Figure, Option, axis, short, users_axis, whiskers
-from loadstone.report.table import middle_step
-from loadstone.report.words import Words
+from loadstone.report.words import Messages
 
 _GRIDS = ((44, 190), (288, 120), (462, 190))
 """Top and height of the three pictures, in pixels."""
@@ -19,7 +18,7 @@ _HEIGHT = 716
 _CURVE_POINTS = 60
 
 
-def ladder_figure(ladder: Sequence[Level], law: Usl | None, words: Words) -> Figure:
+def ladder_figure(ladder: Sequence[Level], law: Usl | None, words: Messages) -> Figure:
     """TPS, QPS, p95 and p99 of one variant and workload, one below the other on one axis."""
     open_loop = any(level.rate for level in ladder)
     name = words.due_per_s if open_loop else words.users_axis
@@ -39,7 +38,7 @@ def ladder_figure(ladder: Sequence[Level], law: Usl | None, words: Words) -> Fig
     )
 
 
-def variants_figure(ladders: Sequence[Sequence[Level]], words: Words) -> Figure:
+def variants_figure(ladders: Sequence[Sequence[Level]], words: Messages) -> Figure:
     """TPS and p99 of all variants of a workload, a line each."""
     open_loop = any(level.rate for ladder in ladders for level in ladder)
     series: list[Option] = []
@@ -61,7 +60,7 @@ def variants_figure(ladders: Sequence[Sequence[Level]], words: Words) -> Figure:
     return Figure(words.variants, option, words.variants_about, height_px=540)
 
 
-def _option(series: list[Option], name: str, words: Words, *, open_loop: bool) -> Option:
+def _option(series: list[Option], name: str, words: Messages, *, open_loop: bool) -> Option:
     heads = (words.events_per_s, words.statements_per_s, words.latency_ms)
     return {
         "legend": {"top": 0, "type": "scroll"},
@@ -84,7 +83,7 @@ def _place(level: Level) -> float:
     return level.rate.highest if level.rate else float(level.concurrency)
 
 
-def _rates(ladder: Sequence[Level], words: Words) -> Option:
+def _rates(ladder: Sequence[Level], words: Messages) -> Option:
     points = [(_place(each), each.tps.mean if each.tps else None) for each in ladder]
     line = _line(words.tps, 0, points) | {"z": 5, "lineStyle": {"width": 2.5}, "symbolSize": 7}
     return line | {"markLine": whiskers(_intervals(ladder))}
@@ -97,7 +96,7 @@ def _intervals(ladder: Sequence[Level]) -> Iterator[tuple[float, float, float]]:
             yield _place(level), max(mean - half, 0.0), mean + half
 
 
-def _curve(ladder: Sequence[Level], law: Usl, words: Words) -> Option:
+def _curve(ladder: Sequence[Level], law: Usl, words: Messages) -> Option:
     low, high = _place(ladder[0]), _place(ladder[-1])
     step = math.log(high / low) / (_CURVE_POINTS - 1) if high > low else 0.0
     users = [low * math.exp(step * at) for at in range(_CURVE_POINTS)]

@@ -9,13 +9,13 @@ from loadstone.report.figures.figure import Figure, Option, axis, short
 from loadstone.report.figures.palette import CIVIDIS
 from loadstone.report.figures.zoom import zooms
 from loadstone.report.latencies import StepLatencies, share_at_most
-from loadstone.report.words import Words
+from loadstone.report.words import Messages
 
 ROWS = 36
 """Of a heat map, at most."""
 
 
-def heat_figure(found: StepLatencies, words: Words, group: str) -> Figure | None:
+def heat_figure(found: StepLatencies, words: Messages, group: str) -> Figure | None:
     """How many events took how long, by time; `None` where none was recorded."""
     edges = _edges(found)
     if not edges:
@@ -61,7 +61,7 @@ def heat_figure(found: StepLatencies, words: Words, group: str) -> Figure | None
     return Figure(words.heat, option, words.heat_about, 300, group=group, renderer="canvas")
 
 
-def percentile_figure(found: StepLatencies, words: Words) -> Figure | None:
+def percentile_figure(found: StepLatencies, words: Messages) -> Figure | None:
     """Response and service time against 1 / (1 - q); `None` where the window has no event."""
     curves = {
         name: share_at_most(found.window[kind])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from loadstone.analyse.ladder import Level
+from loadstone.analyse.ladder import Level, ladders_of
 from loadstone.analyse.usl import Usl, of_ladder
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
@@ -15,7 +15,6 @@ from loadstone.report.figures.figure import Figure
 from loadstone.report.figures.ladder import ladder_figure, variants_figure
 from loadstone.report.figures.latency import heat_figure, percentile_figure
 from loadstone.report.figures.series import series_figure
-from loadstone.report.ladders import ladders_of
 from loadstone.report.latencies import StepLatencies
 from loadstone.report.step_panels import Seconds
 from loadstone.report.words import Lang, in_language

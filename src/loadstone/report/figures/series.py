@@ -11,7 +11,7 @@ from loadstone.report.figures.palette import MARK, QUIET
 from loadstone.report.figures.thinning import Thinned, thin
 from loadstone.report.figures.zoom import zooms
 from loadstone.report.step_panels import Panel
-from loadstone.report.words import Words
+from loadstone.report.words import Messages
 
 if TYPE_CHECKING:
     from loadstone.report.step_panels import Array
@@ -21,7 +21,7 @@ _SHADE = {"opacity": 0.16}
 
 
 def series_figure(
-    panels: Sequence[Panel], step: StepResult, words: Words, columns: int, group: str
+    panels: Sequence[Panel], step: StepResult, words: Messages, columns: int, group: str
 ) -> tuple[Figure, Thinned]:
     """The picture, and how the longest of its lines was thinned.
 
@@ -79,7 +79,7 @@ def _legend(panel: Panel, at: int) -> Option:
     }
 
 
-def _time(at: int, panels: int, end: float, words: Words) -> Option:
+def _time(at: int, panels: int, end: float, words: Messages) -> Option:
     is_last = at == panels - 1
     found: Option = {
         "type": "value",
@@ -96,7 +96,7 @@ def _time(at: int, panels: int, end: float, words: Words) -> Option:
     return found
 
 
-def _series(panels: Sequence[Panel], step: StepResult, words: Words) -> Iterator[Option]:
+def _series(panels: Sequence[Panel], step: StepResult, words: Messages) -> Iterator[Option]:
     for at, panel in enumerate(panels):
         for number, name in enumerate(panel.lines):
             look = _bar(number) if panel.bars else _line(number)
@@ -124,7 +124,7 @@ def _bar(number: int) -> Option:
     return found | {"itemStyle": {"color": MARK}} if number == 0 else found
 
 
-def _marked(step: StepResult, words: Words, *, named: bool) -> Option:
+def _marked(step: StepResult, words: Messages, *, named: bool) -> Option:
     """What does not count (warm-up) in grey, what went wrong (outages) in colour."""
     areas: list[list[Option]] = []
     if step.window and step.window.from_s > 0:

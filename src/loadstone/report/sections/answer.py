@@ -6,69 +6,70 @@ from collections.abc import Iterator
 
 from loadstone.analyse.comparison import Comparison
 from loadstone.analyse.ladder import Level, shape
+from loadstone.model.numbers import digits, duration, rate
 from loadstone.report.markup import Markup, element, folded, joined, paragraph
 from loadstone.report.notes import drill_notes
-from loadstone.report.numbers import digits, duration, rate
-from loadstone.report.sections.context import Making
-from loadstone.report.sections.speech import speech
+from loadstone.report.sections.context import ReportContext, localized
 from loadstone.report.sentences import answer, search_sentences
 
 _FEW = 4
 """So many ladders are answered at once; the others are there to be opened."""
 
 
-def answer_section(making: Making) -> Markup:
+def answer_section(context: ReportContext) -> Markup:
     """Peak, where, what holds it back, how sure."""
-    words = making.words
-    found = making.run.comparison
+    words = context.words
+    found = context.run.comparison
     inside: list[Markup] = []
     if found is not None:
-        inside.append(_box(_of_experiment(found, making)))
+        inside.append(_box(_of_experiment(found, context)))
     # Of an experiment the matrix comes next; what each variant's own ladder says can wait.
     shown = _FEW if found is None else 0
-    told = [_of_ladder(making, ladder) for ladder in making.ladders]
+    told = [_of_ladder(context, ladder) for ladder in context.ladders]
     inside += told[:shown]
     if told[shown:]:
         inside.append(folded(words.more_ladders.format(number=len(told) - shown), *told[shown:]))
-    if making.result.run.search:
-        inside.append(_box(search_sentences(making.result.run.search, words)))
-    if not making.ladders:
-        inside.append(_box(_watched(making)))
-    if making.result.run.state != "finished":
-        inside.append(paragraph(words.not_finished[making.result.run.state], "bad"))
-    if aborted := making.result.run.aborted:
-        inside.append(speech(aborted.said, words, "p", "bad"))
-    return making.section("answer", words.answer, *inside)
+    if context.result.run.search:
+        inside.append(_box(search_sentences(context.result.run.search, words)))
+    if not context.ladders:
+        inside.append(_box(_watched(context)))
+    if context.result.run.state != "finished":
+        inside.append(paragraph(words.not_finished[context.result.run.state], "bad"))
+    if aborted := context.result.run.aborted:
+        inside.append(localized(aborted.said, words, "p", "bad"))
+    return context.section("answer", words.answer, *inside)
 
 
-def _of_ladder(making: Making, ladder: list[Level]) -> Markup:
+def _of_ladder(context: ReportContext, ladder: list[Level]) -> Markup:
     found = shape(ladder)
     level = found.peak if found else ladder[0]
-    diagnosis = making.diagnosis(ladder)
-    lowest = making.ceilings(making.middle(level))
-    drilled = (line for level in ladder for line in drill_notes(making.middle(level), making.words))
-    said = [_sentence(line, making) for line in drilled]
-    parts = [_box([*said, *answer(ladder, diagnosis, lowest, making.words)])]
-    if making.is_several():
-        parts.insert(0, element("h3", making.name(ladder)))
+    diagnosis = context.diagnosis(ladder)
+    lowest = context.ceilings(context.middle(level))
+    drilled = (
+        line for level in ladder for line in drill_notes(context.middle(level), context.words)
+    )
+    said = [_sentence(line, context) for line in drilled]
+    parts = [_box([*said, *answer(ladder, diagnosis, lowest, context.words)])]
+    if context.is_several():
+        parts.insert(0, element("h3", context.name(ladder)))
     if diagnosis is not None:
-        parts.append(speech(diagnosis.answer, making.words, "p", "about"))
-    parts.append(_tiles(making, level))
+        parts.append(localized(diagnosis.answer, context.words, "p", "about"))
+    parts.append(_tiles(context, level))
     return element("div", *parts)
 
 
-def _sentence(note: str, making: Making) -> str:
+def _sentence(note: str, context: ReportContext) -> str:
     """A note as a sentence; a Chinese one may begin with a URL."""
-    first = note[:1].upper() if making.words.language == "en" else note[:1]
-    return f"{first}{note[1:]}{making.words.full_stop}"
+    first = note[:1].upper() if context.words.language == "en" else note[:1]
+    return f"{first}{note[1:]}{context.words.full_stop}"
 
 
 def _box(lines: Iterator[str] | list[str]) -> Markup:
     return element("div", *(element("p", line) for line in lines), class_="answer")
 
 
-def _tiles(making: Making, level: Level) -> Markup:
-    words, step = making.words, making.middle(level)
+def _tiles(context: ReportContext, level: Level) -> Markup:
+    words, step = context.words, context.middle(level)
     response = step.latency.response
     tps = level.tps
     half = tps.half_width if tps else None
@@ -86,9 +87,9 @@ def _tiles(making: Making, level: Level) -> Markup:
     return element("ul", *tiles, class_="tiles", aria_label=caption)
 
 
-def _of_experiment(found: Comparison, making: Making) -> Iterator[str]:
+def _of_experiment(found: Comparison, context: ReportContext) -> Iterator[str]:
     """How many cells say what."""
-    words = making.words
+    words = context.words
     yield words.experiment_answer.format(
         cells=words.cells(len(found.cells)), variants=words.variants_of(_variants(found))
     )
@@ -106,16 +107,16 @@ def _variants(found: Comparison) -> int:
     return len({row.variant for table in found.cells for row in table.rows})
 
 
-def _watched(making: Making) -> Iterator[str]:
-    for step in making.result.steps:
+def _watched(context: ReportContext) -> Iterator[str]:
+    for step in context.result.steps:
         if step.window:
             seconds = duration(step.window.to_s - step.window.from_s)
-            yield making.words.watched.format(duration=seconds)
-    if not making.result.steps:
-        yield making.words.no_rate
+            yield context.words.watched.format(duration=seconds)
+    if not context.result.steps:
+        yield context.words.no_rate
 
 
-def contents(making: Making, names: list[tuple[str, str]]) -> Markup:
+def contents(context: ReportContext, names: list[tuple[str, str]]) -> Markup:
     """Where the parts are."""
     links = joined(element("li", element("a", title, href=f"#{name}")) for name, title in names)
-    return element("nav", element("ul", links), aria_label=making.words.contents)
+    return element("nav", element("ul", links), aria_label=context.words.contents)

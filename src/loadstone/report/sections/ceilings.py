@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from loadstone.model.ceilings import StepCeilings
+from loadstone.model.numbers import asked, digits, pct
 from loadstone.report.figures.ceilings import ceilings_figure
-from loadstone.report.markup import Markup, element, folded, list_of, paragraph, table
-from loadstone.report.numbers import asked, digits, share
+from loadstone.report.markup import Markup, element, folded, list_of, paragraph
 from loadstone.report.page import Figures
-from loadstone.report.sections.context import Making
+from loadstone.report.sections.context import ReportContext
 from loadstone.report.sentences import held_by
-from loadstone.report.words import Words, told
+from loadstone.report.table import table_of
+from loadstone.report.words import Messages, localize
 
 
-def ceilings_section(making: Making) -> Markup:
+def ceilings_section(context: ReportContext) -> Markup:
     """What each resource would allow."""
-    parts = ceiling_parts(making.run.ceilings, making.figures)
-    return making.section("ceilings", making.words.ceilings, *parts)
+    parts = ceiling_parts(context.run.ceilings, context.figures)
+    return context.section("ceilings", context.words.ceilings, *parts)
 
 
 def ceiling_parts(found: Sequence[StepCeilings], figures: Figures) -> Iterator[Markup]:
@@ -31,7 +32,9 @@ def ceiling_parts(found: Sequence[StepCeilings], figures: Figures) -> Iterator[M
     yield figures.place(figure)
     yield element("div", *(_of_step(step, words) for step in found))
     missing = [
-        words.resource_not_evaluated.format(resource=words.resource(resource), why=told(why, words))
+        words.resource_not_evaluated.format(
+            resource=words.resource(resource), why=localize(why, words)
+        )
         for resource, why in not_evaluated(found).items()
     ]
     if missing:
@@ -49,25 +52,25 @@ def not_evaluated(found: Sequence[StepCeilings]) -> dict[str, str]:
     }
 
 
-def _of_step(step: StepCeilings, words: Words) -> Markup:
+def _of_step(step: StepCeilings, words: Messages) -> Markup:
     heads = (words.resource_head, words.reckoned_from, words.events_per_s, words.used)
     rows = [
         (
             words.resource(one.resource),
-            told(one.how or "", words),
+            localize(one.how or "", words),
             digits(one.events_per_s),
-            share(one.used),
+            pct(one.used),
         )
         for one in step.ceilings
         if one.events_per_s is not None
     ]
     return folded(
         f"{_title(step, words)}{words.colon}{held_by(step, words)}",
-        table(heads, rows, words=2),
+        table_of(heads, rows, text=2).html(),
     )
 
 
-def _title(step: StepCeilings, words: Words) -> str:
+def _title(step: StepCeilings, words: Messages) -> str:
     parts = [] if step.variant == "default" else [step.variant]
     parts.append(words.users(step.concurrency))
     if step.rate:

@@ -5,27 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from loadstone.analyse.ladder import Level
+from loadstone.analyse.ladder import Level, ladders_of, middle_step
 from loadstone.model.ceilings import StepCeilings
 from loadstone.model.finding import Diagnosis
 from loadstone.model.result import Result, StepResult
-from loadstone.report.ladders import ladders_of
 from loadstone.report.markup import Markup, element
 from loadstone.report.opened import Run
 from loadstone.report.page import Figures
-from loadstone.report.table import middle_step
-from loadstone.report.words import Words
+from loadstone.report.words import ENGLISH, Messages, translated
 
 WATCHED = "watch"
 """The name of the workload where there was none of ours."""
 
 
 @dataclass
-class Making:
+class ReportContext:
     """What all sections share."""
 
     run: Run
-    words: Words
+    words: Messages
     figures: Figures
 
     @property
@@ -85,3 +83,15 @@ class Making:
         """A part of the report with its heading."""
         head = element("h2", title, id=f"{name}-title")
         return element("section", head, *inside, id=name, aria_labelledby=f"{name}-title")
+
+
+def localized(said: str, words: Messages, name: str = "span", class_: str | None = None) -> Markup:
+    """A sentence of another part of the program, in the page's language or marked as English.
+
+    Readers of screens change their voice by the mark.
+    """
+    other = translated(said, words)
+    is_foreign = other is None and words.language != ENGLISH.language
+    return element(
+        name, other or said, lang=ENGLISH.language if is_foreign else None, class_=class_
+    )

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from loadstone.analyse.comparison import CellTable, Compared, Comparison, Row
+from loadstone.analyse.ladder import middle_step
 from loadstone.model.experiment import Experiment, Level
-from loadstone.report.experiment import signed
-from loadstone.report.markup import Markup, cell, element, folded, paragraph, table
-from loadstone.report.numbers import NOTHING, asked, count, rate, share
-from loadstone.report.sections.context import Making
-from loadstone.report.table import middle_step
-from loadstone.report.words import Words
+from loadstone.model.numbers import NOTHING, asked, count, pct, rate, signed
+from loadstone.report.markup import Markup, cell, element, folded, paragraph
+from loadstone.report.sections.context import ReportContext
+from loadstone.report.table import table_of
+from loadstone.report.words import Messages
 
 _LOOKS = {
     "faster": ("▲", "good"),
@@ -22,10 +22,10 @@ _LOOKS = {
 """A sign and a class for each word: colour alone says nothing."""
 
 
-def matrix_section(making: Making) -> Markup:
+def matrix_section(context: ReportContext) -> Markup:
     """Cells by variants, each against the first level of its factor."""
-    words, found = making.words, making.run.comparison
-    experiment = making.run.asked.experiment if making.run.asked else None
+    words, found = context.words, context.run.comparison
+    experiment = context.run.asked.experiment if context.run.asked else None
     if found is None or experiment is None:
         return Markup("")
     parts = [
@@ -36,16 +36,16 @@ def matrix_section(making: Making) -> Markup:
         folded(words.table_of_cells, *(_cell_table(each, words) for each in found.cells)),
         paragraph(_corrected(found, words), "note"),
     ]
-    return making.section("matrix", words.matrix, *parts)
+    return context.section("matrix", words.matrix, *parts)
 
 
-def _matrix(found: Comparison, words: Words) -> Markup:
+def _matrix(found: Comparison, words: Messages) -> Markup:
     variants = list(dict.fromkeys(row.variant for each in found.cells for row in each.rows))
     heads = (words.cell, *variants)
-    return table(heads, (_matrix_row(each, variants, words) for each in found.cells))
+    return table_of(heads, (_matrix_row(each, variants, words) for each in found.cells)).html()
 
 
-def _matrix_row(found: CellTable, variants: Sequence[str], words: Words) -> list[str]:
+def _matrix_row(found: CellTable, variants: Sequence[str], words: Messages) -> list[str]:
     rows = {row.variant: row for row in found.rows}
     compared: dict[str, list[Compared]] = {}
     for one in found.compared:
@@ -62,7 +62,7 @@ def _matrix_row(found: CellTable, variants: Sequence[str], words: Words) -> list
     return cells
 
 
-def _judged(one: Compared, words: Words) -> Markup:
+def _judged(one: Compared, words: Messages) -> Markup:
     """`▲ +12 % (+9 % to +15 %) faster`."""
     sign, look = _LOOKS[one.verdict.word]
     effect = one.verdict.effect
@@ -76,11 +76,11 @@ def _judged(one: Compared, words: Words) -> Markup:
     return element("span", said, class_=f"word {look}", title=_against(one, words))
 
 
-def _against(one: Compared, words: Words) -> str:
+def _against(one: Compared, words: Messages) -> str:
     return words.against.format(b=one.contrast.b, a=one.contrast.a)
 
 
-def cell_name(found: CellTable, words: Words) -> str:
+def cell_name(found: CellTable, words: Messages) -> str:
     """Workload, users, rate."""
     workload, users, due = found.cell
     parts = [workload, words.users(users)]
@@ -89,7 +89,7 @@ def cell_name(found: CellTable, words: Words) -> str:
     return words.list_comma.join(parts)
 
 
-def _cell_table(found: CellTable, words: Words) -> Markup:
+def _cell_table(found: CellTable, words: Messages) -> Markup:
     heads = (
         words.variant, words.steps_head, words.tps, words.interval_95, words.cv_within,
         words.cv_between, words.p95_ms, words.p99_ms,
@@ -107,12 +107,12 @@ def _cell_table(found: CellTable, words: Words) -> Markup:
     return element(
         "div",
         element("h4", cell_name(found, words)),
-        table(heads, (_row(row) for row in found.rows)),
+        table_of(heads, (_row(row) for row in found.rows)).html(),
         *(paragraph(line) for line in lines),
     )
 
 
-def _more(one: Compared, words: Words) -> str:
+def _more(one: Compared, words: Messages) -> str:
     """How much more evidence it would take."""
     if one.verdict.word != "not enough evidence" or one.verdict.more is None:
         return ""
@@ -127,20 +127,20 @@ def _row(row: Row) -> list[str]:
         count(len(row.steps)),
         rate(row.mean.value if row.mean else None),
         NOTHING if interval is None else f"{rate(interval.low)} … {rate(interval.high)}",
-        share(row.variation.within),
-        share(row.variation.between),
+        pct(row.variation.within),
+        pct(row.variation.between),
         rate(response.p95),
         rate(response.p99),
     ]
 
 
-def _factors(experiment: Experiment, words: Words) -> Markup:
+def _factors(experiment: Experiment, words: Messages) -> Markup:
     rows = [
         (factor.name, level.name, "; ".join(_changes(level)) or NOTHING)
         for factor in experiment.factors
         for level in factor.levels
     ]
-    return table((words.factor, words.level, words.changes), rows, words=3)
+    return table_of((words.factor, words.level, words.changes), rows, text=3).html()
 
 
 def _changes(level: Level) -> Iterator[str]:
@@ -154,6 +154,6 @@ def _changes(level: Level) -> Iterator[str]:
         yield level.target.place
 
 
-def _corrected(found: Comparison, words: Words) -> str:
+def _corrected(found: Comparison, words: Messages) -> str:
     said = words.corrected_sequential if found.sequential else words.corrected_holm
     return said.format(number=found.comparisons)

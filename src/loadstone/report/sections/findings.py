@@ -6,70 +6,70 @@ from collections.abc import Iterator
 
 from loadstone.analyse.ladder import Level
 from loadstone.model.finding import Diagnosis, Evidence, Finding
+from loadstone.model.numbers import NOTHING, count, digits, pct
 from loadstone.model.result import StepResult
 from loadstone.report.figures.evidence import evidence_figure
 from loadstone.report.findings import evidence_value, proof_text, trial_text
-from loadstone.report.markup import Markup, element, folded, list_of, paragraph, table
-from loadstone.report.numbers import NOTHING, count, digits, share
-from loadstone.report.sections.context import Making
-from loadstone.report.sections.speech import speech
-from loadstone.report.words import Words, told
+from loadstone.report.markup import Markup, element, folded, list_of, paragraph
+from loadstone.report.sections.context import ReportContext, localized
+from loadstone.report.table import table_of
+from loadstone.report.words import Messages, localize
 
 
-def findings_section(making: Making) -> Markup:
+def findings_section(context: ReportContext) -> Markup:
     """Of each ladder, the most telling first."""
-    words = making.words
-    inside = [_of_ladder(making, ladder) for ladder in making.ladders]
-    if not any(making.diagnosis(ladder) for ladder in making.ladders):
+    words = context.words
+    inside = [_of_ladder(context, ladder) for ladder in context.ladders]
+    if not any(context.diagnosis(ladder) for ladder in context.ladders):
         inside.append(paragraph(words.nothing_to_explain))
-    return making.section("findings", words.findings, *inside)
+    return context.section("findings", words.findings, *inside)
 
 
-def _of_ladder(making: Making, ladder: list[Level]) -> Markup:
-    found = making.diagnosis(ladder)
+def _of_ladder(context: ReportContext, ladder: list[Level]) -> Markup:
+    found = context.diagnosis(ladder)
     if found is None:
         return Markup("")
-    steps = [making.middle(level) for level in ladder]
-    head = [element("h3", making.name(ladder))] if making.is_several() else []
-    shown = [_finding(making, finding, steps) for finding in found.findings]
-    return element("div", *head, *shown, *_not_evaluated(found, making.words))
+    steps = [context.middle(level) for level in ladder]
+    head = [element("h3", context.name(ladder))] if context.is_several() else []
+    shown = [_finding(context, finding, steps) for finding in found.findings]
+    return element("div", *head, *shown, *_not_evaluated(found, context.words))
 
 
-def _finding(making: Making, finding: Finding, steps: list[StepResult]) -> Markup:
-    words = making.words
+def _finding(context: ReportContext, finding: Finding, steps: list[StepResult]) -> Markup:
+    words = context.words
     figure = evidence_figure(finding, steps, words)
-    facts = [words.groups[finding.group], words.sure.format(confidence=share(finding.confidence))]
+    facts = [words.groups[finding.group], words.sure.format(confidence=pct(finding.confidence))]
     if finding.share is not None:
-        facts.insert(1, words.explains.format(share=share(finding.share)))
+        facts.insert(1, words.explains.format(share=pct(finding.share)))
     shown = element(
         "div",
         paragraph(words.list_comma.join(facts), "note"),
-        speech(finding.sentence, words, "p"),
-        element("p", element("b", words.remedy), " ", speech(finding.remedy, words)),
+        localized(finding.sentence, words, "p"),
+        element("p", element("b", words.remedy), " ", localized(finding.remedy, words)),
         *_proof(finding, words),
         _evidence(finding.evidence, words),
     )
     title = element("h3", words.cause(finding.cause), " ", element("code", finding.cause))
-    return element("article", title, shown, making.figures.place(figure), class_="finding")
+    return element("article", title, shown, context.figures.place(figure), class_="finding")
 
 
-def _proof(finding: Finding, words: Words) -> Iterator[Markup]:
+def _proof(finding: Finding, words: Messages) -> Iterator[Markup]:
     """What its trial showed, or what would prove it as long as nobody tried."""
     if finding.proof is not None:
         yield element("p", element("b", words.proof), " ", proof_text(finding.proof, words))
     elif finding.trial is not None:
         yield element("p", element("b", words.to_prove), " ", trial_text(finding.trial, words))
     elif finding.untried is not None:
-        yield element("p", element("b", words.to_prove), " ", speech(finding.untried, words))
+        yield element("p", element("b", words.to_prove), " ", localized(finding.untried, words))
 
 
-def _evidence(evidence: tuple[Evidence, ...], words: Words) -> Markup:
+def _evidence(evidence: tuple[Evidence, ...], words: Messages) -> Markup:
     if not evidence:
         return Markup("")
     heads = (words.counter, words.users_axis, words.seconds_head, words.value, words.threshold)
     rows = [
         (
-            told(one.counter, words),
+            localize(one.counter, words),
             count(one.users),
             _seconds(one, words),
             evidence_value(one, words),
@@ -77,23 +77,25 @@ def _evidence(evidence: tuple[Evidence, ...], words: Words) -> Markup:
         )
         for one in evidence
     ]
-    return folded(words.evidence, table(heads, rows), is_open=True)
+    return folded(words.evidence, table_of(heads, rows).html(), is_open=True)
 
 
-def _seconds(one: Evidence, words: Words) -> str:
+def _seconds(one: Evidence, words: Messages) -> str:
     if one.from_s is None or one.to_s is None:
         return NOTHING
     return words.seconds_between.format(begin=f"{one.from_s:g}", end=f"{one.to_s:g}")
 
 
-def _not_evaluated(found: Diagnosis, words: Words) -> Iterator[Markup]:
+def _not_evaluated(found: Diagnosis, words: Messages) -> Iterator[Markup]:
     """By what is missing, the causes that need it."""
     needed: dict[str, list[str]] = {}
     for one in found.not_evaluated:
         needed.setdefault(one.needs, []).append(words.cause(one.cause))
     if needed:
         lines = [
-            words.for_want_of.format(needs=told(needs, words), causes=words.list_comma.join(causes))
+            words.for_want_of.format(
+                needs=localize(needs, words), causes=words.list_comma.join(causes)
+            )
             for needs, causes in needed.items()
         ]
         yield folded(words.not_evaluated.format(number=len(found.not_evaluated)), list_of(lines))

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
-from loadstone.analyse.ladder import Level, quotable, shape
+from loadstone.analyse.ladder import Level, middle_step, quotable, shape
 from loadstone.analyse.usl import Refused, Usl, of_ladder
+from loadstone.model.numbers import NOTHING, asked, count, digits, pct, rate, signed
 from loadstone.model.result import StepResult
-from loadstone.report.breakdowns import tables_apart
-from loadstone.report.event_kinds import kinds_apart
+from loadstone.report.breakdowns import breakdowns
+from loadstone.report.event_kinds import event_kinds
 from loadstone.report.figures.ladder import ladder_figure, qps_mean, variants_figure
-from loadstone.report.markup import Markup, cell, element, folded, paragraph, table
-from loadstone.report.numbers import NOTHING, asked, count, digits, rate, share
-from loadstone.report.sections.context import Making
+from loadstone.report.markup import Markup, element, folded, paragraph
+from loadstone.report.sections.context import ReportContext
 from loadstone.report.sentences import law_sentence, verdict
-from loadstone.report.table import middle_step
-from loadstone.report.words import Words
+from loadstone.report.table import table_of
+from loadstone.report.words import Messages
 
 DISAGREE = 0.05
 """[P] The client's and the server's counts are said to disagree when they differ by more: below it
@@ -29,54 +30,54 @@ _SHOWN = 6
 """Ladders that have a figure of their own."""
 
 
-def ladder_section(making: Making) -> Markup:
+def ladder_section(context: ReportContext) -> Markup:
     """A figure and a table a ladder; several variants of a workload stand in one figure first."""
-    words = making.words
+    words = context.words
     inside: list[Markup] = []
-    for workload in dict.fromkeys(ladder[0].workload for ladder in making.ladders):
-        mine = [ladder for ladder in making.ladders if ladder[0].workload == workload]
+    for workload in dict.fromkeys(ladder[0].workload for ladder in context.ladders):
+        mine = [ladder for ladder in context.ladders if ladder[0].workload == workload]
         several = [ladder for ladder in mine if len(ladder) > 1]
         if len(mine) > 1 and several:
             inside.append(element("h3", words.variants_title.format(workload=workload)))
             figure = variants_figure(several, words)
-            inside += [paragraph(figure.about, "about"), making.figures.place(figure)]
-    shown = [_of_ladder(making, ladder) for ladder in making.ladders]
+            inside += [paragraph(figure.about, "about"), context.figures.place(figure)]
+    shown = [_of_ladder(context, ladder) for ladder in context.ladders]
     inside += shown[:_SHOWN]
     if shown[_SHOWN:]:
         inside.append(
             folded(words.more_ladders.format(number=len(shown) - _SHOWN), *shown[_SHOWN:])
         )
-    return making.section("ladder", words.ladder, *inside)
+    return context.section("ladder", words.ladder, *inside)
 
 
-def _of_ladder(making: Making, ladder: list[Level]) -> Markup:
-    words = making.words
+def _of_ladder(context: ReportContext, ladder: list[Level]) -> Markup:
+    words = context.words
     parts: list[Markup] = []
-    if making.is_several():
-        parts.append(element("h3", making.name(ladder)))
+    if context.is_several():
+        parts.append(element("h3", context.name(ladder)))
     if said := verdict(ladder, words):
         parts.append(paragraph(said))
     if len(ladder) > 1:
         law = None if any(level.rate for level in ladder) else of_ladder(ladder)
         figure = ladder_figure(ladder, law if isinstance(law, Usl) else None, words)
-        parts += [paragraph(figure.about, "about"), making.figures.place(figure)]
+        parts += [paragraph(figure.about, "about"), context.figures.place(figure)]
         if isinstance(law, Usl | Refused):
             parts.append(paragraph(law_sentence(law, words), "note"))
     rows = folded(words.table_of_figures, _table(ladder, words), is_open=True)
-    apart = _apart_tables(ladder, words)
-    beside = [element("h4", words.client_and_server), *_beside(making, ladder)]
-    return element("div", *parts, rows, *apart, *beside)
+    details = _breakdowns(ladder, words)
+    beside = [element("h4", words.client_and_server), *_beside(context, ladder)]
+    return element("div", *parts, rows, *details, *beside)
 
 
-def _apart_tables(ladder: Sequence[Level], words: Words) -> list[Markup]:
+def _breakdowns(ladder: Sequence[Level], words: Messages) -> list[Markup]:
     """What the steps tell apart: workloads of a mix, phases, connections, kinds of events."""
     found: list[Markup] = []
-    for apart in (*tables_apart(ladder, words), *kinds_apart(ladder, words)):
-        found += [element("h4", apart.title), table(apart.heads, apart.rows, words=apart.words)]
+    for each in (*breakdowns(ladder, words), *event_kinds(ladder, words)):
+        found += [element("h4", each.title), each.html()]
     return found
 
 
-def _table(ladder: Sequence[Level], words: Words) -> Markup:
+def _table(ladder: Sequence[Level], words: Messages) -> Markup:
     """A row a level; what no level has gets no column."""
     found = shape(ladder)
     columns: list[tuple[str, Callable[[Level], str]]] = [(words.users_axis, _users)]
@@ -94,13 +95,10 @@ def _table(ladder: Sequence[Level], words: Words) -> Markup:
         (words.errors_per_s, _errors),
         (words.reconnects, lambda level: count(middle_step(level.steps).reconnects)),
     ]
-    rows = []
-    for level in ladder:
-        cells = [of(level) for _, of in columns]
-        if found and level is found.peak:
-            cells[0] = cell(cells[0], class_="peak")
-        rows.append(cells)
-    return table([head for head, _ in columns], rows, words=0)
+    rows = ([of(level) for _, of in columns] for level in ladder)
+    peak = [level is found.peak for level in ladder].index(True) if found else None
+    shown = table_of([head for head, _ in columns], rows, text=0)
+    return replace(shown, styles={} if peak is None else {peak: "bold"}).html()
 
 
 def _users(level: Level) -> str:
@@ -137,7 +135,7 @@ def _errors(level: Level) -> str:
     return rate(sum(step.errors.values()) / step.seconds) if step.seconds else NOTHING
 
 
-def marks(steps: Sequence[StepResult], words: Words) -> list[str]:
+def marks(steps: Sequence[StepResult], words: Messages) -> list[str]:
     """What the marks of the tables mean, where they are used."""
     said = []
     if any(not quotable(step) for step in steps):
@@ -149,9 +147,9 @@ def marks(steps: Sequence[StepResult], words: Words) -> list[str]:
     return said
 
 
-def _beside(making: Making, ladder: Sequence[Level]) -> list[Markup]:
+def _beside(context: ReportContext, ladder: Sequence[Level]) -> list[Markup]:
     """The client's rates and the server's counters; a disagreement is said."""
-    words = making.words
+    words = context.words
     steps = [middle_step(level.steps) for level in ladder]
     seen = [step for step in steps if step.server is not None]
     if not seen:
@@ -164,7 +162,10 @@ def _beside(making: Making, ladder: Sequence[Level]) -> list[Markup]:
     said = [paragraph(line, "bad") for step in seen for line in _disagreements(step, words)]
     unseen = [paragraph(_unseen(step, words), "note") for step in seen if not _is_seen(step)]
     said += unseen
-    return [table(heads, rows, words=0), *(said or [paragraph(words.counts_agree, "note")])]
+    return [
+        table_of(heads, rows, text=0).html(),
+        *(said or [paragraph(words.counts_agree, "note")]),
+    ]
 
 
 def _pair(step: StepResult) -> list[str]:
@@ -196,7 +197,7 @@ def _is_seen(step: StepResult) -> bool:
     return step.server is not None and step.server.seconds >= (1 - DISAGREE) * step.seconds
 
 
-def _unseen(step: StepResult, words: Words) -> str:
+def _unseen(step: StepResult, words: Messages) -> str:
     seconds = step.server.seconds if step.server else 0.0
     return words.server_gone.format(
         users=words.users(step.concurrency), seen=digits(seconds), window=digits(step.seconds)
@@ -206,10 +207,10 @@ def _unseen(step: StepResult, words: Words) -> str:
 def _apart(step: StepResult, client: float | None, server: float | None) -> str:
     if not client or server is None or not _is_seen(step):
         return NOTHING
-    return f"{100 * (server / client - 1):+z.1f} %"
+    return signed(server / client - 1)
 
 
-def _disagreements(step: StepResult, words: Words) -> list[str]:
+def _disagreements(step: StepResult, words: Messages) -> list[str]:
     if not _is_seen(step):
         return []
     pairs = (
@@ -223,7 +224,7 @@ def _disagreements(step: StepResult, words: Words) -> list[str]:
             client=digits(client),
             counter=counter,
             server=digits(server),
-            share=share(abs(server / client - 1)),
+            share=pct(abs(server / client - 1)),
         )
         for what, client, counter, server in pairs
         if client and server is not None and abs(server / client - 1) > DISAGREE

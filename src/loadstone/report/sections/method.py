@@ -7,39 +7,40 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
+from loadstone.model.numbers import count, duration
 from loadstone.report.checklist import checklist
-from loadstone.report.markup import Markup, cell, element, folded, list_of, paragraph, table
+from loadstone.report.markup import Markup, cell, element, folded, list_of, paragraph
 from loadstone.report.notes import of_the_cores
-from loadstone.report.numbers import count, duration
 from loadstone.report.observed import observed_notes
-from loadstone.report.sections.context import Making
+from loadstone.report.sections.context import ReportContext
 from loadstone.report.sections.ladder import marks
-from loadstone.report.words import Words, told
+from loadstone.report.table import table_of
+from loadstone.report.words import Messages, localize
 
 _SIGNS = {"met": ("✓", "good"), "missed": ("✗", "bad"), "not evaluated": ("–", "unknown")}
 
 
-def method_section(making: Making) -> Markup:
+def method_section(context: ReportContext) -> Markup:
     """All that somebody needs to repeat the run, or to doubt it."""
-    words, run = making.words, making.run
+    words, run = context.words, context.run
     asked = run.asked
     parts = [
-        table((words.what, words.value), _plan(making), words=2),
+        table_of((words.what, words.value), _plan(context), text=2).html(),
         element("h3", words.checklist),
         paragraph(words.checklist_about, "about"),
-        _checklist(making),
-        *_command(making),
-        *_notes(making),
+        _checklist(context),
+        *_command(context),
+        *_notes(context),
     ]
     if asked is not None:
         subject = asked.experiment or asked.plan
         told = json.dumps(subject.model_dump(mode="json"), indent=1, ensure_ascii=False)
         parts.append(folded(words.whole_plan, element("pre", told)))
-    return making.section("method", words.method, *parts)
+    return context.section("method", words.method, *parts)
 
 
-def _plan(making: Making) -> Iterator[tuple[str, str]]:
-    words, info = making.words, making.result.run
+def _plan(context: ReportContext) -> Iterator[tuple[str, str]]:
+    words, info = context.words, context.result.run
     yield words.run, info.id
     if info.started_at:
         yield words.when, f"{info.started_at} … {info.ended_at or ''}"
@@ -48,7 +49,7 @@ def _plan(making: Making) -> Iterator[tuple[str, str]]:
         return
     yield from _of_plan(info.plan, words)
     yield words.steps_head, f"{count(info.steps_finished)} / {info.steps_planned or '?'}"
-    first = making.result.steps[0] if making.result.steps else None
+    first = context.result.steps[0] if context.result.steps else None
     for target in first.targets if first else ():
         yield words.target, f"{target.target} {target.server_version or ''}".strip()
     if first is not None and first.encrypted_users is not None:
@@ -57,7 +58,7 @@ def _plan(making: Making) -> Iterator[tuple[str, str]]:
             yield words.compression, first.compression or ""
 
 
-def _of_plan(plan: dict[str, Any], words: Words) -> Iterator[tuple[str, str]]:
+def _of_plan(plan: dict[str, Any], words: Messages) -> Iterator[tuple[str, str]]:
     workload, drive, warmup = plan["workload"], plan["drive"], plan["warmup"]
     tables, size = workload.get("tables"), workload.get("table_size")
     rows = words.tables_of.format(tables=tables, rows=f"{size:,}") if tables and size else ""
@@ -71,10 +72,10 @@ def _of_plan(plan: dict[str, Any], words: Words) -> Iterator[tuple[str, str]]:
     yield words.seed, str(drive["seed"])
 
 
-def _checklist(making: Making) -> Markup:
-    words, run = making.words, making.run
+def _checklist(context: ReportContext) -> Markup:
+    words, run = context.words, context.run
     experiment = run.asked.experiment if run.asked else None
-    found = checklist(making.result, run.environment, experiment)
+    found = checklist(context.result, run.environment, experiment)
     rows = [
         (
             cell(f"{sign} {words.checked[one.state]}", class_=f"word {look}"),
@@ -84,11 +85,11 @@ def _checklist(making: Making) -> Markup:
         for one in found
         for sign, look in (_SIGNS[one.state],)
     ]
-    return table((words.state, words.rule, words.figure), rows, words=3)
+    return table_of((words.state, words.rule, words.figure), rows, text=3).html()
 
 
-def _command(making: Making) -> Iterator[Markup]:
-    words, asked = making.words, making.run.asked
+def _command(context: ReportContext) -> Iterator[Markup]:
+    words, asked = context.words, context.run.asked
     yield element("h3", words.repeat_it)
     if asked is None:
         yield paragraph(words.command_unknown, "note")
@@ -98,11 +99,11 @@ def _command(making: Making) -> Iterator[Markup]:
         yield paragraph(words.experiment_file_below, "about")
 
 
-def _notes(making: Making) -> Iterator[Markup]:
+def _notes(context: ReportContext) -> Iterator[Markup]:
     """What was said while it ran, and what the marks mean."""
-    words, result = making.words, making.result
+    words, result = context.words, context.result
     lines = [
-        *(told(note, words) for note in result.run.notes),
+        *(localize(note, words) for note in result.run.notes),
         *of_the_cores(result.steps, words),
         *observed_notes(result.steps, words),
         *marks(result.steps, words),

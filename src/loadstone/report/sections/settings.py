@@ -9,12 +9,12 @@ from datetime import date
 from typing import Any
 
 from loadstone.analyse.settings import Machine, review
+from loadstone.model.numbers import NOTHING
 from loadstone.model.observed import SHARED_HOST
-from loadstone.report.markup import Markup, cell, element, folded, paragraph, table
-from loadstone.report.numbers import NOTHING
-from loadstone.report.sections.context import Making
-from loadstone.report.sections.speech import speech
-from loadstone.report.words import Words
+from loadstone.report.markup import Markup, cell, element, folded, paragraph
+from loadstone.report.sections.context import ReportContext, localized
+from loadstone.report.table import table_of
+from loadstone.report.words import Messages
 
 Variables = Mapping[str, str]
 
@@ -63,27 +63,27 @@ _OWN = re.compile(
 """Names of variables that differ between any two servers and change no figure."""
 
 
-def settings_section(making: Making) -> Markup:
+def settings_section(context: ReportContext) -> Markup:
     """Settings and environment; what differs between several targets comes first."""
-    words = making.words
-    targets = _targets(making)
-    inside = [*_differences(targets, words), *_review(making, targets)]
+    words = context.words
+    targets = _targets(context)
+    inside = [*_differences(targets, words), *_review(context, targets)]
     for place, target in targets.items():
         inside.append(element("h3", f"{place} {target.get('version') or ''}".strip()))
         inside += _variables(target.get("variables") or {}, words)
     if not targets:
         inside.append(paragraph(words.settings_unknown, "note"))
-    inside += [element("h3", words.machine), _machine(making)]
-    return making.section("settings", words.settings, *inside)
+    inside += [element("h3", words.machine), _machine(context)]
+    return context.section("settings", words.settings, *inside)
 
 
-def _targets(making: Making) -> dict[str, dict[str, Any]]:
+def _targets(context: ReportContext) -> dict[str, dict[str, Any]]:
     """What each server said of itself, by its URL."""
-    found = making.run.environment.get("targets") or []
+    found = context.run.environment.get("targets") or []
     return {str(one.get("target") or number): one for number, one in enumerate(found, 1)}
 
 
-def _differences(targets: Mapping[str, Mapping[str, Any]], words: Words) -> Iterator[Markup]:
+def _differences(targets: Mapping[str, Mapping[str, Any]], words: Messages) -> Iterator[Markup]:
     """Variables that are not the same on all targets."""
     told = {place: one.get("variables") or {} for place, one in targets.items()}
     if len(told) < 2 or not all(told.values()):
@@ -101,17 +101,17 @@ def _differences(targets: Mapping[str, Mapping[str, Any]], words: Words) -> Iter
     order = {name: at for at, name in enumerate(MATTERS)}
     differing.sort(key=lambda name: (order.get(name, len(order)), name))
     rows = [(name, *(each.get(name, NOTHING) for each in told.values())) for name in differing]
-    yield table((words.variable, *told), rows, words=1 + len(told))
+    yield table_of((words.variable, *told), rows, text=1 + len(told)).html()
 
 
-def _review(making: Making, targets: Mapping[str, Mapping[str, Any]]) -> Iterator[Markup]:
+def _review(context: ReportContext, targets: Mapping[str, Mapping[str, Any]]) -> Iterator[Markup]:
     """What `loadstone check` would say of the first target, on the day of the run."""
-    words = making.words
+    words = context.words
     first = next(iter(targets.values()), {})
     variables = {str(name): str(value) for name, value in (first.get("variables") or {}).items()}
     if not variables:
         return
-    found = review(variables, _machine_of(making))
+    found = review(variables, _machine_of(context))
     yield element("h3", words.review)
     if not found:
         yield paragraph(words.review_nothing)
@@ -120,41 +120,41 @@ def _review(making: Making, targets: Mapping[str, Mapping[str, Any]]) -> Iterato
         (
             cell(words.weights[one.weight], class_="bad" if one.weight == "unfair" else None),
             f"{one.variable} = {one.value}",
-            speech(one.why, words),
+            localized(one.why, words),
         )
         for one in found
     ]
-    yield table((words.weight, words.variable, words.why), rows, words=3)
+    yield table_of((words.weight, words.variable, words.why), rows, text=3).html()
 
 
-def _machine_of(making: Making) -> Machine:
+def _machine_of(context: ReportContext) -> Machine:
     """The server's machine where it is the generator's too; the day is the run's, not today."""
-    began = making.result.run.started_at
+    began = context.result.run.started_at
     today = date.fromisoformat(began[:10]) if began else None
-    first = making.result.steps[0] if making.result.steps else None
+    first = context.result.steps[0] if context.result.steps else None
     shared = bool(first and first.host and first.host.facts.get(SHARED_HOST) == "yes")
     if not shared:
         return Machine(today=today)
-    here = making.run.environment.get("generator") or {}
+    here = context.run.environment.get("generator") or {}
     memory = (here.get("memory") or {}).get("total_kb")
     cores = (here.get("cpu") or {}).get("cores_online")
     return Machine(memory_bytes=1024 * memory if memory else None, cores=cores, today=today)
 
 
-def _variables(variables: Variables, words: Words) -> Iterator[Markup]:
+def _variables(variables: Variables, words: Messages) -> Iterator[Markup]:
     if not variables:
         yield paragraph(words.settings_unknown, "note")
         return
     known = [(name, variables[name]) for name in MATTERS if name in variables]
-    yield table((words.variable, words.value), known, words=2)
+    yield table_of((words.variable, words.value), known, text=2).html()
     rows = sorted(variables.items())
     all_of = words.all_variables.format(number=len(rows))
-    yield folded(all_of, table((words.variable, words.value), rows, words=2))
+    yield folded(all_of, table_of((words.variable, words.value), rows, text=2).html())
 
 
-def _machine(making: Making) -> Markup:
+def _machine(context: ReportContext) -> Markup:
     """The generator's machine; the server's is known by what was observed of it."""
-    words, here = making.words, making.run.environment.get("generator") or {}
+    words, here = context.words, context.run.environment.get("generator") or {}
     if not here:
         return paragraph(words.settings_unknown, "note")
     cpu, memory = here.get("cpu") or {}, here.get("memory") or {}
@@ -178,7 +178,7 @@ def _machine(making: Making) -> Markup:
     whole = json.dumps(here, indent=1, sort_keys=True, ensure_ascii=False)
     return element(
         "div",
-        table((words.what, words.value), rows, words=2),
+        table_of((words.what, words.value), rows, text=2).html(),
         folded(words.whole_environment, element("pre", whole)),
     )
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from loadstone.analyse.ladder import shape
+from loadstone.analyse.ladder import middle_step, shape
+from loadstone.model.numbers import NOTHING, count, digits, rate
 from loadstone.model.result import StepResult
 from loadstone.report.figures.latency import heat_figure, percentile_figure
 from loadstone.report.figures.series import series_figure
 from loadstone.report.figures.thinning import Thinned
 from loadstone.report.generators import figures_of, name_of
 from loadstone.report.latencies import StepLatencies
-from loadstone.report.markup import Markup, element, folded, list_of, paragraph, table
+from loadstone.report.markup import Markup, element, folded, list_of, paragraph
 from loadstone.report.notes import drill_notes, step_notes
-from loadstone.report.numbers import NOTHING, count, digits, rate
-from loadstone.report.sections.context import Making
+from loadstone.report.sections.context import ReportContext
 from loadstone.report.step_panels import Panel, Seconds
-from loadstone.report.table import middle_step
-from loadstone.report.words import Words
+from loadstone.report.table import table_of
+from loadstone.report.words import Messages
 
 MOST_STEPS = 40
 """Shown second by second; of more the middle repeats come first."""
@@ -39,47 +39,51 @@ _FEWEST_ROWS = 8
 """Of the tables of seconds, likewise."""
 
 
-def steps_section(making: Making) -> Markup:
+def steps_section(context: ReportContext) -> Markup:
     """A part for each step, the best one's open."""
-    words = making.words
-    shown = shown_steps(making)
-    run = making.run
+    words = context.words
+    shown = shown_steps(context)
+    run = context.run
     seconds = Seconds(run.load, run.server, run.host, words)
     room = _Room.for_steps(len(shown))
     latencies = run.latencies([step.step for step in shown], room.heat)
-    best = _best(making)
+    best = _best(context)
     parts = [paragraph(words.steps_about, "about")]
-    left = len(making.result.steps) - len(shown)
+    left = len(context.result.steps) - len(shown)
     if left:
         parts.append(paragraph(words.steps_left_out.format(number=left), "note"))
     for step in shown:
-        inside = _of_step(making, step, (seconds, latencies.get(step.step), room))
-        parts.append(_folded(making, step, inside, is_open=step.step == best))
-    return making.section("steps", words.steps_title, *parts)
+        inside = _of_step(context, step, (seconds, latencies.get(step.step), room))
+        parts.append(_folded(context, step, inside, is_open=step.step == best))
+    return context.section("steps", words.steps_title, *parts)
 
 
-def shown_steps(making: Making) -> list[StepResult]:
+def shown_steps(context: ReportContext) -> list[StepResult]:
     """All of them, or the middle repeat of each level where they are too many."""
-    steps = list(making.result.steps)
+    steps = list(context.result.steps)
     if len(steps) <= MOST_STEPS:
         return steps
-    middle = {middle_step(level.steps).step for ladder in making.ladders for level in ladder}
+    middle = {middle_step(level.steps).step for ladder in context.ladders for level in ladder}
     return [step for step in steps if step.step in middle][:MOST_STEPS]
 
 
-def _best(making: Making) -> int | None:
+def _best(context: ReportContext) -> int | None:
     """The step of the first ladder's peak; of a run without load the first."""
-    if not making.ladders:
-        return making.result.steps[0].step if making.result.steps else None
-    ladder = making.ladders[0]
+    if not context.ladders:
+        return context.result.steps[0].step if context.result.steps else None
+    ladder = context.ladders[0]
     found = shape(ladder)
     return middle_step((found.peak if found else ladder[0]).steps).step
 
 
-def _folded(making: Making, step: StepResult, inside: Iterator[Markup], *, is_open: bool) -> Markup:
-    state = "" if step.state == "finished" else f" ({making.words.states[step.state]})"
-    rates = "" if step.tps is None else f"{making.words.colon}{digits(step.tps)} {making.words.tps}"
-    summary = element("summary", f"{making.step_name(step)}{rates}{state}")
+def _folded(
+    context: ReportContext, step: StepResult, inside: Iterator[Markup], *, is_open: bool
+) -> Markup:
+    state = "" if step.state == "finished" else f" ({context.words.states[step.state]})"
+    rates = (
+        "" if step.tps is None else f"{context.words.colon}{digits(step.tps)} {context.words.tps}"
+    )
+    summary = element("summary", f"{context.step_name(step)}{rates}{state}")
     return element("details", summary, *inside, class_="step", open=is_open)
 
 
@@ -107,8 +111,8 @@ _Known = tuple[Seconds, StepLatencies | None, _Room]
 """The frames, the step's histograms, and what of the page it may take."""
 
 
-def _of_step(making: Making, step: StepResult, known: _Known) -> Iterator[Markup]:
-    words = making.words
+def _of_step(context: ReportContext, step: StepResult, known: _Known) -> Iterator[Markup]:
+    words = context.words
     seconds, latencies, room = known
     group = f"step-{step.step}"
     yield from _notes(step, words)
@@ -119,7 +123,7 @@ def _of_step(making: Making, step: StepResult, known: _Known) -> Iterator[Markup
         figure, thinned = series_figure(panels, step, words, room.columns, group)
         yield element("h4", words.seconds)
         yield paragraph(words.sentences(figure.about, _thinned(thinned, words)), "about")
-        yield making.figures.place(figure)
+        yield context.figures.place(figure)
         yield folded(words.table_of_seconds, _table(panels, words, room.rows))
     else:
         yield paragraph(words.no_seconds, "note")
@@ -130,11 +134,11 @@ def _of_step(making: Making, step: StepResult, known: _Known) -> Iterator[Markup
         if each is not None:
             yield element("h4", each.title)
             yield paragraph(each.about, "about")
-            yield making.figures.place(each)
+            yield context.figures.place(each)
     yield folded(words.table_of_percentiles, _percentiles(step, words))
 
 
-def _thinned(thinned: Thinned, words: Words) -> str:
+def _thinned(thinned: Thinned, words: Messages) -> str:
     """What the eye is not shown."""
     if thinned.by_column == 1:
         return words.all_seconds.format(seconds=count(thinned.seconds))
@@ -145,19 +149,19 @@ def _thinned(thinned: Thinned, words: Words) -> str:
     )
 
 
-def _notes(step: StepResult, words: Words) -> Iterator[Markup]:
+def _notes(step: StepResult, words: Messages) -> Iterator[Markup]:
     """What a reader should know, errors and outages among it."""
     if lines := [*step_notes(step, words), *drill_notes(step, words)]:
         yield element("div", element("b", words.notes), list_of(lines))
 
 
-def _generators(step: StepResult, words: Words) -> Markup:
+def _generators(step: StepResult, words: Messages) -> Markup:
     """The machines of a cluster."""
     rows = [(name_of(one), *figures_of([one])) for one in step.generators]
-    return table(list(words.generators_heads.values()), rows)
+    return table_of(list(words.generators_heads.values()), rows).html()
 
 
-def _percentiles(step: StepResult, words: Words) -> Markup:
+def _percentiles(step: StepResult, words: Messages) -> Markup:
     heads = (
         words.latency_ms,
         words.events,
@@ -193,10 +197,10 @@ def _percentiles(step: StepResult, words: Words) -> Markup:
         )
         for name, each in named
     ]  # fmt: skip
-    return table(heads, rows)
+    return table_of(heads, rows).html()
 
 
-def _table(panels: Sequence[Panel], words: Words, rows: int) -> Markup:
+def _table(panels: Sequence[Panel], words: Messages, rows: int) -> Markup:
     """Means of as many stretches of time as can be read."""
     import numpy as np
 
@@ -218,4 +222,4 @@ def _table(panels: Sequence[Panel], words: Words, rows: int) -> Markup:
                 ]
             )
     times = [f"{begin:.0f}..{stop:.0f}" for begin, stop in zip(edges, edges[1:], strict=False)]
-    return table(heads, zip(times, *columns, strict=True))
+    return table_of(heads, zip(times, *columns, strict=True)).html()

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Literal
 
-from loadstone.report.words.catalogue import Words
+from loadstone.report.words.catalogue import Messages
 from loadstone.report.words.en import ENGLISH
-from loadstone.report.words.translation import told, translated
+from loadstone.report.words.translation import localize, translated
 from loadstone.report.words.zh import CHINESE
 
 Lang = Literal["en", "zh"]
 
-LANGUAGES: dict[Lang, Words] = {"en": ENGLISH, "zh": CHINESE}
+LANGUAGES: dict[Lang, Messages] = {"en": ENGLISH, "zh": CHINESE}
 
 
-def in_language(lang: Lang) -> Words:
+def in_language(lang: Lang) -> Messages:
     """The catalogue."""
     return LANGUAGES[lang]
 
@@ -24,8 +24,8 @@ __all__ = [
     "ENGLISH",
     "LANGUAGES",
     "Lang",
-    "Words",
+    "Messages",
     "in_language",
-    "told",
+    "localize",
     "translated",
 ]

@@ -13,13 +13,13 @@ from loadstone.analyse.setting_effects import Weight
 from loadstone.analyse.verdict import Word
 from loadstone.model.ceilings import Resource
 from loadstone.model.finding import Group, ProofVerdict
+from loadstone.model.numbers import count
 from loadstone.model.result import StepState
 from loadstone.report.checklist import Item, State
-from loadstone.report.numbers import count
 
 
 @dataclass(frozen=True)
-class Words:
+class Messages:
     """One language."""
 
     # The page

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from loadstone.report.words.catalogue import Words
+from loadstone.report.words.catalogue import Messages
 
-ENGLISH = Words(
+ENGLISH = Messages(
     # The page
     language="en",
     full_stop=".",

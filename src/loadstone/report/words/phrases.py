@@ -30,7 +30,7 @@ class Filling(Protocol):
     def pattern(self) -> str:
         """A regular expression without groups that capture."""
 
-    def told(self, said: str) -> str | None:
+    def localize(self, said: str) -> str | None:
         """What stands there in the other language; `None`: nothing of the kind is known."""
 
 
@@ -74,7 +74,7 @@ class Phrase:
                 found.append(f"(?P<{name}>{inside})" if named else f"(?:{inside})")
         return "".join(found)
 
-    def told(self, said: str) -> str | None:
+    def localize(self, said: str) -> str | None:
         """The other language's sentence with the figures of this one; `None`: it is another."""
         # Looking for its texts spares most phrases their regular expression.
         if not (said.startswith(self._texts[0]) and all(text in said for text in self._texts)):
@@ -89,7 +89,7 @@ class Phrase:
 
     def _value(self, name: str, value: str) -> str | None:
         filling = self.fillings.get(name)
-        return filling.told(value) if filling else value
+        return filling.localize(value) if filling else value
 
 
 class Phrasebook:
@@ -104,10 +104,10 @@ class Phrasebook:
         """Fits what any of them fits."""
         return "|".join(phrase.pattern for phrase in self.phrases)
 
-    def told(self, said: str) -> str | None:
+    def localize(self, said: str) -> str | None:
         """The sentence in the other language; `None`: no phrase fits."""
         for phrase in self.phrases:
-            told = phrase.told(said)
+            told = phrase.localize(said)
             if told is not None:
                 return told
         return None
@@ -122,9 +122,11 @@ class Each:
     joined: str = "、"
     pattern: str = ".*?"
 
-    def told(self, said: str) -> str:
+    def localize(self, said: str) -> str:
         """All parts."""
-        return self.joined.join(self.parts.told(one) or one for one in said.split(self.separator))
+        return self.joined.join(
+            self.parts.localize(one) or one for one in said.split(self.separator)
+        )
 
 
 def phrase(english: str, other: str, /, **fillings: Filling) -> Phrase:

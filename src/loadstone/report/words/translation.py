@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from loadstone.report.words.catalogue import Words
+from loadstone.report.words.catalogue import Messages
 from loadstone.report.words.phrases import Phrasebook
 
 _CHINESE = "zh-CN"
 
 
-def told(said: str, words: Words) -> str:
+def localize(said: str, words: Messages) -> str:
     """The sentence in the report's language; as it is where that has no phrase for it."""
     return translated(said, words) or said
 
 
-def translated(said: str, words: Words) -> str | None:
+def translated(said: str, words: Messages) -> str | None:
     """The sentence in the report's language; `None` where that has no phrase for it."""
     if words.language != _CHINESE:
         return None
@@ -24,7 +24,7 @@ def translated(said: str, words: Words) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _in_chinese(said: str) -> str | None:
-    return _book().told(said)
+    return _book().localize(said)
 
 
 @lru_cache(maxsize=1)

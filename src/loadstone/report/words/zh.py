@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from loadstone.report.words.catalogue import Words
+from loadstone.report.words.catalogue import Messages
 
-CHINESE = Words(
+CHINESE = Messages(
     # The page
     language="zh-CN",
     full_stop="。",

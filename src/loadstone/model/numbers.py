@@ -1,4 +1,11 @@
-"""Numbers as people read them: three digits that matter, units at the head of the column."""
+"""Numbers as people read them, by one rule for tables and sentences.
+
+- A figure has three digits that matter and thousands apart. In a column it keeps the noughts at
+  its end, so that figures line up (`digits`, `rate`); in a sentence it drops them (`num`).
+- A share is in whole percents from 9.95 % on, and has two digits that matter below (`pct`):
+  0.0996 is `10 %`.
+- A change keeps a decimal up to 100 %, and two below 1 % (`signed`): what is compared was measured.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +34,32 @@ def digits(value: float) -> str:
     return f"{value:.3f}"
 
 
-def share(value: float | None) -> str:
-    """A share as a percentage with the sign: `0.8 %`."""
+def num(value: float) -> str:
+    """A figure in a sentence: `1,234`, `56.7`, `0.089`."""
+    return f"{value:,.0f}" if abs(value) >= 99.95 else f"{value:.3g}"
+
+
+def pct(value: float | None) -> str:
+    """A share as a percentage with the sign: `41 %`, `0.8 %`."""
     if value is None:
         return NOTHING
     percent = 100 * value
-    return f"{percent:.0f} %" if percent >= 10 else f"{percent:.1f} %"
+    return f"{percent:.0f} %" if percent >= 9.95 else f"{percent:.2g} %"
+
+
+def signed(value: float) -> str:
+    """A change: `+31.4 %`, `-0.25 %`."""
+    percent = 100 * value
+    places = 0 if abs(percent) >= 100 else 1 if abs(percent) >= 1 else 2
+    return f"{percent:+z.{places}f} %"
+
+
+def size(number: float) -> str:
+    """Bytes in words: `48 MiB`."""
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if number >= unit:
+            return f"{number / unit:.3g} {name}"
+    return f"{number:.0f} B"
 
 
 def count(value: int) -> str:
@@ -64,3 +91,8 @@ def duration(seconds: float) -> str:
 def number_of(amount: int, one: str, many: str | None = None) -> str:
     """`1 user`, `64 users`."""
     return f"{count(amount)} {one if amount == 1 else many or one + 's'}"
+
+
+def users(number: int) -> str:
+    """`1 user`, `64 users`."""
+    return number_of(number, "user")

@@ -1,0 +1,82 @@
+"""The table of steps: the same for the terminal while a run goes on, and for the text after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from loadstone.analyse.ladder import Level, middle_step, quotable
+from loadstone.model.numbers import NOTHING, asked, count, digits, rate
+from loadstone.model.plan import Rate
+from loadstone.model.result import StepResult
+from loadstone.report.table import Column
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A head with its unit, and what of a step stands below it."""
+
+    head: str
+    cell: Callable[[StepResult], str]
+
+
+def _errors_a_second(step: StepResult) -> str:
+    return rate(sum(step.errors.values()) / step.seconds) if step.seconds else NOTHING
+
+
+def _tps(step: StepResult) -> str:
+    marks = ("" if quotable(step) else "*") + ("!" if step.generator.client_bound else "")
+    return rate(step.tps) + marks
+
+
+FIGURES: tuple[Figure, ...] = (
+    Figure("qps", lambda step: rate(step.qps)),
+    Figure("p50\nms", lambda step: rate(step.latency.response.p50)),
+    Figure("p95\nms", lambda step: rate(step.latency.response.p95)),
+    Figure("p99\nms", lambda step: rate(step.latency.response.p99)),
+    Figure("max\nms", lambda step: _longest(step)),
+    Figure("errors\n/s", _errors_a_second),
+    Figure("recon-\nnects", lambda step: count(step.reconnects)),
+    Figure("client\nµs/query", lambda step: rate(step.generator.cpu_us_per_query)),
+)
+"""The columns after users and rate."""
+
+
+def step_columns(*, repeats: bool, rates: bool = False) -> tuple[Column, ...]:
+    """The heads; `repeats` adds the interval of the mean, `rates` what an open loop asks for."""
+    heads = ["users", *(["due\n/s"] if rates else []), "tps", *(["±\n95 %"] if repeats else [])]
+    return tuple(Column(head, least=5) for head in heads + [figure.head for figure in FIGURES])
+
+
+def due_cells(wanted: Rate | None, *, rates: bool) -> list[str]:
+    """What an open loop asks for, in a table that has the column."""
+    if not rates:
+        return []
+    return [asked(wanted) if wanted else NOTHING]
+
+
+def step_cells(step: StepResult, *, rates: bool = False) -> list[str]:
+    """One step's row, without the interval."""
+    due = due_cells(step.rate, rates=rates)
+    cells = [column.cell(step) for column in FIGURES]
+    return [count(step.concurrency), *due, _tps(step), *cells]
+
+
+def level_rows(level: Level, *, repeats: bool, rates: bool = False) -> list[list[str]]:
+    """A level's row: its only step, or the mean of its repeats and the middle one's latencies."""
+    if not repeats:
+        return [step_cells(step, rates=rates) for step in level.steps]
+    middle = middle_step(level.steps)
+    mean = level.tps
+    cells = step_cells(middle, rates=rates)
+    at = 2 if rates else 1
+    if mean is not None:
+        cells[at] = digits(mean.mean)
+    half = mean.half_width if mean else None
+    cells.insert(at + 1, NOTHING if half is None else digits(half))
+    return [cells]
+
+
+def _longest(step: StepResult) -> str:
+    latency = step.latency.response
+    return rate(latency.max) + ("+" if latency.above_range else "")
