@@ -45,11 +45,12 @@ WANTED = {
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from loadstone.lab import settings, settings_journal
+from loadstone.lab.variables import journal, stage
 from loadstone.model.target import Credentials, Endpoint, parse_target_url
 url, folder = sys.argv[1:3]
 target, password = parse_target_url(url)
-endpoint = Endpoint(target=target, credentials=Credentials(password=password))
+credentials = Credentials(password=password)
+endpoint = Endpoint(target=target, credentials=credentials, server_is_here=True)
 wanted = dict(word.split("=") for word in sys.argv[3:])
 acts, moment, when = 0, 0, "never"
 def deadly(act):
@@ -62,13 +63,13 @@ def deadly(act):
         if acts == moment and when == "after":
             os.kill(os.getpid(), signal.SIGKILL)
     return acting
-settings.set_variable = deadly(settings.set_variable)
-settings_journal.Journal._append = deadly(settings_journal.Journal._append)
+stage.set_variable = deadly(stage.set_variable)
+journal.Journal._append = deadly(journal.Journal._append)
 for line in sys.stdin:
     pid = os.fork()
     if not pid:
         moment, when = int(line.split()[0]), line.split()[1]
-        with settings.staged(endpoint, wanted, Path(folder)):
+        with stage.staged(endpoint, wanted, Path(folder)):
             pass
         print("acts", acts, flush=True)
         os._exit(0)
