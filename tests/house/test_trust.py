@@ -208,3 +208,12 @@ def test_the_command_line_has_one_option(
     said = capsys.readouterr()
     assert (ended.value.code, said.err) == (0, "")
     assert "--json" in said.out
+
+
+def test_each_attack_stands_in_the_table() -> None:
+    """A file of tests/trust that no row names would never be run by `make trust`."""
+    named = {place for _, places in trust.promises_of(trust.PAGE.read_text()) for place in places}
+    attacks = {f"tests/trust/{each.name}" for each in (ROOT / "tests/trust").glob("test_*.py")}
+    assert attacks and attacks <= named, attacks - named
+    missing = [each for each in named if each.startswith("tests/") and not (ROOT / each).exists()]
+    assert not missing

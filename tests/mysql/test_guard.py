@@ -2,7 +2,7 @@ import pytest
 
 from loadstone.model.target import Target
 from loadstone.mysql.errors import GuardError
-from loadstone.mysql.facts import KNOWN_LAYOUTS, TableFacts
+from loadstone.mysql.facts import KNOWN_LAYOUTS, TableFacts, mark_for
 from loadstone.mysql.guard import (
     LIST_TABLE,
     Consent,
@@ -187,6 +187,42 @@ def test_a_table_made_anew_since_is_not_ours(state_of_line: str) -> None:
     assert schema(anew, lines=(line,)).of("ours") == ()
     with pytest.raises(GuardError, match="made anew or changed since Loadstone made them"):
         decide_prepare(schema(anew, lines=(line,)), ["sbtest1"], LOCAL, YES)
+
+
+@pytest.mark.parametrize("is_ready", [False, True])
+def test_of_a_table_and_its_copy_neither_is_taken_for_ours_unless_times_tell(
+    is_ready: bool,
+) -> None:
+    """CREATE TABLE … LIKE copies the mark; then the copy takes the name."""
+    mark = mark_for("orders", "0123456789abcdef")
+    ours = ORDERS.model_copy(update={"mark": mark, "created_s": 100})
+    line = listed("orders").model_copy(
+        update={
+            "state": "ready" if is_ready else "loading",
+            "columns_hash": hash_of_columns(ours) if is_ready else mark,
+            "made_s": 100 if is_ready else None,
+        }
+    )
+    later = ours.model_copy(update={"created_s": 160})
+    aside = ours.model_copy(update={"name": "aside"})
+    swapped = schema(later, aside, lines=(line,))
+    assert swapped.of("ours") == ()
+    assert decide_cleanup(swapped, LOCAL, YES).drops == ()
+    assert decide_cleanup(swapped, LOCAL, YES).forgets == (("orders",) if is_ready else ())
+    backed_up = schema(ours, later.model_copy(update={"name": "backup"}), lines=(line,))
+    assert backed_up.of("ours") == (("orders",) if is_ready else ())
+    assert decide_cleanup(backed_up, LOCAL, YES).forgets == ()
+    same_second = schema(ours, ours.model_copy(update={"name": "backup"}), lines=(line,))
+    assert same_second.of("ours") == ()
+    assert schema(ours, lines=(line,)).of("ours") == ("orders",)
+
+
+def test_tables_of_one_load_that_share_a_mark_are_no_copies_of_each_other() -> None:
+    """So they were made before each had a mark of its own."""
+    mark = "0123456789abcdef"
+    tables = [table(name).model_copy(update={"mark": mark}) for name in ("sbtest1", "sbtest2")]
+    lines = tuple(listed(each.name, each) for each in tables)
+    assert schema(*tables, lines=lines).of("ours") == ("sbtest1", "sbtest2")
 
 
 def test_a_line_from_before_goes_by_the_columns_alone() -> None:

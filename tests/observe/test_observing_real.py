@@ -297,7 +297,7 @@ def test_hot_spots_or_what_to_switch_on(server: Sandbox, mixed: Ran) -> None:
 
 def test_a_user_without_rights_sees_less_and_is_told_what_is_missing(shared: Sandbox) -> None:
     with user_without_rights(shared) as target:
-        login = Credentials(password=SecretStr("plain-words"))
+        login = Credentials(password=SecretStr("plain-words"), may_go_in_clear=True)
         source = ServerSource(SourceName(role="server"), Endpoint(target=target, credentials=login))
         with contextlib.closing(source):
             reading = canonical(source.read())

@@ -84,7 +84,7 @@ def test_every_login_method_lets_its_user_in(shared: Sandbox, over: str) -> None
             update={"credentials": Credentials(password=account.password)}
         )
         target = endpoint.target.model_copy(update={"user": account.user})
-        with connect(Endpoint(target=target, credentials=endpoint.credentials)) as connection:
+        with connect(endpoint.model_copy(update={"target": target})) as connection:
             facts = describe_server(connection, target)
         assert facts.flavour == shared.flavour
         assert facts.version.startswith(shared.version)
@@ -125,7 +125,7 @@ def only_with_a_certificate(shared: Sandbox) -> None:
             update={"user": "certified", "database": None}
         )
         credentials = Credentials.model_validate({"password": "pw-0"})
-        endpoint = Endpoint(target=target, credentials=credentials)
+        endpoint = Endpoint(target=target, credentials=credentials, server_is_here=True)
         if enters:
             connect(endpoint).close()
         else:
@@ -147,7 +147,7 @@ def test_a_missing_authority_file_is_named(shared: Sandbox) -> None:
 
 def test_a_wrong_password_says_where_it_came_from(shared: Sandbox) -> None:
     credentials = Credentials.model_validate({"password": "wrong", "source": "~/.my.cnf"})
-    error = refused(Endpoint(target=shared.tcp.target, credentials=credentials))
+    error = refused(shared.tcp.model_copy(update={"credentials": credentials}))
     assert error.kind == "login_refused"
     assert "~/.my.cnf" in str(error.hint)
     assert "wrong" not in error.message
@@ -179,7 +179,7 @@ def few_connections(sandbox: Sandbox) -> Iterator[None]:
 
 def test_a_missing_schema_is_named(shared: Sandbox) -> None:
     target = shared.tcp.target.model_copy(update={"database": "nowhere"})
-    error = refused(Endpoint(target=target, credentials=shared.tcp.credentials))
+    error = refused(shared.tcp.model_copy(update={"target": target}))
     assert error.kind == "unknown_database"
     assert "nowhere" in error.message
 

@@ -49,7 +49,8 @@ from loadstone.lab.variables import journal, stage
 from loadstone.model.target import Credentials, Endpoint, parse_target_url
 url, folder = sys.argv[1:3]
 target, password = parse_target_url(url)
-endpoint = Endpoint(target=target, credentials=Credentials(password=password))
+credentials = Credentials(password=password)
+endpoint = Endpoint(target=target, credentials=credentials, server_is_here=True)
 wanted = dict(word.split("=") for word in sys.argv[3:])
 acts, moment, when = 0, 0, "never"
 def deadly(act):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +15,9 @@ from loadstone.sandbox import Sandbox
 from trust.tally import COUNTS
 
 _COM_QUERY = 3
+_OURS = "loadstone ________________"
+"""The comment of a table of ours, for LIKE: its mark has 16 digits."""
+
 _PATIENCE_S = 0.02
 """What waits for our locks goes on beside us."""
 
@@ -32,8 +36,11 @@ class Stranger:
     names: Sequence[str]
     columns: str
     chance: random.Random
+    copied: Sequence[str] = ()
+    """Those of them that are copied with LIKE, which copies the comment as well: not those in
+    sysbench's layout, which are sysbench's whoever made them."""
     owned: dict[str, tuple[Any, ...]] = field(default_factory=dict)
-    """By comment: the definition without the name, and the sum of the rows."""
+    """By comment, of copies by row: the definition without the name, and the sum of the rows."""
     acted: int = 0
     _aside: int = 0
     _threads: list[threading.Thread] = field(default_factory=list)
@@ -47,9 +54,16 @@ class Stranger:
 
     def acts(self) -> None:
         """Does one thing; where it has to wait for us, we go on meanwhile."""
+        self._does(self.chance.choice(self._deeds()))
+
+    def swaps_for_a_copy(self) -> None:
+        """The one that counts where a table of ours was not finished."""
+        self._does(self._swap_for_a_copy)
+
+    def _does(self, deed: Callable[[pymysql.Connection[Any]], None]) -> None:
         self.acted += 1
         COUNTS["deeds of a stranger"] += 1
-        thread = threading.Thread(target=self._act, args=(self.chance.choice(self._deeds()),))
+        thread = threading.Thread(target=self._act, args=(deed,))
         thread.start()
         thread.join(_PATIENCE_S)
         self._threads.append(thread)
@@ -63,22 +77,25 @@ class Stranger:
     def found(self) -> dict[str, tuple[Any, ...]]:
         """What is there of them now, whatever it is called."""
         with self.server.connect() as connection:
-            return {
+            found = {
                 comment: _sum(connection, self.schema, name)
-                for name, comment in _asked(
-                    connection,
-                    "SELECT table_name, table_comment FROM information_schema.tables"
-                    f" WHERE table_schema = '{self.schema}' AND table_comment LIKE 'theirs%'",
-                )
+                for name, comment in _commented(connection, self.schema, "theirs%")
             }
+            for name, _ in _commented(connection, self.schema, _OURS):
+                for row in _rows_of_theirs(connection, self.schema, name):
+                    found[f"copy {row}"] = _sum(connection, self.schema, name)
+        return found
 
     def _deeds(self) -> list[Callable[[pymysql.Connection[Any]], None]]:
-        return [self._swap, self._take, self._make_under_a_wanted_name, self._give_back]
+        deeds = [self._swap, self._take, self._make_under_a_wanted_name, self._give_back]
+        # A copy has to wait for a second.
+        return [*3 * deeds, self._swap_for_a_copy] if self.copied else deeds
 
     def _act(self, deed: Callable[[pymysql.Connection[Any]], None]) -> None:
         with self._one_deed, self.server.connect() as connection:
             try:
                 deed(connection)
+                COUNTS[f"deeds done: {deed.__name__.strip('_').replace('_', ' ')}"] += 1
             except pymysql.MySQLError as error:
                 # The name is taken or gone: nothing of it was done.
                 assert error.args[0] in (1017, 1050, 1051, 1146, 1205), error
@@ -102,6 +119,33 @@ class Stranger:
         self._aside += 1
         _do(connection, f"RENAME TABLE {self._at(theirs)} TO {self._at(f'other{self._aside}')}")
 
+    def _swap_for_a_copy(self, connection: pymysql.Connection[Any]) -> None:
+        """Made later by a second than the table: that alone tells a finished one from its copy."""
+        wanted = self.chance.choice(self.copied)
+        self._aside += 1
+        copy, number = f"copy{self._aside}", 1_000 + self._aside
+        if not self._is_ours_and_older(connection, wanted):
+            return
+        _do(connection, f"CREATE TABLE {self._at(copy)} LIKE {self._at(wanted)}")
+        self.owned[f"copy {number}"] = ()
+        _do(connection, f"INSERT INTO {self._at(copy)} VALUES ({number}, 7, 'dear', 'dear')")
+        self.owned[f"copy {number}"] = _sum(connection, self.schema, copy)
+        _do(connection, f"RENAME TABLE {self._at(wanted)} TO {self._at(f'aside{self._aside}')},"
+                        f" {self._at(copy)} TO {self._at(wanted)}")  # fmt: skip
+
+    def _is_ours_and_older(self, connection: pymysql.Connection[Any], name: str) -> bool:
+        """Wait until it is not of this second any more; `False`: there is no such table of ours."""
+        while True:
+            found = _asked(
+                connection,
+                "SELECT create_time < NOW() - INTERVAL 1 SECOND FROM information_schema.tables"
+                f" WHERE table_schema = '{self.schema}' AND table_name = '{name}'"
+                f" AND table_comment LIKE '{_OURS}'",
+            )
+            if not found or found[0][0]:
+                return bool(found) and not _rows_of_theirs(connection, self.schema, name)
+            time.sleep(0.1)
+
     def _make(self, name: str) -> None:
         comment = f"theirs {len(self.owned) + 1}"
         with self.server.connect() as connection:
@@ -122,6 +166,38 @@ class Stranger:
 
     def _at(self, name: str) -> str:
         return f"`{self.schema}`.`{name}`"
+
+
+def ours_in(connection: pymysql.Connection[Any], schema: str) -> dict[str, str]:
+    """By their marks, what our tables are called now: copies of somebody's are not among them."""
+    return {
+        comment: name
+        for name, comment in _commented(connection, schema, _OURS)
+        if not _rows_of_theirs(connection, schema, name)
+    }
+
+
+def _commented(
+    connection: pymysql.Connection[Any], schema: str, like: str
+) -> list[tuple[str, str]]:
+    return [
+        (str(name), str(comment))
+        for name, comment in _asked(
+            connection,
+            "SELECT table_name, table_comment FROM information_schema.tables"
+            f" WHERE table_schema = '{schema}' AND table_comment LIKE '{like}'",
+        )
+    ]
+
+
+def _rows_of_theirs(connection: pymysql.Connection[Any], schema: str, name: str) -> list[int]:
+    """None in a table that is ours, or gone meanwhile."""
+    try:
+        found = _asked(connection, f"SELECT id FROM `{schema}`.`{name}` WHERE c = 'dear'")
+    except pymysql.MySQLError as error:
+        assert error.args[0] == 1146, error
+        return []
+    return [int(row) for (row,) in found]
 
 
 def _do(connection: pymysql.Connection[Any], statement: str) -> None:

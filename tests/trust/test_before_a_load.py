@@ -39,7 +39,8 @@ def application(server: Sandbox, connections: int = 2) -> Iterator[list[Connecti
         "GRANT ALL ON *.* TO app@'%'",
     )
     target = server.tcp.target.model_copy(update={"user": "app"})
-    endpoint = Endpoint(target=target, credentials=Credentials(password=SecretStr(APP)))
+    credentials = Credentials(password=SecretStr(APP))
+    endpoint = Endpoint(target=target, credentials=credentials, server_is_here=True)
     with contextlib.ExitStack() as stack:
         try:
             yield [

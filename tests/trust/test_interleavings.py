@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import random
+import secrets
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,18 +31,20 @@ from loadstone.model.plan import ConnectPolicy
 from loadstone.model.records import LoadProgress, LoadStalled
 from loadstone.model.target import Endpoint, Tls
 from loadstone.mysql import guard, presence
-from loadstone.mysql.guard import Consent
+from loadstone.mysql.guard import Consent, SchemaState
 from loadstone.sandbox import Sandbox
 from loadstone.workloads.templates.file import parse_template
 from pooled import KINDS, Pool
 from trust.meddler import Meddler, Moments
-from trust.stranger import Stranger, begins_statement
+from trust.stranger import Stranger, begins_statement, ours_in
 from trust.tally import COUNTS
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
-ORDERS = 1500 if os.environ.get("LOADSTONE_NIGHTLY") else 40
-SEED = int(os.environ.get("LOADSTONE_SEED", "1"))
+IS_NIGHTLY = bool(os.environ.get("LOADSTONE_NIGHTLY"))
+ORDERS = int(os.environ.get("LOADSTONE_ORDERS", "1500" if IS_NIGHTLY else "40"))
+# Each night others: what a failure says, and what is printed, has them all again.
+SEED = int(os.environ.get("LOADSTONE_SEED", secrets.randbelow(1_000_000) if IS_NIGHTLY else "1"))
 YES = Consent(yes=True)
 # The very columns of the template, and of sysbench's tables all but one: rows of either fit in.
 TEMPLATE = parse_template(
@@ -58,6 +62,12 @@ statements = ["SELECT k FROM orders WHERE id = 1"]
     "orders.toml",
 )
 THEIR_COLUMNS = "id INT NOT NULL PRIMARY KEY, k INT, c CHAR(121), pad CHAR(60)"
+
+
+def seeds() -> range:
+    """Of all orders of a test."""
+    sys.stderr.write(f"LOADSTONE_SEED={SEED} LOADSTONE_ORDERS={ORDERS}\n")
+    return range(SEED * 1_000_000, SEED * 1_000_000 + ORDERS)
 
 
 class Unseen:
@@ -87,74 +97,144 @@ def through(server: Sandbox, between: Between) -> Endpoint:
     return known.model_copy(update={"target": target, "credentials": credentials})
 
 
-def works(endpoint: Endpoint, chance: random.Random) -> tuple[str, Callable[[], object]]:
-    """One of our commands."""
+@dataclass(frozen=True)
+class Work:
+    """One of our commands, and what it may change."""
+
+    name: str
+    carry_out: Callable[[], object]
+    makes: frozenset[str] = frozenset()
+    drops: frozenset[str] = frozenset()
+
+
+def works(endpoint: Endpoint, chance: random.Random) -> Work:
+    """One of them by chance."""
     layout = chance.choice(layouts())
     plan = LoadPlan(layout=layout, parallel=2, connect=ConnectPolicy(retries=0))
     loader = Loader(endpoint, YES, Unseen(), Interrupts())
+    names = frozenset(names_of(layout))
+    each = frozenset(name for one in layouts() for name in names_of(one))
     return chance.choice(
         [
-            (f"prepare {layout.kind}", lambda: load.prepare(plan, loader)),
-            ("cleanup", lambda: load.cleanup(endpoint, Cleaning(YES))),
-            (
+            Work(f"prepare {layout.kind}", lambda: load.prepare(plan, loader), makes=names),
+            Work("cleanup", lambda: load.cleanup(endpoint, Cleaning(YES)), drops=each),
+            Work(
                 f"cleanup {layout.kind}",
-                lambda: load.cleanup(endpoint, Cleaning(YES, names_of(layout))),
+                lambda: load.cleanup(endpoint, Cleaning(YES, names)),
+                drops=names,
             ),
         ]
     )
 
 
-def test_whatever_the_order_nothing_of_a_stranger_s_changes(server: Sandbox) -> None:
-    for order in range(ORDERS):
-        seed = SEED * 1_000_000 + order
-        chance = random.Random(seed)
-        _one_order(server, chance, seed)
+def test_whatever_the_order_nothing_of_a_stranger_s_changes_and_nothing_of_ours_is_lost(
+    server: Sandbox,
+) -> None:
+    COUNTS.clear()
+    for seed in seeds():
+        _one_order(server, random.Random(seed), seed)
         COUNTS["orders of statements"] += 1
+    # All of it has happened, so that what is told above was put to the test.
+    assert len([name for name in COUNTS if name.startswith("deeds done: ")]) == 5, COUNTS
+    assert COUNTS["commands done amid deeds"] > ORDERS / 20, COUNTS
+    assert COUNTS["lines cut amid tables"] > ORDERS / 20, COUNTS
 
 
 def _one_order(server: Sandbox, chance: random.Random, seed: int) -> None:
     schema = server.state.database
     _empty(server, schema)
-    names = [name for layout in layouts() for name in names_of(layout)]
-    stranger = Stranger(server, schema, names, THEIR_COLUMNS, random.Random(seed + 1))
-    stranger.makes_some(2)
-    told = []
+    stranger = a_stranger(server, seed)
+    told: list[object] = []
     with Between(server.port) as between:
         endpoint = through(server, between)
         for _ in range(3):
             moments = sorted(chance.sample(range(1, 30), chance.randint(0, 3)))
-            left = list(moments)
-            seen = 0
-
-            def before(sent: bytes, left: list[int] = left) -> None:
-                nonlocal seen
-                if begins_statement(sent):
-                    seen += 1
-                    if left and seen >= left[0]:
-                        left.pop(0)
-                        stranger.acts()
-
-            between.before = before
-            name, work = works(endpoint, chance)
-            told.append((name, moments))
-            try:
-                work()
-                ended = "done"
-            except LoadstoneError as error:
-                ended = error.message
-            stranger.ends()
-            told.append((ended, []))
-            assert stranger.found() == stranger.owned, f"LOADSTONE_SEED: order {seed}: {told}"
-            _ours_are_whole(server, schema, f"order {seed}: {told}")
+            cut = chance.randint(1, 40) if chance.random() < 0.25 else None
+            amid = Amid(between, stranger, moments, cut)
+            told.append((work := works(endpoint, chance)).name)
+            told.append(_carried_out(server, work, amid, f"LOADSTONE_SEED: order {seed}: {told}"))
+            if amid.was_cut and chance.random() < 0.5:
+                stranger.swaps_for_a_copy()
+                stranger.ends()
+                told.append("a copy")
 
 
-def _ours_are_whole(server: Sandbox, schema: str, told: str) -> None:
+def a_stranger(server: Sandbox, seed: int) -> Stranger:
+    """At work in the schema, with two tables."""
+    names = [name for layout in layouts() for name in names_of(layout)]
+    chance = random.Random(seed + 1)
+    schema = server.state.database
+    found = Stranger(server, schema, names, THEIR_COLUMNS, chance, copied=["orders"])
+    found.makes_some(2)
+    return found
+
+
+@dataclass
+class Amid:
+    """Between our statements and the server: when somebody acts, and when the line is cut."""
+
+    between: Between
+    stranger: Stranger
+    moments: list[int]
+    cut: int | None
+    seen: int = 0
+    acted: int = 0
+    was_cut: bool = False
+
+    def __call__(self, sent: bytes) -> None:
+        if not begins_statement(sent) or self.between.shut:
+            return
+        self.seen += 1
+        while self.moments and self.seen >= self.moments[0]:
+            self.moments.pop(0)
+            self.acted += 1
+            self.stranger.acts()
+        if self.seen == self.cut:
+            COUNTS["lines cut amid tables"] += 1
+            self.between.shut = self.was_cut = True
+            self.between.cut()
+
+
+def _carried_out(server: Sandbox, work: Work, amid: Amid, told: str) -> str:
+    """Carry a command out amid all that; what stands there afterwards is as it must be."""
+    schema = server.state.database
+    with server.connect() as connection:
+        before = ours_in(connection, schema)
+    amid.between.before = amid
+    try:
+        work.carry_out()
+        ended = "done"
+    except LoadstoneError as error:
+        ended = error.message
+    finally:
+        amid.between.before, amid.between.shut = None, False
+    amid.stranger.ends()
+    told = f"{told}: {ended}, after {amid.acted} deeds{', cut' if amid.was_cut else ''}"
+    assert amid.stranger.found() == amid.stranger.owned, told
+    if ended == "done" and amid.acted:
+        COUNTS["commands done amid deeds"] += 1
+    with server.connect() as connection:
+        after = ours_in(connection, schema)
+        state = guard.read_schema(connection, server.tcp.target, schema)
+    lost = {before[mark] for mark in before.keys() - after.keys()}
+    # What somebody has put aside is under no name of ours any more.
+    assert lost <= work.drops, f"{told}: {lost} is lost"
+    _ours_are_whole(server, state, told)
+    if ended == "done" and not amid.acted and not amid.was_cut:
+        is_ready = {line.name for line in state.listed if line.state == "ready"}
+        assert work.makes <= is_ready & {*state.of("ours")}, f"{told}: {state}"
+        left = {*after.values()} & work.drops
+        assert not left & {*state.of("ours")}, f"{told}: {left} is left"
+    return ended
+
+
+def _ours_are_whole(server: Sandbox, state: SchemaState, told: str) -> None:
     """A table that is told to be complete has all its rows."""
     with server.connect() as connection:
-        state = guard.read_schema(connection, server.tcp.target, schema)
         for line in state.listed:
             if line.state == "ready" and line.name in state.of("ours"):
-                ((rows,),) = _asked(connection, f"SELECT COUNT(*) FROM `{schema}`.`{line.name}`")
+                place = f"`{state.schema_name}`.`{line.name}`"
+                ((rows,),) = _asked(connection, f"SELECT COUNT(*) FROM {place}")
                 assert rows == line.rows, told
 
 
@@ -183,9 +263,8 @@ def test_whatever_the_order_variables_are_as_if_we_had_not_been_there(
     with server.connect() as connection:
         ((*before,),) = _asked(connection, f"SELECT {_globals()}")
     try:
-        for order in range(ORDERS):
-            seed = SEED * 1_000_000 + order
-            folder = tmp_path / str(order)
+        for seed in seeds():
+            folder = tmp_path / str(seed)
             (folder / "other").mkdir(parents=True)
             _one_order_of_settings(server, folder, seed)
             COUNTS["orders of settings"] += 1

@@ -84,17 +84,29 @@ def test_a_fetched_server_is_started_where_nobody_else_can_have_put_it(
     program = trap(folder.parent / "home/loadstone/mysql/usr/sbin/mysqld", ran)
     assert find_server("mysql").program == program
     ran.unlink()
-    for place, mode in ((program, 0o757), (program.parent, 0o757)):
+    above = [program, *program.parents[: len(Path("loadstone/mysql/usr/sbin/mysqld").parts)]]
+    assert above[-1].name == "home"
+    for place in above:
         before = place.stat().st_mode
-        place.chmod(mode)
+        place.chmod(0o757)
         with pytest.raises(SandboxError):
             find_server("mysql")
         place.chmod(before)
     if os.geteuid() == 0:
-        os.chown(program, 65534, 65534)
-        with pytest.raises(SandboxError):
-            find_server("mysql")
+        for place in above:
+            before = place.stat().st_mode
+            os.chown(place, -1, 65534)
+            place.chmod(0o775)
+            with pytest.raises(SandboxError):
+                find_server("mysql")
+            place.chmod(before)
+            os.chown(place, 65534, 0)
+            with pytest.raises(SandboxError):
+                find_server("mysql")
+            os.chown(place, 0, 0)
     assert not ran.exists()
+    # All of that was mended again.
+    assert find_server("mysql").program == program
 
 
 def _modules_of_the_page() -> list[str]:

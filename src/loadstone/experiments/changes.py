@@ -14,6 +14,7 @@ from loadstone.model.experiment import Variant
 from loadstone.model.target import Endpoint, Target
 from loadstone.mysql.connect import connect
 from loadstone.mysql.errors import GuardError
+from loadstone.mysql.facts import mark_for
 from loadstone.mysql.guard import Consent, decide_cleanup, read_schema
 
 _SHOWN = 12
@@ -97,7 +98,9 @@ def changes_on(
             state = read_schema(connection, target, schema)
             asked = located(connection, target, asking.consent)
             drops = decide_cleanup(state, target, asked, makes).drops
-            own = {table.name for table in state.tables if table.mark == asking.mark}
+            marks = {name: (asking.mark, mark_for(name, asking.mark)) for name in drops}
+            there = (table for table in state.tables if table.name in marks)
+            own = {table.name for table in there if table.mark in marks[table.name]}
             others = tuple(name for name in drops if name not in own)
     return Changes(place, tuple(makes), drops, others, sets)
 

@@ -2,7 +2,7 @@
 
 A trial whose change needs no restart is measured on the run's own server, where that is still
 there; else, and where a start-up variable is changed, on a throwaway server that is started and
-filled as the run's was. Variables are set and put back by `lab.settings`, as for experiments.
+filled as the run's was. Variables are set and put back by `lab.variables`, as for experiments.
 """
 
 from __future__ import annotations

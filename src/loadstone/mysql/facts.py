@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import Literal
 
@@ -227,9 +228,18 @@ def tables_of(
 def comment_of(mark: str) -> str:
     """The comment of a table that Loadstone makes; `mark`: 16 hexadecimal digits by chance.
 
-    A table keeps it through ALTER and RENAME, so that it is never taken for another one.
+    A table keeps it through ALTER and RENAME. So does a copy that is made with LIKE: no two tables
+    of ours bear the same, so that one of them is known not to be ours.
     """
     return f"loadstone {mark}"
+
+
+def mark_for(name: str, mark: str) -> str:
+    """What a table of this name bears, of those that are made together: half by chance."""
+    return mark[:_HALF] + hashlib.sha256(name.encode()).hexdigest()[:_HALF]
+
+
+_HALF = 8
 
 
 def indexed_on(connection: Connection, target: Target, schema: str, column: str) -> frozenset[str]:

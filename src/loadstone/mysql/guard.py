@@ -3,8 +3,8 @@
 Loadstone lists the tables that it makes in a table of its own, `loadstone_tables`, in the same
 schema. A table is
 
-- **ours** when it is listed there, still has the columns that were noted, and was not made anew
-  since; one that was never finished must have the exact layout that it was to get;
+- **ours** when it is listed there, still has the mark and the columns that were noted, and was not
+  made anew since; nor may another table bear its mark, unless it was made at another time;
 - **sysbench's** when it has sysbench's exact layout and name (`sbtestN` with id, k, c, pad);
 - **foreign** otherwise.
 
@@ -22,6 +22,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Literal
 
 import pymysql
@@ -30,7 +31,7 @@ from loadstone.model.frozen import Frozen
 from loadstone.model.target import Target
 from loadstone.mysql.connect import Connection, statement_errors
 from loadstone.mysql.errors import GuardError
-from loadstone.mysql.facts import TableFacts, quoted, schema_exists, tables_of
+from loadstone.mysql.facts import TableFacts, mark_for, quoted, schema_exists, tables_of
 
 LIST_TABLE = "loadstone_tables"
 
@@ -92,9 +93,39 @@ class SchemaState(Frozen):
 
     def origin(self, table: TableFacts) -> Origin:
         """Who made a table, as far as can be known."""
-        if any(line.is_of(table) for line in self.listed):
+        if any(line.is_of(table) and not self._is_copied(line, table) for line in self.listed):
             return "ours"
         return "sysbench" if table.layout == "sbtest" else "foreign"
+
+    def may_have(self, line: ListedTable) -> bool:
+        """Whether the table of a line is there, or a copy of it."""
+        table = self._by_name.get(line.name)
+        return table is not None and line.is_of(table)
+
+    def _is_copied(self, line: ListedTable, table: TableFacts) -> bool:
+        """Whether another bears the mark of this table alone, so that one is a copy, and either.
+
+        Of a table that was loaded the time of its making says which; of others nothing does.
+        """
+        if table.mark is None or table.mark != mark_for(table.name, table.mark):
+            return False  # from before each had one of its own
+        return any(
+            line.made_s is None or other.created_s == line.made_s
+            for other in self._by_mark[table.mark]
+            if other.name != table.name
+        )
+
+    @cached_property
+    def _by_name(self) -> dict[str, TableFacts]:
+        return {table.name: table for table in self.tables}
+
+    @cached_property
+    def _by_mark(self) -> dict[str, list[TableFacts]]:
+        found: dict[str, list[TableFacts]] = {}
+        for table in self.tables:
+            if table.mark is not None:
+                found.setdefault(table.mark, []).append(table)
+        return found
 
     def of(self, origin: Origin) -> tuple[str, ...]:
         """The names of the tables of that origin; the list itself is left out."""
@@ -210,7 +241,9 @@ def decide_cleanup(
         drops = ours + theirs if of_sysbench else ours
     if drops:
         _ask_for_consent(state, target, consent, "cleanup")
-    gone = (line.name for line in state.listed if line.name not in ours + theirs)
+    # A table that may be a copy stays listed: it is ours again where the other one goes.
+    there = {line.name for line in state.listed if state.may_have(line)}
+    gone = (line.name for line in state.listed if line.name not in {*ours, *theirs, *there})
     return CleanupDecision(
         drops=drops,
         leaves=state.of("foreign"),

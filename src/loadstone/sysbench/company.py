@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterator, Sequence
 
 import pymysql
 
 from loadstone.lab.protection.whereabouts import is_throwaway
 from loadstone.mysql import presence
-from loadstone.mysql.connect import Connection, Timeouts, connect
+from loadstone.mysql.connect import Connection, Timeouts, connect, statement_errors
 from loadstone.mysql.errors import TargetError
 from loadstone.observe.clients import Clients, other_clients
 from loadstone.sysbench.log import aside
@@ -21,20 +22,36 @@ _NOT_TOLD = (TargetError, pymysql.MySQLError, LookupError, ValueError)
 
 
 @contextlib.contextmanager
-def beside_others(places: Iterable[Place]) -> Iterator[None]:
+def beside_others(places: Sequence[Place], threads: int) -> Iterator[None]:
     """Warn of those who use these servers, and let others know of a test meanwhile.
 
-    By a connection beside the test's, which adds nothing to what servers count of its statements.
+    By a connection beside the test's, which adds nothing to what servers count of its statements;
+    it is given up where the test's threads need them all.
     """
+    share = math.ceil(threads / len(places))
     with contextlib.ExitStack() as stack:
         for place in places:
             target = place.endpoint.target
-            with contextlib.suppress(*_NOT_TOLD):
-                opened = connect(place.endpoint, _SHORT, database=None)
-                connection = stack.enter_context(opened)
+            with contextlib.suppress(*_NOT_TOLD), contextlib.ExitStack() as own:
+                connection = own.enter_context(connect(place.endpoint, _SHORT, database=None))
                 _warn_of_clients(connection, place)
+                if share >= _free(connection, place):
+                    aside(f"{target.place} has no connection left by which to tell others of this")
+                    continue
                 presence.announce(connection, target, target.database or "")
+                stack.push(own.pop_all())
         yield
+
+
+def _free(connection: Connection, place: Place) -> int:
+    """How many connections this user may have there, the one that asks among them."""
+    with statement_errors(place.endpoint.target), connection.cursor() as cursor:
+        cursor.execute("SELECT @@max_connections, @@max_user_connections")
+        ((most, of_user),) = cursor.fetchall()
+        cursor.execute("SHOW GLOBAL STATUS LIKE 'Threads_connected'")
+        ((_, connected),) = cursor.fetchall()
+    free = int(most) - int(connected) + 1
+    return min(free, int(of_user)) if int(of_user) else free
 
 
 def warn_of_others(connection: Connection, place: Place) -> None:

@@ -68,7 +68,7 @@ def servers(given: Values, settings: Settings, *, is_dry: bool) -> Iterator[tupl
     """The servers; for a dry run one that answers at once and has no tables."""
     places = places_of(given, settings.compat)
     if not is_dry:
-        with company.beside_others(places):
+        with company.beside_others(places, settings.threads):
             yield places
         return
     with TemporaryDirectory(prefix="loadstone-dry-run-") as folder:

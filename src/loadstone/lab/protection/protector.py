@@ -1,7 +1,7 @@
 """Watches what a load does to servers and to those beside it, and says when it must end or wait.
 
 docs/protection.md says what is counted and how. Everything is judged here, whatever drives the
-load; what a word leads to is `lab.conduct`'s.
+load; what a word leads to is `lab.step.runner`'s.
 """
 
 from __future__ import annotations

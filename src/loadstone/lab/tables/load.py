@@ -25,7 +25,7 @@ from loadstone.mysql.connect import Connection, connect
 from loadstone.mysql.drop_tables import drop_tables
 from loadstone.mysql.errors import GuardError, TargetError
 from loadstone.mysql.facts import Layout as LayoutKind
-from loadstone.mysql.facts import TableFacts, comment_of
+from loadstone.mysql.facts import TableFacts, comment_of, mark_for
 from loadstone.mysql.guard import (
     CleanupDecision,
     Consent,
@@ -126,17 +126,17 @@ def _prepare(plan: LoadPlan, loader: Loader) -> LoadEnd:
 
 
 def new_mark() -> str:
-    """What tables can bear that nobody else's do."""
+    """What marks of tables that are made together are made of: nobody else's bear such."""
     return secrets.token_hex(8)
 
 
 def _marks(names: Sequence[str], there: Sequence[TableFacts], new: str) -> dict[str, str]:
-    """By name, what tells a table from any other; `new` for those that are made.
+    """By name, what tells a table from any other; by `new` for those that are made.
 
     Those that were begun by a version without marks go without.
     """
     taken_up = {table.name: table.mark for table in there}
-    marks = {name: taken_up.get(name, new) for name in names}
+    marks = {name: taken_up.get(name, mark_for(name, new)) for name in names}
     return {name: mark for name, mark in marks.items() if mark}
 
 
