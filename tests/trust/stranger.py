@@ -87,6 +87,7 @@ class Stranger:
         return found
 
     def _deeds(self) -> list[Callable[[pymysql.Connection[Any]], None]]:
+        deeds: list[Callable[[pymysql.Connection[Any]], None]]
         deeds = [self._swap, self._take, self._make_under_a_wanted_name, self._give_back]
         # A copy has to wait for a second.
         return [*3 * deeds, self._swap_for_a_copy] if self.copied else deeds
