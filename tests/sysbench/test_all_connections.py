@@ -31,9 +31,9 @@ def test_threads_get_the_connection_by_which_others_are_told(
             f"GRANT ALL ON `{server.state.database}`.* TO plain@'%'",
         )
         place = ("--mysql-host=127.0.0.1", f"--mysql-port={server.port}", "--mysql-user=plain")
-        words = (*place, "--mysql-password=plain", f"--mysql-db={server.state.database}")
-        words = (*words, "--tables=1", "--table-size=10", "--time=1")
-        words = ("sysbench", "oltp_point_select", *words)
+        login = ("--mysql-password=plain", f"--mysql-db={server.state.database}")
+        test = ("--tables=1", "--table-size=10", "--time=1")
+        words = ("sysbench", "oltp_point_select", *place, *login, *test)
 
         def sysbench(threads: int, command: str) -> str:
             return called(*words, f"--threads={threads}", command, folder=tmp_path).stderr

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -258,7 +258,9 @@ def _taken_up(before: Result, done: Sequence[StepResult]) -> str:
 
 
 def _means(experiment: Experiment, wanted: Wanted, mark: str) -> Means:
-    return means_of(experiment, _reach, quiet=wanted.as_json, yes=wanted.yes, mark=mark)
+    means = means_of(experiment, _reach, quiet=wanted.as_json, yes=wanted.yes, mark=mark)
+    # Whoever reads JSON from stdout is told of it all the same.
+    return replace(means, lists=say)
 
 
 def means_of(

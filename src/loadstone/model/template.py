@@ -256,12 +256,6 @@ class Table(Frozen):
             return (self.name,)
         return tuple(f"{self.name}{number}" for number in range(1, self.copies + 1))
 
-    @property
-    def not_held(self) -> tuple[StatementEffect, ...]:
-        """What statements would do of whose transactions the server does not refuse writes."""
-        held = {one.name for one in self.spec.transactions if one.read_only}
-        return tuple(one for one in self.effects if one.transaction not in held)
-
     def loaded(self, storage_engine: str) -> tuple[LoadedTable, ...]:
         """All its copies, as the engine makes them."""
         return tuple(self._loaded(name, storage_engine) for name in self.names)
