@@ -88,7 +88,7 @@ class Stranger:
 
     def _deeds(self) -> list[Callable[[pymysql.Connection[Any]], None]]:
         often = [self._swap, self._take, self._make_under_a_wanted_name, self._give_back]
-        deeds: list[Callable[[pymysql.Connection[Any]], None]] = 3 * often
+        deeds: list[Callable[[pymysql.Connection[Any]], None]] = [*often, *often, *often]
         # A copy has to wait for a second.
         return [*deeds, self._swap_for_a_copy] if self.copied else deeds
 
