@@ -16,7 +16,8 @@ import pytest
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from cli.person import PATIENCE_S, Person, wait_until
-from loadstone.mysql.connect import connect
+from loadstone.lab.protection.protector import FALLS_BEHIND, NEARLY_FULL
+from loadstone.mysql.connect import Connection, connect
 from loadstone.runs import run_folder
 from loadstone.runs.rebuild import read_log
 from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
@@ -273,6 +274,20 @@ def test_the_servers_disk_is_seen_and_ends_a_run_before_it_begins(person: Person
     assert person.server.port and run_folder.load(run).steps[0].events == 0
 
 
+def test_a_full_disk_ends_a_run_that_nobody_asked_to_watch_it(
+    person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The default itself, with a limit that every disk is below."""
+    watched = "loadstone.lab.protection.protector.NEARLY_FULL"
+    assert NEARLY_FULL == ("disk_free<5%", "disk_free<10GB")
+    monkeypatch.setattr(watched, ("disk_free<100%", "disk_free<100%"))
+    said = person.loadstone(*RUN, *person.target, "--duration", "1s", code=12)
+    aborted = run_folder.load(person.only_run()).run.aborted
+    assert aborted and aborted.is_default and aborted.figure == "disk_free"
+    assert "--no-abort leaves the default conditions out" in said.stderr
+    person.loadstone(*RUN, *person.target, "--duration", "1s", "--no-abort", "--name", "spared")
+
+
 def test_others_whose_statements_slow_down_end_a_run_that_nobody_told_so(person: Person) -> None:
     """Of MySQL; MariaDB has no sums of statements unless it was started with them."""
     assert person.server is not None
@@ -315,7 +330,7 @@ def test_others_who_pile_up_end_a_run_that_nobody_asked_to_watch_them(person: Pe
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_replica_that_falls_behind_ends_a_run(
-    kind: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spec = SandboxSpec(server=need(kind), replica=True, settings=dict(QUICK))
     with start_sandbox(spec) as primary:
@@ -340,6 +355,37 @@ def test_a_replica_that_falls_behind_ends_a_run(
         (run,) = person.folder.glob("runs/behind-*")
         aborted = run_folder.load(run).run.aborted
         assert aborted and "replica" in aborted.place and aborted.value > 2
+        start = stop.replace("STOP", "START")
+        with connect(replica.local) as connection, connection.cursor() as cursor:
+            cursor.execute(start)
+            _falls_behind_unasked(person, connection, (*words, stop), monkeypatch)
+
+
+def _falls_behind_unasked(
+    person: Person,
+    replica: Connection,
+    words: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The default itself, which is less patient here."""
+    assert FALLS_BEHIND == "replica_lag_growth>30s for 10s"
+    falls = FALLS_BEHIND.replace("30s", "2s").replace("10s", "1s")
+    monkeypatch.setattr("loadstone.lab.protection.protector.FALLS_BEHIND", falls)
+    *words_of_run, stop = words
+
+    def stops() -> None:
+        time.sleep(5)
+        with replica.cursor() as cursor:
+            cursor.execute(stop)
+
+    stopping = threading.Thread(target=stops)
+    stopping.start()
+    endless = (*ENDLESS, "--name", "unasked", *words_of_run[len(RUN) :])
+    person.loadstone(*endless, code=12)
+    stopping.join()
+    (run,) = person.folder.glob("runs/unasked-*")
+    aborted = run_folder.load(run).run.aborted
+    assert aborted and (aborted.is_default, aborted.condition) == (True, falls)
 
 
 def test_an_experiment_says_in_its_file_what_ends_it(person: Person) -> None:

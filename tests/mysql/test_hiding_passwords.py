@@ -61,6 +61,23 @@ def test_the_password_is_in_no_environment_that_others_see_or_inherit() -> None:
     assert done.stdout.splitlines()[-1] == "kept None"
 
 
+def test_so_is_the_token_of_the_live_page() -> None:
+    """Neither the option nor the variable shows it, and no program of ours inherits it."""
+    token = "s3cret-long-enough"
+    shown = seen_from_outside("web", "--token", token, "--address", "127.0.0.1:0")
+    assert shown == ["web", "--token", "***", "--address", "127.0.0.1:0"]
+    assert seen_from_outside("web", f"--token={token}") == ["web", "--token=***"]
+    program = INHERITING.replace("PASSWORD_VARIABLE", "TOKEN_VARIABLE")
+    done = subprocess.run(
+        [sys.executable, "-c", program.replace("s3cret-long", token)],
+        env={"LOADSTONE_TOKEN": token, "OTHER": "kept", **PATHS},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "s3cret" not in done.stdout
+    assert done.stdout.count("OTHER=kept") == 2
+    assert done.stdout.splitlines()[-1] == "kept None"
+
+
 def test_several_passwords_are_all_hidden() -> None:
     shown = seen_from_outside(
         "--target=mysql://u:s3cret@a/", "mysql://u:s3cret@b/", "--mysql-password=s3cret"
@@ -86,6 +103,8 @@ def test_a_command_line_without_a_password_stays_as_it_is() -> None:
         ("--password=secret", "--password=***"),
         ("--mysql_password=secret", "--mysql_password=***"),
         ("--password", "--password"),
+        ("--token=long-enough-to-be-one", "--token=***"),
+        ("--token", "--token"),
     ],
 )
 def test_each_form_of_a_password_is_known(argument: str, shown: str) -> None:

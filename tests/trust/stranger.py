@@ -87,10 +87,10 @@ class Stranger:
         return found
 
     def _deeds(self) -> list[Callable[[pymysql.Connection[Any]], None]]:
-        deeds: list[Callable[[pymysql.Connection[Any]], None]]
-        deeds = [self._swap, self._take, self._make_under_a_wanted_name, self._give_back]
+        often = [self._swap, self._take, self._make_under_a_wanted_name, self._give_back]
+        deeds: list[Callable[[pymysql.Connection[Any]], None]] = [*often, *often, *often]
         # A copy has to wait for a second.
-        return [*3 * deeds, self._swap_for_a_copy] if self.copied else deeds
+        return [*deeds, self._swap_for_a_copy] if self.copied else deeds
 
     def _act(self, deed: Callable[[pymysql.Connection[Any]], None]) -> None:
         with self._one_deed, self.server.connect() as connection:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import signal
 import socket
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from loadstone.model.exit_codes import ExitCode
 from loadstone.model.target import Credentials, Endpoint
 from loadstone.mysql.connect import Connection, connect
 from loadstone.sandbox import Sandbox
-from trust.experiments import AS_TEXT, experiment
+from trust.experiments import AS_TEXT, CHANGED, experiment
 from trust.summing import sums_of
 
 pytestmark = pytest.mark.server
@@ -184,3 +185,15 @@ def test_what_somebody_made_since_a_run_was_stopped_is_not_dropped_unasked(
     said = person.loadstone("resume", "last", "--no-observe", code=ExitCode.GUARD).stderr
     assert "has tables that would be dropped and made anew: sbtest1" in said
     assert sums_of(server, schema) == kept
+
+
+def test_what_an_experiment_changes_is_listed_before_also_for_whoever_reads_json(
+    person: Person,
+) -> None:
+    (person.folder / "e.toml").write_text(experiment(person.url, CHANGED, "300ms"))
+    said = person.loadstone("experiment", "e.toml", "--no-observe", "--json", "--yes")
+    assert json.loads(said.stdout)["run"]["state"] == "finished"
+    place = f"{person.server.tcp.target.place}, schema " if person.server else ""
+    first, second = said.stderr.splitlines()[:2]
+    assert first.startswith(place) and first.endswith(": makes sbtest1")
+    assert second.endswith(": sets max_connect_errors = 200 (put back after each step)")

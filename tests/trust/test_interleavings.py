@@ -180,8 +180,12 @@ class Amid:
     seen: int = 0
     acted: int = 0
     was_cut: bool = False
+    also: Callable[[bytes], None] | None = None
+    """Somebody else beside."""
 
     def __call__(self, sent: bytes) -> None:
+        if self.also:
+            self.also(sent)
         if not begins_statement(sent) or self.between.shut:
             return
         self.seen += 1
@@ -354,3 +358,51 @@ class Ours:
             journal = take_over(staging)
             assert journal is not None
             put_back(journal, self.endpoint)
+
+
+def test_whatever_the_order_tables_and_variables_at_once_are_as_each_alone(
+    server: Sandbox, tmp_path: Path
+) -> None:
+    """As in an experiment: tables are made and dropped while variables are set."""
+    with server.connect() as connection:
+        ((*before,),) = _asked(connection, f"SELECT {_globals()}")
+    try:
+        for seed in seeds()[: max(ORDERS // 4, 1)]:
+            _one_order_of_both(server, tmp_path / str(seed), seed)
+            COUNTS["orders of statements and settings"] += 1
+    finally:
+        with server.connect() as connection:
+            for name, value in zip(VARIABLES, before, strict=True):
+                _asked(connection, f"SET GLOBAL {name} = {value}")
+
+
+def _one_order_of_both(server: Sandbox, folder: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    folder.mkdir()
+    _empty(server, server.state.database)
+    stranger = a_stranger(server, seed)
+    meddler = Meddler(server, VARIABLES, random.Random(seed + 1))
+    meddler.begins()
+    with Between(server.port) as between:
+        endpoint = through(server, between)
+        for _ in range(2):
+            names = chance.sample(VARIABLES, chance.randint(1, 3))
+            wanted = {name: str(next(meddler.numbers)) for name in names}
+            meddler.deeds.append(f"we want {wanted}")
+            sets = sorted(chance.sample(range(1, 60), chance.randint(0, 3)))
+            between.before = moments = Moments(between, meddler, sets, None)
+            acts = sorted(chance.sample(range(1, 30), chance.randint(0, 3)))
+            cut = chance.randint(1, 40) if chance.random() < 0.25 else None
+            amid = Amid(between, stranger, acts, cut, also=moments)
+            work = works(endpoint, chance)
+            told = f"LOADSTONE_SEED: order {seed}: {work.name} amid {meddler.deeds}"
+            with staged(endpoint, wanted, folder, Told()):
+                # A line that is cut takes the lock on the settings with it.
+                _carried_out(server, work, amid, told)
+                between.before = moments
+            between.before = None
+    behind = left_behind(folder)
+    assert (behind.staged, behind.unreadable) == ((), ()), meddler.deeds
+    found = meddler.found()
+    wrong = {name: now for name, now in found.items() if now not in meddler.right[name]}
+    assert not wrong, f"{wrong}, not {meddler.right}; order {seed}: {meddler.deeds}"

@@ -40,6 +40,10 @@ class Terminal:
         """One line of progress."""
         say(line, quiet=self._quiet)
 
+    def will_change(self, line: str) -> None:
+        """Said also to whoever reads a document from stdout."""
+        say(line)
+
     def begun(self, folder: Path) -> None:
         """The run's folder is there."""
         if self._begun:

@@ -51,6 +51,8 @@ class Means:
     """What speaks for changing targets where tables of others are near."""
     mark: str = ""
     """What its tables bear; those that do are its own, of before it was taken up."""
+    lists: Callable[[str], None] | None = None
+    """Says what is changed on somebody's server; `None`: as all else is said."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +173,7 @@ class Servers:
         for changes in self.changes():
             refuse_without_consent(changes, self._means.consent)
             for line in changes.lines():
-                self._means.say(line)
+                (self._means.lists or self._means.say)(line)
         for place, on_it in self._by_place():
             host = self._hosts[place.key] = self._host(place)
             self._means.say(f"preparing {_called(place, on_it)}")

@@ -269,7 +269,7 @@ def servers_with(
         cleanup(endpoint, Cleaning(consent(endpoint), names_of(layout)))
 
     loads = Loads(tables_of(experiment, known), fill_tables, empty)
-    return Means(known, loads, reach, view.say, Consent(yes=yes), own)
+    return Means(known, loads, reach, view.say, Consent(yes=yes), own, lists=view.will_change)
 
 
 def check_consent(experiment: Experiment, *, yes: bool) -> None:

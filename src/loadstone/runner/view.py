@@ -58,6 +58,9 @@ class View(Protocol):
     def say(self, line: str) -> None:
         """One line of progress."""
 
+    def will_change(self, line: str) -> None:
+        """What will be dropped, made or set on a server of yours, before any of it is."""
+
     def begun(self, folder: Path) -> None:
         """The run's folder is there."""
 
@@ -115,6 +118,9 @@ class Quiet:
         self.command_line = command_line
 
     def say(self, line: str) -> None:
+        """Show nothing."""
+
+    def will_change(self, line: str) -> None:
         """Show nothing."""
 
     def begun(self, folder: Path) -> None:
