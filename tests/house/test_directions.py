@@ -6,6 +6,7 @@ import graphlib
 import json
 import re
 import subprocess
+import tomllib
 from collections.abc import Iterator
 
 import pytest
@@ -175,3 +176,15 @@ def test_no_modules_import_each_other_in_a_circle(repository: Repository) -> Non
         graphlib.TopologicalSorter(graph).prepare()
     except graphlib.CycleError as circle:
         pytest.fail(" imports ".join(reversed(circle.args[1])), pytrace=False)
+
+
+def test_the_map_has_the_packages_in_the_order_that_is_enforced(repository: Repository) -> None:
+    """Each may depend on those above it in the map, which are those below it in the contract."""
+    contracts = tomllib.loads(repository.text("pyproject.toml"))["tool"]["importlinter"]
+    (layers,) = (each["layers"] for each in contracts["contracts"] if each["id"] == "layers")
+    block = re.search(
+        r"^src/loadstone/ .*\n((?:  .*\n)+)", repository.text("ARCHITECTURE.md"), re.MULTILINE
+    )
+    assert block
+    mapped = re.findall(r"^  ([a-z]+)(?:/|\.py) ", block[1], re.MULTILINE)
+    assert mapped == [layer.strip("()") for layer in reversed(layers)]
