@@ -13,6 +13,7 @@ from loadstone.mysql.processlist import Process, processes
 from loadstone.mysql.sanitize import plain
 
 _OF_THE_SERVER = ("system user", "event_scheduler")
+_COUNTED = ("Threads_connected", "wsrep_cluster_size")
 _NOT_YET = "unauthenticated user"
 _IDLE = ("Sleep", "Daemon", "Connect")
 _FEEDS = "Binlog Dump"
@@ -125,8 +126,9 @@ def _account(process: Process) -> tuple[str, str]:
 
 
 def _counters(connection: Connection, target: Target) -> dict[str, int]:
+    """Those that the server has; one that is no MySQL may answer with more than was asked for."""
     with statement_errors(target), connection.cursor() as cursor:
-        cursor.execute(
-            "SHOW GLOBAL STATUS WHERE Variable_name IN ('Threads_connected', 'wsrep_cluster_size')"
-        )
-        return {str(name).lower(): int(str(value)) for name, value in cursor.fetchall()}
+        cursor.execute(f"SHOW GLOBAL STATUS WHERE Variable_name IN {_COUNTED}")
+        shown = {str(name).lower(): str(value) for name, value in cursor.fetchall()}
+    counted = {name.lower() for name in _COUNTED}
+    return {name: int(shown[name]) for name in counted & shown.keys() if shown[name].isdecimal()}
