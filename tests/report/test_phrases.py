@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from string import Formatter
 
 import pytest
-from loadstone.report.sections.context import localized
 
 from diagnose.examples import EXAMPLES, Example
 from loadstone.analyse.setting_effects import MEANINGS
 from loadstone.diagnose import no_trial, rules
 from loadstone.diagnose.rules.table_locks import LOCKED
 from loadstone.model.observed import SHARED_HOST
+from loadstone.report.sections.context import localized
 from loadstone.report.words import CHINESE, ENGLISH, localize, translated
 from loadstone.report.words.phrases import Each, Phrase, Phrasebook
 from loadstone.report.words.zh_phrases import PHRASES

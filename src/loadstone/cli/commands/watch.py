@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from loadstone.model.target import Endpoint
     from loadstone.observe.sampler import Seen
 
-NAME = "watch"
-
 
 @click.command()
 @connection_options
@@ -28,7 +26,7 @@ NAME = "watch"
 @click.option("--duration", type=DURATION, default="60s", show_default=True, help="At most.")
 @click.option("--json", "as_json", is_flag=True, help="result.json on stdout, nothing else.")
 @out_option
-@click.option("--name", default=NAME, show_default=True, help="Of the run.")
+@click.option("--name", default="watch", show_default=True, help="Of the run.")
 def watch(
     connection: Connection,
     observing: Observing,
@@ -50,12 +48,12 @@ def watch(
 
 
 def _plan(name: str, endpoints: tuple[Endpoint, ...], duration_s: float) -> Plan:
-    from loadstone.model.plan import Plan, WarmupSeconds, WorkloadSpec
+    from loadstone.model.plan import WATCHED, Plan, WarmupSeconds, WorkloadSpec
 
     return Plan(
         name=name,
         targets=tuple(one.target for one in endpoints),
-        workload=WorkloadSpec(name=NAME, tables=1, table_size=1),
+        workload=WorkloadSpec(name=WATCHED, tables=1, table_size=1),
         ladder=(1,),
         duration_s=duration_s,
         warmup=WarmupSeconds(warmup_s=0.0),

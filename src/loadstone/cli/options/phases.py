@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from loadstone.model import quantity
+from loadstone.model.quantity import LONGEST_S
 
 if TYPE_CHECKING:
     from loadstone.model.plan import Phase, Rate
@@ -18,7 +19,6 @@ _WARM = ("warm", "warmup", "warm-up")
 _MOST_PHASES = 1000
 _MOST_USERS = 1_000_000
 _HIGHEST_RATE = 10_000_000
-_LONGEST_S = 366 * 86_400
 _DURATION_S = 30.0
 _WARMUP_S = 5.0
 _EXAMPLE = 'write "ramp 120s 16..256", or "ramp 120s 1k..8k/s"'
@@ -80,7 +80,7 @@ def _phase(word: str, *, is_warm: bool) -> Phase:
 
 def _seconds(text: str) -> int:
     seconds = quantity.scaled(text, quantity.SECONDS)
-    if seconds is None or not 1 <= seconds <= _LONGEST_S or not seconds.is_integer():
+    if seconds is None or not 1 <= seconds <= LONGEST_S or not seconds.is_integer():
         raise ValueError(
             f"'{text}' is not a time of whole seconds, 1s or more: write 30s, 2m or 1h"
         )
