@@ -1,6 +1,5 @@
 """What other programs print, read without running them."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ from benches.client_cpu import OF_FLOOR, OF_SYSBENCH, RATE
 from benches.contest import ENGINE, FLOOR, RUN, SYSBENCH, Reading, cost_table, own_clock_table
 from benches.figures import Spread
 from benches.processes import Memory, ProgramFailed, resident_kb, run
-from benches.recording import estimate
 from benches.tables import table, with_spread
 from benches.threads import Seen, Threads, shares
 from benches.workload import Outcome, Step
@@ -146,14 +144,6 @@ def test_threads_are_read_while_the_named_one_is_there() -> None:
     assert 0 < threads.shares["sh"] < 1.2
     with pytest.raises(ValueError, match="no two readings"):
         _ = Threads("nobody", settle_s=0.0).shares
-
-
-def test_criterion_s_estimate_is_read(tmp_path: Path) -> None:
-    interval = {"confidence_level": 0.95, "lower_bound": 88.0, "upper_bound": 92.0}
-    kept = {"median": {"point_estimate": 90.5, "confidence_interval": interval}}
-    (tmp_path / "estimates.json").write_text(json.dumps(kept))
-    found = estimate(tmp_path / "estimates.json")
-    assert found == {"median": 90.5, "least": 88.0, "greatest": 92.0}
 
 
 def test_columns_are_aligned() -> None:

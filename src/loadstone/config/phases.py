@@ -14,7 +14,6 @@ _WARM = ("warm", "warmup", "warm-up")
 _MOST_PHASES = 1000
 _MOST_USERS = 1_000_000
 _HIGHEST_RATE = 10_000_000
-_LONGEST_S = 366 * 86_400
 _DURATION_S = 30.0
 _WARMUP_S = 5.0
 _EXAMPLE = 'write "ramp 120s 16..256", or "ramp 120s 1k..8k/s"'
@@ -69,7 +68,7 @@ def _phase(word: str, *, is_warm: bool) -> Phase:
 
 def _seconds(text: str) -> int:
     seconds = quantity.scaled(text, quantity.SECONDS)
-    if seconds is None or not 1 <= seconds <= _LONGEST_S or not seconds.is_integer():
+    if seconds is None or not 1 <= seconds <= quantity.LONGEST_S or not seconds.is_integer():
         raise ValueError(
             f"'{text}' is not a time of whole seconds, 1s or more: write 30s, 2m or 1h"
         )

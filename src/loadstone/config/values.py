@@ -18,6 +18,7 @@ from loadstone.model.errors import LoadstoneError
 from loadstone.model.experiment import Restore
 from loadstone.model.plan import Distribution, Phase, Rate, Warmup, WarmupAuto, WarmupSeconds
 from loadstone.model.protection import Condition, ConditionError, condition, max_load
+from loadstone.model.quantity import LONGEST_S
 from loadstone.model.target import (
     Compression,
     Target,
@@ -29,7 +30,6 @@ from loadstone.model.target import (
 
 T = TypeVar("T")
 
-_LONGEST_S = 366 * 86_400.0
 _MOST = 2**31 - 1
 
 
@@ -70,7 +70,7 @@ def _seconds(value: object, *, zero: bool) -> float:
     found = _scaled(value, quantity.SECONDS, "a time", 'write "500ms", "30s", "2m" or "1h"')
     if found == 0 and not zero:
         raise Unfit("a time of nought measures nothing", 'write "30s", or whatever is wanted')
-    if found > _LONGEST_S:
+    if found > LONGEST_S:
         raise Unfit(f"{shown(value)} is too long", "write at most 366 days")
     return found
 

@@ -18,6 +18,7 @@ from loadstone.diagnosis.trial_verdict import with_proofs
 from loadstone.diagnosis.unexplained import unexplained
 from loadstone.model.ceilings import Limits, Resource
 from loadstone.model.finding import Diagnosis, Finding, Group, NotEvaluated, Proof
+from loadstone.model.plan import WATCHED
 from loadstone.model.result import Result, StepResult
 
 ORDER: tuple[Group, ...] = ("validity", "ceiling", "wait", "setting", "note")
@@ -52,8 +53,6 @@ ANSWERS = ("few-users", "rate-met")
 WAITS_NOTED = ("commit-flush", "semi-sync-wait")
 """Notes that say more than that, where most of the users' time is spent so."""
 
-_WATCHED = "watch"
-
 
 @dataclass(frozen=True)
 class Known:
@@ -75,7 +74,7 @@ def cases_of(result: Result, known: Known) -> Iterator[Case]:
     """A case for each ladder, looked at from its last level."""
     variables = _variables(known.environment)
     of_step = {one.step: one for one in ceilings(result.steps, known.limits)}
-    measured = [step for step in result.steps if step.seconds and step.workload != _WATCHED]
+    measured = [step for step in result.steps if step.seconds and step.workload != WATCHED]
 
     def place(level: Level) -> tuple[str, str]:
         return level.variant, level.workload

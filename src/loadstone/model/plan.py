@@ -22,6 +22,10 @@ from loadstone.model.template import TemplateSpec
 OptionValue = bool | int | float | str
 
 
+WATCHED = "watch"
+"""Name of the workload of a run that only watched a server, without load of its own."""
+
+
 class ScriptSpec(Frozen):
     """A script written for sysbench, and what it is told."""
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+LONGEST_S = 366 * 86_400.0
+"""As long as the engine goes on: what is asked for so long ends by itself."""
+
 SECONDS: Mapping[str, float] = {
     "us": 1e-6,
     "ms": 0.001,

@@ -9,8 +9,17 @@ from loadstone.model.numbers import NOTHING, count, digits, rate
 from loadstone.model.result import StepResult
 from loadstone.report.breakdowns import titled
 from loadstone.report.table import Table
-from loadstone.report.tpcc import NAMES, fastest
 from loadstone.report.words import Messages
+
+TPCC_NAMES = {
+    "new_order": "New-Order",
+    "new_order_rolled_back": "  rolled back",
+    "payment": "Payment",
+    "order_status": "Order-Status",
+    "delivery": "Delivery",
+    "stock_level": "Stock-Level",
+}
+"""What the report calls the transactions."""
 
 
 def event_kinds(ladder: Sequence[Level], words: Messages) -> Iterator[Table]:
@@ -19,7 +28,7 @@ def event_kinds(ladder: Sequence[Level], words: Messages) -> Iterator[Table]:
     Of TPC-C's transactions those of the step with the most New-Orders a minute; else of the step
     with the highest rate.
     """
-    if orders := fastest(ladder):
+    if orders := fastest_tpcc(ladder):
         title = words.tpmc.format(
             tpmc=digits(orders.tpmc or 0.0), users=words.users(orders.concurrency)
         )
@@ -39,7 +48,7 @@ def _table(title: str, step: StepResult, words: Messages) -> Table:
         words.transaction, words.events, words.share_head, words.mean_ms, words.p90_ms,
         words.p99_ms, words.max_ms,
     )  # fmt: skip
-    names = NAMES if step.tpmc else {kind: kind for kind in step.kinds}
+    names = TPCC_NAMES if step.tpmc else {kind: kind for kind in step.kinds}
     rows = tuple(
         (
             shown,
@@ -51,3 +60,9 @@ def _table(title: str, step: StepResult, words: Messages) -> Table:
         if (found := step.kinds.get(name))
     )
     return titled(title, heads, rows, text=1)
+
+
+def fastest_tpcc(ladder: Sequence[Level]) -> StepResult | None:
+    """The step with the most New-Orders a minute; `None` where no step has any."""
+    steps = [step for level in ladder for step in level.steps if step.tpmc]
+    return max(steps, key=lambda step: step.tpmc or 0.0, default=None)

@@ -14,6 +14,8 @@ from rich.text import Text
 from loadstone.analyse.ladder import Level, ladders_of, quotable, shape
 from loadstone.model.hot_spots import HotSpots
 from loadstone.model.numbers import count, duration, number_of
+from loadstone.model.plan import WATCHED
+from loadstone.model.quantity import LONGEST_S
 from loadstone.model.result import Result, StepResult
 from loadstone.report.breakdowns import breakdowns
 from loadstone.report.event_kinds import event_kinds
@@ -28,13 +30,7 @@ from loadstone.report.step_table import level_rows, step_columns
 from loadstone.report.table import Table
 from loadstone.report.words import ENGLISH
 
-_LONGEST_S = 366 * 86_400
-"""As long as the engine goes on: what is asked for so long ends by itself."""
-
 WIDTH = 100
-
-WATCHED = "watch"
-"""The name of the workload where there was none of ours."""
 
 
 def as_text(result: Result, width: int = WIDTH) -> str:
@@ -189,7 +185,7 @@ def notes(result: Result) -> Iterator[str]:
 
 def _timing(plan: dict[str, Any]) -> str:
     warmup = plan["warmup"]
-    ends_itself = plan["duration_s"] >= _LONGEST_S
+    ends_itself = plan["duration_s"] >= LONGEST_S
     window = "a step to its own end" if ends_itself else f"{duration(plan['duration_s'])} a step"
     repeats = f", {count(plan['repeats'])} repeats" if plan["repeats"] > 1 else ""
     if plan.get("phases"):

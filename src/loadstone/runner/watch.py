@@ -12,7 +12,7 @@ from loadstone.lab.step.watch import watch as watch_step
 from loadstone.lab.tables.inspect import look_at_server, observable
 from loadstone.model.frozen import Frozen
 from loadstone.model.observe_request import Observing
-from loadstone.model.plan import Plan, WarmupSeconds, WorkloadSpec
+from loadstone.model.plan import WATCHED, Plan, WarmupSeconds, WorkloadSpec
 from loadstone.model.target import Endpoint
 from loadstone.observe.sampler import Sampling, Seen
 from loadstone.observe.sources import check_places, sources_for
@@ -21,13 +21,11 @@ from loadstone.runner.recording import Place, begin_run
 from loadstone.runner.view import Silence, View
 from loadstone.runs import run_folder
 
-NAME = "watch"
-
 
 class WatchRequest(Frozen):
     """What is asked of a watch."""
 
-    name: str = NAME
+    name: str = WATCHED
     duration_s: float = 60.0
     """At most."""
     observing: Observing = Observing()
@@ -65,7 +63,7 @@ def _plan(asked: WatchRequest, endpoints: Sequence[Endpoint]) -> Plan:
     return Plan(
         name=asked.name,
         targets=tuple(one.target for one in endpoints),
-        workload=WorkloadSpec(name=NAME, tables=1, table_size=1),
+        workload=WorkloadSpec(name=WATCHED, tables=1, table_size=1),
         ladder=(1,),
         duration_s=asked.duration_s,
         warmup=WarmupSeconds(warmup_s=0.0),

@@ -23,14 +23,12 @@ from loadstone.model.plan import (
     WarmupSeconds,
     WorkloadSpec,
 )
+from loadstone.model.quantity import LONGEST_S
 from loadstone.model.target import Target
 from loadstone.sysbench import values
 from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.oltp.tests import Bundled
 from loadstone.sysbench.settings import Settings, Values, seed_of
-
-ENDLESS_S = 366 * 86_400
-"""As long as the engine goes on."""
 
 # sysbench gives up when 131,072 events wait; here they may wait until memory becomes an argument.
 _MOST_WAITING = 10_000_000
@@ -71,7 +69,7 @@ def plan_of(
             workload=workload,
             ladder=(settings.threads,),
             rates=(Rate(rate=settings.rate),) if settings.rate else (),
-            duration_s=settings.time_s or ENDLESS_S,
+            duration_s=settings.time_s or LONGEST_S,
             events=settings.events or None,
             warmup=WarmupSeconds(warmup_s=settings.warmup_s),
             drive=drive.beside_the_server() if any(t.is_local for t in targets) else drive,
@@ -98,7 +96,7 @@ def command_of(
             targets=tuple(targets),
             workload=workload,
             ladder=(users,),
-            duration_s=ENDLESS_S,
+            duration_s=LONGEST_S,
             warmup=WarmupSeconds(warmup_s=0),
             drive=Drive(
                 protocol=_protocol(given),
@@ -218,7 +216,7 @@ def _arrival(settings: Settings) -> Arrival:
 
 def _drain_s(settings: Settings) -> float:
     if settings.forced_shutdown_s is None:
-        return ENDLESS_S
+        return LONGEST_S
     return settings.forced_shutdown_s - settings.time_s
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from loadstone.config.values import Unfit
 from loadstone.traffic.entries import ReadStats
 from loadstone.traffic.group_transactions import Group, Pair, Place, Run
-from loadstone.traffic.naming import parameter_name, transaction_name
 from loadstone.traffic.shapes import Hole, Number, Several
 from loadstone.traffic.value_model import Constant, Drawn, Estimate, estimate
 from loadstone.traffic.value_sketches import Sketch
@@ -24,6 +24,8 @@ _SHORTEST_PAIRING = 10
 _HEAVIEST = 1_000_000
 _MOST_LISTED = 1_000
 _DOTS = "..."
+_LONGEST_NAME = 48
+_NOT_PLAIN = re.compile(r"[^a-z0-9_]+")
 NOT_A_TEMPLATES = "statements that a template cannot have"
 
 Estimator = Callable[[Sketch, Hole, bool], Estimate]
@@ -178,7 +180,7 @@ def _transaction(
         sql = _sql(writing, at, run, number)
         _check(sql, writing.parameters)
         statements.append(DraftStatement(sql, run.repeat))
-    name = transaction_name(group, names)
+    name = _transaction_name(group, names)
     names.add(name)
     return DraftTransaction(
         name=name,
@@ -278,14 +280,14 @@ def _from_before(writing: _Writing, before: Place, later: Place, pair: Pair) -> 
     if not {"integer", "sequence", "unique", "from"} & base.keys.keys():
         return None
     hole = runs[later[0]].shape.holes[later[1]]
-    own = parameter_name(hole, writing.parameters)
+    own = _parameter_name(hole, writing.parameters)
     writing.parameters[own] = DraftParameter(own, {"from": name, "add": pair.add})
     writing.by_place[later] = own
     return own
 
 
 def _drawn(writing: _Writing, place: Place, run: Run, hole: Hole, found: Drawn) -> str:
-    name = parameter_name(hole, writing.parameters)
+    name = _parameter_name(hole, writing.parameters)
     keys = dict(found.keys)
     if run.repeat > 1 and place[1] in run.varies:
         keys["per"] = "statement"
@@ -306,3 +308,35 @@ def _new_value(writing: _Writing, place: Place, run: Run, hole: Hole, *, is_told
 
 def _inserts(run: Run) -> bool:
     return run.shape.key.startswith(("INSERT", "REPLACE"))
+
+
+def _transaction_name(group: Group, taken: Container[str]) -> str:
+    """Verbs and tables of its first statements: `select_product`, `update_product_and_3`."""
+    first = group.runs[0].shape
+    verb = first.key.partition(" ")[0].strip("(")
+    parts = [verb, *first.tables[:1]]
+    if len(group.runs) > 1:
+        parts += ["and", str(len(group.runs) - 1)]
+    return _free(_plain("_".join(parts), "statement"), taken)
+
+
+def _parameter_name(hole: Hole, taken: Container[str]) -> str:
+    """That of the column."""
+    name = hole.column or {"LIMIT": "limit_rows", "OFFSET": "offset_rows"}.get(hole.function, "")
+    return _free(_plain(name.rpartition(".")[2], "value"), taken)
+
+
+def _plain(text: str, otherwise: str) -> str:
+    found = _NOT_PLAIN.sub("_", text.lower()).strip("_")[:_LONGEST_NAME]
+    if not found or found[0].isdigit():
+        found = f"{otherwise}_{found}".rstrip("_")
+    return found
+
+
+def _free(name: str, taken: Container[str]) -> str:
+    if name not in taken:
+        return name
+    number = 2
+    while f"{name}_{number}" in taken:
+        number += 1
+    return f"{name}_{number}"

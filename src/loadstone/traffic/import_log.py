@@ -20,7 +20,6 @@ from loadstone.traffic.errors import LogRefused, TrafficRefused
 from loadstone.traffic.group_transactions import Collected
 from loadstone.traffic.logfile import Line, lines_of
 from loadstone.traffic.template_text import text_of, unknown_of
-from loadstone.traffic.timing import spread
 from loadstone.traffic.transactions import Grouping
 
 LogKind = Literal["slow", "general"]
@@ -29,6 +28,8 @@ _READERS: dict[LogKind, Callable[[Iterable[Line], ReadStats, str], Iterator[Entr
     "general": general_log.entries_of,
 }
 DEFAULT_MOST = 200
+_MOST_HELD = 100_000
+"""Entries of one second that are held at the same time; more are spread in parts."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,33 @@ def log_entries(path: Path, kind: LogKind, stats: ReadStats, encoding: str) -> I
     Raises:
         LogRefused: it is no such log, or cannot be read to its end.
     """
-    return spread(_READERS[kind](lines_of(path), stats, encoding), stats)
+    return _spread(_READERS[kind](lines_of(path), stats, encoding), stats)
+
+
+def _spread(entries: Iterable[Entry], stats: ReadStats) -> Iterator[Entry]:
+    """The entries of a second at even distances, in their order, where nothing more is known.
+
+    Times that go back are those of an entry that was written late: it takes the time of the one
+    before it, so that each session's statements stay in the order of the log.
+    """
+    held: list[Entry] = []
+    latest_s = 0.0
+    for entry in entries:
+        if not stats.whole_seconds:
+            latest_s = max(latest_s, entry.at_s)
+            yield entry._replace(at_s=latest_s)
+            continue
+        if held and (entry.at_s > held[0].at_s or len(held) >= _MOST_HELD):
+            yield from _even(held)
+            latest_s = held[0].at_s
+            held = []
+        held.append(entry._replace(at_s=max(entry.at_s, latest_s)))
+    yield from _even(held)
+
+
+def _even(held: list[Entry]) -> Iterator[Entry]:
+    for place, entry in enumerate(held):
+        yield entry._replace(at_s=entry.at_s + place / len(held))
 
 
 def from_log(path: Path, kind: LogKind, wanted: ImportOptions) -> ImportResult:

@@ -20,15 +20,13 @@ from loadstone.lab.step.runner import Lab, drive_step
 from loadstone.model.frozen import Frozen
 from loadstone.model.plan import Drive, Plan, ScriptSpec, Step, WarmupSeconds, WorkloadSpec
 from loadstone.model.result import StepResult
+from loadstone.model.quantity import LONGEST_S
 from loadstone.model.target import Target
 from loadstone.traffic.replay_lanes import Dealt, told_by
 
 NAME = "replay"
 LEAD_S = 1.0
 """Between the load's begin, when all connections are there, and the first statement."""
-
-_ENDLESS_S = 366 * 86_400.0
-"""As long as the engine goes on; a replay ends when all its sessions have."""
 
 _A_DOUBLING = 8
 """Buckets of lateness for each doubling of microseconds, as replay.lua has them."""
@@ -91,7 +89,7 @@ def plan_of(
         "speed": repr(asked.speed),
         # A statement of the next time through must not come with the last one of this.
         "length_s": repr(dealt.length_s + _mean_gap_s(dealt)),
-        "duration_s": repr(asked.duration_s or _ENDLESS_S),
+        "duration_s": repr(asked.duration_s or LONGEST_S),
         "loop": "yes" if asked.loop else "no",
         "use_schemas": "yes" if len(dealt.schemas) > 1 else "no",
     }
@@ -113,7 +111,7 @@ def plan_of(
         targets=tuple(targets),
         workload=WorkloadSpec(name=NAME, tables=1, table_size=1, script=script),
         ladder=(max(dealt.lanes, 1),),
-        duration_s=asked.duration_s or _ENDLESS_S,
+        duration_s=asked.duration_s or LONGEST_S,
         warmup=WarmupSeconds(warmup_s=LEAD_S),
         drive=drive.beside_the_server() if is_local else drive,
     )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _DAY_S = 86_400.0
 # A leap year, which is as long as the engine goes on.
-_LIMITS_S = {"an hour": 3600.0, "a day": _DAY_S, "366 days": 366 * _DAY_S}
+_LIMITS_S = {"an hour": 3600.0, "a day": _DAY_S, "366 days": quantity.LONGEST_S}
 
 
 class Word(click.ParamType[str]):

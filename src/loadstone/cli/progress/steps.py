@@ -14,6 +14,7 @@ from rich.text import Text
 from loadstone.lab.step.listener import Observer
 from loadstone.model.numbers import NOTHING, asked, count, duration, number_of, rate
 from loadstone.model.plan import Open, Plan, Step
+from loadstone.model.quantity import LONGEST_S
 from loadstone.model.records import Sample
 from loadstone.model.result import StepResult
 from loadstone.report.step_table import FIGURES, due_cells, step_cells, step_columns
@@ -22,9 +23,6 @@ from loadstone.runner.view import Silence
 
 LINE_EVERY_S = 10.0
 """How often a plain line says how a step goes."""
-
-_LONGEST_S = 366 * 86_400
-"""A step that may last so long goes on to its own end."""
 
 
 @contextmanager
@@ -215,7 +213,7 @@ def _place_in(plan: Plan, sample: Sample) -> str:
         begin += phase.seconds
     lasts = plan.warmup_s if sample.phase == "warmup" else plan.duration_s
     done = sample.to_s - (0.0 if sample.phase == "warmup" else plan.warmup_s)
-    if lasts >= _LONGEST_S:
+    if lasts >= LONGEST_S:
         return f"{sample.phase} {duration(done)}"
     return f"{sample.phase} {done:.0f} of {duration(lasts)}"
 

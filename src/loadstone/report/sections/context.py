@@ -8,14 +8,12 @@ from functools import cached_property
 from loadstone.analyse.ladder import Level, ladders_of, middle_step
 from loadstone.model.ceilings import StepCeilings
 from loadstone.model.finding import Diagnosis
+from loadstone.model.plan import WATCHED
 from loadstone.model.result import Result, StepResult
 from loadstone.report.markup import Markup, element
 from loadstone.report.opened import Run
 from loadstone.report.page import Figures
 from loadstone.report.words import ENGLISH, Messages, translated
-
-WATCHED = "watch"
-"""The name of the workload where there was none of ours."""
 
 
 @dataclass
