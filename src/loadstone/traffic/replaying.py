@@ -19,8 +19,8 @@ from loadstone.lab.step.order import steps_of
 from loadstone.lab.step.runner import Lab, drive_step
 from loadstone.model.frozen import Frozen
 from loadstone.model.plan import Drive, Plan, ScriptSpec, Step, WarmupSeconds, WorkloadSpec
-from loadstone.model.result import StepResult
 from loadstone.model.quantity import LONGEST_S
+from loadstone.model.result import StepResult
 from loadstone.model.target import Target
 from loadstone.traffic.replay_lanes import Dealt, told_by
 
