@@ -67,7 +67,7 @@ class ReplicaSource:
     """When it was last seen at work; the first reading where it never was."""
 
     def read(self) -> Reading:
-        """Its lag now.
+        """The replica's lag now.
 
         Raises:
             SourceError: it cannot be reached, is no replica any more, or does not say.

@@ -1,4 +1,4 @@
-"""The child that `beside` starts: what it serves stands in the first line of its standard input."""
+"""The child that `web.sidecar` starts: what it serves stands in the first line of its standard input."""
 
 from __future__ import annotations
 
