@@ -180,7 +180,7 @@ def _is_own(mark: BinaryIO) -> bool:
 
 
 class _Mark(Frozen):
-    """The page's address in a run's folder. People are shown it, and the folder may be anybody's."""
+    """The page's address in a run's folder. People see it, and the folder may be anybody's."""
 
     url: str = Field(pattern=r"^http://[A-Za-z0-9.:%\[\]_-]+:[0-9]+/$")
     token: str | None = Field(pattern=r"^[A-Za-z0-9_-]+$")
