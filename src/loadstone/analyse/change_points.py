@@ -35,7 +35,7 @@ GENEROUS = 10.0
 """By so much the first look is more generous than `LEVEL`."""
 
 FEWEST = 4
-"""Of fewer values nothing can be said."""
+"""The fewest values that a change can be found in."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class ChangePoint:
     """The first value of a new level."""
 
     at: int
-    """Its place in the series, from 0."""
+    """Index in the series, from 0."""
     before: float
     """Mean from the change point before, or from the begin."""
     after: float

@@ -23,11 +23,11 @@ from loadstone.model.experiment import Experiment, Variant
 from loadstone.model.result import HostFigures, StepResult
 
 MOST_STEAL = 0.1
-"""Of all cores: what the hypervisor gives to others above that spoils a step whatever it is
+"""Share of all cores: what the hypervisor gives to others above that spoils a step whatever it is
 compared with. Below it only a difference of the two sides counts (`units.STEAL_APART`)."""
 
 THROTTLED_SHARE = 0.01
-"""Of the time: so long that a limit nobody asked for held a process back."""
+"""Share of the time: so long that a limit nobody asked for held a process back."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,10 @@ class Row:
     variant: str
     steps: tuple[StepResult, ...]
     mean: Estimate | None
-    """Of its units that count; `None`: there is none."""
+    """Mean of the units that count; `None`: there is none."""
     variation: Variation
     within: tuple[float, ...]
-    """Of each step that counts, the coefficient of variation of its seconds."""
+    """Coefficient of variation of the seconds of each step that counts."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def _hosts(step: StepResult) -> list[HostFigures]:
 
 
 def _steal(step: StepResult) -> float:
-    """Of all cores of the host that it was taken from most; nought where nobody looked."""
+    """Share of all cores of the host that it was taken from most; nought where nobody looked."""
     return max((host.cpu_steal or 0.0 for host in _hosts(step)), default=0.0)
 
 
@@ -222,7 +222,7 @@ def _words(experiment: Experiment, cells: Sequence[Sequence[Sides]]) -> Sequence
 
 
 def good_pairs(units: Sequence[Sides]) -> list[Pair]:
-    """Those in which both sides count."""
+    """Pairs in which both sides count."""
     return [
         Pair(each.a.rate, each.b.rate, each.a_first)
         for each in units

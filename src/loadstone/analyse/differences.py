@@ -40,7 +40,7 @@ class Difference:
     values: Values
     weight: Weight
     meaning: Meaning | None = None
-    """Of settings that the table knows."""
+    """What the setting does, where the table knows it."""
     followers: tuple[tuple[str, Values], ...] = ()
     """Settings that the server derives from this one, and that differ as well."""
 
@@ -69,7 +69,7 @@ class Differences:
 
 
 def differences(sides: Mapping[str, Sequence[Surroundings]]) -> Differences:
-    """Of some sides, each of which may be several parts of runs."""
+    """What differs between sides, each of which may be several parts of runs."""
     parts = list(sides.values())
     settings, lone = _settings(parts)
     rows = [*_work(parts), *settings, *_server(parts), *_host(parts), *_generator(parts)]

@@ -15,7 +15,7 @@ from statistics import fmean
 from loadstone.analyse.intervals import CONFIDENCE, Interval, spread, student_factor
 
 _FARTHEST = 700.0
-"""Of a log ratio: the exponential of more has no number."""
+"""The largest log ratio: the exponential of more has no number."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Effect:
     degrees: float
     """Degrees of freedom of the standard error."""
     spread: float
-    """Of a pair's log ratio: its standard error is this by the root of the number of units."""
+    """A pair's log ratio spreads by this; divided by the root of the units, its standard error."""
     method: str
 
     @property
@@ -61,9 +61,9 @@ class Variation:
     """Coefficients of variation, as shares of the mean; `None` where there are too few values."""
 
     within: float | None
-    """Of the seconds of a step, the root of the mean square over all steps."""
+    """Variation of the seconds of a step: the root of the mean square over all steps."""
     between: float | None
-    """Of the steps' means."""
+    """Variation of the steps' means."""
 
 
 def log_ratio(pair: Pair) -> float:

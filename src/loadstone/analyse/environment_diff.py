@@ -33,9 +33,9 @@ class Surroundings:
     work: Mapping[str, str]
     """What was driven, and how."""
     variables: Mapping[str, str]
-    """Of the first target's server."""
+    """Variables of the first target's server."""
     host: HostSurroundings
-    """Of that server."""
+    """Facts of the first target's host."""
     generator: Mapping[str, str]
     """The machine that drove the load."""
 

@@ -16,9 +16,9 @@ from loadstone.model.experiment import Experiment, Variant
 from loadstone.model.plan import Rate
 
 STEAL_APART = 0.02
-"""Of all cores: where the hypervisor took so much more from one side of a unit than from the other,
-the sides may differ by as much in rate, as a server that is busy on all cores does. What it takes
-from both alike makes both slower, and their ratio is what it was."""
+"""Share of all cores: where the hypervisor took so much more from one side of a unit than from the
+other, the sides may differ by as much in rate, as a server that is busy on all cores does.
+What it takes from both alike makes both slower, and their ratio is what it was."""
 
 Cell = tuple[str, int, Rate | None]
 """A workload, virtual users, and the rate of an open loop."""

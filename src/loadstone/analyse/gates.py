@@ -67,7 +67,7 @@ class Gate:
     """A metric and a limit for it, or for its change."""
 
     text: str
-    """As it was written."""
+    """The gate as it was written."""
     metric: Metric
     relation: str
     """`<`, `<=`, `>` or `>=`."""

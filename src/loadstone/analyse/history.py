@@ -55,7 +55,7 @@ class Series:
     """One figure at one level of one history."""
 
     name: str
-    """Of the runs."""
+    """Name of the runs."""
     where: str
     metric: Metric
     points: tuple[Point, ...]

@@ -53,7 +53,7 @@ class Side:
 
     @property
     def all_parts(self) -> tuple[Part, ...]:
-        """Of all contexts."""
+        """The parts of all contexts."""
         return tuple(part for parts in self.parts.values() for part in parts)
 
 
@@ -75,11 +75,11 @@ class SideResult:
     side: str
     steps: tuple[StepResult, ...]
     tps: Estimate | None
-    """Of the units that count; `None`: there is none."""
+    """Mean rate of the units that count; `None`: there is none."""
     swings: Swings
 
     def figure(self, metric: Metric) -> float | None:
-        """As it is quoted, of the steps that settled, if any did."""
+        """A metric as it is quoted: from the steps that settled, if any did."""
         return quoted(metric, [step for step in self.steps if unfit(step) is None] or self.steps)
 
 

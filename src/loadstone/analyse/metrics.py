@@ -14,7 +14,7 @@ Kind = Literal["rate", "time", "share", "count", "bytes"]
 """In events a second, milliseconds, from 0 to 1, a plain number, bytes."""
 
 CLASSES = ("read", "write", "other")
-"""Of statements, by what the server answered."""
+"""Classes of statements, by what the server answered."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Metric:
     kind: Kind
     higher_is_better: bool
     read: Callable[[StepResult], float | None]
-    """As the step has it."""
+    """Reads the metric from a step, in the step's unit."""
 
     def of(self, step: StepResult) -> float | None:
         """The figure; `None`: the step does not have it, or its file says what cannot be."""

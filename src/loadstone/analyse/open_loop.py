@@ -33,7 +33,7 @@ def keeps_up(step: StepResult) -> bool:
 
 @dataclass(frozen=True)
 class Held:
-    """Of a ladder of rates: the highest that the server kept up with, and the lowest it did not."""
+    """The highest rate of a ladder that the server kept up with, and the lowest that it did not."""
 
     kept: Level | None
     lost: Level | None

@@ -93,7 +93,7 @@ class Group:
         return fmean(known) if known and len(known) == len(values) else None
 
     def unit(self, metric: Metric) -> Unit:
-        """As tests of rates want it."""
+        """The step as a unit, for tests of rates."""
         finished = all(step.state == "finished" for step in self.steps)
         return Unit(self.value(metric) if finished else None, self.spoiled)
 
@@ -107,11 +107,11 @@ class Part:
     cells: Mapping[Cell, tuple[Seen, ...]]
 
     def seen(self, cell: Cell) -> tuple[Seen, ...]:
-        """Its steps in a cell; none where it was not measured there."""
+        """The part's steps in a cell; none where it was not measured there."""
         return self.cells.get(cell, ())
 
     def units(self, cell: Cell) -> tuple[Group, ...]:
-        """The same by unit."""
+        """The part's steps in a cell, grouped by unit."""
         found: dict[int, list[Seen]] = defaultdict(list)
         for step, seen in self.seen(cell):
             found[seen.unit].append((step, seen))
@@ -161,7 +161,7 @@ class Contest:
     each other."""
 
     def rates(self, metric: Metric) -> Sequence[Sides] | Unpaired:
-        """As verdicts want them; within an experiment, units that are whole on both sides."""
+        """Rates by unit for a verdict; in an experiment, of units that are whole on both sides."""
         if self.beside is None:
             a, b = (tuple(group.unit(metric) for group in side) for side in (self.a, self.b))
             return Unpaired(a, b)

@@ -25,7 +25,7 @@ NEAR_RATE = 1.05
 """The two rates on both sides of the answer lie no further apart than this."""
 
 NEAR_USERS = 1.25
-"""The same of concurrencies."""
+"""The two concurrencies on both sides of the answer lie no further apart than this."""
 
 AT_PEAK = 0.95
 """A concurrency reaches the peak when its rate is at least this share of the highest."""

@@ -44,14 +44,14 @@ class Look:
     relative: float
     """B / A - 1; of a single level, nothing: the mean's own interval counts."""
     interval: Interval | None
-    """Of the relative effect; `None` while the units are too few for any bound."""
+    """Interval of the relative effect; `None` while the units are too few for any bound."""
     p_value: float
-    """Of no difference, valid at all looks together: the least of all looks so far."""
+    """P-value of no difference, valid at all looks together: the least of all looks so far."""
     units: int
 
     @property
     def half_width(self) -> float:
-        """As a share: infinite while nothing is bounded."""
+        """Half width of the interval as a share: infinite while nothing is bounded."""
         if self.interval is None:
             return math.inf
         return (self.interval.high - self.interval.low) / 2
@@ -78,7 +78,7 @@ def look_at_mean(rates: Sequence[float], level: float = 0.05) -> Look:
 
 
 def look_at_logs(values: Sequence[float], level: float) -> Look:
-    """The same of log ratios."""
+    """What a look at log ratios shows."""
     if not values:
         raise ValueError("a look at nothing")
     between = bounds(values, level)

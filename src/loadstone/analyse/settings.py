@@ -66,7 +66,7 @@ class Server:
 
     @property
     def release(self) -> tuple[int, ...]:
-        """Its version's numbers."""
+        """The numbers of the server's version."""
         found = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", self.variables.get("version", ""))
         return tuple(int(part) for part in found.groups() if part) if found else ()
 

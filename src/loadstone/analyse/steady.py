@@ -42,7 +42,7 @@ SAME_ERRORS = 3.0
 """So is what differs by no more than so many standard errors of the difference."""
 
 FEWEST_FOR_ERRORS = 4
-"""Of fewer batches the standard error says nothing: they are judged by the share alone."""
+"""With fewer batches the standard error says nothing: they are judged by the share alone."""
 
 MOST_LEFT_OUT = 2 / 3
 """Whole cycles may take a little more than the half that the rule itself may leave out."""

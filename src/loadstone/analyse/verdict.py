@@ -65,7 +65,7 @@ class Verdict:
     p_difference: float | None
     """Corrected for all cells."""
     p_same: float | None
-    """Of a difference beyond the margin, corrected as well."""
+    """P-value of a difference beyond the margin, corrected as well."""
     more: int | None
     """Units of each side that are still needed where the evidence is not enough; `None`: their
     spread is not known."""
@@ -74,7 +74,7 @@ class Verdict:
     units_left_out: int
 
     def __str__(self) -> str:
-        """As it is quoted."""
+        """The verdict as it is quoted."""
         if self.word == "no difference":
             return f"no difference within {100 * self.margin:g} %"
         if self.word == "not enough evidence":

@@ -1,1 +1,1 @@
-"""The same load from many machines: parts of a step, driven by generators and merged exactly."""
+"""One load from many machines: parts of a step, driven by generators and merged exactly."""

@@ -30,7 +30,7 @@ _FACTS_S = 60.0
 _SILENT = "it did not answer when the step began"
 
 CALIBRATION_S = 3.0
-"""Of load on each node, behind half a second of warm-up."""
+"""Seconds of load on each node, after half a second of warm-up."""
 
 
 class Cluster:
@@ -135,7 +135,7 @@ def facts_of(links: Sequence[Link]) -> list[NodeFacts]:
 def calibrated(
     links: Sequence[Link], facts: Sequence[NodeFacts], say: Callable[[str], None]
 ) -> list[NodeFacts]:
-    """The same with what each node's generator can do at most, all measured at the same time.
+    """The nodes' facts, with what each generator can do at most, all measured at the same time.
 
     Raises:
         ClusterError: one does not answer.

@@ -35,7 +35,7 @@ _SAMPLE = '{"kind":"sample"'
 
 _DESCRIPTORS_BESIDE_USERS = 100
 _WAY: tuple[Protocol, Transport] = ("prepared", "tcp")
-"""Of the statements that a calibration here is made with."""
+"""Kind of the statements that a calibration here is made with."""
 _PROC = Path("/proc")
 _PORTS = _PROC / "sys/net/ipv4/ip_local_port_range"
 _ANY_PORT = 9
@@ -174,7 +174,7 @@ class Generator:
 
 
 def own_versions() -> Versions:
-    """Of this process."""
+    """Versions of this process."""
     return Versions(loadstone=__version__, engine=engine.build_info()["version"])
 
 

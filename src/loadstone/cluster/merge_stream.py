@@ -41,7 +41,7 @@ class Member:
     """How many intervals it has told of; infinitely many once it drains."""
     told_to_s: float = 0.0
     tally: Tally = _NOTHING
-    """As of the last interval that was merged."""
+    """The counters as of the last interval that was merged."""
     connected: Connected | None = None
     end: End | None = None
     lost: str | None = None
@@ -102,7 +102,7 @@ class Collector:
 
     @property
     def living(self) -> list[Member]:
-        """Those of which more is expected."""
+        """Generators from which more is expected."""
         return list(self._living.values())
 
     def begin(self) -> None:

@@ -12,9 +12,9 @@ class HostUse(NamedTuple):
     """What a generator's host did during one interval."""
 
     cpu_share: float | None
-    """Of all cores, 0 to 1."""
+    """Share of all cores, 0 to 1."""
     net_bytes_in: int | None
-    """Of the interface towards the first target."""
+    """Bytes received by the interface towards the first target."""
     net_bytes_out: int | None
     line_bytes_per_s: float | None = None
     """What that interface carries each way, by its own word; `None`: a virtual one, or not told."""
@@ -30,6 +30,6 @@ class NumberedRecord(NamedTuple):
     number: int
     """From 1, without gaps."""
     record: str
-    """As the engine sent it (docs/engine.md)."""
+    """The record as the engine sent it (docs/engine.md)."""
     host: HostUse | None = None
     """With each sample."""

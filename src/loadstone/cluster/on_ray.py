@@ -72,7 +72,7 @@ class Node:
 
 
 def choose(nodes: Sequence[Node], asked: int | None, cpus: int, address: str) -> list[Node]:
-    """Those that get a generator.
+    """Nodes that get a generator.
 
     Raises:
         ClusterError: there are fewer than were asked for, naming those that there are.

@@ -24,7 +24,7 @@ LOOK_S = 0.1
 
 
 class Answer(NamedTuple):
-    """Of one generator."""
+    """What one generator answered."""
 
     generator: int
     told: list[NumberedRecord]
@@ -66,7 +66,7 @@ class Asking:
             return
 
     def give_up_silent(self, generators: Iterable[int]) -> list[tuple[int, str]]:
-        """Those of these that have not answered for too long, and what is to be said of that.
+        """Give up generators that have not answered for too long, with what is to be said of each.
 
         They are told to end: one that comes back before its lease is over does so at once.
         """

@@ -259,7 +259,7 @@ class _Driving:
 
 
 def read_clocks(links: Sequence[Link]) -> list[Offset | BaseException]:
-    """Of each generator, all asked at the same time; an error for one that did not answer."""
+    """Clock of each generator, all asked at the same time; an error for one that did not answer."""
     exchanges: list[list[Exchange]] = [[] for _ in links]
     errors: dict[int, BaseException] = {}
     for _ in range(_CLOCK_ROUNDS):

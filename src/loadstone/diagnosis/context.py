@@ -102,7 +102,7 @@ class Case:
     """What was asked for, in the order of asking."""
 
     def at(self, step: StepResult) -> Case:
-        """The same ladder looked at from another step; reads go to the same list."""
+        """This context at another step of the same ladder; reads go to the same list."""
         return replace(self, step=step)
 
     def needed(self, value: T | None) -> T:

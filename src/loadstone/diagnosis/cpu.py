@@ -112,7 +112,7 @@ def busy_share(case: Case) -> float | None:
 
 
 def own_share(case: Case) -> float | None:
-    """The same without any others' work: what the load itself takes of the cores."""
+    """What the load itself takes of the server host's cores, without the work of others."""
     busy = busy_share(case)
     if busy is None:
         return None

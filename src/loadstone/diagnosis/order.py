@@ -46,10 +46,10 @@ HELD = 0.5
 whoever else uses them."""
 
 SURE = 0.6
-"""[P] and the name must be as sure as this."""
+"""[P] how sure the name of a finding must be for that."""
 
 DOUBTFUL = 0.5
-"""Of a generator that waits for cores that others have: they stand before it."""
+"""Confidence in a generator that waits for cores of others, whose findings stand before it."""
 
 _GENERATOR = "client-bound"
 _NEIGHBOURS = "noisy-neighbour"
@@ -58,7 +58,7 @@ _OF_FULL_CORES = ("cpu-bound", "one-hot-core")
 
 
 def causes_first(findings: Sequence[Finding]) -> list[Finding]:
-    """The same, with each cause before the first finding that it explains.
+    """The findings reordered, each cause before the first finding that it explains.
 
     Neighbours and other guests take cores or the disk, a cold pool takes reads: they spoil the
     figures, and yet stand behind what holds the users whoever has the cores, and behind what

@@ -46,7 +46,7 @@ def reads_share(case: Case) -> float | None:
 
 
 def kept_share(case: Case) -> float | None:
-    """Of the pages read in the window, those by which the pool's pages grew, 0 to 1.
+    """Share of the pages read in the window that stayed in the pool, 0 to 1.
 
     A pool that warms up keeps what it reads; one that is too small throws as much out.
     """

@@ -31,7 +31,7 @@ PROVEN = 0.95
 """How sure a name is whose trial had the effect."""
 
 REFUTED = 0.05
-"""And one whose trial had none."""
+"""How sure a name is whose trial had no effect."""
 
 SENSIBLE = 100
 """[P] units that somebody may be ready to wait for."""
@@ -59,7 +59,7 @@ class Tried:
     """When: UTC, ISO 8601."""
     seconds: float
     folder: str
-    """Of its steps, within the run's."""
+    """Folder of the trial's steps, within the run's folder."""
     before: tuple[float, ...] = ()
     """Of a load that is driven once more: its rates in the run itself, by parts of the window."""
 
@@ -112,7 +112,7 @@ def _observed(tried: Tried) -> tuple[list[Observed], Contrast]:
 
 
 Rates = tuple[Sequence[float], Sequence[float]]
-"""Of the units that count: the load as it was, and under the change."""
+"""Rates of the units that count: the load as it was, and under the change."""
 
 
 def _rates_of(cell: Cell) -> Rates:

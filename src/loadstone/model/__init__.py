@@ -1,1 +1,1 @@
-"""The words of DESIGN.md as frozen types; imports nothing of ours."""
+"""What is asked, recorded and answered, as frozen types; imports no other package of Loadstone."""

@@ -62,7 +62,7 @@ class Calibration(Frozen):
     checks: tuple[HostCheck, ...] = ()
 
     def ceilings(self, protocol: Protocol, unencrypted: Transport) -> Ceilings:
-        """Those that fit a run."""
+        """Ceilings that fit a run."""
         fitting = {
             each.transport: each.queries_per_core
             for each in self.measured

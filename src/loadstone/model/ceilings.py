@@ -41,7 +41,7 @@ class Limits(Frozen):
     answer_s: PositiveFloat | None = _said("time that each statement takes in addition")
 
     def but(self, other: Limits) -> Limits:
-        """The same, with what the other knows in place of ours."""
+        """These limits, with what the other knows in place of ours."""
         return self.model_copy(update=other.model_dump(exclude_none=True))
 
 

@@ -20,7 +20,7 @@ class ClusterAsked(Frozen):
     """Which machines drive the load."""
 
     address: str
-    """Of the cluster, as Ray takes it."""
+    """Address of the cluster, as Ray takes it."""
     generators: PositiveInt | None = None
     """`None`: one on each node that has the processors."""
     cpus_per_generator: PositiveInt = 1

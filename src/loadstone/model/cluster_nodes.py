@@ -22,7 +22,7 @@ class Line(Frozen):
 
     interface: str
     speed_bits_per_s: int | None = None
-    """As the interface says it, which virtual ones do wrongly or not at all."""
+    """Line speed as the interface gives it, which virtual ones do wrongly or not at all."""
     source: str | None = None
     """The address that the target sees; `None`: not told."""
     gateway: str | None = None
@@ -35,9 +35,9 @@ class NodeFacts(Frozen):
     node: str
     versions: Versions
     ray: str | None = None
-    """Its version; `None` where generators are reached in another way."""
+    """Version of Ray; `None` where generators are reached in another way."""
     machine: dict[str, Any]
-    """As `environment.json` has the generator's (docs/result.md)."""
+    """The machine, as `environment.json` has the generator's (docs/result.md)."""
     cores: PositiveInt
     descriptors: int | None
     """File descriptors that a generator may have, one a virtual user; `None`: no limit."""
@@ -51,7 +51,7 @@ class NodeFacts(Frozen):
 
     @property
     def host(self) -> str:
-        """Its own name for itself."""
+        """The node's own name for itself."""
         return str(self.machine["host"])
 
     @property

@@ -14,7 +14,7 @@ class TableName(Frozen):
     name: str
 
     def __str__(self) -> str:
-        """As SQL without backticks has it."""
+        """The name as SQL without backticks has it."""
         return f"{self.schema_name}.{self.name}" if self.schema_name else self.name
 
 
@@ -40,7 +40,7 @@ class Effect(Frozen):
 
 
 class StatementEffect(Frozen):
-    """The same with the statement's place in its template."""
+    """A statement's effect, with its place in the template."""
 
     transaction: str
     number: int
@@ -49,5 +49,5 @@ class StatementEffect(Frozen):
     effect: Effect
 
     def __str__(self) -> str:
-        """As faults of a template's file name it."""
+        """The place as problems of a template's file name it."""
         return f"transaction.{self.transaction}.statements[{self.number}]"

@@ -40,7 +40,7 @@ class Layout(Frozen):
         "sbtest"
     )
     warehouses: NonNegativeInt = 0
-    """Of `tpcc`."""
+    """How many warehouses `tpcc` has."""
 
     foreign_keys: bool = False
     """Whether the tables of `tpcc` refer to each other."""
@@ -49,7 +49,7 @@ class Layout(Frozen):
     """By warehouse, of the tables of `tpcc`; 0: none."""
 
     template: tuple[LoadedTable, ...] = ()
-    """Those of a template."""
+    """The tables of a template."""
 
 
 class LoadPlan(Frozen):

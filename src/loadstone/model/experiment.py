@@ -51,7 +51,7 @@ class SandboxChoice(Frozen):
     root: Path | None = None
     """The folder of another system, whose program, libc and libraries are run."""
     settings: dict[str, str] = {}
-    """Of all variants, at start-up."""
+    """Settings of all variants, at start-up."""
 
 
 class CgroupLimit(Frozen):
@@ -116,7 +116,7 @@ class Variant(Frozen):
 
     @property
     def name(self) -> str:
-        """As results have it: `pool=on,durability=full`, or `default` without factors."""
+        """The name that results have: `pool=on,durability=full`, or `default` without factors."""
         return ",".join(f"{factor}={level.name}" for factor, level in self.levels) or "default"
 
     def at_start(self, restarting: frozenset[str]) -> tuple[str, ...]:

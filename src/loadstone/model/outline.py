@@ -52,7 +52,7 @@ def _looked_at(plan: dict[str, Any]) -> dict[str, Any]:
 
 
 ToldPlan = Annotated[dict[str, Any], AfterValidator(_looked_at)]
-"""As it was written; it has at least the workload, how it was driven, and for how long."""
+"""A plan as it was written: at least the workload, how it was driven, and for how long."""
 
 
 def _read_once(text: str) -> str:

@@ -63,7 +63,7 @@ class WorkloadSpec(Frozen):
     template: TemplateSpec | None = None
     """What users do in place of a workload that the engine has; it knows its own tables."""
     book: NonNegativeInt = 0
-    """Of `ledger`: with a step's number added, what tells its entries from all others; else 0."""
+    """What tells a ledger's entries from others, with a step's number added; 0 without a ledger."""
 
     script: ScriptSpec | None = None
     """What drives the users in place of a workload of ours; it knows its own tables."""
@@ -89,13 +89,13 @@ class MixMember(Frozen):
     name: str
     workload: WorkloadSpec
     users: PositiveInt | None = None
-    """They do nothing else, in a closed loop beside all others."""
+    """Users of the member alone, in a closed loop beside all others."""
 
     weight: PositiveFloat | None = None
     """By which it is drawn for each event of the users that no member has for itself."""
 
     think_s: NonNegativeFloat | None = None
-    """Of its own users; `None`: as long as all others."""
+    """Think time of its own users; `None`: that of all others."""
 
 
 class Phase(Frozen):
@@ -110,7 +110,7 @@ class Phase(Frozen):
     """Events a second; `None` in a closed loop."""
 
     is_warmup: bool = False
-    """It comes before the window: it counts in no figure but its own."""
+    """Whether the phase comes before the window, so that it counts in no figure but its own."""
 
     @property
     def levels(self) -> tuple[float, float]:
@@ -144,7 +144,7 @@ class Rate(Frozen):
         return max(self.rate, self.to or 0.0)
 
     def __str__(self) -> str:
-        """As it is written on the command line."""
+        """The value as it is written on the command line."""
         if self.to is None:
             return f"{self.rate:g}"
         return f"{self.rate:g}..{self.to:g}/{self.over_s:g}s"
@@ -248,13 +248,13 @@ class Drive(Frozen):
         return cls(on_error="continue", pauses_s=1.0, connect=connect)
 
     def beside_the_server(self) -> Drive:
-        """The same where the server has this machine's cores too: half of them are its."""
+        """These settings where the server has this machine's cores too: half of them are its."""
         if self.shards_asked:
             return self
         return self.model_copy(update={"shards": max(1, self.shards // 2)})
 
     def reading(self) -> Drive:
-        """The same with sessions in which nothing can be written."""
+        """These settings with sessions in which nothing can be written."""
         # Behind what somebody else wants, so that it has the last word.
         init_sql = (*self.session.init_sql, READ_ONLY)
         session = self.session.model_copy(update={"init_sql": init_sql})
@@ -271,7 +271,7 @@ class Plan(Frozen):
     name: str
     targets: Annotated[tuple[Target, ...], Field(min_length=1)]
     workload: WorkloadSpec
-    """Of a mix the names of all, and the most tables and rows that any of them has."""
+    """The workload; for a mix the names of all, and the most tables and rows of any of them."""
 
     mix: tuple[MixMember, ...] = ()
     """Several workloads at once; none: `workload` alone."""

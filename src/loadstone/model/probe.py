@@ -31,7 +31,7 @@ class DiskProbe(Frozen):
 
     @property
     def limits(self) -> Limits:
-        """As ceilings want them."""
+        """The probe's figures as limits for ceilings."""
         # Of servers that write redo and binary log, two syncs are on their way at a time.
         syncs = max(self.syncs_per_s, self.syncs_per_s_parallel)
         return Limits(

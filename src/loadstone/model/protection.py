@@ -80,7 +80,7 @@ class Condition(Frozen):
     """A figure, its limit, and for how long it must be beyond it."""
 
     text: str
-    """As it was written."""
+    """The condition as it was written."""
     figure: str
     """In lower case; of `FIGURES`, or a row of the server's status."""
     relation: Relation
@@ -175,7 +175,7 @@ def condition(text: str) -> Condition:
 
 
 def max_load(text: str) -> Condition:
-    """The same, for what holds a load back: a load at rest must be able to end it.
+    """A condition that holds a load back: a load at rest must be able to end it.
 
     Raises:
         ConditionError: as `condition`; or a load that is held back could only meet it the more.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 LONGEST_S = 366 * 86_400.0
-"""As long as the engine goes on: what is asked for so long ends by itself."""
+"""The longest that the engine goes on: what is asked for so long ends by itself."""
 
 SECONDS: Mapping[str, float] = {
     "us": 1e-6,

@@ -102,9 +102,9 @@ class Pause(NamedTuple):
 
     user: int
     from_s: float
-    """Its last success before; 0 where it had none."""
+    """The user's last success before the outage; 0 where it had none."""
     to_s: float | None
-    """Its first success after; `None`: none until the step's end."""
+    """The user's first success after the outage; `None`: none until the step's end."""
 
 
 class Entries(NamedTuple):
@@ -114,7 +114,7 @@ class Entries(NamedTuple):
     settled: int
     """All up to this number are over: acknowledged, or in doubt."""
     doubts: tuple[int, ...]
-    """Those in doubt since this was told last."""
+    """Entries in doubt since this was reported last."""
 
 
 class LatencyNs(Frozen):
@@ -170,9 +170,9 @@ class GeneratorPart(Frozen):
     response_ns_p99: Count | None = None
     use: GeneratorUse
     host_cpu_share: float | None = None
-    """Of all cores of its host, whoever used them."""
+    """Share of all cores of the host, whoever used them."""
     net_bytes_in: Whole | None = None
-    """Of the interface towards the first target."""
+    """Bytes received by the interface towards the first target."""
     net_bytes_out: Whole | None = None
     line_bytes_per_s: float | None = None
     """What that interface carries each way; `None`: a virtual one, or not told."""
@@ -228,12 +228,12 @@ class Sample(Frozen):
     idle: IdleCounts | None = None
     """`None`: the plan asked for none."""
     members: tuple[MemberSample, ...] = ()
-    """Of a mix, in the plan's order."""
+    """Members of a mix, in the plan's order."""
     per_user: tuple[Share, ...] = ()
     pauses: tuple[Pause, ...] = ()
-    """Those that ended in the interval, or with the step."""
+    """Pauses that ended in the interval, or with the step."""
     ledger: tuple[Entries, ...] = ()
-    """Of users that have written; a run's journal leaves it out, a file of its own has it."""
+    """Entries of users that have written; a file of their own has them, and not the journal."""
     latency_ns: Latencies = Latencies()
     generator: GeneratorUse
     generators: tuple[GeneratorPart, ...] = ()
@@ -371,7 +371,7 @@ class KnownTable(Frozen):
     """A table as a load's stage `make` left it, for the stages that follow."""
 
     table: Count
-    """Its number in the layout."""
+    """Number of the table in the layout."""
     is_new: bool
     missing: tuple[tuple[Count, Count], ...] | None = None
     """Ids that have to be loaded of one that was there: the first and the last of each run."""

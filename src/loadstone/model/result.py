@@ -42,7 +42,7 @@ class LatencyMs(Frozen):
 
     @classmethod
     def from_ns(cls, latency: LatencyNs) -> LatencyMs:
-        """The same in milliseconds."""
+        """A latency of nanoseconds in milliseconds."""
         return cls.model_validate(
             {
                 name: value

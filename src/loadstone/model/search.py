@@ -30,7 +30,7 @@ class Objective(Frozen):
         return value_ms < self.limit_ms or (self.relation == "<=" and value_ms == self.limit_ms)
 
     def __str__(self) -> str:
-        """As it is written on the command line."""
+        """The objective as it is written on the command line."""
         return f"{self.figure}{self.relation}{self.limit_ms:g}ms"
 
 

@@ -63,7 +63,7 @@ class Tls(Frozen):
     fingerprint: str | None = None
     """SHA-256 of the only certificate that is taken, as 64 small hexadecimal digits."""
     ciphers: tuple[str, ...] = ()
-    """Those that may be used, by OpenSSL's names; none: whichever the two like best."""
+    """Ciphers that may be used, by OpenSSL's names; none: whichever the two like best."""
 
     @property
     def must(self) -> bool:
@@ -84,7 +84,7 @@ class Tls(Frozen):
 
     @property
     def with_mode(self) -> Tls:
-        """The same with the mode that it implies, where none was named."""
+        """These settings with the mode that they imply, where none was named."""
         if "mode" in self.model_fields_set or self.implied == "preferred":
             return self
         return self.model_copy(update={"mode": self.implied})
@@ -241,7 +241,7 @@ def password_span(text: str) -> tuple[int, int] | None:
 
 
 def without_password(url: str) -> str:
-    """The same text with the password replaced by `***`, whether or not it is a valid URL."""
+    """The text with the password replaced by `***`, whether or not it is a valid URL."""
     span = password_span(url)
     return f"{url[: span[0]]}***{url[span[1] :]}" if span else url
 

@@ -40,7 +40,7 @@ class HotValue(Frozen):
 
 
 class SequenceValue(Frozen):
-    """Of a column the number of the row; of a parameter one that no other user of a step draws."""
+    """A sequence: for a column the row's number, for a parameter one that no other user draws."""
 
     kind: Literal["sequence"] = "sequence"
     start: int = 1
@@ -232,7 +232,7 @@ class Column(Frozen):
 
     name: str
     type: str
-    """As CREATE TABLE takes it."""
+    """The type as CREATE TABLE takes it."""
 
     value: ColumnValue
 
@@ -251,7 +251,7 @@ class Table(Frozen):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of all its copies."""
+        """Names of all copies of the table."""
         if not self.copies:
             return (self.name,)
         return tuple(f"{self.name}{number}" for number in range(1, self.copies + 1))
@@ -286,10 +286,10 @@ class Template(Frozen):
     """What each statement would do."""
 
     lines: dict[str, tuple[int, ...]] = {}
-    """Of each transaction, where its statements stand in the file."""
+    """Lines of each transaction's statements in the file."""
 
     table_lines: dict[str, dict[str, int]] = {}
-    """Of each table, where its columns stand, and under an empty name its number of rows."""
+    """Lines of each table's columns, and under an empty name that of its number of rows."""
 
     beyond_ascii: int | None = None
     """Where the first letter beyond ASCII stands that is sent to the server."""

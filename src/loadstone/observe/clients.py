@@ -41,7 +41,7 @@ class Clients:
 
     accounts: tuple[Account, ...] = ()
     replicas: int = 0
-    """Those that read its binary log."""
+    """Connections that read the server's binary log."""
     hidden: int = 0
     """Connections that it has, and does not show to this user."""
     members: int = 0
@@ -74,7 +74,7 @@ def other_clients(
     known: Collection[tuple[str, str]] = (),
     between_s: float = 0.5,
 ) -> Clients:
-    """Those of other users or other hosts; `known`: accounts (user, host) that are not meant.
+    """Connections of other users or hosts; `known`: accounts (user, host) that are not counted.
 
     Asked by SHOW alone, so that a server's counters of statements stay those of the loads, and
     twice, so that connections are seen that come and go: so many seconds apart.

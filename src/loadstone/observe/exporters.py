@@ -251,7 +251,7 @@ def node_figures(text: str) -> Figures:
 
 
 def data_space(text: str, datadir: str | None) -> dict[str, float]:
-    """Of the file system that a folder lies on, by its name: the one that is mounted nearest."""
+    """Space of the file system that a folder lies on: the one that is mounted nearest."""
     if datadir is None:
         return {}
     found: dict[str, dict[str, float]] = {}

@@ -44,7 +44,7 @@ _LIBC = re.compile(
 )
 _BANNER = re.compile(rb"GNU C Library \(([^)\n]{1,80})\)[^\n]{0,40}? version ([0-9][0-9.]*[0-9])")
 BANNER_PATTERN = "GNU C Library ([^)]*)[^,]* version [0-9.]*"
-"""The same for grep, which looks for it on another host."""
+"""The libc's banner as a pattern for grep, which looks for it on another host."""
 
 _ALLOCATORS = re.compile(r"/lib(jemalloc|tcmalloc|mimalloc)[^/\s]*\.so[^/\s]*$", re.MULTILINE)
 
@@ -111,14 +111,14 @@ class Seen:
     """What was read of a host."""
 
     texts: Mapping[str, str]
-    """Of `paths_of` and `MITIGATIONS`, by path."""
+    """Texts of the files of `paths_of` and `MITIGATIONS`, by path."""
     figures: Figures
     """One reading of the host and of the server's process."""
     pid: int | None = None
     device: str | None = None
     datadir: str | None = None
     libc: str | None = None
-    """Of the process; else of the host."""
+    """The libc of the process, else of the host."""
     on_socket: bool = False
     """Whether the load comes through a unix socket."""
 

@@ -22,9 +22,9 @@ class Mount:
     kind: str
     source: str
     options: frozenset[str]
-    """Of the file system; a cgroup's has its controllers here."""
+    """Options of the file system; that of a cgroup has its controllers here."""
     flags: frozenset[str] = frozenset()
-    """Of this mount of it: `noatime`."""
+    """Options of this mount alone, such as `noatime`."""
 
 
 def mounts_of(text: str) -> list[Mount]:

@@ -82,7 +82,7 @@ _PROCESSES = (
 _MODERN_PROCESSES = _PROCESSES.replace(
     "information_schema.PROCESSLIST", "performance_schema.processlist"
 )
-"""Of MySQL 8.0.22 and later, without the lock that stops all other connections."""
+"""The processes of MySQL 8.0.22 and later, without the lock that stops all other connections."""
 
 _SUMS = (
     "SELECT USER, HOST, EVENT_NAME, COUNT_STAR, SUM_TIMER_WAIT"
@@ -141,7 +141,7 @@ class OthersSource:
     others: Others
     before: Before
     rows: frozenset[str]
-    """Of the status, in lower case."""
+    """Rows of the status by name, in lower case."""
     wants_statements: bool
     """Whether others' statements are summed up; the server must have the sums."""
     by_user: bool = False

@@ -102,7 +102,7 @@ def disks(text: str, into: Figures) -> None:
 
 
 def whole_disks(names: Collection[str]) -> list[str]:
-    """Those that are disks: no partition of another one of them, no loop, RAM or optical device."""
+    """Devices that are disks: no partition of another of them, no loop, RAM or optical device."""
     return [
         name
         for name in names

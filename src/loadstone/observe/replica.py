@@ -67,7 +67,7 @@ class ReplicaSource:
     """When it was last seen at work; the first reading where it never was."""
 
     def read(self) -> Reading:
-        """Its lag now; none of one that is no replica any more.
+        """The replica's lag now; none of one that is no replica any more.
 
         Raises:
             SourceError: it cannot be reached, or does not say.

@@ -201,7 +201,7 @@ class Sampling:
 
     @property
     def names(self) -> tuple[SourceName, ...]:
-        """Those that are read."""
+        """Names of the sources that are read."""
         return tuple(sampler.name for sampler in self._samplers)
 
     def facts(self) -> dict[str, dict[str, str]]:

@@ -190,7 +190,7 @@ def _together(expected: Expectation, told: Sequence[tuple[bool | None, str]]) ->
 
 
 def named(column: Column) -> str:
-    """As the table heads it, in one line: `transactions/sync`."""
+    """A column's head in one line: `transactions/sync`."""
     return " ".join(HEADS[column].replace("-\n", "").split()).replace(" /", "/")
 
 

@@ -18,7 +18,7 @@ class Filled:
     recipe: Recipe
     quick: bool
     values: Mapping[str, str]
-    """As they were written."""
+    """The values as they were written."""
     text: str
     """The experiment file."""
     expect: tuple[Expectation, ...]
@@ -51,7 +51,7 @@ def fill(recipe: Recipe, given: Sequence[str], *, quick: bool, is_root: bool) ->
 
 
 def fill_to_look_at(recipe: Recipe, given: Sequence[str], *, quick: bool) -> Filled:
-    """The same as root has it, with an example where something must be given.
+    """The recipe filled as for root, with an example where something must be given.
 
     Raises:
         RecipeRefused: a key or value that there is not.

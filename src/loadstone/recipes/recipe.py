@@ -59,20 +59,20 @@ class Parameter(Frozen):
     kind: Kind
     about: str
     full: str
-    """As in the field's study."""
+    """The default of the full form, which is the field study's."""
     quick: str | None = None
     """For a machine of two cores and five minutes; none: as `full`."""
     choices: dict[str, dict[str, str]] = {}
-    """Of a choice: the values, and what each of them puts into the experiment, by name."""
+    """Values of a choice, and what each of them puts into the experiment, by name."""
     sandbox: str = ""
-    """Of a place: what stands in the experiment for a throwaway server."""
+    """What stands in the experiment for a throwaway server, where the parameter is a place."""
     table: str = ""
-    """Of a place: the level that a target's URL belongs to; empty: the file's own target."""
+    """The level that a place's target URL belongs to; empty: the file's own target."""
     root: str | None = None
-    """Of a place: what stands there for a folder that the server sees as `/`, as `${folder}`."""
+    """What stands for a place's folder that the server sees as `/`, as `${folder}`."""
 
     example: str = ""
-    """Of a place that must be given: what stands for it where the recipe is only looked at."""
+    """What stands for a place that must be given, where the recipe is only looked at."""
 
     def default(self, *, quick: bool) -> str:
         """The value where none is set."""
@@ -87,14 +87,14 @@ class Expectation(Frozen):
     kind: Literal["verdict", "column", "ladder", "line", "costs", "swings"]
     factor: str | None = None
     level: str | None = None
-    """Of `verdict`, `column` and `swings`: this level against the factor's first."""
+    """The level that is held against the factor's first (`verdict`, `column`, `swings`)."""
     word: Literal["faster", "slower"] | None = None
-    """Of `verdict`; none: whatever it is."""
+    """The word that `verdict` expects; none: whatever it is."""
     column: Column | None = None
     rises: bool = True
-    """Of `column` and `ladder`: whether the figure is expected to be higher, or lower."""
+    """Whether the figure is expected to be higher, or lower (`column`, `ladder`)."""
     rate: str | None = None
-    """Of `line`: the parameter that is the line's speed."""
+    """The parameter that is the line's speed (`line`)."""
 
 
 class WithoutRoot(Frozen):

@@ -136,4 +136,4 @@ READERS: Mapping[Kind, Callable[[str], str]] = {
     "warmup": _checked(given.warmup),
     "workload": _workload,
 }
-"""Of choices and places see `read`."""
+"""How a value of each kind is read; for choices and places see `read`."""

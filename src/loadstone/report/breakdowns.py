@@ -29,7 +29,7 @@ def titled(
 
 
 def breakdowns(ladder: Sequence[Level], words: Messages) -> Iterator[Table]:
-    """Those that a ladder has anything for; of repeats the one whose rate is the middle one."""
+    """Tables that a ladder has anything for; of a level's repeats the middle one is shown."""
     steps = [middle_step(level.steps) for level in ladder]
     if any(step.members for step in steps):
         yield _members(steps, words)

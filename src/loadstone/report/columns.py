@@ -94,5 +94,5 @@ def _figures(wanted: Sequence[Figure], row: Row) -> list[str]:
 
 
 def good_steps(steps: Sequence[StepResult]) -> Sequence[StepResult]:
-    """Those that may be quoted; where there are none, all, as the rate beside them is a dash."""
+    """Steps that may be quoted; where there are none, all, as the rate beside them is a dash."""
     return [step for step in steps if quotable(step)] or steps

@@ -24,7 +24,7 @@ SWINGS_MORE = 2.0
 """A side whose seconds vary by so many times as much as another's is said to swing."""
 
 SWINGS = 0.1
-"""And only where they vary by this share of the mean."""
+"""A side swings only where its seconds vary by at least this share of their mean."""
 
 
 @dataclass(frozen=True)

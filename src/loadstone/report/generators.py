@@ -12,7 +12,7 @@ Rows = dict[tuple[int, str], list[GeneratorShare]]
 
 
 def generators_table(steps: Sequence[StepResult]) -> Table | None:
-    """Of all steps together, each generator's worst; `None` where one machine drove.
+    """A row for each generator with its worst of all steps; `None` where one machine drove.
 
     The clock is that of the last step: it is asked anew before each.
     """

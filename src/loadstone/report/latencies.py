@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import polars
 
 COLUMNS = 90
-"""Of a heat map, at most."""
+"""The most columns of a heat map."""
 
 _KINDS = ("response", "service")
 _NUMBER = re.compile(r"[0-9]{1,15}")

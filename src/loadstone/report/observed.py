@@ -1,4 +1,4 @@
-"""What server and host said beside the load, a row a level, and what the ceilings are."""
+"""What server and host did under the load, a row a level, and what was not evaluated."""
 
 from __future__ import annotations
 

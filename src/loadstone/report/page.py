@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # a figure in a notebook places itself
 
 @dataclass
 class Figures:
-    """Those of one document, in the order in which they are placed."""
+    """The figures of one document, in the order in which they are placed."""
 
     words: Messages
     placed: list[Figure] = field(default_factory=list)

@@ -40,7 +40,7 @@ class Seconds:
     words: Messages
 
     def panels(self, step: StepResult) -> list[Panel]:
-        """Those that have anything to show."""
+        """Panels of a step that have anything to show."""
         found = [
             *self._of_load(step),
             *self._of_server(step),
@@ -125,7 +125,7 @@ class _Rows:
         return self._rows.height > 0
 
     def column(self, name: str) -> Array | None:
-        """As numbers; `None` where there is no such column, or nothing in it."""
+        """A column as numbers; `None` where there is no such column, or nothing in it."""
         import polars
 
         if name not in self._rows.columns:

@@ -1,4 +1,4 @@
-"""The table of steps: the same for the terminal while a run goes on, and for the text after it."""
+"""The table of steps, which the terminal shows while a run goes on and the text after it."""
 
 from __future__ import annotations
 

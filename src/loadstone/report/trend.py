@@ -98,7 +98,7 @@ def notes(found: Sequence[Series]) -> Iterator[str]:
 
 
 def trend_document(found: Sequence[Series], checks: Sequence[Check]) -> dict[str, Any]:
-    """The same as data."""
+    """A history as data: docs/comparing.md names the fields."""
     return {
         "version": 1,
         "series": [_document(series) for series in found],

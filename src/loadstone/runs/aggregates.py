@@ -81,7 +81,7 @@ class MemberSums:
 
 @dataclass
 class Sums:
-    """Of the window, unless the name says otherwise."""
+    """Sums over the window, unless the name says otherwise."""
 
     seconds: float = 0.0
     counts: Counter[str] = field(default_factory=Counter)
@@ -145,7 +145,7 @@ class Sums:
 
     @property
     def idle(self) -> IdleCounts | None:
-        """Those open at the window's end; what was lost and opened over the whole step."""
+        """Idle connections: open at the window's end; lost and opened over the whole step."""
         last = self.last.idle if self.last else None
         return last and IdleCounts(open=last.open, **self.idle_anywhere)
 

@@ -46,12 +46,12 @@ class GeneratorSums:
 
     @property
     def cpu_share(self) -> float | None:
-        """Of its shards' time."""
+        """Share of its shards' time."""
         return self.cpu_us / self.wall_us if self.wall_us else None
 
     @property
     def line_share(self) -> float | None:
-        """Of what its interface carries, in the direction that had more."""
+        """Share of what its interface carries, in the direction that had more."""
         counted = [amount for amount in (self.bytes_in, self.bytes_out) if amount is not None]
         by_second = self.by_second(max(counted, default=None))
         if by_second is None or self.line_bytes_per_s is None:
@@ -65,7 +65,7 @@ class GeneratorSums:
         return most > CLIENT_BOUND_SHARE or 2 * self.late_intervals > self.intervals
 
     def by_second(self, amount: float | None) -> float | None:
-        """Of the seconds that it delivered."""
+        """Figures by second, of the seconds that it delivered."""
         return amount / self.seconds if amount is not None and self.seconds else None
 
 

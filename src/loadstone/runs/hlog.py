@@ -87,7 +87,7 @@ def middle_of(line: str) -> float:
 
 
 def within(lines: Iterable[str], window: Window, load_began_s: float) -> Iterator[str]:
-    """Those whose interval counts: its middle lies in the window, so rounding does not matter."""
+    """Lines of the window: an interval counts where its middle lies in it, despite rounding."""
     for line in lines:
         begin, end = interval_of(line)
         if window.has(begin - load_began_s, end - load_began_s):

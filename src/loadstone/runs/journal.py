@@ -61,7 +61,7 @@ class RunBegin(Frozen):
         return self
 
     def under(self, conditions: Conditions | None) -> RunBegin:
-        """The same as one step had it."""
+        """The run's begin with the conditions of one step."""
         if conditions is None:
             return self
         return self.model_copy(update=dict(conditions))

@@ -27,7 +27,7 @@ class Proofs(Frozen):
 
 
 def read_proofs(run: Path) -> tuple[Proof, ...]:
-    """Those of a run; none where nothing was tried.
+    """The proofs of a run; none where nothing was tried.
 
     Raises:
         StoreError: the file is there and cannot be read.

@@ -34,10 +34,10 @@ JOURNAL = "journal.jsonl"
 LATENCIES = "latency.hlog"
 
 MOST_TAGS = 500
-"""Of a step: the engine counts 64 errors apart, and has some twenty tags beside them."""
+"""The most tags of a step: the engine counts 64 errors apart, and has some twenty tags beside."""
 
 MOST_STEPS = 20_000
-"""Of a run: at ten seconds each, those of two days."""
+"""The most steps of a run: at ten seconds each, those of two days."""
 
 
 @dataclass
@@ -130,7 +130,7 @@ def replay(folder: Path, *, running: bool = False) -> Result:
 
 
 def result_of(folder: Path, log: RunLog, *, running: bool = False) -> Result:
-    """As `replay`, where the journal was read already."""
+    """What `replay` gives, from a journal that was read already."""
     begin = log.begin
     if begin is None:
         return Result(run=_run_info(folder.name, log, running=running))

@@ -36,7 +36,7 @@ _PERHAPS_OUTSIDE: Final = (b"0" * 19, b"0e0", b"0e+", b"0e-00")
 
 
 class NotPlain(OSError):
-    """It is a link, a FIFO, a device, a folder, or larger than any file of a run."""
+    """A link, a FIFO, a device, a folder, or larger than any file of a run."""
 
 
 class NumberOutside(ValueError):

@@ -28,7 +28,7 @@ class SourceSums:
     cost_s: float = 0.0
     asked_s: float = 0.0
     totals: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
-    """Of all the observations, from before the load's begin to after its end."""
+    """Totals of all the observations, from before the load's begin to after its end."""
 
     def add(self, seen: Observation, window: Window) -> None:
         """Take in the next one; its times count from the load's begin."""
@@ -55,7 +55,7 @@ class SourceSums:
         return self.deltas[name] / seconds if seconds else None
 
     def mean(self, name: str) -> float | None:
-        """Of a value of the moment."""
+        """Mean of a momentary value."""
         seconds = self.gauge_s.get(name)
         return self.gauges[name] / seconds if seconds else None
 

@@ -50,7 +50,7 @@ class StepLog:
     begin: StepBegin
     samples: Callable[[], Iterator[Sample]]
     observations: Callable[[], Iterator[Observation]]
-    """Likewise; their times are the run's."""
+    """What the sources observed; their times are the run's."""
     load_began_s: float = 0.0
     connected: Connected | None = None
     outages: list[Outage] = field(default_factory=list)

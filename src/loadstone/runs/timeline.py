@@ -16,7 +16,7 @@ MOST_OUTAGES = 100
 """A server that swings for hours has more than anybody reads; those left out are counted."""
 
 MOST_SECONDS = 300
-"""Of one outage; those left out are in its middle."""
+"""The most seconds that are shown of an outage; those left out are in its middle."""
 
 _BESIDE_S = 2.0
 """So much before and after an outage is shown, to tell what was usual."""

@@ -72,7 +72,7 @@ class Draft:
     """That the transactions stand for."""
 
     left_statements: int
-    """Of transactions that are too rare for the file."""
+    """Statements of transactions that are too rare for the file."""
 
 
 def by_value(sketch: Sketch, hole: Hole, inserts: bool) -> Estimate:

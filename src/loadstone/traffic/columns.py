@@ -44,7 +44,7 @@ Facts = Mapping[tuple[str, str], ColumnFacts]
 def read_columns(
     connection: Connection, target: Target, schema: str, tables: Iterable[str]
 ) -> dict[tuple[str, str], ColumnFacts]:
-    """Those of some tables; each index is asked for its two ends, and nothing else is read.
+    """Columns of some tables; each index is asked for its two ends, and nothing else is read.
 
     Raises:
         TargetError: the server refused.

@@ -23,7 +23,7 @@ _FEWEST = 50
 """Values below which no distribution is told from an even one."""
 
 _KOLMOGOROV = 1.63
-"""Of the statistic times the root of the sample's size: an even sample is above it once in 100."""
+"""The statistic by the root of the sample's size: an even sample is above it once in 100."""
 
 _BETTER = 0.6
 """A law must come so much nearer than an even spread, or the simpler one is taken."""

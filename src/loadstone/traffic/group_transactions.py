@@ -40,7 +40,7 @@ class Run:
     """By hole."""
 
     sizes: Counter[int] = field(default_factory=Counter)
-    """Of its list or rows: how many there are."""
+    """How many values its list, or rows, have."""
 
     numbers: Counter[int] = field(default_factory=Counter)
     """At the end of its tables' names."""

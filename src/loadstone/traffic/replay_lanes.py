@@ -21,7 +21,7 @@ _MOST_SCHEMAS = 100_000
 """Sessions of which the schema is remembered."""
 
 _BUFFER_BYTES = 64 << 10
-"""Of a lane, before it goes to its file."""
+"""Bytes of a lane that are held before they go to its file."""
 
 NOT_READ = "statements that do not only read (--writes sends them too)"
 PASSWORDS = "statements that may hold a password"

@@ -39,7 +39,7 @@ class ReplayOptions(Frozen):
     """How a log is to be sent."""
 
     speed: float = 1.0
-    """Of the log's times; 0: as fast as the sessions' answers come."""
+    """Factor on the log's pace; 0: as fast as the sessions' answers come."""
 
     loop: bool = False
     writes: bool = False

@@ -34,7 +34,7 @@ class Value(NamedTuple):
 
     kind: ValueKind
     value: int | Decimal | str | None
-    """Of `bytes` how many there are; nothing of `null` and `unknown`."""
+    """The value; of `bytes` how many there are, of `null` and `unknown` nothing."""
 
     written: str
 
@@ -73,7 +73,7 @@ class Shape:
     """One for all statements of this shape."""
 
     pieces: tuple[Piece, ...]
-    """As the first of them was written."""
+    """The pieces as the first statement had them."""
 
     tables: tuple[str, ...]
     """In the order in which they are named; of numbered ones without the number."""
@@ -94,7 +94,7 @@ class Sentence:
 
     shape: Shape
     values: tuple[tuple[Value, ...], ...]
-    """Of each hole; more than one where it comes several times."""
+    """Values of each hole; more than one where it comes several times."""
 
     number: int | None
     """At the end of its tables' names."""
@@ -106,7 +106,7 @@ class Frame:
 
     shape: Shape
     places: tuple[tuple[int, ...], ...]
-    """Of each hole: which tokens are its literals."""
+    """Which tokens are the literals of each hole."""
 
     number: int | None
 
@@ -127,7 +127,7 @@ def sentence_of(sql: str) -> Sentence:
 
 
 def frame_of(tokens: Sequence[Token]) -> Frame:
-    """The same of its merged tokens, without the literals.
+    """The frame of a statement's merged tokens, without the literals.
 
     Raises:
         NotSql: there is none, or more than one statement.

@@ -43,7 +43,7 @@ class Span:
     from_s: float | None = None
     to_s: float | None = None
     sessions: set[int] = field(default_factory=set)
-    """Of the first million of them: no template has more users."""
+    """The sessions, up to the first million: no template has more users."""
 
     _MOST = 1_000_000
 

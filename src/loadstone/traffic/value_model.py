@@ -30,19 +30,19 @@ _MOST_PLACES = 18
 _WIDEST = 2**63 - 1
 
 Keys = Mapping[str, object]
-"""Of a parameter in the file; what a list or a table of them is, is written as TOML has it."""
+"""Keys of a parameter in the file, with the values as TOML writes them."""
 
 
 @dataclass(frozen=True)
 class Constant:
-    """It stays in the statement as it was written."""
+    """A value that stays in the statement as it was written."""
 
     written: str
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """It is drawn."""
+    """A value that is drawn anew for each execution."""
 
     keys: Keys
     unknown: str | None = None

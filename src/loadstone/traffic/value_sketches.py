@@ -93,7 +93,7 @@ class Texts:
     digits: int = 0
     decimals: int = 0
     numbers: Decimals | None = None
-    """Of those that are decimals: what was read before is sent as a text between quotes."""
+    """Decimals among the values: what was read before is sent as a text between quotes."""
 
     shape: str | None = None
     """By place: the sign that all have, or `DIGIT`, `CAPITAL` or `OTHER` where they differ. `None`:
@@ -101,7 +101,7 @@ class Texts:
 
     @classmethod
     def first(cls, text: str) -> Texts:
-        """Of the first one."""
+        """The first value."""
         found = cls(len(text), len(text), text, text)
         found.shape = text if len(text) <= _LONGEST_SHAPE and text.isprintable() else None
         found._note(text)

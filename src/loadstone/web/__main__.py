@@ -1,4 +1,4 @@
-"""The child that `beside` starts: what it serves stands in the first line of its standard input."""
+"""The process that `web.sidecar` starts: the first line of its input says what it serves."""
 
 from __future__ import annotations
 

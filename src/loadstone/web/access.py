@@ -70,7 +70,7 @@ COOKIE_S = 24 * 3600
 
 _SAFE = ("GET", "HEAD")
 _OWN_SITES = ("none", "same-origin")
-"""Of `Sec-Fetch-Site`: typed or opened by another program, or asked by a page of ours."""
+"""Values of `Sec-Fetch-Site`: typed or opened by another program, or asked by a page of ours."""
 
 
 class TokenTooShort(ValueError):

@@ -47,7 +47,7 @@ class Address:
 
     @property
     def url(self) -> str:
-        """As a browser on this machine opens it."""
+        """The URL that a browser on this machine opens."""
         host = _EVERYWHERE.get(self.host, self.host)
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/"
 
@@ -180,7 +180,7 @@ def _is_own(mark: BinaryIO) -> bool:
 
 
 class _Mark(Frozen):
-    """It is told to people, and the folder may be anybody's."""
+    """The page's address in a run's folder. People see it, and the folder may be anybody's."""
 
     url: str = Field(pattern=r"^http://[A-Za-z0-9.:%\[\]_-]+:[0-9]+/$")
     token: str | None = Field(pattern=r"^[A-Za-z0-9_-]+$")

@@ -38,7 +38,7 @@ def compared(a: Path, b: Path) -> Mapping[str, Any]:
 
 
 def comparison_of(a: Path, b: Path) -> str:
-    """The same as a page that needs no network, to hand on.
+    """A comparison of two runs as a page that needs no network, to hand on.
 
     Raises:
         StoreError: as `compared`.

@@ -38,10 +38,10 @@ FORGET_AFTER_S = 60.0
 """How long a run is kept in memory that nobody looks at."""
 
 KEPT_EVENTS = 2000
-"""Of the latest lines: who was away for longer is told all anew."""
+"""How many of the latest events are kept: who was away for longer is told all anew."""
 
 KEPT_BYTES = 16 * 1024 * 1024
-"""Of them together at the most."""
+"""The most bytes of kept events together."""
 
 Judge = Callable[[Path], list[dict[str, Any]]]
 """Findings of a run, as far as it has come; may take a second of a core."""
@@ -58,7 +58,7 @@ class ViewerCursor:
     """What one viewer has been told."""
 
     number: int | None = None
-    """Of the last event; `None`: nothing yet."""
+    """The number of the last event; `None`: nothing yet."""
     extras: int = 0
     """Version of what has no number."""
 
@@ -185,7 +185,7 @@ class Feed:
             self._notifier.notify()
 
     def _row_of(self, step: StepLog) -> StepResult:
-        """As result.json has it, where the run had ended before we came; else from the journal."""
+        """The row of result.json where the run had ended before we came; else of the journal."""
         if self._written is None:
             self._written = _written_rows(self._run)
         known = self._written.get(step.step.number)

@@ -43,7 +43,7 @@ class Bounded(H11Protocol):
             self._make_room()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """They have gone, or were let go."""
+        """A client has gone, or was let go."""
         if self._looking:
             self._looking.cancel()
         super().connection_lost(exc)

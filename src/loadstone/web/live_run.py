@@ -47,7 +47,7 @@ LONGEST_NOTE = 2000
 
 KEPT_NOTES = 200
 MOST_NOTES = 20
-"""Of a step."""
+"""The most notes that are kept of a step."""
 
 Data = dict[str, Any]
 
@@ -251,7 +251,7 @@ _DRAWN = frozenset(line.id for figure in TIMELINES.values() for line in figure.l
 
 
 def workload_of(plan: Data) -> str | None:
-    """Its name, in plans of any version."""
+    """The workload's name, in plans of any version."""
     named = plan.get("workload")
     name = named.get("name") if isinstance(named, dict) else None
     return name if isinstance(name, str) else None

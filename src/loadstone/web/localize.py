@@ -1,4 +1,4 @@
-"""What the program says in English beside a run, as the report tells it in the page's languages.
+"""Translations of English sentences about a run, for a page that is switched between languages.
 
 The page has the English, and is told with it what that is in other languages: it may be switched
 while it is open.

@@ -36,11 +36,11 @@ class Task(Frozen):
 
     kind: Kind
     descriptor: int
-    """Of the socket that listens."""
+    """File descriptor of the listening socket."""
     address: tuple[str, int]
     runs: Path
     token: str = ""
-    """Of a page. It goes this way, as a command line and an environment can be read."""
+    """Token of a page. It goes this way, as a command line and an environment can be read."""
 
 
 @contextmanager

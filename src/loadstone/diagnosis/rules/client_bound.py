@@ -35,7 +35,7 @@ AWAY = 0.5
 
 
 def judge(case: Case) -> Finding | None:
-    """Its loops never rest, run late, or leave answers lying, while the server has nothing to do.
+    """The generator's loops never rest, run late, or leave replies unread, and the server is idle.
 
     A loop that waits for a core that others have is as saturated as one that works; whether that
     is the generator's limit or the full host's is told by the cores that are free.

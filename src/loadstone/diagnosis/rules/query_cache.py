@@ -23,7 +23,7 @@ COST = 0.05
 
 
 def judge(case: Case) -> Finding | None:
-    """It is on (MariaDB, MySQL up to 5.7), and connections are seen in its states.
+    """The query cache is on (MariaDB, MySQL up to 5.7), and connections are seen in its states.
 
     Or it stores more than it answers: most loads change their tables too often for it.
     """

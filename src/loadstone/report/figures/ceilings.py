@@ -55,7 +55,7 @@ def _middle(found: Sequence[StepCeilings]) -> list[StepCeilings]:
 def _near(
     steps: Sequence[StepCeilings], highest: float
 ) -> Iterable[tuple[Resource, list[tuple[int, float]]]]:
-    """Those that come near anywhere, the lowest first."""
+    """Ceilings that come near anywhere, the lowest first."""
     points: dict[Resource, list[tuple[int, float]]] = {}
     for step in steps:
         for one in step.ceilings:

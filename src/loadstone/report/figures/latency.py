@@ -12,7 +12,7 @@ from loadstone.report.latencies import StepLatencies, share_at_most
 from loadstone.report.words import Messages
 
 ROWS = 36
-"""Of a heat map, at most."""
+"""The most rows of a heat map."""
 
 
 def heat_figure(found: StepLatencies, words: Messages, group: str) -> Figure | None:

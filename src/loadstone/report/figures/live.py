@@ -41,7 +41,7 @@ class Timeline:
     lines: tuple[Line, ...]
     stacked: bool = False
     highest: float | None = None
-    """Of the left axis, where that is known."""
+    """The end of the left axis, where that is known."""
     whole: bool = False
     """Whether only whole numbers make sense."""
 
@@ -128,7 +128,7 @@ def ladder(steps: Sequence[StepResult], *, by_rate: bool) -> Option:
 
 
 def ladders(runs: Mapping[str, Sequence[StepResult]]) -> Option:
-    """The same of several runs, by the names that they have in the figure."""
+    """The ladders of several runs in one figure, by the names that the runs have in it."""
     steps = [step for each in runs.values() for step in each]
     rates = [step.rate for step in steps if step.rate]
     all_open = len(rates) == len(steps)

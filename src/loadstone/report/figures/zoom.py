@@ -6,7 +6,7 @@ from loadstone.report.figures.figure import Option
 
 
 def zooms(axes: int, *, slider: bool = True) -> list[Option]:
-    """Of so many time axes at once; connected figures know each other's zooms by their names."""
+    """Zooms for a number of time axes; connected figures know each other's zooms by name."""
     all_axes = list(range(axes))
     inside = {
         "type": "inside",

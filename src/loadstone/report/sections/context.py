@@ -43,7 +43,7 @@ class ReportContext:
         return None
 
     def ceilings(self, step: StepResult) -> StepCeilings | None:
-        """Those of one step; `None` where it has no rate."""
+        """The ceilings of one step; `None` where it has no rate."""
         return next((one for one in self.run.ceilings if one.step == step.step), None)
 
     def is_several(self) -> bool:

@@ -17,7 +17,7 @@ from loadstone.report.words import Messages, localize
 
 
 def findings_section(context: ReportContext) -> Markup:
-    """Of each ladder, the most telling first."""
+    """The findings of each ladder, the most telling first."""
     words = context.words
     inside = [_of_ladder(context, ladder) for ladder in context.ladders]
     if not any(context.diagnosis(ladder) for ladder in context.ladders):

@@ -36,7 +36,7 @@ _FEWEST_HEAT = 16
 _ROWS_IN_ALL = 300
 _MOST_ROWS = 48
 _FEWEST_ROWS = 8
-"""Of the tables of seconds, likewise."""
+"""Rows of the tables of seconds, likewise."""
 
 
 def steps_section(context: ReportContext) -> Markup:

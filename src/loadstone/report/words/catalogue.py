@@ -1,4 +1,4 @@
-"""The words of the report: what a catalogue of a language must hold.
+"""The messages of the report: what a catalogue of a language must hold.
 
 A key is a field, so that a missing or misspelt one is found by the type checker. Placeholders in
 braces are filled by their names; each language has the same (a test holds it).

@@ -1,4 +1,4 @@
-"""English."""
+"""The messages of the report in English."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences that others wrote in English, told in another language.
+"""English sentences of the rest of the program, put into another language phrase by phrase.
 
 The rules of `loadstone.diagnosis`, the ceilings, the review of settings and the lab write English
 sentences with figures in them, and these are what a run's folder keeps. A phrase has such a

@@ -72,7 +72,7 @@ def rows(log: RunLog) -> Iterator[Row]:
 
 
 def frame(log: RunLog) -> polars.DataFrame:
-    """The same as a frame.
+    """The load's seconds as a frame.
 
     Raises:
         StoreError: a figure is too great for its column.
