@@ -71,8 +71,23 @@ def _nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
 
         return Changes("a double")
 
-    for name in ("cli.carry.beside_others", "experiment.servers.alone_on"):
-        monkeypatch.setattr(f"loadstone.{name}", lambda *arguments: nullcontext([]))
+    class Alone:
+        def __init__(self, endpoint: object) -> None:
+            pass
+
+        def renew(self) -> None:
+            pass
+
+        def close(self) -> None:
+            pass
+
+    def beside(*arguments: object) -> object:
+        from loadstone.lab.protection.company import Company
+
+        return nullcontext(Company([], []))
+
+    monkeypatch.setattr("loadstone.cli.carry.beside_others", beside)
+    monkeypatch.setattr("loadstone.experiment.servers.Alone", Alone)
     for name in ("cli.carry", "cli.proving", "experiment.servers"):
         monkeypatch.setattr(f"loadstone.{name}.look_before_load", lambda *arguments, yes: [])
     monkeypatch.setattr("loadstone.experiment.servers.changes_on", unchanged)
