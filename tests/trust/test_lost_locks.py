@@ -53,7 +53,7 @@ def cut_amid_each_step(server: Sandbox, monkeypatch: pytest.MonkeyPatch, module:
 def test_a_run_takes_its_place_again(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     assert person.server is not None
     person.loadstone("prepare", *person.target, *SIZES)
-    seen = cut_amid_each_step(person.server, monkeypatch, "loadstone.lab.step.runner")
+    seen = cut_amid_each_step(person.server, monkeypatch, "loadstone.lab.step.order")
     words = ("oltp_point_select", *person.target, "--concurrency", "1,2", "--duration", "300ms")
     person.loadstone("run", *words, "--warmup", "0s", "--no-observe")
     assert seen == [1, 1]

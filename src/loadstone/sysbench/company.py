@@ -17,6 +17,7 @@ from loadstone.sysbench.log import aside
 from loadstone.sysbench.targets import Place
 
 _SHORT = Timeouts(connect_s=3, statement_s=5)
+_LIMITS = ("max_connections", "max_user_connections")
 _NOT_TOLD = (TargetError, pymysql.MySQLError, LookupError, ValueError)
 """What is asked next says why, in sysbench's words."""
 
@@ -45,13 +46,15 @@ def beside_others(places: Sequence[Place], threads: int) -> Iterator[None]:
 
 def _free(connection: Connection, place: Place) -> int:
     """How many connections this user may have there, the one that asks among them."""
+    # By SHOW: a SELECT would be counted among those of the test.
     with statement_errors(place.endpoint.target), connection.cursor() as cursor:
-        cursor.execute("SELECT @@max_connections, @@max_user_connections")
-        ((most, of_user),) = cursor.fetchall()
+        cursor.execute(f"SHOW VARIABLES WHERE Variable_name IN {_LIMITS}")
+        limits = {str(name).lower(): int(str(value)) for name, value in cursor.fetchall()}
         cursor.execute("SHOW GLOBAL STATUS LIKE 'Threads_connected'")
         ((_, connected),) = cursor.fetchall()
-    free = int(most) - int(connected) + 1
-    return min(free, int(of_user)) if int(of_user) else free
+    free = limits["max_connections"] - int(connected) + 1
+    of_user = limits["max_user_connections"]
+    return min(free, of_user) if of_user else free
 
 
 def warn_of_others(connection: Connection, place: Place) -> None:
