@@ -202,11 +202,17 @@ fn rows_that_are_not_expected_fail_the_event() {
 
 #[test]
 fn a_transaction_that_reads_is_held_to_that_by_the_server() {
-    let held = transaction("t", 1, "", r#"{"pieces": [{"text": "DO 1"}]}"#)
-        .replacen(r#""name""#, r#""read_only": true, "name""#, 1);
+    let held = transaction("t", 1, "", r#"{"pieces": [{"text": "DO 1"}]}"#).replacen(
+        r#""name""#,
+        r#""read_only": true, "name""#,
+        1,
+    );
     let workload = template(&held);
     let (sent, failed) = attempt(&workload, workload.machine(1, 0, 1).as_mut(), &row(&[]));
-    assert_eq!((failed, texts(&sent)), (None, vec!["START TRANSACTION READ ONLY", "DO 1", "COMMIT"]));
+    assert_eq!(
+        (failed, texts(&sent)),
+        (None, vec!["START TRANSACTION READ ONLY", "DO 1", "COMMIT"])
+    );
 }
 
 #[test]
