@@ -94,7 +94,8 @@ def test_a_mix_with_a_file_is_driven_by_phases_on_each_variant(
             called("prepare", "oltp_read_only", "--target", url, *sizes, folder=tmp_path)
         called("experiment", "both.toml", "--out", "runs", folder=tmp_path)
     steps = found(tmp_path / "runs")["steps"]
-    assert [step["variant"] for step in steps] == [
+    # More follow where noise has spoiled one.
+    assert [step["variant"] for step in steps][:4] == [
         "way=prepared", "way=text", "way=text", "way=prepared",
     ]  # fmt: skip
     for step in steps:
