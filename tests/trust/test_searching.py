@@ -35,10 +35,13 @@ def test_what_is_shown_only_for_a_while_is_found(script: str, where: list[str]) 
     assert seen_of(script) == where
 
 
+def seen_of_the_program(script: str, *arguments: str) -> list[str]:
+    """But for its children: one that was just forked has its parent's arguments until it is another program."""
+    return [where for where in seen_of(script, *arguments) if where != "cmdline of its"]
+
+
 def test_what_a_program_began_with_counts_unless_it_was_blanked() -> None:
-    assert seen_of("sleep 0.3; exec sleep 0.3", SECRET) == []
-    # A child that has just been forked has its parent's arguments until it is another program.
-    seen = seen_of("sleep 0.3; :", SECRET)
-    assert [where for where in seen if where != "cmdline of its"] == ["cmdline of the program"]
+    assert seen_of_the_program("sleep 0.3; exec sleep 0.3", SECRET) == []
+    assert seen_of_the_program("sleep 0.3; :", SECRET) == ["cmdline of the program"]
     again = f"sleep 0.3; exec sh -c \"sleep 0.3; exec sh -c 'read s; sleep 0.3; :' {SECRET}\""
-    assert seen_of(again, SECRET) == ["cmdline of the program"]
+    assert seen_of_the_program(again, SECRET) == ["cmdline of the program"]
