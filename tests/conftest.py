@@ -104,9 +104,24 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Iterator[scripted_engine.Script]:
     yield fresh
 
 
-def pytest_configure() -> None:
+class _Shared:
+    """A plugin: what a session's fixtures do is told to none of a folder below the root."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(
+        self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+    ) -> Iterator[None]:
+        """What other tests use as well is on no test's account."""
+        watch = request._pyfuncitem.stash.get(_WATCH, None)
+        shared = watch is not None and fixturedef.scope != "function"
+        with watch.paused() if shared and watch else nullcontext():
+            return (yield)
+
+
+def pytest_configure(config: pytest.Config) -> None:
     """Of nohup, which may have started this, programs that tests start are to know nothing."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    config.pluginmanager.register(_Shared())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -131,17 +146,6 @@ def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
     if lane_of(item) is None:
         item.stash[_WATCH] = Watch()
     return (yield)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_fixture_setup(
-    fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
-) -> Iterator[None]:
-    """But for what other tests use as well."""
-    watch = request._pyfuncitem.stash.get(_WATCH, None)
-    shared = watch is not None and fixturedef.scope != "function"
-    with watch.paused() if shared and watch else nullcontext():
-        return (yield)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -103,3 +103,9 @@ def test_who_counts_lines_is_seen() -> None:
         assert lines_are_counted()
     finally:
         sys.settrace(before)
+
+
+def test_what_a_session_sets_up_is_on_nobodys_account(request: pytest.FixtureRequest) -> None:
+    """pytest hands a session's hooks past the conftest of a folder below its root."""
+    told = request.session.ihook.pytest_fixture_setup.get_hookimpls()
+    assert "_Shared" in {type(each.plugin).__name__ for each in told}

@@ -36,12 +36,12 @@ def test_what_is_shown_only_for_a_while_is_found(script: str, where: list[str]) 
 
 
 def seen_of_the_program(script: str, *arguments: str) -> list[str]:
-    """But for its children: one that was just forked has its parent's arguments until it is another program."""
+    """But for its children: just forked, they have their parent's arguments for a moment."""
     return [where for where in seen_of(script, *arguments) if where != "cmdline of its"]
 
 
 def test_what_a_program_began_with_counts_unless_it_was_blanked() -> None:
-    assert seen_of_the_program("sleep 0.3; exec sleep 0.3", SECRET) == []
-    assert seen_of_the_program("sleep 0.3; :", SECRET) == ["cmdline of the program"]
-    again = f"sleep 0.3; exec sh -c \"sleep 0.3; exec sh -c 'read s; sleep 0.3; :' {SECRET}\""
+    assert seen_of_the_program("sleep 0.2; exec sleep 0.2", SECRET) == []
+    assert seen_of_the_program("sleep 0.2; :", SECRET) == ["cmdline of the program"]
+    again = f"sleep 0.2; exec sh -c \"sleep 0.2; exec sh -c 'read s; sleep 0.2; :' {SECRET}\""
     assert seen_of_the_program(again, SECRET) == ["cmdline of the program"]
