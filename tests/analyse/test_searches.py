@@ -107,3 +107,12 @@ def test_a_rate_that_was_lost_to_the_generator_spoils_a_search_and_a_round_repla
 def test_the_users_at_the_peak_are_told() -> None:
     found = table(made(PEAK, repeats=2), servers(a=1000.0, b=500.0))
     assert [row.users for row in found.rows] == [8.0, 8.0]
+
+
+def test_with_both_the_rate_is_compared_and_the_users_at_the_peak_drive_it() -> None:
+    both = RATE.model_copy(update={"peak": True, "most_users": 64})
+    found = table(made(both, repeats=2), servers(a=1000.0, b=500.0))
+    assert [row.users for row in found.rows] == [8, 8]
+    rates = [{step.concurrency for step in row.steps if step.rate} for row in found.rows]
+    assert rates == [{8}, {8}]
+    assert [round(row.mean.value, -2) for row in found.rows if row.mean] == [1000, 500]

@@ -60,7 +60,7 @@ def carried_out(text: str, folder: Path) -> tuple[Run, str]:
 
 def found(run: Run, variant: str) -> float:
     """The mean of what the searches of a variant found."""
-    searches = [each.found for each in run.result.run.searches if each.variant[-1] == variant]
+    searches = [each.found for each in run.result.run.searches or () if each.variant[-1] == variant]
     assert all(each.complete for each in searches)
     return fmean(each.value or 0.0 for each in searches)
 

@@ -464,8 +464,8 @@ class RunInfo(Frozen):
     plan: ToldPlan | None = _said("the plan as in run.json; never a secret")
     steps_planned: int | None = _said("steps of the plan; null for a search")
     search: SearchOutcome | None = _said("what a search found; null where nothing was looked for")
-    searches: tuple[VariantSearch, ...] = Field(
-        default=(), description="of an experiment that searches, what each search found"
+    searches: tuple[VariantSearch, ...] | None = _may(
+        "what each search of an experiment found; null where it has none"
     )
     steps_finished: int = _said("steps carried out to their end")
     aborted: Aborted | None = _may("what ended it by --abort-if or unasked; null: nothing did")

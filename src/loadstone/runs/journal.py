@@ -255,7 +255,7 @@ class RunEnd(Frozen):
     at_s: At
     state: StepState
     search: SearchOutcome | None = None
-    searches: tuple[VariantSearch, ...] = ()
+    searches: tuple[VariantSearch, ...] | None = None
 
 
 StepEntry = (

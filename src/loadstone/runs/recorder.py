@@ -308,7 +308,7 @@ class Recorder:
     def end_run(self, state: StepState, found: Found = None) -> Result:
         """The run is over: write what is made from the journal."""
         search = found if isinstance(found, SearchOutcome) else None
-        searches = found if isinstance(found, tuple) else ()
+        searches = found if isinstance(found, tuple) else None
         self._append(RunEnd(at_s=self._now(), state=state, search=search, searches=searches))
         self._ended = True
         self._journal.sync()
