@@ -12,10 +12,14 @@ import pytest
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from called import called
+from kept import Stopwatch
 from loadstone import Run, engine, open_run
 from loadstone.model.null_server import NullServerSettings
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.slow, pytest.mark.timing, pytest.mark.timeout(400)]
+
+MUCH = 0.01
+"""Of the time: where a core was waited for less, no search has a reason to go astray."""
 
 FILE = """\
 duration = "500ms"
@@ -51,9 +55,13 @@ def levels() -> Iterator[str]:
 
 
 def carried_out(text: str, folder: Path) -> tuple[Run, str]:
-    """The run, and what was said of it."""
+    """The run, and what was said of it; skips the test where the machine was busy."""
     (folder / "two.toml").write_text(text)
+    watch = Stopwatch()
     said = called("experiment", "two.toml", "--no-observe", folder=folder).stdout
+    kept = watch.kept_s / watch.passed_s
+    if kept > MUCH:
+        pytest.skip(f"not evaluated, {kept:.0%} of the time without a core")
     (run,) = (folder / "runs").iterdir()
     return open_run(run), said
 
@@ -75,8 +83,6 @@ def test_half_the_peak_is_found_where_answers_take_twice_as_long(
     assert run.comparison is not None
     (table,) = run.comparison.cells
     (one,) = table.compared
-    if one.verdict.units_left_out > 1:
-        pytest.skip(f"not evaluated, the machine was busy: {dict(one.verdict.left_out)}")
     assert one.verdict.word == "slower", said
     assert one.verdict.effect is not None
     assert one.verdict.effect.relative == pytest.approx(-0.5, abs=0.05), said
