@@ -200,6 +200,70 @@ def test_an_open_loops_rate_is_exact_over_all_generators(
     assert 500 - missing <= first <= 500 and 501 - missing <= second <= 501
 
 
+def a_mix() -> list[dict[str, Any]]:
+    tables = {"tables": 10, "table_size": 10_000}
+    members: dict[str, dict[str, Any]] = {
+        "report": {"users": 3, "workload": {"name": "oltp_read_only"}},
+        "often": {"weight": 3.0, "workload": {"name": "oltp_point_select"}},
+        "rare": {"weight": 1.0, "workload": {"name": "oltp_update_index"}},
+    }
+    return [
+        {"name": name, **member, "workload": member["workload"] | tables}
+        for name, member in members.items()
+    ]
+
+
+OPEN_LOOP = {"kind": "open", "rate": 1001.0, "gaps": "uniform", "max_backlog": 100_000}
+
+
+@pytest.mark.parametrize("arrival", [{"kind": "closed", "think_s": 0.02}, OPEN_LOOP])
+def test_a_mix_is_the_same_over_all_generators(
+    server: engine.NullServer, links: list[InThisProcess], arrival: dict[str, Any]
+) -> None:
+    plan = json.loads(a_plan(server.port, members=a_mix(), arrival=arrival, users=9))
+    del plan["workload"]
+    step = Followed(a_cluster(links).start(json.dumps(plan)))
+    assert (step.end.reason, step.end.error) == ("finished", None)
+    assert server.stats().logins == 9
+    for sample in step.samples:
+        assert [one.name for one in sample.members] == ["report", "often", "rare"]
+        assert sum(one.counts.events for one in sample.members) == sample.counts.events
+        assert all(one.tally.balances() for one in sample.members)
+        counted = [one.latency_ns.response.count for one in sample.members]
+        assert sum(counted) == sample.latency_ns.response.count
+    last = step.samples[-1]
+    assert sum(one.tally.succeeded for one in last.members) == last.tally.succeeded
+    report, often, rare = (one.tally.due for one in last.members)
+    assert report > 0 and often > rare > 0
+    if arrival["kind"] == "open":
+        assert often + rare == 1001
+
+
+def test_users_go_by_the_phases_on_all_generators_together(
+    server: engine.NullServer, links: list[InThisProcess]
+) -> None:
+    phases = [{"seconds": 1.0, "from": 5, "to": 5}, {"seconds": 1.0, "from": 40, "to": 40}]
+    stop = {"kind": "time", "warmup_s": 0.0, "duration_s": 2.0}
+    arrival = {"kind": "closed", "think_s": 0.05}
+    plan = a_plan(server.port, phases=phases, stop=stop, arrival=arrival, per_user=True)
+    step = Followed(a_cluster(links).start(plan))
+    first, second = (
+        {share.number for share in sample.per_user if share.events}
+        for sample in step.samples
+        if sample.phase == "window"
+    )
+    assert first == set(range(5))
+    assert second == set(range(40))
+
+
+def test_a_rate_goes_by_the_phases_and_is_exact_over_all_generators(
+    server: engine.NullServer, links: list[InThisProcess]
+) -> None:
+    phases = [{"seconds": 0.5, "from": 200, "to": 200}, {"seconds": 0.5, "from": 602, "to": 602}]
+    step = Followed(a_cluster(links).start(a_plan(server.port, phases=phases, arrival=OPEN_LOOP)))
+    assert step.end.tally.due == 401
+
+
 def test_a_number_of_events_is_split_exactly(
     server: engine.NullServer, links: list[InThisProcess]
 ) -> None:

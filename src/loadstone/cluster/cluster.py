@@ -13,6 +13,7 @@ from loadstone.cluster.loading import ClusterLoad
 from loadstone.cluster.merge_stream import Member, absent
 from loadstone.cluster.partition import (
     fewest_users,
+    most_parts,
     parts_of,
     refuse_other_versions,
     refuse_too_many,
@@ -62,7 +63,7 @@ class Cluster:
         users = whole["users"]
         living, gone = self._living()
         refuse_too_many(users, len(whole["targets"]), [facts for _, _, facts in living])
-        driving = living[:users]
+        driving = living[: most_parts(document)]
         parts = parts_of(document, len(driving))
         drivers = [
             Driver(

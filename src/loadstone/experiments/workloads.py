@@ -16,10 +16,8 @@ from loadstone.model.experiment import Experiment
 from loadstone.model.plan import WorkloadSpec
 from loadstone.model.template import Template
 from loadstone.mysql.guard import Consent
-from loadstone.workloads.templates.file import info_of, read_template
-
-ENDING = ".toml"
-"""What the name of a workload ends with that is a file's."""
+from loadstone.workloads.bundled import ENDING
+from loadstone.workloads.templates.file import find_template, info_of
 
 Known = Mapping[str, WorkloadInfo]
 
@@ -120,7 +118,7 @@ def with_templates(file: ExperimentFile, known: Known) -> ExperimentFile:
             return workload.model_copy(update={"mix": members} | largest)
         if not workload.name.endswith(ENDING):
             return workload
-        template = read_template(folder / workload.name, frozenset(known))
+        template = find_template(workload.name, folder, frozenset(known))
         before = templates.setdefault(template.name, template)
         if before != template:
             said = f"another file has the name {template.name}, too"
