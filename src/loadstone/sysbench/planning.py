@@ -25,10 +25,11 @@ from loadstone.model.plan import (
 )
 from loadstone.model.quantity import LONGEST_S
 from loadstone.model.target import Target
-from loadstone.sysbench import values
 from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.oltp.tests import Bundled
-from loadstone.sysbench.settings import Settings, Values, seed_of
+from loadstone.sysbench.settings import Settings, seed_of
+from loadstone.workloads.scripts import values
+from loadstone.workloads.scripts.given import Values
 
 # sysbench gives up when 131,072 events wait; here they may wait until memory becomes an argument.
 _MOST_WAITING = 10_000_000

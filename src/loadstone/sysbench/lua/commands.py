@@ -20,8 +20,9 @@ from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.log import Log, aside
 from loadstone.sysbench.lua import errors
 from loadstone.sysbench.report_writer import write
-from loadstone.sysbench.settings import Settings, Values
+from loadstone.sysbench.settings import Settings
 from loadstone.sysbench.targets import Place
+from loadstone.workloads.scripts.given import Values
 
 _DECLARED = "sysbench.cmdline.call_command"
 Manner = Literal["single", "parallel"]
