@@ -78,8 +78,7 @@ def with_general_options(plan: Plan, users: int, rate: Rate | None = None) -> Pl
     general = general_options(Values(for_all_tests(), given))
     arguments = ("sysbench", script.path, script.command or "")
     update = {"general": general, "arguments": arguments}
-    told = script.model_copy(update=update)
-    workload = plan.workload.model_copy(update={"script": told})
+    workload = plan.workload.model_copy(update={"script": script.model_copy(update=update)})
     return plan.model_copy(update={"workload": workload})
 
 
