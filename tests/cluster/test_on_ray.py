@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from called import called
 from cluster.nodes import HEAD, OTHER, PATIENCE_S, THIRD, Nodes, two_nodes
 from experiment.test_mixes_and_files import FILE as MIX
 from experiment.test_mixes_and_files import SHOP
@@ -250,7 +251,7 @@ def test_an_experiment_is_driven_from_all_nodes(
     assert [one["node"] for one in kept] == [HEAD, OTHER]
 
 
-def driven(nodes: Nodes, server: Sandbox, *words: str) -> list[dict[str, Any]]:
+def driven(nodes: Nodes, *words: str) -> list[dict[str, Any]]:
     """The steps of an experiment on a server, which both nodes drive by phases."""
     program = nodes.loadstone(*words, "--cluster", nodes.address, "--yes", "--no-observe", "--json")
     text, err = ended(program)
@@ -277,7 +278,10 @@ def test_an_experiment_of_a_mix_with_a_file_goes_by_phases_on_all_nodes(
     (tmp_path / "shop.toml").write_text(SHOP)
     file = tmp_path / "both.toml"
     file.write_text(f'{MIX}[target]\nurl = "{target.tcp.target.url}"\n')
-    steps = driven(nodes, target, "experiment", str(file), "--out", str(tmp_path / "runs"))
+    sizes = ("--tables", "1", "--table-size", "200")
+    for workload in (("shop.toml",), ("oltp_read_only", *sizes)):
+        called("prepare", *workload, "--target", target.tcp.target.url, folder=tmp_path)
+    steps = driven(nodes, "experiment", str(file), "--out", str(tmp_path / "runs"))
     assert len(steps) >= 2 * 2
     for step in steps:
         assert [one["users"] for one in step["generators"]] == [3, 3]
@@ -290,7 +294,7 @@ def test_a_recipe_of_a_mix_with_a_file_goes_by_phases_on_all_nodes(
 ) -> None:
     given = ("phases=warm 1s 2, sale 1s 2..8", "customers=3", "repeats=2", "rows=1k")
     steps = driven(
-        nodes, target, "recipes", "run", "sale-day", "--quick", "--out", str(tmp_path / "runs"),
+        nodes, "recipes", "run", "sale-day", "--quick", "--out", str(tmp_path / "runs"),
         *(f"--set={one}" for one in (*given, f"target={target.tcp.target.url}")),
     )  # fmt: skip
     assert {step["variant"] for step in steps} == {"durability=full", "durability=relaxed"}

@@ -38,6 +38,7 @@ def check(experiment: Experiment, machine: Machine, faults: Faults) -> None:
     _check_repeats(experiment, faults)
     _check_workload_names(experiment, faults)
     _check_members(experiment, faults)
+    _check_scripts(experiment, faults)
     for factor in experiment.factors:
         _check_alike(factor, faults)
     for path, level in _levels(experiment):
@@ -45,21 +46,25 @@ def check(experiment: Experiment, machine: Machine, faults: Faults) -> None:
         _check_limits(path, level, machine, faults)
     _check_variants(experiment, faults)
     _check_between_factors(experiment, faults)
-    if experiment.cluster and (said := beyond_a_cluster(experiment)):
-        write = "leave [cluster] out, or measure a [target] that all its nodes reach"
-        faults.add(("cluster",), said, write)
+    if experiment.cluster and (beyond := beyond_a_cluster(experiment)):
+        said, write = beyond
+        faults.add(("cluster",), said, f"leave [cluster] out, or {write}")
 
 
-def beyond_a_cluster(experiment: Experiment) -> str | None:
-    """Why other machines cannot drive it; `None`: they can."""
+def beyond_a_cluster(experiment: Experiment) -> tuple[str, str] | None:
+    """Why other machines cannot drive it, and what they could; `None`: they can."""
+    if script := first_script(experiment):
+        said = f"{script.name} is a script, whose users share one machine"
+        return said, "take a workload that is no script"
+    write = "measure a [target] that all nodes reach"
     if any(_is_sandboxed(experiment, each) for each in experiment.variants):
-        return "a throwaway server cannot be reached from other machines"
+        return "a throwaway server cannot be reached from other machines", write
     targets = [experiment.target, *(level.target for _, level in _levels(experiment))]
     clients = [level.client for _, level in _levels(experiment)]
     if any(each and each.socket for each in targets) or any(
         each and each.connect == "socket" for each in clients
     ):
-        return "a unix socket cannot be reached from other machines"
+        return "a unix socket cannot be reached from other machines", write
     return None
 
 
@@ -117,6 +122,35 @@ def _check_members(experiment: Experiment, faults: Faults) -> None:
             if known.setdefault(member.name, member) != member:
                 said = f"another mix of this file has another {member.name}"
                 faults.add(("workload", at, "mix", number), said, 'write as = "another name"')
+
+
+def first_script(experiment: Experiment) -> WorkloadSpec | None:
+    """The first workload that is a script."""
+    return next((each for each in experiment.workloads if each.script), None)
+
+
+def _check_scripts(experiment: Experiment, faults: Faults) -> None:
+    """What holds for all workloads of the file must be possible for a script as well."""
+    script = first_script(experiment)
+    if script is None:
+        return
+    drive = experiment.drive
+    of_drills = drive.pauses_s is not None
+    for key, is_asked, said in (
+        ("phases", experiment.phases, "does not go by phases"),
+        ("idle", drive.idle, "opens its connections itself"),
+        ("reconnect", drive.reconnect_after, "opens its connections itself"),
+        ("timeline", of_drills, "does not tell of each user's outages"),
+        ("on_error", not of_drills and drive.on_error != "restart", "says itself what errors do"),
+    ):
+        if is_asked:
+            write = f"leave {key} out, or give {script.name} a file of its own"
+            faults.add((key,), f"{script.name} is a script, which {said}", write)
+    on_targets = any(not _is_sandboxed(experiment, each) for each in experiment.variants)
+    if experiment.restore == "prepare" and on_targets:
+        said = f"{script.name} is a script, which may drop anything: it prepares in a sandbox only"
+        write = 'write restore = "none", or [sandbox] in place of the target'
+        faults.add(("restore",), said, write)
 
 
 def _check_alike(factor: Factor, faults: Faults) -> None:
@@ -276,7 +310,7 @@ def check_workloads(file: ExperimentFile, known: Mapping[str, WorkloadInfo]) -> 
 def _check_workload(
     path: Path, workload: WorkloadSpec, known: Mapping[str, WorkloadInfo], faults: Faults
 ) -> None:
-    if workload.template:
+    if workload.template or workload.script:
         return
     if workload.name not in known:
         near = get_close_matches(workload.name, known, n=1, cutoff=0.6)
