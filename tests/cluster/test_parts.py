@@ -60,11 +60,6 @@ def test_a_generator_without_a_user_gets_no_part() -> None:
     assert len(parts_of(json.dumps(mix | {"arrival": opened}), 8)) == 2
 
 
-def test_a_script_is_refused() -> None:
-    with pytest.raises(ClusterError, match="script"):
-        parts_of('{"users": 2, "script": {}}', 2)
-
-
 @given(
     drawn=st.integers(1, 300),
     dedicated=st.integers(0, 50),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,6 +32,7 @@ from loadstone.model.records import (
     Connected,
     End,
     GeneratorState,
+    Printed,
     Sample,
 )
 from loadstone.model.target import Endpoint, Target, Tls
@@ -237,6 +240,47 @@ def test_a_mix_is_the_same_over_all_generators(
     assert report > 0 and often > rare > 0
     if arrival["kind"] == "open":
         assert often + rare == 1001
+
+
+def test_a_script_is_sent_to_all_generators_with_what_is_in_its_folder(
+    server: engine.NullServer,
+    links: list[InThisProcess],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(kept))
+    (tmp_path / "words.lua").write_text("return { ask = 'SELECT 1 -- \xe4' }", "latin-1")
+    (tmp_path / "ask.lua").write_text(
+        """
+        local words = require("words")
+        function init() print("init") end
+        function thread_init()
+          print(("user %d of %d"):format(sysbench.tid, sysbench.opt.threads))
+          con = sysbench.sql.driver():connect()
+        end
+        function event() con:query(words.ask) end
+        function done() print("done") end
+        """
+    )
+    script = {
+        "path": str(tmp_path / "ask.lua"),
+        "general": {"threads": 5, "mysql_db": "sbtest", "mysql_password": ""},
+    }
+    plan = json.loads(a_plan(server.port, script=script, users=5))
+    del plan["workload"]
+    job = a_cluster(links).start(json.dumps(plan))
+    for file in tmp_path.glob("*.lua"):
+        file.unlink()
+    step = Followed(job)
+    assert (step.end.reason, step.end.error) == ("finished", None)
+    printed = "".join(record.text for record in step.records if isinstance(record, Printed))
+    users = [f"user {number} of 5" for number in range(5)]
+    assert sorted(printed.split("\n")[:-1]) == sorted(["init", "done"] * 2 + users)
+    assert 0 < step.events <= step.end.tally.succeeded <= server.stats().others
+    assert server.stats().logins == 5
+    assert not list(kept.iterdir())
 
 
 def test_users_go_by_the_phases_on_all_generators_together(

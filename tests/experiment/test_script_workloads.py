@@ -79,7 +79,6 @@ def test_a_script_has_its_options_where_other_workloads_have_theirs() -> None:
         ('on_error = "stop"', 1, "on_error", "says itself what errors do"),
         ("timeline = true", 1, "timeline", "outages"),
         (f'restore = "prepare"\n{TARGET}', 1, "restore", "prepares in a sandbox only"),
-        (f'{TARGET}[cluster]\naddress = "a:1"', 3, "cluster", "share one machine"),
     ],
 )
 def test_what_a_script_cannot_do_is_told_by_line(top: str, line: int, key: str, said: str) -> None:

@@ -22,17 +22,8 @@ in flight nothing reaches the target 10 s after the head is gone."""
 
 
 def parts_of(document: str, generators: int) -> list[str]:
-    """A document for each generator that gets a user; further ones have nothing to do.
-
-    Raises:
-        ClusterError: a script's users share one engine.
-    """
+    """A document for each generator that gets a user; further ones have nothing to do."""
     whole = json.loads(document)
-    if "script" in whole:
-        raise ClusterError(
-            "a script cannot be driven from a cluster: its users share what it keeps in memory",
-            "leave --cluster out, or take a workload that is built in",
-        )
     of = min(generators, most_parts(document))
     common = whole | {"waits_for_start": True, "lease_s": LEASE_S}
     return [json.dumps(common | {"part": {"number": number, "of": of}}) for number in range(of)]

@@ -46,25 +46,21 @@ def check(experiment: Experiment, machine: Machine, faults: Faults) -> None:
         _check_limits(path, level, machine, faults)
     _check_variants(experiment, faults)
     _check_between_factors(experiment, faults)
-    if experiment.cluster and (beyond := beyond_a_cluster(experiment)):
-        said, write = beyond
-        faults.add(("cluster",), said, f"leave [cluster] out, or {write}")
+    if experiment.cluster and (said := beyond_a_cluster(experiment)):
+        write = "leave [cluster] out, or measure a [target] that all its nodes reach"
+        faults.add(("cluster",), said, write)
 
 
-def beyond_a_cluster(experiment: Experiment) -> tuple[str, str] | None:
-    """Why other machines cannot drive it, and what they could; `None`: they can."""
-    if script := first_script(experiment):
-        said = f"{script.name} is a script, whose users share one machine"
-        return said, "take a workload that is no script"
-    write = "measure a [target] that all nodes reach"
+def beyond_a_cluster(experiment: Experiment) -> str | None:
+    """Why other machines cannot drive it; `None`: they can."""
     if any(_is_sandboxed(experiment, each) for each in experiment.variants):
-        return "a throwaway server cannot be reached from other machines", write
+        return "a throwaway server cannot be reached from other machines"
     targets = [experiment.target, *(level.target for _, level in _levels(experiment))]
     clients = [level.client for _, level in _levels(experiment)]
     if any(each and each.socket for each in targets) or any(
         each and each.connect == "socket" for each in clients
     ):
-        return "a unix socket cannot be reached from other machines", write
+        return "a unix socket cannot be reached from other machines"
     return None
 
 

@@ -151,8 +151,8 @@ def on_cluster(experiment: Experiment, asked: ClusterAsked | None) -> Experiment
     """
     if asked is None:
         return experiment
-    if beyond := beyond_a_cluster(experiment):
-        raise NotOnACluster(f"--cluster: {': '.join(beyond)}")
+    if said := beyond_a_cluster(experiment):
+        raise NotOnACluster(f"--cluster: {said}: measure a [target] that all nodes reach")
     return experiment.model_copy(update={"cluster": asked})
 
 
