@@ -16,7 +16,16 @@ from loadstone.lab.step.shards import USERS_A_SHARD, cores
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.observe_request import Observing
-from loadstone.model.plan import Closed, Drive, Open, OptionValue, Rate, Special, WarmupSeconds
+from loadstone.model.plan import (
+    USERS_OF_A_RATE,
+    Closed,
+    Drive,
+    Open,
+    OptionValue,
+    Rate,
+    Special,
+    WarmupSeconds,
+)
 from loadstone.model.prove_request import Proving
 from loadstone.report.opened import Run, open_run
 from loadstone.runner import compare as comparisons
@@ -40,9 +49,6 @@ if TYPE_CHECKING:
     from loadstone.runner.prove import Proved
 
 T = TypeVar("T")
-
-_USERS_OF_A_RATE = 64
-"""In an open loop users are who may wait at the same time: enough of them for most servers."""
 
 
 class UnknownWorkload(LoadstoneError):
@@ -116,7 +122,7 @@ def run(
     is_open = bool(_several(rates))
     asked = _request(workload, more).model_copy(
         update={
-            "ladder": _several(users) or ((_USERS_OF_A_RATE,) if is_open else (1,)),
+            "ladder": _several(users) or ((USERS_OF_A_RATE,) if is_open else (1,)),
             "rates": tuple(Rate(rate=rate) for rate in _several(rates)),
             "duration_s": duration_s,
             "warmup": WarmupSeconds(warmup_s=warmup_s),

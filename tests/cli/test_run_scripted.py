@@ -313,8 +313,8 @@ def test_the_fewest_users_at_the_peak_are_said(
         (["--rate", "5", "--think-time", "1s"], "--think-time is for a closed loop"),
         (["--rate", "5", "--slo", "p99<1s"], "--slo looks for a rate itself: leave --rate out"),
         (["--arrivals", "uniform"], "--arrivals is for an open loop: say how much with --rate"),
-        (["--slo", "p99"], "'p99' is not an objective: write p99<10ms"),
-        (["--slo", "p98<1s"], "'p98' is not one of min, mean, p50, p90, p95, p99, p999, max"),
+        (["--slo", "p99"], '"p99" is not an objective: write "p99<10ms"'),
+        (["--slo", "p98<1s"], '"p98" is not one of min, mean, p50, p90, p95, p99, p999, max'),
         (["--slo", "p99<1s", "--repeats", "3"], "a search repeats steps and chooses levels itself"),
     ],
 )

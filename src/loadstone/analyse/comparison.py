@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean
+from statistics import fmean, median_low
 
 from loadstone.analyse.effects import Effect, Pair, Variation, variation
 from loadstone.analyse.experimental_units import Cell, Contrast, Observed, contrasts, sides
 from loadstone.analyse.intervals import Estimate, t_mean
 from loadstone.analyse.ladder import quotable
+from loadstone.analyse.searches import Searched, searched
 from loadstone.analyse.sequential import METHOD, look
 from loadstone.analyse.verdict import Sides, Spoiled, Verdict, Word, verdicts
 from loadstone.experiments.order import cell_of, numbered
 from loadstone.model.experiment import Experiment, Variant
 from loadstone.model.result import HostFigures, StepResult
+from loadstone.model.search import SearchOutcome, SearchPlan
 
 MOST_STEAL = 0.1
 """Share of all cores: what the hypervisor gives to others above that spoils a step whatever it is
@@ -29,6 +31,9 @@ compared with. Below it only a difference of the two sides counts (`units.STEAL_
 THROTTLED_SHARE = 0.01
 """Share of the time: so long that a limit nobody asked for held a process back."""
 
+NOISE = frozenset[Spoiled]({"client-bound", "steal", "throttled"})
+"""What spoils a step, or the verdict of a search on a rate, whatever the server did."""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -36,11 +41,25 @@ class Row:
 
     variant: str
     steps: tuple[StepResult, ...]
+    """Of searches, those at the levels that they found."""
     mean: Estimate | None
     """Mean of the units that count; `None`: there is none."""
     variation: Variation
     within: tuple[float, ...]
     """Coefficient of variation of the seconds of each step that counts."""
+    searches: tuple[SearchOutcome, ...] = ()
+    """What each search found; one that missed its objective is among them."""
+
+    @property
+    def missed(self) -> int:
+        """Searches that came to their end and found no rate that holds the objective."""
+        return sum(found.complete and found.value is None for found in self.searches)
+
+    @property
+    def users(self) -> int | None:
+        """The fewest users at the peak: the median of the searches that found some."""
+        found = [each.concurrency.value for each in self.searches if each.concurrency]
+        return int(median_low(found)) if found else None
 
 
 @dataclass(frozen=True)
@@ -60,6 +79,8 @@ class CellTable:
     cell: Cell
     rows: tuple[Row, ...]
     compared: tuple[Compared, ...]
+    search: SearchPlan | None = None
+    """What was looked for; the cell's users and rate are then those that a search begins with."""
 
 
 @dataclass(frozen=True)
@@ -90,14 +111,9 @@ def compare(
     for (contrast, cell, units), verdict in zip(found, words, strict=True):
         more = verdict.more and _repeats(experiment, verdict.more)
         by_cell[cell].append(Compared(contrast, replace(verdict, more=more), len(units)))
-    cells = dict.fromkeys(cell_of(step) for step in sorted(steps, key=_place(experiment)))
     tables = tuple(
-        CellTable(
-            cell,
-            tuple(_rows(experiment, cell, steps, (seen, seconds))),
-            tuple(by_cell.get(cell, ())),
-        )
-        for cell in cells
+        CellTable(cell, tuple(rows), tuple(by_cell.get(cell, ())), experiment.search)
+        for cell, rows in _tables(experiment, steps, (seen, seconds))
     )
     return Comparison(tables, len(found), experiment.until is not None)
 
@@ -113,7 +129,9 @@ def _repeats(experiment: Experiment, units: int) -> int:
 
 
 def observed(experiment: Experiment, steps: Sequence[StepResult]) -> list[Observed]:
-    """Each step with the part that it plays, and whether it counts."""
+    """Each step, or each search that is over, with its part, and whether it counts."""
+    if experiment.search:
+        return [_of_search(experiment, each) for each in _over(experiment, steps)]
     parts = numbered(experiment, {step.step for step in steps})
     variants = {variant.name: variant for variant in experiment.variants}
     return [
@@ -128,6 +146,35 @@ def observed(experiment: Experiment, steps: Sequence[StepResult]) -> list[Observ
         )
         for step in steps
     ]
+
+
+def _over(experiment: Experiment, steps: Sequence[StepResult]) -> list[Searched]:
+    """A search that the end of the run cut in half has found nothing yet."""
+    return [each for each in searched(experiment, steps) if each.is_over]
+
+
+def _of_search(experiment: Experiment, search: Searched) -> Observed:
+    """What a search found: one figure, which counts as the steps do that it rests on."""
+    part = search.planned
+    variant = next(each for each in experiment.variants if each.name == part.step.variant)
+    found: set[Spoiled] = set()
+    for step in search.answer:
+        found |= spoiled(step, variant)
+    for step in search.beyond:
+        found |= spoiled(step, variant) & NOISE
+    rests_on = (*search.answer, *search.beyond)
+    rate = search.found.value if search.found.complete else None
+    if search.found.complete and rate is None:
+        found.add("objective missed")
+    return Observed(
+        variant=part.step.variant,
+        cell=cell_of(part.step),
+        unit=part.unit,
+        forward=part.forward,
+        rate=rate,
+        spoiled=frozenset(found),
+        steal=fmean(_steal(step) for step in rests_on) if rests_on else 0.0,
+    )
 
 
 def spoiled(step: StepResult, variant: Variant) -> frozenset[Spoiled]:
@@ -172,30 +219,67 @@ def _place(experiment: Experiment) -> Callable[[StepResult], tuple[int, int, flo
     return place
 
 
+_Known = tuple[Sequence[Observed], Mapping[int, Sequence[float]]]
+"""All that was observed, and by a step's number its events of each second."""
+
+
+def _tables(
+    experiment: Experiment, steps: Sequence[StepResult], known: _Known
+) -> Iterator[tuple[Cell, Iterable[Row]]]:
+    """Each cell, in the order of the file, and its variants."""
+    if experiment.search:
+        begun = {each.cell for each in known[0]}
+        workloads = [workload.name for workload in experiment.workloads]
+        for cell in sorted(begun, key=lambda cell: workloads.index(cell[0])):
+            yield cell, _search_rows(experiment, cell, _over(experiment, steps), known)
+        return
+    for cell in dict.fromkeys(cell_of(step) for step in sorted(steps, key=_place(experiment))):
+        yield cell, _rows(experiment, cell, steps, known)
+
+
 def _rows(
-    experiment: Experiment,
-    cell: Cell,
-    steps: Sequence[StepResult],
-    known: tuple[Sequence[Observed], Mapping[int, Sequence[float]]],
+    experiment: Experiment, cell: Cell, steps: Sequence[StepResult], known: _Known
 ) -> Iterable[Row]:
-    seen, seconds = known
     for variant in experiment.variants:
         mine = [step for step in steps if step.variant == variant.name and cell_of(step) == cell]
+        if mine:
+            yield _row(variant, cell, mine, known)
+
+
+def _search_rows(
+    experiment: Experiment, cell: Cell, over: Sequence[Searched], known: _Known
+) -> Iterable[Row]:
+    for variant in experiment.variants:
+        mine = [
+            (seen, search)
+            for seen, search in zip(known[0], over, strict=True)
+            if (seen.variant, seen.cell) == (variant.name, cell)
+        ]
         if not mine:
             continue
-        good = [step for step in mine if not spoiled(step, variant)]
-        rates = unit_rates(
-            each for each in seen if (each.variant, each.cell) == (variant.name, cell)
+        row = _row(variant, cell, [step for _, search in mine for step in search.answer], known)
+        found = [[seen.rate] for seen, _ in mine if seen.rate and not seen.spoiled]
+        between = variation(found).between
+        yield replace(
+            row,
+            variation=replace(row.variation, between=between),
+            searches=tuple(search.found for _, search in mine),
         )
-        series = [seconds.get(step.step, ()) for step in good]
-        each = (variation([one]).within for one in series)
-        yield Row(
-            variant=variant.name,
-            steps=tuple(mine),
-            mean=t_mean(rates) if rates else None,
-            variation=variation(series),
-            within=tuple(value for value in each if value is not None),
-        )
+
+
+def _row(variant: Variant, cell: Cell, steps: Sequence[StepResult], known: _Known) -> Row:
+    seen, seconds = known
+    good = [step for step in steps if not spoiled(step, variant)]
+    rates = unit_rates(each for each in seen if (each.variant, each.cell) == (variant.name, cell))
+    series = [seconds.get(step.step, ()) for step in good]
+    each = (variation([one]).within for one in series)
+    return Row(
+        variant=variant.name,
+        steps=tuple(steps),
+        mean=t_mean(rates) if rates else None,
+        variation=variation(series),
+        within=tuple(value for value in each if value is not None),
+    )
 
 
 def unit_rates(steps: Iterable[Observed]) -> list[float]:

@@ -196,6 +196,9 @@ def split(runs: Sequence[Run], by: str | None) -> list[Side]:
         by = _only_factor(runs[0])
     found: dict[str, dict[str, list[Part]]] = {}
     for run in runs:
+        if run.experiment and run.experiment.search:
+            said = f"{run.label} searched, and its steps are at levels of each search's own"
+            raise ComparisonError(said, f"loadstone runs show {run.label} compares what was found")
         parts = parts_of(run)
         if not parts:
             said = "the run ended before its first step"

@@ -18,7 +18,7 @@ from loadstone.analyse.effects import Effect, paired, unpaired
 from loadstone.analyse.experimental_units import Cell, Contrast, Observed, sides
 from loadstone.analyse.metrics import Metric
 from loadstone.analyse.verdict import Sides, Spoiled, Unit, Unpaired, Verdict
-from loadstone.experiments.order import cell_of, numbered
+from loadstone.experiments.order import cell_of, numbered, part_of, planned_parts
 from loadstone.experiments.schedule import passes
 from loadstone.model.experiment import Experiment, Rules, Variant
 from loadstone.model.result import Result, StepResult
@@ -60,6 +60,8 @@ def as_run(label: str, kept: Kept) -> Run:
 
 def _are_of(experiment: Experiment, steps: Sequence[StepResult]) -> bool:
     """Whether the steps are that experiment's: somebody may have put two runs into one folder."""
+    if experiment.search:
+        return _are_of_searches(experiment, steps)
     numbers = {step.step for step in steps}
     # Each two passes beyond the plan had a step at least: no number is farther out.
     passed = experiment.repeats + 2 * len(steps) + 2
@@ -73,6 +75,15 @@ def _are_of(experiment: Experiment, steps: Sequence[StepResult]) -> bool:
         for step in steps
         for known in (planned[step.step].step,)
     )
+
+
+def _are_of_searches(experiment: Experiment, steps: Sequence[StepResult]) -> bool:
+    begun = {part_of(experiment, step) for step in steps}
+    # No repeat is farther out, as above.
+    farthest = experiment.repeats + 2 * len(steps) + 2
+    if not all(1 <= repeat <= farthest for _, _, repeat in begun):
+        return False
+    return planned_parts(experiment, begun).keys() == begun
 
 
 Seen = tuple[StepResult, Observed]
@@ -140,7 +151,7 @@ def parts_of(run: Run) -> list[Part]:
 
 def _observed(run: Run) -> Iterator[Seen]:
     steps = run.result.steps
-    if run.experiment:
+    if run.experiment and not run.experiment.search:
         yield from zip(steps, observed(run.experiment, steps), strict=True)
         return
     for step in steps:

@@ -10,7 +10,13 @@ import math
 import time
 from collections.abc import Callable, Sequence
 
-from loadstone.analyse.comparison import half_width, observed, takes_turns_in_blocks, unit_rates
+from loadstone.analyse.comparison import (
+    NOISE,
+    half_width,
+    observed,
+    takes_turns_in_blocks,
+    unit_rates,
+)
 from loadstone.analyse.experimental_units import Cell, Observed, contrasts, sides
 from loadstone.analyse.sequential import look_at_mean
 from loadstone.analyse.verdict import Sides
@@ -20,8 +26,6 @@ from loadstone.model.result import StepResult
 
 MOST_AGAIN = 0.5
 """Units that are measured again, by those that were planned."""
-
-_GUARDED = frozenset({"client-bound", "steal", "throttled"})
 
 
 def more_wanted(experiment: Experiment, clock: Callable[[], float] = time.monotonic) -> More:
@@ -89,4 +93,4 @@ def _planned(experiment: Experiment) -> int:
 
 
 def _noise(each: Sides) -> frozenset[str]:
-    return (each.a.spoiled | each.b.spoiled) & _GUARDED
+    return (each.a.spoiled | each.b.spoiled) & NOISE

@@ -16,7 +16,7 @@ from statistics import median
 from loadstone.analyse.open_loop import keeps_up
 from loadstone.model.plan import Rate
 from loadstone.model.result import StepResult
-from loadstone.model.search import Level, Objective, SearchOutcome, SearchPlan
+from loadstone.model.search import MOST_STEPS, Level, Objective, SearchOutcome, SearchPlan
 
 READINGS = 3
 """How often the levels on both sides of the answer are tried."""
@@ -39,7 +39,12 @@ BEYOND_CLOSED = 1.05
 SLOWEST_SHARE = 0.01
 """Below this share of the closed loop's rate no objective is looked for."""
 
-MOST_STEPS = 40
+DOWN = 0.7
+"""While no rate holds the objective, the next one is this share of the lowest that did not."""
+
+SPACING = DOWN ** (0.5 ** math.ceil(math.log2(math.log(DOWN) / -math.log(NEAR_RATE))))
+"""The rates at which a search may end are these shares of one another: the way down by `DOWN` is
+halved until neighbours are near enough."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +55,15 @@ class NextLevel:
     rate: Rate | None = None
 
 
-def following(plan: SearchPlan, users: int, done: Sequence[StepResult]) -> NextLevel | None:
-    """The next level to try; `users` is the concurrency where none is looked for."""
+def following(
+    plan: SearchPlan, users: int, done: Sequence[StepResult], shift: float = 0.0
+) -> NextLevel | None:
+    """The next level to try; `users` is the concurrency where none is looked for.
+
+    `shift`, from 0 to 1, lowers the first rate by so much of the way to the next one at which the
+    search may end. Searches with different shifts end at different rates, so the mean of what they
+    find is finer than any of them.
+    """
     if len(done) >= MOST_STEPS:
         return None
     if plan.peak:
@@ -61,13 +73,15 @@ def following(plan: SearchPlan, users: int, done: Sequence[StepResult]) -> NextL
         users = _smallest_at_peak(done) or users
     if plan.objective is None:
         return None
-    rate = _next_rate(plan.objective, users, done)
+    rate = _next_rate(plan.objective, users, done, shift)
     if rate is None:
         return None
     return NextLevel(users, Rate(rate=rate) if rate else None)
 
 
-def outcome(plan: SearchPlan, users: int, done: Sequence[StepResult]) -> SearchOutcome:
+def outcome(
+    plan: SearchPlan, users: int, done: Sequence[StepResult], shift: float = 0.0
+) -> SearchOutcome:
     """What the steps so far show."""
     smallest = _smallest_at_peak(done) if plan.peak else None
     users = smallest or users
@@ -79,8 +93,25 @@ def outcome(plan: SearchPlan, users: int, done: Sequence[StepResult]) -> SearchO
         rate=_level(rates.kept, rates.verdicts) if rates and rates.kept else None,
         beyond=_level(rates.lost, rates.verdicts) if rates and rates.lost else None,
         closed_tps=_closed_tps(users, done),
-        complete=following(plan, users, done) is None and len(done) < MOST_STEPS,
+        complete=following(plan, users, done, shift) is None and len(done) < MOST_STEPS,
     )
+
+
+def answer_steps(found: SearchOutcome, steps: Sequence[StepResult]) -> tuple[StepResult, ...]:
+    """The steps that what was found was measured in: at the highest rate, or at the peak."""
+    if found.objective is not None:
+        rate = found.rate.value if found.rate else None
+        return tuple(step for step in steps if step.rate and step.rate.rate == rate)
+    if not _by_users(steps):
+        return ()
+    users = _peak(steps)[0]
+    return tuple(step for step in steps if step.rate is None and step.concurrency == users)
+
+
+def steps_beyond(found: SearchOutcome, steps: Sequence[StepResult]) -> tuple[StepResult, ...]:
+    """The steps at the lowest rate that did not hold the objective."""
+    rate = found.beyond.value if found.beyond else None
+    return tuple(step for step in steps if step.rate and step.rate.rate == rate)
 
 
 def confidence(good: int, steps: int) -> float:
@@ -195,15 +226,17 @@ def _is_kept(verdicts: Sequence[bool]) -> bool:
     return 2 * sum(verdicts) > len(verdicts)
 
 
-def _next_rate(objective: Objective, users: int, done: Sequence[StepResult]) -> float | None:
+def _next_rate(
+    objective: Objective, users: int, done: Sequence[StepResult], shift: float
+) -> float | None:
     """The next rate; 0 stands for the closed loop, which says where to look at all."""
     closed = _closed_tps(users, done)
     if closed is None:
         return 0.0
     found = _Rates.of(objective, users, done)
-    top = found.lost or BEYOND_CLOSED * closed
+    top = found.lost or BEYOND_CLOSED * closed * SPACING**shift
     if found.kept is None:
-        rate = _rounded(0.7 * top)
+        rate = _rounded(DOWN * top)
         return rate if rate >= SLOWEST_SHARE * closed and rate not in found.verdicts else None
     if top / found.kept > NEAR_RATE:
         between = _rounded(math.sqrt(found.kept * top))

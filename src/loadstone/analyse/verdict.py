@@ -23,10 +23,19 @@ from loadstone.model.experiment import Rules
 
 Word = Literal["faster", "slower", "no difference", "not enough evidence"]
 
-Spoiled = Literal["client-bound", "steal", "throttled", "unsteady", "incomplete", "nothing done"]
+Spoiled = Literal[
+    "client-bound",
+    "steal",
+    "throttled",
+    "unsteady",
+    "incomplete",
+    "nothing done",
+    "objective missed",
+]
 """What is seen beside the outcome: the generator was the limit, the hypervisor or a limit took CPU
-time away, the series never settled, the step did not come to its end. The last alone is an outcome:
-a rate of nought has no ratio to anything, so it is told rather than reckoned with."""
+time away, the series never settled, the step did not come to its end. The last two alone are
+outcomes: a rate of nought, and a search that found no rate within its objective, have no ratio to
+anything, so they are told rather than reckoned with."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +144,8 @@ def _look(cell: Sequence[Sides] | Unpaired, rules: Rules) -> _Look:
 
 
 def _faults(unit: Unit) -> frozenset[Spoiled]:
+    if "objective missed" in unit.spoiled:
+        return unit.spoiled
     if unit.rate is None:
         return unit.spoiled | {"incomplete"}
     return unit.spoiled if unit.rate > 0 else unit.spoiled | {"nothing done"}

@@ -87,6 +87,10 @@ class Faults:
         self.found.append(Fault(self.line(path), key(path), what, write))
         self.paths.add(path)
 
+    def has(self, path: Path) -> bool:
+        """Whether the file has this key."""
+        return path in self._lines
+
     def line(self, path: Path) -> int:
         """Where a key stands, or the nearest table around it."""
         while path and path not in self._lines:

@@ -19,6 +19,7 @@ from loadstone.model.experiment import Restore
 from loadstone.model.plan import Distribution, Phase, Rate, Warmup, WarmupAuto, WarmupSeconds
 from loadstone.model.protection import Condition, ConditionError, condition, max_load
 from loadstone.model.quantity import LONGEST_S
+from loadstone.model.search import Figure, Objective
 from loadstone.model.target import (
     Compression,
     Target,
@@ -178,6 +179,19 @@ def phases(value: object) -> tuple[Phase, ...]:
         return read_phases(text(value))
     except ValueError as error:
         raise Unfit(str(error), 'write "warm 60s 16, ramp 120s 16..256, spike 30s 1k"') from error
+
+
+def objective(value: object) -> Objective:
+    """`"p99<10ms"`: a figure of the response times, and its limit."""
+    found = re.fullmatch(r"\s*([a-z0-9.]+)\s*(<=?)\s*(.+?)\s*", text(value).lower())
+    if not found:
+        raise Unfit(f"{shown(value)} is not an objective", 'write "p99<10ms"')
+    figure = found[1].replace(".", "")
+    if figure not in get_args(Figure):
+        known = ", ".join(get_args(Figure))
+        raise Unfit(f'"{found[1]}" is not one of {known}', 'write "p99<10ms"')
+    given = {"figure": figure, "relation": found[2], "limit_ms": 1000 * seconds(found[3])}
+    return Objective.model_validate(given)
 
 
 def texts(value: object) -> tuple[str, ...]:

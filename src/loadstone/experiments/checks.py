@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from loadstone.config.lines import Path
 from loadstone.config.problems import ExperimentRefused, Faults
+from loadstone.experiments.search_checks import check_search
 from loadstone.model.experiment import Experiment, Factor, Level, Variant
 from loadstone.model.plan import MixMember, WorkloadSpec
 
@@ -39,6 +40,8 @@ def check(experiment: Experiment, machine: Machine, faults: Faults) -> None:
     _check_workload_names(experiment, faults)
     _check_members(experiment, faults)
     _check_scripts(experiment, faults)
+    if experiment.search:
+        check_search(experiment, experiment.search, faults)
     for factor in experiment.factors:
         _check_alike(factor, faults)
     for path, level in _levels(experiment):

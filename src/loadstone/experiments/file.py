@@ -33,6 +33,7 @@ from loadstone.model.experiment import (
     Until,
 )
 from loadstone.model.plan import (
+    USERS_OF_A_RATE,
     Closed,
     Drive,
     MixMember,
@@ -45,6 +46,7 @@ from loadstone.model.plan import (
     WorkloadSpec,
 )
 from loadstone.model.protection import Protection
+from loadstone.model.search import SearchPlan
 from loadstone.model.target import Target
 from loadstone.workloads.scripts.file import ENDING as SCRIPT_ENDING
 
@@ -106,13 +108,15 @@ def _experiment(top: Section, stem: str) -> Experiment | None:
     if not workloads:
         top.wrong("workload", "no workload", 'write [[workload]] and name = "oltp_read_write"')
     phases = top.take("phases", values.phases, ())
+    search = _search(top.section("search"))
     given: dict[str, object] = {
         "name": top.take("name", values.text, stem),
         "target": _target(target) if target else None,
         "sandbox": _sandbox(sandbox) if sandbox else None,
         "workloads": workloads,
         "factors": _factors(top),
-        "ladder": top.take("ladder", values.ladder, users_of(phases) or (1,)),
+        "ladder": top.take("ladder", values.ladder, users_of(phases) or _users(search)),
+        "search": search,
         "rates": rates_of(phases, top.take("rates", values.rates, ())),
         "duration_s": top.take("duration", values.seconds, 30.0),
         "warmup": top.take("warmup", values.warmup, WarmupAuto()),
@@ -180,6 +184,27 @@ def _until(top: Section) -> Until | None:
             top.wrong("time_limit", "nothing is waited for", 'write until = "2%" beside it')
         return None
     return Until(half_width=top.take("until", values.share, 0.5), time_limit_s=limit)
+
+
+def _search(section: Section | None) -> SearchPlan | None:
+    if section is None:
+        return None
+    found = SearchPlan(
+        objective=section.take("objective", values.objective, None),
+        peak=section.take("peak", values.flag, False),
+        most_users=section.take("most_users", values.count, SearchPlan().most_users),
+    )
+    if not section.has("objective") and not found.peak:
+        section.wrong(None, "it looks for nothing", 'write objective = "p99<10ms", or peak = true')
+    if section.has("most_users") and not found.peak:
+        section.wrong("most_users", "only the way to the peak adds users", "write peak = true")
+    section.end()
+    return found
+
+
+def _users(search: SearchPlan | None) -> tuple[int, ...]:
+    """Where nobody says how many."""
+    return (USERS_OF_A_RATE,) if search and search.objective else (1,)
 
 
 def _target(section: Section) -> Target | None:

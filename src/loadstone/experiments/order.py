@@ -3,17 +3,25 @@
 More are only ever added as whole rounds (or as blocks in both orders), so that a unit is balanced
 whatever made it wanted. Numbers are those of the passes without end, so a step's number alone says
 which part it plays, in a run that was taken up as well.
+
+Where the experiment searches, a part is a whole search: its steps are numbered as they come, and
+its variant, workload and repeat say which one a step belongs to.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from loadstone.experiments.schedule import Cell, PlannedStep, passes
 from loadstone.model.experiment import Experiment
 from loadstone.model.plan import Step
 from loadstone.model.result import StepResult
+from loadstone.model.search import VariantSearch
+
+if TYPE_CHECKING:
+    from loadstone.lab.step.order import Level
 
 
 @dataclass(frozen=True)
@@ -28,6 +36,33 @@ More = Callable[[Sequence[StepResult]], Again]
 """Which cells need more, after these steps; handed in by whoever knows statistics."""
 
 
+Choose = Callable[[Step, Sequence[StepResult]], "Level | None"]
+"""The next level of a search, given its part and its steps so far; handed in likewise."""
+
+Conclude = Callable[[Sequence[StepResult]], tuple[VariantSearch, ...]]
+"""What the searches found, given all steps."""
+
+
+@dataclass(frozen=True)
+class Searching:
+    """How the searches of an experiment go on, and what came of them."""
+
+    choose: Choose
+    conclude: Conclude
+
+
+Part = tuple[str, Cell, int]
+"""A variant, a cell, and which repeat of it."""
+
+
+def part_of(experiment: Experiment, step: Step | StepResult) -> Part:
+    """The part that a step belongs to: of a search all steps are of the cell that it begins in."""
+    cell = cell_of(step)
+    if experiment.search:
+        cell = step.workload, experiment.ladder[0], None
+    return step.variant, cell, step.repeat
+
+
 def cell_of(step: Step | StepResult) -> Cell:
     """The cell that a step belongs to."""
     return step.workload, step.concurrency, step.rate
@@ -38,34 +73,71 @@ def order(
     done: Sequence[StepResult],
     more: More,
     note: Callable[[str], None],
+    choose: Choose | None = None,
 ) -> Iterator[PlannedStep]:
-    """Steps that are not done yet; `done` grows while they are carried out."""
-    before = {step.step for step in done}
+    """Steps that are not done yet; `done` grows while they are carried out.
+
+    `choose`: each part is a search, which chooses the levels of its steps.
+    """
+    before = {part_of(experiment, step) for step in done}
+
+    def left(planned: PlannedStep) -> Iterator[PlannedStep]:
+        part = part_of(experiment, planned.step)
+        if choose is None and part not in before:
+            yield planned
+        while choose is not None:
+            steps = [step for step in done if part_of(experiment, step) == part]
+            level = choose(planned.step, steps)
+            if level is None:
+                return
+            yield replace(planned, step=_at(level, planned.step, len(done) + 1))
+
     endless = passes(experiment)
     for _ in range(experiment.repeats):
-        yield from _left(next(endless), None, before)
+        yield from _left(next(endless), None, left)
     while True:
         both = (*next(endless), *next(endless))
-        begun = {cell_of(each.step) for each in both if each.step.number in before}
+        begun = {cell_of(each.step) for each in both if part_of(experiment, each.step) in before}
         again = more(done)
         if not begun | again.cells:
             return
         if again.why:
             note(again.why)
-        yield from _left(both, begun | again.cells, before)
+        yield from _left(both, begun | again.cells, left)
 
 
 def _left(
-    steps: Sequence[PlannedStep], cells: Collection[Cell] | None, before: Collection[int]
+    parts: Sequence[PlannedStep],
+    cells: Collection[Cell] | None,
+    left: Callable[[PlannedStep], Iterator[PlannedStep]],
 ) -> Iterator[PlannedStep]:
-    """Those of the cells that were not carried out before; what is fresh is told in any case."""
+    """The steps that are left of these cells' parts; what is fresh is told in any case."""
     fresh = False
-    for each in steps:
-        fresh = fresh or each.fresh
-        wanted = cells is None or cell_of(each.step) in cells
-        if wanted and each.step.number not in before:
+    for part in parts:
+        fresh = fresh or part.fresh
+        if cells is not None and cell_of(part.step) not in cells:
+            continue
+        for each in left(part):
             yield replace(each, fresh=fresh)
             fresh = False
+
+
+def _at(level: Level, part: Step, number: int) -> Step:
+    """The step of a search at this level."""
+    chosen = {"number": number, "concurrency": level.concurrency, "rate": level.rate}
+    return part.model_copy(update=chosen)
+
+
+def planned_parts(experiment: Experiment, begun: Collection[Part]) -> dict[Part, PlannedStep]:
+    """Those of the parts that the experiment has, in their order."""
+    found: dict[Part, PlannedStep] = {}
+    last = max((repeat for _, _, repeat in begun), default=0)
+    for each in passes(experiment):
+        parts = {part_of(experiment, planned.step): planned for planned in each}
+        found |= {part: planned for part, planned in parts.items() if part in begun}
+        if min(repeat for _, _, repeat in parts) > last:
+            return found
+    raise AssertionError("passes have no end")
 
 
 def numbered(experiment: Experiment, numbers: Collection[int]) -> dict[int, PlannedStep]:

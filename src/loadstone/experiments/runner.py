@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from loadstone.experiments.order import More, order
+from loadstone.experiments.order import More, Searching, order
 from loadstone.experiments.schedule import PlannedStep
 from loadstone.experiments.servers import Servers, Standing
 from loadstone.experiments.variants import drive_of, step_plan
@@ -16,6 +16,7 @@ from loadstone.lab.tables.inspect import Looked
 from loadstone.model.experiment import Experiment, Variant
 from loadstone.model.plan import Drive, Plan
 from loadstone.model.result import StepResult
+from loadstone.model.search import VariantSearch
 from loadstone.observe.sampler import Sampling
 from loadstone.workloads.scripts.general import with_general_options
 
@@ -73,9 +74,10 @@ class Bench:
 class OfExperiment:
     """Measures the steps of an experiment, each on its variant's server: a `StepSource`."""
 
-    def __init__(self, bench: Bench, more: More) -> None:
+    def __init__(self, bench: Bench, more: More, searching: Searching | None = None) -> None:
         self._bench = bench
         self._more = more
+        self._searching = searching
         self._order: Iterator[PlannedStep] | None = None
 
     def following(self, done: Sequence[StepResult]) -> PlannedStep | None:
@@ -83,15 +85,17 @@ class OfExperiment:
         if self._order is None:
             # It looks at `done` itself whenever it decides whether more are wanted.
             bench = self._bench
-            self._order = order(bench.experiment, done, self._more, bench.lab.note)
+            choose = self._searching.choose if self._searching else None
+            self._order = order(bench.experiment, done, self._more, bench.lab.note, choose)
         return next(self._order, None)
 
     def measure(self, planned: PlannedStep) -> Measured:
         """Its server as it should be, its variables set, and put back after it."""
         return _measure(self._bench, planned)
 
-    def outcome(self, done: Sequence[StepResult]) -> None:
-        """Nothing was looked for."""
+    def outcome(self, done: Sequence[StepResult]) -> tuple[VariantSearch, ...] | None:
+        """What the searches found; `None` where nothing was looked for."""
+        return self._searching.conclude(done) if self._searching else None
 
 
 def _measure(bench: Bench, planned: PlannedStep) -> Measured:

@@ -19,6 +19,7 @@ from itertools import count, islice
 
 from loadstone.model.experiment import Experiment, Variant
 from loadstone.model.plan import Rate, Step, WarmupSeconds
+from loadstone.model.search import MOST_STEPS
 
 START_S = 5.0
 """What a start of a throwaway server takes, warming it up not counted: for the plan's time only."""
@@ -47,7 +48,7 @@ class PlanTime:
     """How long a plan takes, as far as that is known before."""
 
     load_s: float
-    """Warm-up and windows of all steps."""
+    """Warm-up and windows of all steps; of searches, of as many as they may have."""
     starts: int
     """Of servers: as many as there are blocks, where any variant needs one."""
     restores: int
@@ -61,7 +62,7 @@ class PlanTime:
 
 
 def schedule(experiment: Experiment) -> tuple[PlannedStep, ...]:
-    """The steps of all repeats that are planned for sure."""
+    """The steps of all repeats that are planned for sure; where it searches, its searches."""
     planned = islice(passes(experiment), experiment.repeats)
     return tuple(step for each in planned for step in each)
 
@@ -94,7 +95,8 @@ def plan_time(experiment: Experiment, steps: Sequence[PlannedStep]) -> PlanTime:
     """What these steps take."""
     warmup = experiment.warmup
     warmup_s = warmup.warmup_s if isinstance(warmup, WarmupSeconds) else 0.0
-    load_s = len(steps) * (warmup_s + experiment.duration_s)
+    each = MOST_STEPS if experiment.search else 1
+    load_s = len(steps) * each * (warmup_s + experiment.duration_s)
     ours = experiment.sandbox is not None or bool(experiment.restarting)
     starts = len({step.block for step in steps}) if ours else 0
     return PlanTime(load_s, starts, sum(step.fresh for step in steps))

@@ -120,6 +120,7 @@ def step_plan(
         phases=experiment.phases,
         ladder=tuple(users + workload.own_users for users in experiment.ladder),
         rates=experiment.rates,
+        search=experiment.search,
         duration_s=experiment.duration_s,
         warmup=experiment.warmup,
         repeats=experiment.repeats,
@@ -137,6 +138,6 @@ def drive_of(experiment: Experiment, variant: Variant, cores: int, users_a_shard
         "users_a_shard": users_a_shard,
         "protocol": "text" if client_of(variant).prepared is False else "prepared",
     }
-    if experiment.rates:
+    if experiment.rates or (experiment.search and experiment.search.objective):
         update["arrival"] = Open()
     return experiment.drive.model_copy(update=update)

@@ -19,6 +19,7 @@ from loadstone.model.columns import Column
 from loadstone.model.frozen import Frozen
 from loadstone.model.plan import Drive, MixMember, Phase, Rate, Warmup, WarmupAuto, WorkloadSpec
 from loadstone.model.protection import Protection
+from loadstone.model.search import SearchPlan
 from loadstone.model.target import Compression, Target, TlsMode
 from loadstone.model.template import Template
 
@@ -184,6 +185,8 @@ class Experiment(Frozen):
     ladder: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
     rates: tuple[Rate, ...] = ()
     """Open loop: the rates to try with each number of users."""
+    search: SearchPlan | None = None
+    """What each variant is searched for in each repeat; the ladder then says where to begin."""
     duration_s: PositiveFloat = 30.0
     warmup: Warmup = WarmupAuto()
     repeats: PositiveInt = 6
@@ -231,7 +234,9 @@ class Experiment(Frozen):
     @property
     def most_users(self) -> int:
         """The most virtual users of any step."""
-        return max(self.ladder) + max(workload.own_users for workload in self.workloads)
+        climbs = self.search.most_users if self.search and self.search.peak else 0
+        own = max(workload.own_users for workload in self.workloads)
+        return max(climbs, max(self.ladder) + own)
 
     @property
     def restarting(self) -> frozenset[str]:

@@ -205,6 +205,10 @@ class Session(Frozen):
 RESTART_ON = (1213, 1205, 1020)
 
 
+USERS_OF_A_RATE = 64
+"""In an open loop users are who may wait at the same time: enough of them for most servers."""
+
+
 class Drive(Frozen):
     """How the load is driven, the same for all steps."""
 

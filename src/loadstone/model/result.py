@@ -13,7 +13,7 @@ from loadstone.model.hot_spots import HotSpots
 from loadstone.model.outline import Moment, ToldPlan
 from loadstone.model.plan import Rate
 from loadstone.model.records import EngineFailure, LatencyNs, Tally
-from loadstone.model.search import SearchOutcome
+from loadstone.model.search import SearchOutcome, VariantSearch
 
 StepState = Literal["finished", "stopped", "failed", "interrupted"]
 RunState = Literal["finished", "stopped", "failed", "interrupted", "running"]
@@ -464,6 +464,9 @@ class RunInfo(Frozen):
     plan: ToldPlan | None = _said("the plan as in run.json; never a secret")
     steps_planned: int | None = _said("steps of the plan; null for a search")
     search: SearchOutcome | None = _said("what a search found; null where nothing was looked for")
+    searches: tuple[VariantSearch, ...] = Field(
+        default=(), description="of an experiment that searches, what each search found"
+    )
     steps_finished: int = _said("steps carried out to their end")
     aborted: Aborted | None = _may("what ended it by --abort-if or unasked; null: nothing did")
     notes: tuple[str, ...] = _said("what was said while it ran")

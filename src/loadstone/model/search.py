@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, PositiveFloat
 
 from loadstone.model.frozen import Frozen
 
+if TYPE_CHECKING:
+    from loadstone.model.result import StepResult
+
 Figure = Literal["min", "mean", "p50", "p90", "p95", "p99", "p999", "max"]
 Relation = Literal["<", "<="]
+
+MOST_STEPS = 40
+"""A search ends after so many steps, whatever it knows by then."""
 
 
 def _said(text: str) -> Any:
@@ -65,3 +72,29 @@ class SearchOutcome(Frozen):
     beyond: Level | None = _said("the lowest rate that did not")
     closed_tps: float | None = _said("what so many users do in a closed loop")
     complete: bool = _said("whether the search came to its end")
+
+    @property
+    def value(self) -> float | None:
+        """What was looked for, in events a second: the rate for an objective, else the peak's."""
+        if self.objective is None:
+            return self.peak_tps
+        return self.rate.value if self.rate else None
+
+
+class VariantSearch(Frozen):
+    """One of an experiment's searches: each variant has one for each workload and repeat."""
+
+    variant: str = _said("combination of levels; `default` without factors")
+    workload: str = _said("name of the workload")
+    repeat: int = _said("repeat, from 1; its steps have the same variant, workload and repeat")
+    found: SearchOutcome = _said("what it found")
+
+    def steps_of(self, steps: Sequence[StepResult]) -> list[StepResult]:
+        """Its steps among those of a run."""
+        mine = self.variant, self.workload, self.repeat
+        return [step for step in steps if (step.variant, step.workload, step.repeat) == mine]
+
+
+Found = SearchOutcome | tuple[VariantSearch, ...] | None
+"""What a run found: its one search, or those of an experiment; `None` where it looked for nothing.
+"""

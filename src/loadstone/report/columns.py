@@ -69,12 +69,18 @@ def _table(wanted: Sequence[Figure], cells: Sequence[CellTable]) -> Table:
     variants = len({row.variant for found in cells for row in found.rows}) > 1
     rates = any(found.cell[2] for found in cells)
     columns = [Column("variant", is_text=True, folds=False)] if variants else []
-    heads = ("users", *(["due\n/s"] if rates else []), "tps", *(HEADS[name] for name in wanted))
+    searched = any(found.search for found in cells)
+    heads = (
+        *([] if searched else ["users"]),
+        *(["due\n/s"] if rates else []),
+        "tps",
+        *(HEADS[name] for name in wanted),
+    )
     columns += [Column(head, least=5) for head in heads]
     rows = (
         (
             *([row.variant.replace(",", ",\n")] if variants else []),
-            count(users),
+            *([] if searched else [count(users)]),
             *([asked(due) if due else ""] if rates else []),
             *_figures(wanted, row),
         )

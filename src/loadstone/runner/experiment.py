@@ -10,6 +10,7 @@ from pathlib import Path
 
 from loadstone import engine
 from loadstone.analyse.repeat_until import more_wanted
+from loadstone.analyse.searches import searching
 from loadstone.analyse.setting_effects import keeps_commits
 from loadstone.analyse.steady import truncation
 from loadstone.experiments.changes import Changes
@@ -61,6 +62,7 @@ from loadstone.runner.endpoints import reach
 from loadstone.runner.finished import Finished, left_is_told
 from loadstone.runner.protection import Reach, protector_of
 from loadstone.runner.recording import ExperimentAsked, Place, begin_run, looking
+from loadstone.runner.search_cap import capped
 from loadstone.runner.tables import Filling, fill
 from loadstone.runner.view import Quiet, View
 from loadstone.runs import run_folder, vouched
@@ -181,6 +183,7 @@ def begin(file: ExperimentFile, asked: ExperimentRequest, view: View) -> Finishe
         left_is_told(servers.told.left, view),
     ):
         looked, notes = servers.prepare()
+        experiment = _capped(experiment, looked)
         protector = _protector(experiment, looked)
         recorder = _recorder(experiment, servers, looked, asked, view)
         view.begun(recorder.folder)
@@ -358,6 +361,14 @@ def _protector(experiment: Experiment, looked: Sequence[Looked]) -> Protector:
     return found
 
 
+def _capped(experiment: Experiment, looked: Sequence[Looked]) -> Experiment:
+    """With a climb that ends where any of the servers takes no more, the same for all variants."""
+    search = experiment.search
+    for one in looked:
+        search = capped(search, [one])
+    return experiment.model_copy(update={"search": search})
+
+
 def _recorder(
     experiment: Experiment,
     servers: Servers,
@@ -371,13 +382,16 @@ def _recorder(
     plan = step_plan(experiment, workload, targets, drive)
     # Reports find a member's part of the load here, whichever workload's it is.
     plan = plan.model_copy(update={"mix": experiment.members})
-    steps = None if experiment.until else _steps(experiment)
+    steps = _steps(experiment)
     device = common_device(looked)
     of = ExperimentAsked(experiment, steps, servers.mark, asked.recipe, device)
     return begin_run(plan, looked, Place(asked.out, view.command_line), of=of)
 
 
-def _steps(experiment: Experiment) -> tuple[Step, ...]:
+def _steps(experiment: Experiment) -> tuple[Step, ...] | None:
+    """All of them, where they are known before."""
+    if experiment.until or experiment.search:
+        return None
     return tuple(planned.step for planned in schedule(experiment))
 
 
@@ -397,7 +411,8 @@ class _How:
 
 def _carry_out(experiment: Experiment, servers: Servers, recorder: Recorder, how: _How) -> Finished:
     recorder.generators(how.backend.nodes)
-    planned = None if experiment.until else len(_steps(experiment))
+    steps = _steps(experiment)
+    planned = None if steps is None else len(steps)
     first = servers.workload(experiment.workloads[0].name)
     plan = step_plan(experiment, first, [Target()], drive_of(experiment, servers.variants[0], 1, 1))
     with Interrupts() as interrupts, how.view.steps(plan, planned, long=True) as observer:
@@ -418,7 +433,7 @@ def _carry_out(experiment: Experiment, servers: Servers, recorder: Recorder, how
         describe = _describe(recorder, observing)
         look = looking(observing, lab.note)
         bench = Bench(experiment, servers, lab, look, _pace(experiment), describe)
-        source = OfExperiment(bench, more_wanted(experiment))
+        source = OfExperiment(bench, more_wanted(experiment), searching(experiment))
         carried = drive_steps(source, lab, how.done)
         left, stopped = tuple(servers.told.left), interrupts.asked
         return Finished(carried.result, recorder.folder, carried.error, stopped, left)

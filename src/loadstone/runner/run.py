@@ -28,7 +28,6 @@ from loadstone.lab.tables.inspect import (
 from loadstone.lab.tables.load import layout_for, layout_of, together
 from loadstone.model.engine_plan import Layout, LoadPlan
 from loadstone.model.plan import Plan
-from loadstone.model.search import SearchPlan
 from loadstone.model.target import Endpoint
 from loadstone.mysql.guard import Consent
 from loadstone.observe.sources import Sources, sources_for
@@ -38,6 +37,7 @@ from loadstone.runner.finished import Finished
 from loadstone.runner.protection import protector_of
 from loadstone.runner.recording import Place, begin_run, described, sampling_of
 from loadstone.runner.request import Request, steps_for
+from loadstone.runner.search_cap import capped
 from loadstone.runner.tables import Filling, fill
 from loadstone.runner.view import View
 from loadstone.runs.recorder import Recorder
@@ -50,9 +50,6 @@ SANDBOX_WAREHOUSES = 1
 
 _USERS_UNASKED = 4000
 _CONNECTIONS_BESIDE_USERS = 50
-_CONNECTIONS_LEFT_FREE = 5
-"""For whoever else needs the server while a climb takes all it may."""
-
 Way = Callable[[Endpoint], Endpoint]
 """A sandbox's endpoint as the load is to reach it: its TLS, its compression."""
 
@@ -137,7 +134,7 @@ def _run(
     met = look_before_load(endpoints, yes=request.yes)
     looked, data = looked_for[0], [common_data(found) for found in looked_for]
     plan = request.plan_of_all([one.target for one in endpoints], data)
-    plan = plan.model_copy(update={"search": _capped(plan.search, looked)})
+    plan = plan.model_copy(update={"search": capped(plan.search, looked)})
     found = check(plan, looked, writes=request.writes, observed=request.observing.on)
     for one in request.alone:
         _check_template(one, endpoints)
@@ -214,19 +211,6 @@ def _wanted_of(request: Request, all_of_it: Request) -> Wanted:
         writes=request.writes,
         consent=Consent(yes=request.yes),
     )
-
-
-def _capped(wanted: SearchPlan | None, looked: Sequence[Looked]) -> SearchPlan | None:
-    """A climb ends where a server takes no more connections."""
-    if wanted is None or not wanted.peak:
-        return wanted
-    room = [
-        one.facts.max_connections - (one.facts.connected or 1) - _CONNECTIONS_LEFT_FREE
-        for one in looked
-        if one.facts.max_connections is not None
-    ]
-    most = min([wanted.most_users, *(max(each, 1) * len(looked) for each in room)])
-    return wanted.model_copy(update={"most_users": most})
 
 
 def _fill(request: Request, endpoint: Endpoint, view: View) -> None:

@@ -24,7 +24,7 @@ from loadstone.model.outline import ToldPlan
 from loadstone.model.plan import Step
 from loadstone.model.records import Count, EngineFailure, Sample, StepRecord
 from loadstone.model.result import Aborted, LevelChange, StepState
-from loadstone.model.search import SearchOutcome
+from loadstone.model.search import SearchOutcome, VariantSearch
 from loadstone.runs import atomic, safe_open
 from loadstone.runs.errors import StoreError
 
@@ -255,6 +255,7 @@ class RunEnd(Frozen):
     at_s: At
     state: StepState
     search: SearchOutcome | None = None
+    searches: tuple[VariantSearch, ...] = ()
 
 
 StepEntry = (

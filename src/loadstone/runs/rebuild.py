@@ -200,6 +200,7 @@ def _run_info(folder_name: str, log: RunLog, *, running: bool) -> RunInfo:
         plan=begin.plan if begin else None,
         steps_planned=begin.steps_planned if begin else 0,
         search=end.search if end else None,
+        searches=end.searches if end else (),
         aborted=log.aborted,
         steps_finished=sum(step.state == "finished" for step in log.steps),
         notes=tuple(log.notes) + _interruption(log, running=running, end=end),

@@ -32,7 +32,7 @@ from loadstone.model.records import (
     StepRecord,
 )
 from loadstone.model.result import Aborted, LevelChange, Result, StepResult, StepState
-from loadstone.model.search import SearchOutcome
+from loadstone.model.search import Found, SearchOutcome
 from loadstone.runs import atomic, control_requests, hlog, run_folder, safe_open, signature
 from loadstone.runs.disk_reserve import Reserve
 from loadstone.runs.errors import StoreError
@@ -305,9 +305,11 @@ class Recorder:
         log = read_log(self.folder, self._step_from)
         return step_result(self.folder, log.steps[-1], self._begin)
 
-    def end_run(self, state: StepState, search: SearchOutcome | None = None) -> Result:
+    def end_run(self, state: StepState, found: Found = None) -> Result:
         """The run is over: write what is made from the journal."""
-        self._append(RunEnd(at_s=self._now(), state=state, search=search))
+        search = found if isinstance(found, SearchOutcome) else None
+        searches = found if isinstance(found, tuple) else ()
+        self._append(RunEnd(at_s=self._now(), state=state, search=search, searches=searches))
         self._ended = True
         self._journal.sync()
         result = run_folder.finish(self.folder)

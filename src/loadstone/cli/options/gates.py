@@ -108,11 +108,17 @@ def check_gates(thresholds: Sequence[Gate], junit: Path | None, others: bool = F
 def judge_run(gates: Gates, result: Result) -> list[Check]:
     """The thresholds at each level of a run, those that it never came to among them.
 
-    Of a search, at the level that it found.
+    Of a search, at the level that it found; of an experiment's searches, of each.
     """
     from loadstone.analyse.gates import judge_search, judge_thresholds
 
     run = result.run
+    if run.searches:
+        return [
+            check
+            for each in run.searches
+            for check in judge_search(gates.thresholds, each.found, each.steps_of(result.steps))
+        ]
     if run.steps_planned is None:
         return judge_search(gates.thresholds, run.search, result.steps)
     left = run.steps_planned - len(result.steps)

@@ -17,7 +17,7 @@ from loadstone.cli.options.workload import options_of
 from loadstone.cli.options.workload_source import check_charset, template_of, workload_given
 from loadstone.config.phases import rates_of, seconds_of, users_of
 from loadstone.lab.step.shards import USERS_A_SHARD, cores
-from loadstone.model.plan import Closed, ConnectPolicy, Drive, Open, Session
+from loadstone.model.plan import USERS_OF_A_RATE, Closed, ConnectPolicy, Drive, Open, Session
 from loadstone.model.search import SearchPlan
 from loadstone.runner.request import MixedIn, Request
 
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from loadstone.model.prove_request import Proving
     from loadstone.model.search import Objective
 
-# In an open loop users are who may wait at the same time: enough of them for most servers.
-_USERS_OF_A_RATE = 64
 # The longest wait before a connection is tried again; as short as a drill wants it, the wait is no
 # part of the outage that is told.
 _BACKOFF_S = 1.0
@@ -267,7 +265,7 @@ def _ladder_asked(asked: RunOptions) -> tuple[int, ...] | None:
 
 
 def _few(asked: RunOptions) -> int:
-    return _USERS_OF_A_RATE if asked.is_open else 1
+    return USERS_OF_A_RATE if asked.is_open else 1
 
 
 def request_of(workload: str, asked: RunOptions) -> Request:

@@ -226,23 +226,14 @@ class ObjectiveSpec(click.ParamType["Objective"]):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> Objective:
         """The objective."""
-        from typing import get_args
-
-        from loadstone.model.search import Figure, Objective
+        from loadstone.config.values import Unfit, objective
 
         if not isinstance(value, str):
             return value  # type: ignore[no-any-return]
-        found = re.fullmatch(r"\s*([a-z0-9.]+)\s*(<=?)\s*(.+?)\s*", value.lower())
-        if not found:
-            self.fail(f"'{value}' is not an objective: write p99<10ms", param, ctx)
-        figure = found[1].replace(".", "")
-        if figure not in get_args(Figure):
-            known = ", ".join(get_args(Figure))
-            self.fail(f"'{found[1]}' is not one of {known}", param, ctx)
-        limit_ms = 1000 * DURATION.convert(found[3], param, ctx)
-        return Objective.model_validate(
-            {"figure": figure, "relation": found[2], "limit_ms": limit_ms}
-        )
+        try:
+            return objective(value)
+        except Unfit as unfit:
+            self.fail(f"{unfit.what}: {unfit.write}", param, ctx)
 
 
 class WarmupTime(click.ParamType["Warmup"]):

@@ -10,7 +10,7 @@ from loadstone.lab.step.failures import as_error
 from loadstone.lab.step.runner import Lab
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.result import Result, StepResult, StepState
-from loadstone.model.search import SearchOutcome
+from loadstone.model.search import Found
 from loadstone.model.target import Target
 from loadstone.runs.errors import StoreError
 
@@ -42,7 +42,7 @@ class StepSource(Protocol[Planned]):
             LoadstoneError: it cannot be driven, and ends the run.
         """
 
-    def outcome(self, done: Sequence[StepResult]) -> SearchOutcome | None:
+    def outcome(self, done: Sequence[StepResult]) -> Found:
         """What was looked for and found; `None` where nothing was looked for."""
 
 

@@ -8,6 +8,7 @@ from loadstone.analyse.comparison import CellTable, Compared, Comparison, Row
 from loadstone.analyse.ladder import middle_step
 from loadstone.model.experiment import Experiment, Level
 from loadstone.model.numbers import NOTHING, asked, count, pct, rate, signed
+from loadstone.report.experiment import users_at_peak
 from loadstone.report.markup import Markup, cell, element, folded, paragraph
 from loadstone.report.sections.context import ReportContext
 from loadstone.report.table import table_of
@@ -29,7 +30,7 @@ def matrix_section(context: ReportContext) -> Markup:
     if found is None or experiment is None:
         return Markup("")
     parts = [
-        paragraph(words.matrix_about, "about"),
+        paragraph(words.matrix_of_searches if experiment.search else words.matrix_about, "about"),
         _matrix(found, words),
         element("h3", words.variants_differ_in),
         _factors(experiment, words),
@@ -83,6 +84,10 @@ def _against(one: Compared, words: Messages) -> str:
 def cell_name(found: CellTable, words: Messages) -> str:
     """Workload, users, rate."""
     workload, users, due = found.cell
+    if found.search:
+        objective = found.search.objective
+        goal = words.goal_rate.format(objective=objective) if objective else words.goal_peak
+        return words.list_comma.join((workload, goal))
     parts = [workload, words.users(users)]
     if due:
         parts.append(words.due_rate.format(rate=asked(due)))
@@ -90,9 +95,12 @@ def cell_name(found: CellTable, words: Messages) -> str:
 
 
 def _cell_table(found: CellTable, words: Messages) -> Markup:
+    search = found.search
+    measured = (words.searches_head, words.found_head) if search else (words.steps_head, words.tps)
+    users = (words.users_axis,) if search and search.peak else ()
     heads = (
-        words.variant, words.steps_head, words.tps, words.interval_95, words.cv_within,
-        words.cv_between, words.p95_ms, words.p99_ms,
+        words.variant, *measured, words.interval_95, words.cv_within, words.cv_between,
+        words.p95_ms, words.p99_ms, *users,
     )  # fmt: skip
     lines = [
         words.verdict_line.format(
@@ -107,9 +115,23 @@ def _cell_table(found: CellTable, words: Messages) -> Markup:
     return element(
         "div",
         element("h4", cell_name(found, words)),
-        table_of(heads, (_row(row) for row in found.rows)).html(),
-        *(paragraph(line) for line in lines),
+        table_of(
+            heads, ((*_row(row), *(users_at_peak(row) for _ in users)) for row in found.rows)
+        ).html(),
+        *(paragraph(line) for line in (*_missed(found, words), *lines)),
     )
+
+
+def _missed(found: CellTable, words: Messages) -> Iterator[str]:
+    """Searches that ended without a rate that holds the objective."""
+    for row in found.rows:
+        if row.missed and found.search:
+            yield words.searches_missed.format(
+                variant=row.variant,
+                number=count(row.missed),
+                searches=count(len(row.searches)),
+                objective=found.search.objective,
+            )
 
 
 def _more(one: Compared, words: Messages) -> str:
@@ -121,16 +143,16 @@ def _more(one: Compared, words: Messages) -> str:
 
 def _row(row: Row) -> list[str]:
     interval = row.mean.interval if row.mean else None
-    response = middle_step(row.steps).latency.response
+    response = middle_step(row.steps).latency.response if row.steps else None
     return [
         row.variant,
-        count(len(row.steps)),
+        count(len(row.searches or row.steps)),
         rate(row.mean.value if row.mean else None),
         NOTHING if interval is None else f"{rate(interval.low)} … {rate(interval.high)}",
         pct(row.variation.within),
         pct(row.variation.between),
-        rate(response.p95),
-        rate(response.p99),
+        rate(response.p95 if response else None),
+        rate(response.p99 if response else None),
     ]
 
 

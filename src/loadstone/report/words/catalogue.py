@@ -318,6 +318,12 @@ class Messages:
     # Experiments
     matrix: str
     matrix_about: str
+    matrix_of_searches: str
+    goal_rate: str
+    goal_peak: str
+    searches_head: str
+    found_head: str
+    searches_missed: str
     variants_differ_in: str
     cell: str
     variant: str

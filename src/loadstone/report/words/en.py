@@ -504,6 +504,15 @@ ENGLISH = Messages(
         "TPS of each variant in each cell, with the verdict against the first level of its"
         " factor, the effect and its interval."
     ),
+    matrix_of_searches=(
+        "Events a second that each variant's searches found for each workload, with the verdict"
+        " against the first level of its factor, the effect and its interval."
+    ),
+    goal_rate="highest rate with {objective}",
+    goal_peak="peak",
+    searches_head="searches",
+    found_head="found /s",
+    searches_missed=("{variant}: {number} of {searches} searches found no rate with {objective}."),
     variants_differ_in="What the variants differ in",
     cell="cell",
     variant="variant",

@@ -459,6 +459,16 @@ CHINESE = Messages(
     # Experiments
     matrix="差异矩阵",
     matrix_about="各场景下各方案的 TPS，以及相对于该因素第一个水平的结论、差异及其区间。",
+    matrix_of_searches=(
+        "各负载下各方案搜索所得的每秒事件数，以及相对于该因素第一个水平的结论、差异及其区间。"
+    ),
+    goal_rate="满足 {objective} 的最高到达率",
+    goal_peak="峰值",
+    searches_head="搜索",
+    found_head="所得 /秒",
+    searches_missed=(
+        "{variant}：{searches} 次搜索中有 {number} 次没有找到满足 {objective} 的到达率。"
+    ),
     variants_differ_in="方案之间的差异",
     cell="场景",
     variant="方案",

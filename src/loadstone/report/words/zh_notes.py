@@ -162,6 +162,7 @@ _RUNS: tuple[Phrase, ...] = (
                     "unsteady": "未稳定",
                     "incomplete": "未完成",
                     "nothing done": "没有完成任何事件",
+                    "objective missed": "未达到目标",
                 }
             )
         ),

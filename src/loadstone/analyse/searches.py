@@ -1,0 +1,91 @@
+"""The searches of an experiment: which level comes next in each, and what each of them found."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from loadstone.analyse import search
+from loadstone.analyse.search import answer_steps, steps_beyond
+from loadstone.experiments.order import Searching, part_of, planned_parts
+from loadstone.experiments.schedule import PlannedStep
+from loadstone.model.experiment import Experiment
+from loadstone.model.result import StepResult
+from loadstone.model.search import MOST_STEPS, SearchOutcome, SearchPlan, VariantSearch
+
+
+def searching(experiment: Experiment) -> Searching | None:
+    """How the experiment's searches go on; `None`: its steps are all known before."""
+    plan = experiment.search
+    if plan is None:
+        return None
+    return Searching(
+        lambda part, done: search.following(plan, part.concurrency, done, shift_of(part.repeat)),
+        lambda done: tuple(each.told for each in searched(experiment, done)),
+    )
+
+
+def shift_of(repeat: int) -> float:
+    """By how much the rates of a repeat's searches are shifted: the same for all variants.
+
+    The shifts of any number of repeats are spread evenly from 0 to 1 (J. G. van der Corput,
+    "Verteilungsfunktionen", 1935, in base 2: the repeat's number less one, its bits mirrored).
+    """
+    shift, weight, rest = 0.0, 0.5, repeat - 1
+    while rest:
+        shift, weight, rest = shift + weight * (rest & 1), weight / 2, rest >> 1
+    return shift
+
+
+@dataclass(frozen=True)
+class Searched:
+    """One search of an experiment."""
+
+    planned: PlannedStep
+    steps: tuple[StepResult, ...]
+    """Those that finished."""
+    found: SearchOutcome
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has all its steps."""
+        return self.found.complete or len(self.steps) >= MOST_STEPS
+
+    @property
+    def answer(self) -> tuple[StepResult, ...]:
+        """The steps that what it found was measured in."""
+        return answer_steps(self.found, self.steps)
+
+    @property
+    def beyond(self) -> tuple[StepResult, ...]:
+        """The steps that show that more does not hold the objective."""
+        return steps_beyond(self.found, self.steps)
+
+    @property
+    def told(self) -> VariantSearch:
+        """It, for result.json."""
+        step = self.planned.step
+        return VariantSearch(
+            variant=step.variant, workload=step.workload, repeat=step.repeat, found=self.found
+        )
+
+
+def searched(experiment: Experiment, steps: Sequence[StepResult]) -> list[Searched]:
+    """All searches that were begun, in the order in which they are carried out."""
+    plan = experiment.search
+    if plan is None:
+        return []
+    by_part = defaultdict(list)
+    for step in steps:
+        if step.state == "finished":
+            by_part[part_of(experiment, step)].append(step)
+    return [
+        Searched(planned, tuple(by_part[part]), _outcome(plan, planned, by_part[part]))
+        for part, planned in planned_parts(experiment, by_part).items()
+    ]
+
+
+def _outcome(plan: SearchPlan, planned: PlannedStep, steps: Sequence[StepResult]) -> SearchOutcome:
+    first = planned.step
+    return search.outcome(plan, first.concurrency, steps, shift_of(first.repeat))
