@@ -25,7 +25,7 @@ from loadstone.model.null_server import NullServerSettings
 from loadstone.model.plan import Drive, Plan, Step, WarmupSeconds, WorkloadSpec
 from loadstone.model.records import Sample
 from loadstone.model.target import Endpoint, Target, Tls
-from loadstone.workloads.templates.explain import text_of
+from loadstone.workloads.bundled import text_of_bundled
 from loadstone.workloads.templates.file import parse_template
 
 _NATIVE, _TEMPLATE = "oltp_read_write", "read_write"
@@ -73,7 +73,7 @@ def measure(place: Place) -> Report:
         environment=loadstone.environment(place),
     )
     file = place.folder / f"{_TEMPLATE}.toml"
-    file.write_text(text_of(_TEMPLATE))
+    file.write_text(text_of_bundled(_TEMPLATE))
     driven = _in_turn(place, _SERVER, lambda word, way: _drive(place, word, way))
     place.empty_schema()
     null = engine.null_server(NullServerSettings(range_rows=_RANGE_ROWS))
@@ -119,7 +119,7 @@ def _drive(place: Place, word: str, way: _Way) -> tuple[float, float]:
 
 
 def _drive_null(port: int, word: str, way: _Way) -> tuple[float, float]:
-    spec = parse_template(text_of(_TEMPLATE), f"{_TEMPLATE}.toml").spec
+    spec = parse_template(text_of_bundled(_TEMPLATE), f"{_TEMPLATE}.toml").spec
     target = Target(
         host="127.0.0.1", port=port, user="bench", database="sbtest", tls=Tls(mode="disabled")
     )

@@ -37,7 +37,8 @@ from loadstone.runner.experiment import ExperimentRequest
 from loadstone.runner.request import Request, check_request
 from loadstone.runner.view import Quiet, View
 from loadstone.runs import run_folder
-from loadstone.workloads.templates.file import info_of, read_template
+from loadstone.workloads.bundled import ENDING
+from loadstone.workloads.templates.file import find_template, info_of
 
 if TYPE_CHECKING:
     from loadstone.engine import WorkloadInfo
@@ -259,8 +260,8 @@ def _opened(finished: Finished) -> Run:
 def _workload(asked: str | Path) -> tuple[WorkloadInfo, Template | None]:
     known = engine.workloads()
     word = str(asked)
-    if word.endswith(".toml"):
-        template = read_template(Path(word), frozenset(known))
+    if word.endswith(ENDING):
+        template = find_template(word, Path(), frozenset(known))
         return info_of(template), template
     if word not in known:
         near = get_close_matches(word, known, n=1, cutoff=0.6)

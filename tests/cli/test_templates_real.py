@@ -17,7 +17,8 @@ pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from cli.person import Person
 from loadstone.sandbox import Sandbox
-from loadstone.workloads.templates.explain import check_loadable, shipped, text_of
+from loadstone.workloads.bundled import bundled, text_of_bundled
+from loadstone.workloads.templates.explain import check_loadable
 from loadstone.workloads.templates.file import TemplateRefused, parse_template
 from pooled import Pool
 
@@ -25,7 +26,7 @@ pytestmark = [pytest.mark.server, pytest.mark.slow]
 
 RUN = ("--concurrency", "4", "--duration", "500ms", "--warmup", "0s", "--json", "--no-observe")
 MYSQL = functools.partial(pytest.param, "mysql", marks=pytest.mark.mysql)
-OF_OLTP = tuple(name for name in shipped() if "[table.sbtest]" in text_of(name))
+OF_OLTP = tuple(name for name in bundled() if "[table.sbtest]" in text_of_bundled(name))
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,9 @@ class Bench:
 def bench(request: pytest.FixtureRequest, pool: Pool, tmp_path: Path) -> Iterator[Bench]:
     """MariaDB, unless a test asks for another."""
     with pool.schema(getattr(request, "param", "mariadb")) as server:
-        for name in shipped():
+        for name in bundled():
             # Enough to see that it is loaded.
-            text = text_of(name).replace('"50k"', "2_000").replace("100_000", "10_000")
+            text = text_of_bundled(name).replace('"50k"', "2_000").replace("100_000", "10_000")
             (tmp_path / f"{name}.toml").write_text(text)
         yield Bench(server, tmp_path)
 

@@ -16,7 +16,10 @@ from typing import Any
 
 import pytest
 
+from called import called
 from cluster.nodes import HEAD, OTHER, PATIENCE_S, THIRD, Nodes, two_nodes
+from experiment.test_mixes_and_files import FILE as MIX
+from experiment.test_mixes_and_files import SHOP
 from kept import Stopwatch
 from loadstone import engine
 from loadstone.cluster.polling import SILENCE_S
@@ -24,6 +27,7 @@ from loadstone.model.control import SetRate, SetUsers, StopRun
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.null_server import NullServerSettings
 from loadstone.runs import control_requests
+from loadstone.sandbox import Sandbox
 
 pytestmark = [
     pytest.mark.ray,
@@ -245,6 +249,59 @@ def test_an_experiment_is_driven_from_all_nodes(
     (run,) = (tmp_path / "runs").iterdir()
     kept = json.loads((run / "environment.json").read_text())["generators"]
     assert [one["node"] for one in kept] == [HEAD, OTHER]
+
+
+def driven(nodes: Nodes, *words: str) -> list[dict[str, Any]]:
+    """The steps of an experiment on a server, which both nodes drive by phases."""
+    program = nodes.loadstone(*words, "--cluster", nodes.address, "--yes", "--no-observe", "--json")
+    text, err = ended(program)
+    assert program.returncode == 0, err
+    steps: list[dict[str, Any]] = json.loads(text)["steps"]
+    for step in steps:
+        assert [one["node"] for one in step["generators"]] == [HEAD, OTHER]
+        assert step["events"] == sum(member["events"] for member in step["members"])
+        assert step["events"] == sum(one["events"] for one in step["generators"])
+        assert all(member["tally"]["succeeded"] > 0 for member in step["members"])
+    return steps
+
+
+@pytest.fixture
+def target(own_schema: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Sandbox:
+    """A server whose password the program finds."""
+    monkeypatch.setenv("LOADSTONE_PASSWORD", own_schema.tcp.credentials.reveal())
+    return own_schema
+
+
+def test_an_experiment_of_a_mix_with_a_file_goes_by_phases_on_all_nodes(
+    nodes: Nodes, target: Sandbox, tmp_path: Path
+) -> None:
+    (tmp_path / "shop.toml").write_text(SHOP)
+    file = tmp_path / "both.toml"
+    file.write_text(f'{MIX}[target]\nurl = "{target.tcp.target.url}"\n')
+    sizes = ("--tables", "1", "--table-size", "200")
+    for workload in (("shop.toml",), ("oltp_read_only", *sizes)):
+        called("prepare", *workload, "--target", target.tcp.target.url, folder=tmp_path)
+    steps = driven(nodes, "experiment", str(file), "--out", str(tmp_path / "runs"))
+    assert len(steps) >= 2 * 2
+    for step in steps:
+        assert [one["users"] for one in step["generators"]] == [3, 3]
+        assert [member["name"] for member in step["members"]] == ["shop", "report"]
+        assert [phase["name"] for phase in step["phases"]] == ["warm", "busy"]
+
+
+def test_a_recipe_of_a_mix_with_a_file_goes_by_phases_on_all_nodes(
+    nodes: Nodes, target: Sandbox, tmp_path: Path
+) -> None:
+    given = ("phases=warm 1s 2, sale 1s 2..8", "customers=3", "repeats=2", "rows=1k")
+    steps = driven(
+        nodes, "recipes", "run", "sale-day", "--quick", "--out", str(tmp_path / "runs"),
+        *(f"--set={one}" for one in (*given, f"target={target.tcp.target.url}")),
+    )  # fmt: skip
+    assert {step["variant"] for step in steps} == {"durability=full", "durability=relaxed"}
+    for step in steps:
+        assert [one["users"] for one in step["generators"]] == [6, 5]
+        assert [member["name"] for member in step["members"]] == ["shop", "sale"]
+        assert [phase["name"] for phase in step["phases"]] == ["warm", "sale"]
 
 
 def test_a_search_is_driven_from_all_nodes(nodes: Nodes, server: engine.NullServer) -> None:

@@ -52,30 +52,39 @@ def test_each_part_is_the_whole_step_but_for_its_number() -> None:
 
 
 def test_a_generator_without_a_user_gets_no_part() -> None:
-    assert len(parts_of('{"users": 2}', 8)) == 2
-
-
-def test_a_script_is_refused() -> None:
-    with pytest.raises(ClusterError, match="script"):
-        parts_of('{"users": 2, "script": {}}', 2)
+    closed, opened = ({"kind": kind} for kind in ("closed", "open"))
+    assert len(parts_of(json.dumps({"users": 2, "arrival": closed}), 8)) == 2
+    mix = {"users": 5, "members": [{"users": 3}, {"users": None}]}
+    assert len(parts_of(json.dumps(mix | {"arrival": closed}), 8)) == 5
+    # Those that one workload has for itself take none of the events of an open loop.
+    assert len(parts_of(json.dumps(mix | {"arrival": opened}), 8)) == 2
 
 
 @given(
-    users=st.integers(1, 300),
+    drawn=st.integers(1, 300),
+    dedicated=st.integers(0, 50),
     generators=st.integers(1, 40),
     shards=st.integers(1, 16),
     kind=st.sampled_from(["open", "closed"]),
 )
 def test_with_the_fewest_users_each_part_has_what_the_engine_wants_of_it(
-    users: int, generators: int, shards: int, kind: str
+    drawn: int, dedicated: int, generators: int, shards: int, kind: str
 ) -> None:
-    of = min(users, generators)
+    users = drawn + dedicated
     whole = {"users": users, "shards": shards, "arrival": {"kind": kind}}
+    if dedicated:
+        whole["members"] = [{"users": dedicated}, {"users": None}]
+    of = len(parts_of(json.dumps(whole), generators))
     fewest = fewest_users(json.dumps(whole), of)
 
+    def part_suffices(part: int, wanted: int) -> bool:
+        at_work, never_rest = users_of(part, of, wanted), users_of(part, of, dedicated)
+        takes_events = users_of(part, of, users) - never_rest
+        more = min(shards, takes_events) if kind == "open" else 0
+        return at_work >= max(1, never_rest + more)
+
     def suffices(wanted: int) -> bool:
-        own = ((users_of(part, of, wanted), users_of(part, of, users)) for part in range(of))
-        return all(at_work >= (min(shards, all_) if kind == "open" else 1) for at_work, all_ in own)
+        return wanted >= dedicated and all(part_suffices(part, wanted) for part in range(of))
 
     assert suffices(fewest) and not suffices(fewest - 1)
     assert fewest <= users

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,6 +32,7 @@ from loadstone.model.records import (
     Connected,
     End,
     GeneratorState,
+    Printed,
     Sample,
 )
 from loadstone.model.target import Endpoint, Target, Tls
@@ -198,6 +201,111 @@ def test_an_open_loops_rate_is_exact_over_all_generators(
     first, second = sorted(done.values())
     assert tally.skipped <= missing
     assert 500 - missing <= first <= 500 and 501 - missing <= second <= 501
+
+
+def a_mix() -> list[dict[str, Any]]:
+    tables = {"tables": 10, "table_size": 10_000}
+    members: dict[str, dict[str, Any]] = {
+        "report": {"users": 3, "workload": {"name": "oltp_read_only"}},
+        "often": {"weight": 3.0, "workload": {"name": "oltp_point_select"}},
+        "rare": {"weight": 1.0, "workload": {"name": "oltp_update_index"}},
+    }
+    return [
+        {"name": name, **member, "workload": member["workload"] | tables}
+        for name, member in members.items()
+    ]
+
+
+OPEN_LOOP = {"kind": "open", "rate": 1001.0, "gaps": "uniform", "max_backlog": 100_000}
+
+
+@pytest.mark.parametrize("arrival", [{"kind": "closed", "think_s": 0.02}, OPEN_LOOP])
+def test_a_mix_is_the_same_over_all_generators(
+    server: engine.NullServer, links: list[InThisProcess], arrival: dict[str, Any]
+) -> None:
+    plan = json.loads(a_plan(server.port, members=a_mix(), arrival=arrival, users=9))
+    del plan["workload"]
+    step = Followed(a_cluster(links).start(json.dumps(plan)))
+    assert (step.end.reason, step.end.error) == ("finished", None)
+    assert server.stats().logins == 9
+    for sample in step.samples:
+        assert [one.name for one in sample.members] == ["report", "often", "rare"]
+        assert sum(one.counts.events for one in sample.members) == sample.counts.events
+        assert all(one.tally.balances() for one in sample.members)
+        counted = [one.latency_ns.response.count for one in sample.members]
+        assert sum(counted) == sample.latency_ns.response.count
+    last = step.samples[-1]
+    assert sum(one.tally.succeeded for one in last.members) == last.tally.succeeded
+    report, often, rare = (one.tally.due for one in last.members)
+    assert report > 0 and often > rare > 0
+    if arrival["kind"] == "open":
+        assert often + rare == 1001
+
+
+def test_a_script_is_sent_to_all_generators_with_what_is_in_its_folder(
+    server: engine.NullServer,
+    links: list[InThisProcess],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(kept))
+    (tmp_path / "words.lua").write_text("return { ask = 'SELECT 1 -- \xe4' }", "latin-1")
+    (tmp_path / "ask.lua").write_text(
+        """
+        local words = require("words")
+        function init() print("init") end
+        function thread_init()
+          print(("user %d of %d"):format(sysbench.tid, sysbench.opt.threads))
+          con = sysbench.sql.driver():connect()
+        end
+        function event() con:query(words.ask) end
+        function done() print("done") end
+        """
+    )
+    script = {
+        "path": str(tmp_path / "ask.lua"),
+        "general": {"threads": 5, "mysql_db": "sbtest", "mysql_password": ""},
+    }
+    plan = json.loads(a_plan(server.port, script=script, users=5))
+    del plan["workload"]
+    job = a_cluster(links).start(json.dumps(plan))
+    for file in tmp_path.glob("*.lua"):
+        file.unlink()
+    step = Followed(job)
+    assert (step.end.reason, step.end.error) == ("finished", None)
+    printed = "".join(record.text for record in step.records if isinstance(record, Printed))
+    users = [f"user {number} of 5" for number in range(5)]
+    assert sorted(printed.split("\n")[:-1]) == sorted(["init", "done"] * 2 + users)
+    assert 0 < step.events <= step.end.tally.succeeded <= server.stats().others
+    assert server.stats().logins == 5
+    assert not list(kept.iterdir())
+
+
+def test_users_go_by_the_phases_on_all_generators_together(
+    server: engine.NullServer, links: list[InThisProcess]
+) -> None:
+    phases = [{"seconds": 1.0, "from": 5, "to": 5}, {"seconds": 1.0, "from": 40, "to": 40}]
+    stop = {"kind": "time", "warmup_s": 0.0, "duration_s": 2.0}
+    arrival = {"kind": "closed", "think_s": 0.05}
+    plan = a_plan(server.port, phases=phases, stop=stop, arrival=arrival, per_user=True)
+    step = Followed(a_cluster(links).start(plan))
+    first, second = (
+        {share.number for share in sample.per_user if share.events}
+        for sample in step.samples
+        if sample.phase == "window"
+    )
+    assert first == set(range(5))
+    assert second == set(range(40))
+
+
+def test_a_rate_goes_by_the_phases_and_is_exact_over_all_generators(
+    server: engine.NullServer, links: list[InThisProcess]
+) -> None:
+    phases = [{"seconds": 0.5, "from": 200, "to": 200}, {"seconds": 0.5, "from": 602, "to": 602}]
+    step = Followed(a_cluster(links).start(a_plan(server.port, phases=phases, arrival=OPEN_LOOP)))
+    assert step.end.tally.due == 401
 
 
 def test_a_number_of_events_is_split_exactly(

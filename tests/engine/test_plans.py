@@ -133,7 +133,11 @@ OPEN: Document = {"kind": "open", "rate": 5}
         (of_members(member(users=4), member("b", weight=1)), "no user left"),
         (of_members(member(users=4), arrival=OPEN), "open loop"),
         (of_members(member(weight=1, workload=workload("oltp_nothing"))), "oltp_nothing"),
-        (of_members(member(weight=1)) | {"part": {"number": 0, "of": 2}}, "share one engine"),
+        (
+            of_members(member(users=3), member("b", weight=1), arrival=OPEN)
+            | {"part": {"number": 0, "of": 2}},
+            "part.of: no user of this part",
+        ),
         (of_members(*(member(f"m{n}", weight=1) for n in range(65))), "at most 64"),
     ],
 )

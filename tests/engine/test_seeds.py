@@ -6,6 +6,7 @@ import contextlib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,13 @@ from pooled import Pool
 pytestmark = pytest.mark.server
 
 USERS, EVENTS = 6, 30
+READS = workload("oltp_read_only", 3, 500, point_selects=3)
+READS["distribution"] = {"kind": "uniform"}
+MIX = [
+    {"name": "two", "users": 2, "workload": READS},
+    {"name": "others", "weight": 1, "workload": READS},
+    {"name": "rest", "weight": 2, "workload": READS},
+]
 
 
 @pytest.fixture(scope="module")
@@ -28,17 +36,17 @@ def logged(pool: Pool) -> Iterator[Sandbox]:
 
 
 def keys(
-    sandbox: Sandbox, shards: int, seed: int, protocol: str = "text", parts: int = 1
+    sandbox: Sandbox, shards: int, seed: int, parts: int = 1, **changes: Any
 ) -> list[tuple[str, ...]]:
     """By user, the statements that it sent; users are not told apart by their connections."""
     wait_until_nobody(sandbox)
     execute(sandbox, "TRUNCATE mysql.general_log")
-    reads = workload("oltp_read_only", 3, 500, point_selects=3)
-    reads["distribution"] = {"kind": "uniform"}
     plan = a_plan(
-        local(sandbox), workload=reads,
-        users=USERS, shards=shards, seed=seed, protocol=protocol, stop=events(EVENTS),
-    )  # fmt: skip
+        local(sandbox), workload=READS, users=USERS, shards=shards, seed=seed, stop=events(EVENTS)
+    )
+    plan |= changes
+    if "members" in plan:
+        del plan["workload"]
     with variables(sandbox, log_output="TABLE", general_log=1):
         with contextlib.ExitStack() as stack:
             cut = [plan | {"part": {"number": number, "of": parts}} for number in range(parts)]
@@ -71,13 +79,17 @@ def test_each_user_has_the_same_keys_whatever_the_shards_and_the_protocol(logged
     reference = keys(logged, shards=1, seed=5)
     assert sum(len(user) for user in reference) == EVENTS * 7
     for shards, protocol in ((2, "text"), (3, "text"), (1, "prepared")):
-        assert agree(reference, keys(logged, shards, 5, protocol)), (shards, protocol)
+        assert agree(reference, keys(logged, shards, 5, protocol=protocol)), (shards, protocol)
 
 
-def test_each_user_has_the_same_keys_whatever_the_parts(logged: Sandbox) -> None:
-    reference = keys(logged, shards=1, seed=5)
+@pytest.mark.parametrize("more", [{}, {"members": MIX}], ids=["one", "mix"])
+def test_each_user_has_the_same_keys_whatever_the_parts(
+    logged: Sandbox, more: dict[str, Any]
+) -> None:
+    reference = keys(logged, shards=1, seed=5, protocol="text", **more)
     for parts, shards in ((2, 1), (3, 2)):
-        assert agree(reference, keys(logged, shards, 5, parts=parts)), (parts, shards)
+        cut = keys(logged, shards, 5, parts=parts, protocol="text", **more)
+        assert agree(reference, cut), (parts, shards)
 
 
 def test_another_seed_has_other_keys(logged: Sandbox) -> None:

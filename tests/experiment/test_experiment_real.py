@@ -21,6 +21,7 @@ from called import called
 from engine.between import Between
 from loadstone import engine
 from loadstone.experiments.hosts import Loads, OwnServer
+from loadstone.experiments.scripts import ScriptTables
 from loadstone.experiments.tables import tables_of
 from loadstone.experiments.variants import Place
 from loadstone.lab.step.runner import Lab, drive_step
@@ -336,7 +337,9 @@ def own_server(place: Place) -> OwnServer:
         execute(endpoint, "CREATE TABLE sbtest1 (id INT PRIMARY KEY)")
         execute(endpoint, "INSERT INTO sbtest1 VALUES (1), (2), (3)")
 
-    loads = Loads(tables_of(experiment, engine.workloads()), fill, lambda layout, endpoint: None)
+    scripts = ScriptTables(experiment, 1, print)
+    tables = tables_of(experiment, engine.workloads())
+    loads = Loads(tables, fill, lambda layout, endpoint: None, scripts)
     return OwnServer(place, loads, "copy", restarts=True)
 
 

@@ -13,8 +13,9 @@ from loadstone.model.records import (
 )
 from loadstone.sysbench.figures import Figures
 from loadstone.sysbench.log import Log
-from loadstone.sysbench.options import for_all_tests
-from loadstone.sysbench.settings import Settings, Values, settings_of
+from loadstone.sysbench.settings import Settings, settings_of
+from loadstone.workloads.scripts.given import Values
+from loadstone.workloads.scripts.options import for_all_tests
 
 MS = 1_000_000
 

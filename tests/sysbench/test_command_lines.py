@@ -9,14 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.sysbench import program, values
+from loadstone.sysbench import program
 from loadstone.sysbench.cmdline import parse
 from loadstone.sysbench.dialect import as_asked, in_words_of_1_0
 from loadstone.sysbench.errors import Fatal, Refused
 from loadstone.sysbench.log import Log
 from loadstone.sysbench.oltp.tests import find_bundled
-from loadstone.sysbench.options import for_all_tests
-from loadstone.sysbench.settings import Settings, Values, settings_of, values_of
+from loadstone.sysbench.settings import Settings, settings_of, values_of
+from loadstone.workloads.scripts import values
+from loadstone.workloads.scripts.given import Values
+from loadstone.workloads.scripts.options import for_all_tests
 
 
 def given(*words: str) -> Values:

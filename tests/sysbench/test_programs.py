@@ -15,9 +15,9 @@ import pytest
 
 from loadstone.sandbox import Sandbox
 from loadstone.sysbench import messages
-from loadstone.sysbench.options import for_all_tests
-from loadstone.sysbench.settings import Values
 from loadstone.sysbench.targets import places_of
+from loadstone.workloads.scripts.given import Values
+from loadstone.workloads.scripts.options import for_all_tests
 from sysbench.conftest import Program
 
 OURS = [sys.executable, "-m", "loadstone.cli", "sysbench"]

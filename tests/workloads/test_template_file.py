@@ -21,8 +21,13 @@ from loadstone.model.template import (
     Template,
     TextPiece,
 )
-from loadstone.workloads.templates.explain import shipped, text_of
-from loadstone.workloads.templates.file import TemplateRefused, parse_template, read_template
+from loadstone.workloads.bundled import bundled, text_of_bundled
+from loadstone.workloads.templates.file import (
+    TemplateRefused,
+    find_template,
+    parse_template,
+    read_template,
+)
 from loadstone.workloads.templates.sql import CopyOf, Named, Text, as_sent, parts_of
 
 TABLE = """
@@ -51,9 +56,9 @@ def refused(text: str) -> TemplateRefused:
     return caught.value
 
 
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("name", bundled())
 def test_templates_that_come_along_are_good(name: str) -> None:
-    template = parse_template(text_of(name), f"{name}.toml")
+    template = parse_template(text_of_bundled(name), f"{name}.toml")
     assert template.name == name and template.about
     assert template.writes == (name not in ("point_select", "read_only"))
 
@@ -288,3 +293,13 @@ def test_what_changes_the_server_for_everybody_is_refused() -> None:
     (fault,) = caught.value.faults
     assert fault.line == 2
     assert "SET GLOBAL is no load: it changes the server for everybody" in fault.what
+
+
+def test_a_bundled_template_is_found_where_the_folder_has_no_file_of_its_name(
+    tmp_path: Path,
+) -> None:
+    assert find_template("shop.toml", tmp_path).tables
+    (tmp_path / "shop.toml").write_text(TABLE + SELL)
+    assert [table.name for table in find_template("shop.toml", tmp_path).tables] == ["item"]
+    with pytest.raises(TemplateRefused, match="sop"):
+        find_template("sop.toml", tmp_path)

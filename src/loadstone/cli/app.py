@@ -21,7 +21,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "serve": ("serve", "serve", "The live page: watch runs, stop and change them, compare them."),
     "watch": ("watch", "watch", "Read the counters of a server that somebody else drives."),
     "check": ("check", "check", "Review a server's settings for a benchmark."),
-    "workload": ("workload", "workload", "Templates: check a file, show those that come along."),
+    "workload": ("workload", "workload", "Templates: check a file, show the bundled ones."),
     "tpcc": ("tpcc", "tpcc", "Whether TPC-C's tables are consistent."),
     "ledger": ("ledger", "ledger", "Whether acknowledged writes are there, after a failover."),
     "ceilings": ("ceilings", "ceilings", "What each resource would allow at a run's steps."),

@@ -13,12 +13,14 @@ from loadstone.cluster.loading import ClusterLoad
 from loadstone.cluster.merge_stream import Member, absent
 from loadstone.cluster.partition import (
     fewest_users,
+    most_parts,
     parts_of,
     refuse_other_versions,
     refuse_too_many,
     users_of,
 )
 from loadstone.cluster.polling import raise_lost
+from loadstone.cluster.scripts import with_files
 from loadstone.cluster.step import ClusterStep, Crew, Driver, read_clocks
 from loadstone.cluster.transport import Link
 from loadstone.model.cluster import OnNodeLoss
@@ -56,14 +58,14 @@ class Cluster:
 
         Raises:
             ClusterError: no generator is left, or one is gone and that is to end the run, or those
-                that are left are too few for so many users.
+                that are left are too few for so many users, or a script cannot be sent to them.
         """
         whole = json.loads(document)
         users = whole["users"]
         living, gone = self._living()
         refuse_too_many(users, len(whole["targets"]), [facts for _, _, facts in living])
-        driving = living[:users]
-        parts = parts_of(document, len(driving))
+        driving = living[: most_parts(document)]
+        parts = parts_of(with_files(document), len(driving))
         drivers = [
             Driver(
                 Member(number=number, node=link.node, users=users_of(number, len(parts), users)),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import resource
+import shutil
 import socket
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -14,6 +16,7 @@ from threading import Lock
 from loadstone import __version__, engine
 from loadstone.cluster.messages import Changed, HostUse, NumberedRecord
 from loadstone.cluster.passwords import put_back
+from loadstone.cluster.scripts import unpacked
 from loadstone.engine import PartJob, PartLoad, PlanRefused
 from loadstone.lab.machine.calibrate import USERS as CALIBRATION_USERS
 from loadstone.lab.machine.calibrate import measure
@@ -32,6 +35,8 @@ from loadstone.runs.environment import of_this_machine
 
 _SAMPLE = '{"kind":"sample"'
 """How the engine's text of an interval begins."""
+_END = '{"kind":"end"'
+"""The same of a step's last record."""
 
 _DESCRIPTORS_BESIDE_USERS = 100
 _WAY: tuple[Protocol, Transport] = ("prepared", "tcp")
@@ -60,6 +65,8 @@ class Generator:
         self._kept: list[NumberedRecord] = []
         self._told = 0
         self._taking = Lock()
+        self._scripts: Path | None = None
+        """The files of the script of the step under way."""
         _raise_descriptors()
 
     def versions(self) -> dict[str, str]:
@@ -104,7 +111,19 @@ class Generator:
         """
         # Each sample then tells of the time since the one before it.
         self._host.use()
-        return self._begin(step, engine.start_part, put_back(document, *passwords))
+        whole = unpacked(put_back(document, *passwords), self._script_folder)
+        return self._begin(step, engine.start_part, whole)
+
+    def _script_folder(self) -> Path:
+        """An empty one, for the step that begins."""
+        self._remove_scripts()
+        self._scripts = Path(tempfile.mkdtemp(prefix="loadstone-"))
+        return self._scripts
+
+    def _remove_scripts(self) -> None:
+        if self._scripts:
+            shutil.rmtree(self._scripts)
+        self._scripts = None
 
     def begin_load(self, step: int, document: str, *passwords: str) -> str | None:
         """Begin to fill this part of the tables; takes and returns what `begin` does."""
@@ -170,6 +189,8 @@ class Generator:
             self._told += 1
             host = self._host.use() if record.startswith(_SAMPLE) else None
             self._kept.append(NumberedRecord(self._told, record, host))
+            if record.startswith(_END):
+                self._remove_scripts()
             record = job.next(0.0)
 
 

@@ -15,6 +15,8 @@ from loadstone.model.records import (
     IdleCounts,
     Latencies,
     LatencyNs,
+    MemberCounts,
+    MemberSample,
     Pause,
     Sample,
     Tally,
@@ -30,6 +32,7 @@ def merge_samples(
     parts: Mapping[int, Sample],
     details: Mapping[int, GeneratorPart],
     tally: Tally,
+    of_mix: Mapping[str, Tally],
     sum_lines: SumLines,
 ) -> Sample:
     """One interval of all generators together.
@@ -38,6 +41,7 @@ def merge_samples(
         parts: the interval of each generator, by its number; at least one.
         details: what is kept of each of them beside the sum.
         tally: of all generators, as it is cumulative and some may have no such interval.
+        of_mix: the same for each workload of a mix, by its name.
         sum_lines: see `SumLines`.
     """
     samples = [parts[number] for number in sorted(parts)]
@@ -56,6 +60,7 @@ def merge_samples(
         idle=_sum_idle([sample.idle for sample in samples if sample.idle]),
         per_user=tuple(sorted(share for sample in samples for share in sample.per_user)),
         pauses=tuple(sorted((each for sample in samples for each in sample.pauses), key=_begin)),
+        members=tuple(_sum_member(name, of_mix[name], samples, by_name) for name in of_mix),
         ledger=tuple(sorted(each for sample in samples for each in sample.ledger)),
         latency_ns=Latencies(
             response=_latency([each.latency_ns.response for each in samples], by_name, "response"),
@@ -64,6 +69,28 @@ def merge_samples(
         generator=_sum_use([sample.generator for sample in samples], by_name),
         generators=tuple(details[number] for number in sorted(parts)),
         hlog=summed.lines,
+    )
+
+
+def _sum_member(
+    name: str, tally: Tally, samples: Sequence[Sample], merged: Mapping[str, LatencyNs]
+) -> MemberSample:
+    """One workload of a mix."""
+    parts = [one for sample in samples for one in sample.members if one.name == name]
+    names = MemberCounts.model_fields
+
+    def latency(kind: str) -> LatencyNs:
+        of_kind = [getattr(part.latency_ns, kind) for part in parts]
+        return _latency(of_kind, merged, f"{kind}-of-{name}")
+
+    return MemberSample(
+        name=name,
+        tally=tally,
+        counts=MemberCounts(
+            **{key: sum(getattr(one.counts, key) for one in parts) for key in names}
+        ),
+        errors=_sum_numbers(part.errors for part in parts),
+        latency_ns=Latencies(response=latency("response"), service=latency("service")),
     )
 
 

@@ -42,6 +42,8 @@ class Member:
     told_to_s: float = 0.0
     tally: Tally = _NOTHING
     """The counters as of the last interval that was merged."""
+    of_mix: dict[str, Tally] = field(default_factory=dict)
+    """The same for each workload of a mix, by its name."""
     connected: Connected | None = None
     end: End | None = None
     lost: str | None = None
@@ -227,9 +229,17 @@ class Collector:
 
     def _say_interval(self, interval: _Interval) -> None:
         for number, sample in interval.samples.items():
-            self.members[number].tally = sample.tally
-        tally = sum_tallies(member.tally for member in self.members.values())
-        merged = merge_samples(interval.samples, interval.details, tally, self._sum_lines)
+            member = self.members[number]
+            member.tally = sample.tally
+            member.of_mix = {one.name: one.tally for one in sample.members}
+        members = self.members.values()
+        tally = sum_tallies(member.tally for member in members)
+        # A generator tells of all of them, also of those that none of its users has.
+        of_mix = {
+            name: sum_tallies(member.of_mix[name] for member in members if member.of_mix)
+            for name in next((member.of_mix for member in members if member.of_mix), ())
+        }
+        merged = merge_samples(interval.samples, interval.details, tally, of_mix, self._sum_lines)
         self._ready.append(merged)
 
     def _say_end(self) -> None:

@@ -22,20 +22,26 @@ in flight nothing reaches the target 10 s after the head is gone."""
 
 
 def parts_of(document: str, generators: int) -> list[str]:
-    """A document for each generator that gets a user; further ones have nothing to do.
-
-    Raises:
-        ClusterError: a script's users share one engine.
-    """
+    """A document for each generator that gets a user; further ones have nothing to do."""
     whole = json.loads(document)
-    if "script" in whole:
-        raise ClusterError(
-            "a script cannot be driven from a cluster: its users share what it keeps in memory",
-            "leave --cluster out, or take a workload that is built in",
-        )
-    of = min(generators, whole["users"])
+    of = min(generators, most_parts(document))
     common = whole | {"waits_for_start": True, "lease_s": LEASE_S}
     return [json.dumps(common | {"part": {"number": number, "of": of}}) for number in range(of)]
+
+
+def most_parts(document: str) -> int:
+    """How many generators can have a part of a step: each needs a user, one for its events if due.
+
+    In an open loop that is a user that no workload of a mix has for itself.
+    """
+    whole = json.loads(document)
+    own = _users_of_members(whole) if whole["arrival"]["kind"] == "open" else 0
+    return int(whole["users"]) - own
+
+
+def _users_of_members(whole: dict[str, Any]) -> int:
+    """Users that workloads of a mix have for themselves: they have the first numbers."""
+    return sum(member.get("users") or 0 for member in whole.get("members", ()))
 
 
 def load_parts_of(
@@ -71,15 +77,17 @@ def fewest_users(document: str, of: int) -> int:
     """The least number of users that may be at work in a step of so many parts.
 
     Each part needs one of them; in an open loop, where event loops share the events, one for each
-    of its event loops.
+    of its event loops. Those that a workload of a mix has for itself are always at work.
     """
     whole = json.loads(document)
     is_open = whole["arrival"]["kind"] == "open"
+    of_members = _users_of_members(whole)
 
     def least(number: int) -> int:
-        own = users_of(number, of, whole["users"])
-        needed = min(whole["shards"], own) if is_open else 1
-        return number + of * (needed - 1) + 1
+        dedicated = users_of(number, of, of_members)
+        takes_events = users_of(number, of, whole["users"]) - dedicated
+        needed = dedicated + (min(whole["shards"], takes_events) if is_open else 0)
+        return max(number + of * (max(needed, 1) - 1) + 1, of_members)
 
     return max(map(least, range(of)))
 

@@ -14,19 +14,22 @@ from typing import Any
 def without(document: str) -> tuple[str, ...]:
     """The document of a step or a load without its passwords, and behind it these, in order."""
     whole = json.loads(document)
-    targets = _targets(whole)
-    taken = [str(target.pop("password")) for target in targets]
+    taken = [str(holder.pop(key)) for holder, key in _places(whole)]
     return (json.dumps(whole), *taken)
 
 
 def put_back(document: str, *passwords: str) -> str:
     """What `without` was given."""
     whole = json.loads(document)
-    for target, password in zip(_targets(whole), passwords, strict=True):
-        target["password"] = password
+    for (holder, key), password in zip(_places(whole), passwords, strict=True):
+        holder[key] = password
     return json.dumps(whole)
 
 
-def _targets(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """Those of a step, or the one of a load."""
-    return document["targets"] if "targets" in document else [document["target"]]
+def _places(document: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
+    """Where they stand: of each target of a step, or the one of a load; what a script may ask."""
+    targets = document["targets"] if "targets" in document else [document["target"]]
+    places = [(target, "password") for target in targets]
+    if "script" in document:
+        places.append((document["script"]["general"], "mysql_password"))
+    return places

@@ -39,6 +39,7 @@ def check(experiment: Experiment, machine: Machine, faults: Faults) -> None:
     _check_repeats(experiment, faults)
     _check_workload_names(experiment, faults)
     _check_members(experiment, faults)
+    _check_scripts(experiment, faults)
     if experiment.search:
         check_search(experiment, experiment.search, faults)
     for factor in experiment.factors:
@@ -120,6 +121,35 @@ def _check_members(experiment: Experiment, faults: Faults) -> None:
             if known.setdefault(member.name, member) != member:
                 said = f"another mix of this file has another {member.name}"
                 faults.add(("workload", at, "mix", number), said, 'write as = "another name"')
+
+
+def first_script(experiment: Experiment) -> WorkloadSpec | None:
+    """The first workload that is a script."""
+    return next((each for each in experiment.workloads if each.script), None)
+
+
+def _check_scripts(experiment: Experiment, faults: Faults) -> None:
+    """What holds for all workloads of the file must be possible for a script as well."""
+    script = first_script(experiment)
+    if script is None:
+        return
+    drive = experiment.drive
+    of_drills = drive.pauses_s is not None
+    for key, is_asked, said in (
+        ("phases", experiment.phases, "does not go by phases"),
+        ("idle", drive.idle, "opens its connections itself"),
+        ("reconnect", drive.reconnect_after, "opens its connections itself"),
+        ("timeline", of_drills, "does not tell of each user's outages"),
+        ("on_error", not of_drills and drive.on_error != "restart", "says itself what errors do"),
+    ):
+        if is_asked:
+            write = f"leave {key} out, or give {script.name} a file of its own"
+            faults.add((key,), f"{script.name} is a script, which {said}", write)
+    on_targets = any(not _is_sandboxed(experiment, each) for each in experiment.variants)
+    if experiment.restore == "prepare" and on_targets:
+        said = f"{script.name} is a script, which may drop anything: it prepares in a sandbox only"
+        write = 'write restore = "none", or [sandbox] in place of the target'
+        faults.add(("restore",), said, write)
 
 
 def _check_alike(factor: Factor, faults: Faults) -> None:
@@ -279,7 +309,7 @@ def check_workloads(file: ExperimentFile, known: Mapping[str, WorkloadInfo]) -> 
 def _check_workload(
     path: Path, workload: WorkloadSpec, known: Mapping[str, WorkloadInfo], faults: Faults
 ) -> None:
-    if workload.template:
+    if workload.template or workload.script:
         return
     if workload.name not in known:
         near = get_close_matches(workload.name, known, n=1, cutoff=0.6)

@@ -39,6 +39,7 @@ from loadstone.model.plan import (
     MixMember,
     OptionValue,
     Phase,
+    ScriptSpec,
     Session,
     Special,
     WarmupAuto,
@@ -47,6 +48,7 @@ from loadstone.model.plan import (
 from loadstone.model.protection import Protection
 from loadstone.model.search import SearchPlan
 from loadstone.model.target import Target
+from loadstone.workloads.scripts.file import ENDING as SCRIPT_ENDING
 
 DEFAULT_TABLES = 10
 DEFAULT_TABLE_SIZE = 10_000
@@ -54,7 +56,9 @@ _ON_ERROR = values.one_of(("restart", "continue", "stop"))
 _ISOLATION = values.one_of(
     ("read-uncommitted", "read-committed", "repeatable-read", "serializable")
 )
-_OF_MEMBERS = ("tables", "table_size", "warehouses", "options", "distribution")
+_SIZES = ("tables", "table_size", "warehouses")
+_OF_MEMBERS = (*_SIZES, "options", "distribution")
+_OF_SCRIPTS = "a script has options of its own: write options = { tables = 10 }"
 _ON_NODE_LOSS = values.one_of(get_args(OnNodeLoss))
 DEFAULT_TIME_LIMIT_S = 8 * 3600.0
 
@@ -241,22 +245,43 @@ def _workload(section: Section) -> WorkloadSpec:
     if members:
         return _mix(section, members)
     found = _alone(section)
-    section.end()
+    section.end(dict.fromkeys(_SIZES, _OF_SCRIPTS) if found.script else {})
     return found
 
 
 def _alone(section: Section) -> WorkloadSpec:
     if not section.has("name"):
-        write = 'write name = "oltp_read_write", or the name of a template\'s file'
+        write = "write name = \"oltp_read_write\", or the name of a template's or a script's file"
         section.wrong(None, "a workload without a name", write)
+    name = section.take("name", values.text, "")
+    if name.endswith(SCRIPT_ENDING):
+        return _script(section, name)
     return WorkloadSpec(
-        name=section.take("name", values.text, ""),
+        name=name,
         tables=section.take("tables", values.count, DEFAULT_TABLES),
         table_size=section.take("table_size", values.count, DEFAULT_TABLE_SIZE),
         warehouses=section.take("warehouses", values.count, 0),
         options=section.take("options", _options, {}),
         distribution=section.take("distribution", values.distribution, Special()),
     )
+
+
+def _script(section: Section, path: str) -> WorkloadSpec:
+    """A script makes tables of its own, as its own options say."""
+    options = section.take("options", _options, {})
+    script = ScriptSpec(
+        path=path,
+        options={name: _as_text(value) for name, value in options.items()},
+        distribution=section.take("distribution", values.distribution, Special()),
+    )
+    return WorkloadSpec(name=Path(path).stem, tables=1, table_size=1, script=script)
+
+
+def _as_text(value: OptionValue) -> str:
+    """As it would be written on sysbench's command line."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return str(value)
 
 
 def _mix(section: Section, members: tuple[MixMember, ...]) -> WorkloadSpec:
@@ -280,6 +305,9 @@ def _mix(section: Section, members: tuple[MixMember, ...]) -> WorkloadSpec:
 
 def _member(section: Section) -> MixMember:
     workload = _alone(section)
+    if workload.script:
+        said = "a script drives all users, and cannot be one of several"
+        section.wrong("name", said, "write a [[workload]] of its own for it")
     users = section.take("users", values.count, None)
     weight = section.take("weight", values.weight, None)
     think_s = section.take("think", values.seconds_or_none, None)

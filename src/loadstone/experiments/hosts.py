@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol
 
+from loadstone.experiments.scripts import ScriptTables
 from loadstone.experiments.tables import Empty, Fill, Restoring, Tables
 from loadstone.experiments.variants import Place
 from loadstone.lab.protection.whereabouts import elsewhere, is_throwaway, with_listener
 from loadstone.lab.variables.journal import settings_folder
-from loadstone.model.engine_plan import Layout
 from loadstone.model.experiment import NetworkLimit
+from loadstone.model.plan import WorkloadSpec
 from loadstone.model.target import Endpoint, Target
 from loadstone.mysql.connect import connect, statement_errors
 from loadstone.mysql.errors import TargetError
@@ -33,17 +34,35 @@ class Loads:
     tables: Tables
     fill: Fill
     empty: Empty
+    scripts: ScriptTables
 
     def load(self, endpoint: Endpoint) -> None:
         """Make and fill all tables."""
         for at, group in enumerate(self.tables.groups):
             for layout in group:
                 self.fill(layout, self._in_schema(endpoint, at))
+        for script in self.tables.scripts:
+            self._prepare(script, endpoint)
 
     def reload(self, endpoint: Endpoint) -> None:
         """Drop all tables, and load them anew."""
         for at in range(len(self.tables.groups)):
             self.renew(endpoint, at)
+        for script in self.tables.scripts:
+            place = self._in_schema(endpoint, self.tables.of[script.name])
+            self.scripts.cleanup(script, place)
+            self._prepare(script, endpoint)
+
+    def without_scripts(self) -> Loads:
+        """What may be loaded where a script could drop what is somebody's."""
+        return replace(self, tables=replace(self.tables, scripts=()))
+
+    def _prepare(self, script: WorkloadSpec, endpoint: Endpoint) -> None:
+        """In a schema with nothing in it."""
+        place = self._in_schema(endpoint, self.tables.of[script.name])
+        _drop_schema(place)
+        _make_schema(place)
+        self.scripts.prepare(script, place)
 
     def renew(self, endpoint: Endpoint, at: int) -> None:
         """The same of one group."""
@@ -97,7 +116,7 @@ class OwnServer:
     def __init__(self, place: Place, loads: Loads, restoring: Restoring, *, restarts: bool) -> None:
         self._place = place
         # All of the server is ours, and a table of a copied folder looks younger than it is listed.
-        self._loads = replace(loads, empty=_drop_schema)
+        self._loads = replace(loads, empty=lambda layout, place: _drop_schema(place))
         self._restoring = restoring
         self._restarts = restarts
         self._sandbox: Sandbox | None = None
@@ -216,7 +235,7 @@ class GivenServer:
     ) -> None:
         self._target = target
         self._reach = reach
-        self._loads = loads
+        self._loads = loads.without_scripts()
         self._restoring = restoring
         self._endpoint: Endpoint | None = None
         self._is_new = False
@@ -278,12 +297,20 @@ class GivenServer:
         return with_listener(other)
 
 
-def _drop_schema(layout: Layout, endpoint: Endpoint) -> None:
+def _drop_schema(endpoint: Endpoint) -> None:
     """Of a throwaway server: with all that is in it."""
+    _execute(endpoint, "DROP DATABASE IF EXISTS {}")
+
+
+def _make_schema(endpoint: Endpoint) -> None:
+    _execute(endpoint, "CREATE DATABASE {}")
+
+
+def _execute(endpoint: Endpoint, sql: str) -> None:
     target = endpoint.target
     with (
         connect(endpoint, database=None) as connection,
         statement_errors(target),
         connection.cursor() as cursor,
     ):
-        cursor.execute(f"DROP DATABASE IF EXISTS {quoted(target.database or '')}")
+        cursor.execute(sql.format(quoted(target.database or "")))

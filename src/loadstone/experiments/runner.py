@@ -18,6 +18,7 @@ from loadstone.model.plan import Drive, Plan
 from loadstone.model.result import StepResult
 from loadstone.model.search import VariantSearch
 from loadstone.observe.sampler import Sampling
+from loadstone.workloads.scripts.general import with_general_options
 
 Look = Callable[[Sequence[Looked], float], Sampling | None]
 """Begins to read the counters of servers and hosts, given the run's begin; `None`: nobody looks."""
@@ -137,4 +138,7 @@ def plan_of(bench: Bench, planned: PlannedStep, standing: Standing) -> Plan:
     workload = bench.servers.workload(planned.step.workload)
     if bench.servers.only_reads_by_file(workload):
         drive = drive.reading()
-    return step_plan(experiment, workload, standing.targets, drive)
+    plan = step_plan(experiment, workload, standing.targets, drive)
+    if workload.script:
+        return with_general_options(plan, planned.step.concurrency, planned.step.rate)
+    return plan

@@ -19,6 +19,7 @@ from loadstone.experiments.changes import (
 )
 from loadstone.experiments.hosts import GivenServer, Host, Loads, OwnServer
 from loadstone.experiments.schedule import PlannedStep
+from loadstone.experiments.scripts import check_unchanged
 from loadstone.experiments.tables import Tables, made_on_targets, tables_of, with_tables
 from loadstone.experiments.tables import restoring as restoring_of
 from loadstone.experiments.variants import Place, client_of, line_of, place_of, spoken_to, step_plan
@@ -166,9 +167,11 @@ class Servers:
 
         Raises:
             SandboxError, TargetError, SettingsError, GuardError: something does not fit.
+            ScriptChanged: a script is not what it was.
         """
         looked: list[Looked] = []
         notes: list[str] = []
+        check_unchanged(self._experiment)
         self._take_targets()
         for changes in self.changes():
             refuse_without_consent(changes, self._means.consent)
@@ -207,7 +210,9 @@ class Servers:
 
         Raises:
             SandboxError, TargetError, GuardError: it is not to be had, or others are at work there.
+            ScriptChanged: a script is not what it was.
         """
+        check_unchanged(self._experiment)
         for alone in self._alone:
             if said := alone.renew():
                 self.told.note(said)
@@ -277,7 +282,11 @@ class Servers:
                     look_at(endpoint, one, Drive().connect.timeout_s)
                 self._check_statements(workload, endpoint)
             plan = step_plan(self._experiment, workload, standing.targets, Drive())
-            notes += check(plan, standing.looked, writes=self._writes(workload), observed=True)
+            # Whether a script writes nobody knows: a server that is read-only tells it.
+            writes = self._writes(workload) and not workload.script
+            notes += check(plan, standing.looked, writes=writes, observed=True)
+            if workload.script and not self._is_ours(variant):
+                notes.append(_left_changed(workload, standing))
         with self._standing(variant, host, self._experiment.workloads[0]).staged():
             return notes
 
@@ -296,16 +305,26 @@ class Servers:
         fitted = self.workload(workload.name)
         return wanted(self._experiment, self._means.known, fitted, self._means.consent)
 
+    def _is_ours(self, variant: Variant) -> bool:
+        """Whether it is measured on a throwaway server."""
+        return self._places[variant.name].target is None
+
     def _standing(self, variant: Variant, host: Host, workload: WorkloadSpec) -> Standing:
         client = client_of(variant)
         endpoint = host.endpoint(client.connect)
-        schema = self.tables.schema(workload.name, endpoint.target.database or "")
-        target = endpoint.target.model_copy(update={"database": schema})
+        target = endpoint.target
+        if self._is_ours(variant):
+            schema = self.tables.schema(workload.name, target.database or "")
+            target = target.model_copy(update={"database": schema})
         endpoints = spoken_to(endpoint.model_copy(update={"target": target}), client)
         looked = tuple(described(each) for each in endpoints)
-        ours = self._places[variant.name].target is None
-        beside = ours or any(each.target.is_local for each in endpoints)
+        beside = self._is_ours(variant) or any(each.target.is_local for each in endpoints)
         return Standing(looked, variant.dynamic, host.settings_folder, beside, self.told)
+
+
+def _left_changed(workload: WorkloadSpec, standing: Standing) -> str:
+    places = ", ".join(target.place for target in standing.targets)
+    return f"{workload.name}: what its steps change on {places} stays as they leave it"
 
 
 def described(endpoint: Endpoint) -> Looked:

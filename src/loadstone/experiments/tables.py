@@ -37,9 +37,11 @@ class Tables:
     groups: tuple[tuple[Layout, ...], ...]
     """Layouts that are in one schema, as those of a mix; each but the first has its own schema."""
     of: Mapping[str, int]
-    """By workload, the place of its group in the list."""
+    """By workload, the place of its group in the list; scripts come behind all groups."""
     writes: bool
-    """Whether any of the workloads changes its rows."""
+    """Whether any of the workloads changes its rows; of scripts nobody knows."""
+    scripts: tuple[WorkloadSpec, ...] = ()
+    """Workloads that make their tables themselves."""
 
     def schema(self, workload: str, first: str) -> str:
         """The schema that a workload's tables are in."""
@@ -60,7 +62,9 @@ def tables_of(experiment: Experiment, known: Mapping[str, WorkloadInfo]) -> Tabl
     """What must be loaded."""
     groups: list[tuple[Layout, ...]] = []
     of: dict[str, int] = {}
-    for workload in experiment.workloads:
+    scripts = tuple(each for each in experiment.workloads if each.script)
+    others = [each for each in experiment.workloads if not each.script]
+    for workload in others:
         fitted = with_tables(workload, experiment, known)
         group = tuple(
             together([layout_for_workload(experiment, known, one) for one in fitted.alone])
@@ -68,8 +72,9 @@ def tables_of(experiment: Experiment, known: Mapping[str, WorkloadInfo]) -> Tabl
         if group not in groups:
             groups.append(group)
         of[workload.name] = groups.index(group)
-    changes = any(writes(experiment, known, workload) for workload in experiment.workloads)
-    return Tables(tuple(groups), of, changes)
+    of |= {script.name: len(groups) + at for at, script in enumerate(scripts)}
+    changes = any(writes(experiment, known, workload) for workload in others)
+    return Tables(tuple(groups), of, changes, scripts)
 
 
 def restoring(experiment: Experiment, tables: Tables, usual: Restoring) -> Restoring:
@@ -77,7 +82,9 @@ def restoring(experiment: Experiment, tables: Tables, usual: Restoring) -> Resto
     wanted = experiment.restore
     if wanted != "auto":
         return "prepare" if wanted == "copy" and usual == "prepare" else wanted
-    return usual if tables.writes else "none"
+    # On a target what scripts change stays as they leave it.
+    changes = tables.writes or (tables.scripts and usual == "copy")
+    return usual if changes else "none"
 
 
 def made_on_targets(experiment: Experiment, tables: Tables) -> tuple[str, ...]:
@@ -116,9 +123,10 @@ def check_tables(file: ExperimentFile, known: Mapping[str, WorkloadInfo]) -> Non
         return
     tables = tables_of(experiment, known)
     faults = Faults(file.lines)
+    first = next((name for name, place in tables.of.items() if place == 0), "")
     for at, workload in enumerate(experiment.workloads):
-        if tables.of[workload.name]:
-            said = f"its tables are not those of {experiment.workloads[0].name}, in the same schema"
+        if tables.of[workload.name] and not workload.script:
+            said = f"its tables are not those of {first}, in the same schema"
             write = "write the same tables and table_size, or make it a file of its own"
             faults.add(("workload", at), said, write)
     if faults.found:

@@ -1,4 +1,4 @@
-"""What the workloads of an experiment are: built in, from a file, or several at once."""
+"""What the workloads of an experiment are: built in, from a file, scripts, or several at once."""
 
 from __future__ import annotations
 
@@ -16,16 +16,19 @@ from loadstone.model.experiment import Experiment
 from loadstone.model.plan import WorkloadSpec
 from loadstone.model.template import Template
 from loadstone.mysql.guard import Consent
-from loadstone.workloads.templates.file import info_of, read_template
-
-ENDING = ".toml"
-"""What the name of a workload ends with that is a file's."""
+from loadstone.workloads.bundled import ENDING
+from loadstone.workloads.templates.file import find_template, info_of
 
 Known = Mapping[str, WorkloadInfo]
 
 
 def info(experiment: Experiment, known: Known, workload: WorkloadSpec) -> WorkloadInfo:
     """What is known of one workload; of a mix, ask for each of its members."""
+    if workload.script:
+        # What its code does nobody knows.
+        return WorkloadInfo(
+            name=workload.name, summary="", options={}, writes=True, layout="template"
+        )
     template = experiment.templates.get(workload.name)
     return info_of(template) if template and workload.template else known[workload.name]
 
@@ -60,7 +63,12 @@ def layout_for_workload(experiment: Experiment, known: Known, workload: Workload
 def wanted(
     experiment: Experiment, known: Known, workload: WorkloadSpec, consent: Consent
 ) -> tuple[Wanted, ...]:
-    """The tables that a workload finds on a server: of a mix, those of each member."""
+    """The tables that a workload finds on a server: of a mix, those of each member.
+
+    A script knows its own tables, and nobody else does.
+    """
+    if workload.script:
+        return ()
     bound = reads_by_file(experiment, known, workload)
     return tuple(
         _wanted(experiment, info(experiment, known, one), one, consent, bound=bound)
@@ -104,6 +112,7 @@ def with_templates(file: ExperimentFile, known: Known) -> ExperimentFile:
     templates: dict[str, Template] = {}
     faults = Faults(file.lines)
     folder = Path(file.name).parent
+    taken = frozenset(known) | {each.name for each in file.experiment.workloads if each.script}
 
     def read(workload: WorkloadSpec, path: KeyPath) -> WorkloadSpec:
         if workload.mix:
@@ -118,9 +127,9 @@ def with_templates(file: ExperimentFile, known: Known) -> ExperimentFile:
                 for size in ("tables", "table_size")
             }
             return workload.model_copy(update={"mix": members} | largest)
-        if not workload.name.endswith(ENDING):
+        if workload.script or not workload.name.endswith(ENDING):
             return workload
-        template = read_template(folder / workload.name, frozenset(known))
+        template = find_template(workload.name, folder, taken)
         before = templates.setdefault(template.name, template)
         if before != template:
             said = f"another file has the name {template.name}, too"

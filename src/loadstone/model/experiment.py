@@ -158,6 +158,21 @@ class Until(Frozen):
     time_limit_s: PositiveFloat
 
 
+Manner = Literal["single", "parallel"]
+"""Who carries out a command of a script: one virtual user, or all of them."""
+
+
+class ScriptFile(Frozen):
+    """What a script's file was when the experiment began."""
+
+    sha256: str
+    """Of its text: an experiment does not go on with another one."""
+    prepare: Manner | None = None
+    """The command that makes its tables; `None`: it has none."""
+    cleanup: Manner | None = None
+    """The command that drops them."""
+
+
 class Experiment(Frozen):
     """What a file asks for, checked."""
 
@@ -187,6 +202,8 @@ class Experiment(Frozen):
     """How the load is driven, as far as no variant says otherwise."""
     templates: dict[str, Template] = {}
     """By the name of a workload, the file that it was read from."""
+    scripts: dict[str, ScriptFile] = {}
+    """By the name of a workload that is a script, what was read of it."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     cluster: ClusterAsked | None = None
     """The machines that drive each step together; `None`: this one does."""

@@ -129,6 +129,7 @@ READERS: Mapping[Kind, Callable[[str], str]] = {
     "count": _count,
     "even": _even,
     "ladder": _ladder,
+    "phases": _checked(given.phases),
     "rate": _checked(given.bits_per_s),
     "server": _server,
     "size": _checked(given.size_bytes),

@@ -19,12 +19,14 @@ from loadstone.experiments.checks import (
     beyond_a_cluster,
     check_variables,
     check_workloads,
+    first_script,
 )
 from loadstone.experiments.file import ExperimentFile, parse_experiment, read_experiment
 from loadstone.experiments.host_limits import check_limits, check_plans
 from loadstone.experiments.hosts import Loads
 from loadstone.experiments.runner import Bench, OfExperiment, Pace, PaceOfGenerators, Pacing
 from loadstone.experiments.schedule import schedule
+from loadstone.experiments.scripts import ScriptTables, with_scripts
 from loadstone.experiments.servers import Means, Servers, Standing
 from loadstone.experiments.tables import check_tables, tables_of
 from loadstone.experiments.trials import why_not_set
@@ -126,7 +128,7 @@ def _this_machine() -> Machine:
 
 def _checked_here(file: ExperimentFile) -> ExperimentFile:
     known = engine.workloads()
-    file = with_templates(file, known)
+    file = with_templates(with_scripts(file), known)
     check_workloads(file, known)
     check_plans(file)
     check_limits(file)
@@ -271,20 +273,29 @@ def servers_with(
     def empty(layout: Layout, endpoint: Endpoint) -> None:
         cleanup(endpoint, Cleaning(consent(endpoint), names_of(layout)))
 
-    loads = Loads(tables_of(experiment, known), fill_tables, empty)
+    scripts = ScriptTables(experiment, parallel_loads(), view.say)
+    loads = Loads(tables_of(experiment, known), fill_tables, empty, scripts)
     return Means(known, loads, reach, view.say, Consent(yes=yes), own, lists=view.will_change)
 
 
 def check_consent(experiment: Experiment, *, yes: bool) -> None:
-    """Global variables of what is no sandbox are set as they are for `--prove`.
+    """Scripts are driven on what is no sandbox, and global variables set there, as allowed.
+
+    Variables are set as they are for `--prove`.
 
     Raises:
         NoConsent: nobody agreed, or commits of others might be lost.
     """
+    script = first_script(experiment)
     for variant in experiment.variants:
         risky = any(keeps_commits(name) for name in variant.dynamic)
-        for target in _set_on(experiment, variant) if variant.dynamic else ():
+        for target in _targets_of(experiment, variant):
             if sandbox_at(target):
+                continue
+            if script and not yes:
+                said = f"{script.name} is a script, which may write to anything on {target.place}"
+                raise NoConsent(said, "if that is meant: --yes")
+            if not variant.dynamic:
                 continue
             names = list(variant.dynamic)
             refused = why_not_set(names, target.place, risks_commits=risky, yes=yes)
@@ -296,8 +307,8 @@ def check_consent(experiment: Experiment, *, yes: bool) -> None:
 _ON_A_SANDBOX = "[sandbox] in place of [target] measures it on a throwaway server"
 
 
-def _set_on(experiment: Experiment, variant: Variant) -> list[Target]:
-    """Servers on which a variant's variables are set, but for the experiment's own."""
+def _targets_of(experiment: Experiment, variant: Variant) -> list[Target]:
+    """The servers that a variant is measured on, but for the experiment's own."""
     target = place_of(experiment, variant).target
     if target is None:
         return []

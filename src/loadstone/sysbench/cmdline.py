@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from loadstone.sysbench import values
 from loadstone.sysbench.errors import Refused
-from loadstone.sysbench.options import BLOCKS, Kind, Option, for_all_tests, key_of
+from loadstone.workloads.scripts import values
+from loadstone.workloads.scripts.options import BLOCKS, Kind, Option, for_all_tests, key_of
 
 # Ours may also be written `--compat 1.1`; sysbench's own options never are.
 _VALUE_MAY_FOLLOW = tuple(option.key for option in BLOCKS["ours"] if option.kind is not Kind.BOOL)

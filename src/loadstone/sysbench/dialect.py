@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from loadstone.sysbench import values
 from loadstone.sysbench.oltp.tests import Bundled
+from loadstone.workloads.scripts import values
 
 _RENAMED = {
     "oltp_tables_count": "tables",

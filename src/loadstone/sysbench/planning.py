@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import TypeAdapter, ValidationError
 
 from loadstone import engine
+from loadstone.lab.step.script_command import command_plan
 from loadstone.lab.step.shards import USERS_A_SHARD, cores
 from loadstone.model.engine_plan import Layout, LoadPlan
 from loadstone.model.plan import (
@@ -25,10 +26,11 @@ from loadstone.model.plan import (
 )
 from loadstone.model.quantity import LONGEST_S
 from loadstone.model.target import Target
-from loadstone.sysbench import values
 from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.oltp.tests import Bundled
-from loadstone.sysbench.settings import Settings, Values, seed_of
+from loadstone.sysbench.settings import Settings, seed_of
+from loadstone.workloads.scripts import values
+from loadstone.workloads.scripts.given import Values
 
 # sysbench gives up when 131,072 events wait; here they may wait until memory becomes an argument.
 _MOST_WAITING = 10_000_000
@@ -91,23 +93,13 @@ def command_of(
         Fatal: a value is one that nothing can be done with.
     """
     try:
-        return Plan(
-            name=workload.name,
-            targets=tuple(targets),
-            workload=workload,
-            ladder=(users,),
-            duration_s=LONGEST_S,
-            warmup=WarmupSeconds(warmup_s=0),
-            drive=Drive(
-                protocol=_protocol(given),
-                connect=ConnectPolicy(retries=_RETRIES),
-                restart_on=restart_on(given),
-                drain_s=0,
-                seed=seed_of(settings),
-                # As many threads as with sysbench: such commands build rows, and sleep.
-                shards=min(users, _MOST_LOADING),
-            ),
+        drive = Drive(
+            protocol=_protocol(given),
+            connect=ConnectPolicy(retries=_RETRIES),
+            restart_on=restart_on(given),
+            seed=seed_of(settings),
         )
+        return command_plan(workload, targets, users, drive)
     except ValidationError as error:
         raise Fatal(_told(error)) from error
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from loadstone import __version__
 from loadstone.model.errors import LoadstoneError
-from loadstone.sysbench import usage, values
+from loadstone.sysbench import usage
 from loadstone.sysbench.cmdline import CommandLine, parse
 from loadstone.sysbench.dialect import as_asked, in_words_of_1_0
 from loadstone.sysbench.errors import Fatal, Refused, ScriptExit
@@ -23,18 +23,19 @@ from loadstone.sysbench.oltp.tests import (
     find_script,
     is_own_name,
 )
-from loadstone.sysbench.options import Kind, Option
 from loadstone.sysbench.settings import (
     BadVerbosity,
     Compat,
     Settings,
-    Values,
     compat_of,
     log_of,
     settings_of,
     values_of,
     version_of,
 )
+from loadstone.workloads.scripts import values
+from loadstone.workloads.scripts.given import Values
+from loadstone.workloads.scripts.options import Kind, Option
 
 _FAILED = 1
 STANDARD_INPUT = "-"

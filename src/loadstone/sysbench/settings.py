@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from loadstone.sysbench import values
 from loadstone.sysbench.cmdline import CommandLine
 from loadstone.sysbench.errors import Fatal, Refused
 from loadstone.sysbench.log import Level, Log
-from loadstone.sysbench.options import Kind, Option, for_all_tests, with_defaults_of_1_1
+from loadstone.workloads.scripts import values
+from loadstone.workloads.scripts.given import Values
+from loadstone.workloads.scripts.options import Kind, Option, for_all_tests, with_defaults_of_1_1
 
 Compat = Literal["1.0", "1.1"]
 
@@ -30,44 +30,6 @@ _ALIASES = (
     ("tx_rate", "rate", 0),
 )
 _FORCED_SHUTDOWN_SHARE = 5
-
-
-class Values:
-    """The values of options by key: what was given, else the default."""
-
-    def __init__(self, known: Mapping[str, Option], given: Mapping[str, str]) -> None:
-        self._known = known
-        self._given = dict(given)
-
-    def is_given(self, key: str) -> bool:
-        """Whether the command line or a file has it."""
-        return key in self._given
-
-    def text(self, key: str) -> str:
-        """The text as it was given, or that of the default; empty where there is neither."""
-        return self._given.get(key, self._known[key].default or "")
-
-    def integer(self, key: str) -> int:
-        """The number that it begins with."""
-        return values.lenient_int(self.text(key))
-
-    def number(self, key: str) -> float:
-        """The same with a fraction."""
-        return values.lenient_float(self.text(key))
-
-    def switch(self, key: str) -> bool:
-        """On or off; a bare option is on."""
-        if key in self._given and not self._given[key]:
-            return True
-        return bool(values.switch(self.text(key)))
-
-    def words(self, key: str) -> list[str]:
-        """The parts of a list."""
-        return values.words(self.text(key))
-
-    def with_more(self, known: Mapping[str, Option], given: Mapping[str, str]) -> Values:
-        """These, with the options of a test beside them."""
-        return Values({**self._known, **known}, {**self._given, **given})
 
 
 @dataclass(frozen=True)

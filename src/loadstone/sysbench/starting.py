@@ -19,8 +19,9 @@ from loadstone.sysbench.keeping import keeper_of
 from loadstone.sysbench.log import Log
 from loadstone.sysbench.oltp.tests import Bundled
 from loadstone.sysbench.report_writer import OpenScript
-from loadstone.sysbench.settings import Settings, Values
+from loadstone.sysbench.settings import Settings
 from loadstone.sysbench.targets import Place, check_driver, places_of
+from loadstone.workloads.scripts.given import Values
 
 
 def run(test: Bundled, settings: Settings, given: Values, log: Log) -> int:

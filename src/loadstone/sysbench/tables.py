@@ -22,8 +22,9 @@ from loadstone.report.stalls import stalled_line
 from loadstone.sysbench import company, messages, planning, running
 from loadstone.sysbench.log import Log, aside
 from loadstone.sysbench.oltp.tests import Bundled
-from loadstone.sysbench.settings import Settings, Values
+from loadstone.sysbench.settings import Settings
 from loadstone.sysbench.targets import Place, check_driver, places_of
+from loadstone.workloads.scripts.given import Values
 
 # A large table is read and dropped for as long as it takes.
 _PATIENT = Timeouts(connect_s=10, statement_s=86_400)

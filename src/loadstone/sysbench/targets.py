@@ -11,9 +11,10 @@ from pydantic import SecretStr
 from loadstone.lab.protection.whereabouts import with_listener
 from loadstone.model.target import Compression, Credentials, Endpoint, Target, Tls, compression
 from loadstone.mysql.credentials import Surroundings, local_sockets, may_go_in_clear
-from loadstone.sysbench import values
 from loadstone.sysbench.errors import Fatal
-from loadstone.sysbench.settings import Compat, Values
+from loadstone.sysbench.settings import Compat
+from loadstone.workloads.scripts import values
+from loadstone.workloads.scripts.given import Values
 
 # Where sysbench 1.0 looks, which has no options for them.
 _FILES_OF_1_0 = {

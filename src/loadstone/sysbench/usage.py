@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from loadstone.sysbench.oltp.tests import Bundled
-from loadstone.sysbench.options import BLOCKS, Option
+from loadstone.workloads.scripts.options import BLOCKS, Option
 
 _HEAD = """Usage:
   sysbench [options]... [testname] [command]

@@ -143,6 +143,17 @@ impl Plan {
         self.stop.events().map(|events| self.part.share(events))
     }
 
+    /// How many virtual users are this engine's.
+    pub(crate) fn own_users(&self) -> u32 {
+        self.part.share_of_users(self.users)
+    }
+
+    /// How many of them a member of a mix has for itself.
+    pub(crate) fn own_users_of_members(&self) -> u32 {
+        // They have the first numbers.
+        self.part.share_of_users(self.users_of_members())
+    }
+
     /// How many connections this engine may open at once.
     pub(crate) fn own_at_once(&self) -> u32 {
         (self.connect.at_once / self.part.of).max(1)
@@ -203,8 +214,8 @@ impl Plan {
         if !is_whole || self.stop.events().is_some() {
             return refuse("they take all of the step's time, and events do not end it");
         }
-        if self.script.is_some() || self.part.of > 1 {
-            return refuse("a script, or several engines, cannot go by them");
+        if self.script.is_some() {
+            return refuse("a script cannot go by them");
         }
         Ok(())
     }
@@ -232,9 +243,6 @@ impl Plan {
         }
         if !drawn && matches!(self.arrival, Arrival::Open { .. }) {
             return refuse("members: without a weight none takes the events of an open loop");
-        }
-        if self.part.of > 1 {
-            return refuse("part: several workloads at once share one engine");
         }
         Ok(())
     }
@@ -268,8 +276,10 @@ impl Plan {
             return refuse("pauses_s: 0.001 to 3600");
         }
         self.part.check(self.users)?;
-        if self.part.of > 1 && self.script.is_some() {
-            return refuse("part: the users of a script share one engine");
+        let drives_events =
+            self.script.as_ref().is_none_or(|one| one.command.as_deref() == Some(RUN));
+        if self.part.of > 1 && !drives_events {
+            return refuse("part: a script's command is carried out by one engine");
         }
         if self.script.is_some() && (self.reconnect_after.is_some() || self.idle > 0) {
             return refuse("reconnect_after, idle: a script opens its connections itself");
@@ -286,11 +296,13 @@ impl Plan {
         if !self.phases.is_empty() {
             self.check_phases()?;
         }
-        let own_users = self.part.share(u64::from(self.users));
-        let mut most_shards = u32::try_from(own_users).unwrap_or(u32::MAX);
+        let mut most_shards = self.own_users();
         if matches!(self.arrival, Arrival::Open { .. }) && !self.members.is_empty() {
             // Each shard has its share of the events, and so needs somebody who takes them.
-            most_shards = self.pool();
+            most_shards = self.own_users() - self.own_users_of_members();
+            if most_shards == 0 {
+                return refuse("part.of: no user of this part takes the events of an open loop");
+            }
         }
         self.shards = self.shards.min(most_shards);
         self.session.check()?;

@@ -31,6 +31,12 @@ impl Part {
         all.saturating_sub(number).div_ceil(of)
     }
 
+    /// How many of the users with a number below `all` are this part's.
+    #[must_use]
+    pub fn share_of_users(&self, all: u32) -> u32 {
+        u32::try_from(self.share(u64::from(all))).unwrap_or(u32::MAX)
+    }
+
     /// The number among all users of what is the `index`-th of this part.
     pub(crate) fn number_of(&self, index: usize) -> u64 {
         u64::from(self.number) + u64::from(self.of) * index as u64

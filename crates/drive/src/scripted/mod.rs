@@ -41,7 +41,7 @@ pub(crate) struct Scripted {
     /// The target that refused a connection last.
     blamed: usize,
     script: Script,
-    /// The first of all users: `init()` and `done()` of the script are its to call.
+    /// The first of its engine's users: `init()` and `done()` of the script are its to call.
     is_first: bool,
     part: Part,
     activity: Activity,
@@ -129,6 +129,7 @@ impl Scripted {
         endpoint: Arc<Endpoint>,
         endpoints: Arc<[Arc<Endpoint>]>,
         script: Script,
+        is_first: bool,
     ) -> Self {
         Self {
             index,
@@ -136,7 +137,7 @@ impl Scripted {
             endpoint,
             endpoints,
             asked_for: 0,
-            is_first: script.number() == 0,
+            is_first,
             script,
             part: Part::Outside,
             activity: Activity::Resting,

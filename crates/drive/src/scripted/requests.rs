@@ -242,13 +242,12 @@ impl Scripted {
     }
 
     pub(super) fn depart(&self, shard: &ShardContext) {
-        let all = shard.settings.script.as_ref().map_or(0, |script| script.users);
-        shard.settings.control.depart(all);
+        shard.settings.control.depart(u64::from(shard.settings.own_users));
     }
 
     /// `done()` of the script is for the time when all have said goodbye.
     pub(crate) fn look_for_others(&mut self, shard: &mut ShardContext) {
-        let all = shard.settings.script.as_ref().map_or(0, |script| script.users);
+        let all = u64::from(shard.settings.own_users);
         if self.part == Part::Parting && shard.settings.control.departed() >= all {
             shard.send(Message::Script(ScriptStage::Done));
             self.part = Part::Done;

@@ -41,6 +41,8 @@ pub(crate) struct Settings {
     pub(crate) think: Nanos,
     /// What the users are told to run, where a script drives them.
     pub(crate) script: Option<Arc<ScriptPlan>>,
+    /// How many virtual users all shards of this engine have.
+    pub(crate) own_users: u32,
 }
 
 impl Settings {

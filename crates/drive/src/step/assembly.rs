@@ -87,6 +87,7 @@ fn settings(plan: &Plan, control: Arc<Control>, assignment: Option<&Assignment>)
         window_begins: plan.stop.window_begins(),
         think: plan.arrival.think(),
         script,
+        own_users: plan.own_users(),
     }
 }
 
@@ -107,10 +108,11 @@ fn start_shards(
         });
         let context = make_context(plan, settings.clone(), assignment, sender.clone())?;
         let endpoints = endpoints.clone();
+        let first = u64::from(plan.part.number);
         spawn_shard(sender, move |sender| {
             let users = match natives {
                 Some(users) => users.into_iter().map(AnyUser::Native).collect(),
-                None => scripted_users(&context.settings, places, &endpoints, sender)?,
+                None => scripted_users(&context.settings, first, places, &endpoints, sender)?,
             };
             Ok(EventLoop::new(shard, users, context))
         })
@@ -192,9 +194,10 @@ fn make_idle(
     numbers.enumerate().map(idle)
 }
 
-/// A script's users belong to the thread that makes them.
+/// A script's users belong to the thread that makes them; `first` is the number of this engine's first one.
 fn scripted_users(
     settings: &Settings,
+    first: u64,
     places: Vec<Place>,
     endpoints: &Arc<[Arc<Endpoint>]>,
     sender: &ShardSender,
@@ -214,7 +217,8 @@ fn scripted_users(
         } else if vm.command(&user)? == Command::Single && place.number > 0 {
             return Ok(None);
         }
-        let user = Scripted::new(place.index, place.endpoint, endpoints.clone(), user);
+        let is_first = place.number == first;
+        let user = Scripted::new(place.index, place.endpoint, endpoints.clone(), user, is_first);
         Ok(Some(AnyUser::Scripted(Box::new(user))))
     };
     places

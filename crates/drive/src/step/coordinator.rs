@@ -59,6 +59,8 @@ struct UsersAtWork {
     over_time: UsersOverTime,
     /// Those that a member of a mix has for itself: they always are.
     always: u32,
+    /// Which of them are this engine's.
+    part: Part,
     /// When their number changes next, since the load began.
     next: Option<Nanos>,
 }
@@ -69,16 +71,17 @@ impl UsersAtWork {
             return None;
         }
         let over_time = UsersOverTime::new(&plan.phases)?;
-        Some(Self { over_time, always: plan.users - plan.pool(), next: Some(Nanos::ZERO) })
+        let always = plan.users - plan.pool();
+        Some(Self { over_time, always, part: plan.part, next: Some(Nanos::ZERO) })
     }
 
-    /// How many there are from now on, where that has changed by `time`.
+    /// How many of this engine's are from now on, where the number of all has changed by `time`.
     fn change(&mut self, time: Nanos) -> Option<u32> {
         if self.next? > time {
             return None;
         }
         self.next = self.over_time.next_change(time);
-        Some(self.always + self.over_time.at(time))
+        Some(self.part.share_of_users(self.always + self.over_time.at(time)))
     }
 }
 

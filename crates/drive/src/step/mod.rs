@@ -39,10 +39,12 @@ struct Limits {
 impl Limits {
     fn of(plan: &Plan) -> Self {
         let is_open = !matches!(plan.arrival, Arrival::Closed { .. });
-        let own = plan.users - plan.pool();
-        let fewest_users = if is_open { own + plan.shards.min(plan.pool()) } else { own.max(1) };
+        let (most_users, of_members) = (plan.own_users(), plan.own_users_of_members());
+        let pool = most_users - of_members;
+        let fewest_users =
+            if is_open { of_members + plan.shards.min(pool) } else { of_members.max(1) };
         let has_phases = !plan.phases.is_empty();
-        Self { is_open, has_phases, fewest_users, most_users: plan.users }
+        Self { is_open, has_phases, fewest_users, most_users }
     }
 
     fn refuse_with_phases(self) -> Result<(), PlanError> {
@@ -103,11 +105,11 @@ impl Drive {
         Ok(())
     }
 
-    /// From now on only the first `users` virtual users begin events; the others finish theirs and
+    /// From now on only the first `users` of this engine's virtual users begin events; the others finish theirs and
     /// rest, with their connections, until they may again.
     ///
     /// # Errors
-    /// More users than the step has, or too few.
+    /// More users than this part of the step has, or too few.
     pub fn set_users(&self, users: u32) -> Result<(), PlanError> {
         self.limits.refuse_with_phases()?;
         let Limits { fewest_users, most_users, .. } = self.limits;

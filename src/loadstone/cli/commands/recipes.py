@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from loadstone.cli.commands.experiment import show_plan, yes_option
+from loadstone.cli.options.cluster import cluster_asked, cluster_options
 from loadstone.cli.options.live import beside_options, shown_beside
 from loadstone.cli.options.observe import observing_options
 from loadstone.cli.options.protection import protection_options
@@ -62,6 +63,7 @@ def show(name: str, quick: bool, given: tuple[str, ...]) -> None:
 @_quick
 @_set
 @click.option("--dry-run", is_flag=True, help="Show the steps and the time; start nothing.")
+@cluster_options
 @observing_options
 @protection_options
 @beside_options
@@ -82,6 +84,7 @@ def run(
     yes: bool,
     as_json: bool,
     out: Path,
+    **asked: Any,
 ) -> int:
     """Carry NAME out, and say whether what the field saw is seen here.
 
@@ -93,18 +96,24 @@ def run(
     from loadstone.model.recipe import RecipeAsked
     from loadstone.recipes.filling import fill
     from loadstone.recipes.recipe import recipe
-    from loadstone.runner.experiment import ExperimentRequest, begin, checked_text
+    from loadstone.runner.experiment import ExperimentRequest, begin, checked_text, on_cluster
 
-    asked = RecipeAsked(name=name, quick=quick, given=given, as_root=os.geteuid() == 0)
-    found = fill(recipe(name), given, quick=quick, is_root=asked.as_root)
+    cluster = cluster_asked(asked)
+    wanted = RecipeAsked(name=name, quick=quick, given=given, as_root=os.geteuid() == 0)
+    found = fill(recipe(name), given, quick=quick, is_root=wanted.as_root)
     file = checked_text(found.text, found.name)
     if found.note:
         say(f"note: {found.note}", quiet=as_json)
     if dry_run:
-        show_plan(file.experiment)
+        show_plan(on_cluster(file.experiment, cluster))
         return 0
     request = ExperimentRequest(
-        out=out, observing=observing, recipe=asked, yes=yes, protection=protection
+        out=out,
+        observing=observing,
+        recipe=wanted,
+        yes=yes,
+        cluster=cluster,
+        protection=protection,
     )
     with shown_beside(live, metrics, out) as begun:
         finished = begin(file, request, Terminal(quiet=as_json, begun=begun))

@@ -64,25 +64,25 @@ def check(file: str, connection: Connection, seed: int) -> None:
 
 @workload.command(name="list")
 def list_() -> None:
-    """The templates that come along."""
-    from loadstone.workloads.templates.explain import shipped, text_of
+    """The templates that come with the program."""
+    from loadstone.workloads.bundled import bundled, text_of_bundled
     from loadstone.workloads.templates.file import parse_template
 
-    for name in shipped():
-        click.echo(f"{name:<14} {parse_template(text_of(name), f'{name}.toml').about}")
+    for name in bundled():
+        click.echo(f"{name:<14} {parse_template(text_of_bundled(name), f'{name}.toml').about}")
 
 
 @workload.command()
 @click.argument("name")
 def show(name: str) -> None:
-    """The text of one that comes along, to copy: loadstone workload show shop > mine.toml."""
+    """The text of a bundled one, to copy: loadstone workload show shop > mine.toml."""
     from loadstone.cli.errors import nearest
-    from loadstone.workloads.templates.explain import shipped, text_of
+    from loadstone.workloads.bundled import bundled, text_of_bundled
 
-    if name not in shipped():
-        near = nearest(name, shipped()) or f"there are {', '.join(shipped())}"
+    if name not in bundled():
+        near = nearest(name, bundled()) or f"there are {', '.join(bundled())}"
         raise click.UsageError(f"no template is named {name}: {near}")
-    click.echo(text_of(name), nl=False)
+    click.echo(text_of_bundled(name), nl=False)
 
 
 def _described(template: Template) -> Iterator[str]:

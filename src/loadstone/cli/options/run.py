@@ -195,8 +195,6 @@ def _check_alone(members: tuple[Member, ...], asked: RunOptions) -> None:
         raise click.UsageError(f"{option} looks for a level, and {what} has none: leave one out")
     if asked.proving:
         raise click.UsageError(f"--prove drives one workload at one level: not {what}")
-    if asked.cluster is not None:
-        raise click.UsageError(f"--cluster: {what} is driven by one machine: leave one out")
     if members and asked.workload_options:
         option = asked.workload_options[0]
         raise click.UsageError(

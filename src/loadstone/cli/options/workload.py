@@ -42,12 +42,12 @@ def workload_named(name: str) -> WorkloadInfo:
         UsageError: there is none; names the nearest.
     """
     from loadstone import engine
-    from loadstone.workloads.templates.explain import shipped
+    from loadstone.workloads.bundled import bundled
 
     workloads = engine.workloads()
     if name in workloads:
         return workloads[name]
-    if name in shipped():
+    if name in bundled():
         way = f"loadstone workload show {name} > {name}.toml, then loadstone run {name}.toml"
         raise click.UsageError(f"{name} is a template, which is a file: {way}")
     near = nearest(name, workloads)

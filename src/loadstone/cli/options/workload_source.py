@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from loadstone.engine import WorkloadInfo
     from loadstone.model.template import Template
 
-_ENDING = ".toml"
-
 
 def template_of(word: str) -> Template | None:
     """The template that a file has; `None` where the word is no file's.
@@ -19,14 +17,16 @@ def template_of(word: str) -> Template | None:
     Raises:
         TemplateRefused: the file cannot be read, or something is wrong with it.
     """
-    if not word.endswith(_ENDING):
+    from loadstone.workloads.bundled import ENDING
+
+    if not word.endswith(ENDING):
         return None
     from pathlib import Path
 
     from loadstone import engine
-    from loadstone.workloads.templates.file import read_template
+    from loadstone.workloads.templates.file import find_template
 
-    return read_template(Path(word), frozenset(engine.workloads()))
+    return find_template(word, Path(), frozenset(engine.workloads()))
 
 
 def check_charset(template: Template, file: str, charset: str) -> None:

@@ -23,6 +23,7 @@ from loadstone.model.engine_plan import book_of, step_document
 from loadstone.model.observed import Observation, SourceName
 from loadstone.model.plan import Plan, Step, WarmupAuto
 from loadstone.model.records import (
+    Complaint,
     Connected,
     End,
     EngineFailure,
@@ -30,6 +31,7 @@ from loadstone.model.records import (
     Outage,
     Sample,
     StepRecord,
+    Stuck,
 )
 from loadstone.model.result import Aborted, LevelChange, StepResult, StepState
 from loadstone.model.target import Endpoint
@@ -334,6 +336,11 @@ class _Watched:
                 self._take_sample(record)
             case Outage() if record.to_s is None and record.users >= self.step.concurrency:
                 self.cut_off = record
+            case Stuck():
+                said = f"the script has run for {record.seconds:.0f} s without a statement"
+                self.lab.note(f"{record.place}: {said}", self.step)
+            case Complaint():
+                self.lab.note(record.message, self.step)
             case GeneratorState() if record.state == "lost":
                 self.lab.note(_lost(record), self.step)
             case GeneratorState() if record.state == "absent":

@@ -62,7 +62,9 @@ def _of_plan(plan: dict[str, Any], words: Messages) -> Iterator[tuple[str, str]]
     workload, drive, warmup = plan["workload"], plan["drive"], plan["warmup"]
     tables, size = workload.get("tables"), workload.get("table_size")
     rows = words.tables_of.format(tables=tables, rows=f"{size:,}") if tables and size else ""
-    yield words.workload, f"{workload['name']} {'' if plan.get('mix') else rows}".strip()
+    # A script's tables are not ours to count.
+    has_rows = not (plan.get("mix") or workload.get("script"))
+    yield words.workload, f"{workload['name']} {rows if has_rows else ''}".strip()
     yield words.window, duration(plan["duration_s"])
     kind = warmup["kind"]
     yield words.warmup, words.automatic if kind == "auto" else duration(warmup["warmup_s"])

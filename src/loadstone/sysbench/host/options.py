@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from loadstone.sysbench.errors import Fatal
-from loadstone.sysbench.options import BLOCKS, Kind, Option
+from loadstone.workloads.scripts.options import BLOCKS, Kind, Option
 
 _COMMANDS = ("prepare", "run", "cleanup", "help")
 # The help calls it a number, and a unit is taken all the same.

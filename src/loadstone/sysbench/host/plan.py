@@ -25,12 +25,13 @@ from loadstone.model.host_test import (
     SyncMode,
     ThreadsTest,
 )
-from loadstone.sysbench import values
 from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.host.blocks import SEAL_BYTES
 from loadstone.sysbench.host.options import ModeMissing
 from loadstone.sysbench.planning import distribution_of
-from loadstone.sysbench.settings import Settings, Values, seed_of
+from loadstone.sysbench.settings import Settings, seed_of
+from loadstone.workloads.scripts import values
+from loadstone.workloads.scripts.given import Values
 
 ANY_SIZE = 2**62
 """More than can be read or written: `--memory-total-size=0` is no limit."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from loadstone.sysbench import usage, values
+from loadstone.sysbench import usage
 from loadstone.sysbench.cmdline import CommandLine, Given
 from loadstone.sysbench.errors import Refused
 from loadstone.sysbench.host.options import HOST_TESTS, Declared, ModeMissing
 from loadstone.sysbench.log import Log, aside
-from loadstone.sysbench.options import Kind, Option
-from loadstone.sysbench.settings import Settings, Values
+from loadstone.sysbench.settings import Settings
+from loadstone.workloads.scripts import values
+from loadstone.workloads.scripts.given import Values
+from loadstone.workloads.scripts.options import Kind, Option
 
 _ANYWHERE = ("prepare", "run", "cleanup", "help")
 

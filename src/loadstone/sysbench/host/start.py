@@ -11,7 +11,8 @@ from loadstone.sysbench import running
 from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.host import files, plan, report, runner
 from loadstone.sysbench.log import Log, aside
-from loadstone.sysbench.settings import Settings, Values
+from loadstone.sysbench.settings import Settings
+from loadstone.workloads.scripts.given import Values
 
 _FAILED = 1
 # Linux's MAP_HUGETLB, which Python does not name, and the size of such a page on most machines.

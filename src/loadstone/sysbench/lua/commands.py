@@ -6,12 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from loadstone import engine
-from loadstone.lab.step.follow import follow
 from loadstone.lab.step.interrupts import Interrupts
-from loadstone.lab.step.order import steps_of
+from loadstone.lab.step.script_command import carry_out_command
 from loadstone.lab.tables.inspect import check_descriptors
-from loadstone.model.engine_plan import step_document
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.plan import WorkloadSpec
 from loadstone.model.records import AnyStepRecord, End, FirstError, Printed, Stuck
@@ -20,8 +17,9 @@ from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.log import Log, aside
 from loadstone.sysbench.lua import errors
 from loadstone.sysbench.report_writer import write
-from loadstone.sysbench.settings import Settings, Values
+from loadstone.sysbench.settings import Settings
 from loadstone.sysbench.targets import Place
+from loadstone.workloads.scripts.given import Values
 
 _DECLARED = "sysbench.cmdline.call_command"
 Manner = Literal["single", "parallel"]
@@ -51,10 +49,9 @@ def carry_out(
         command = (workload.script and workload.script.command) or ""
         heard = errors.Heard(plan, log)
         watched = _Watched(places, heard, called(command, is_declared=manner is not None))
-        step = steps_of(plan)[0]
         endpoints = [place.endpoint for place in places]
         with Interrupts() as interrupts:
-            follow(engine.start(step_document(plan, step, endpoints)), watched.take, interrupts)
+            carry_out_command(plan, endpoints, watched.take, interrupts)
     if interrupts.asked:
         aside("interrupted")
         return ExitCode.INTERRUPTED

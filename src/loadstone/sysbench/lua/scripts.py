@@ -13,25 +13,18 @@ from loadstone import engine
 from loadstone.model.engine_plan import script_document
 from loadstone.model.plan import ScriptSpec, WorkloadSpec
 from loadstone.mysql.redact import blank_arguments
-from loadstone.sysbench import planning, starting, values
+from loadstone.sysbench import planning, starting
 from loadstone.sysbench.cmdline import CommandLine, Given
 from loadstone.sysbench.errors import Fatal, Refused
 from loadstone.sysbench.log import Log
 from loadstone.sysbench.lua import commands
 from loadstone.sysbench.oltp.tests import STANDARD_INPUT
-from loadstone.sysbench.options import BLOCKS, Kind, Option, for_all_tests
 from loadstone.sysbench.report_writer import OpenScript, told_as_fatal, write
-from loadstone.sysbench.settings import Settings, Values, version_of
+from loadstone.sysbench.settings import Settings, version_of
+from loadstone.workloads.scripts.general import General, general_options
+from loadstone.workloads.scripts.given import Values
 
 _OF_ANY_SCRIPT = ("prepare", "run", "cleanup", "help")
-# The engine adds the password: what is kept of a run has none.
-_NOT_TOLD = (
-    "help",
-    "version",
-    "config_file",
-    "mysql_password",
-    *(one.key for one in BLOCKS["ours"]),
-)
 
 
 @dataclass(frozen=True)
@@ -116,7 +109,7 @@ def _spec(asked: _Asked, options: dict[str, str]) -> ScriptSpec:
         path=asked.path,
         command=asked.line.command,
         options=options,
-        general=_general(asked.settings, asked.given),
+        general=general_options(asked.given) | _limits(asked.settings),
         arguments=tuple(os.fsdecode(word) for word in words),
         ignore_errors=None if restart_on == "all" else restart_on,
         distribution=planning.distribution_of(asked.given),
@@ -124,29 +117,10 @@ def _spec(asked: _Asked, options: dict[str, str]) -> ScriptSpec:
     )
 
 
-def _general(settings: Settings, given: Values) -> dict[str, bool | float | str | tuple[str, ...]]:
-    """What scripts find in `sysbench.opt` beside their own options."""
-    known = {key: one for key, one in for_all_tests().items() if key not in _NOT_TOLD}
-    told = {key: _value(option, given) for key, option in known.items()}
+def _limits(settings: Settings) -> General:
+    """Options with deprecated names, too: those that count."""
     limits = {"threads": settings.threads, "events": settings.events, "time": settings.time_s}
-    return told | limits | {"rate": settings.rate}
-
-
-def _value(option: Option, given: Values) -> bool | float | str | tuple[str, ...]:
-    text = given.text(option.key)
-    match option.kind:
-        case Kind.BOOL:
-            return given.switch(option.key)
-        case Kind.INT:
-            return given.integer(option.key)
-        case Kind.SIZE:
-            return values.size(text)
-        case Kind.DOUBLE:
-            return given.number(option.key)
-        case Kind.LIST:
-            return tuple(given.words(option.key))
-        case _:
-            return text
+    return {**limits, "rate": settings.rate}
 
 
 def _opened(spec: ScriptSpec) -> OpenScript:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from loadstone.sysbench.options import BLOCKS, Option
+from loadstone.workloads.scripts.options import BLOCKS, Option
 
 Layout = Literal["sbtest", "bulk"]
 

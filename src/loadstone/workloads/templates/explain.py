@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any, NamedTuple
 
 import pymysql
@@ -53,17 +52,6 @@ class Explained:
     number: int
     sql: str
     access: tuple[Access, ...]
-
-
-def shipped() -> tuple[str, ...]:
-    """The names of the templates that come along."""
-    found = (each.name for each in files("loadstone.lab").joinpath("templates").iterdir())
-    return tuple(sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml")))
-
-
-def text_of(name: str) -> str:
-    """The text of one that comes along."""
-    return files("loadstone.lab").joinpath("templates", f"{name}.toml").read_text(encoding="utf-8")
 
 
 def samples(template: Template, count: int, seed: int = 0) -> tuple[engine.Sample, ...]:

@@ -40,6 +40,7 @@ from loadstone.model.template import (
     Value,
 )
 from loadstone.mysql.statements import effect_of
+from loadstone.workloads.bundled import ENDING, bundled, text_of_bundled
 from loadstone.workloads.templates import values
 from loadstone.workloads.templates.columns import check_columns, check_names
 from loadstone.workloads.templates.sql import CopyOf, Named, Part, Text, as_sent, parts_of
@@ -94,6 +95,18 @@ class _Known(NamedTuple):
 
     copied: Mapping[str, Table]
     """Tables that have copies."""
+
+
+def find_template(name: str, folder: Path, taken: Collection[str] = ()) -> Template:
+    """The file of that name in a folder; where there is none, the bundled template of that name.
+
+    Raises:
+        TemplateRefused: as `read_template`.
+    """
+    path, stem = folder / name, name.removesuffix(ENDING)
+    if stem in bundled() and not path.exists():
+        return parse_template(text_of_bundled(stem), name, taken)
+    return read_template(path, taken)
 
 
 def read_template(path: Path, taken: Collection[str] = ()) -> Template:

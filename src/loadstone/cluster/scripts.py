@@ -1,0 +1,57 @@
+"""A script on its way to generators: its text, and that of the Lua files in its folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from loadstone.cluster.errors import ClusterError
+
+_FILES = "files"
+"""Key of the texts, by the names of the files; the engine knows none of them."""
+
+MOST_BYTES = 16 << 20
+"""Of all files together: they go to each generator before each step."""
+
+
+def with_files(document: str) -> str:
+    """The document of a step, with the files of its script where it has one.
+
+    What a script loads by `require` or `dofile` is looked for in its folder as well.
+
+    Raises:
+        ClusterError: they cannot be read, or are too many to be sent.
+    """
+    whole = json.loads(document)
+    if "script" not in whole:
+        return document
+    script = Path(whole["script"]["path"])
+    try:
+        files = {script, *script.parent.glob("*.lua")}
+        size = sum(file.stat().st_size for file in files)
+        if size > MOST_BYTES:
+            said = (
+                f"{script.parent} has {size / 1e6:,.0f} MB of Lua, which all generators would get"
+            )
+            write = f"put {script.name} and what it needs into a folder of its own"
+            raise ClusterError(said, write)
+        # Not all scripts are UTF-8, and each byte counts.
+        texts = {file.name: file.read_bytes().decode("latin-1") for file in sorted(files)}
+    except OSError as error:
+        raise ClusterError(f"{error.filename} cannot be read: {error.strerror}") from error
+    whole["script"][_FILES] = texts
+    return json.dumps(whole)
+
+
+def unpacked(document: str, new_folder: Callable[[], Path]) -> str:
+    """What `with_files` was given, with its files in a new folder in place of the head's."""
+    whole = json.loads(document)
+    files = whole.get("script", {}).pop(_FILES, None)
+    if files is None:
+        return document
+    folder = new_folder()
+    for name, text in files.items():
+        (folder / Path(name).name).write_bytes(text.encode("latin-1"))
+    whole["script"]["path"] = str(folder / Path(whole["script"]["path"]).name)
+    return json.dumps(whole)

@@ -1,0 +1,188 @@
+"""Workloads of an experiment that are scripts: their files, and the tables that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from loadstone.config.lines import Path as KeyPath
+from loadstone.config.problems import ExperimentRefused, Faults
+from loadstone.engine import ScriptRefused
+from loadstone.experiments.file import ExperimentFile
+from loadstone.experiments.variants import drive_of, step_plan
+from loadstone.lab.step.failures import as_error
+from loadstone.lab.step.interrupts import Interrupts
+from loadstone.lab.step.script_command import carry_out_command, command_plan
+from loadstone.model.errors import LoadstoneError
+from loadstone.model.exit_codes import ExitCode
+from loadstone.model.experiment import Experiment, Manner, ScriptFile
+from loadstone.model.plan import Drive, ScriptSpec, WorkloadSpec
+from loadstone.model.records import End, Printed, StepRecord, Stuck
+from loadstone.model.target import Endpoint, Target
+from loadstone.mysql.errors import TargetError
+from loadstone.workloads.scripts.file import digest_of, read_script
+from loadstone.workloads.scripts.general import with_general_options
+
+
+class ScriptChanged(LoadstoneError):
+    """A script is not what it was when the experiment began."""
+
+    exit_code = ExitCode.PLAN
+
+
+def with_scripts(file: ExperimentFile) -> ExperimentFile:
+    """The same, with each workload that is a script read from its file.
+
+    Files are looked for from the experiment's own folder on.
+
+    Raises:
+        ExperimentRefused: one cannot be read, is no script, or does not take its options.
+    """
+    faults = Faults(file.lines)
+    folder = Path(file.name).parent.absolute()
+    workloads: list[WorkloadSpec] = []
+    scripts: dict[str, ScriptFile] = {}
+    for at, workload in enumerate(file.experiment.workloads):
+        if workload.script:
+            path = str(folder / workload.script.path)
+            script = workload.script.model_copy(update={"path": path})
+            workload = workload.model_copy(update={"script": script})
+            if found := _read(file.experiment, workload, ("workload", at), faults):
+                scripts[workload.name] = found
+        workloads.append(workload)
+    if faults.found:
+        raise ExperimentRefused(file.name, faults.found)
+    update = {"workloads": tuple(workloads), "scripts": scripts}
+    experiment = file.experiment.model_copy(update=update)
+    return ExperimentFile(file.name, experiment, file.lines)
+
+
+def _read(
+    experiment: Experiment, workload: WorkloadSpec, path: KeyPath, faults: Faults
+) -> ScriptFile | None:
+    drive = drive_of(experiment, experiment.variants[0], 1, 1)
+    plan = step_plan(experiment, workload, [Target()], drive)
+    script = with_general_options(plan, experiment.most_users).workload.script
+    assert script is not None, "only scripts are read"
+    name = Path(script.path).name
+    try:
+        return read_script(script)
+    except OSError as error:
+        write = "give the path of a script, or the name of a built-in workload without .lua"
+        faults.add((*path, "name"), f"{name} cannot be read: {error.strerror}", write)
+    except ScriptRefused as error:
+        if error.kind in ("option", "value"):
+            is_unknown = error.kind == "option"
+            said = f"{name} has no such option" if is_unknown else error.message
+            write = f"`loadstone sysbench {script.path} help` names them"
+            faults.add((*path, "options", error.subject), said, write)
+        else:
+            write = "give a script that `loadstone sysbench` runs"
+            faults.add((*path, "name"), error.message, write)
+    return None
+
+
+def check_unchanged(experiment: Experiment) -> None:
+    """See that the scripts are still those that the experiment began with.
+
+    Raises:
+        ScriptChanged: one is another, or gone.
+    """
+    for workload in experiment.workloads:
+        if workload.script is None:
+            continue
+        path = workload.script.path
+        try:
+            is_same = digest_of(workload.script) == experiment.scripts[workload.name].sha256
+        except OSError as error:
+            said = f"{path} cannot be read any more: {error.strerror}"
+            raise ScriptChanged(said, "put it back where it was") from error
+        if not is_same:
+            said = f"{path} has been changed since the experiment began"
+            raise ScriptChanged(said, "put it back as it was, or begin anew")
+
+
+@dataclass(frozen=True)
+class ScriptTables:
+    """Has scripts make and drop their tables on throwaway servers."""
+
+    experiment: Experiment
+    connections: int
+    """The fewest for a command that all users carry out."""
+    say: Callable[[str], None]
+    """A line of progress."""
+
+    def prepare(self, workload: WorkloadSpec, endpoint: Endpoint) -> None:
+        """Carry the command out, where the script has it.
+
+        Raises:
+            TargetError: it failed.
+            Interrupted: a signal came.
+        """
+        manner = self.experiment.scripts[workload.name].prepare
+        self._carry_out("prepare", manner, workload, endpoint)
+
+    def cleanup(self, workload: WorkloadSpec, endpoint: Endpoint) -> None:
+        """The same of the other command.
+
+        Raises:
+            TargetError: it failed.
+            Interrupted: a signal came.
+        """
+        manner = self.experiment.scripts[workload.name].cleanup
+        self._carry_out("cleanup", manner, workload, endpoint)
+
+    def _carry_out(
+        self, command: str, manner: Manner | None, workload: WorkloadSpec, endpoint: Endpoint
+    ) -> None:
+        if manner is None:
+            return
+        # Some scripts make a table for each thread of `run`.
+        threads = self.experiment.most_users
+        if manner == "parallel":
+            threads = max(threads, self.connections)
+        script = _script_of(workload).model_copy(update={"command": command})
+        asked = workload.model_copy(update={"script": script})
+        drive = Drive(seed=self.experiment.seed)
+        users = threads if manner == "parallel" else 1
+        plan = command_plan(asked, [endpoint.target], users, drive)
+        plan = with_general_options(plan, threads)
+        heard = _Heard(f"{workload.name} {command}", endpoint.target, self.say)
+        with Interrupts() as interrupts:
+            carry_out_command(plan, [endpoint], heard.take, interrupts)
+            interrupts.check()
+
+
+def _script_of(workload: WorkloadSpec) -> ScriptSpec:
+    assert workload.script is not None, "other workloads have no commands"
+    return workload.script
+
+
+@dataclass
+class _Heard:
+    """What comes of a command."""
+
+    called: str
+    target: Target
+    say: Callable[[str], None]
+
+    def take(self, record: StepRecord) -> bool:
+        """Take in the next record; whether it is the last.
+
+        Raises:
+            TargetError: the command failed.
+        """
+        match record:
+            case Printed():
+                for line in record.text.splitlines():
+                    self.say(f"{self.called}: {line}")
+            case Stuck():
+                seconds = f"{record.seconds:.0f} s"
+                self.say(f"{self.called}: {record.place} runs for {seconds} without a statement")
+            case End():
+                if record.error:
+                    said = as_error(record.error, [self.target]).message
+                    raise TargetError("statement_failed", f"{self.called}: {said}")
+                return True
+        return False
