@@ -308,8 +308,9 @@ def _check_taken(target: Target, change: tuple[str, str, Value], taken: Value) -
     wanted = number(value)
     if not isinstance(old, int | float) or wanted is None or alike(wanted, taken):
         return
-    said = f"{target.place} made {taken} of {name} = {value}"
-    raise SettingsError(said, "write a value that it takes as it is; see SHOW WARNINGS there")
+    said = f"{target.place} has {name} = {taken} right after it was set to {value}"
+    write = "write a value that it takes as it is (see SHOW WARNINGS there), or look who else sets it"
+    raise SettingsError(said, write)
 
 
 def _waited_for(
