@@ -309,7 +309,7 @@ def _check_taken(target: Target, change: tuple[str, str, Value], taken: Value) -
     if not isinstance(old, int | float) or wanted is None or alike(wanted, taken):
         return
     said = f"{target.place} has {name} = {taken} right after it was set to {value}"
-    write = "write a value that it takes as it is (see SHOW WARNINGS there), or look who else sets it"
+    write = "write a value that it takes as it is (see SHOW WARNINGS), or look who else sets it"
     raise SettingsError(said, write)
 
 
