@@ -112,12 +112,10 @@ def _carry_out(line: CommandLine, given: Values, compat: Compat, log: Log) -> in
     if command is None:
         raise _no_such_command(test, line.command)
     given = given.with_more(test.known_options(), of_test)
-    return _carry_out_command(command, test, (settings, given, line.test or test.name), log)
+    return _run_command(command, test, (settings, given, line.test or test.name), log)
 
 
-def _carry_out_command(
-    command: str, test: Bundled, asked: tuple[Settings, Values, str], log: Log
-) -> int:
+def _run_command(command: str, test: Bundled, asked: tuple[Settings, Values, str], log: Log) -> int:
     settings, given, called = asked
     if command == "help":
         log.notice(usage.test_help(test, Path(called).name))

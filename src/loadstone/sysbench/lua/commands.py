@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from loadstone.lab.step.interrupts import Interrupts
-from loadstone.lab.step.script_command import carry_out_command
+from loadstone.lab.step.script_command import run_command
 from loadstone.lab.tables.inspect import check_descriptors
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.plan import WorkloadSpec
@@ -51,7 +51,7 @@ def carry_out(
         watched = _Watched(places, heard, called(command, is_declared=manner is not None))
         endpoints = [place.endpoint for place in places]
         with Interrupts() as interrupts:
-            carry_out_command(plan, endpoints, watched.take, interrupts)
+            run_command(plan, endpoints, watched.take, interrupts)
     if interrupts.asked:
         aside("interrupted")
         return ExitCode.INTERRUPTED
