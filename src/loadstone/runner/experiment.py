@@ -199,7 +199,7 @@ def begin(file: ExperimentFile, asked: ExperimentRequest, view: View) -> Finishe
         recorder = _recorder(experiment, servers, looked, asked, view)
         view.begun(recorder.folder)
         how = _How(asked, view, backend, notes, protector)
-        return _carry_out(experiment, servers, recorder, how)
+        return _run_experiment(experiment, servers, recorder, how)
 
 
 def resume(run: str, asked: ExperimentRequest, view: View) -> Finished:
@@ -236,7 +236,7 @@ def resume(run: str, asked: ExperimentRequest, view: View) -> Finished:
         view.begun(path)
         notes = [*notes, _taken_up(before, done)]
         how = _How(asked, view, backend, notes, protector, done)
-        return _carry_out(experiment, servers, recorder, how)
+        return _run_experiment(experiment, servers, recorder, how)
 
 
 def _backend(experiment: Experiment, view: View) -> AbstractContextManager[StepBackend]:
@@ -420,7 +420,9 @@ class _How:
     """Steps that were carried out before it was stopped."""
 
 
-def _carry_out(experiment: Experiment, servers: Servers, recorder: Recorder, how: _How) -> Finished:
+def _run_experiment(
+    experiment: Experiment, servers: Servers, recorder: Recorder, how: _How
+) -> Finished:
     recorder.generators(how.backend.nodes)
     steps = _steps(experiment)
     planned = None if steps is None else len(steps)

@@ -30,7 +30,7 @@ def called(command: str, *, is_declared: bool) -> str:
     return _DECLARED if is_declared else command
 
 
-def carry_out(
+def run_command_of_script(
     workload: WorkloadSpec, settings: Settings, given: Values, log: Log, manner: Manner | None
 ) -> int:
     """Have the script carry its command out: once, or once by each thread. `manner` is as declared.
