@@ -24,7 +24,7 @@ RUN = ("run", "oltp_read_write", *SHORT)
 def undisturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Script) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr("loadstone.runner.run.look_at", made_up)
+    monkeypatch.setattr("loadstone.runner.run.inspect_target", made_up)
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
     for number, handler in before.items():

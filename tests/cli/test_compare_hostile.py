@@ -178,7 +178,7 @@ def experiment_folder(script: Script, monkeypatch: pytest.MonkeyPatch) -> Path:
     from experiment.test_experiment import made_up, with_tables
 
     monkeypatch.setattr("loadstone.experiments.servers.described", made_up)
-    monkeypatch.setattr("loadstone.experiments.servers.look_at", with_tables)
+    monkeypatch.setattr("loadstone.experiments.servers.inspect_target", with_tables)
     monkeypatch.setattr("loadstone.experiments.servers.confirm_tables", lambda *_: None)
     monkeypatch.setattr("loadstone.experiments.hosts.Loads.reload", lambda *_: None)
     words = ["duration=4s", "warmup=0s", "users=4", "repeats=2"]

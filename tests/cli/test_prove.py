@@ -60,8 +60,8 @@ def undisturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Script)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr("loadstone.experiments.servers.described", made_up)
-    monkeypatch.setattr("loadstone.experiments.servers.look_at", with_tables)
-    monkeypatch.setattr("loadstone.runner.prove.look_at", with_tables)
+    monkeypatch.setattr("loadstone.experiments.servers.inspect_target", with_tables)
+    monkeypatch.setattr("loadstone.runner.prove.inspect_target", with_tables)
     # Counters of a server that is made up cannot be read.
     monkeypatch.setattr("loadstone.runner.prove.looking", lambda *told: lambda *step: None)
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}

@@ -24,7 +24,7 @@ AT = ("--target", URL, "--shards", "1", "--no-observe")
 def undisturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Script) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr("loadstone.runner.run.look_at", made_up)
+    monkeypatch.setattr("loadstone.runner.run.inspect_target", made_up)
     yield
 
 

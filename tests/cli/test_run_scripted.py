@@ -39,7 +39,7 @@ def made_up(endpoint: Endpoint, wanted: Wanted, timeout_s: float) -> InspectedTa
 def undisturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Script) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr("loadstone.runner.run.look_at", made_up)
+    monkeypatch.setattr("loadstone.runner.run.inspect_target", made_up)
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
     for number, handler in before.items():
@@ -192,7 +192,7 @@ def test_a_signal_before_the_load_ends_it_even_where_a_shell_had_it_ignored(
         return made_up(endpoint, wanted, timeout_s)
 
     signal.signal(number, signal.SIG_IGN)
-    monkeypatch.setattr("loadstone.runner.run.look_at", interrupted)
+    monkeypatch.setattr("loadstone.runner.run.inspect_target", interrupted)
     assert exit_code_of(["run", "oltp_read_write", *SHORT]) == 130
     assert capsys.readouterr().err.strip() == "error: interrupted"
     assert list((tmp_path / "runs").iterdir()) == []

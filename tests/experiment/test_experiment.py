@@ -67,7 +67,7 @@ def undisturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Script)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr("loadstone.experiments.servers.described", made_up)
-    monkeypatch.setattr("loadstone.experiments.servers.look_at", with_tables)
+    monkeypatch.setattr("loadstone.experiments.servers.inspect_target", with_tables)
     monkeypatch.setattr("loadstone.experiments.servers.confirm_tables", lambda *_: None)
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield

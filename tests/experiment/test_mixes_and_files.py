@@ -92,7 +92,7 @@ def test_a_mix_with_a_file_is_driven_by_phases_on_each_variant(
             called("prepare", "shop.toml", "--target", url, folder=tmp_path)
             sizes = ("--tables", "1", "--table-size", "200")
             called("prepare", "oltp_read_only", "--target", url, *sizes, folder=tmp_path)
-        called("experiment", "both.toml", "--out", "runs", folder=tmp_path)
+        said = called("experiment", "both.toml", "--out", "runs", folder=tmp_path).stdout
     steps = found(tmp_path / "runs")["steps"]
     # More follow where noise has spoiled one.
     assert [step["variant"] for step in steps][:4] == [
@@ -108,6 +108,10 @@ def test_a_mix_with_a_file_is_driven_by_phases_on_each_variant(
         assert (warm["name"], busy["name"]) == ("warm", "busy")
         assert step["idle"]["open"] == 3
     called("report", "last", "--out", "runs", folder=tmp_path)
+    (page,) = (tmp_path / "runs").glob("*/report.html")
+    for title in ("Each workload of the mix", "Phase by phase"):
+        assert f"{title}:" in said
+        assert f">{title}</h3>" in page.read_text()
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:

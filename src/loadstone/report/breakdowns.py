@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
+from loadstone.analyse.comparison import Row
 from loadstone.analyse.ladder import Level, middle_step
 from loadstone.model.numbers import NOTHING, count, rate
 from loadstone.model.plan import Phase
@@ -28,25 +30,44 @@ def titled(
     return Table(tuple(columns), tuple(rows), title)
 
 
+@dataclass(frozen=True)
+class _Label:
+    """What tells the steps of a table apart."""
+
+    head: str
+    of: Callable[[StepResult], str]
+
+
 def breakdowns(ladder: Sequence[Level], words: Messages) -> Iterator[Table]:
     """Tables that a ladder has anything for; of a level's repeats the middle one is shown."""
     steps = [middle_step(level.steps) for level in ladder]
+    users = _Label(words.users_axis, lambda step: count(step.concurrency))
     if any(step.members for step in steps):
-        yield _members(steps, words)
+        yield _members(steps, users, words)
     for step in steps:
         if step.phases:
-            yield _phases(step, words)
+            yield _phases([step], None, words)
     if any(step.connects for step in steps):
         yield _connects(steps, words)
 
 
-def _members(steps: Sequence[StepResult], words: Messages) -> Table:
-    heads = (words.workload, words.member_has, words.users_axis, *_figure_heads(words))
+def breakdowns_of_variants(rows: Sequence[Row], words: Messages) -> Iterator[Table]:
+    """The same for the variants of an experiment; of a variant's steps the middle one is shown."""
+    steps = [middle_step(row.steps) for row in rows if row.steps]
+    variant = _Label(words.variant, lambda step: step.variant)
+    if any(step.members for step in steps):
+        yield _members(steps, variant, words)
+    if any(step.phases for step in steps):
+        yield _phases(steps, variant, words)
+
+
+def _members(steps: Sequence[StepResult], label: _Label, words: Messages) -> Table:
+    heads = (words.workload, words.member_has, label.head, *_figure_heads(words))
     rows = tuple(
         (
             member.name if member.name == member.workload else f"{member.name} ({member.workload})",
             _has(member, words),
-            count(step.concurrency),
+            label.of(step),
             *_figures(member, step.seconds),
         )
         for step in steps
@@ -61,18 +82,24 @@ def _has(member: MemberResult, words: Messages) -> str:
     return words.member_weight.format(weight=f"{member.weight or 0.0:g}")
 
 
-def _phases(step: StepResult, words: Messages) -> Table:
-    heads = (words.phase, words.seconds_head, words.phase_load, *_figure_heads(words))
+def _phases(steps: Sequence[StepResult], label: _Label | None, words: Messages) -> Table:
+    labels = (label,) if label else ()
+    heads = (
+        *(one.head for one in labels), words.phase, words.seconds_head, words.phase_load,
+        *_figure_heads(words),
+    )  # fmt: skip
     rows = tuple(
         (
+            *(one.of(step) for one in labels),
             phase.name,
             f"{phase.from_s:.0f}..{phase.to_s:.0f}",
             _load(phase, words),
             *_figures(phase, phase.to_s - phase.from_s),
         )
+        for step in steps
         for phase in step.phases
     )
-    return titled(words.phases_title, heads, rows, text=3)
+    return titled(words.phases_title, heads, rows, text=3 + len(labels))
 
 
 def _load(phase: PhaseResult, words: Messages) -> str:

@@ -20,9 +20,11 @@ from loadstone.model.numbers import NOTHING, asked, count, duration, number_of, 
 from loadstone.model.plan import WarmupAuto
 from loadstone.model.result import Result, StepResult
 from loadstone.model.search import MOST_STEPS, SearchPlan
+from loadstone.report.breakdowns import breakdowns_of_variants
 from loadstone.report.columns import columns_tables
 from loadstone.report.notes import of_the_cores, step_notes
 from loadstone.report.table import Table, table_of
+from loadstone.report.words import ENGLISH
 
 _ORDER_SHOWN = 24
 _BESIDE = "what loading the tables and restarting for fresh data takes"
@@ -42,6 +44,8 @@ def outcome(
         parts.append(Padding(_table(table), (0, 0, 1, 0)))
         parts += [Text(line) for line in _missed(table)]
         parts += [Text(line) for each in table.compared for line in sentences(each)]
+        for one in breakdowns_of_variants(table.rows, ENGLISH):
+            parts += [Text(), Text(f"{one.title}:"), one]
     if experiment.columns and found.cells:
         parts.append(Text())
         parts += columns_tables(experiment.columns, found.cells)

@@ -8,6 +8,7 @@ from loadstone.analyse.comparison import CellTable, Compared, Comparison, Row
 from loadstone.analyse.ladder import middle_step
 from loadstone.model.experiment import Experiment, Level
 from loadstone.model.numbers import NOTHING, asked, count, pct, rate, signed
+from loadstone.report.breakdowns import breakdowns_of_variants
 from loadstone.report.experiment import users_at_peak
 from loadstone.report.markup import Markup, cell, element, folded, paragraph
 from loadstone.report.sections.context import ReportContext
@@ -32,6 +33,7 @@ def matrix_section(context: ReportContext) -> Markup:
     parts = [
         paragraph(words.matrix_of_searches if experiment.search else words.matrix_about, "about"),
         _matrix(found, words),
+        *_breakdowns(found, words),
         element("h3", words.variants_differ_in),
         _factors(experiment, words),
         folded(words.table_of_cells, *(_cell_table(each, words) for each in found.cells)),
@@ -120,6 +122,15 @@ def _cell_table(found: CellTable, words: Messages) -> Markup:
         ).html(),
         *(paragraph(line) for line in (*_missed(found, words), *lines)),
     )
+
+
+def _breakdowns(found: Comparison, words: Messages) -> Iterator[Markup]:
+    """Workloads of mixes, and phases, by variant."""
+    for each in found.cells:
+        for one in breakdowns_of_variants(each.rows, words):
+            of_cell = f" ({cell_name(each, words)})" if len(found.cells) > 1 else ""
+            yield element("h3", one.title + of_cell)
+            yield one.html()
 
 
 def _missed(found: CellTable, words: Messages) -> Iterator[str]:
