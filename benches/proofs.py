@@ -44,7 +44,7 @@ _RESTLESS = ("gtid", "timestamp", "last_", "innodb_buffer_pool_dump", "innodb_bu
 
 
 @dataclass(frozen=True)
-class Standing:
+class ReadyServer:
     """A server that has the cause, and how the load gets there."""
 
     sandbox: Sandbox
@@ -59,7 +59,7 @@ class Case:
 
     name: str
     cause: str
-    stand: Callable[[str], AbstractContextManager[Standing]]
+    stand: Callable[[str], AbstractContextManager[ReadyServer]]
     """Brings a server up, given which."""
     workload: str
     users: int
@@ -198,7 +198,7 @@ def _proved(
 class _Program:
     """`loadstone` as a user has it, with its folder of runs."""
 
-    standing: Standing
+    standing: ReadyServer
     folder: Path
 
     def say(self, *words: str) -> str:
@@ -256,7 +256,7 @@ table_size = {rows}
 
 
 @contextmanager
-def _behind_a_line(server: str) -> Iterator[Standing]:
+def _behind_a_line(server: str) -> Iterator[ReadyServer]:
     """In a namespace of its own, at the other end of a line with a rate."""
     with namespace() as line, start_sandbox(SandboxSpec(server=server, namespace=line)) as sandbox:
         limit_line(line, NetworkLimit(bits_per_s=MBIT * 1_000_000))
@@ -268,11 +268,11 @@ def _behind_a_line(server: str) -> Iterator[Standing]:
                 f"{seen.held_back:,} times"
             )
 
-        yield Standing(sandbox, _url(sandbox, "disabled"), took_effect)
+        yield ReadyServer(sandbox, _url(sandbox, "disabled"), took_effect)
 
 
 @contextmanager
-def _encrypted(server: str) -> Iterator[Standing]:
+def _encrypted(server: str) -> Iterator[ReadyServer]:
     with start_sandbox(SandboxSpec(server=server)) as sandbox:
 
         def took_effect(step: Mapping[str, Any]) -> str:
@@ -281,15 +281,15 @@ def _encrypted(server: str) -> Iterator[Standing]:
                 ((_, accepted),) = cursor.fetchall()
             return f"the server finished {int(accepted):,} TLS handshakes"
 
-        yield Standing(sandbox, _url(sandbox, "required"), took_effect)
+        yield ReadyServer(sandbox, _url(sandbox, "required"), took_effect)
 
 
 @contextmanager
-def _sorting(server: str) -> Iterator[Standing]:
+def _sorting(server: str) -> Iterator[ReadyServer]:
     """All tables in the pool: what is measured is the sorts."""
     settings = {"sort_buffer_size": SORT_BUFFER, "innodb_buffer_pool_size": "512M"}
     with start_sandbox(SandboxSpec(server=server, settings=settings)) as sandbox:
-        yield Standing(sandbox, _url(sandbox, "disabled"), _faults_a_sort)
+        yield ReadyServer(sandbox, _url(sandbox, "disabled"), _faults_a_sort)
 
 
 def _faults_a_sort(step: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from benches.place import LOADSTONE
 from benches.processes import run
 from faults.case import Case, Draw, Effect, Fault, Load, Server
-from faults.ground import Ground, Standing
+from faults.ground import Ground, ReadyServer
 from faults.scene import Scene, Used, Watch
 
 
@@ -74,7 +74,9 @@ def carry_out(ground: Ground, case: Case, server: Server, asked: Asked) -> Carri
     )
 
 
-def _drive(standing: Standing, load: Load, watch: Watch, asked: Asked, name: str) -> dict[str, Any]:
+def _drive(
+    standing: ReadyServer, load: Load, watch: Watch, asked: Asked, name: str
+) -> dict[str, Any]:
     command = (
         _script(standing, load, asked) if load.is_script else _run(standing, load, asked, name)
     )
@@ -89,7 +91,7 @@ def _drive(standing: Standing, load: Load, watch: Watch, asked: Asked, name: str
     return dict(json.loads((kept / "result.json").read_text()))
 
 
-def _run(standing: Standing, load: Load, asked: Asked, name: str) -> list[str]:
+def _run(standing: ReadyServer, load: Load, asked: Asked, name: str) -> list[str]:
     options = {
         "--target": standing.url(tls=load.tls),
         "--concurrency": ",".join(map(str, load.ladder)),
@@ -102,7 +104,7 @@ def _run(standing: Standing, load: Load, asked: Asked, name: str) -> list[str]:
     return [LOADSTONE, "run", load.workload, *words, *load.words, "--json"]
 
 
-def _script(standing: Standing, load: Load, asked: Asked) -> list[str]:
+def _script(standing: ReadyServer, load: Load, asked: Asked) -> list[str]:
     """Over TCP, as `loadstone run` does it."""
     state = standing.sandbox.state
     options = {

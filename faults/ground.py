@@ -32,7 +32,7 @@ _USERS_MOST = 2000
 
 
 @dataclass(frozen=True)
-class Standing:
+class ReadyServer:
     """A server that is up for one case."""
 
     sandbox: Sandbox
@@ -74,7 +74,7 @@ class Ground:
         self._closing.close()
 
     @contextmanager
-    def standing(self, server: Server, fault: Fault) -> Iterator[Standing]:
+    def standing(self, server: Server, fault: Fault) -> Iterator[ReadyServer]:
         """A server as the fault wants it, with data that nobody has touched.
 
         Raises:
@@ -94,7 +94,7 @@ class Ground:
             port = sandbox.port
             if fault.each_way_ms:
                 port = stack.enter_context(long_way(port, fault.each_way_ms))
-            yield Standing(sandbox, server, THERE if there else _HERE, port, there, memory)
+            yield ReadyServer(sandbox, server, THERE if there else _HERE, port, there, memory)
 
     def _start(
         self,
@@ -123,20 +123,20 @@ class Ground:
         if found is None:
             found = self._closing.enter_context(start_sandbox(self._spec(server)))
             tables = (TABLES, ROWS) if data == "small" else (1, LARGE_ROWS)
-            _load(Standing(found, server, _HERE, found.port), *tables)
+            _load(ReadyServer(found, server, _HERE, found.port), *tables)
             found.halt()
             keep_data(found)
             self._kept[server, data] = found
         return found
 
     @contextmanager
-    def _replicated(self, server: Server, settings: Mapping[str, str]) -> Iterator[Standing]:
+    def _replicated(self, server: Server, settings: Mapping[str, str]) -> Iterator[ReadyServer]:
         """Two servers of their own: what a replica has applied cannot be put back."""
         spec = self._spec(server).model_copy(
             update={"replica": True, "semi_sync": True, "settings": {**_WARM_AGAIN, **settings}}
         )
         with start_sandbox(spec) as sandbox:
-            standing = Standing(sandbox, server, _HERE, sandbox.port)
+            standing = ReadyServer(sandbox, server, _HERE, sandbox.port)
             _load(standing, TABLES, ROWS)
             yield standing
 
@@ -149,7 +149,7 @@ class Ground:
         )
 
 
-def _load(standing: Standing, tables: int, rows: int) -> None:
+def _load(standing: ReadyServer, tables: int, rows: int) -> None:
     words = ["--tables", str(tables), "--table-size", str(rows), "--distribution", "uniform"]
     run(
         [LOADSTONE, "prepare", "--target", standing.url(tls=False), *words],

@@ -16,7 +16,7 @@ from loadstone.cli.errors import exit_code_of
 from loadstone.experiments.servers import Servers
 from loadstone.lab.step.runner import Lab
 from loadstone.lab.tables.discover import Data, Wanted
-from loadstone.lab.tables.inspect import Looked
+from loadstone.lab.tables.inspect import InspectedTarget
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.experiment import Experiment
 from loadstone.model.finding import Diagnosis, Evidence, Finding, Proof, Setting, Trial
@@ -38,7 +38,7 @@ LOG = ("dynamic", "general_log", "ON", "OFF")
 SYNCS = ("dynamic", "sync_binlog", "1", "0")
 
 
-def made_up(endpoint: Endpoint) -> Looked:
+def made_up(endpoint: Endpoint) -> InspectedTarget:
     facts = ServerFacts(
         version="10.11.0",
         flavour="mariadb",
@@ -47,10 +47,10 @@ def made_up(endpoint: Endpoint) -> Looked:
         connected=1,
         cipher="",
     )
-    return Looked(endpoint=endpoint, facts=facts, data=Data(tables=2, table_size=100))
+    return InspectedTarget(endpoint=endpoint, facts=facts, data=Data(tables=2, table_size=100))
 
 
-def with_tables(endpoint: Endpoint, wanted: Wanted, timeout_s: float) -> Looked:
+def with_tables(endpoint: Endpoint, wanted: Wanted, timeout_s: float) -> InspectedTarget:
     return made_up(endpoint)
 
 
@@ -234,7 +234,7 @@ def test_what_is_left_changed_is_told_however_a_trial_ends(
     left = "db1:3306: set by somebody else since, and left: x"
     prepare = Servers.prepare
 
-    def changed(servers: Servers) -> tuple[list[Looked], list[str]]:
+    def changed(servers: Servers) -> tuple[list[InspectedTarget], list[str]]:
         servers.told.left.append(left)
         return prepare(servers)
 

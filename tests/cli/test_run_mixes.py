@@ -33,7 +33,6 @@ def undisturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Script)
     [
         ([*MIX, "--slo", "p99<10ms"], "--slo looks for a level, and several workloads at once"),
         ([*MIX, "--concurrency", "auto"], "--concurrency auto looks for a level"),
-        ([*MIX, "--cluster", "auto"], "--cluster: several workloads at once is driven by one"),
         ([*MIX, "--point-selects", "5"], "which of the workloads has it?"),
         ([*MIX, "hot_row:as=report"], "report is there twice"),
         (["oltp_read_write", "hot_rows"], "there is no workload 'hot_rows'"),
@@ -45,7 +44,6 @@ def undisturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Script)
         (["hot_row", *PHASES, "--warmup", "auto"], "--warmup: the phases say that"),
         (["hot_row", *PHASES, "--rate", "5"], "--rate: the phases say that"),
         (["hot_row", *PHASES, "--concurrency", "4"], "--concurrency: the phases say how many"),
-        (["hot_row", *PHASES, "--cluster", "auto"], "--cluster: --phases is driven by one"),
         (["hot_row", "--phases", "a 5s x"], "phase 1, 'a 5s x'"),
         (["hot_row", "--reconnect", "0"], "--reconnect"),
         (["hot_row", "--idle", "-1"], "--idle"),

@@ -13,7 +13,7 @@ import pytest
 import scripted_engine
 from loadstone.cli.errors import exit_code_of
 from loadstone.lab.tables.discover import Data, Wanted
-from loadstone.lab.tables.inspect import Looked
+from loadstone.lab.tables.inspect import InspectedTarget
 from loadstone.model.target import Endpoint
 from loadstone.mysql.facts import ServerFacts
 from scripted_engine import Script
@@ -22,7 +22,7 @@ URL = "mysql://bench:geheim@127.0.0.1:3306/sbtest"
 SHORT = ("--duration", "2s", "--warmup", "1s", "--target", URL, "--shards", "1", "--no-observe")
 
 
-def made_up(endpoint: Endpoint, wanted: Wanted, timeout_s: float) -> Looked:
+def made_up(endpoint: Endpoint, wanted: Wanted, timeout_s: float) -> InspectedTarget:
     facts = ServerFacts(
         version="10.11.0-MariaDB",
         flavour="mariadb",
@@ -32,7 +32,7 @@ def made_up(endpoint: Endpoint, wanted: Wanted, timeout_s: float) -> Looked:
         cipher="",
     )
     data = Data(tables=wanted.tables or 3, table_size=wanted.table_size or 500)
-    return Looked(endpoint=endpoint, facts=facts, data=data)
+    return InspectedTarget(endpoint=endpoint, facts=facts, data=data)
 
 
 @pytest.fixture(autouse=True)
@@ -187,7 +187,7 @@ def test_a_signal_before_the_load_ends_it_even_where_a_shell_had_it_ignored(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def interrupted(endpoint: Endpoint, wanted: Wanted, timeout_s: float) -> Looked:
+    def interrupted(endpoint: Endpoint, wanted: Wanted, timeout_s: float) -> InspectedTarget:
         os.kill(os.getpid(), number)
         return made_up(endpoint, wanted, timeout_s)
 

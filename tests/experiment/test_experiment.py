@@ -16,7 +16,7 @@ import scripted_engine
 from loadstone import engine
 from loadstone.cli.errors import exit_code_of
 from loadstone.lab.tables.discover import Data, Wanted
-from loadstone.lab.tables.inspect import Looked
+from loadstone.lab.tables.inspect import InspectedTarget
 from loadstone.model.cluster import GENERATOR_LOST, ClusterAsked
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.result import StepResult
@@ -45,7 +45,7 @@ target = { url = "mysql://bench@127.0.0.1:3302/sbtest" }
 ABBA = ["server=a", "server=b", "server=b", "server=a"]
 
 
-def made_up(endpoint: Endpoint) -> Looked:
+def made_up(endpoint: Endpoint) -> InspectedTarget:
     facts = ServerFacts(
         version=f"10.11.0-{endpoint.target.port}",
         flavour="mariadb",
@@ -54,10 +54,10 @@ def made_up(endpoint: Endpoint) -> Looked:
         connected=1,
         cipher="",
     )
-    return Looked(endpoint=endpoint, facts=facts, data=Data(tables=2, table_size=100))
+    return InspectedTarget(endpoint=endpoint, facts=facts, data=Data(tables=2, table_size=100))
 
 
-def with_tables(endpoint: Endpoint, wanted: Wanted, timeout_s: float) -> Looked:
+def with_tables(endpoint: Endpoint, wanted: Wanted, timeout_s: float) -> InspectedTarget:
     return made_up(endpoint)
 
 

@@ -111,7 +111,7 @@ def test_a_mix_with_a_file_is_driven_by_phases_on_each_variant(
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
-    (tmp_path / "both.toml").write_text(FILE + "[sandbox]\n")
+    (tmp_path / "both.toml").write_text(FILE.replace("shop.toml", "gone.toml") + "[sandbox]\n")
     said = called("experiment", "both.toml", "--dry-run", folder=tmp_path, code=None)
     assert said.returncode == 4
-    assert "shop.toml" in said.stderr
+    assert "gone.toml" in said.stderr

@@ -9,7 +9,7 @@ import pytest
 
 from loadstone.lab.tables.discover import Data, Wanted, numbered_tables, table_name
 from loadstone.lab.tables.inspect import (
-    Looked,
+    InspectedTarget,
     check,
     check_connections,
     check_descriptors,
@@ -26,7 +26,7 @@ from recorded import a_plan
 SBTEST = (("id", "int"), ("k", "int"), ("c", "char(120)"), ("pad", "char(60)"))
 
 
-def looked(connected: int = 1, tables: int = 2, **variables: str) -> Looked:
+def looked(connected: int = 1, tables: int = 2, **variables: str) -> InspectedTarget:
     facts = ServerFacts(
         version="10.11.0-MariaDB",
         flavour="mariadb",
@@ -36,7 +36,7 @@ def looked(connected: int = 1, tables: int = 2, **variables: str) -> Looked:
         cipher="",
     )
     endpoint = Endpoint(target=Target(host="db1", user="bench", database="sbtest"))
-    return Looked(endpoint=endpoint, facts=facts, data=Data(tables=tables, table_size=100))
+    return InspectedTarget(endpoint=endpoint, facts=facts, data=Data(tables=tables, table_size=100))
 
 
 def test_a_ladder_that_fits_is_fine() -> None:

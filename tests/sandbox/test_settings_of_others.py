@@ -17,7 +17,7 @@ from engine.between import Between
 from engine.servers import execute, one
 from loadstone.lab.variables.journal import LeftChanged
 from loadstone.lab.variables.lock import LOCK, SettingsInUse, SettingsLock
-from loadstone.lab.variables.stage import Told, apply, staged
+from loadstone.lab.variables.stage import SettingsReport, apply, staged
 from loadstone.lab.variables.values import set_variable
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.target import Credentials, Endpoint, Target
@@ -301,7 +301,7 @@ def test_so_it_is_where_it_goes_after_the_first_of_two_was_set(
 def test_a_lock_that_was_lost_is_taken_again_before_anything_is_put_back(
     one_server: Sandbox, home: Home
 ) -> None:
-    told = Told()
+    told = SettingsReport()
     with staged(at(one_server.port), WANTED, home.settings, told):
         kill_the_holder(one_server)
     assert (now(one_server), home.journals, told.left) == (100, [], [])

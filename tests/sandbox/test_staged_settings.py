@@ -13,7 +13,7 @@ import pytest
 
 from called import called
 from loadstone.lab.variables.journal import LeftBehind, SettingsError, left_behind, read_journal
-from loadstone.lab.variables.stage import _RESTLESS, Told, put_back, staged, take_over
+from loadstone.lab.variables.stage import _RESTLESS, SettingsReport, put_back, staged, take_over
 from loadstone.model.target import Endpoint
 from loadstone.mysql.facts import describe_server
 from loadstone.sandbox import Sandbox
@@ -176,7 +176,7 @@ def test_the_buffer_pool_is_as_large_as_it_was(shared: Sandbox, tmp_path: Path) 
 def test_what_the_server_clips_is_refused(shared: Sandbox, tmp_path: Path) -> None:
     before = variables(shared)
     with (
-        pytest.raises(SettingsError, match=r"made \d+ of table_open_cache = 900m"),
+        pytest.raises(SettingsError, match=r"cache = \d+ right after it was set to 900m"),
         staged(shared.endpoint(), {"table_open_cache": "900m"}, tmp_path),
     ):
         pytest.fail("it was set")
@@ -240,7 +240,7 @@ def test_what_somebody_else_sets_meanwhile_is_left_and_told(
     shared: Sandbox, tmp_path: Path
 ) -> None:
     before = value(shared, "max_connections")
-    told = Told()
+    told = SettingsReport()
     try:
         with staged(shared.endpoint(), {"max_connections": "777"}, tmp_path, told):
             _set(shared, "max_connections = 555")

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from loadstone.config.lines import Path
-from loadstone.config.values import Unfit, shown
+from loadstone.config.values import InvalidValue, shown
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 
@@ -20,7 +20,7 @@ D = TypeVar("D")
 
 
 @dataclass(frozen=True)
-class Fault:
+class Problem:
     """One thing that is wrong."""
 
     line: int
@@ -40,7 +40,7 @@ class ExperimentRefused(LoadstoneError):
 
     exit_code = ExitCode.PLAN
 
-    def __init__(self, file: str, faults: Sequence[Fault]) -> None:
+    def __init__(self, file: str, faults: Sequence[Problem]) -> None:
         first, *others = sorted(faults, key=lambda fault: fault.line)
         more = f" (and {len(others)} more)" if others else ""
         super().__init__(f"{file}:{first}{more}", first.write)
@@ -48,13 +48,13 @@ class ExperimentRefused(LoadstoneError):
         self.faults = (first, *others)
 
 
-def not_toml(said: str, text: str) -> Fault:
+def not_toml(said: str, text: str) -> Problem:
     """The fault of a text that tomllib refused with these words."""
     found = re.fullmatch(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", said, re.DOTALL)
     line = int(found[2]) if found and found[2] else text.count("\n") + 1
     what = found[1] if found else said
     write = 'write key = value, texts between quotes: duration = "30s"'
-    return Fault(line, "", f"it is not TOML: {what[:1].lower()}{what[1:]}", write)
+    return Problem(line, "", f"it is not TOML: {what[:1].lower()}{what[1:]}", write)
 
 
 def text_of(path: FilePath, refused: type[ExperimentRefused]) -> str:
@@ -67,24 +67,24 @@ def text_of(path: FilePath, refused: type[ExperimentRefused]) -> str:
         # Some editors begin UTF-8 with a byte order mark, which TOML does not know.
         return path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        fault = Fault(1, "", f"cannot be read: {error.strerror}", "give the path of a TOML file")
+        fault = Problem(1, "", f"cannot be read: {error.strerror}", "give the path of a TOML file")
         raise refused(str(path), [fault]) from error
     except UnicodeDecodeError as error:
-        raise refused(str(path), [Fault(1, "", "it is not UTF-8", "save it as UTF-8")]) from error
+        raise refused(str(path), [Problem(1, "", "it is not UTF-8", "save it as UTF-8")]) from error
 
 
-class Faults:
+class Problems:
     """Collects what is wrong while a file is read, and knows where its keys stand."""
 
     def __init__(self, lines: Mapping[Path, int]) -> None:
         self._lines = lines
-        self.found: list[Fault] = []
+        self.found: list[Problem] = []
         self.paths: set[Path] = set()
         """Of what is known to be wrong."""
 
     def add(self, path: Path, what: str, write: str) -> None:
         """A fault of this key; of one that is missing, the table around it says the line."""
-        self.found.append(Fault(self.line(path), key(path), what, write))
+        self.found.append(Problem(self.line(path), key(path), what, write))
         self.paths.add(path)
 
     def has(self, path: Path) -> bool:
@@ -107,7 +107,7 @@ def key(path: Path) -> str:
 class Section:
     """A table of the file, whose keys are taken one after the other; what is left is unknown."""
 
-    def __init__(self, table: object, path: Path, faults: Faults) -> None:
+    def __init__(self, table: object, path: Path, faults: Problems) -> None:
         self.path = path
         self.faults = faults
         self._known: list[str] = []
@@ -132,7 +132,7 @@ class Section:
             return default
         try:
             return convert(self._table[name])
-        except Unfit as unfit:
+        except InvalidValue as unfit:
             self.faults.add((*self.path, name), unfit.what, unfit.write)
             return default
 

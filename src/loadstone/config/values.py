@@ -1,6 +1,6 @@
 """What people write in an experiment file: times, numbers, shares, sizes, rates, addresses.
 
-Each function takes what tomllib gave and returns the value, or raises `Unfit`.
+Each function takes what tomllib gave and returns the value, or raises `InvalidValue`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ T = TypeVar("T")
 _MOST = 2**31 - 1
 
 
-class Unfit(Exception):
+class InvalidValue(Exception):
     """A value that cannot be what is meant, and what to write instead."""
 
     def __init__(self, what: str, write: str) -> None:
@@ -46,14 +46,14 @@ class Unfit(Exception):
 def text(value: object) -> str:
     """A text that is not empty."""
     if not isinstance(value, str) or not value.strip():
-        raise Unfit(f"{shown(value)} is not a text", 'write a text between quotes: "name"')
+        raise InvalidValue(f"{shown(value)} is not a text", 'write a text between quotes: "name"')
     return value
 
 
 def flag(value: object) -> bool:
     """`true` or `false`."""
     if not isinstance(value, bool):
-        raise Unfit(f"{shown(value)} is neither true nor false", "write true or false")
+        raise InvalidValue(f"{shown(value)} is neither true nor false", "write true or false")
     return value
 
 
@@ -70,9 +70,11 @@ def seconds_or_none(value: object) -> float:
 def _seconds(value: object, *, zero: bool) -> float:
     found = _scaled(value, quantity.SECONDS, "a time", 'write "500ms", "30s", "2m" or "1h"')
     if found == 0 and not zero:
-        raise Unfit("a time of nought measures nothing", 'write "30s", or whatever is wanted')
+        raise InvalidValue(
+            "a time of nought measures nothing", 'write "30s", or whatever is wanted'
+        )
     if found > LONGEST_S:
-        raise Unfit(f"{shown(value)} is too long", "write at most 366 days")
+        raise InvalidValue(f"{shown(value)} is too long", "write at most 366 days")
     return found
 
 
@@ -80,14 +82,14 @@ def count(value: object) -> int:
     """`1000`, `"10k"`, `"1m"`; at least 1."""
     found = _scaled(value, quantity.COUNTS, "a number", 'write a whole number from 1 on, or "10k"')
     if found < 1 or not found.is_integer() or found > _MOST:
-        raise Unfit(f"{shown(value)} is not a number from 1 to {_MOST:,}", "write 1 or more")
+        raise InvalidValue(f"{shown(value)} is not a number from 1 to {_MOST:,}", "write 1 or more")
     return int(found)
 
 
 def seed(value: object) -> int:
     """A whole number from 0 on."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
-        raise Unfit(f"{shown(value)} is no seed", "write a whole number from 0 on")
+        raise InvalidValue(f"{shown(value)} is no seed", "write a whole number from 0 on")
     return value
 
 
@@ -95,7 +97,7 @@ def cores(value: object) -> float:
     """Cores, a part of one too."""
     found = _scaled(value, {"": 1}, "a number of cores", "write cores = 4, or 0.5")
     if found <= 0:
-        raise Unfit("without any core a server does nothing", "write cores = 4, or 0.5")
+        raise InvalidValue("without any core a server does nothing", "write cores = 4, or 0.5")
     return found
 
 
@@ -103,7 +105,7 @@ def size_bytes(value: object) -> int:
     """`"512M"`, `"8G"`, in steps of 1024."""
     found = _scaled(value, quantity.BYTES, "a size", 'write "512M" or "8G"')
     if found < 1:
-        raise Unfit("a size of nought leaves nothing", 'write "512M" or "8G"')
+        raise InvalidValue("a size of nought leaves nothing", 'write "512M" or "8G"')
     return int(found)
 
 
@@ -111,7 +113,9 @@ def bits_per_s(value: object) -> int:
     """`"100Mbit"`, `"1Gbit"`, a second."""
     found = _scaled(value, quantity.BITS, "a line's speed", 'write "100Mbit" or "1Gbit"')
     if found < 1:
-        raise Unfit("over a line without speed nothing arrives", 'write "100Mbit" or "1Gbit"')
+        raise InvalidValue(
+            "over a line without speed nothing arrives", 'write "100Mbit" or "1Gbit"'
+        )
     return int(found)
 
 
@@ -122,7 +126,7 @@ def share(value: object) -> float:
         found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", value)
         written = float(found[1]) / 100 if found else None
     if isinstance(written, bool) or not isinstance(written, int | float) or not 0 < written < 1:
-        raise Unfit(f"{shown(value)} is not a share between nought and all", 'write "2%"')
+        raise InvalidValue(f"{shown(value)} is not a share between nought and all", 'write "2%"')
     return float(written)
 
 
@@ -138,11 +142,11 @@ def rates(value: object) -> tuple[Rate, ...]:
 
 def _series(value: object, convert: Callable[[object], T], example: str) -> tuple[T, ...]:
     if not isinstance(value, list) or not value:
-        raise Unfit(f"{shown(value)} is no list of at least one", f"write {example}")
+        raise InvalidValue(f"{shown(value)} is no list of at least one", f"write {example}")
     found = tuple(convert(each) for each in value)
     twice = next((each for each in found if found.count(each) > 1), None)
     if twice is not None:
-        raise Unfit(
+        raise InvalidValue(
             f"{twice} is there twice", "leave one out: repeats says how often each is measured"
         )
     return found
@@ -159,7 +163,7 @@ def _rate(value: object) -> Rate:
     else:
         made = Rate(rate=_scaled(value, quantity.COUNTS, "a rate", example))
     if made.highest <= 0:
-        raise Unfit("a rate of nought asks for nothing", example)
+        raise InvalidValue("a rate of nought asks for nothing", example)
     return made
 
 
@@ -169,8 +173,8 @@ def warmup(value: object) -> Warmup:
         return WarmupAuto()
     try:
         return WarmupSeconds(warmup_s=seconds_or_none(value))
-    except Unfit as unfit:
-        raise Unfit(unfit.what, 'write "auto", or a time such as "10s"') from None
+    except InvalidValue as unfit:
+        raise InvalidValue(unfit.what, 'write "auto", or a time such as "10s"') from None
 
 
 def phases(value: object) -> tuple[Phase, ...]:
@@ -178,18 +182,20 @@ def phases(value: object) -> tuple[Phase, ...]:
     try:
         return read_phases(text(value))
     except ValueError as error:
-        raise Unfit(str(error), 'write "warm 60s 16, ramp 120s 16..256, spike 30s 1k"') from error
+        raise InvalidValue(
+            str(error), 'write "warm 60s 16, ramp 120s 16..256, spike 30s 1k"'
+        ) from error
 
 
 def objective(value: object) -> Objective:
     """`"p99<10ms"`: a figure of the response times, and its limit."""
     found = re.fullmatch(r"\s*([a-z0-9.]+)\s*(<=?)\s*(.+?)\s*", text(value).lower())
     if not found:
-        raise Unfit(f"{shown(value)} is not an objective", 'write "p99<10ms"')
+        raise InvalidValue(f"{shown(value)} is not an objective", 'write "p99<10ms"')
     figure = found[1].replace(".", "")
     if figure not in get_args(Figure):
         known = ", ".join(get_args(Figure))
-        raise Unfit(f'"{found[1]}" is not one of {known}', 'write "p99<10ms"')
+        raise InvalidValue(f'"{found[1]}" is not one of {known}', 'write "p99<10ms"')
     given = {"figure": figure, "relation": found[2], "limit_ms": 1000 * seconds(found[3])}
     return Objective.model_validate(given)
 
@@ -202,7 +208,7 @@ def texts(value: object) -> tuple[str, ...]:
 def weight(value: object) -> float:
     """A number above nought."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1e9:
-        raise Unfit(f"{shown(value)} is not a number above 0", "write weight = 9, or 0.5")
+        raise InvalidValue(f"{shown(value)} is not a number above 0", "write weight = 9, or 0.5")
     return float(value)
 
 
@@ -211,10 +217,12 @@ def target(value: object) -> Target:
     try:
         found, password = parse_target_url(text(value))
     except LoadstoneError as error:
-        raise Unfit(error.message, error.hint or "write mysql://user@host:3306/schema") from None
+        raise InvalidValue(
+            error.message, error.hint or "write mysql://user@host:3306/schema"
+        ) from None
     if password is not None and password.get_secret_value():
         said = "the URL has a password, and files are copied and shown"
-        raise Unfit(said, "leave it out, and keep it in LOADSTONE_PASSWORD or ~/.my.cnf")
+        raise InvalidValue(said, "leave it out, and keep it in LOADSTONE_PASSWORD or ~/.my.cnf")
     return found
 
 
@@ -238,7 +246,7 @@ def _conditions(value: object, parse: Callable[[str], Condition]) -> tuple[Condi
         try:
             return parse(text(written))
         except ConditionError as error:
-            raise Unfit(error.message, error.hint or "docs/protection.md") from None
+            raise InvalidValue(error.message, error.hint or "docs/protection.md") from None
 
     return _series(value, one, '["threads_running>200"]')
 
@@ -249,7 +257,7 @@ def tls(value: object) -> TlsMode:
         return tls_mode(text(value))
     except LoadstoneError:
         modes = ", ".join(get_args(TlsMode))
-        raise Unfit(f"{shown(value)} is no mode of TLS", f"write one of {modes}") from None
+        raise InvalidValue(f"{shown(value)} is no mode of TLS", f"write one of {modes}") from None
 
 
 def kinds_of_compression(value: object) -> tuple[Compression, ...]:
@@ -257,7 +265,7 @@ def kinds_of_compression(value: object) -> tuple[Compression, ...]:
     try:
         return compression(text(value))
     except LoadstoneError as error:
-        raise Unfit(error.message, 'write "zlib", "zstd,zlib" or "off"') from None
+        raise InvalidValue(error.message, 'write "zlib", "zstd,zlib" or "off"') from None
 
 
 def hosts(value: object) -> tuple[str, ...]:
@@ -265,7 +273,7 @@ def hosts(value: object) -> tuple[str, ...]:
     found = _series(value, text, 'hosts = ["db1:3306", "db2:3306"]')
     for host in found:
         if not re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[\w.-]+)(:\d{1,5})?", host):
-            raise Unfit(f"{host!r} is no address", 'write "db1:3306"')
+            raise InvalidValue(f"{host!r} is no address", 'write "db1:3306"')
     return found
 
 
@@ -273,14 +281,16 @@ def folder(value: object) -> Path:
     """An absolute path: whoever carries the plan out may stand elsewhere."""
     found = Path(text(value))
     if not found.is_absolute():
-        raise Unfit(f"{shown(value)} is not a whole path", 'write it from the root on: "/srv/el7"')
+        raise InvalidValue(
+            f"{shown(value)} is not a whole path", 'write it from the root on: "/srv/el7"'
+        )
     return found
 
 
 def variables(value: object) -> dict[str, str]:
     """Server variables as the server takes them: `true` is `ON`."""
     if not isinstance(value, dict):
-        raise Unfit(f"{shown(value)} is no table", "write { sync_binlog = 1 }")
+        raise InvalidValue(f"{shown(value)} is no table", "write { sync_binlog = 1 }")
     return {variable(name): _setting(name, each) for name, each in value.items()}
 
 
@@ -288,7 +298,7 @@ def variable(name: str) -> str:
     """The server takes dashes and underscores alike; `--` is what people copy from my.cnf."""
     plain = name.removeprefix("--").replace("-", "_").lower()
     if not re.fullmatch(r"[a-z][a-z0-9_.]*", plain):
-        raise Unfit(f"{name!r} is not the name of a variable", "write { sync_binlog = 1 }")
+        raise InvalidValue(f"{name!r} is not the name of a variable", "write { sync_binlog = 1 }")
     return plain
 
 
@@ -297,7 +307,7 @@ def _setting(name: str, value: object) -> str:
         return "ON" if value else "OFF"
     if not isinstance(value, int | float | str):
         said = f"{name} is {shown(value)}, which no server variable can be"
-        raise Unfit(said, f'write {name} = "text", a number, true or false')
+        raise InvalidValue(said, f'write {name} = "text", a number, true or false')
     return str(value)
 
 
@@ -309,7 +319,7 @@ def one_of(words: Collection[T]) -> Callable[[object], T]:
             if value == word:
                 return word
         known = ", ".join(f'"{word}"' for word in words)
-        raise Unfit(f"{shown(value)} is not one of {known}", f"write one of {known}")
+        raise InvalidValue(f"{shown(value)} is not one of {known}", f"write one of {known}")
 
     return convert
 
@@ -328,7 +338,7 @@ def _column(value: object) -> Column:
             return known
     near = get_close_matches(str(value), COLUMNS, n=1, cutoff=0.6)
     write = f"did you mean {near[0]}?" if near else f"there are {', '.join(COLUMNS)}"
-    raise Unfit(f"{shown(value)} is no column", write)
+    raise InvalidValue(f"{shown(value)} is no column", write)
 
 
 def distribution(value: object) -> Distribution:
@@ -345,14 +355,16 @@ def distribution(value: object) -> Distribution:
             raise _no_kind(value, str(first["ctx"]["tag"])) from None
         said = first["msg"]
         what = f"{shown(value)} is no distribution: {said[:1].lower()}{said[1:]}"
-        raise Unfit(what, 'write "uniform", or { kind = "zipfian", exponent = 0.8 }') from None
+        raise InvalidValue(
+            what, 'write "uniform", or { kind = "zipfian", exponent = 0.8 }'
+        ) from None
 
 
-def _no_kind(value: object, kind: str) -> Unfit:
+def _no_kind(value: object, kind: str) -> InvalidValue:
     known = ("uniform", "special", "gaussian", "pareto", "zipfian")
     near = get_close_matches(kind, known, n=1, cutoff=0.6)
     write = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
-    return Unfit(f"{shown(value)} is no distribution", write)
+    return InvalidValue(f"{shown(value)} is no distribution", write)
 
 
 def shown(value: object) -> str:
@@ -369,9 +381,9 @@ def _scaled(value: object, units: Mapping[str, float], what: str, write: str) ->
     """A number and its unit; a bare number stands for the unit without a name."""
     if isinstance(value, int | float) and not isinstance(value, bool) and "" in units:
         if not 0 <= value < float("inf"):
-            raise Unfit(f"{value} is not {what}", write)
+            raise InvalidValue(f"{value} is not {what}", write)
         return float(value)
     found = quantity.scaled(value, units) if isinstance(value, str) else None
     if found is None:
-        raise Unfit(f"{shown(value)} is not {what}", write)
+        raise InvalidValue(f"{shown(value)} is not {what}", write)
     return found

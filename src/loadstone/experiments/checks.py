@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from loadstone.config.lines import Path
-from loadstone.config.problems import ExperimentRefused, Faults
+from loadstone.config.problems import ExperimentRefused, Problems
 from loadstone.experiments.search_checks import check_search
 from loadstone.model.experiment import Experiment, Factor, Level, Variant
 from loadstone.model.plan import MixMember, WorkloadSpec
@@ -33,7 +33,7 @@ class Machine:
     memory_bytes: int | None = None
 
 
-def check(experiment: Experiment, machine: Machine, faults: Faults) -> None:
+def check(experiment: Experiment, machine: Machine, faults: Problems) -> None:
     """Add what is wrong to the faults."""
     _check_place(experiment, faults)
     _check_repeats(experiment, faults)
@@ -79,7 +79,7 @@ def _levels(experiment: Experiment) -> Iterator[tuple[Path, Level]]:
             yield ("factor", factor.name, level.name), level
 
 
-def _check_place(experiment: Experiment, faults: Faults) -> None:
+def _check_place(experiment: Experiment, faults: Problems) -> None:
     if experiment.target and experiment.sandbox:
         said = "both a target and a sandbox"
         faults.add(("target",), said, "leave one out; a level may have a target of its own")
@@ -93,7 +93,7 @@ def _check_place(experiment: Experiment, faults: Faults) -> None:
         faults.add(("target",), "neither a target nor a sandbox: nothing would be measured", write)
 
 
-def _check_repeats(experiment: Experiment, faults: Faults) -> None:
+def _check_repeats(experiment: Experiment, faults: Problems) -> None:
     if experiment.repeats % 2 and len(experiment.variants) > 1:
         said = f"{experiment.repeats} repeats: variants take turns in both orders, AB and BA"
         faults.add(("repeats",), said, f"write repeats = {experiment.repeats + 1}")
@@ -105,7 +105,7 @@ def _check_repeats(experiment: Experiment, faults: Faults) -> None:
         faults.add(("restore",), said, 'write restore = "prepare"')
 
 
-def _check_workload_names(experiment: Experiment, faults: Faults) -> None:
+def _check_workload_names(experiment: Experiment, faults: Problems) -> None:
     names = [workload.name for workload in experiment.workloads]
     for at, name in enumerate(names):
         if name in names[:at]:
@@ -113,7 +113,7 @@ def _check_workload_names(experiment: Experiment, faults: Faults) -> None:
             faults.add(("workload", at, "name"), said, "leave one out; levels vary what differs")
 
 
-def _check_members(experiment: Experiment, faults: Faults) -> None:
+def _check_members(experiment: Experiment, faults: Problems) -> None:
     """Reports tell members by their names, in all workloads of the file."""
     known: dict[str, MixMember] = {}
     for at, workload in enumerate(experiment.workloads):
@@ -128,7 +128,7 @@ def first_script(experiment: Experiment) -> WorkloadSpec | None:
     return next((each for each in experiment.workloads if each.script), None)
 
 
-def _check_scripts(experiment: Experiment, faults: Faults) -> None:
+def _check_scripts(experiment: Experiment, faults: Problems) -> None:
     """What holds for all workloads of the file must be possible for a script as well."""
     script = first_script(experiment)
     if script is None:
@@ -152,7 +152,7 @@ def _check_scripts(experiment: Experiment, faults: Faults) -> None:
         faults.add(("restore",), said, write)
 
 
-def _check_alike(factor: Factor, faults: Faults) -> None:
+def _check_alike(factor: Factor, faults: Problems) -> None:
     """Two levels that do the same would be compared with each other for nothing."""
     seen: dict[str, str] = {}
     for level in factor.levels:
@@ -162,7 +162,7 @@ def _check_alike(factor: Factor, faults: Faults) -> None:
             faults.add(path, f"it is the same as the level {same}", "change it, or leave one out")
 
 
-def _check_level(path: Path, level: Level, faults: Faults) -> None:
+def _check_level(path: Path, level: Level, faults: Problems) -> None:
     if level.target and level.sandbox:
         faults.add((*path, "sandbox"), "both a target and a sandbox", "leave one out")
     for name in level.startup.keys() & level.dynamic.keys():
@@ -174,7 +174,7 @@ def _check_level(path: Path, level: Level, faults: Faults) -> None:
         faults.add((*path, "client", "connect"), said, "leave connect out")
 
 
-def _check_limits(path: Path, level: Level, machine: Machine, faults: Faults) -> None:
+def _check_limits(path: Path, level: Level, machine: Machine, faults: Problems) -> None:
     for name, wanted in (("cgroup", level.cgroup), ("network", level.network)):
         if wanted and not machine.is_root:
             faults.add((*path, name), *_NO_ROOT)
@@ -192,7 +192,7 @@ def _gib(size: int) -> str:
     return f"{size / 1024**3:.3g} GiB"
 
 
-def _check_variants(experiment: Experiment, faults: Faults) -> None:
+def _check_variants(experiment: Experiment, faults: Problems) -> None:
     """What a level does to a server must be possible where it is combined with the others."""
     told: set[tuple[Path, str]] = set()
     for variant in experiment.variants:
@@ -205,7 +205,7 @@ def _check_variants(experiment: Experiment, faults: Faults) -> None:
         faults.add((*path, what), said, "write [sandbox] in place of the target, or use dynamic")
 
 
-def _check_way(variant: Variant, faults: Faults) -> None:
+def _check_way(variant: Variant, faults: Problems) -> None:
     """A line that is limited must be the way to the server."""
     if not any(level.network for _, level in variant.levels):
         return
@@ -227,7 +227,7 @@ def _of_sandboxes(level: Level) -> list[str]:
     return [name for name, value in asked.items() if value]
 
 
-def _check_between_factors(experiment: Experiment, faults: Faults) -> None:
+def _check_between_factors(experiment: Experiment, faults: Problems) -> None:
     """Two factors that set the same thing cannot both have their way."""
     owners: dict[str, str] = {}
     for path, level in _levels(experiment):
@@ -261,7 +261,7 @@ def check_variables(file: ExperimentFile, known: Mapping[str, bool]) -> None:
     Raises:
         ExperimentRefused: it has no such variable, or one that does not change while it runs.
     """
-    faults = Faults(file.lines)
+    faults = Problems(file.lines)
     names = {name.lower(): dynamic for name, dynamic in known.items()}
     for path, level in _levels(file.experiment):
         for name in level.startup:
@@ -276,7 +276,7 @@ def check_variables(file: ExperimentFile, known: Mapping[str, bool]) -> None:
         raise ExperimentRefused(file.name, faults.found)
 
 
-def _check_variable(path: Path, known: Mapping[str, bool], faults: Faults) -> bool:
+def _check_variable(path: Path, known: Mapping[str, bool], faults: Problems) -> bool:
     """Whether there is one to say more of."""
     name = str(path[-1])
     if name in known:
@@ -295,7 +295,7 @@ def check_workloads(file: ExperimentFile, known: Mapping[str, WorkloadInfo]) -> 
     Raises:
         ExperimentRefused: there is no such workload, or it has no such option.
     """
-    faults = Faults(file.lines)
+    faults = Problems(file.lines)
     for at, workload in enumerate(file.experiment.workloads):
         path: Path = ("workload", at)
         if not workload.mix:
@@ -307,7 +307,7 @@ def check_workloads(file: ExperimentFile, known: Mapping[str, WorkloadInfo]) -> 
 
 
 def _check_workload(
-    path: Path, workload: WorkloadSpec, known: Mapping[str, WorkloadInfo], faults: Faults
+    path: Path, workload: WorkloadSpec, known: Mapping[str, WorkloadInfo], faults: Problems
 ) -> None:
     if workload.template or workload.script:
         return

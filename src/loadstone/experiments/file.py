@@ -18,7 +18,7 @@ from loadstone.config import values
 from loadstone.config.lines import Path as KeyPath
 from loadstone.config.lines import lines_of
 from loadstone.config.phases import rates_of, seconds_of, users_of
-from loadstone.config.problems import ExperimentRefused, Faults, Section, not_toml, text_of
+from loadstone.config.problems import ExperimentRefused, Problems, Section, not_toml, text_of
 from loadstone.experiments.checks import Machine, check
 from loadstone.model.cluster import ClusterAsked, OnNodeLoss
 from loadstone.model.experiment import (
@@ -92,7 +92,7 @@ def parse_experiment(text: str, file: str, machine: Machine) -> ExperimentFile:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ExperimentRefused(file, [not_toml(str(error), text)]) from error
-    faults = Faults(lines_of(text))
+    faults = Problems(lines_of(text))
     experiment = _experiment(Section(document, (), faults), Path(file).stem)
     if experiment is not None and not faults.found:
         check(experiment, machine, faults)
@@ -328,10 +328,12 @@ def _member(section: Section) -> MixMember:
 
 def _options(value: object) -> dict[str, OptionValue]:
     if not isinstance(value, dict):
-        raise values.Unfit(f"{values.shown(value)} is no table", "write { point_selects = 5 }")
+        raise values.InvalidValue(
+            f"{values.shown(value)} is no table", "write { point_selects = 5 }"
+        )
     for name, each in value.items():
         if not isinstance(each, bool | int | float | str):
-            raise values.Unfit(f"{name} is {values.shown(each)}", f"write {name} = 5")
+            raise values.InvalidValue(f"{name} is {values.shown(each)}", f"write {name} = 5")
     return {name.replace("-", "_"): each for name, each in value.items()}
 
 

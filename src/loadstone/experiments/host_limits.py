@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from loadstone import engine
 from loadstone.config.lines import Path
-from loadstone.config.problems import ExperimentRefused, Faults
+from loadstone.config.problems import ExperimentRefused, Problems
 from loadstone.engine import PlanRefused
 from loadstone.experiments.file import ExperimentFile
 from loadstone.experiments.variants import drive_of, step_plan
@@ -25,7 +25,7 @@ def check_limits(file: ExperimentFile) -> None:
     Raises:
         ExperimentRefused: something of that was asked for.
     """
-    faults = Faults(file.lines)
+    faults = Problems(file.lines)
     experiment = file.experiment
     if experiment.sandbox:
         _check_root(("sandbox",), experiment.sandbox, None, faults)
@@ -44,7 +44,7 @@ def check_limits(file: ExperimentFile) -> None:
 
 
 def _check_root(
-    path: Path, choice: SandboxChoice, base: SandboxChoice | None, faults: Faults
+    path: Path, choice: SandboxChoice, base: SandboxChoice | None, faults: Problems
 ) -> None:
     """That there is such a server in the folder, and that it starts to speak."""
     if choice.root is None:
@@ -55,7 +55,7 @@ def _check_root(
         faults.add((*path, "root"), error.message, error.hint or "give another folder")
 
 
-def _check_line(path: Path, limit: NetworkLimit, faults: Faults) -> None:
+def _check_line(path: Path, limit: NetworkLimit, faults: Problems) -> None:
     refused = network.why_not(limit)
     if refused:
         part, why = refused
@@ -69,7 +69,7 @@ def check_plans(file: ExperimentFile) -> None:
     Raises:
         ExperimentRefused: it refuses one.
     """
-    faults = Faults(file.lines)
+    faults = Problems(file.lines)
     experiment = file.experiment
     drive = drive_of(experiment, experiment.variants[0], 1, 1)
     for at, workload in enumerate(experiment.workloads):

@@ -8,11 +8,11 @@ from typing import Protocol
 
 from loadstone.experiments.order import More, Searching, order
 from loadstone.experiments.schedule import PlannedStep
-from loadstone.experiments.servers import Servers, Standing
+from loadstone.experiments.servers import ReadyServer, Servers
 from loadstone.experiments.variants import drive_of, step_plan
 from loadstone.lab.step.loop import Measured
 from loadstone.lab.step.runner import Lab, drive_step
-from loadstone.lab.tables.inspect import Looked
+from loadstone.lab.tables.inspect import InspectedTarget
 from loadstone.model.experiment import Experiment, Variant
 from loadstone.model.plan import Drive, Plan
 from loadstone.model.result import StepResult
@@ -20,14 +20,14 @@ from loadstone.model.search import VariantSearch
 from loadstone.observe.sampler import Sampling
 from loadstone.workloads.scripts.general import with_general_options
 
-Look = Callable[[Sequence[Looked], float], Sampling | None]
+Look = Callable[[Sequence[InspectedTarget], float], Sampling | None]
 """Begins to read the counters of servers and hosts, given the run's begin; `None`: nobody looks."""
 
-Describe = Callable[[str, Standing], None]
+Describe = Callable[[str, ReadyServer], None]
 """Keeps what surrounds a variant's servers, given its name."""
 
 
-class Pacing(Protocol):
+class CpuBudget(Protocol):
     """How the load of each variant is driven."""
 
     def drive(self, experiment: Experiment, variant: Variant, *, beside: bool) -> Drive:
@@ -35,7 +35,7 @@ class Pacing(Protocol):
 
 
 @dataclass(frozen=True)
-class Pace:
+class LocalCpus:
     """How much of this machine drives the load."""
 
     cores: int
@@ -48,7 +48,7 @@ class Pace:
 
 
 @dataclass(frozen=True)
-class PaceOfGenerators:
+class GeneratorCpus:
     """How much of each machine of a cluster drives the load."""
 
     cpus: int
@@ -59,7 +59,7 @@ class PaceOfGenerators:
 
 
 @dataclass(frozen=True)
-class Bench:
+class ExperimentContext:
     """What an experiment is carried out with."""
 
     experiment: Experiment
@@ -67,14 +67,16 @@ class Bench:
     lab: Lab
     """Its endpoints and sampling are those of each step."""
     look: Look
-    pace: Pacing
+    pace: CpuBudget
     describe: Describe | None = None
 
 
 class OfExperiment:
     """Measures the steps of an experiment, each on its variant's server: a `StepSource`."""
 
-    def __init__(self, bench: Bench, more: More, searching: Searching | None = None) -> None:
+    def __init__(
+        self, bench: ExperimentContext, more: More, searching: Searching | None = None
+    ) -> None:
         self._bench = bench
         self._more = more
         self._searching = searching
@@ -98,7 +100,7 @@ class OfExperiment:
         return self._searching.conclude(done) if self._searching else None
 
 
-def _measure(bench: Bench, planned: PlannedStep) -> Measured:
+def _measure(bench: ExperimentContext, planned: PlannedStep) -> Measured:
     told = bench.servers.told
     known = len(told.notes)
     try:
@@ -111,7 +113,7 @@ def _measure(bench: Bench, planned: PlannedStep) -> Measured:
 
 
 def _measure_staged(
-    bench: Bench, planned: PlannedStep, standing: Standing, plan: Plan
+    bench: ExperimentContext, planned: PlannedStep, standing: ReadyServer, plan: Plan
 ) -> StepResult:
     with standing.staged():
         if bench.describe:
@@ -130,7 +132,7 @@ def _measure_staged(
                 sampling.close()
 
 
-def plan_of(bench: Bench, planned: PlannedStep, standing: Standing) -> Plan:
+def plan_of(bench: ExperimentContext, planned: PlannedStep, standing: ReadyServer) -> Plan:
     """The plan that the step is a part of."""
     experiment = bench.experiment
     variant = next(each for each in experiment.variants if each.name == planned.step.variant)

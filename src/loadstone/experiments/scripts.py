@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loadstone.config.lines import Path as KeyPath
-from loadstone.config.problems import ExperimentRefused, Faults
+from loadstone.config.problems import ExperimentRefused, Problems
 from loadstone.engine import ScriptRefused
 from loadstone.experiments.file import ExperimentFile
 from loadstone.experiments.variants import drive_of, step_plan
 from loadstone.lab.step.failures import as_error
 from loadstone.lab.step.interrupts import Interrupts
-from loadstone.lab.step.script_command import carry_out_command, command_plan
+from loadstone.lab.step.script_command import command_plan, run_command
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.experiment import Experiment, Manner, ScriptFile
@@ -39,7 +39,7 @@ def with_scripts(file: ExperimentFile) -> ExperimentFile:
     Raises:
         ExperimentRefused: one cannot be read, is no script, or does not take its options.
     """
-    faults = Faults(file.lines)
+    faults = Problems(file.lines)
     folder = Path(file.name).parent.absolute()
     workloads: list[WorkloadSpec] = []
     scripts: dict[str, ScriptFile] = {}
@@ -59,7 +59,7 @@ def with_scripts(file: ExperimentFile) -> ExperimentFile:
 
 
 def _read(
-    experiment: Experiment, workload: WorkloadSpec, path: KeyPath, faults: Faults
+    experiment: Experiment, workload: WorkloadSpec, path: KeyPath, faults: Problems
 ) -> ScriptFile | None:
     drive = drive_of(experiment, experiment.variants[0], 1, 1)
     plan = step_plan(experiment, workload, [Target()], drive)
@@ -150,7 +150,7 @@ class ScriptTables:
         plan = with_general_options(plan, threads)
         heard = _Heard(f"{workload.name} {command}", endpoint.target, self.say)
         with Interrupts() as interrupts:
-            carry_out_command(plan, [endpoint], heard.take, interrupts)
+            run_command(plan, [endpoint], heard.take, interrupts)
             interrupts.check()
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from loadstone.config.problems import Faults
+from loadstone.config.problems import Problems
 from loadstone.model.experiment import Experiment
 from loadstone.model.plan import Closed
 from loadstone.model.search import SearchPlan
 
 
-def check_search(experiment: Experiment, search: SearchPlan, faults: Faults) -> None:
+def check_search(experiment: Experiment, search: SearchPlan, faults: Problems) -> None:
     """Add what keeps the experiment from searching to the faults."""
     if experiment.phases:
         said = "a search chooses levels itself, and phases have none to choose"
@@ -28,7 +28,7 @@ def check_search(experiment: Experiment, search: SearchPlan, faults: Faults) -> 
         faults.add(("think",), said, "leave it out, or the objective")
 
 
-def _check_levels(experiment: Experiment, search: SearchPlan, faults: Faults) -> None:
+def _check_levels(experiment: Experiment, search: SearchPlan, faults: Problems) -> None:
     if experiment.rates:
         said = "a search chooses the rates itself"
         faults.add(("rates",), said, "leave it out, or [search]")

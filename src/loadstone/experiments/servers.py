@@ -28,8 +28,14 @@ from loadstone.lab.machine.generator_ceilings import generator_ceilings
 from loadstone.lab.protection.company import Alone
 from loadstone.lab.protection.first_contact import look_before_load
 from loadstone.lab.tables.discover import Wanted
-from loadstone.lab.tables.inspect import Looked, check, confirm_tables, look_at, look_at_server
-from loadstone.lab.variables.stage import Told, staged
+from loadstone.lab.tables.inspect import (
+    InspectedTarget,
+    check,
+    confirm_tables,
+    inspect_target,
+    look_at_server,
+)
+from loadstone.lab.variables.stage import SettingsReport, staged
 from loadstone.model.experiment import Experiment, Variant
 from loadstone.model.plan import Drive, Plan, WorkloadSpec
 from loadstone.model.target import Endpoint, Target
@@ -39,7 +45,7 @@ from loadstone.workloads.templates.explain import check_statements
 
 
 @dataclass(frozen=True)
-class Means:
+class ServerSetup:
     """What servers are brought up with."""
 
     known: Mapping[str, WorkloadInfo]
@@ -57,15 +63,15 @@ class Means:
 
 
 @dataclass(frozen=True)
-class Standing:
+class ReadyServer:
     """A server as one step finds it."""
 
-    looked: tuple[Looked, ...]
+    looked: tuple[InspectedTarget, ...]
     dynamic: Mapping[str, str]
     settings_folder: Path
     beside: bool
     """Whether the server has this machine's cores, too."""
-    told: Told
+    told: SettingsReport
     """Of all times in which variables were set."""
 
     @property
@@ -78,7 +84,7 @@ class Standing:
         """Without passwords."""
         return tuple(endpoint.target for endpoint in self.endpoints)
 
-    def looked_again(self) -> tuple[Looked, ...]:
+    def looked_again(self) -> tuple[InspectedTarget, ...]:
         """What the servers say of themselves now: with the variant's variables set."""
         return tuple(described(endpoint) for endpoint in self.endpoints)
 
@@ -103,7 +109,7 @@ class Standing:
 class Servers:
     """All servers of an experiment; at the end of the block none of ours is left."""
 
-    def __init__(self, experiment: Experiment, means: Means) -> None:
+    def __init__(self, experiment: Experiment, means: ServerSetup) -> None:
         self._experiment = experiment
         self._means = means
         self._restarts = len({each.at_start(experiment.restarting) for each in self.variants}) > 1
@@ -112,7 +118,7 @@ class Servers:
         self._up: tuple[str, ...] | None = None
         self._kept = contextlib.ExitStack()
         self._alone: list[Alone] = []
-        self.told = Told()
+        self.told = SettingsReport()
         """What there is to tell of the variables that were set."""
 
     @property
@@ -160,7 +166,7 @@ class Servers:
             if place.target
         ]
 
-    def prepare(self) -> tuple[list[Looked], list[str]]:
+    def prepare(self) -> tuple[list[InspectedTarget], list[str]]:
         """Bring each server up once, load it, and try what the variants ask of it.
 
         Returns what each of them said of itself, and what a reader should know.
@@ -169,7 +175,7 @@ class Servers:
             SandboxError, TargetError, SettingsError, GuardError: something does not fit.
             ScriptChanged: a script is not what it was.
         """
-        looked: list[Looked] = []
+        looked: list[InspectedTarget] = []
         notes: list[str] = []
         check_unchanged(self._experiment)
         self._take_targets()
@@ -205,7 +211,7 @@ class Servers:
             self._kept.callback(alone.close)
             self._alone.append(alone)
 
-    def stand(self, planned: PlannedStep) -> Standing:
+    def stand(self, planned: PlannedStep) -> ReadyServer:
         """The server for a step: its block begun, its data as the plan says.
 
         Raises:
@@ -279,7 +285,7 @@ class Servers:
             standing = self._standing(variant, host, workload)
             for endpoint in standing.endpoints:
                 for one in self._wanted(workload):
-                    look_at(endpoint, one, Drive().connect.timeout_s)
+                    inspect_target(endpoint, one, Drive().connect.timeout_s)
                 self._check_statements(workload, endpoint)
             plan = step_plan(self._experiment, workload, standing.targets, Drive())
             # Whether a script writes nobody knows: a server that is read-only tells it.
@@ -309,7 +315,7 @@ class Servers:
         """Whether it is measured on a throwaway server."""
         return self._places[variant.name].target is None
 
-    def _standing(self, variant: Variant, host: Host, workload: WorkloadSpec) -> Standing:
+    def _standing(self, variant: Variant, host: Host, workload: WorkloadSpec) -> ReadyServer:
         client = client_of(variant)
         endpoint = host.endpoint(client.connect)
         target = endpoint.target
@@ -319,15 +325,15 @@ class Servers:
         endpoints = spoken_to(endpoint.model_copy(update={"target": target}), client)
         looked = tuple(described(each) for each in endpoints)
         beside = self._is_ours(variant) or any(each.target.is_local for each in endpoints)
-        return Standing(looked, variant.dynamic, host.settings_folder, beside, self.told)
+        return ReadyServer(looked, variant.dynamic, host.settings_folder, beside, self.told)
 
 
-def _left_changed(workload: WorkloadSpec, standing: Standing) -> str:
+def _left_changed(workload: WorkloadSpec, standing: ReadyServer) -> str:
     places = ", ".join(target.place for target in standing.targets)
     return f"{workload.name}: what its steps change on {places} stays as they leave it"
 
 
-def described(endpoint: Endpoint) -> Looked:
+def described(endpoint: Endpoint) -> InspectedTarget:
     """What a server says of itself now."""
     timeout_s = Drive().connect.timeout_s
     return look_at_server(endpoint).model_copy(update={"connect_s": timeout_s})

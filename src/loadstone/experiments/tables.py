@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from loadstone.config.problems import ExperimentRefused, Faults
+from loadstone.config.problems import ExperimentRefused, Problems
 from loadstone.engine import WorkloadInfo
 from loadstone.experiments.file import ExperimentFile
 from loadstone.experiments.workloads import info, layout_for_workload, writes
@@ -122,7 +122,7 @@ def check_tables(file: ExperimentFile, known: Mapping[str, WorkloadInfo]) -> Non
     if experiment.target is None and not any(level.target for level in levels):
         return
     tables = tables_of(experiment, known)
-    faults = Faults(file.lines)
+    faults = Problems(file.lines)
     first = next((name for name, place in tables.of.items() if place == 0), "")
     for at, workload in enumerate(experiment.workloads):
         if tables.of[workload.name] and not workload.script:

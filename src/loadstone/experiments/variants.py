@@ -17,7 +17,7 @@ from loadstone.model.experiment import (
     Variant,
 )
 from loadstone.model.frozen import Frozen
-from loadstone.model.plan import Drive, Open, Plan, WorkloadSpec
+from loadstone.model.plan import Drive, Load, Open, Plan, WorkloadSpec
 from loadstone.model.target import DEFAULT_PORT, Endpoint, Target
 from loadstone.sandbox import SandboxSpec
 
@@ -111,22 +111,17 @@ def _at(target: Target, address: str) -> Target:
 def step_plan(
     experiment: Experiment, workload: WorkloadSpec, targets: Sequence[Target], drive: Drive
 ) -> Plan:
-    """The plan that one step is a part of."""
+    """The plan that one step is a part of: the same load, of one workload on one variant."""
+    load = {name: getattr(experiment, name) for name in Load.model_fields}
     return Plan(
-        name=experiment.name,
-        targets=tuple(targets),
-        workload=workload.model_copy(update={"mix": ()}),
-        mix=workload.mix,
-        phases=experiment.phases,
-        ladder=tuple(users + workload.own_users for users in experiment.ladder),
-        rates=experiment.rates,
-        search=experiment.search,
-        duration_s=experiment.duration_s,
-        warmup=experiment.warmup,
-        repeats=experiment.repeats,
-        cluster=experiment.cluster,
-        protection=experiment.protection,
-        drive=drive,
+        **load
+        | {
+            "targets": tuple(targets),
+            "workload": workload.model_copy(update={"mix": ()}),
+            "mix": workload.mix,
+            "ladder": tuple(users + workload.own_users for users in experiment.ladder),
+            "drive": drive,
+        }
     )
 
 

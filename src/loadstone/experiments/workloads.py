@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from loadstone.config.lines import Path as KeyPath
-from loadstone.config.problems import ExperimentRefused, Faults
+from loadstone.config.problems import ExperimentRefused, Problems
 from loadstone.engine import WorkloadInfo
 from loadstone.experiments.file import ExperimentFile
 from loadstone.lab.tables.discover import Wanted, needed_beside
@@ -110,7 +110,7 @@ def with_templates(file: ExperimentFile, known: Known) -> ExperimentFile:
         ExperimentRefused: two of them have one name.
     """
     templates: dict[str, Template] = {}
-    faults = Faults(file.lines)
+    faults = Problems(file.lines)
     folder = Path(file.name).parent
     taken = frozenset(known) | {each.name for each in file.experiment.workloads if each.script}
 

@@ -14,12 +14,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
 
-from loadstone.model.cluster import ClusterAsked
 from loadstone.model.columns import Column
 from loadstone.model.frozen import Frozen
-from loadstone.model.plan import Drive, MixMember, Phase, Rate, Warmup, WarmupAuto, WorkloadSpec
-from loadstone.model.protection import Protection
-from loadstone.model.search import SearchPlan
+from loadstone.model.plan import Load, MixMember, Warmup, WarmupAuto, WorkloadSpec
 from loadstone.model.target import Compression, Target, TlsMode
 from loadstone.model.template import Template
 
@@ -173,43 +170,27 @@ class ScriptFile(Frozen):
     """The command that drops them."""
 
 
-class Experiment(Frozen):
-    """What a file asks for, checked."""
+class Experiment(Load):
+    """What a file asks for, checked: a load on each variant, in turns."""
 
-    name: str
     target: Target | None = None
     sandbox: SandboxChoice | None = None
     """One of the two is where variants are measured; neither, where each brings its own."""
     workloads: Annotated[tuple[WorkloadSpec, ...], Field(min_length=1)]
     factors: tuple[Factor, ...] = ()
-    ladder: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
-    rates: tuple[Rate, ...] = ()
-    """Open loop: the rates to try with each number of users."""
-    search: SearchPlan | None = None
-    """What each variant is searched for in each repeat; the ladder then says where to begin."""
-    duration_s: PositiveFloat = 30.0
     warmup: Warmup = WarmupAuto()
     repeats: PositiveInt = 6
-    """How often each step is measured; with `until` the least."""
+    """How often each step is measured, or each search carried out; with `until` the least."""
     until: Until | None = None
     rules: Rules = Rules()
     restore: Restore = "auto"
     columns: tuple[Column, ...] = ()
     """Figures to show beside the rates."""
-    phases: tuple[Phase, ...] = ()
-    """How the load goes over each step; none: it stays."""
-    drive: Drive = Drive()
-    """How the load is driven, as far as no variant says otherwise."""
     templates: dict[str, Template] = {}
     """By the name of a workload, the file that it was read from."""
     scripts: dict[str, ScriptFile] = {}
     """By the name of a workload that is a script, what was read of it."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
-    cluster: ClusterAsked | None = None
-    """The machines that drive each step together; `None`: this one does."""
-
-    protection: Protection = Protection()
-    """What ends the load, or holds it back, before it does harm."""
 
     @model_validator(mode="after")
     def _has_an_end(self) -> Self:

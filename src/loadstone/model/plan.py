@@ -269,10 +269,31 @@ class Drive(Frozen):
         return min(self.shards, -(-users // self.users_a_shard))
 
 
-class Plan(Frozen):
-    """An experiment without factors: one workload over a ladder of users, or of rates, or both."""
+class Load(Frozen):
+    """What a plain run and an experiment have in common: the levels, and how each is driven."""
 
     name: str
+    ladder: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
+    rates: tuple[Rate, ...] = ()
+    """Open loop: the rates to try with each number of users. None in a closed loop."""
+    phases: tuple[Phase, ...] = ()
+    """How the load goes over each step; none: it stays."""
+    search: SearchPlan | None = None
+    """Levels follow from what the steps show; ladder and rates say where to begin."""
+    duration_s: PositiveFloat = 30.0
+    warmup: Warmup = WarmupSeconds()
+    repeats: PositiveInt = 1
+    """How often each level is measured."""
+    drive: Drive = Drive()
+    cluster: ClusterAsked | None = None
+    """The machines that drive each step together; `None`: this one does."""
+    protection: Protection = Protection()
+    """What ends the load, or holds it back, before it does harm."""
+
+
+class Plan(Load):
+    """One workload, or one mix, on targets: a plain run, or one variant's part of an experiment."""
+
     targets: Annotated[tuple[Target, ...], Field(min_length=1)]
     workload: WorkloadSpec
     """The workload; for a mix the names of all, and the most tables and rows of any of them."""
@@ -280,27 +301,8 @@ class Plan(Frozen):
     mix: tuple[MixMember, ...] = ()
     """Several workloads at once; none: `workload` alone."""
 
-    phases: tuple[Phase, ...] = ()
-    """How the load goes over each step; none: it stays."""
-
-    ladder: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
-    rates: tuple[Rate, ...] = ()
-    """Open loop: the rates to try with each number of users. None in a closed loop."""
-    duration_s: PositiveFloat = 30.0
     events: PositiveInt | None = None
     """At most so many begin in the window; `None`: as many as there is time for."""
-
-    warmup: Warmup = WarmupSeconds()
-    repeats: PositiveInt = 1
-    drive: Drive = Drive()
-    search: SearchPlan | None = None
-    """Levels follow from what the steps show; ladder and rates say where to begin."""
-
-    cluster: ClusterAsked | None = None
-    """The machines that drive each step together; `None`: this one does."""
-
-    protection: Protection = Protection()
-    """What ends the load, or holds it back, before it does harm."""
 
     @property
     def warmup_s(self) -> float:

@@ -9,7 +9,7 @@ from pathlib import Path
 from string import Template
 
 from loadstone.config import values as given
-from loadstone.config.values import Unfit
+from loadstone.config.values import InvalidValue
 from loadstone.recipes.recipe import Kind, Parameter, RecipeRefused
 
 SANDBOX = "sandbox"
@@ -31,7 +31,7 @@ def read(name: str, parameter: Parameter, text: str) -> dict[str, str]:
         if parameter.kind == "place":
             return {name: _place(parameter, text)}
         return {name: READERS[parameter.kind](text)}
-    except Unfit as unfit:
+    except InvalidValue as unfit:
         said = f"--set {name}={text}: {unfit.what}" if text else f"{name} is not set: {unfit.what}"
         raise RecipeRefused(said, unfit.write) from None
 
@@ -44,7 +44,7 @@ def is_target(text: str) -> bool:
 def _choice(parameter: Parameter, text: str) -> Mapping[str, str]:
     if text not in parameter.choices:
         known = ", ".join(parameter.choices)
-        raise Unfit(f"it is not one of {known}", f"write one of {known}")
+        raise InvalidValue(f"it is not one of {known}", f"write one of {known}")
     return parameter.choices[text]
 
 
@@ -66,7 +66,7 @@ def _place(parameter: Parameter, text: str) -> str:
         *([SANDBOX] if parameter.sandbox else []),
     ]
     what = f"it is {parameter.about}, and has no default" if not text else "it is no place"
-    raise Unfit(what, f"write {' or '.join(ways)}")
+    raise InvalidValue(what, f"write {' or '.join(ways)}")
 
 
 def _is_folder(text: str) -> bool:
@@ -96,7 +96,7 @@ def _count(text: str) -> str:
 def _even(text: str) -> str:
     found = given.count(text)
     if found % 2:
-        raise Unfit("variants take turns in both orders, AB and BA", f"write {found + 1}")
+        raise InvalidValue("variants take turns in both orders, AB and BA", f"write {found + 1}")
     return str(found)
 
 
@@ -108,18 +108,20 @@ def _cores(text: str) -> str:
     try:
         return str(given.cores(float(text)))
     except ValueError:
-        raise Unfit(f"{text!r} is not a number of cores", "write 4, or 0.5") from None
+        raise InvalidValue(f"{text!r} is not a number of cores", "write 4, or 0.5") from None
 
 
 def _server(text: str) -> str:
     if text not in _SERVERS and not text.startswith("/"):
-        raise Unfit("it is no server", "write mariadb, mysql or the path of a server program")
+        raise InvalidValue(
+            "it is no server", "write mariadb, mysql or the path of a server program"
+        )
     return json.dumps(text)
 
 
 def _workload(text: str) -> str:
     if not re.fullmatch(r"[a-z][a-z0-9_]*", text):
-        raise Unfit("it is no workload", "write one such as oltp_read_write")
+        raise InvalidValue("it is no workload", "write one such as oltp_read_write")
     return json.dumps(text)
 
 

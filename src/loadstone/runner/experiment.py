@@ -24,10 +24,16 @@ from loadstone.experiments.checks import (
 from loadstone.experiments.file import ExperimentFile, parse_experiment, read_experiment
 from loadstone.experiments.host_limits import check_limits, check_plans
 from loadstone.experiments.hosts import Loads
-from loadstone.experiments.runner import Bench, OfExperiment, Pace, PaceOfGenerators, Pacing
+from loadstone.experiments.runner import (
+    CpuBudget,
+    ExperimentContext,
+    GeneratorCpus,
+    LocalCpus,
+    OfExperiment,
+)
 from loadstone.experiments.schedule import schedule
 from loadstone.experiments.scripts import ScriptTables, with_scripts
-from loadstone.experiments.servers import Means, Servers, Standing
+from loadstone.experiments.servers import ReadyServer, Servers, ServerSetup
 from loadstone.experiments.tables import check_tables, tables_of
 from loadstone.experiments.trials import why_not_set
 from loadstone.experiments.variants import client_of, drive_of, place_of, spoken_to, step_plan
@@ -39,7 +45,12 @@ from loadstone.lab.step.interrupts import Interrupts
 from loadstone.lab.step.loop import drive_steps
 from loadstone.lab.step.runner import Lab
 from loadstone.lab.step.shards import USERS_A_SHARD, cores
-from loadstone.lab.tables.inspect import Looked, check_descriptors, common_device, observable
+from loadstone.lab.tables.inspect import (
+    InspectedTarget,
+    check_descriptors,
+    common_device,
+    observable,
+)
 from loadstone.lab.tables.load import Cleaning, cleanup, names_of, new_mark
 from loadstone.lab.variables.server_variables import known_variables
 from loadstone.model.cluster import ClusterAsked
@@ -188,7 +199,7 @@ def begin(file: ExperimentFile, asked: ExperimentRequest, view: View) -> Finishe
         recorder = _recorder(experiment, servers, looked, asked, view)
         view.begun(recorder.folder)
         how = _How(asked, view, backend, notes, protector)
-        return _carry_out(experiment, servers, recorder, how)
+        return _run_experiment(experiment, servers, recorder, how)
 
 
 def resume(run: str, asked: ExperimentRequest, view: View) -> Finished:
@@ -225,7 +236,7 @@ def resume(run: str, asked: ExperimentRequest, view: View) -> Finished:
         view.begun(path)
         notes = [*notes, _taken_up(before, done)]
         how = _How(asked, view, backend, notes, protector, done)
-        return _carry_out(experiment, servers, recorder, how)
+        return _run_experiment(experiment, servers, recorder, how)
 
 
 def _backend(experiment: Experiment, view: View) -> AbstractContextManager[StepBackend]:
@@ -248,7 +259,7 @@ def servers_with(
     *,
     yes: bool = False,
     mark: str | None = None,
-) -> Means:
+) -> ServerSetup:
     """What its servers are brought up with; `reach` finds the password of a target.
 
     `mark`: what its tables bear, where it made some before.
@@ -275,7 +286,7 @@ def servers_with(
 
     scripts = ScriptTables(experiment, parallel_loads(), view.say)
     loads = Loads(tables_of(experiment, known), fill_tables, empty, scripts)
-    return Means(known, loads, reach, view.say, Consent(yes=yes), own, lists=view.will_change)
+    return ServerSetup(known, loads, reach, view.say, Consent(yes=yes), own, lists=view.will_change)
 
 
 def check_consent(experiment: Experiment, *, yes: bool) -> None:
@@ -348,7 +359,7 @@ def _asked_of_servers(experiment: Experiment, view: View) -> list[Mapping[str, b
     return list(answers.values())
 
 
-def _protector(experiment: Experiment, looked: Sequence[Looked]) -> Protector:
+def _protector(experiment: Experiment, looked: Sequence[InspectedTarget]) -> Protector:
     """Who watches its servers; what cannot be watched there is refused now.
 
     Raises:
@@ -361,7 +372,7 @@ def _protector(experiment: Experiment, looked: Sequence[Looked]) -> Protector:
     return found
 
 
-def _capped(experiment: Experiment, looked: Sequence[Looked]) -> Experiment:
+def _capped(experiment: Experiment, looked: Sequence[InspectedTarget]) -> Experiment:
     """With a climb that ends where any of the servers takes no more, the same for all variants."""
     search = experiment.search
     for one in looked:
@@ -372,7 +383,7 @@ def _capped(experiment: Experiment, looked: Sequence[Looked]) -> Experiment:
 def _recorder(
     experiment: Experiment,
     servers: Servers,
-    looked: Sequence[Looked],
+    looked: Sequence[InspectedTarget],
     asked: ExperimentRequest,
     view: View,
 ) -> Recorder:
@@ -409,7 +420,9 @@ class _How:
     """Steps that were carried out before it was stopped."""
 
 
-def _carry_out(experiment: Experiment, servers: Servers, recorder: Recorder, how: _How) -> Finished:
+def _run_experiment(
+    experiment: Experiment, servers: Servers, recorder: Recorder, how: _How
+) -> Finished:
     recorder.generators(how.backend.nodes)
     steps = _steps(experiment)
     planned = None if steps is None else len(steps)
@@ -432,18 +445,18 @@ def _carry_out(experiment: Experiment, servers: Servers, recorder: Recorder, how
         observing = how.asked.observing
         describe = _describe(recorder, observing)
         look = looking(observing, lab.note)
-        bench = Bench(experiment, servers, lab, look, _pace(experiment), describe)
+        bench = ExperimentContext(experiment, servers, lab, look, _pace(experiment), describe)
         source = OfExperiment(bench, more_wanted(experiment), searching(experiment))
         carried = drive_steps(source, lab, how.done)
         left, stopped = tuple(servers.told.left), interrupts.asked
         return Finished(carried.result, recorder.folder, carried.error, stopped, left)
 
 
-def _describe(recorder: Recorder, observing: Observing) -> Callable[[str, Standing], None]:
+def _describe(recorder: Recorder, observing: Observing) -> Callable[[str, ReadyServer], None]:
     """Keeps what surrounds each variant's servers, when it is measured for the first time."""
     described: set[str] = set()
 
-    def describe(variant: str, standing: Standing) -> None:
+    def describe(variant: str, standing: ReadyServer) -> None:
         if variant in described:
             return
         described.add(variant)
@@ -454,6 +467,8 @@ def _describe(recorder: Recorder, observing: Observing) -> Callable[[str, Standi
     return describe
 
 
-def _pace(experiment: Experiment) -> Pacing:
+def _pace(experiment: Experiment) -> CpuBudget:
     cluster = experiment.cluster
-    return PaceOfGenerators(cluster.cpus_per_generator) if cluster else Pace(cores(), USERS_A_SHARD)
+    return (
+        GeneratorCpus(cluster.cpus_per_generator) if cluster else LocalCpus(cores(), USERS_A_SHARD)
+    )

@@ -16,7 +16,7 @@ from loadstone.analyse.steady import truncation
 from loadstone.diagnosis.frames import RunSeconds
 from loadstone.diagnosis.of_run import findings_of
 from loadstone.diagnosis.trial_verdict import Tried, parts_of, proofs_of
-from loadstone.experiments.runner import Bench, OfExperiment
+from loadstone.experiments.runner import ExperimentContext, OfExperiment
 from loadstone.experiments.schedule import schedule
 from loadstone.experiments.servers import Servers
 from loadstone.experiments.trials import (
@@ -38,7 +38,7 @@ from loadstone.lab.protection.protector import Protector
 from loadstone.lab.step.loop import drive_steps
 from loadstone.lab.step.runner import Lab
 from loadstone.lab.tables.discover import Wanted
-from loadstone.lab.tables.inspect import Looked, look_at
+from loadstone.lab.tables.inspect import InspectedTarget, inspect_target
 from loadstone.lab.variables.journal import LeftChanged
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
@@ -245,7 +245,7 @@ def _asked_for(
     ]
 
 
-def _look(ground: Ground, reach: Reach, consent: Consent) -> Looked | None:
+def _look(ground: Ground, reach: Reach, consent: Consent) -> InspectedTarget | None:
     """What the run's server says of itself now, once its tables were found; `None`: it is gone."""
     if ground.target is None:
         return None
@@ -263,13 +263,13 @@ def _look(ground: Ground, reach: Reach, consent: Consent) -> Looked | None:
     )
     endpoint = reach(ground.target)
     look_before_load([endpoint], yes=consent.yes)
-    return look_at(endpoint, wanted, ground.plan.drive.connect.timeout_s)
+    return inspect_target(endpoint, wanted, ground.plan.drive.connect.timeout_s)
 
 
 def _chosen(
     found: Sequence[tuple[Diagnosis, Finding]],
     ground: Ground,
-    looked: Looked | None,
+    looked: InspectedTarget | None,
     proved: Proved,
 ) -> list[_Candidate]:
     """Findings that can be tried here; of the others it is noted why not."""
@@ -389,12 +389,14 @@ class _Ready:
 
     experiment: Experiment
     servers: Servers
-    looked: Sequence[Looked]
+    looked: Sequence[InspectedTarget]
     load: Repeated
     protector: Protector
 
 
-def _bench(run: Path, ready: _Ready, spent: Timing, view: View) -> tuple[Bench, Path, Deadline]:
+def _bench(
+    run: Path, ready: _Ready, spent: Timing, view: View
+) -> tuple[ExperimentContext, Path, Deadline]:
     """All that a trial's steps want: they are kept as a run of their own, within the run's folder.
 
     The time that it may take counts from here.
@@ -411,4 +413,4 @@ def _bench(run: Path, ready: _Ready, spent: Timing, view: View) -> tuple[Bench, 
     interrupts = Deadline(time.monotonic() + spent.most_s)
     lab = Lab((), recorder, Silence(), interrupts, truncation, protector=ready.protector)
     look = looking(Observing(), lab.note)
-    return Bench(experiment, servers, lab, look, load), recorder.folder, interrupts
+    return ExperimentContext(experiment, servers, lab, look, load), recorder.folder, interrupts

@@ -13,7 +13,7 @@ from loadstone.experiments.runner import Look
 from loadstone.lab.machine.environment import target_environment
 from loadstone.lab.machine.generator_ceilings import generator_ceilings
 from loadstone.lab.step.order import steps_of
-from loadstone.lab.tables.inspect import Looked, observable
+from loadstone.lab.tables.inspect import InspectedTarget, observable
 from loadstone.model.experiment import Experiment
 from loadstone.model.observe_request import Observing
 from loadstone.model.plan import Plan, Step
@@ -53,7 +53,7 @@ class ExperimentAsked:
 
 def begin_run(
     plan: Plan,
-    looked: Sequence[Looked],
+    looked: Sequence[InspectedTarget],
     place: Place,
     sources: Sources | None = None,
     of: ExperimentAsked | None = None,
@@ -86,7 +86,9 @@ def begin_run(
     return recorder
 
 
-def _environment(path: Path, looked: Sequence[Looked], data_device: str | None) -> dict[str, Any]:
+def _environment(
+    path: Path, looked: Sequence[InspectedTarget], data_device: str | None
+) -> dict[str, Any]:
     sandbox = next(filter(None, (sandbox_at(one.endpoint.target) for one in looked)), None)
     places = {"runs": path}
     if sandbox:
@@ -122,7 +124,7 @@ def looking(observing: Observing, note: Callable[[str], None]) -> Look:
     """Reads the counters of each step's own servers and hosts; notes on that are told once."""
     told: set[str] = set()
 
-    def look(looked: Sequence[Looked], began: float) -> Sampling | None:
+    def look(looked: Sequence[InspectedTarget], began: float) -> Sampling | None:
         if not observing.on:
             return None
         sources = sources_for([observable(one) for one in looked], observing)

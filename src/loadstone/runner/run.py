@@ -18,11 +18,11 @@ from loadstone.lab.step.order import OfPlan, Steps
 from loadstone.lab.step.runner import Lab
 from loadstone.lab.tables.discover import Data, Wanted, needed_beside
 from loadstone.lab.tables.inspect import (
-    Looked,
+    InspectedTarget,
     check,
     common_data,
     confirm_all,
-    look_at,
+    inspect_target,
     observable,
 )
 from loadstone.lab.tables.load import layout_for, layout_of, together
@@ -110,10 +110,10 @@ class _Prepared:
 
     recorder: Recorder
     notes: Sequence[str]
-    looked: Sequence[Looked]
+    looked: Sequence[InspectedTarget]
     sources: Sources
     backend: StepBackend
-    tables: Sequence[Looked]
+    tables: Sequence[InspectedTarget]
     """What was found of each workload's tables at each target."""
     protector: Protector
     company: Company
@@ -128,7 +128,7 @@ def _run(
 ) -> Finished:
     timeout_s = request.drive.connect.timeout_s
     looked_for = [
-        [look_at(endpoint, _wanted_of(one, request), timeout_s) for endpoint in endpoints]
+        [inspect_target(endpoint, _wanted_of(one, request), timeout_s) for endpoint in endpoints]
         for one in request.alone
     ]
     met = look_before_load(endpoints, yes=request.yes)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from loadstone.lab.tables.inspect import Looked
+from loadstone.lab.tables.inspect import InspectedTarget
 from loadstone.model.search import SearchPlan
 
 _CONNECTIONS_LEFT_FREE = 5
 """For whoever else needs the server while a climb takes all it may."""
 
 
-def capped(wanted: SearchPlan | None, looked: Sequence[Looked]) -> SearchPlan | None:
+def capped(wanted: SearchPlan | None, looked: Sequence[InspectedTarget]) -> SearchPlan | None:
     """A climb ends where a server takes no more connections."""
     if wanted is None or not wanted.peak:
         return wanted

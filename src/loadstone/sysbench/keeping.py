@@ -11,9 +11,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from loadstone.lab.step.sampling import Looking
+from loadstone.lab.step.sampling import StepSampling
 from loadstone.lab.tables.discover import Data
-from loadstone.lab.tables.inspect import Looked, observable
+from loadstone.lab.tables.inspect import InspectedTarget, observable
 from loadstone.model.observe_request import Observing
 from loadstone.model.plan import Plan, Step
 from loadstone.model.records import Connected, End, StepRecord
@@ -41,13 +41,13 @@ class Keeper:
         self._recorder = begin_run(plan, looked, Place(out, typed), sources)
         self._sampling = sampling_of(sources, self._recorder.began)
         self._server = endpoints[0]
-        self._looking: Looking | None = None
+        self._looking: StepSampling | None = None
 
     def begin(self, step: Step) -> None:
         """Before any connection of the load."""
         self._recorder.begin_step(step)
         if self._sampling:
-            self._looking = Looking(step, self._recorder, self._sampling, self._server)
+            self._looking = StepSampling(step, self._recorder, self._sampling, self._server)
             self._looking.begin()
 
     def record(self, step: Step, record: StepRecord) -> None:
@@ -87,8 +87,8 @@ def keeper_of(
     return Keeper(out, plan, endpoints, observing) if out else None
 
 
-def _look_at(endpoint: Endpoint, plan: Plan) -> Looked:
+def _look_at(endpoint: Endpoint, plan: Plan) -> InspectedTarget:
     with connect(endpoint, database=None) as connection:
         facts = describe_server(connection, endpoint.target)
     data = Data(tables=plan.workload.tables, table_size=plan.workload.table_size)
-    return Looked(endpoint=endpoint, facts=facts, data=data)
+    return InspectedTarget(endpoint=endpoint, facts=facts, data=data)

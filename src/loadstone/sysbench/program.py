@@ -86,7 +86,7 @@ def _carry_out(line: CommandLine, given: Values, compat: Compat, log: Log) -> in
     settings = settings_of(given, compat, log)
     log.notice(f"sysbench {version_of(compat)} (served by Loadstone {__version__})\n")
     if line.test in HOST_TESTS:
-        return program.carry_out(line, given, settings, log)
+        return program.run_host_test(line, given, settings, log)
     if line.test in (None, STANDARD_INPUT):
         from loadstone.sysbench.lua import scripts
 
@@ -95,7 +95,7 @@ def _carry_out(line: CommandLine, given: Values, compat: Compat, log: Log) -> in
         # The engine and the model take their time to import.
         from loadstone.sysbench.lua import scripts
 
-        return scripts.carry_out(path, line, settings, given, log)
+        return scripts.run_script(path, line, settings, given, log)
     test = _test_of(line)
     if test.name == "bulk_insert" and line.command is None:
         return 0
@@ -112,12 +112,10 @@ def _carry_out(line: CommandLine, given: Values, compat: Compat, log: Log) -> in
     if command is None:
         raise _no_such_command(test, line.command)
     given = given.with_more(test.known_options(), of_test)
-    return _carry_out_command(command, test, (settings, given, line.test or test.name), log)
+    return _run_command(command, test, (settings, given, line.test or test.name), log)
 
 
-def _carry_out_command(
-    command: str, test: Bundled, asked: tuple[Settings, Values, str], log: Log
-) -> int:
+def _run_command(command: str, test: Bundled, asked: tuple[Settings, Values, str], log: Log) -> int:
     settings, given, called = asked
     if command == "help":
         log.notice(usage.test_help(test, Path(called).name))

@@ -106,7 +106,7 @@ def announce_threads(log: Log) -> None:
     log.notice("Initializing worker threads...\n")
 
 
-def carry_out(run: Run) -> int:
+def drive(run: Run) -> int:
     """Drive the test to its end, and report.
 
     Raises:

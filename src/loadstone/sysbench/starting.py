@@ -61,7 +61,7 @@ def drive(
         endpoints = [place.endpoint for place in places]
         # What answers without a server has no counters.
         keeper = keeper_of(settings.out, plan, endpoints, Observing(on=not is_dry))
-        return running.carry_out(running.Run(plan, places, settings, log, keeper, is_dry, opened))
+        return running.drive(running.Run(plan, places, settings, log, keeper, is_dry, opened))
 
 
 @contextlib.contextmanager

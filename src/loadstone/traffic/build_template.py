@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from loadstone.config.values import Unfit
+from loadstone.config.values import InvalidValue
 from loadstone.traffic.entries import ReadStats
 from loadstone.traffic.group_transactions import Group, Pair, Place, Run
 from loadstone.traffic.shapes import Hole, Number, Several
@@ -96,7 +96,7 @@ def draft(
             continue
         try:
             made = [_transaction(group, one, names, estimator) for one in variants]
-        except Unfit as unfit:
+        except InvalidValue as unfit:
             stats.left_out[f"{NOT_A_TEMPLATES}: {unfit.what}"] += sent
             continue
         counted += [(one.count, one) for one in made]
@@ -173,7 +173,7 @@ class _Writing:
 def _transaction(
     group: Group, variant: _Variant, names: set[str], estimator: Estimator
 ) -> DraftTransaction:
-    """Raises Unfit where a statement has something that a template has not."""
+    """Raises InvalidValue where a statement has something that a template has not."""
     writing = _Writing(group, estimator)
     statements = []
     for at, (run, number) in enumerate(zip(group.runs, variant.numbers, strict=True)):
@@ -193,19 +193,19 @@ def _transaction(
 
 
 def _check(sql: str, parameters: Iterable[str]) -> None:
-    """Raises Unfit unless a template reads the statement as it is meant."""
+    """Raises InvalidValue unless a template reads the statement as it is meant."""
     try:
         sql.encode("utf-8")
     except UnicodeEncodeError:
-        raise Unfit("text outside of values that is not of the character set", "") from None
+        raise InvalidValue("text outside of values that is not of the character set", "") from None
     parts = parts_of(sql)
     named = {part.name for part in parts if isinstance(part, Named)}
     if not named <= set(parameters):
-        raise Unfit("a colon before a word", "")
+        raise InvalidValue("a colon before a word", "")
     if any(isinstance(part, CopyOf) for part in parts):
-        raise Unfit("braces", "")
+        raise InvalidValue("braces", "")
     if any(isinstance(part, Text) and _DOTS in part.text for part in parts):
-        raise Unfit("values that a digest does not tell apart", "")
+        raise InvalidValue("values that a digest does not tell apart", "")
 
 
 def _sql(writing: _Writing, at: int, run: Run, number: int | None) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from loadstone.analyse.settings import Advice, Machine
-    from loadstone.lab.tables.inspect import Looked
+    from loadstone.lab.tables.inspect import InspectedTarget
 
 
 @click.command()
@@ -44,7 +44,7 @@ def check(connection: Connection, as_json: bool) -> int:
     return 0
 
 
-def _machine(looked: Looked) -> Machine:
+def _machine(looked: InspectedTarget) -> Machine:
     """This machine, where the server's process is on it; else nothing is known."""
     from datetime import UTC, datetime
     from pathlib import Path
@@ -104,7 +104,7 @@ def _turns(datadir: Path) -> bool | None:
     return None if told is None else told == "1"
 
 
-def _as_json(looked: Looked, found: list[Advice], text: str) -> None:
+def _as_json(looked: InspectedTarget, found: list[Advice], text: str) -> None:
     import json
     from dataclasses import asdict
 

@@ -53,7 +53,7 @@ def cpu(command: str, cpu_max_prime: int, **asked: Any) -> int:
     """Events find the primes up to a number."""
     from loadstone.model.host_test import CpuTest
 
-    return _carry_out(command, CpuTest(max_prime=cpu_max_prime), asked)
+    return _run_test(command, CpuTest(max_prime=cpu_max_prime), asked)
 
 
 @host_test.command()
@@ -87,7 +87,7 @@ def memory(command: str, **asked: Any) -> int:
     """Events read or write a block of memory."""
     from loadstone.model.host_test import MemoryTest
 
-    return _carry_out(command, MemoryTest(**_own(MemoryTest, asked)), asked)
+    return _run_test(command, MemoryTest(**_own(MemoryTest, asked)), asked)
 
 
 @host_test.command()
@@ -98,7 +98,7 @@ def threads(command: str, **asked: Any) -> int:
     """Events take locks and give way while they hold them."""
     from loadstone.model.host_test import ThreadsTest
 
-    return _carry_out(command, ThreadsTest(**_own(ThreadsTest, asked)), asked)
+    return _run_test(command, ThreadsTest(**_own(ThreadsTest, asked)), asked)
 
 
 @host_test.command()
@@ -110,7 +110,7 @@ def mutex(command: str, **asked: Any) -> int:
     """Each thread has one event: it takes many mutexes."""
     from loadstone.model.host_test import MutexTest
 
-    return _carry_out(command, MutexTest(**_own(MutexTest, asked)), asked)
+    return _run_test(command, MutexTest(**_own(MutexTest, asked)), asked)
 
 
 @host_test.command()
@@ -171,7 +171,7 @@ def fileio(command: str, **asked: Any) -> int:
 
     if command == "run" and asked["mode"] is None:
         raise click.UsageError("say what to do: --file-test-mode rndrw, for one")
-    return _carry_out(command, FileioTest(**_own(FileioTest, asked)), asked)
+    return _run_test(command, FileioTest(**_own(FileioTest, asked)), asked)
 
 
 def _own(kind: Any, asked: dict[str, Any]) -> dict[str, Any]:
@@ -179,7 +179,7 @@ def _own(kind: Any, asked: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in asked.items() if name in kind.model_fields}
 
 
-def _carry_out(command: str, test: HostTest, asked: dict[str, Any]) -> int:
+def _run_test(command: str, test: HostTest, asked: dict[str, Any]) -> int:
     from rich.console import Console
 
     from loadstone.lab.machine.hosttests import run_host_test

@@ -155,7 +155,7 @@ def _from_log(file: Path, kind: LogKind, asked: dict[str, Any]) -> None:
 def _wanted(asked: dict[str, Any]) -> ImportOptions:
     """What is asked of the template; an output that is there already is not written over."""
     from loadstone import engine
-    from loadstone.config.values import Unfit
+    from loadstone.config.values import InvalidValue
     from loadstone.traffic.import_log import ImportOptions
     from loadstone.workloads.templates import values
 
@@ -168,7 +168,7 @@ def _wanted(asked: dict[str, Any]) -> ImportOptions:
     name = asked["name"] or stem
     try:
         values.name(name)
-    except Unfit as unfit:
+    except InvalidValue as unfit:
         raise click.UsageError(f"--name: {unfit.what}: {unfit.write}") from None
     if name in engine.workloads():
         raise click.UsageError(f"{name} is a workload of the program's own: give another --name")

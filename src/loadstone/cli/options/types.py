@@ -226,13 +226,13 @@ class ObjectiveSpec(click.ParamType["Objective"]):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> Objective:
         """The objective."""
-        from loadstone.config.values import Unfit, objective
+        from loadstone.config.values import InvalidValue, objective
 
         if not isinstance(value, str):
             return value  # type: ignore[no-any-return]
         try:
             return objective(value)
-        except Unfit as unfit:
+        except InvalidValue as unfit:
             self.fail(f"{unfit.what}: {unfit.write}", param, ctx)
 
 

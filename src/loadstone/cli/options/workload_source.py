@@ -37,12 +37,12 @@ def check_charset(template: Template, file: str, charset: str) -> None:
     """
     if template.beyond_ascii is None or charset.lower().startswith("utf8"):
         return
-    from loadstone.config.problems import Fault
+    from loadstone.config.problems import Problem
     from loadstone.workloads.templates.file import TemplateRefused
 
     said = f"letters beyond ASCII are sent as UTF-8, and --charset {charset} takes them for others"
     write = "leave --charset out, or write ASCII"
-    raise TemplateRefused(file, [Fault(template.beyond_ascii, "", said, write)])
+    raise TemplateRefused(file, [Problem(template.beyond_ascii, "", said, write)])
 
 
 def workload_given(word: str, template: Template | None) -> WorkloadInfo:

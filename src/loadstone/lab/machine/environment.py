@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from loadstone.lab.tables.inspect import Looked, server_environment
+from loadstone.lab.tables.inspect import InspectedTarget, server_environment
 from loadstone.model.host_environment import HostSurroundings
 from loadstone.observe.source import SourceError
 from loadstone.observe.sources import Sources
@@ -18,7 +18,9 @@ class _Surrounded(Protocol):
     def surroundings(self) -> HostSurroundings: ...
 
 
-def target_environment(looked: Sequence[Looked], sources: Sources | None) -> list[dict[str, Any]]:
+def target_environment(
+    looked: Sequence[InspectedTarget], sources: Sources | None
+) -> list[dict[str, Any]]:
     """The targets' part of environment.json: what each server says, and its host's facts.
 
     `sources` are None where servers are not up yet, or differ from step to step.

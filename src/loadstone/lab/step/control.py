@@ -58,9 +58,9 @@ class Steering:
         `say` why something was not carried out.
         """
         for wish in self.wishes.look():
-            self._carry_out(wish, at_s, keep, say)
+            self._apply(wish, at_s, keep, say)
 
-    def _carry_out(self, wish: AnyWish, at_s: float, keep: Keep, say: Say) -> None:
+    def _apply(self, wish: AnyWish, at_s: float, keep: Keep, say: Say) -> None:
         if isinstance(wish, StopRun):
             say(f"stopped from the live page at {at_s:.0f} s")
             self.interrupts.ask()

@@ -16,7 +16,7 @@ from loadstone.lab.step.control import Steering, Wishes
 from loadstone.lab.step.follow import follow
 from loadstone.lab.step.interrupts import Interrupts
 from loadstone.lab.step.listener import Observer
-from loadstone.lab.step.sampling import Looking
+from loadstone.lab.step.sampling import StepSampling
 from loadstone.lab.step.suspend import Asleep
 from loadstone.lab.tables.ledger_check import check_books
 from loadstone.model.engine_plan import book_of, step_document
@@ -103,11 +103,11 @@ class Lab:
     drives_again: Callable[[StepResult], bool] = _never
     """Whether a step that has failed is driven once more, rather than ending the run."""
 
-    def look(self, step: Step) -> Looking | None:
+    def look(self, step: Step) -> StepSampling | None:
         """What is looked at beside a step."""
         if self.sampling is None:
             return None
-        return Looking(step, self.recorder, self.sampling, self.endpoints[0])
+        return StepSampling(step, self.recorder, self.sampling, self.endpoints[0])
 
     def close(self) -> None:
         """Let go of the samplers and of the folder."""
@@ -192,7 +192,7 @@ class _Watched:
     """Whether it is to be judged when the load has settled: nothing else needs its seconds, and a
     step may have very many."""
     seconds: list[tuple[float, float, float]] = field(default_factory=list)
-    looking: Looking | None = None
+    looking: StepSampling | None = None
     steering: Steering | None = None
     watch: Watch | None = None
     is_held: bool = False

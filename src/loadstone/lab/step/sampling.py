@@ -27,7 +27,7 @@ def _never() -> bool:
 
 
 @dataclass
-class Looking:
+class StepSampling:
     """One step's; a source that is lost costs no record of the load."""
 
     step: Step

@@ -34,7 +34,7 @@ def command_plan(
     )
 
 
-def carry_out_command(
+def run_command(
     plan: Plan,
     endpoints: Sequence[Endpoint],
     take: Callable[[StepRecord], bool],

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from loadstone.lab.step.control import Wishes
 from loadstone.lab.step.follow import POLL_S
 from loadstone.lab.step.runner import Lab
-from loadstone.lab.step.sampling import Looking
+from loadstone.lab.step.sampling import StepSampling
 from loadstone.model.control import StopRun
 from loadstone.model.plan import Plan, Step
 from loadstone.model.result import Result
@@ -30,7 +30,7 @@ def watch(plan: Plan, lab: Lab, sampling: Sampling, on_seen: OnSeen) -> Result:
     """
     step = Step(number=1, workload=plan.workload.name, concurrency=1)
     recorder = lab.recorder
-    looking = Looking(step, recorder, sampling, lab.endpoints[0])
+    looking = StepSampling(step, recorder, sampling, lab.endpoints[0])
     wishes = Wishes(recorder.folder)
     try:
         recorder.begin_step(step)

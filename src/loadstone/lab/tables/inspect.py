@@ -27,7 +27,7 @@ _STATEMENTS_OF_TPCC = 44
 _SECRET_WORDS = ("password", "passphrase", "secret", "_auth", "token", "credential")
 
 
-class Looked(Frozen):
+class InspectedTarget(Frozen):
     """What was found at one target."""
 
     endpoint: Endpoint
@@ -39,7 +39,7 @@ class Looked(Frozen):
     """The tables that were looked for, if any were."""
 
 
-def look_at(endpoint: Endpoint, wanted: Wanted, timeout_s: float) -> Looked:
+def inspect_target(endpoint: Endpoint, wanted: Wanted, timeout_s: float) -> InspectedTarget:
     """Log in, and look for the workload's tables.
 
     Raises:
@@ -50,10 +50,12 @@ def look_at(endpoint: Endpoint, wanted: Wanted, timeout_s: float) -> Looked:
     with connect(endpoint, Timeouts(connect_s=timeout_s), database=None) as connection:
         facts = describe_server(connection, target)
         data = find_data(connection, target, _consenting(wanted, endpoint))
-    return Looked(endpoint=endpoint, facts=facts, data=data, connect_s=timeout_s, wanted=wanted)
+    return InspectedTarget(
+        endpoint=endpoint, facts=facts, data=data, connect_s=timeout_s, wanted=wanted
+    )
 
 
-def confirm_all(looked: Sequence[Looked]) -> None:
+def confirm_all(looked: Sequence[InspectedTarget]) -> None:
     """`confirm_tables` of all targets that are written to.
 
     Raises:
@@ -83,7 +85,7 @@ def _consenting(wanted: Wanted, endpoint: Endpoint) -> Wanted:
     return wanted.model_copy(update={"consent": consent})
 
 
-def look_at_server(endpoint: Endpoint) -> Looked:
+def look_at_server(endpoint: Endpoint) -> InspectedTarget:
     """Log in, whatever tables there are.
 
     Raises:
@@ -91,10 +93,10 @@ def look_at_server(endpoint: Endpoint) -> Looked:
     """
     with connect(endpoint, database=None) as connection:
         facts = describe_server(connection, endpoint.target)
-    return Looked(endpoint=endpoint, facts=facts, data=Data(tables=0, table_size=0))
+    return InspectedTarget(endpoint=endpoint, facts=facts, data=Data(tables=0, table_size=0))
 
 
-def common_data(looked: Sequence[Looked]) -> Data:
+def common_data(looked: Sequence[InspectedTarget]) -> Data:
     """What users spread over several targets can all use."""
     notes = [note for one in looked for note in one.data.notes]
     sizes = {(one.data.tables, one.data.table_size, one.data.warehouses) for one in looked}
@@ -108,19 +110,19 @@ def common_data(looked: Sequence[Looked]) -> Data:
     )
 
 
-def observable(looked: Looked) -> Observable:
+def observable(looked: InspectedTarget) -> Observable:
     """The target as whoever reads its counters wants it."""
     facts = looked.facts
     return Observable(looked.endpoint, facts.variables, facts.uptime_s)
 
 
-def common_device(looked: Sequence[Looked]) -> str | None:
+def common_device(looked: Sequence[InspectedTarget]) -> str | None:
     """The device that the data of all these servers lies on; `None`: several, or none of ours."""
     devices = {_device(one) for one in looked}
     return devices.pop() if len(devices) == 1 else None
 
 
-def _device(looked: Looked) -> str | None:
+def _device(looked: InspectedTarget) -> str | None:
     variables = looked.facts.variables
     target = looked.endpoint.target
     found = find_server_process(target, variables, looked.facts.uptime_s)
@@ -131,7 +133,7 @@ def _device(looked: Looked) -> str | None:
 
 
 def check(
-    plan: Plan, looked: Sequence[Looked], *, writes: bool, observed: bool = False
+    plan: Plan, looked: Sequence[InspectedTarget], *, writes: bool, observed: bool = False
 ) -> list[str]:
     """Whether the whole ladder fits; what only may become a problem comes back as notes.
 
@@ -180,7 +182,7 @@ def try_session(endpoint: Endpoint, session: Session, timeout_s: float) -> None:
                 raise TargetError(error.kind, message, error.hint, error.errno) from error
 
 
-def check_connections(looked: Looked, users: int, beside: int = 0, idle: int = 0) -> None:
+def check_connections(looked: InspectedTarget, users: int, beside: int = 0, idle: int = 0) -> None:
     """Whether the server takes so many more connections, and those of ours beside them.
 
     Args:
@@ -230,7 +232,7 @@ def check_descriptors(connections: int) -> None:
     )
 
 
-def prepared_statements_note(plan: Plan, looked: Looked, users: int) -> list[str]:
+def prepared_statements_note(plan: Plan, looked: InspectedTarget, users: int) -> list[str]:
     """The arithmetic of max_prepared_stmt_count, where it may be passed."""
     limit = looked.facts.variables.get("max_prepared_stmt_count", "")
     if plan.drive.protocol != "prepared" or not limit.isdigit():
@@ -278,7 +280,7 @@ def _tables(number: int) -> str:
     return f"{number} table{'' if number == 1 else 's'}"
 
 
-def server_environment(looked: Sequence[Looked]) -> list[dict[str, Any]]:
+def server_environment(looked: Sequence[InspectedTarget]) -> list[dict[str, Any]]:
     """The targets' part of environment.json: versions and all variables, secrets blanked."""
     return [
         {

@@ -101,7 +101,7 @@ class PutBack(Left):
 
 
 @dataclass
-class Told:
+class SettingsReport:
     """What there is to tell of the times in which variables were set."""
 
     notes: list[str] = field(default_factory=list)
@@ -124,7 +124,7 @@ class Told:
 
 @contextlib.contextmanager
 def staged(
-    endpoint: Endpoint, wanted: Mapping[str, str], folder: Path, told: Told | None = None
+    endpoint: Endpoint, wanted: Mapping[str, str], folder: Path, told: SettingsReport | None = None
 ) -> Iterator[None]:
     """Set these global variables, and put them back at the end; nobody else does so meanwhile.
 
@@ -140,7 +140,7 @@ def staged(
     if not wanted:
         yield
         return
-    told = told or Told()
+    told = told or SettingsReport()
     with contextlib.closing(SettingsLock.take(endpoint)) as lock:
         if not lock.is_kept:
             told.note(
@@ -157,7 +157,7 @@ def staged(
                     _end(journal, endpoint, lock, told)
 
 
-def _end(journal: Journal, endpoint: Endpoint, lock: SettingsLock, told: Told) -> None:
+def _end(journal: Journal, endpoint: Endpoint, lock: SettingsLock, told: SettingsReport) -> None:
     place = endpoint.target.place
     told.put_back(place, _put_back_or_say(journal, endpoint, lock))
     if lock.was_lost:
@@ -185,7 +185,7 @@ def apply(
     wanted: Mapping[str, str],
     folder: Path,
     lock: SettingsLock,
-    told: Told | None = None,
+    told: SettingsReport | None = None,
 ) -> Journal:
     """Set the variables; where one cannot be set, those before it are put back.
 
@@ -308,8 +308,9 @@ def _check_taken(target: Target, change: tuple[str, str, Value], taken: Value) -
     wanted = number(value)
     if not isinstance(old, int | float) or wanted is None or alike(wanted, taken):
         return
-    said = f"{target.place} made {taken} of {name} = {value}"
-    raise SettingsError(said, "write a value that it takes as it is; see SHOW WARNINGS there")
+    said = f"{target.place} has {name} = {taken} right after it was set to {value}"
+    write = "write a value that it takes as it is (see SHOW WARNINGS), or look who else sets it"
+    raise SettingsError(said, write)
 
 
 def _waited_for(

@@ -17,7 +17,7 @@ from loadstone.workloads.scripts.options import Kind, Option
 _ANYWHERE = ("prepare", "run", "cleanup", "help")
 
 
-def carry_out(line: CommandLine, given: Values, settings: Settings, log: Log) -> int:
+def run_host_test(line: CommandLine, given: Values, settings: Settings, log: Log) -> int:
     """Carry out the command; the exit code.
 
     Raises:

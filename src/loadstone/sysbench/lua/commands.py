@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from loadstone.lab.step.interrupts import Interrupts
-from loadstone.lab.step.script_command import carry_out_command
+from loadstone.lab.step.script_command import run_command
 from loadstone.lab.tables.inspect import check_descriptors
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.plan import WorkloadSpec
@@ -30,7 +30,7 @@ def called(command: str, *, is_declared: bool) -> str:
     return _DECLARED if is_declared else command
 
 
-def carry_out(
+def run_command_of_script(
     workload: WorkloadSpec, settings: Settings, given: Values, log: Log, manner: Manner | None
 ) -> int:
     """Have the script carry its command out: once, or once by each thread. `manner` is as declared.
@@ -51,7 +51,7 @@ def carry_out(
         watched = _Watched(places, heard, called(command, is_declared=manner is not None))
         endpoints = [place.endpoint for place in places]
         with Interrupts() as interrupts:
-            carry_out_command(plan, endpoints, watched.take, interrupts)
+            run_command(plan, endpoints, watched.take, interrupts)
     if interrupts.asked:
         aside("interrupted")
         return ExitCode.INTERRUPTED

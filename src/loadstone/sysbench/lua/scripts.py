@@ -43,7 +43,7 @@ class _Asked:
         return Path(self.line.test or self.path).name
 
 
-def carry_out(path: str, line: CommandLine, settings: Settings, given: Values, log: Log) -> int:
+def run_script(path: str, line: CommandLine, settings: Settings, given: Values, log: Log) -> int:
     """Do what the command line asks of a script.
 
     Raises:
@@ -69,7 +69,7 @@ def carry_out(path: str, line: CommandLine, settings: Settings, given: Values, l
     if line.command == "run":
         return starting.drive(workload.name, workload, settings, given, log, opened)
     manner = contents.commands.get(line.command)
-    return commands.carry_out(workload, settings, given, log, manner)
+    return commands.run_command_of_script(workload, settings, given, log, manner)
 
 
 def _is_loaded_once(command: str | None, contents: engine.ScriptContents) -> bool:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from loadstone.config.problems import Faults, Section
+from loadstone.config.problems import Problems, Section
 from loadstone.model.template import (
     ChoiceValue,
     ColumnValue,
@@ -50,7 +50,7 @@ class _Type(NamedTuple):
     more: str
 
 
-def check_names(faults: Faults, tables: Mapping[str, Table]) -> None:
+def check_names(faults: Problems, tables: Mapping[str, Table]) -> None:
     """Each table has a name of its own, and one that a server takes; faults where not."""
     taken: dict[str, str] = {}
     for each, table in tables.items():

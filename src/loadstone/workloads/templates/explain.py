@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pymysql
 
 from loadstone import engine
-from loadstone.config.problems import Fault
+from loadstone.config.problems import Problem
 from loadstone.model.engine_plan import step_document
 from loadstone.model.plan import Drive, Plan, Step, WorkloadSpec
 from loadstone.model.target import Endpoint, Target
@@ -83,7 +83,7 @@ def check_loadable(template: Template, file: str, endpoint: Endpoint) -> None:
                     line = template.table_lines[table.name][column.name]
                     key = f"table.{table.name}.columns.{column.name}.type"
                     write = "write what CREATE TABLE takes behind a column's name"
-                    faults.append(Fault(line, key, _said(error), write))
+                    faults.append(Problem(line, key, _said(error), write))
     if faults:
         raise TemplateRefused(file, faults)
 
@@ -100,7 +100,7 @@ def _check_room(template: Template, file: str, sandbox: Sandbox) -> None:
         f" free in {sandbox.folder}"
     )
     line = template.table_lines[largest][""]
-    fault = Fault(line, f"table.{largest}.rows", said, "write fewer rows, or make room")
+    fault = Problem(line, f"table.{largest}.rows", said, "write fewer rows, or make room")
     raise TemplateRefused(file, [fault])
 
 
@@ -115,7 +115,7 @@ def explain(template: Template, file: str, endpoint: Endpoint) -> Iterator[Expla
         TargetError: the server cannot be reached.
         TemplateRefused: it refuses statements; with their lines.
     """
-    faults: list[Fault] = []
+    faults: list[Problem] = []
     with connect(endpoint) as connection:
         for one in _each_once(template):
             try:
@@ -191,13 +191,13 @@ def _with_placeholders(statement: Statement) -> str:
     return "".join(map(written, statement.pieces))
 
 
-def _fault(template: Template, one: _Sent, error: pymysql.MySQLError) -> Fault:
+def _fault(template: Template, one: _Sent, error: pymysql.MySQLError) -> Problem:
     line = template.lines[one.transaction][one.number - 1]
     key = f"transaction.{one.transaction}.statements[{one.number}]"
     write = f"it was sent as: {one.sql}"
     if error.args[0] == _NO_SUCH_TABLE and template.tables:
         write = "loadstone prepare makes the tables of the file there, with the same --target"
-    return Fault(line, key, _said(error), write)
+    return Problem(line, key, _said(error), write)
 
 
 def _samples(name: str, spec: TemplateSpec, count: int, seed: int) -> tuple[engine.Sample, ...]:

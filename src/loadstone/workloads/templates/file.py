@@ -13,8 +13,15 @@ from typing import NamedTuple
 
 from loadstone.config import values as basic
 from loadstone.config.lines import lines_of
-from loadstone.config.problems import ExperimentRefused, Fault, Faults, Section, not_toml, text_of
-from loadstone.config.values import Unfit, shown
+from loadstone.config.problems import (
+    ExperimentRefused,
+    Problem,
+    Problems,
+    Section,
+    not_toml,
+    text_of,
+)
+from loadstone.config.values import InvalidValue, shown
 from loadstone.engine import WorkloadInfo
 from loadstone.model.distribution import Distribution, Uniform
 from loadstone.model.effect import StatementEffect
@@ -129,9 +136,9 @@ def parse_template(text: str, file: str, taken: Collection[str] = ()) -> Templat
     except tomllib.TOMLDecodeError as error:
         raise TemplateRefused(file, [not_toml(str(error), text)]) from error
     except RecursionError:
-        fault = Fault(1, "", "it is nested too deeply", "write lists of values only")
+        fault = Problem(1, "", "it is nested too deeply", "write lists of values only")
         raise TemplateRefused(file, [fault]) from None
-    faults = Faults(lines_of(text))
+    faults = Problems(lines_of(text))
     top = Section(document, (), faults)
     template = _template(top, document, Path(file).stem)
     if template.name in taken:
@@ -173,7 +180,7 @@ def _table_lines(top: Section, table: Table) -> dict[str, int]:
     return {"": top.faults.line((*path, "rows"))} | columns
 
 
-def _beyond_ascii(value: object, path: tuple[str | int, ...], faults: Faults) -> Iterator[int]:
+def _beyond_ascii(value: object, path: tuple[str | int, ...], faults: Problems) -> Iterator[int]:
     """Lines of what is sent that has more than ASCII; comments and `about` are not sent."""
     if isinstance(value, str):
         if not value.isascii() and path != ("about",):
@@ -203,7 +210,7 @@ def _below(top: Section, name: str) -> list[tuple[str, Section]]:
             continue
         try:
             values.name(each)
-        except Unfit as unfit:
+        except InvalidValue as unfit:
             below.wrong(None, unfit.what, unfit.write)
         found.append((each, below))
     return found
@@ -243,7 +250,7 @@ def _column(name: str, section: Section | None) -> Column:
     assert section is not None, "its name is a key of the table"
     try:
         values.name(name)
-    except Unfit as unfit:
+    except InvalidValue as unfit:
         section.wrong(None, unfit.what, unfit.write)
     if not section.has("type"):
         section.wrong(None, "a column without a type", 'write type = "INT NOT NULL"')
@@ -371,7 +378,7 @@ def _statements(section: Section) -> list[_Sentence]:
 
 def _listed(value: object) -> list[object]:
     if not isinstance(value, list):
-        raise Unfit(f"{shown(value)} is no list", 'write ["SELECT …", "UPDATE …"]')
+        raise InvalidValue(f"{shown(value)} is no list", 'write ["SELECT …", "UPDATE …"]')
     return value
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from loadstone.config.values import Unfit
+from loadstone.config.values import InvalidValue
 from loadstone.mysql.statements import administers
 
 # In this order: a comment and a text hide whatever is in them.
@@ -59,19 +59,19 @@ def parts_of(sql: str) -> tuple[Part, ...]:
     """The statement in parts.
 
     Raises:
-        Unfit: it is none, or more than one, or has something that a template has not.
+        InvalidValue: it is none, or more than one, or has something that a template has not.
     """
     found = tuple(_joined(_tokens(sql.strip().rstrip(";"))))
     word = first_word(sql)
     if not word:
-        raise Unfit("there is no statement", 'write sql = "SELECT …"')
+        raise InvalidValue("there is no statement", 'write sql = "SELECT …"')
     if word in _TRANSACTIONS:
-        raise Unfit(
+        raise InvalidValue(
             f"{word} is not for statements: BEGIN and COMMIT are sent around them",
             "leave it out; without a transaction: autocommit = true",
         )
     if what := administers(sql):
-        raise Unfit(
+        raise InvalidValue(
             f"{what} is no load: it changes the server for everybody",
             "leave it out; experiments set variables, and put them back",
         )
@@ -104,11 +104,13 @@ def _tokens(sql: str) -> Iterator[Part]:
         match match.lastgroup:
             case "open":
                 kind = "a comment" if match[0] == "/*" else f"a text that begins with {match[0]}"
-                raise Unfit(f"{kind} has no end", "close it")
+                raise InvalidValue(f"{kind} has no end", "close it")
             case "mark":
-                raise Unfit("? stands for no value here", "write :name, and name a parameter so")
+                raise InvalidValue(
+                    "? stands for no value here", "write :name, and name a parameter so"
+                )
             case "end":
-                raise Unfit("there is more than one statement", "write each for itself")
+                raise InvalidValue("there is more than one statement", "write each for itself")
             case "parameter":
                 yield Named(match["parameter"])
             case "table":

@@ -9,7 +9,7 @@ from decimal import Decimal, InvalidOperation
 from typing import TypeVar
 
 from loadstone.config import values
-from loadstone.config.values import Unfit, shown
+from loadstone.config.values import InvalidValue, shown
 from loadstone.model.distribution import Distribution
 from loadstone.model.template import (
     ChoiceValue,
@@ -40,7 +40,9 @@ def name(value: object) -> str:
     written = values.text(value)
     if not _NAME.fullmatch(written):
         said = f"{shown(value)} cannot be a name here"
-        raise Unfit(said, "write letters, digits and underscores, a letter first, 64 at most")
+        raise InvalidValue(
+            said, "write letters, digits and underscores, a letter first, 64 at most"
+        )
     return written
 
 
@@ -48,17 +50,17 @@ def names(value: object) -> tuple[str, ...]:
     """`"id"`, or `["shop", "id"]`."""
     listed = value if isinstance(value, list) else [value]
     if not listed:
-        raise Unfit("there is no column", 'write ["id"]')
+        raise InvalidValue("there is no column", 'write ["id"]')
     found = tuple(name(each) for each in listed)
     if len(set(found)) < len(found):
-        raise Unfit("a column is there twice", "leave one out")
+        raise InvalidValue("a column is there twice", "leave one out")
     return found
 
 
 def indexes(value: object) -> tuple[tuple[str, ...], ...]:
     """`[["k"], ["shop", "price"]]`; `["k"]` is one of a column each."""
     if not isinstance(value, list):
-        raise Unfit(f"{shown(value)} is no list", 'write [["k"], ["shop", "price"]]')
+        raise InvalidValue(f"{shown(value)} is no list", 'write [["k"], ["shop", "price"]]')
     return tuple(names(each) for each in value)
 
 
@@ -73,7 +75,9 @@ def column_type(value: object) -> str:
     else:
         if not depth and "--" not in written and "/*" not in written:
             return written
-    raise Unfit(f"{shown(value)} is no type of a column", 'write "INT NOT NULL", "VARCHAR(60)"')
+    raise InvalidValue(
+        f"{shown(value)} is no type of a column", 'write "INT NOT NULL", "VARCHAR(60)"'
+    )
 
 
 def rows_loaded(value: object) -> int:
@@ -87,10 +91,10 @@ def rows_expected(value: object) -> tuple[int, int]:
     """`1`, or `[0, 10]`."""
     listed = value if isinstance(value, list) else [value, value]
     if len(listed) != 2:
-        raise Unfit(f"{shown(value)} is no number of rows", "write 1, or [0, 10]")
+        raise InvalidValue(f"{shown(value)} is no number of rows", "write 1, or [0, 10]")
     fewest, most = (_whole(each, 0, _MOST) for each in listed)
     if fewest > most:
-        raise Unfit("the fewest rows come first", f"write [{most}, {fewest}]")
+        raise InvalidValue("the fewest rows come first", f"write [{most}, {fewest}]")
     return fewest, most
 
 
@@ -98,7 +102,7 @@ def think_s(value: object) -> float:
     """A time to think: at most an hour."""
     found = values.seconds_or_none(value)
     if found > 3600:
-        raise Unfit(f"{shown(value)} is too long", 'write "1h" or less')
+        raise InvalidValue(f"{shown(value)} is too long", 'write "1h" or less')
     return found
 
 
@@ -126,7 +130,7 @@ def integer(value: object) -> tuple[int, int]:
     """`[1, 100]`."""
     low, high = _two(value, whole, "[1, 100]")
     if high - low >= _MOST:
-        raise Unfit(f"{shown(value)} is too wide", "write a range of less than 2^63 numbers")
+        raise InvalidValue(f"{shown(value)} is too wide", "write a range of less than 2^63 numbers")
     return low, high
 
 
@@ -137,7 +141,9 @@ def spread(value: object) -> Distribution | Hot:
     if isinstance(value, dict) and value.get("kind") == "hot":
         shares = {"percent": 1, "hits": 90} | value
         if set(shares) != {"kind", "percent", "hits"}:
-            raise Unfit("a hot set has percent and hits", 'write { kind = "hot", percent = 1 }')
+            raise InvalidValue(
+                "a hot set has percent and hits", 'write { kind = "hot", percent = 1 }'
+            )
         return _percent(shares["percent"]), _percent(shares["hits"])
     return values.distribution(value)
 
@@ -150,14 +156,14 @@ def sequence(value: object) -> SequenceValue:
 def row_number(value: object) -> SequenceValue:
     """Of a column: `true`."""
     if value is not True:
-        raise Unfit("rows are counted from 1", "write sequence = true")
+        raise InvalidValue("rows are counted from 1", "write sequence = true")
     return SequenceValue()
 
 
 def unique(value: object) -> UniqueValue:
     """`true`."""
     if value is not True:
-        raise Unfit(f"{shown(value)} says nothing here", "write unique = true")
+        raise InvalidValue(f"{shown(value)} says nothing here", "write unique = true")
     return UniqueValue()
 
 
@@ -172,14 +178,14 @@ def pattern(value: object) -> PatternValue:
     """`"###-@@"`."""
     written = values.text(value)
     if any(sign in "'\\" or ord(sign) < 32 for sign in written):
-        raise Unfit("a pattern has no quotes, backslashes and line ends", 'write "##-@@"')
+        raise InvalidValue("a pattern has no quotes, backslashes and line ends", 'write "##-@@"')
     return PatternValue(pattern=written)
 
 
 def choice(value: object) -> ChoiceValue:
     """A list of values; one that is there twice is twice as likely."""
     if not isinstance(value, list) or not value:
-        raise Unfit(f"{shown(value)} is no list of at least one", 'write ["new", "paid"]')
+        raise InvalidValue(f"{shown(value)} is no list of at least one", 'write ["new", "paid"]')
     return ChoiceValue(values=tuple(_scalar(each) for each in value))
 
 
@@ -194,10 +200,10 @@ def decimal(value: object) -> DecimalValue:
     places = max(-int(each.as_tuple().exponent) for each in (first, last))
     places = max(places, 0)
     if places > _MOST_PLACES:
-        raise Unfit(f"{shown(value)} has too many places", f"write {_MOST_PLACES} at most")
+        raise InvalidValue(f"{shown(value)} has too many places", f"write {_MOST_PLACES} at most")
     low, high = (int(each.scaleb(places)) for each in (first, last))
     if low < _LEAST or high > _MOST:
-        raise Unfit(f"{shown(value)} is too large", "write fewer digits")
+        raise InvalidValue(f"{shown(value)} is too large", "write fewer digits")
     return DecimalValue(low=low, high=high, places=places)
 
 
@@ -228,16 +234,16 @@ COLUMN_KINDS: dict[str, Callable[[object], ColumnValue]] = {
 
 def _two(value: object, convert: Callable[[object], T], example: str) -> tuple[T, T]:
     if not isinstance(value, list) or len(value) != 2:
-        raise Unfit(f"{shown(value)} is no range", f"write {example}")
+        raise InvalidValue(f"{shown(value)} is no range", f"write {example}")
     low, high = (convert(each) for each in value)
     if low > high:
-        raise Unfit("the least comes first", f"write {example}")
+        raise InvalidValue("the least comes first", f"write {example}")
     return low, high
 
 
 def _whole(value: object, least: int, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise Unfit(
+        raise InvalidValue(
             f"{shown(value)} is no whole number here", f"write one of {least:,} to {most:,}"
         )
     return value
@@ -245,7 +251,9 @@ def _whole(value: object, least: int, most: int) -> int:
 
 def _percent(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 100:
-        raise Unfit(f"{shown(value)} is no percentage", "write a number above 0 and below 100")
+        raise InvalidValue(
+            f"{shown(value)} is no percentage", "write a number above 0 and below 100"
+        )
     return float(value)
 
 
@@ -260,7 +268,7 @@ def _scalar(value: object) -> Scalar:
         return value
     if isinstance(value, datetime.date | datetime.time):
         return str(value)
-    raise Unfit(f"{shown(value)} is no value of SQL", 'write a text, a number or "NULL"')
+    raise InvalidValue(f"{shown(value)} is no value of SQL", 'write a text, a number or "NULL"')
 
 
 def _decimal(value: object) -> Decimal:
@@ -269,7 +277,7 @@ def _decimal(value: object) -> Decimal:
     except InvalidOperation:
         found = Decimal("NaN")
     if isinstance(value, bool) or not found.is_finite():
-        raise Unfit(f"{shown(value)} is no decimal number", 'write "12.34"')
+        raise InvalidValue(f"{shown(value)} is no decimal number", 'write "12.34"')
     return found
 
 
@@ -277,7 +285,7 @@ def _day(value: object) -> int:
     try:
         day = value if isinstance(value, datetime.date) else datetime.date.fromisoformat(str(value))
     except ValueError:
-        raise Unfit(f"{shown(value)} is no day", 'write "2026-12-31"') from None
+        raise InvalidValue(f"{shown(value)} is no day", 'write "2026-12-31"') from None
     return _unix_s(datetime.datetime(day.year, day.month, day.day))
 
 
@@ -289,9 +297,9 @@ def _second(value: object) -> int:
             else datetime.datetime.fromisoformat(str(value))
         )
     except ValueError:
-        raise Unfit(f"{shown(value)} is no time", 'write "2026-12-31 23:59:59"') from None
+        raise InvalidValue(f"{shown(value)} is no time", 'write "2026-12-31 23:59:59"') from None
     if found.tzinfo is not None:
-        raise Unfit("times are the server's own", "leave the time zone out")
+        raise InvalidValue("times are the server's own", "leave the time zone out")
     return _unix_s(found)
 
 
