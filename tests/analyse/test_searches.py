@@ -104,6 +104,27 @@ def test_a_rate_that_was_lost_to_the_generator_spoils_a_search_and_a_round_repla
     assert {reason for each in seen for reason in each.spoiled} == {"client-bound"}
 
 
+def test_noise_that_changes_no_verdict_spoils_no_search() -> None:
+    """Steps that hold the objective in spite of it, and one of those that do not."""
+    lost: dict[tuple[str, int], int] = {}
+
+    def drive(step: Step) -> StepResult:
+        found = answer(step, 900.0 if step.rate else 1000.0)
+        is_lost = step.rate is not None and step.rate.rate > 900.0
+        if is_lost:
+            part = step.variant, step.repeat
+            lost[part] = lost.get(part, 0) + 1
+        bound = not is_lost or lost[step.variant, step.repeat] == 1
+        cost = a_step().generator.model_copy(update={"client_bound": bound})
+        return found.model_copy(update={"generator": cost})
+
+    experiment = made(repeats=2)
+    done: list[StepResult] = []
+    carried_out(experiment, drive, done)
+    assert not any(each.spoiled for each in observed(experiment, done))
+    assert len(observed(experiment, done)) == 4
+
+
 def test_the_users_at_the_peak_are_told() -> None:
     found = table(made(PEAK, repeats=2), servers(a=1000.0, b=500.0))
     assert [row.users for row in found.rows] == [8.0, 8.0]

@@ -16,13 +16,14 @@ from loadstone.analyse.effects import Effect, Pair, Variation, variation
 from loadstone.analyse.experimental_units import Cell, Contrast, Observed, contrasts, sides
 from loadstone.analyse.intervals import Estimate, t_mean
 from loadstone.analyse.ladder import quotable
+from loadstone.analyse.search import holds
 from loadstone.analyse.searches import Searched, searched
 from loadstone.analyse.sequential import METHOD, look
 from loadstone.analyse.verdict import Sides, Spoiled, Verdict, Word, verdicts
 from loadstone.experiments.order import cell_of, numbered
 from loadstone.model.experiment import Experiment, Variant
 from loadstone.model.result import HostFigures, StepResult
-from loadstone.model.search import SearchOutcome, SearchPlan
+from loadstone.model.search import Objective, SearchOutcome, SearchPlan
 
 MOST_STEAL = 0.1
 """Share of all cores: what the hypervisor gives to others above that spoils a step whatever it is
@@ -154,27 +155,40 @@ def _over(experiment: Experiment, steps: Sequence[StepResult]) -> list[Searched]
 
 
 def _of_search(experiment: Experiment, search: Searched) -> Observed:
-    """What a search found: one figure, which counts as the steps do that it rests on."""
-    part = search.planned
+    """What a search found: one figure, which counts where its answer is the server's."""
+    part, found = search.planned, search.found
     variant = next(each for each in experiment.variants if each.name == part.step.variant)
-    found: set[Spoiled] = set()
-    for step in search.answer:
-        found |= spoiled(step, variant)
-    for step in search.beyond:
-        found |= spoiled(step, variant) & NOISE
-    rests_on = (*search.answer, *search.beyond)
-    rate = search.found.value if search.found.complete else None
-    if search.found.complete and rate is None:
-        found.add("objective missed")
+    objective = found.objective
+    if objective:
+        reasons = _in_doubt(search.limiting, objective, variant)
+    else:
+        reasons = frozenset[Spoiled]().union(*(spoiled(step, variant) for step in search.answer))
+    if found.complete and found.value is None:
+        reasons |= {"objective missed"}
+    rests_on = (*search.answer, *search.limiting)
     return Observed(
         variant=part.step.variant,
         cell=cell_of(part.step),
         unit=part.unit,
         forward=part.forward,
-        rate=rate,
-        spoiled=frozenset(found),
+        rate=found.value if found.complete else None,
+        spoiled=reasons,
         steal=fmean(_steal(step) for step in rests_on) if rests_on else 0.0,
     )
+
+
+def _in_doubt(
+    limiting: Sequence[StepResult], objective: Objective, variant: Variant
+) -> frozenset[Spoiled]:
+    """What else than the server may have been the limit, where the other steps do not show it.
+
+    A rate that held the objective held it in spite of all noise; one that did not is the server's
+    limit if that is so by the majority of the steps without those that noise spoiled.
+    """
+    held = [step for step in limiting if step.rate and holds(step, objective)]
+    noise = [spoiled(step, variant) & NOISE for step in limiting if step not in held]
+    clean = sum(not each for each in noise)
+    return frozenset() if clean >= max(len(held), 1) else frozenset[Spoiled]().union(*noise)
 
 
 def spoiled(step: StepResult, variant: Variant) -> frozenset[Spoiled]:

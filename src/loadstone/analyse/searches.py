@@ -58,9 +58,15 @@ class Searched:
         return answer_steps(self.found, self.steps)
 
     @property
-    def beyond(self) -> tuple[StepResult, ...]:
-        """The steps that show that more does not hold the objective."""
-        return steps_beyond(self.found, self.steps)
+    def limiting(self) -> tuple[StepResult, ...]:
+        """The steps that show that more does not hold the objective.
+
+        Those at the next rate, or where none was lost, those of the closed loop.
+        """
+        if self.found.objective is None:
+            return ()
+        closed = tuple(step for step in self.steps if step.rate is None)
+        return steps_beyond(self.found, self.steps) or closed
 
     @property
     def told(self) -> VariantSearch:
