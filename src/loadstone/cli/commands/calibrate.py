@@ -8,10 +8,16 @@ from loadstone.cli.options.types import DURATION, SIZE
 
 
 @click.command()
-@click.option("--users", type=SIZE, default=64, show_default=True, help="Virtual users.")
-@click.option("--duration", type=DURATION, default="3s", show_default=True, help="Of each way.")
-@click.option("--json", "as_json", is_flag=True, help="The calibration on stdout, nothing else.")
-@click.option("--show", is_flag=True, help="Measure nothing: show what is kept.")
+@click.option("--users", type=SIZE, default=64, show_default=True, help="Number of virtual users.")
+@click.option(
+    "--duration",
+    type=DURATION,
+    default="3s",
+    show_default=True,
+    help="Time per combination of protocol and transport.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the calibration as JSON only.")
+@click.option("--show", is_flag=True, help="Show the stored calibration; measure nothing.")
 def calibrate(users: int, duration: float, as_json: bool, show: bool) -> int:
     """Measure what this machine's load generator can do at most, and keep it.
 

@@ -53,12 +53,12 @@ class LimitsGiven(click.ParamType[tuple[str, float]]):
     multiple=True,
     help=f"A limit to reckon with: {', '.join(_LIMITS)}.",
 )
-@click.option("--json", "as_json", is_flag=True, help="A JSON document on stdout, nothing else.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
 @click.option(
     "--output",
     "-o",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="A page with the picture, which needs no network.",
+    help="Write a self-contained HTML page with the chart.",
 )
 @out_option
 def ceilings(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @connection_options
-@click.option("--json", "as_json", is_flag=True, help="A JSON document on stdout, nothing else.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
 def check(connection: Connection, as_json: bool) -> int:
     """Review a server's settings for a benchmark: what makes it unfair, what makes it slow.
 

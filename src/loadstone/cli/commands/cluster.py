@@ -14,17 +14,19 @@ def cluster() -> None:
 
 @cluster.command()
 @click.argument("address", type=WORD)
-@click.option("--generators", type=click.IntRange(1, 10_000), help="[default: one a node]")
+@click.option(
+    "--generators", type=click.IntRange(1, 10_000), help="Load generators. [default: one per node]"
+)
 @click.option("--cpus-per-generator", type=click.IntRange(1, 1024), default=1, show_default=True)
 @click.option(
-    "--target", "peer", type=WORD, metavar="HOST", help="Name or address that the load would go to."
+    "--target", "peer", type=WORD, metavar="HOST", help="Host name or address of the target."
 )
 @click.option(
     "--calibrate/--no-calibrate",
     default=True,
-    help="Measure each node's ceiling now, or take what `loadstone calibrate` has kept there.",
+    help="Measure each node's ceiling now, or use what `loadstone calibrate` stored there.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One document on stdout, nothing else.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
 def check(
     address: str,
     generators: int | None,

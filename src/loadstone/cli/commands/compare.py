@@ -42,12 +42,12 @@ class Asked:
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option(
-    "--by", type=WORD, metavar="target|FACTOR", help="What sides are. [default: the runs]"
+    "--by", type=WORD, metavar="target|FACTOR", help="What the two sides are. [default: the runs]"
 )
-@click.option("--markdown", "form", flag_value="markdown", help="As Markdown.")
-@click.option("--json", "form", flag_value="json", help="A JSON document, nothing else.")
-@click.option("--html", "form", flag_value="html", help="A page that needs no network.")
-@click.option("--output", "-o", type=FILE, help="Where to. [default: stdout]")
+@click.option("--markdown", "form", flag_value="markdown", help="Print Markdown.")
+@click.option("--json", "form", flag_value="json", help="Print JSON only.")
+@click.option("--html", "form", flag_value="html", help="Write a self-contained HTML page.")
+@click.option("--output", "-o", type=FILE, help="Output file. [default: stdout]")
 @fail_on_option
 @threshold_option
 @junit_option

@@ -24,7 +24,7 @@ WARMUP_S = 1.0
 @sandbox_options
 @beside_options
 @out_option
-@click.option("--json", "as_json", is_flag=True, help="result.json on stdout, nothing else.")
+@click.option("--json", "as_json", is_flag=True, help="Print result.json only.")
 def demo(
     out: Path,
     as_json: bool,

@@ -33,10 +33,12 @@ if TYPE_CHECKING:
     "-p",
     "ask_password",
     is_flag=True,
-    help="With --prove: ask for it; else LOADSTONE_PASSWORD or ~/.my.cnf.",
+    help="With --prove: ask for the password; otherwise LOADSTONE_PASSWORD or ~/.my.cnf.",
 )
-@click.option("--defaults-file", type=FILE, help="With --prove: in place of ~/.my.cnf.")
-@click.option("--json", "as_json", is_flag=True, help="A JSON document on stdout, nothing else.")
+@click.option(
+    "--defaults-file", type=FILE, help="With --prove: option file to read instead of ~/.my.cnf."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
 @lang_option("Language of the text; a JSON document is English.")
 @out_option
 def diagnose(

@@ -23,20 +23,22 @@ if TYPE_CHECKING:
     from loadstone.web.address import Address
 
 _strict = click.option(
-    "--strict", is_flag=True, help="Exit code 5 when the generator was the limit."
+    "--strict", is_flag=True, help="Exit with code 5 when the load generator was the bottleneck."
 )
 yes_option = click.option(
     "--yes",
     is_flag=True,
-    help="Make tables and write also on another machine, or beside foreign tables; set global"
-    " variables of a server that is no sandbox, for a while.",
+    help="Allow making tables on another machine or in a schema that holds other tables, and"
+    " changing global variables for a while on a server that is not a sandbox.",
 )
-_json = click.option("--json", "as_json", is_flag=True, help="result.json on stdout, nothing else.")
+_json = click.option("--json", "as_json", is_flag=True, help="Print result.json only.")
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--dry-run", is_flag=True, help="Show the steps and the time; start nothing.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show the steps and the time they take; start nothing."
+)
 @cluster_options
 @observing_options
 @protection_options

@@ -20,12 +20,26 @@ _COMMANDS = click.Choice(["run", "prepare", "cleanup"])
 
 _COMMON = (
     click.argument("command", type=_COMMANDS, default="run"),
-    click.option("--threads", type=_NUMBER, default=1, show_default=True, help="At work at once."),
-    click.option("--events", type=SIZE, help="Of all threads, after which it is over."),
-    click.option("--duration", type=DURATION, default="10s", show_default=True, help="At most."),
-    click.option("--rate", type=click.FloatRange(min=0, min_open=True), help="Events a second."),
-    click.option("--seed", type=_FROM_NOUGHT, default=0, show_default=True, help="Of all chance."),
-    click.option("--json", "as_json", is_flag=True, help="The end record on stdout, nothing else."),
+    click.option(
+        "--threads", type=_NUMBER, default=1, show_default=True, help="Number of threads."
+    ),
+    click.option("--events", type=SIZE, help="Stop after this many events, over all threads."),
+    click.option(
+        "--duration", type=DURATION, default="10s", show_default=True, help="Stop after this time."
+    ),
+    click.option(
+        "--rate",
+        type=click.FloatRange(min=0, min_open=True),
+        help="Limit to this many events per second.",
+    ),
+    click.option(
+        "--seed",
+        type=_FROM_NOUGHT,
+        default=0,
+        show_default=True,
+        help="Seed of the random numbers.",
+    ),
+    click.option("--json", "as_json", is_flag=True, help="Print the final record as JSON only."),
 )
 
 
@@ -66,9 +80,9 @@ def cpu(command: str, cpu_max_prime: int, **asked: Any) -> int:
     type=click.Choice(["global", "local"]),
     default="global",
     show_default=True,
-    help="One block for all threads, or one for each.",
+    help="One memory block for all threads, or one per thread.",
 )
-@click.option("--memory-hugetlb", "hugetlb", is_flag=True, help="From the pool of huge pages.")
+@click.option("--memory-hugetlb", "hugetlb", is_flag=True, help="Allocate from huge pages.")
 @click.option(
     "--memory-oper",
     "operation",
@@ -119,7 +133,7 @@ def mutex(command: str, **asked: Any) -> int:
     "--folder",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     default=".",
-    help="Of the files. [default: this one]",
+    help="Folder of the test files. [default: the current one]",
 )
 @click.option("--file-num", "num", type=_NUMBER, default=128, show_default=True)
 @click.option("--file-block-size", "block_size", type=BYTES, default="16K", show_default=True)
@@ -128,7 +142,7 @@ def mutex(command: str, **asked: Any) -> int:
     "--file-test-mode",
     "mode",
     type=click.Choice(["seqwr", "seqrewr", "seqrd", "rndrd", "rndwr", "rndrw"]),
-    help="What is done; needed to run.",
+    help="Test mode; required for run.",
 )
 @click.option(
     "--file-io-mode",
@@ -143,10 +157,10 @@ def mutex(command: str, **asked: Any) -> int:
     "extra_flags",
     type=click.Choice(["sync", "dsync", "direct"]),
     multiple=True,
-    help="How files are opened; may be given again.",
+    help="Flags for opening files; may be repeated.",
 )
 @click.option("--file-fsync-freq", "fsync_freq", type=_FROM_NOUGHT, default=100, show_default=True)
-@click.option("--file-fsync-all", "fsync_all", is_flag=True, help="After each write.")
+@click.option("--file-fsync-all", "fsync_all", is_flag=True, help="Call fsync after each write.")
 @click.option("--file-fsync-end/--no-file-fsync-end", "fsync_end", default=True, show_default=True)
 @click.option(
     "--file-fsync-mode",
@@ -162,7 +176,7 @@ def mutex(command: str, **asked: Any) -> int:
     type=click.FloatRange(min=0),
     default=1.5,
     show_default=True,
-    help="Reads by writes, in rndrw.",
+    help="Ratio of reads to writes in rndrw.",
 )
 @click.option("--distribution", type=DistributionSpec(), default="special", show_default=True)
 def fileio(command: str, **asked: Any) -> int:

@@ -24,8 +24,8 @@ def ledger() -> None:
 @ledger.command()
 @click.argument("run", default="last")
 @connection_options
-@click.option("--step", type=click.IntRange(min=1), help="Of that step alone. [default: all]")
-@click.option("--json", "as_json", is_flag=True, help="A JSON document on stdout, nothing else.")
+@click.option("--step", type=click.IntRange(min=1), help="Check only this step. [default: all]")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
 @out_option
 def check(run: str, connection: Connection, step: int | None, as_json: bool, out: Path) -> int:
     """Compare what RUN was told with what a server has; code 10 where they differ.

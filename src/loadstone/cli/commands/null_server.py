@@ -27,21 +27,54 @@ _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 @click.command("null-server")
-@click.option("--host", type=WORD, default="127.0.0.1", show_default=True, help="To listen on.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="[default: a free one]")
-@click.option("--socket", type=FILE, help="A unix socket to listen on too.")
-@click.option("--script", type=WORD, metavar="FILE|JSON", help="Stalls, errors, slow answers.")
-@click.option("--log", type=FILE, help="Stamps of all answers, written at the end; .csv is text.")
-@click.option("--log-records", type=SIZE, metavar="N", help="Kept at most. [default: 4,000,000]")
-@click.option("--duration", type=DURATION, help="Ends after it. [default: at Ctrl-C]")
-@click.option("--tls", is_flag=True, help="Offer TLS with a certificate made for this run.")
+@click.option(
+    "--host", type=WORD, default="127.0.0.1", show_default=True, help="Address to listen on."
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="Port to listen on. [default: a free one]",
+)
+@click.option("--socket", type=FILE, help="Unix socket to listen on as well.")
+@click.option(
+    "--script", type=WORD, metavar="FILE|JSON", help="Script of stalls, errors and slow answers."
+)
+@click.option(
+    "--log", type=FILE, help="Write the timestamps of all answers at the end; .csv is text."
+)
+@click.option(
+    "--log-records", type=SIZE, metavar="N", help="Most answers to log. [default: 4,000,000]"
+)
+@click.option("--duration", type=DURATION, help="Stop after this time. [default: at Ctrl-C]")
+@click.option("--tls", is_flag=True, help="Offer TLS with a temporary certificate.")
 @click.option("--tls-cert", type=_PEM, help="Offer TLS with this certificate.")
-@click.option("--tls-key", type=_PEM, help="The certificate's key.")
+@click.option("--tls-key", type=_PEM, help="Key of the certificate.")
 @click.option("--auth", type=click.Choice(_AUTH), default=_AUTH[0], show_default=True)
-@click.option("--tables", type=TABLES, default=10, show_default=True, help="It says it has.")
-@click.option("--table-size", type=SIZE, default=10_000, show_default=True, help="Rows of each.")
-@click.option("--range-rows", type=TABLES, default=1, show_default=True, help="Rows of a range.")
-@click.option("--json", "as_json", is_flag=True, help="A line of JSON at the start and the end.")
+@click.option(
+    "--tables",
+    type=TABLES,
+    default=10,
+    show_default=True,
+    help="Number of tables that it claims to have.",
+)
+@click.option(
+    "--table-size",
+    type=SIZE,
+    default=10_000,
+    show_default=True,
+    help="Rows that each table claims to have.",
+)
+@click.option(
+    "--range-rows",
+    type=TABLES,
+    default=1,
+    show_default=True,
+    help="Rows in the answer to a range query.",
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print a line of JSON at the start and at the end."
+)
 def null_server(as_json: bool, **asked: Any) -> None:
     """Answer everything at once, or as a script says: what does a query cost without a database?
 

@@ -23,24 +23,36 @@ _NO_TARGET = "say which server: --target mysql://user@host:3306/schema"
 @click.command()
 @click.argument("workload", default="oltp_read_write")
 @connection_options
-@click.option("--tables", type=TABLES, help="[default: 10]")
-@click.option("--table-size", type=SIZE, help="Rows of a table. [default: 10k]")
+@click.option("--tables", type=TABLES, help="Number of tables. [default: 10]")
+@click.option("--table-size", type=SIZE, help="Rows per table. [default: 10k]")
 @tpcc_options
-@click.option("--parallel", type=click.IntRange(1, 1024), help="Connections. [default: two a core]")
+@click.option(
+    "--parallel", type=click.IntRange(1, 1024), help="Parallel connections. [default: two per core]"
+)
 @machine_options
 @click.option(
     "--method",
     type=click.Choice(["auto", "infile", "insert"]),
     default="auto",
     show_default=True,
-    help="LOAD DATA LOCAL, multi-row INSERT, or the first that the server lets us.",
+    help="LOAD DATA LOCAL, multi-row INSERT, or the first that the server allows.",
 )
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True)
-@click.option("--distribution", type=DistributionSpec(), default="special", help="Of column k.")
+@click.option(
+    "--distribution", type=DistributionSpec(), default="special", help="Distribution of column k."
+)
 @click.option("--storage-engine", default="innodb", show_default=True)
-@click.option("--secondary-index/--no-secondary-index", default=True, help="The index on k.")
-@click.option("--auto-increment/--no-auto-increment", default=True, help="Of the ids.")
-@click.option("--yes", is_flag=True, help="Also on another machine, or beside foreign tables.")
+@click.option("--secondary-index/--no-secondary-index", default=True, help="Create the index on k.")
+@click.option(
+    "--auto-increment/--no-auto-increment",
+    default=True,
+    help="Let the server assign ids (AUTO_INCREMENT).",
+)
+@click.option(
+    "--yes",
+    is_flag=True,
+    help="Allow this on another machine, or in a schema that holds other tables.",
+)
 def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> None:
     """Make and fill the tables of WORKLOAD (by default those of all oltp_ workloads) or of a file.
 
@@ -107,9 +119,13 @@ def _described(layout: Layout) -> str:
 
 @click.command()
 @connection_options
-@click.option("--sysbench-tables", is_flag=True, help="Also those that sysbench itself made.")
-@click.option("--dry-run", is_flag=True, help="Say what would be dropped, and change nothing.")
-@click.option("--yes", is_flag=True, help="Also on another machine, or beside foreign tables.")
+@click.option("--sysbench-tables", is_flag=True, help="Also drop tables that sysbench made.")
+@click.option("--dry-run", is_flag=True, help="Show what would be dropped; change nothing.")
+@click.option(
+    "--yes",
+    is_flag=True,
+    help="Allow this on another machine, or in a schema that holds other tables.",
+)
 def cleanup(connection: Connection, sysbench_tables: bool, dry_run: bool, yes: bool) -> None:
     """Drop the tables that Loadstone made."""
     if not connection.given:

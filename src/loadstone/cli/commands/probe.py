@@ -13,8 +13,10 @@ from loadstone.cli.options.types import DURATION
 @click.argument(
     "folder", type=click.Path(path_type=Path, exists=True, file_okay=False), default=Path(".")
 )
-@click.option("--duration", type=DURATION, default="3s", show_default=True, help="Of each part.")
-@click.option("--json", "as_json", is_flag=True, help="A JSON document on stdout, nothing else.")
+@click.option(
+    "--duration", type=DURATION, default="3s", show_default=True, help="Time per measurement."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
 def probe(folder: Path, duration: float, as_json: bool) -> int:
     """Measure the disk under FOLDER: syncs, reads and writes a second. Ceilings use it.
 

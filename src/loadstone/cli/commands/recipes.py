@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from loadstone.model.protection import Protection
     from loadstone.web.address import Address
 
-_quick = click.option("--quick", is_flag=True, help="Small: two cores, 100,000 rows, five minutes.")
+_quick = click.option(
+    "--quick", is_flag=True, help="Small version: two cores, 100,000 rows, five minutes."
+)
 _set = click.option(
-    "--set", "given", multiple=True, metavar="KEY=VALUE", help="A parameter; `show` lists them."
+    "--set", "given", multiple=True, metavar="KEY=VALUE", help="Set a parameter; `show` lists them."
 )
 
 
@@ -62,14 +64,18 @@ def show(name: str, quick: bool, given: tuple[str, ...]) -> None:
 @click.argument("name")
 @_quick
 @_set
-@click.option("--dry-run", is_flag=True, help="Show the steps and the time; start nothing.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show the steps and the time they take; start nothing."
+)
 @cluster_options
 @observing_options
 @protection_options
 @beside_options
-@click.option("--strict", is_flag=True, help="Exit code 5 when the generator was the limit.")
+@click.option(
+    "--strict", is_flag=True, help="Exit with code 5 when the load generator was the bottleneck."
+)
 @yes_option
-@click.option("--json", "as_json", is_flag=True, help="result.json on stdout, nothing else.")
+@click.option("--json", "as_json", is_flag=True, help="Print result.json only.")
 @out_option
 def run(
     name: str,

@@ -28,11 +28,13 @@ REPORT = "report.html"
     type=click.Path(path_type=Path, dir_okay=False),
     help=f"Where to write.  [default: {REPORT} in the run's folder; --markdown and so on: stdout]",
 )
-@click.option("--open", "open_it", is_flag=True, help="Show the page in the browser.")
+@click.option("--open", "open_it", is_flag=True, help="Open the page in a browser.")
 @lang_option("Language of the report; what servers and users said stays as it was said.")
-@click.option("--markdown", "kind", flag_value="markdown", help="A summary to paste.")
-@click.option("--csv", "kind", flag_value="csv", help="A row a step.")
-@click.option("--json", "kind", flag_value="json", help="Result, ceilings and diagnosis.")
+@click.option("--markdown", "kind", flag_value="markdown", help="Print a Markdown summary.")
+@click.option("--csv", "kind", flag_value="csv", help="Print CSV, one row per step.")
+@click.option(
+    "--json", "kind", flag_value="json", help="Print result, ceilings and diagnosis as JSON."
+)
 @out_option
 def report(
     run: str, output: Path | None, open_it: bool, lang: Lang, kind: Kind | None, out: Path

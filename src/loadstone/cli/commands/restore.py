@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 @click.command()
 @connection_options
-@click.option("--dry-run", is_flag=True, help="Say what would be put back; change nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be restored; change nothing.")
 @click.option(
     "--yes",
     is_flag=True,
-    help="Put back also where another server answers than the one whose variables were set.",
+    help="Restore even if another server answers than the one whose variables were set.",
 )
 def restore(connection: Connection, dry_run: bool, yes: bool) -> int:
     """Put back the server variables that a run set and could not put back: it was killed.

@@ -58,23 +58,26 @@ _ISOLATION = ["read-uncommitted", "read-committed", "repeatable-read", "serializ
 @click.option(
     "--concurrency",
     type=LadderOrAuto(),
-    help="Users to try; auto: the fewest that reach the peak. [default: 1; in an open loop 64]",
+    help="Numbers of users to try; auto: find the fewest that reach the peak. [default: 1; open"
+    " loop: 64]",
 )
 @click.option(
     "--slo",
     "objective",
     type=ObjectiveSpec(),
-    help="The highest rate that holds it, as p99<10ms; p99.9, mean and max are as good.",
+    help="Find the highest rate that meets an objective, such as p99<10ms (also p99.9, mean, max).",
 )
-@click.option("--rate", "rates", type=Rates(), help="Open loop: events a second, by a schedule.")
+@click.option("--rate", "rates", type=Rates(), help="Open loop: events per second, on a schedule.")
 @click.option(
     "--arrivals",
     type=click.Choice(["poisson", "uniform"]),
     help="Gaps between events, with --rate. [default: poisson]",
 )
-@click.option("--max-backlog", type=BACKLOG, help="Due events that may wait. [default: 100000]")
-@click.option("--duration", type=DURATION, help="Of a step. [default: 30s]")
-@click.option("--warmup", type=WarmupTime(), help="Before it. [default: 5s]")
+@click.option(
+    "--max-backlog", type=BACKLOG, help="Most due events that may wait. [default: 100000]"
+)
+@click.option("--duration", type=DURATION, help="Measured time per step. [default: 30s]")
+@click.option("--warmup", type=WarmupTime(), help="Unmeasured time before it. [default: 5s]")
 @click.option(
     "--phases",
     type=Phases(),
@@ -82,16 +85,18 @@ _ISOLATION = ["read-uncommitted", "read-committed", "repeatable-read", "serializ
     " rate.",
 )
 @click.option("--repeats", type=click.IntRange(1, 1000), default=1, show_default=True)
-@click.option("--tables", type=TABLES, help="[default: as many as there are]")
-@click.option("--table-size", type=SIZE, help="[default: as large as they are]")
+@click.option("--tables", type=TABLES, help="Number of tables. [default: those that exist]")
+@click.option("--table-size", type=SIZE, help="Rows per table. [default: as loaded]")
 @tpcc_options
-@click.option("--prepared/--text", default=True, help="Prepared statements, or the text protocol.")
+@click.option(
+    "--prepared/--text", default=True, help="Use prepared statements or the text protocol."
+)
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True)
 @click.option(
     "--shards",
     type=click.IntRange(1, 1024),
-    help="Event loops. [default: one for 16 users; at most one a core, half of that beside the"
-    " server]",
+    help="Event loops. [default: one per 16 users, up to one per core, or half of that on the"
+    " server's own host]",
 )
 @click.option("--connect-at-once", type=_AT_ONCE, default=64, show_default=True)
 @click.option("--connect-timeout", type=CONNECT_TIME, default="10s", show_default=True)
@@ -101,39 +106,45 @@ _ISOLATION = ["read-uncommitted", "read-committed", "repeatable-read", "serializ
     "reconnect_after",
     type=click.IntRange(1, 2**32 - 1),
     metavar="N",
-    help="A new connection after each N transactions of a user.",
+    help="Reconnect each user after N transactions.",
 )
 @click.option(
     "--idle",
     type=click.IntRange(0, _MOST_IDLE),
     default=0,
     metavar="N",
-    help="Connections beside the users' that are held and say nothing.",
+    help="Extra idle connections to hold open.",
 )
 @click.option(
     "--on-error",
     type=click.Choice(["restart", "continue", "stop"]),
-    help="Restart after deadlocks and lock waits, count all and go on, or stop at any."
+    help="On errors: restart after deadlocks and lock waits, count and continue, or stop."
     " [default: restart; with --timeline continue]",
 )
 @click.option(
     "--timeline",
     is_flag=True,
-    help="A failover drill: outages by user and second, connecting again every tenth of a second.",
+    help="Failover drill: report outages by user and second, reconnect ten times per second.",
 )
-@click.option("--init-sql", type=WORD, multiple=True, metavar="SQL", help="For each connection.")
+@click.option(
+    "--init-sql", type=WORD, multiple=True, metavar="SQL", help="SQL to run on each new connection."
+)
 @click.option("--isolation", type=click.Choice(_ISOLATION, case_sensitive=False))
 @click.option("--charset", type=Charset(), default="utf8mb4", show_default=True)
 @sandbox_options
-@click.option("--storage-engine", default="innodb", help="Of a throwaway server's tables.")
-@click.option("--think-time", type=THINK_TIME, default="0s", help="Between two events.")
+@click.option(
+    "--storage-engine", default="innodb", help="Storage engine of a throwaway server's tables."
+)
+@click.option(
+    "--think-time", type=THINK_TIME, default="0s", help="Pause between two events of a user."
+)
 @click.option("--distribution", type=DistributionSpec(), default="special", show_default=True)
 @click.option(
     "--set-option",
     "workload_options",
     multiple=True,
     metavar="NAME=VALUE",
-    help="An option of the workload; --point-selects 5 says the same as point_selects=5 here.",
+    help="Workload option; point_selects=5 here is the same as --point-selects 5.",
 )
 @cluster_options
 @observing_options
@@ -142,10 +153,12 @@ _ISOLATION = ["read-uncommitted", "read-committed", "repeatable-read", "serializ
 @junit_option
 @proving_options_of_a_run
 @beside_options
-@click.option("--strict", is_flag=True, help="Exit code 5 when the generator was the limit.")
-@click.option("--json", "as_json", is_flag=True, help="result.json on stdout, nothing else.")
+@click.option(
+    "--strict", is_flag=True, help="Exit with code 5 when the load generator was the bottleneck."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print result.json only.")
 @out_option
-@click.option("--name", help="Of the run. [default: the workload's]")
+@click.option("--name", help="Name of the run. [default: the workload's]")
 def run(
     workloads: tuple[str, ...],
     connection: Connection,

@@ -29,7 +29,7 @@ runs.add_command(trend)
 
 @runs.command("list")
 @out_option
-@click.option("--json", "as_json", is_flag=True, help="A JSON list on stdout.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def list_(out: Path, as_json: bool) -> None:
     """All runs, oldest first."""
     import json
@@ -58,7 +58,7 @@ def list_(out: Path, as_json: bool) -> None:
 @runs.command()
 @click.argument("run", default="last")
 @out_option
-@click.option("--json", "as_json", is_flag=True, help="result.json on stdout, nothing else.")
+@click.option("--json", "as_json", is_flag=True, help="Print result.json only.")
 def show(run: str, out: Path, as_json: bool) -> None:
     """One run: a folder, the begin of its name, or the last; a killed one shows what there is."""
     from loadstone.cli.ending import show as show_result
@@ -84,9 +84,11 @@ def show(run: str, out: Path, as_json: bool) -> None:
     type=click.Choice(["load", "server", "host"]),
     default="load",
     show_default=True,
-    help="The load; or what was observed of servers, or of hosts.",
+    help="What to export: the load, or what was observed of servers or hosts.",
 )
-@click.option("--to", type=click.Path(path_type=Path, dir_okay=False), help="[default: stdout]")
+@click.option(
+    "--to", type=click.Path(path_type=Path, dir_okay=False), help="Output file. [default: stdout]"
+)
 def export(run: str, out: Path, kind: str, which: Which, to: Path | None) -> None:
     """The seconds of a run: a row a second and step, and source where it was observed."""
     from loadstone.runs import run_folder

@@ -24,10 +24,11 @@ _CLIENTS = {"mariadb": ("mariadb", "mysql"), "mysql": ("mysql", "mariadb")}
 def sandbox_options(command: F) -> F:
     """`--server` and `--set`, wherever a throwaway server is started."""
     server = click.option(
-        "--server", help="mariadb, mysql or a server program's path. [default: what is there]"
+        "--server",
+        help="mariadb, mysql or the path of a server program. [default: whichever is installed]",
     )
     settings = click.option(
-        "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A variable of that server."
+        "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Server variable to set."
     )
     return server(settings(command))
 
@@ -39,15 +40,28 @@ def sandbox() -> None:
 
 @sandbox.command()
 @sandbox_options
-@click.option("--name", help="Its name. [default: mariadb-1, mysql-1 and so on]")
-@click.option("--auth", multiple=True, metavar="METHOD,...", help="A user for each login method.")
-@click.option("--empty-password", is_flag=True, help="Let the main user in without a password.")
-@click.option("--replica", is_flag=True, help="A second server that replicates from the first.")
-@click.option("--semi-sync", is_flag=True, help="Commits wait for the replica.")
-@click.option("--max-connections", type=click.IntRange(min=1), help="[default: 4500]")
-@click.option("--no-tls", is_flag=True, help="A server that offers no TLS.")
+@click.option("--name", help="Name of the sandbox. [default: mariadb-1, mysql-1, ...]")
+@click.option(
+    "--auth",
+    multiple=True,
+    metavar="METHOD,...",
+    help="Create a user for each authentication method.",
+)
+@click.option("--empty-password", is_flag=True, help="Let the main user log in without a password.")
+@click.option(
+    "--replica", is_flag=True, help="Start a second server that replicates from the first."
+)
+@click.option(
+    "--semi-sync", is_flag=True, help="Let commits wait for the replica (semi-synchronous)."
+)
+@click.option(
+    "--max-connections",
+    type=click.IntRange(min=1),
+    help="max_connections of the server. [default: 4500]",
+)
+@click.option("--no-tls", is_flag=True, help="Start the server without TLS.")
 @click.option("--timeout", type=click.FloatRange(min=1), default=60.0, show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def start(as_json: bool, **asked: object) -> None:
     """Start a server that stays until `sandbox stop`."""
     from loadstone.sandbox import start_sandbox
@@ -62,7 +76,7 @@ def start(as_json: bool, **asked: object) -> None:
 
 @sandbox.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--all", "everything", is_flag=True, help="Stop all of them.")
+@click.option("--all", "everything", is_flag=True, help="Stop all sandboxes.")
 def stop(names: tuple[str, ...], everything: bool) -> None:
     """Stop sandboxes and remove all that they left."""
     from loadstone.sandbox import SandboxError, find_sandbox, list_sandboxes
@@ -79,7 +93,7 @@ def stop(names: tuple[str, ...], everything: bool) -> None:
 
 
 @sandbox.command("list")
-@click.option("--json", "as_json", is_flag=True, help="A JSON list on stdout.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def list_(as_json: bool) -> None:
     """Show the running sandboxes, after clearing away what is stale."""
     from loadstone.sandbox import list_sandboxes
@@ -98,7 +112,9 @@ def list_(as_json: bool) -> None:
 
 @sandbox.command()
 @click.argument("name", required=False)
-@click.option("-e", "--execute", "statement", metavar="SQL", help="Run this and leave.")
+@click.option(
+    "-e", "--execute", "statement", metavar="SQL", help="Execute this statement and exit."
+)
 def shell(name: str | None, statement: str | None) -> None:
     """Open a SQL prompt: the mariadb or mysql client where there is one, else a small one."""
     from loadstone.sandbox import find_sandbox

@@ -30,14 +30,14 @@ def _taken_token() -> str | None:
     type=click.Path(path_type=Path),
     default=Path("runs"),
     show_default=True,
-    help="Where runs are kept.",
+    help="Folder with run folders.",
 )
 @click.option(
     "--address",
     type=AddressValue("127.0.0.1", _PORT),
     default=f"127.0.0.1:{_PORT}",
     show_default=True,
-    help="To listen on.",
+    help="Address to listen on.",
 )
 @click.option(
     "--token",

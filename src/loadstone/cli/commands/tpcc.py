@@ -52,9 +52,9 @@ def tpcc() -> None:
     type=ConditionList(),
     default="1-4",
     show_default=True,
-    help="Which of the specification's twelve; all: also those that join all orders.",
+    help="Consistency conditions to check; all: include those that join all orders.",
 )
-@click.option("--json", "as_json", is_flag=True, help="A JSON document on stdout, nothing else.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
 def check(connection: Connection, conditions: tuple[int, ...], as_json: bool) -> int:
     """Whether the consistency conditions of TPC-C hold (clause 3.3.2); code 10 where one does not.
 

@@ -78,14 +78,14 @@ class Speed(click.ParamType[float]):
 def _making_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Those of all commands that make a template."""
     for option in (
-        click.option("-o", "--output", type=FILE, help="Where it goes; else to stdout."),
-        click.option("--name", type=WORD, help="Of the workload. [default: the output's]"),
+        click.option("-o", "--output", type=FILE, help="Output file. [default: stdout]"),
+        click.option("--name", type=WORD, help="Name of the workload. [default: the output's]"),
         click.option(
             "--most",
             type=click.IntRange(1, 1000),
             default=200,
             show_default=True,
-            help="Transactions in it: the most frequent ones.",
+            help="Number of transactions to keep, the most frequent first.",
         ),
     ):
         command = option(command)
@@ -100,14 +100,14 @@ def _log_options(command: Callable[..., Any]) -> Callable[..., Any]:
         type=Encoding(),
         default="utf8mb4",
         show_default=True,
-        help="In which the statements are written.",
+        help="Character set of the statements.",
     )(command)
     return click.argument("file", type=FILE)(command)
 
 
 @click.command(name="from-slowlog")
 @_log_options
-@click.option("--schema", type=WORD, help="Only what sessions did in this one.")
+@click.option("--schema", type=WORD, help="Keep only what sessions did in this schema.")
 @_making_options
 def from_slowlog(file: Path, **asked: Any) -> None:
     """A template of the statements in a slow query log (docs/traffic.md).
@@ -119,7 +119,7 @@ def from_slowlog(file: Path, **asked: Any) -> None:
 
 @click.command(name="from-generallog")
 @_log_options
-@click.option("--schema", type=WORD, help="Only what sessions did in this one.")
+@click.option("--schema", type=WORD, help="Keep only what sessions did in this schema.")
 @_making_options
 def from_generallog(file: Path, **asked: Any) -> None:
     """A template of the statements in a general query log (docs/traffic.md).
@@ -131,7 +131,7 @@ def from_generallog(file: Path, **asked: Any) -> None:
 
 @click.command(name="from-digest")
 @connection_options
-@click.option("--over", type=DURATION, help="What is counted in this time, not all so far.")
+@click.option("--over", type=DURATION, help="Count for this long, instead of everything so far.")
 @_making_options
 def from_digest(connection: Connection, over: float | None, **asked: Any) -> None:
     """A template of the statements that performance_schema has counted in the target's schema.
@@ -206,25 +206,29 @@ def _tell(made: ImportResult, output: Path | None) -> None:
     type=click.Choice(["auto", "slow", "general"]),
     default="auto",
     show_default=True,
-    help="Which of the two FILE is.",
+    help="Kind of FILE.",
 )
 @connection_options
-@click.option("--speed", type=Speed(), default="1x", show_default=True, help="2x, 0.5x or max.")
-@click.option("--loop", is_flag=True, help="Begin again at its end, until --duration or Ctrl-C.")
-@click.option("--duration", type=DURATION, help="End it after this time.")
-@click.option("--writes", is_flag=True, help="Send what changes data, too.")
-@click.option("--yes", is_flag=True, help="Also where that meets tables of others.")
+@click.option(
+    "--speed", type=Speed(), default="1x", show_default=True, help="Speed: 2x, 0.5x or max."
+)
+@click.option("--loop", is_flag=True, help="Start over at the end, until --duration or Ctrl-C.")
+@click.option("--duration", type=DURATION, help="Stop after this time.")
+@click.option("--writes", is_flag=True, help="Also send statements that change data.")
+@click.option("--yes", is_flag=True, help="Allow this in a schema that holds other tables.")
 @click.option(
     "--connections",
     type=click.IntRange(1, 100_000),
     default=_MOST_USERS,
     show_default=True,
-    help="At the same time; sessions beyond them take turns.",
+    help="Most sessions at once; others take turns.",
 )
-@click.option("--spool", type=_PATH, help="Folder for the dealt out log. [default: the system's]")
+@click.option(
+    "--spool", type=_PATH, help="Temporary folder for the split log. [default: the system's]"
+)
 @observing_options
 @protection_options
-@click.option("--json", "as_json", is_flag=True, help="result.json on stdout, nothing else.")
+@click.option("--json", "as_json", is_flag=True, help="Print result.json only.")
 @click.option("--out", type=_PATH, default=Path("runs"), show_default=True)
 def replay(file: Path, connection: Connection, observing: Observing, **asked: Any) -> int:
     """Send the statements of a slow or general log again, each session on its own connection.

@@ -46,9 +46,9 @@ class MetricName(click.ParamType["Metric"]):
     "metrics",
     type=MetricName(),
     multiple=True,
-    help="A figure to follow. [default: tps, p99]",
+    help="Figure to follow. [default: tps, p99]",
 )
-@click.option("--json", "as_json", is_flag=True, help="A JSON document on stdout, nothing else.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
 @fail_on_option
 @junit_option
 @out_option

@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 @click.command()
 @connection_options
 @observing_options
-@click.option("--duration", type=DURATION, default="60s", show_default=True, help="At most.")
-@click.option("--json", "as_json", is_flag=True, help="result.json on stdout, nothing else.")
+@click.option(
+    "--duration", type=DURATION, default="60s", show_default=True, help="Stop after this time."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print result.json only.")
 @out_option
-@click.option("--name", default="watch", show_default=True, help="Of the run.")
+@click.option("--name", default="watch", show_default=True, help="Name of the run.")
 def watch(
     connection: Connection,
     observing: Observing,

@@ -23,16 +23,27 @@ _BELONG = (
 
 _MACHINES = (
     click.option(
-        "--cluster", type=WORD, metavar="ADDRESS", help="Drive from the nodes of a cluster."
+        "--cluster",
+        type=WORD,
+        metavar="ADDRESS",
+        help="Drive the load from the nodes of a Ray cluster.",
     ),
-    click.option("--generators", type=click.IntRange(1, 10_000), help="[default: one a node]"),
-    click.option("--cpus-per-generator", type=click.IntRange(1, 1024), help="[default: 1]"),
+    click.option(
+        "--generators",
+        type=click.IntRange(1, 10_000),
+        help="Load generators. [default: one per node]",
+    ),
+    click.option(
+        "--cpus-per-generator",
+        type=click.IntRange(1, 1024),
+        help="CPUs that each generator uses. [default: 1]",
+    ),
 )
 
 _ON_NODE_LOSS = click.option(
     "--on-node-loss",
     type=click.Choice(["continue", "repeat", "stop"]),
-    help="[default: continue]",
+    help="When a node is lost: go on, repeat the step, or stop. [default: continue]",
 )
 
 

@@ -28,40 +28,44 @@ _OPTIONS = (
         metavar="URL",
         help="mysql://user@host:3306/schema?tls=required; several share the users.",
     ),
-    click.option("--host", "-h", type=WORD, help="Server; localhost means the unix socket."),
+    click.option("--host", "-h", type=WORD, help="Server host; localhost means the Unix socket."),
     click.option("--port", "-P", type=click.IntRange(1, 65535), help="TCP port. [default: 3306]"),
-    click.option("--socket", "-S", type=FILE, help="Unix socket."),
-    click.option("--user", "-u", type=WORD, help="Who logs in."),
+    click.option("--socket", "-S", type=FILE, help="Unix socket of the server."),
+    click.option("--user", "-u", type=WORD, help="User name to log in with."),
     click.option(
         "--password",
         "-p",
         "ask_password",
         is_flag=True,
-        help="Ask for it; else LOADSTONE_PASSWORD, ~/.my.cnf or the URL.",
+        help="Ask for the password; otherwise LOADSTONE_PASSWORD, ~/.my.cnf or the URL.",
     ),
     click.option("--database", "-D", type=WORD, help="Schema. [default: sbtest]"),
-    click.option("--defaults-file", type=FILE, help="Option file in place of ~/.my.cnf."),
-    click.option("--tls", type=click.Choice(_TLS_MODES), help="How much encryption is asked for."),
-    click.option("--tls-ca", type=FILE, help="Authorities that may sign the server's certificate."),
-    click.option("--tls-cert", type=FILE, help="The client's certificate."),
-    click.option("--tls-key", type=FILE, help="The client's key."),
+    click.option("--defaults-file", type=FILE, help="Option file to read instead of ~/.my.cnf."),
+    click.option("--tls", type=click.Choice(_TLS_MODES), help="TLS mode of the connections."),
+    click.option(
+        "--tls-ca", type=FILE, help="CA certificates that may sign the server's certificate."
+    ),
+    click.option("--tls-cert", type=FILE, help="Client certificate."),
+    click.option("--tls-key", type=FILE, help="Key of the client certificate."),
     click.option(
         "--tls-fingerprint",
         type=WORD,
         metavar="SHA256",
-        help="The server's certificate, and no other.",
+        help="Accept only this server certificate.",
     ),
     click.option(
         "--compression",
         type=CompressionList(),
         metavar="off|zlib|zstd,...",
-        help="Of the load's connections; of a list the first that the server has. [default: off]",
+        help="Protocol compression; the first of the list that the server supports. [default: off]",
     ),
-    click.option("--server-public-key", type=FILE, help="RSA key for a login without TLS."),
+    click.option(
+        "--server-public-key", type=FILE, help="Server's RSA public key, for a login without TLS."
+    ),
     click.option(
         "--enable-cleartext-plugin",
         is_flag=True,
-        help="Send the password itself where TLS proves nothing.",
+        help="Send the password in clear text even where TLS verifies nothing.",
     ),
 )
 _NAMES = (

@@ -49,7 +49,7 @@ def threshold_option(command: _Command) -> _Command:
         "thresholds",
         type=Threshold(),
         multiple=True,
-        help="Exit code 99 unless it holds at each level (of a search: the one it finds), as"
+        help="Exit with code 99 unless this holds at every level (of a search: the one it finds):"
         " p99<20ms, tps>1000, errors<0.1%.",
     )(command)
     return decorated
@@ -62,7 +62,7 @@ def fail_on_option(command: _Command) -> _Command:
         "fail_on",
         type=FailOn(),
         multiple=True,
-        help="Exit code 99 where a figure has surely changed so, as tps<-5% or p99>10%.",
+        help="Exit with code 99 if a figure has certainly changed by this much: tps<-5%, p99>10%.",
     )(command)
     return decorated
 
@@ -70,7 +70,7 @@ def fail_on_option(command: _Command) -> _Command:
 def junit_option(command: _Command) -> _Command:
     """Where the gates are written to as JUnit XML; the command gets `junit`."""
     decorated: _Command = click.option(
-        "--junit", type=FILE, metavar="FILE", help="What became of the gates, as JUnit XML."
+        "--junit", type=FILE, metavar="FILE", help="Write the outcome of each gate as JUnit XML."
     )(command)
     return decorated
 

@@ -42,12 +42,12 @@ class AddressValue(click.ParamType["Address"]):
 
 def beside_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """`--live`, `--metrics`."""
-    live = click.option("--live", is_flag=True, help="Show the run in a page while it goes on.")
+    live = click.option("--live", is_flag=True, help="Serve a live page of the run.")
     scraped = click.option(
         "--metrics",
         type=AddressValue("127.0.0.1", METRICS_PORT),
-        help="OpenMetrics while it goes on, for a Prometheus on this machine: :9109. All who reach"
-        " the address may read them; 0.0.0.0:9109 is each address of this machine.",
+        help="Serve OpenMetrics during the run: :9109 is for a Prometheus on this machine. Whoever"
+        " reaches the address may read them; 0.0.0.0:9109 listens on all addresses.",
     )
     return live(scraped(command))
 

@@ -19,28 +19,28 @@ _OPTIONS = (
     click.option(
         "--observe/--no-observe",
         default=True,
-        help="Read the server's and the hosts' counters each second. [default: observe]",
+        help="Read counters of server and hosts every second. [default: observe]",
     ),
     click.option(
         "--host-ssh",
         type=WORD,
         multiple=True,
         metavar="USER@HOST",
-        help="The server's host, as ssh reaches it; one for each target.",
+        help="SSH destination of the server's host; one per target.",
     ),
     click.option(
         "--node-exporter",
         type=WORD,
         multiple=True,
         metavar="URL",
-        help="A Prometheus exporter on the server's host.",
+        help="Address of a Prometheus exporter on the server's host.",
     ),
     click.option(
         "--mysqld-exporter",
         type=WORD,
         multiple=True,
         metavar="URL",
-        help="Asked in place of the server itself.",
+        help="Prometheus exporter to read instead of the server itself.",
     ),
 )
 

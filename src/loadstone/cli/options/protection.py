@@ -40,19 +40,19 @@ _OPTIONS = (
         "--abort-if",
         type=ConditionSpec(),
         multiple=True,
-        help="End cleanly with exit code 12 when it is met, as threads_running>200 (others'),"
+        help="Stop cleanly with exit code 12 when this holds: threads_running>200 (of others),"
         " replica_lag>10s, disk_free<5%, errors>1%, p99>200ms for 5s.",
     ),
     click.option(
         "--max-load",
         type=ConditionSpec(holds=True),
         multiple=True,
-        help="While it is met no event begins; those seconds are in no figure.",
+        help="Pause the load while this holds; those seconds are excluded from all figures.",
     ),
     click.option(
         "--no-abort",
         is_flag=True,
-        help="Without the conditions that watch servers that are no sandboxes.",
+        help="Turn off the default conditions for servers that are not sandboxes.",
     ),
     click.option(
         "--replica",
@@ -60,7 +60,7 @@ _OPTIONS = (
         type=WORD,
         multiple=True,
         metavar="URL",
-        help="Whose lag is watched; logged in to as to the target.",
+        help="Replica whose lag is watched, with the target's credentials.",
     ),
 )
 

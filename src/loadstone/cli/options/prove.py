@@ -20,25 +20,31 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _PROVE = (
     click.option(
-        "--prove", is_flag=True, help="Try each finding: the load by turns with and without it."
+        "--prove",
+        is_flag=True,
+        help="A/B-test each finding: alternate the load with and without the fix.",
     ),
     click.option(
-        "--prove-time", type=DURATION, help="For all trials together, at the most. [default: 3m]"
+        "--prove-time", type=DURATION, help="Time limit for all trials together. [default: 3m]"
     ),
     click.option(
-        "--prove-only", multiple=True, metavar="CAUSE", help="Try these alone; more than once."
+        "--prove-only",
+        multiple=True,
+        metavar="CAUSE",
+        help="Try only this finding; may be repeated.",
     ),
 )
 _YES = click.option(
     "--yes",
     is_flag=True,
-    help="With --prove: also set global variables of a server that is no sandbox, for a while.",
+    help="With --prove: allow changing global variables for a while on a server that is not a"
+    " sandbox.",
 )
 _YES_OF_A_RUN = click.option(
     "--yes",
     is_flag=True,
-    help="Also write where tables of others are near (they are left alone); with --prove: also set"
-    " global variables of a server that is no sandbox, for a while.",
+    help="Allow writing to a schema that holds other tables (they are never touched); with --prove:"
+    " allow changing global variables for a while on a server that is not a sandbox.",
 )
 
 

@@ -16,15 +16,17 @@ _OPTIONS = (
     click.option(
         "--warehouses",
         type=click.IntRange(1, _MOST_WAREHOUSES),
-        help="Of tpcc. [default: as many as there are; new tables have 1]",
+        help="tpcc: number of warehouses. [default: those that exist; 1 in new tables]",
     ),
-    click.option("--foreign-keys", is_flag=True, help="Of tpcc's tables, between each other."),
+    click.option(
+        "--foreign-keys", is_flag=True, help="tpcc: make foreign keys between the tables."
+    ),
     click.option(
         "--partition",
         "partitions",
         type=click.IntRange(0, _MOST_PARTITIONS),
         default=0,
-        help="Of tpcc's tables, so many partitions by warehouse.",
+        help="tpcc: partition the tables by warehouse, into N parts.",
     ),
 )
 

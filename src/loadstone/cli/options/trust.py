@@ -8,5 +8,5 @@ trust_option = click.option(
     "--trust-folder",
     "trusted",
     is_flag=True,
-    help="Carry out what the folder asks for, though it was not begun by you on this machine.",
+    help="Trust this run folder although it was not created by you on this machine.",
 )

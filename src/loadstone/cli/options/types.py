@@ -304,5 +304,5 @@ out_option = click.option(
     type=click.Path(path_type=Path),
     default=Path("runs"),
     show_default=True,
-    help="Where runs are kept.",
+    help="Folder for run folders.",
 )
