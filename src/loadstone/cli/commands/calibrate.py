@@ -19,7 +19,7 @@ from loadstone.cli.options.types import DURATION, SIZE
 @click.option("--json", "as_json", is_flag=True, help="Print the calibration as JSON only.")
 @click.option("--show", is_flag=True, help="Show the stored calibration; measure nothing.")
 def calibrate(users: int, duration: float, as_json: bool, show: bool) -> int:
-    """Measure what this machine's load generator can do at most, and keep it.
+    """Measure the most that this machine's load generator can do, and store it.
 
     Six ways (prepared or text statements; TCP, TLS or unix socket) against a server that costs
     nothing. Each step of a run then says what part of that it used. The host is checked as well:

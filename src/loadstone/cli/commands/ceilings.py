@@ -68,7 +68,7 @@ def ceilings(
     output: Path | None,
     out: Path,
 ) -> int:
-    """Events a second that each resource would allow at each step's own cost per event.
+    """Show the events per second that each resource would allow, at each step's own cost per event.
 
     The lowest holds the step back. `--if` answers what a limit that is not there would do:
     `loadstone ceilings last --if cores=1 --if line=100M`.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @connection_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
 def check(connection: Connection, as_json: bool) -> int:
-    """Review a server's settings for a benchmark: what makes it unfair, what makes it slow.
+    """Review a server's settings for a benchmark: what makes it unfair, and what makes it slow.
 
     Changes nothing. Ends with lines that are ready for my.cnf.
     """

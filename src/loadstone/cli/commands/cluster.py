@@ -35,7 +35,7 @@ def check(
     calibrate: bool,
     as_json: bool,
 ) -> int:
-    """What each node of the cluster at ADDRESS is, and the largest load that it can make.
+    """Describe each node of the cluster at ADDRESS, and the largest load that it can drive.
 
     A generator is started on each node and asked: versions, processors, file descriptors, ports,
     the way to the target and its speed. Then each measures its ceiling for three seconds, against

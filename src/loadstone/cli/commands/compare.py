@@ -62,7 +62,7 @@ def compare(
     junit: Path | None,
     out: Path,
 ) -> int:
-    """Set runs beside each other: first what differs, then each level, the first side against all.
+    """Compare runs: first what differs, then each level, the first side against the others.
 
     RUN is a run's folder, copied from any machine, or its name; one of an experiment is compared
     by its factor. docs/comparing.md has what each figure is and what gates decide.

@@ -33,7 +33,7 @@ def demo(
     live: bool,
     metrics: Address | None,
 ) -> int:
-    """Start a throwaway server, climb a ladder of users, and say where the peak is."""
+    """Start a throwaway server, and increase the number of users until throughput peaks."""
     from loadstone.cli.ending import end
     from loadstone.cli.errors import say
     from loadstone.cli.terminal import Terminal

@@ -51,7 +51,7 @@ def diagnose(
     lang: Lang,
     out: Path,
 ) -> int:
-    """Name what holds a run back, with the figures that show it, and what to do.
+    """Name what limits a run, with the figures that show it, and what to do about it.
 
     The first line is the answer. Findings that make the figures doubtful come first, then what is
     used up, what is waited for, and what is set unwisely; docs/diagnosis.md has them all.

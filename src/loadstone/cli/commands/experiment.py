@@ -64,7 +64,7 @@ def experiment(
     out: Path,
     **asked: Any,
 ) -> int:
-    """Carry out what FILE says, and tell which of its differences are real.
+    """Run the experiment in FILE, and tell which of its differences are real.
 
     docs/experiments.md has the format.
     """
@@ -132,7 +132,7 @@ def resume(
     out: Path,
     **asked: Any,
 ) -> int:
-    """Go on with an experiment that was stopped or killed, at the step where it was left."""
+    """Resume an experiment that was stopped or killed, at the step where it stopped."""
     from loadstone.cli.ending import end
     from loadstone.cli.terminal import Terminal
     from loadstone.runner.experiment import ExperimentRequest

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def ledger() -> None:
-    """What became of the entries that `loadstone run ledger` wrote."""
+    """Check what became of the entries that `loadstone run ledger` wrote."""
 
 
 @ledger.command()

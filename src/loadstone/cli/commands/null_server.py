@@ -76,9 +76,9 @@ _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
     "--json", "as_json", is_flag=True, help="Print a line of JSON at the start and at the end."
 )
 def null_server(as_json: bool, **asked: Any) -> None:
-    """Answer everything at once, or as a script says: what does a query cost without a database?
+    """Answer every query at once, or as a script says, to measure the load generator.
 
-    Whatever the user and the password, they are let in. The counters follow at the end.
+    Accepts any user and password. Prints its counters at the end.
     """
     script = _script(asked["script"])
     if asked["log_records"] is not None and asked["log"] is None:

@@ -54,9 +54,9 @@ _NO_TARGET = "say which server: --target mysql://user@host:3306/schema"
     help="Allow this on another machine, or in a schema that holds other tables.",
 )
 def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> None:
-    """Make and fill the tables of WORKLOAD (by default those of all oltp_ workloads) or of a file.
+    """Create and load the tables of WORKLOAD (default: those of all oltp_ workloads) or of a file.
 
-    A load that was stopped is taken up where it was left by the same command.
+    The same command continues a load that was stopped.
     """
     template = template_of(workload)
     kind = workload_given(workload, template).layout

@@ -18,7 +18,7 @@ from loadstone.cli.options.types import DURATION
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
 def probe(folder: Path, duration: float, as_json: bool) -> int:
-    """Measure the disk under FOLDER: syncs, reads and writes a second. Ceilings use it.
+    """Measure the disk under FOLDER (syncs, reads and writes per second), for the ceilings.
 
     Needs room for 256 MiB there, and leaves nothing behind.
     """

@@ -30,12 +30,12 @@ _set = click.option(
 
 @click.group()
 def recipes() -> None:
-    """Ready experiments, each with the question that it answers."""
+    """Ready-made experiments, each with the question that it answers."""
 
 
 @recipes.command(name="list")
 def list_recipes() -> None:
-    """The recipes, and what each of them asks."""
+    """List the recipes, and the question of each."""
     from loadstone.recipes.recipe import NAMES, recipe
 
     width = max(map(len, NAMES))
@@ -49,7 +49,7 @@ def list_recipes() -> None:
 @_quick
 @_set
 def show(name: str, quick: bool, given: tuple[str, ...]) -> None:
-    """The question, the plan, the parameters and the experiment file of NAME."""
+    """Show the question, plan, parameters and experiment file of NAME."""
     from loadstone.recipes.described import described
     from loadstone.recipes.filling import fill_to_look_at
     from loadstone.recipes.recipe import recipe
@@ -92,9 +92,9 @@ def run(
     out: Path,
     **asked: Any,
 ) -> int:
-    """Carry NAME out, and say whether what the field saw is seen here.
+    """Run the recipe NAME, and say whether its field study's results show here too.
 
-    At full size it takes the hours that the field's study took: look with --dry-run.
+    At full size it takes hours, as the study did: look with --dry-run first.
     """
     from loadstone.cli.ending import end
     from loadstone.cli.errors import say

@@ -39,7 +39,7 @@ REPORT = "report.html"
 def report(
     run: str, output: Path | None, open_it: bool, lang: Lang, kind: Kind | None, out: Path
 ) -> int:
-    """One HTML file that a manager reads and a DBA trusts; it needs no network.
+    """Write a run as one self-contained HTML page, or as Markdown, CSV or JSON.
 
     The answer first, then the ladder, the ceilings, the findings, each step second by second, the
     settings, and how it was measured.

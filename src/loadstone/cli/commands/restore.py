@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     help="Restore even if another server answers than the one whose variables were set.",
 )
 def restore(connection: Connection, dry_run: bool, yes: bool) -> int:
-    """Put back the server variables that a run set and could not put back: it was killed.
+    """Restore the server variables that a killed run left changed.
 
     Without a target, on all that there are. With one, on the server that answers there, wherever it
     was when they were set. Passwords come from where they always do.

@@ -84,23 +84,41 @@ _ISOLATION = ["read-uncommitted", "read-committed", "repeatable-read", "serializ
     help='How the load goes over a step: "warm 60s 16, ramp 2m 16..256, spike 30s 1k"; N/s is a'
     " rate.",
 )
-@click.option("--repeats", type=click.IntRange(1, 1000), default=1, show_default=True)
+@click.option(
+    "--repeats",
+    type=click.IntRange(1, 1000),
+    default=1,
+    show_default=True,
+    help="Runs of each step.",
+)
 @click.option("--tables", type=TABLES, help="Number of tables. [default: those that exist]")
 @click.option("--table-size", type=SIZE, help="Rows per table. [default: as loaded]")
 @tpcc_options
 @click.option(
     "--prepared/--text", default=True, help="Use prepared statements or the text protocol."
 )
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True)
+@click.option(
+    "--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Random seed."
+)
 @click.option(
     "--shards",
     type=click.IntRange(1, 1024),
     help="Event loops. [default: one per 16 users, up to one per core, or half of that on the"
     " server's own host]",
 )
-@click.option("--connect-at-once", type=_AT_ONCE, default=64, show_default=True)
-@click.option("--connect-timeout", type=CONNECT_TIME, default="10s", show_default=True)
-@click.option("--connect-retries", type=click.IntRange(0, 1000), default=5, show_default=True)
+@click.option(
+    "--connect-at-once", type=_AT_ONCE, default=64, show_default=True, help="Parallel connects."
+)
+@click.option(
+    "--connect-timeout", type=CONNECT_TIME, default="10s", show_default=True, help="Per attempt."
+)
+@click.option(
+    "--connect-retries",
+    type=click.IntRange(0, 1000),
+    default=5,
+    show_default=True,
+    help="Attempts after a failed one.",
+)
 @click.option(
     "--reconnect",
     "reconnect_after",
@@ -129,8 +147,18 @@ _ISOLATION = ["read-uncommitted", "read-committed", "repeatable-read", "serializ
 @click.option(
     "--init-sql", type=WORD, multiple=True, metavar="SQL", help="SQL to run on each new connection."
 )
-@click.option("--isolation", type=click.Choice(_ISOLATION, case_sensitive=False))
-@click.option("--charset", type=Charset(), default="utf8mb4", show_default=True)
+@click.option(
+    "--isolation",
+    type=click.Choice(_ISOLATION, case_sensitive=False),
+    help="Isolation level of the sessions. [default: the server's]",
+)
+@click.option(
+    "--charset",
+    type=Charset(),
+    default="utf8mb4",
+    show_default=True,
+    help="Character set of the connections.",
+)
 @sandbox_options
 @click.option(
     "--storage-engine", default="innodb", help="Storage engine of a throwaway server's tables."
@@ -138,7 +166,13 @@ _ISOLATION = ["read-uncommitted", "read-committed", "repeatable-read", "serializ
 @click.option(
     "--think-time", type=THINK_TIME, default="0s", help="Pause between two events of a user."
 )
-@click.option("--distribution", type=DistributionSpec(), default="special", show_default=True)
+@click.option(
+    "--distribution",
+    type=DistributionSpec(),
+    default="special",
+    show_default=True,
+    help="Distribution of the keys that are accessed.",
+)
 @click.option(
     "--set-option",
     "workload_options",
@@ -170,14 +204,14 @@ def run(
     as_json: bool,
     **given: Any,
 ) -> int:
-    """Drive WORKLOAD, a step for each number of users, and keep what was seen.
+    """Run WORKLOAD, one step for each number of users, and record everything.
 
-    WORKLOAD is one of the program's own, or a TOML file (docs/templates.md). Several are carried
+    WORKLOAD is built in, or a TOML file (docs/templates.md). Several are carried
     out at once: NAME:users=2 has users of its own, NAME:weight=9 a share of the others' events.
     More after the colon: as=NAME, think=TIME, tables, table_size, distribution, and the workload's
     options, as oltp_read_only:as=report,users=2,range_size=10k (docs/mixes.md).
 
-    Without a target, a throwaway server is started, filled and removed.
+    Without a target, a throwaway server is started, loaded and removed.
     """
     from loadstone.cli.options.run import RunOptions, check, check_place, request_from
     from loadstone.cli.terminal import Terminal

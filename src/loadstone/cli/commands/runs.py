@@ -21,7 +21,7 @@ _LIST_WIDTH = 200
 
 @click.group()
 def runs() -> None:
-    """List, show, export and follow what was run."""
+    """List, show and export past runs, and follow their trend."""
 
 
 runs.add_command(trend)
@@ -31,7 +31,7 @@ runs.add_command(trend)
 @out_option
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def list_(out: Path, as_json: bool) -> None:
-    """All runs, oldest first."""
+    """List all runs, oldest first."""
     import json
 
     from rich.console import Console
@@ -60,7 +60,7 @@ def list_(out: Path, as_json: bool) -> None:
 @out_option
 @click.option("--json", "as_json", is_flag=True, help="Print result.json only.")
 def show(run: str, out: Path, as_json: bool) -> None:
-    """One run: a folder, the begin of its name, or the last; a killed one shows what there is."""
+    """Show one run (a folder, the beginning of a name, or `last`), even one that was killed."""
     from loadstone.cli.ending import show as show_result
     from loadstone.runs import run_folder
 
@@ -90,7 +90,7 @@ def show(run: str, out: Path, as_json: bool) -> None:
     "--to", type=click.Path(path_type=Path, dir_okay=False), help="Output file. [default: stdout]"
 )
 def export(run: str, out: Path, kind: str, which: Which, to: Path | None) -> None:
-    """The seconds of a run: a row a second and step, and source where it was observed."""
+    """Export a run's seconds: one row per second and step, and per source where it was observed."""
     from loadstone.runs import run_folder
     from loadstone.runs.parquet import read
 

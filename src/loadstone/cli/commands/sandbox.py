@@ -63,7 +63,7 @@ def sandbox() -> None:
 @click.option("--timeout", type=click.FloatRange(min=1), default=60.0, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def start(as_json: bool, **asked: object) -> None:
-    """Start a server that stays until `sandbox stop`."""
+    """Start a throwaway server that runs until `sandbox stop`."""
     from loadstone.sandbox import start_sandbox
 
     started = start_sandbox(_spec(asked))
@@ -78,7 +78,7 @@ def start(as_json: bool, **asked: object) -> None:
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--all", "everything", is_flag=True, help="Stop all sandboxes.")
 def stop(names: tuple[str, ...], everything: bool) -> None:
-    """Stop sandboxes and remove all that they left."""
+    """Stop sandboxes and remove everything that they created."""
     from loadstone.sandbox import SandboxError, find_sandbox, list_sandboxes
 
     if everything:

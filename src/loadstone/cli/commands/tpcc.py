@@ -42,7 +42,7 @@ class ConditionList(click.ParamType[tuple[int, ...]]):
 
 @click.group()
 def tpcc() -> None:
-    """What only the tables of the workload tpcc need."""
+    """Commands for the tables of the workload tpcc."""
 
 
 @tpcc.command()
@@ -56,9 +56,9 @@ def tpcc() -> None:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
 def check(connection: Connection, conditions: tuple[int, ...], as_json: bool) -> int:
-    """Whether the consistency conditions of TPC-C hold (clause 3.3.2); code 10 where one does not.
+    """Check the consistency conditions of TPC-C (clause 3.3.2); exit code 10 if one does not hold.
 
-    Changes nothing, and may be asked while a load runs. Not an audit.
+    Changes nothing, and may run beside a load. Not an audit.
     """
     if not connection.given:
         raise click.UsageError("say which server to check with --target")

@@ -110,7 +110,7 @@ def _log_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--schema", type=WORD, help="Keep only what sessions did in this schema.")
 @_making_options
 def from_slowlog(file: Path, **asked: Any) -> None:
-    """A template of the statements in a slow query log (docs/traffic.md).
+    """Make a template from a slow query log (docs/traffic.md).
 
     FILE is one of MariaDB or MySQL, plain or gzip. With long_query_time=0 it has all statements.
     """
@@ -122,7 +122,7 @@ def from_slowlog(file: Path, **asked: Any) -> None:
 @click.option("--schema", type=WORD, help="Keep only what sessions did in this schema.")
 @_making_options
 def from_generallog(file: Path, **asked: Any) -> None:
-    """A template of the statements in a general query log (docs/traffic.md).
+    """Make a template from a general query log (docs/traffic.md).
 
     FILE is one of MariaDB or MySQL, plain or gzip.
     """
@@ -134,7 +134,7 @@ def from_generallog(file: Path, **asked: Any) -> None:
 @click.option("--over", type=DURATION, help="Count for this long, instead of everything so far.")
 @_making_options
 def from_digest(connection: Connection, over: float | None, **asked: Any) -> None:
-    """A template of the statements that performance_schema has counted in the target's schema.
+    """Make a template from the statements that performance_schema counted in the target's schema.
 
     Nothing is changed on the server: the counts are read, and both ends of some indexes.
     """
@@ -231,7 +231,7 @@ def _tell(made: ImportResult, output: Path | None) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print result.json only.")
 @click.option("--out", type=_PATH, default=Path("runs"), show_default=True)
 def replay(file: Path, connection: Connection, observing: Observing, **asked: Any) -> int:
-    """Send the statements of a slow or general log again, each session on its own connection.
+    """Replay the statements of a slow or general log, each session on its own connection.
 
     With the log's own timing, or --speed. Only what reads is sent, unless --writes says otherwise.
     """

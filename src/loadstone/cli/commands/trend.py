@@ -60,7 +60,7 @@ def trend(
     junit: Path | None,
     out: Path,
 ) -> int:
-    """Where the figures of many runs changed their level, and what else changed there.
+    """Show where the figures of many runs changed their level, and what else changed there.
 
     NAME is what runs were called (`--name`): all of them. RUN is one run's folder. None: all runs.
     """

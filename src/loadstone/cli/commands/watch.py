@@ -35,9 +35,9 @@ def watch(
     out: Path,
     name: str,
 ) -> int:
-    """Read the counters of a server and its host each second, without any load of ours.
+    """Read the counters of a server and its host every second, without driving any load.
 
-    Ends after the duration or with Ctrl-C; what was seen is kept as a run.
+    Ends after the duration or with Ctrl-C. The result is kept as a run.
     """
     if not connection.given:
         raise click.UsageError("say which server to watch with --target")

@@ -64,7 +64,7 @@ def check(file: str, connection: Connection, seed: int) -> None:
 
 @workload.command(name="list")
 def list_() -> None:
-    """The templates that come with the program."""
+    """List the bundled templates."""
     from loadstone.workloads.bundled import bundled, text_of_bundled
     from loadstone.workloads.templates.file import parse_template
 
@@ -75,7 +75,7 @@ def list_() -> None:
 @workload.command()
 @click.argument("name")
 def show(name: str) -> None:
-    """The text of a bundled one, to copy: loadstone workload show shop > mine.toml."""
+    """Print a bundled template, to copy: loadstone workload show shop > mine.toml."""
     from loadstone.cli.errors import nearest
     from loadstone.workloads.bundled import bundled, text_of_bundled
 
