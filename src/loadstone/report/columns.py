@@ -73,7 +73,7 @@ def _table(wanted: Sequence[Figure], cells: Sequence[CellTable]) -> Table:
     heads = (
         *([] if searched else ["users"]),
         *(["due\n/s"] if rates else []),
-        "tps",
+        "found\n/s" if searched else "tps",
         *(HEADS[name] for name in wanted),
     )
     columns += [Column(head, least=5) for head in heads]

@@ -162,7 +162,9 @@ def _effect(effect: Effect) -> str:
 def _chance(verdict: Verdict) -> str:
     if verdict.p_difference is None:
         return ""
-    return f", p {verdict.p_difference:.2g} corrected"
+    # A small sample says nothing of how small it is.
+    said = "below 0.0001" if verdict.p_difference < 1e-4 else f"{verdict.p_difference:.2g}"
+    return f", p {said} corrected"
 
 
 def _notes(experiment: Experiment, result: Result, found: Comparison) -> Iterator[str]:
