@@ -192,8 +192,8 @@ def test_a_transaction_that_is_held_does_what_it_says(author: Author, protocol: 
     """Nothing but what writes is refused: all events of both kinds succeed."""
     before = sums_of(author.server, "shop")
     text = f'{OWN}[transaction.look]\nstatements = ["SELECT COUNT(*) FROM shop.customers"]\n'
-    # However slow the server is: some of the first events of so many users are of either kind.
-    many = ("--concurrency", "16")
+    # However slow the server is, some of so many users have events of either kind.
+    many = ("--concurrency", "16", "--duration", "2s")
     done = json.loads(author.runs_beside_writes(text, protocol, "--yes", *many).stdout)
     (step,) = done["steps"]
     assert {name for name, kind in step["kinds"].items() if kind["count"]} == {"count", "look"}
