@@ -310,11 +310,9 @@ def test_others_whose_statements_slow_down_end_a_run_that_nobody_told_so(person:
     assert aborted and aborted.value > 3
 
 
+@pytest.mark.parametrize("somebody", ["mariadb"], indirect=True)
 def test_others_who_pile_up_end_a_run_that_nobody_asked_to_watch_them(person: Person) -> None:
     """Judged alike on all servers, and ten seconds are long: on one of them."""
-    assert person.server is not None
-    if person.server.flavour != "mariadb":
-        pytest.skip("seen on MariaDB")
     with ExitStack() as stack:
         words = (*ENDLESS, *person.target, "--concurrency", "30")
         running = stack.enter_context(person.starts(*words))

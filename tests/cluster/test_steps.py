@@ -283,6 +283,7 @@ def test_a_script_is_sent_to_all_generators_with_what_is_in_its_folder(
     assert not list(kept.iterdir())
 
 
+@pytest.mark.slow
 def test_users_go_by_the_phases_on_all_generators_together(
     server: engine.NullServer, links: list[InThisProcess]
 ) -> None:
@@ -418,6 +419,7 @@ def test_a_node_with_another_version_is_asked_for_nothing_else(
         a_cluster([links[0], Older()])
 
 
+@pytest.mark.slow
 def test_the_ceiling_of_each_node_is_measured_on_the_spot(
     links: list[InThisProcess], monkeypatch: pytest.MonkeyPatch
 ) -> None:

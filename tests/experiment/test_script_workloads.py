@@ -217,7 +217,8 @@ dynamic = { innodb_flush_log_at_trx_commit = 2 }
 
 def found(folder: Path) -> dict[str, Any]:
     (run,) = (folder / "runs").iterdir()
-    return json.loads((run / "result.json").read_text())  # type: ignore[no-any-return]
+    result: dict[str, Any] = json.loads((run / "result.json").read_text())
+    return result
 
 
 @pytest.mark.server

@@ -63,8 +63,8 @@ class Cluster:
         whole = json.loads(document)
         users = whole["users"]
         living, gone = self._living()
-        refuse_too_many(users, len(whole["targets"]), [facts for _, _, facts in living])
         driving = living[: most_parts(document)]
+        refuse_too_many(users, len(whole["targets"]), [facts for _, _, facts in driving])
         parts = parts_of(with_files(document), len(driving))
         drivers = [
             Driver(

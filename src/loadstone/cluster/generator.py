@@ -111,12 +111,10 @@ class Generator:
         """
         # Each sample then tells of the time since the one before it.
         self._host.use()
-        whole = unpacked(put_back(document, *passwords), self._script_folder)
-        return self._begin(step, engine.start_part, whole)
+        return self._begin(step, engine.start_part, put_back(document, *passwords))
 
     def _script_folder(self) -> Path:
         """An empty one, for the step that begins."""
-        self._remove_scripts()
         self._scripts = Path(tempfile.mkdtemp(prefix="loadstone-"))
         return self._scripts
 
@@ -136,9 +134,12 @@ class Generator:
             if self._job:
                 self._job.stop()
             self._step, self._job, self._kept, self._told = step, None, [], 0
+            # Within the lock: the end of the part before would take the new one's files with it.
+            self._remove_scripts()
             try:
-                self._job = start(document)
+                self._job = start(unpacked(document, self._script_folder))
             except LoadstoneError as error:
+                self._remove_scripts()
                 return error.message
             return None
 
