@@ -10,14 +10,18 @@ from typing import Any
 
 import pytest
 
-from engine.driving import Driving, a_layout, a_load, a_plan, events, load, local, workload
+from engine.driving import Driving, a_layout, a_load, a_plan, load, local, seconds, workload
 from engine.servers import asked, execute, rows, variables, wait_until_nobody
 from loadstone.sandbox import Sandbox
 from pooled import Pool
 
 pytestmark = pytest.mark.server
 
-USERS, EVENTS = 6, 30
+USERS = 6
+# Not a number of events: the shard that wakes up first may have done them all.
+LONG_ENOUGH = seconds(0.5)
+STATEMENTS = 7
+"""Of an event."""
 READS = workload("oltp_read_only", 3, 500, point_selects=3)
 READS["distribution"] = {"kind": "uniform"}
 MIX = [
@@ -42,7 +46,7 @@ def keys(
     wait_until_nobody(sandbox)
     execute(sandbox, "TRUNCATE mysql.general_log")
     plan = a_plan(
-        local(sandbox), workload=READS, users=USERS, shards=shards, seed=seed, stop=events(EVENTS)
+        local(sandbox), workload=READS, users=USERS, shards=shards, seed=seed, stop=LONG_ENOUGH
     )
     plan |= changes
     if "members" in plan:
@@ -77,7 +81,7 @@ def agree(one: list[tuple[str, ...]], other: list[tuple[str, ...]]) -> bool:
 
 def test_each_user_has_the_same_keys_whatever_the_shards_and_the_protocol(logged: Sandbox) -> None:
     reference = keys(logged, shards=1, seed=5)
-    assert sum(len(user) for user in reference) == EVENTS * 7
+    assert all(len(user) >= STATEMENTS for user in reference)
     for shards, protocol in ((2, "text"), (3, "text"), (1, "prepared")):
         assert agree(reference, keys(logged, shards, 5, protocol=protocol)), (shards, protocol)
 
