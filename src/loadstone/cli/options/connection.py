@@ -90,7 +90,8 @@ _NAMES = (
 class Connection:
     """What the command line said about the targets; resolved only when a command asks."""
 
-    def __init__(self, urls: Sequence[str], options: dict[str, Any]) -> None:
+    def __init__(self, urls: Sequence[str], options: EndpointRequest) -> None:
+        """`options`: what was said apart from the URLs."""
         self._urls = tuple(urls)
         self._options = options
 
@@ -98,7 +99,7 @@ class Connection:
     def given(self) -> bool:
         """Whether the command line names a target at all."""
         places = ("host", "port", "socket", "defaults_file", "user", "ask_password", "database")
-        return bool(self._urls) or any(self._options[name] for name in places)
+        return bool(self._urls) or any(getattr(self._options, name) for name in places)
 
     @property
     def count(self) -> int:
@@ -109,7 +110,9 @@ class Connection:
     def files_without_target(self) -> tuple[str, ...]:
         """Options that say how to log in, where there is no target to log in to."""
         names = ("tls_ca", "tls_cert", "tls_key", "tls_fingerprint", "server_public_key")
-        given = tuple(f"--{name.replace('_', '-')}" for name in names if self._options[name])
+        given = tuple(
+            f"--{name.replace('_', '-')}" for name in names if getattr(self._options, name)
+        )
         return () if self.given else given
 
     def for_sandbox(self, endpoint: Endpoint) -> Endpoint:
@@ -117,9 +120,9 @@ class Connection:
         from loadstone.model.target import compression
 
         update: dict[str, object] = {}
-        if mode := self._options["tls"]:
+        if mode := self._options.tls:
             update["tls"] = endpoint.target.tls.model_copy(update={"mode": mode})
-        if kinds := self._options["compression"]:
+        if kinds := self._options.compression:
             update["compression"] = compression(kinds)
         target = endpoint.target.model_copy(update=update)
         return endpoint.model_copy(update={"target": target})
@@ -145,16 +148,15 @@ class Connection:
         return _resolved(self._request(url))
 
     def _request(self, url: str | None) -> EndpointRequest:
-        from loadstone.mysql.credentials import EndpointRequest
-
-        return EndpointRequest(url=url, **self._options)
+        return self._options.model_copy(update={"url": url})
 
 
 def unasked(*, ask_password: bool = False, defaults_file: Path | None = None) -> Connection:
     """Of a command that names no target: for URLs that were kept, passwords as they always come."""
-    given = {"ask_password": ask_password, "defaults_file": defaults_file}
-    given |= {"enable_cleartext_plugin": False}
-    return Connection((), dict.fromkeys(_NAMES) | given)
+    from loadstone.mysql.credentials import EndpointRequest
+
+    asked = EndpointRequest(ask_password=ask_password, defaults_file=defaults_file)
+    return Connection((), asked)
 
 
 def connection_options(command: _Command) -> _Command:
@@ -162,8 +164,10 @@ def connection_options(command: _Command) -> _Command:
 
     @wraps(command)
     def with_connection(*arguments: Any, targets: tuple[str, ...], **options: Any) -> Any:
-        of_connection = {name: options.pop(name) for name in _NAMES}
-        return command(*arguments, connection=Connection(targets, of_connection), **options)
+        from loadstone.mysql.credentials import EndpointRequest
+
+        asked = EndpointRequest(**{name: options.pop(name) for name in _NAMES})
+        return command(*arguments, connection=Connection(targets, asked), **options)
 
     decorated: Any = with_connection
     for option in reversed(_OPTIONS):
