@@ -30,7 +30,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PYO3_BUILD_EXTENSION_MODULE := 1
 export VIRTUAL_ENV := $(CURDIR)/.venv
 
-.PHONY: help demo demo-server build test test-all test-rust test-quick test-python test-slow test-cluster test-server test-servers null-server coverage lint lint-python lint-rust fmt bench faults trials proofs recipes trust soak nightly dist lock clean
+.PHONY: help demo demo-server build test test-all test-rust test-quick test-python test-slow test-cluster test-server test-servers null-server coverage lint lint-python lint-rust fmt bench faults trials proofs recipes trust soak nightly docs dist lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -133,6 +133,9 @@ nightly: build test-servers $(NULL_SERVER) ## the long forms of what make test-a
 	$(BIN)/python -m benches observing
 	$(BIN)/python -m benches soak --minutes 10
 
+docs: build ## build the site of the documentation into site/, and check its links
+	@tools/docs
+
 dist: $(ENVIRONMENT) ## make dist/: a wheel for Linux with glibc 2.17, and a bundle for hosts without a network (CHECK=1: twice, and compare)
 	@tools/setup rust
 	@tools/setup dist
@@ -144,7 +147,7 @@ lock: $(ENVIRONMENT) ## compile requirements/*.txt anew from pyproject.toml and 
 
 clean: ## remove what was built; fetched servers in .cache and runs stay
 	rm -rf .venv target .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
-	rm -rf dist LICENSE-THIRD-PARTY.txt
+	rm -rf dist site docs/reference LICENSE-THIRD-PARTY.txt
 	rm -f src/loadstone/_engine*.so
 	find src tests benches faults tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 

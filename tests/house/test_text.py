@@ -12,7 +12,7 @@ from loadstone.model.exit_codes import ExitCode
 PUBLIC_TARGETS = (
     ["help", "demo", "build", "test", "test-all", "test-rust", "test-quick", "test-python"]
     + ["test-slow", "test-cluster", "coverage", "lint", "fmt", "bench", "trials", "proofs"]
-    + ["recipes", "faults", "trust", "soak", "nightly", "dist", "lock", "clean"]
+    + ["recipes", "faults", "trust", "soak", "nightly", "docs", "dist", "lock", "clean"]
 )  # fmt: skip
 
 # In pieces, so that this file does not hold them either.

@@ -1,0 +1,48 @@
+"""How Sphinx builds the site of the documentation: `make docs`."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+_ROOT = Path(__file__).parent.parent
+_PROJECT = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+project = "Loadstone"
+version = tomllib.loads((_ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"][
+    "version"
+]
+html_title = f"Loadstone {version}"
+html_theme = "furo"
+html_show_sphinx = False
+html_show_copyright = False
+html_copy_source = False
+extensions = ["myst_parser"]
+exclude_patterns = ["*.ipynb"]
+myst_heading_anchors = 4
+# Pages are also read where they lie, so headings may begin wherever they like.
+suppress_warnings = ["myst.header", "misc.highlighting_failure"]
+
+_LINK = re.compile(r"(\]\()([^)#\s:]+)((?:#[^)\s]*)?\))")
+
+
+def _lead_out(app: Sphinx, name: str, text: list[str]) -> None:
+    """A link to a file that is no page leads to where the sources are kept."""
+    folder = Path(app.env.doc2path(name)).parent
+
+    def led(found: re.Match[str]) -> str:
+        target = (folder / found[2]).resolve()
+        is_page = target.is_relative_to(_ROOT / "docs") and target.suffix in (".md", ".png")
+        if is_page or not target.exists():
+            return found[0]
+        return f"{found[1]}{_PROJECT['urls']['Source']}{target.relative_to(_ROOT)}{found[3]}"
+
+    text[0] = _LINK.sub(led, text[0])
+
+
+def setup(app: Sphinx) -> None:
+    """Called by Sphinx."""
+    app.connect("source-read", _lead_out)
