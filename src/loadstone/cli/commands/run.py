@@ -58,8 +58,8 @@ _ISOLATION = ["read-uncommitted", "read-committed", "repeatable-read", "serializ
 @click.option(
     "--concurrency",
     type=LadderOrAuto(),
-    help="Numbers of users to try; auto: find the fewest that reach the peak. [default: 1; open"
-    " loop: 64]",
+    help="Numbers of users to try: 1,8,64, 1..128 (doubling) or 1..4000/10 (ten levels); auto: find"
+    " the fewest that reach the peak. [default: 1; open loop: 64]",
 )
 @click.option(
     "--slo",

@@ -142,26 +142,24 @@ class Bytes(click.ParamType[int]):
 
 _HIGHEST_RATE = 10_000_000
 
-# More sockets than a host has ports for one target.
-_USERS = Size(1_000_000)
-
 
 class Ladder(click.ParamType[tuple[int, ...]]):
-    """`1,8,64`: the numbers of virtual users to try."""
+    """The numbers of virtual users to try, as `loadstone.model.levels` reads them."""
 
-    name = "1,8,64"
+    name = "1,8,64|1..64"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[int, ...]:
         """The levels, in the order given."""
+        from loadstone.model.levels import InvalidLevels, levels
+
         if isinstance(value, tuple):
             return value
-        levels = [_USERS.convert(level, param, ctx) for level in str(value).split(",")]
-        twice = next((level for level in levels if levels.count(level) > 1), None)
-        if twice is not None:
-            self.fail(f"the level {twice} is there twice; --repeats repeats steps", param, ctx)
-        return tuple(levels)
+        try:
+            return levels(str(value))
+        except InvalidLevels as unfit:
+            self.fail(str(unfit), param, ctx)
 
 
 class Rates(click.ParamType[tuple["Rate", ...]]):
@@ -204,9 +202,9 @@ def _events(word: str) -> float:
 
 
 class LadderOrAuto(Ladder):
-    """`1,8,64`, or `auto`, which is the empty ladder."""
+    """Levels, or `auto`, which is the empty ladder."""
 
-    name = "1,8,64|auto"
+    name = "1,8,64|1..64|auto"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None

@@ -1,0 +1,73 @@
+"""Numbers of virtual users as people write them: one by one, or as a range."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from loadstone.model.quantity import COUNTS, scaled
+
+MOST_USERS = 1_000_000
+"""More sockets than a host has ports for one target."""
+
+MOST_LEVELS = 100
+
+WRITE = "write 1,8,64, 1..128 (doubling), or 1..4000/10 (ten levels)"
+
+_RANGE = re.compile(r"([^./]+)\.\.([^./]+)(?:/(\d+))?")
+
+
+class InvalidLevels(ValueError):
+    """What is wrong with the text, in a line that ends with what to write."""
+
+
+def levels(text: str) -> tuple[int, ...]:
+    """`1,8,64`; `1..128`, which doubles; `1..4000/10`, ten levels with even ratios between them.
+
+    Raises:
+        InvalidLevels: it is not written so, or a level is there twice.
+    """
+    found = [level for word in text.split(",") for level in _of(word.strip())]
+    twice = next((level for level in found if found.count(level) > 1), None)
+    if twice is not None:
+        raise InvalidLevels(f"the level {twice} is there twice; --repeats repeats steps")
+    if len(found) > MOST_LEVELS:
+        raise InvalidLevels(f"{len(found)} levels are too many: at most {MOST_LEVELS}")
+    return tuple(found)
+
+
+def _of(word: str) -> Iterator[int]:
+    match = _RANGE.fullmatch(word)
+    if match is None:
+        yield _users(word)
+        return
+    first, last = _users(match[1]), _users(match[2])
+    if first >= last:
+        raise InvalidLevels(f"'{word}' does not rise: {WRITE}")
+    yield from _doubled(first, last) if match[3] is None else _spread(word, first, last, match[3])
+
+
+def _doubled(first: int, last: int) -> Iterator[int]:
+    """Each twice the one before; the last one is there, whatever is between."""
+    while first < last:
+        yield first
+        first *= 2
+    yield last
+
+
+def _spread(word: str, first: int, last: int, number: str) -> Iterator[int]:
+    """So many levels. Where whole numbers lie too close for even ratios, fewer."""
+    count = int(number)
+    if not 2 <= count <= MOST_LEVELS:
+        raise InvalidLevels(f"'{word}': a range has 2 to {MOST_LEVELS} levels")
+    ratio = (last / first) ** (1 / (count - 1))
+    yield from dict.fromkeys(round(first * ratio**each) for each in range(count))
+
+
+def _users(word: str) -> int:
+    number = scaled(word, COUNTS)
+    if number is None or number < 1 or not (number.is_integer() or number > MOST_USERS):
+        raise InvalidLevels(f"'{word}' is not a number of users: {WRITE}")
+    if number > MOST_USERS:
+        raise InvalidLevels(f"'{word}' is too many: at most {MOST_USERS:,}")
+    return int(number)
