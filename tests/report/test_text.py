@@ -62,15 +62,27 @@ def test_all_that_was_observed_fits_beside_a_rate(tmp_path: Path, script: Script
         threads_running=large,
     )
     host = HostFigures(
-        seconds=4.0, disk_write_iops=large, disk_read_iops=large, cpu_user=1.0, cpu_sys=1.0,
-        cpu_idle=1.0,
+        seconds=4.0, disk_write_iops=large, disk_read_iops=large, cpu_user=0.6, cpu_sys=0.4,
+        cpu_idle=0.0,
     )  # fmt: skip
     result = result_of(tmp_path, script, {64: 10})
     changes = {"server": server, "host": host, "rate": Rate(rate=2000)}
     steps = tuple(step.model_copy(update=changes) for step in result.steps)
     text = as_text(result.model_copy(update={"steps": steps}), width=100)
     (line,) = (line for line in text.splitlines() if line.count("12,345") > 5)
-    assert line.count("100") == 3 and "…" not in text
+    assert line.split()[-3:] == ["60", "40", "0"] and "…" not in text
+
+
+def test_what_the_cores_did_adds_up_to_100(tmp_path: Path, script: Script) -> None:
+    host = HostFigures(
+        seconds=4.0, cpu_user=0.333, cpu_sys=0.333, cpu_iowait=0.004, cpu_steal=0.3266, cpu_idle=0.0
+    )
+    result = result_of(tmp_path, script, {64: 10})
+    steps = tuple(step.model_copy(update={"host": host}) for step in result.steps)
+    text = as_text(result.model_copy(update={"steps": steps}), width=120)
+    heads = next(line for line in text.splitlines() if "user" in line and "idle" in line)
+    assert heads.split()[-4:] == ["user", "sys", "steal", "idle"]
+    assert re.search(r" 34 +33 +33 +0$", text, re.MULTILINE)
 
 
 def test_the_text_has_no_control_character(tmp_path: Path, script: Script) -> None:

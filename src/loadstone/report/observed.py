@@ -30,10 +30,13 @@ _COLUMNS = (
     _Figure("disk\nwrites/s", lambda server, host: rate(host.disk_write_iops)),
     _Figure("disk\nreads/s", lambda server, host: rate(host.disk_read_iops)),
     _Figure("run-\nning", lambda server, host: rate(server.threads_running)),
-    _Figure("user\n%", lambda server, host: _percent(host.cpu_user)),
-    _Figure("sys\n%", lambda server, host: _percent(host.cpu_sys)),
-    _Figure("idle\n%", lambda server, host: _percent(host.cpu_idle, host.cpu_iowait)),
 )
+
+_CPU = ("user", "sys", "iowait", "steal", "idle")
+"""In iostat's words. Interrupts are in sys, as the host's record has them."""
+
+_MAY_BE_ABSENT = ("iowait", "steal")
+"""Left out where no level has any."""
 
 
 def observed_table(ladder: Sequence[Level]) -> Table | None:
@@ -42,10 +45,23 @@ def observed_table(ladder: Sequence[Level]) -> Table | None:
     if not seen:
         return None
     rates = any(level.rate for level in ladder)
+    cores = [_cpu(middle_step(level.steps).host) for level in seen]
+    there = [
+        at
+        for at, name in enumerate(_CPU)
+        if name not in _MAY_BE_ABSENT or any(row[at] not in ("0", NOTHING) for row in cores)
+    ]
     heads = ("users", *(["due\n/s"] if rates else []), *(figure.head for figure in _COLUMNS))
-    # Percents have three digits at most, and with all columns a line is to stay below 100.
-    columns = (Column(head, least=3 if head.endswith("%") else 5) for head in heads)
-    return Table(tuple(columns), tuple(_row(level, rates=rates) for level in seen))
+    columns = (
+        *(Column(head, least=5) for head in heads),
+        # A percentage has three digits at most.
+        *(Column(f"{_CPU[at]}\n%", least=3) for at in there),
+    )
+    rows = (
+        (*_row(level, rates=rates), *(row[at] for at in there))
+        for level, row in zip(seen, cores, strict=True)
+    )
+    return Table(columns, tuple(rows))
 
 
 def _row(level: Level, *, rates: bool) -> tuple[str, ...]:
@@ -53,6 +69,24 @@ def _row(level: Level, *, rates: bool) -> tuple[str, ...]:
     server, host = step.server or _NO_SERVER, step.host or _NO_HOST
     due = [asked(level.rate) if level.rate else NOTHING] if rates else []
     return count(level.concurrency), *due, *(each.cell(server, host) for each in _COLUMNS)
+
+
+def _cpu(host: HostFigures | None) -> tuple[str, ...]:
+    """What the cores' time went to, in whole percents that add up to 100 (largest remainders)."""
+    shares = [getattr(host, f"cpu_{name}", None) for name in _CPU]
+    # Rates of counters that are read one after the other add up to 1 only nearly.
+    total = sum(share or 0.0 for share in shares)
+    if not total:
+        return (NOTHING,) * len(_CPU)
+    exact = [100 * (share or 0.0) / total for share in shares]
+    whole = [int(percent) for percent in exact]
+    by_rest = sorted(range(len(exact)), key=lambda at: whole[at] - exact[at])
+    for at in by_rest[: 100 - sum(whole)]:
+        whole[at] += 1
+    return tuple(
+        NOTHING if share is None else str(percent)
+        for share, percent in zip(shares, whole, strict=True)
+    )
 
 
 def _is_seen(step: StepResult) -> bool:
@@ -73,11 +107,6 @@ def observed_notes(steps: Sequence[StepResult], words: Messages = ENGLISH) -> It
         own = 100 * max(cost.cpu_share for cost in costs)
         answering = 100 * max(cost.answering_share for cost in costs)
         yield words.note_observing.format(own=f"{own:.2g}", answering=f"{answering:.2g}")
-
-
-def _percent(*shares: float | None) -> str:
-    known = [share for share in shares if share is not None]
-    return f"{100 * sum(known):.0f}" if known else NOTHING
 
 
 def _thousands(size: float | None) -> str:

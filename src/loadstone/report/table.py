@@ -7,12 +7,18 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from rich import box
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions
 from rich.table import Table as Grid
 from rich.text import Text
 
 from loadstone.report.markup import Markup, element, joined
 
 _MARKDOWN = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_|<>[]#&"})
+
+
+_FOLDED = 24
+"""The fewest characters in which text that goes on below can be read."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +53,49 @@ class Table:
     top: bool = False
     """Whether cells beside a folded one stand at its first line, or else at its last."""
 
-    def __rich__(self) -> Grid:
-        """For a terminal. What would steer it is shown as a mark, and markup means itself."""
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Grid | Text]:
+        """For a terminal. Where it is too narrow for all numbers, some stand in a table below."""
+        for number, places in enumerate(self._parts(options.max_width)):
+            if number:
+                yield Text()
+            yield self._grid(places)
+
+    def _parts(self, width: int) -> list[list[int]]:
+        """The places of the columns of each part, which all begin with the first column.
+
+        As few parts as there can be, and none much wider than the others.
+        """
+        apart = 1 + self.gap
+        widths = [self._least(at) + apart for at in range(len(self.columns))]
+        # Behind the last column there is nothing to be set apart from.
+        room, wanted = width + apart - widths[0], sum(widths[1:])
+        if wanted <= room or len(widths) < 3:
+            return [list(range(len(widths)))]
+        even = max(wanted / -(-wanted // max(room, 1)), max(widths[1:]))
+        parts, filled = [[0]], 0
+        for at in range(1, len(widths)):
+            if len(parts[-1]) > 1 and filled + widths[at] / 2 > even or filled + widths[at] > room:
+                parts, filled = [*parts, [0]], 0
+            parts[-1].append(at)
+            filled += widths[at]
+        return parts
+
+    def _least(self, at: int) -> int:
+        """How many characters a terminal has to give a column; of text that folds, a few."""
+        column = self.columns[at]
+        texts = [column.narrow or column.head, *(row[at] for row in self.rows)]
+        widest = max(cell_len(line) for text in texts for line in text.split("\n"))
+        if column.is_text and column.folds:
+            widest = min(widest, _FOLDED)
+        if column.most is not None:
+            widest = min(widest, column.most)
+        return max(widest, column.least or 0)
+
+    def _grid(self, places: Sequence[int]) -> Grid:
+        """Some columns. What would steer a terminal is shown as a mark; markup means itself."""
         padding = (0, self.gap, 0, 0)
         grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=padding)
-        for column in self.columns:
+        for column in (self.columns[at] for at in places):
             grid.add_column(
                 Text(column.narrow or column.head),
                 justify="left" if column.is_text else "right",
@@ -61,9 +105,9 @@ class Table:
                 min_width=column.least,
                 max_width=column.most,
             )
-        for place, row in enumerate(self.rows):
-            cells = (Text(visible(cell, keep="\n")) for cell in row)
-            grid.add_row(*cells, style=self.styles.get(place))
+        for number, row in enumerate(self.rows):
+            cells = (Text(visible(row[at], keep="\n")) for at in places)
+            grid.add_row(*cells, style=self.styles.get(number))
         return grid
 
     def html(self) -> Markup:
