@@ -178,7 +178,7 @@ BAD = [
     Bad("a duration that is none", 2, "duration", '"soon" is not a time', '"30s"', '"90s"'
         , '"soon"'),
     Bad("an empty ladder", 4, "ladder", "no list of at least one", "[1, 8, 64]", "[8, 64]", "[]"),
-    Bad("no users", 4, "ladder", "0 is not a number from 1", "1 or more", "[8, 64]", "[0, 64]"),
+    Bad("no users", 4, "ladder[1]", "0 is not a number from 1", "1 or more", "[8, 64]", "[0, 64]"),
     Bad("a level of the ladder twice", 4, "ladder", "8 is there twice", "repeats", "[8, 64]"
         , "[8, 8]"),
     Bad("repeats in words", 5, "repeats", '"six" is not a number', "whole number", "repeats = 6"
@@ -220,10 +220,10 @@ BAD = [
     Bad("a variable set by two factors", 27, "factor.durability.relaxed.dynamic.sync_binlog",
         "the factor pool sets sync_binlog", "one factor", "thread_pool_size = 4",
         "sync_binlog = 4"),
-    Bad("a variable that is a list", 23, "factor.pool.on.startup", "no server variable",
-        "a number", "thread_pool_size = 4", "thread_pool_size = [4]"),
-    Bad("a mode that TLS has not", 28, "factor.durability.relaxed.client.tls", "no mode of TLS",
-        "disabled", '"disabled"', '"maybe"'),
+    Bad("a variable that is a list", 23, "factor.pool.on.startup.thread_pool_size",
+        "no plain value", "a number", "thread_pool_size = 4", "thread_pool_size = [4]"),
+    Bad("a mode that TLS has not", 28, "factor.durability.relaxed.client.tls",
+        "not one of disabled", "disabled", '"disabled"', '"maybe"'),
     Bad("a limit of nothing", 29, "factor.durability.relaxed.cgroup", "limits nothing", "cores",
         'compression = "zstd,zlib" }\n', 'compression = "zstd,zlib" }\ncgroup = {}\n'),
     Bad("more cores than there are", 29, "factor.durability.relaxed.cgroup.cores",
@@ -239,7 +239,7 @@ BAD = [
     Bad("a share above all", 8, "margin", "not a share", '"2%"', '"5%"', '"500%"'),
     Bad("a warm-up that is none", 3, "warmup", '"warm" is not a time', '"auto"', '"10s"'
         , '"warm"'),
-    Bad("a rate of nought", 4, "rates", "a rate of nought", "1000", "ladder = [8, 64]",
+    Bad("a rate of nought", 4, "rates[1]", "a rate of nought", "1000", "ladder = [8, 64]",
         "rates = [0]"),
     Bad("a table of no rows", 17, "workload[1].table_size", "0 is not a number", "1 or more",
         '"10k"', "0"),
@@ -248,7 +248,7 @@ BAD = [
     Bad("more memory than there is", 29, "factor.durability.relaxed.cgroup.memory", "on a machine",
         "what this machine has", 'compression = "zstd,zlib" }\n',
         'compression = "zstd,zlib" }\ncgroup = { memory = "900T" }\n'),
-    Bad("an address that is none", 28, "factor.durability.relaxed.client.hosts", "no address",
+    Bad("an address that is none", 28, "factor.durability.relaxed.client.hosts[1]", "no address",
         "db1:3306", 'tls = "disabled"', 'hosts = ["db1:x"]'),
     Bad("a sandbox and a target in a level", 22, "factor.pool.off.sandbox",
         "both a target and a sandbox", "leave one out", "[factor.pool.off]",
