@@ -93,7 +93,7 @@ BAD = [
     (
         f"{RUN} --distribution zipf",
         2,
-        "invalid value for '--distribution': 'zipf' is not",
+        "invalid value for '--distribution': \"zipf\" is no distribution: there are uniform",
         None,
     ),
     (f"{RUN} --distribution zipfian:exponent=-1", 2, "invalid value for '--distribution'", None),

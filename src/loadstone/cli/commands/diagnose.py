@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from loadstone.cli.options.connection import unasked
-from loadstone.cli.options.lang import lang_option
 from loadstone.cli.options.protection import protection_options
 from loadstone.cli.options.prove import proving_options
-from loadstone.cli.options.types import FILE, out_option
+from loadstone.cli.options.types import FILE, lang_option, out_option
 
 if TYPE_CHECKING:
     from loadstone.cli.options.connection import Connection

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from loadstone.cli.commands.experiment import show_plan, yes_option
-from loadstone.cli.options.cluster import cluster_asked, cluster_options
-from loadstone.cli.options.live import beside_options, shown_beside
+from loadstone.cli.options.cluster import cluster_options
+from loadstone.cli.options.live import Beside, beside_options
 from loadstone.cli.options.observe import observing_options
 from loadstone.cli.options.protection import protection_options
 from loadstone.cli.options.types import out_option
 
 if TYPE_CHECKING:
+    from loadstone.model.cluster import ClusterAsked
     from loadstone.model.observe_request import Observing
     from loadstone.model.protection import Protection
-    from loadstone.web.address import Address
 
 _quick = click.option(
     "--quick", is_flag=True, help="Small version: two cores, 100,000 rows, five minutes."
@@ -84,13 +84,12 @@ def run(
     dry_run: bool,
     observing: Observing,
     protection: Protection,
-    live: bool,
-    metrics: Address | None,
+    beside: Beside,
     strict: bool,
     yes: bool,
     as_json: bool,
     out: Path,
-    **asked: Any,
+    cluster: ClusterAsked | None,
 ) -> int:
     """Run the recipe NAME, and say whether its field study's results show here too.
 
@@ -104,7 +103,6 @@ def run(
     from loadstone.recipes.recipe import recipe
     from loadstone.runner.experiment import ExperimentRequest, begin, checked_text, on_cluster
 
-    cluster = cluster_asked(asked)
     wanted = RecipeAsked(name=name, quick=quick, given=given, as_root=os.geteuid() == 0)
     found = fill(recipe(name), given, quick=quick, is_root=wanted.as_root)
     file = checked_text(found.text, found.name)
@@ -121,6 +119,6 @@ def run(
         cluster=cluster,
         protection=protection,
     )
-    with shown_beside(live, metrics, out) as begun:
+    with beside(out) as begun:
         finished = begin(file, request, Terminal(quiet=as_json, begun=begun))
         return end(finished, as_json=as_json, strict=strict)

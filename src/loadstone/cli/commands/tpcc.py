@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from loadstone.cli.options.connection import Connection, connection_options
+from loadstone.cli.options.types import Parsed
 
 if TYPE_CHECKING:
     from loadstone.lab.tables.tpcc_consistency import Verdict
@@ -15,27 +16,23 @@ if TYPE_CHECKING:
 _LAST = 12
 
 
-class ConditionList(click.ParamType[tuple[int, ...]]):
+class ConditionList(Parsed[tuple[int, ...]]):
     """`1-4`, `all`, `2,5-7`."""
 
     name = "conditions"
 
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[int, ...]:
+    def read(self, text: str) -> tuple[int, ...]:
         """The numbers in rising order."""
-        if isinstance(value, tuple):
-            return value
-        if value == "all":
+        if text == "all":
             return tuple(range(1, _LAST + 1))
         numbers: set[int] = set()
-        for part in str(value).split(","):
+        for part in text.split(","):
             first, dash, last = part.strip().partition("-")
             if not first.isdecimal() or (dash and not last.isdecimal()):
-                self.fail(f"{value!r} is none of 1-4, 2,5-7 and all", param, ctx)
+                raise ValueError(f"{text!r} is none of 1-4, 2,5-7 and all")
             low, high = int(first), int(last) if dash else int(first)
             if not 1 <= low <= high <= _LAST:
-                self.fail(f"{part.strip()}: conditions have the numbers 1 to {_LAST}", param, ctx)
+                raise ValueError(f"{part.strip()}: conditions have the numbers 1 to {_LAST}")
             numbers.update(range(low, high + 1))
         return tuple(sorted(numbers))
 
