@@ -281,6 +281,30 @@ def test_the_program_refuses_a_bad_file_with_line_key_and_remedy(
     assert [made.name for made in tmp_path.iterdir()] == ["pool.toml"], "nothing was started"
 
 
+def test_more_steps_than_can_be_compared_are_refused_before_anything_starts() -> None:
+    many = ", ".join(map(str, range(1, 3_001)))
+    with pytest.raises(ExperimentRefused, match="pool.toml:1: 12,000 steps in a round"):
+        parsed(GOOD.replace("[8, 64]", f"[{many}]"))
+
+
+def test_lists_that_are_nested_too_deeply_are_refused() -> None:
+    with pytest.raises(ExperimentRefused, match="pool.toml:1: it is nested too deeply"):
+        parsed(f"a = {9_999 * '['}")
+
+
+def test_a_word_that_is_one_of_many_is_told_with_the_nearest() -> None:
+    with pytest.raises(ExperimentRefused) as refused:
+        parsed('columns = ["commits", "log_sync"]\n' + GOOD)
+    assert refused.value.message.endswith('columns[2]: "log_sync" is not one of 35 that there are')
+    assert refused.value.hint == "did you mean log_syncs?"
+
+
+def test_the_only_workload_may_be_a_plain_table_and_keeps_its_line() -> None:
+    with pytest.raises(ExperimentRefused) as refused:
+        parsed('[sandbox]\n[workload]\nname = "oltp_read_only"\ntables = 0\n')
+    assert refused.value.message.startswith("pool.toml:4: workload.tables: 0 is not a number")
+
+
 def test_a_cgroup_takes_root() -> None:
     text = GOOD + "[factor.size.small]\ncgroup = { cores = 2 }\n[factor.size.all]\n"
     assert len(good(text).variants) == 8

@@ -267,7 +267,9 @@ Url = Annotated[Target, PlainValidator(target)]
 AbortIf = Annotated[Condition, _by(condition)]
 MaxLoad = Annotated[Condition, _by(max_load)]
 Tls = Annotated[TlsMode, _by(tls_mode, f"write one of {', '.join(get_args(TlsMode))}")]
-Compressions = Annotated[tuple[Compression, ...], _by(compression, 'write "zlib" or "zstd,zlib"')]
+Compressions = Annotated[
+    tuple[Compression, ...], _by(compression, 'write "zlib", "zstd,zlib" or "off"')
+]
 
 
 def _host(value: object) -> str:

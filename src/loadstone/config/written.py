@@ -37,6 +37,9 @@ Fault = tuple[Path, str, str]
 _TOLD = "told"
 """The type of errors that are in our words."""
 
+_MANY = 10
+"""So many words are not told where one of them is near."""
+
 _SAID = {
     "int_type": "is no whole number",
     "float_type": "is no number",
@@ -110,13 +113,16 @@ class Written(BaseModel):
                     "there is no such key",
                     nearest_or_all(str(path[-1]), map(cls._key, cls.model_fields)),
                 )
+            case "too_short" if isinstance(given, dict):
+                return path, "nothing stands below it", cls._example(path)
             case "model_type" | "dict_type":
                 return path, f"{shown(given)} is no table", "write a table: keys with their values"
             case "literal_error":
                 words = re.findall(r"'([^']*)'", context["expected"])
                 known = ", ".join(f'"{word}"' for word in words)
                 write = nearest(str(given), words) or f"write one of {known}"
-                return path, f"{shown(given)} is not one of {known}", write
+                some = known if len(words) < _MANY else f"{len(words)} that there are"
+                return path, f"{shown(given)} is not one of {some}", write
             case "bool_type":
                 return path, f"{shown(given)} is neither true nor false", "write true or false"
         if said := _SAID.get(error["type"]):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, ValidationError
 
 from loadstone.config import values
 from loadstone.config.lines import Path as KeyPath
@@ -91,8 +91,13 @@ def parse_experiment(text: str, file: str, machine: Machine) -> ExperimentFile:
         ExperimentRefused: with all faults that were found.
     """
     written, faults = read(_File, text, file, ExperimentRefused)
-    experiment = written.experiment(Path(file).stem)
-    check(experiment, machine, faults)
+    try:
+        experiment = written.experiment(Path(file).stem)
+    except ValidationError as error:  # each part is good, and there is too much of it
+        said = error.errors()[0]["msg"].removeprefix("Value error, ")
+        faults.add((), said, "write fewer levels, workloads, users or rates")
+    else:
+        check(experiment, machine, faults)
     if faults.found:
         raise ExperimentRefused(file, faults.found)
     return ExperimentFile(file, experiment, lines_of(text))
@@ -250,7 +255,7 @@ class _Member(_Alone):
 
 
 class _Workload(_Alone):
-    mix: Tables[_Member] = []
+    mix: Tables[_Member] = Field([], examples=["[[workload.mix]] and name below it"])
 
     def unfit(self) -> Iterator[Fault]:
         if not self.mix:
@@ -283,7 +288,7 @@ class _File(Written):
     name: values.Text | None = None
     target: _Target | None = None
     sandbox: _Sandbox | None = None
-    workload: Annotated[Tables[_Workload], Field(min_length=1)] = []
+    workload: Tables[_Workload] = Field([], examples=["[[workload]] and name below it"])
     factor: dict[_Name, dict[_Name, _Level]] = {}
     phases: values.Phases = ()
     ladder: values.Several[values.Count] = Field([], examples=["ladder = [1, 8, 64]"])
