@@ -206,8 +206,9 @@ WarmupTime = Annotated[Warmup, PlainValidator(warmup)]
 
 def phases(value: object) -> tuple[Phase, ...]:
     """`"warm 60s 16, ramp 120s 16..256"`."""
+    written = text(value)
     try:
-        return read_phases(text(value))
+        return read_phases(written)
     except ValueError as error:
         raise InvalidValue(
             str(error), 'write "warm 60s 16, ramp 120s 16..256, spike 30s 1k"'
