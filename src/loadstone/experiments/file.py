@@ -334,9 +334,9 @@ class _File(Written):
                 yield ("factor", name), said, f"write [factor.{name}.off] and [factor.{name}.on]"
         if self.phases:
             # They say how long a step is, and how many users or events it has.
-            said = ["duration", "warmup", "rates"] + (["ladder"] if self.phases[0].users else [])
+            keys = ["duration", "warmup", "rates"] + (["ladder"] if self.phases[0].users else [])
             write = "leave it out, or the phases"
-            yield from self.misplaced(said, write, "the phases say that")
+            yield from self.misplaced(keys, write, "the phases say that")
         if self.until is None:
             write = 'write until = "2%" beside it'
             yield from self.misplaced(["time_limit"], write, "nothing is waited for")
