@@ -20,6 +20,7 @@ from pydantic import (
     ValidationError,
 )
 
+from loadstone.config.phases import HIGHEST_RATE
 from loadstone.config.phases import phases as read_phases
 from loadstone.model import quantity
 from loadstone.model.errors import LoadstoneError
@@ -90,7 +91,7 @@ def _seconds(value: object, *, zero: bool) -> float:
             "a time of nought measures nothing", 'write "30s", or whatever is wanted'
         )
     if found > LONGEST_S:
-        raise InvalidValue(f"{shown(value)} is too long", "write at most 366 days")
+        raise InvalidValue(f"{shown(value)} is too long: at most 366 days", "write less")
     return found
 
 
@@ -173,7 +174,8 @@ Several = Annotated[list[T], Field(min_length=1), AfterValidator(once)]
 """At least one, and none twice."""
 
 
-def _rate(value: object) -> Rate:
+def rate(value: object) -> Rate:
+    """Events a second: `1000`, or a ramp, `"1000..8000/60s"`."""
     example = 'write 1000, or "1000..8000/60s"'
     ramp = isinstance(value, str) and re.fullmatch(r"(.+)\.\.(.+)/(.+)", value)
     if ramp:
@@ -183,12 +185,13 @@ def _rate(value: object) -> Rate:
         made = Rate(rate=first, to=to, over_s=seconds(ramp[3]))
     else:
         made = Rate(rate=_scaled(value, quantity.COUNTS, "a rate", example))
-    if made.highest <= 0:
-        raise InvalidValue("a rate of nought asks for nothing", example)
+    if not 0 < made.highest <= HIGHEST_RATE:
+        said = f"a rate is above 0 and at most {HIGHEST_RATE:,} events a second"
+        raise InvalidValue(f"{shown(value)}: {said}", example)
     return made
 
 
-RatePerS = Annotated[Rate, PlainValidator(_rate)]
+RatePerS = Annotated[Rate, PlainValidator(rate)]
 
 
 def warmup(value: object) -> Warmup:

@@ -157,8 +157,6 @@ class Bytes(Parsed[int]):
         return int(size)
 
 
-_HIGHEST_RATE = 10_000_000
-
 # More sockets than a host has ports for one target.
 _USERS = Size(1_000_000)
 
@@ -170,11 +168,9 @@ class Ladder(Parsed[tuple[int, ...]]):
 
     def read(self, text: str) -> tuple[int, ...]:
         """The levels, in the order given."""
-        levels = [_USERS.read(level) for level in text.split(",")]
-        twice = next((level for level in levels if levels.count(level) > 1), None)
-        if twice is not None:
-            raise ValueError(f"the level {twice} is there twice; --repeats repeats steps")
-        return tuple(levels)
+        from loadstone.config.values import once
+
+        return tuple(once([_USERS.read(level) for level in text.split(",")]))
 
 
 class Rates(Parsed[tuple["Rate", ...]]):
@@ -184,32 +180,9 @@ class Rates(Parsed[tuple["Rate", ...]]):
 
     def read(self, text: str) -> tuple[Rate, ...]:
         """The rates, in the order given."""
-        rates = tuple(self._rate(word.strip()) for word in text.split(","))
-        twice = next((rate for rate in rates if rates.count(rate) > 1), None)
-        if twice is not None:
-            raise ValueError(f"the rate {twice} is there twice; --repeats repeats steps")
-        return rates
+        from loadstone.config.values import once, rate
 
-    def _rate(self, word: str) -> Rate:
-        from loadstone.model.plan import Rate
-
-        number = r"(\d+(?:\.\d+)?[km]?)"
-        found = re.fullmatch(rf"{number}(?:\.\.{number}/(.+))?", word.lower().replace("_", ""))
-        if not found:
-            said = f"'{word}' is not a rate: write 1000, 1000,2000 or 1000..8000/60s"
-            raise ValueError(said)
-        rate = Rate(rate=_events(found[1]))
-        if found[2]:
-            over_s = DURATION.read(found[3])
-            rate = Rate(rate=rate.rate, to=_events(found[2]), over_s=over_s)
-        if not 0 < rate.highest <= _HIGHEST_RATE:
-            said = f"'{word}': a rate is above 0 and at most {_HIGHEST_RATE:,} events a second"
-            raise ValueError(said)
-        return rate
-
-
-def _events(word: str) -> float:
-    return quantity.scaled(word, quantity.COUNTS) or 0.0
+        return tuple(once([rate(word.strip()) for word in text.split(",")]))
 
 
 class LadderOrAuto(Ladder):
@@ -253,11 +226,9 @@ class WarmupTime(Parsed["Warmup"]):
 
     def read(self, text: str) -> Warmup:
         """The warm-up."""
-        from loadstone.model.plan import WarmupAuto, WarmupSeconds
+        from loadstone.config.values import warmup
 
-        if text.strip().lower() == "auto":
-            return WarmupAuto()
-        return WarmupSeconds(warmup_s=Duration(zero=True).read(text))
+        return warmup(text.strip().lower())
 
 
 class DistributionSpec(Parsed["Distribution"]):
