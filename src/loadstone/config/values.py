@@ -67,9 +67,6 @@ def text(value: object) -> str:
     return value
 
 
-Text = Annotated[str, PlainValidator(text)]
-
-
 def seconds(value: object) -> float:
     """`500ms`, `30s`, `2m`, `1h`; a bare number is seconds. Above nought, at most 366 days."""
     return _seconds(value, zero=False)
@@ -78,10 +75,6 @@ def seconds(value: object) -> float:
 def seconds_or_none(value: object) -> float:
     """The same, or nought."""
     return _seconds(value, zero=True)
-
-
-Seconds = Annotated[float, PlainValidator(seconds)]
-SecondsOrNone = Annotated[float, PlainValidator(seconds_or_none)]
 
 
 def _seconds(value: object, *, zero: bool) -> float:
@@ -101,9 +94,6 @@ def count(value: object) -> int:
     if found < 1 or not found.is_integer() or found > _MOST:
         raise InvalidValue(f"{shown(value)} is not a number from 1 to {_MOST:,}", "write 1 or more")
     return int(found)
-
-
-Count = Annotated[int, PlainValidator(count)]
 
 
 def _above_nought(
@@ -141,10 +131,6 @@ bits_per_s = _above_nought(
 )
 """`"100Mbit"`, `"1Gbit"`, a second."""
 
-Cores = Annotated[float, PlainValidator(cores)]
-SizeBytes = Annotated[int, PlainValidator(size_bytes)]
-BitsPerS = Annotated[int, PlainValidator(bits_per_s)]
-
 
 def share(value: object) -> float:
     """`"2%"` or `0.02`: above 0 and below 1."""
@@ -157,9 +143,6 @@ def share(value: object) -> float:
     return float(written)
 
 
-Share = Annotated[float, PlainValidator(share)]
-
-
 def once(values: list[T]) -> list[T]:
     """A list in which nothing is there twice."""
     twice = next((each for each in values if values.count(each) > 1), None)
@@ -168,10 +151,6 @@ def once(values: list[T]) -> list[T]:
             f"{twice} is there twice", "leave one out: repeats says how often each is measured"
         )
     return values
-
-
-Several = Annotated[list[T], Field(min_length=1), AfterValidator(once)]
-"""At least one, and none twice."""
 
 
 def rate(value: object) -> Rate:
@@ -191,9 +170,6 @@ def rate(value: object) -> Rate:
     return made
 
 
-RatePerS = Annotated[Rate, PlainValidator(rate)]
-
-
 def warmup(value: object) -> Warmup:
     """`"auto"`, or a time."""
     if value == "auto":
@@ -202,9 +178,6 @@ def warmup(value: object) -> Warmup:
         return WarmupSeconds(warmup_s=seconds_or_none(value))
     except InvalidValue as unfit:
         raise InvalidValue(unfit.what, 'write "auto", or a time such as "10s"') from None
-
-
-WarmupTime = Annotated[Warmup, PlainValidator(warmup)]
 
 
 def phases(value: object) -> tuple[Phase, ...]:
@@ -218,9 +191,6 @@ def phases(value: object) -> tuple[Phase, ...]:
         ) from error
 
 
-Phases = Annotated[tuple[Phase, ...], PlainValidator(phases)]
-
-
 def objective(value: object) -> Objective:
     """`"p99<10ms"`: a figure of the response times, and its limit."""
     found = re.fullmatch(r"\s*([a-z0-9.]+)\s*(<=?)\s*(.+?)\s*", text(value).lower())
@@ -232,13 +202,6 @@ def objective(value: object) -> Objective:
         raise InvalidValue(f'"{found[1]}" is not one of {known}', 'write "p99<10ms"')
     given = {"figure": figure, "relation": found[2], "limit_ms": 1000 * seconds(found[3])}
     return Objective.model_validate(given)
-
-
-Limit = Annotated[Objective, PlainValidator(objective)]
-Texts = Annotated[
-    list[Text], BeforeValidator(lambda given: given if isinstance(given, list) else [given])
-]
-"""One text, or a list of some."""
 
 
 def target(value: object) -> Target:
@@ -267,23 +230,11 @@ def _by(parse: Callable[[str], T], write: str = "") -> PlainValidator:
     return PlainValidator(read)
 
 
-Url = Annotated[Target, PlainValidator(target)]
-AbortIf = Annotated[Condition, _by(condition)]
-MaxLoad = Annotated[Condition, _by(max_load)]
-Tls = Annotated[TlsMode, _by(tls_mode, f"write one of {', '.join(get_args(TlsMode))}")]
-Compressions = Annotated[
-    tuple[Compression, ...], _by(compression, 'write "zlib", "zstd,zlib" or "off"')
-]
-
-
 def _host(value: object) -> str:
     host = text(value)
     if not re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[\w.-]+)(:\d{1,5})?", host):
         raise InvalidValue(f"{host!r} is no address", 'write "db1:3306"')
     return host
-
-
-Host = Annotated[str, PlainValidator(_host)]
 
 
 def folder(value: object) -> Path:
@@ -294,9 +245,6 @@ def folder(value: object) -> Path:
             f"{shown(value)} is not a whole path", 'write it from the root on: "/srv/el7"'
         )
     return found
-
-
-Folder = Annotated[Path, PlainValidator(folder)]
 
 
 def _variable(name: object) -> str:
@@ -320,18 +268,6 @@ def _setting(value: object) -> str:
     return str(plain) if not isinstance(plain, bool) else "ON" if plain else "OFF"
 
 
-Variables = dict[
-    Annotated[str, PlainValidator(_variable)], Annotated[str, PlainValidator(_setting)]
-]
-"""Server variables as the server takes them: `true` is `ON`."""
-
-Options = dict[
-    Annotated[str, PlainValidator(lambda name: name.replace("-", "_"))],
-    Annotated[OptionValue, PlainValidator(_plain)],
-]
-"""Of a workload."""
-
-
 def distribution(value: object) -> Distribution:
     """A kind, or a table with its kind: `"uniform"`, `{ kind = "zipfian", exponent = 0.8 }`."""
     adapter: TypeAdapter[Distribution] = TypeAdapter(Distribution)
@@ -347,9 +283,6 @@ def distribution(value: object) -> Distribution:
     where = ": ".join(map(str, first["loc"])) or f"{shown(value)} is no distribution"
     what = f"{where}: {first['msg'][:1].lower()}{first['msg'][1:]}"
     raise InvalidValue(what, 'write "uniform", or { kind = "zipfian", exponent = 0.8 }')
-
-
-Spread = Annotated[Distribution, PlainValidator(distribution)]
 
 
 def shown(value: object) -> str:
@@ -372,3 +305,43 @@ def _scaled(value: object, units: Mapping[str, float], what: str, write: str) ->
     if found is None:
         raise InvalidValue(f"{shown(value)} is not {what}", write)
     return found
+
+
+Text = Annotated[str, PlainValidator(text)]
+Seconds = Annotated[float, PlainValidator(seconds)]
+SecondsOrNone = Annotated[float, PlainValidator(seconds_or_none)]
+Count = Annotated[int, PlainValidator(count)]
+Cores = Annotated[float, PlainValidator(cores)]
+SizeBytes = Annotated[int, PlainValidator(size_bytes)]
+BitsPerS = Annotated[int, PlainValidator(bits_per_s)]
+Share = Annotated[float, PlainValidator(share)]
+RatePerS = Annotated[Rate, PlainValidator(rate)]
+WarmupTime = Annotated[Warmup, PlainValidator(warmup)]
+Phases = Annotated[tuple[Phase, ...], PlainValidator(phases)]
+Limit = Annotated[Objective, PlainValidator(objective)]
+Url = Annotated[Target, PlainValidator(target)]
+AbortIf = Annotated[Condition, _by(condition)]
+MaxLoad = Annotated[Condition, _by(max_load)]
+Tls = Annotated[TlsMode, _by(tls_mode, f"write one of {', '.join(get_args(TlsMode))}")]
+Host = Annotated[str, PlainValidator(_host)]
+Folder = Annotated[Path, PlainValidator(folder)]
+Spread = Annotated[Distribution, PlainValidator(distribution)]
+Compressions = Annotated[
+    tuple[Compression, ...], _by(compression, 'write "zlib", "zstd,zlib" or "off"')
+]
+Texts = Annotated[
+    list[Text], BeforeValidator(lambda given: given if isinstance(given, list) else [given])
+]
+"""One text, or a list of some."""
+Several = Annotated[list[T], Field(min_length=1), AfterValidator(once)]
+"""At least one, and none twice."""
+Variables = dict[
+    Annotated[str, PlainValidator(_variable)], Annotated[str, PlainValidator(_setting)]
+]
+"""Server variables as the server takes them: `true` is `ON`."""
+
+Options = dict[
+    Annotated[str, PlainValidator(lambda name: name.replace("-", "_"))],
+    Annotated[OptionValue, PlainValidator(_plain)],
+]
+"""Of a workload."""

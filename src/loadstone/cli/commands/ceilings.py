@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from loadstone.cli.options.types import Parsed, out_option
+from loadstone.cli.options.types import Parsed, json_option, out_option
 from loadstone.model import quantity
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class LimitsGiven(Parsed[tuple[str, float]]):
     multiple=True,
     help=f"A limit to reckon with: {', '.join(_LIMITS)}.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
+@json_option
 @click.option(
     "--output",
     "-o",

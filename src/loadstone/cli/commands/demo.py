@@ -8,7 +8,7 @@ import click
 
 from loadstone.cli.commands.sandbox import sandbox_options, settings_of
 from loadstone.cli.options.live import Beside, beside_options
-from loadstone.cli.options.types import out_option
+from loadstone.cli.options.types import out_option, result_json_option
 from loadstone.lab.step.shards import cores
 
 LADDER = (1, 4, 16, 64, 256)
@@ -20,7 +20,7 @@ WARMUP_S = 1.0
 @sandbox_options
 @beside_options
 @out_option
-@click.option("--json", "as_json", is_flag=True, help="Print result.json only.")
+@result_json_option
 def demo(
     out: Path,
     as_json: bool,

@@ -12,7 +12,7 @@ from loadstone.cli.options.gates import Gates, gate_options
 from loadstone.cli.options.live import Beside, beside_options
 from loadstone.cli.options.observe import observing_options
 from loadstone.cli.options.protection import protection_options
-from loadstone.cli.options.types import out_option, trust_option
+from loadstone.cli.options.types import out_option, result_json_option, strict_option, trust_option
 
 if TYPE_CHECKING:
     from loadstone.model.cluster import ClusterAsked
@@ -20,31 +20,28 @@ if TYPE_CHECKING:
     from loadstone.model.observe_request import Observing
     from loadstone.model.protection import Protection
 
-_strict = click.option(
-    "--strict", is_flag=True, help="Exit with code 5 when the load generator was the bottleneck."
-)
 yes_option = click.option(
     "--yes",
     is_flag=True,
     help="Allow making tables on another machine or in a schema that holds other tables, and"
     " changing global variables for a while on a server that is not a sandbox.",
 )
-_json = click.option("--json", "as_json", is_flag=True, help="Print result.json only.")
+dry_run_option = click.option(
+    "--dry-run", is_flag=True, help="Show the steps and the time they take; start nothing."
+)
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--dry-run", is_flag=True, help="Show the steps and the time they take; start nothing."
-)
+@dry_run_option
 @cluster_options
 @observing_options
 @protection_options
 @gate_options
 @beside_options
-@_strict
+@strict_option
 @yes_option
-@_json
+@result_json_option
 @out_option
 def experiment(
     file: Path,
@@ -104,10 +101,10 @@ def show_plan(planned: Experiment) -> None:
 @protection_options
 @gate_options
 @beside_options
-@_strict
+@strict_option
 @yes_option
 @trust_option
-@_json
+@result_json_option
 @out_option
 def resume(
     run: str,

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from loadstone.cli.commands.experiment import show_plan, yes_option
+from loadstone.cli.commands.experiment import dry_run_option, show_plan, yes_option
 from loadstone.cli.options.cluster import cluster_options
 from loadstone.cli.options.live import Beside, beside_options
 from loadstone.cli.options.observe import observing_options
 from loadstone.cli.options.protection import protection_options
-from loadstone.cli.options.types import out_option
+from loadstone.cli.options.types import out_option, result_json_option, strict_option
 
 if TYPE_CHECKING:
     from loadstone.model.cluster import ClusterAsked
@@ -64,18 +64,14 @@ def show(name: str, quick: bool, given: tuple[str, ...]) -> None:
 @click.argument("name")
 @_quick
 @_set
-@click.option(
-    "--dry-run", is_flag=True, help="Show the steps and the time they take; start nothing."
-)
+@dry_run_option
 @cluster_options
 @observing_options
 @protection_options
 @beside_options
-@click.option(
-    "--strict", is_flag=True, help="Exit with code 5 when the load generator was the bottleneck."
-)
+@strict_option
 @yes_option
-@click.option("--json", "as_json", is_flag=True, help="Print result.json only.")
+@result_json_option
 @out_option
 def run(
     name: str,

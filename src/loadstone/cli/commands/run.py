@@ -33,6 +33,8 @@ from loadstone.cli.options.types import (
     Rates,
     WarmupTime,
     out_option,
+    result_json_option,
+    strict_option,
 )
 from loadstone.cli.options.workload import WorkloadCommand
 
@@ -184,10 +186,8 @@ _ISOLATION = ["read-uncommitted", "read-committed", "repeatable-read", "serializ
 @gate_options
 @proving_options_of_a_run
 @beside_options
-@click.option(
-    "--strict", is_flag=True, help="Exit with code 5 when the load generator was the bottleneck."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print result.json only.")
+@strict_option
+@result_json_option
 @out_option
 @click.option("--name", help="Name of the run. [default: the workload's]")
 def run(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from loadstone.cli.options.connection import Connection, connection_options
-from loadstone.cli.options.types import Parsed
+from loadstone.cli.options.types import Parsed, json_option
 
 if TYPE_CHECKING:
     from loadstone.lab.tables.tpcc_consistency import Verdict
@@ -51,7 +51,7 @@ def tpcc() -> None:
     show_default=True,
     help="Consistency conditions to check; all: include those that join all orders.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
+@json_option
 def check(connection: Connection, conditions: tuple[int, ...], as_json: bool) -> int:
     """Check the consistency conditions of TPC-C (clause 3.3.2); exit code 10 if one does not hold.
 

@@ -16,7 +16,7 @@ import click
 from loadstone.cli.options.connection import Connection, connection_options
 from loadstone.cli.options.observe import observing_options
 from loadstone.cli.options.protection import protection_options
-from loadstone.cli.options.types import DURATION, FILE, WORD, Parsed
+from loadstone.cli.options.types import DURATION, FILE, WORD, Parsed, result_json_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -226,7 +226,7 @@ def _tell(made: ImportResult, output: Path | None) -> None:
 )
 @observing_options
 @protection_options
-@click.option("--json", "as_json", is_flag=True, help="Print result.json only.")
+@result_json_option
 @click.option("--out", type=_PATH, default=Path("runs"), show_default=True)
 def replay(file: Path, connection: Connection, observing: Observing, **asked: Any) -> int:
     """Replay the statements of a slow or general log, each session on its own connection.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from loadstone.cli.options.gates import Gates, conclude, trend_gate_options
-from loadstone.cli.options.types import Parsed, out_option
+from loadstone.cli.options.types import Parsed, json_option, out_option
 
 if TYPE_CHECKING:
     from loadstone.analyse.gates import Gate
@@ -46,7 +46,7 @@ class MetricName(Parsed["Metric"]):
     multiple=True,
     help="Figure to follow. [default: tps, p99]",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
+@json_option
 @trend_gate_options
 @out_option
 def trend(

@@ -300,6 +300,11 @@ def lang_option(said: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     )
 
 
+strict_option = click.option(
+    "--strict", is_flag=True, help="Exit with code 5 when the load generator was the bottleneck."
+)
+result_json_option = click.option("--json", "as_json", is_flag=True, help="Print result.json only.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
 trust_option = click.option(
     "--trust-folder",
     "trusted",
