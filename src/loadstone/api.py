@@ -7,7 +7,6 @@ message and a hint, the same that the command line says.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
@@ -15,6 +14,7 @@ from loadstone import engine
 from loadstone.lab.step.shards import USERS_A_SHARD, cores
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
+from loadstone.model.nearest import nearest_or_all
 from loadstone.model.observe_request import Observing
 from loadstone.model.plan import (
     USERS_OF_A_RATE,
@@ -264,9 +264,7 @@ def _workload(asked: str | Path) -> tuple[WorkloadInfo, Template | None]:
         template = find_template(word, Path(), frozenset(known))
         return info_of(template), template
     if word not in known:
-        near = get_close_matches(word, known, n=1, cutoff=0.6)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
-        raise UnknownWorkload(f"there is no workload '{word}'", hint)
+        raise UnknownWorkload(f"there is no workload '{word}'", nearest_or_all(word, known))
     return known[word], None
 
 

@@ -6,7 +6,7 @@ import click
 import pytest
 
 from loadstone.cli.options.mix import is_mix, ladder_of, members_of
-from loadstone.cli.options.phases import Phases
+from loadstone.cli.options.types import Phases
 from loadstone.model.plan import Zipfian
 
 
@@ -52,7 +52,10 @@ def test_one_that_says_neither_is_drawn_as_often_as_another() -> None:
         (["a", "b:think=5s"], "think is of users of its own"),
         (["a", "b:users=1,think=5 days"], "think: '5 days' is not a time"),
         (["a", "b:tables=x"], "tables: 'x' is not a number"),
-        (["a", "b:distribution=normal"], "distribution: 'normal' is not one of"),
+        (
+            ["a", "b:distribution=normal"],
+            'distribution: "normal" is no distribution: there are uniform',
+        ),
         (["a", "b:as=my report"], "as=my report: a name has letters"),
         (["a", "a:users=2"], "a is there twice: give one another name"),
         (["a"] * 65, "65 workloads at once are too many"),

@@ -109,9 +109,10 @@ def test_ceilings_of_a_run_and_of_what_is_not_there(person: Person) -> None:
         (("--if", "lines=1M"), "'lines=1M': write one of cores"),
         (("--if", "line"), "'line': write one of cores"),
         (("--if", "line=fast"), "'fast' is no number"),
-        (("--if", "line=0"), "'0': more than nought"),
+        (("--if", "line=0"), "'0' is not above nought"),
         (("--if", "line=nan"), "'nan' is no number"),
-        (("--if", "line=1e300G"), "more than nought"),
+        (("--if", "line=1e300G"), "'1e300G' is no number"),
+        (("--if", "line=9999999999G"), "is not above nought and below 10^18"),
     ],
 )
 def test_limits_that_are_none_are_refused(words: tuple[str, ...], said: str, alone: Person) -> None:

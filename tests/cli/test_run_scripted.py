@@ -306,10 +306,13 @@ def test_the_fewest_users_at_the_peak_are_said(
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (["--rate", "fast"], "'fast' is not a rate: write 1000, 1000,2000 or 1000..8000/60s"),
-        (["--rate", "0"], "'0': a rate is above 0 and at most 10,000,000 events a second"),
-        (["--rate", "5,5"], "the rate 5 is there twice; --repeats repeats steps"),
-        (["--rate", "5..10"], "'5..10' is not a rate"),
+        (["--rate", "fast"], '"fast" is not a rate: write 1000, or "1000..8000/60s"'),
+        (["--rate", "0"], '"0": a rate is above 0 and at most 10,000,000 events a second'),
+        (
+            ["--rate", "5,5"],
+            "5 is there twice: leave one out: repeats says how often",
+        ),
+        (["--rate", "5..10"], '"5..10" is not a rate'),
         (["--rate", "5", "--think-time", "1s"], "--think-time is for a closed loop"),
         (["--rate", "5", "--slo", "p99<1s"], "--slo looks for a rate itself: leave --rate out"),
         (["--arrivals", "uniform"], "--arrivals is for an open loop: say how much with --rate"),

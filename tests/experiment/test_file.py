@@ -178,7 +178,7 @@ BAD = [
     Bad("a duration that is none", 2, "duration", '"soon" is not a time', '"30s"', '"90s"'
         , '"soon"'),
     Bad("an empty ladder", 4, "ladder", "no list of at least one", "[1, 8, 64]", "[8, 64]", "[]"),
-    Bad("no users", 4, "ladder", "0 is not a number from 1", "1 or more", "[8, 64]", "[0, 64]"),
+    Bad("no users", 4, "ladder[1]", "0 is not a number from 1", "1 or more", "[8, 64]", "[0, 64]"),
     Bad("a level of the ladder twice", 4, "ladder", "8 is there twice", "repeats", "[8, 64]"
         , "[8, 8]"),
     Bad("repeats in words", 5, "repeats", '"six" is not a number', "whole number", "repeats = 6"
@@ -220,10 +220,10 @@ BAD = [
     Bad("a variable set by two factors", 27, "factor.durability.relaxed.dynamic.sync_binlog",
         "the factor pool sets sync_binlog", "one factor", "thread_pool_size = 4",
         "sync_binlog = 4"),
-    Bad("a variable that is a list", 23, "factor.pool.on.startup", "no server variable",
-        "a number", "thread_pool_size = 4", "thread_pool_size = [4]"),
-    Bad("a mode that TLS has not", 28, "factor.durability.relaxed.client.tls", "no mode of TLS",
-        "disabled", '"disabled"', '"maybe"'),
+    Bad("a variable that is a list", 23, "factor.pool.on.startup.thread_pool_size",
+        "no plain value", "a number", "thread_pool_size = 4", "thread_pool_size = [4]"),
+    Bad("a mode that TLS has not", 28, "factor.durability.relaxed.client.tls",
+        "not one of disabled", "disabled", '"disabled"', '"maybe"'),
     Bad("a limit of nothing", 29, "factor.durability.relaxed.cgroup", "limits nothing", "cores",
         'compression = "zstd,zlib" }\n', 'compression = "zstd,zlib" }\ncgroup = {}\n'),
     Bad("more cores than there are", 29, "factor.durability.relaxed.cgroup.cores",
@@ -239,7 +239,7 @@ BAD = [
     Bad("a share above all", 8, "margin", "not a share", '"2%"', '"5%"', '"500%"'),
     Bad("a warm-up that is none", 3, "warmup", '"warm" is not a time', '"auto"', '"10s"'
         , '"warm"'),
-    Bad("a rate of nought", 4, "rates", "a rate of nought", "1000", "ladder = [8, 64]",
+    Bad("a rate of nought", 4, "rates[1]", "a rate is above 0", "1000", "ladder = [8, 64]",
         "rates = [0]"),
     Bad("a table of no rows", 17, "workload[1].table_size", "0 is not a number", "1 or more",
         '"10k"', "0"),
@@ -248,7 +248,7 @@ BAD = [
     Bad("more memory than there is", 29, "factor.durability.relaxed.cgroup.memory", "on a machine",
         "what this machine has", 'compression = "zstd,zlib" }\n',
         'compression = "zstd,zlib" }\ncgroup = { memory = "900T" }\n'),
-    Bad("an address that is none", 28, "factor.durability.relaxed.client.hosts", "no address",
+    Bad("an address that is none", 28, "factor.durability.relaxed.client.hosts[1]", "no address",
         "db1:3306", 'tls = "disabled"', 'hosts = ["db1:x"]'),
     Bad("a sandbox and a target in a level", 22, "factor.pool.off.sandbox",
         "both a target and a sandbox", "leave one out", "[factor.pool.off]",
@@ -279,6 +279,30 @@ def test_the_program_refuses_a_bad_file_with_line_key_and_remedy(
     assert hint.startswith("hint: ") and bad.write in hint
     assert "secret" not in said.err and said.out == ""
     assert [made.name for made in tmp_path.iterdir()] == ["pool.toml"], "nothing was started"
+
+
+def test_more_steps_than_can_be_compared_are_refused_before_anything_starts() -> None:
+    many = ", ".join(map(str, range(1, 3_001)))
+    with pytest.raises(ExperimentRefused, match="pool.toml:1: 12,000 steps in a round"):
+        parsed(GOOD.replace("[8, 64]", f"[{many}]"))
+
+
+def test_lists_that_are_nested_too_deeply_are_refused() -> None:
+    with pytest.raises(ExperimentRefused, match="pool.toml:1: it is nested too deeply"):
+        parsed(f"a = {9_999 * '['}")
+
+
+def test_a_word_that_is_one_of_many_is_told_with_the_nearest() -> None:
+    with pytest.raises(ExperimentRefused) as refused:
+        parsed('columns = ["commits", "log_sync"]\n' + GOOD)
+    assert refused.value.message.endswith('columns[2]: "log_sync" is not one of 35 that there are')
+    assert refused.value.hint == "did you mean log_syncs?"
+
+
+def test_the_only_workload_may_be_a_plain_table_and_keeps_its_line() -> None:
+    with pytest.raises(ExperimentRefused) as refused:
+        parsed('[sandbox]\n[workload]\nname = "oltp_read_only"\ntables = 0\n')
+    assert refused.value.message.startswith("pool.toml:4: workload.tables: 0 is not a number")
 
 
 def test_a_cgroup_takes_root() -> None:

@@ -185,7 +185,7 @@ BAD: tuple[tuple[str, str], ...] = (
     (TABLE + SELL.replace("SELECT 1 FROM", "COMMIT AND"), "sql: COMMIT is not for statements"),
     (TABLE + SELL.replace("FROM item", "FROM {item}"), "{item} is no table of the file that has"),
     (TABLE + SELL + "think = \"2h\"\n", "sell.think: \"2h\" is too long"),
-    (TABLE + SELL + "weight = 0\n", "sell.weight: 0 is no whole number here"),
+    (TABLE + SELL + "weight = 0\n", "sell.weight: 0 is below 1"),
     (TABLE.replace("sequence = true", "integer = [1, 2]") + SELL, "0 columns count the rows"),
     (TABLE.replace("100", "5_000_000_000") + SELL, "table.item.rows: 5000000000 is not a number"),
     (TABLE + 'primary_key = "no"\n' + SELL, "table.item.primary_key: there is no column no"),

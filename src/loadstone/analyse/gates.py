@@ -19,7 +19,6 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from statistics import fmean, median_high, median_low
 from typing import Literal
 
@@ -28,6 +27,7 @@ from loadstone.analyse.ladder import Level, levels
 from loadstone.analyse.metrics import METRICS, Kind, Metric
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
+from loadstone.model.nearest import nearest
 from loadstone.model.plan import Rate
 from loadstone.model.result import StepResult
 from loadstone.model.search import SearchOutcome
@@ -147,8 +147,7 @@ def _parts(text: str, example: str) -> tuple[Metric, str, str, str]:
         raise GateError(f"'{text}' is not a limit", f"write '{example}'")
     name = found[1].replace(".", "")
     if name not in METRICS:
-        close = get_close_matches(name, list(METRICS), n=1)
-        near = f"did you mean {close[0]}?" if close else "tps, p99, errors and so on: docs/gates.md"
+        near = nearest(name, METRICS) or "tps, p99, errors and so on: docs/gates.md"
         raise GateError(f"'{text}': there is no figure '{found[1]}'", near)
     return METRICS[name], found[2], found[3], found[4]
 

@@ -10,8 +10,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 from typing import TextIO
@@ -21,6 +20,7 @@ import click
 from loadstone.lab.step.interrupts import ending_signals
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
+from loadstone.model.nearest import nearest
 
 _OUTPUT_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE)
 _GUESS = re.compile(r" \(?(Did you mean|Possible ).*", re.DOTALL)
@@ -94,12 +94,6 @@ def _blanked(text: str) -> str:
     from loadstone.model.target import without_passwords_in
 
     return without_passwords_in(text)
-
-
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """`did you mean …?`, where one is near enough."""
-    close = get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f"did you mean {close[0]}?" if close else None
 
 
 def _unwritten(stream: TextIO) -> OSError | None:

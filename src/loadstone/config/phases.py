@@ -13,7 +13,7 @@ _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 _WARM = ("warm", "warmup", "warm-up")
 _MOST_PHASES = 1000
 _MOST_USERS = 1_000_000
-_HIGHEST_RATE = 10_000_000
+HIGHEST_RATE = 10_000_000
 _DURATION_S = 30.0
 _WARMUP_S = 5.0
 _EXAMPLE = 'write "ramp 120s 16..256", or "ramp 120s 1k..8k/s"'
@@ -83,7 +83,7 @@ def _level(text: str) -> dict[str, Any]:
     if len(levels) > 2 or None in levels:
         raise ValueError(f"'{text}' is neither users nor a rate: {_EXAMPLE}")
     begin, end = levels[0] or 0.0, levels[-1] or 0.0
-    most = _HIGHEST_RATE if is_rate else _MOST_USERS
+    most = HIGHEST_RATE if is_rate else _MOST_USERS
     if max(begin, end) > most:
         raise ValueError(f"'{text}' is too much: at most {most:,}")
     if is_rate:

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path as FilePath
-from types import MappingProxyType
-from typing import TypeVar
 
 from loadstone.config.lines import Path
-from loadstone.config.values import InvalidValue, shown
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
-
-T = TypeVar("T")
-D = TypeVar("D")
 
 
 @dataclass(frozen=True)
@@ -84,12 +77,21 @@ class Problems:
 
     def add(self, path: Path, what: str, write: str) -> None:
         """A fault of this key; of one that is missing, the table around it says the line."""
+        path = self._written(path)
         self.found.append(Problem(self.line(path), key(path), what, write))
         self.paths.add(path)
 
     def has(self, path: Path) -> bool:
         """Whether the file has this key."""
         return path in self._lines
+
+    def _written(self, path: Path) -> Path:
+        """Where `[x]` stands for the only `[[x]]`, its keys have no number before them."""
+        known: Path = ()
+        for part in path:
+            if part != 0 or (*known, part) in self._lines:
+                known += (part,)
+        return known
 
     def line(self, path: Path) -> int:
         """Where a key stands, or the nearest table around it."""
@@ -102,68 +104,3 @@ def key(path: Path) -> str:
     """As people write it; elements are counted from 1."""
     parts = (f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in path)
     return "".join(parts).removeprefix(".")
-
-
-class Section:
-    """A table of the file, whose keys are taken one after the other; what is left is unknown."""
-
-    def __init__(self, table: object, path: Path, faults: Problems) -> None:
-        self.path = path
-        self.faults = faults
-        self._known: list[str] = []
-        self._table: dict[str, object] = table if isinstance(table, dict) else {}
-        if not isinstance(table, dict):
-            faults.add(
-                path, f"{shown(table)} is no table", f"write [{key(path)}] and keys below it"
-            )
-
-    def has(self, name: str) -> bool:
-        """Whether the key is there."""
-        return name in self._table
-
-    def names(self) -> Collection[str]:
-        """All keys, in the order of the file."""
-        return self._table.keys()
-
-    def take(self, name: str, convert: Callable[[object], T], default: D) -> T | D:
-        """The value of a key; a fault and the default where it cannot be what is meant."""
-        self._known.append(name)
-        if name not in self._table:
-            return default
-        try:
-            return convert(self._table[name])
-        except InvalidValue as unfit:
-            self.faults.add((*self.path, name), unfit.what, unfit.write)
-            return default
-
-    def section(self, name: str) -> Section | None:
-        """The table of that name."""
-        self._known.append(name)
-        if name not in self._table:
-            return None
-        return Section(self._table[name], (*self.path, name), self.faults)
-
-    def sections(self, name: str) -> list[Section]:
-        """The tables of `[[name]]`; `[name]` is as good where there is only one."""
-        self._known.append(name)
-        given = self._table.get(name, [])
-        if isinstance(given, dict):
-            return [Section(given, (*self.path, name), self.faults)]
-        if not isinstance(given, list):
-            self.faults.add((*self.path, name), f"{shown(given)} is no table", f"write [[{name}]]")
-            return []
-        return [Section(each, (*self.path, name, at), self.faults) for at, each in enumerate(given)]
-
-    def wrong(self, name: str | None, what: str, write: str) -> None:
-        """A fault of one of its keys, or of itself."""
-        self.faults.add(self.path if name is None else (*self.path, name), what, write)
-
-    def end(self, elsewhere: Mapping[str, str] = MappingProxyType({})) -> None:
-        """Whatever was not taken is unknown; `elsewhere`: keys that are known, and not here."""
-        for name in self._table:
-            if name not in self._known:
-                near = get_close_matches(name, self._known, n=1, cutoff=0.6)
-                known = ", ".join(self._known)
-                write = f"did you mean {near[0]}?" if near else f"there are {known}"
-                write = elsewhere.get(name, write)
-                self.wrong(name, "there is no such key", write)

@@ -1,23 +1,40 @@
 """What people write in an experiment file: times, numbers, shares, sizes, rates, addresses.
 
-Each function takes what tomllib gave and returns the value, or raises `InvalidValue`.
+Each function takes what tomllib gave and returns the value, or raises `InvalidValue`; the types
+are for fields of `Written`, which read with them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
-from difflib import get_close_matches
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TypeVar, get_args
+from typing import Annotated, TypeVar, get_args
 
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainValidator,
+    TypeAdapter,
+    ValidationError,
+)
+
+from loadstone.config.phases import HIGHEST_RATE
 from loadstone.config.phases import phases as read_phases
 from loadstone.model import quantity
-from loadstone.model.columns import COLUMNS, Column
 from loadstone.model.errors import LoadstoneError
-from loadstone.model.experiment import Restore
-from loadstone.model.plan import Distribution, Phase, Rate, Warmup, WarmupAuto, WarmupSeconds
-from loadstone.model.protection import Condition, ConditionError, condition, max_load
+from loadstone.model.nearest import nearest
+from loadstone.model.plan import (
+    Distribution,
+    OptionValue,
+    Phase,
+    Rate,
+    Warmup,
+    WarmupAuto,
+    WarmupSeconds,
+)
+from loadstone.model.protection import Condition, condition, max_load
 from loadstone.model.quantity import LONGEST_S
 from loadstone.model.search import Figure, Objective
 from loadstone.model.target import (
@@ -34,11 +51,11 @@ T = TypeVar("T")
 _MOST = 2**31 - 1
 
 
-class InvalidValue(Exception):
+class InvalidValue(ValueError):
     """A value that cannot be what is meant, and what to write instead."""
 
     def __init__(self, what: str, write: str) -> None:
-        super().__init__(what)
+        super().__init__(f"{what}: {write}")
         self.what = what
         self.write = write
 
@@ -47,13 +64,6 @@ def text(value: object) -> str:
     """A text that is not empty."""
     if not isinstance(value, str) or not value.strip():
         raise InvalidValue(f"{shown(value)} is not a text", 'write a text between quotes: "name"')
-    return value
-
-
-def flag(value: object) -> bool:
-    """`true` or `false`."""
-    if not isinstance(value, bool):
-        raise InvalidValue(f"{shown(value)} is neither true nor false", "write true or false")
     return value
 
 
@@ -74,7 +84,7 @@ def _seconds(value: object, *, zero: bool) -> float:
             "a time of nought measures nothing", 'write "30s", or whatever is wanted'
         )
     if found > LONGEST_S:
-        raise InvalidValue(f"{shown(value)} is too long", "write at most 366 days")
+        raise InvalidValue(f"{shown(value)} is too long: at most 366 days", "write less")
     return found
 
 
@@ -86,37 +96,40 @@ def count(value: object) -> int:
     return int(found)
 
 
-def seed(value: object) -> int:
-    """A whole number from 0 on."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
-        raise InvalidValue(f"{shown(value)} is no seed", "write a whole number from 0 on")
-    return value
+def _above_nought(
+    units: Mapping[str, float], what: str, write: str, nought: str, kind: Callable[[float], T]
+) -> Callable[[object], T]:
+    def read(value: object) -> T:
+        found = kind(_scaled(value, units, what, write))
+        if not found:
+            raise InvalidValue(nought, write)
+        return found
+
+    return read
 
 
-def cores(value: object) -> float:
-    """Cores, a part of one too."""
-    found = _scaled(value, {"": 1}, "a number of cores", "write cores = 4, or 0.5")
-    if found <= 0:
-        raise InvalidValue("without any core a server does nothing", "write cores = 4, or 0.5")
-    return found
+cores = _above_nought(
+    {"": 1},
+    "a number of cores",
+    "write cores = 4, or 0.5",
+    "without any core a server does nothing",
+    float,
+)
+"""Cores, a part of one too."""
 
+size_bytes = _above_nought(
+    quantity.BYTES, "a size", 'write "512M" or "8G"', "a size of nought leaves nothing", int
+)
+"""`"512M"`, `"8G"`, in steps of 1024."""
 
-def size_bytes(value: object) -> int:
-    """`"512M"`, `"8G"`, in steps of 1024."""
-    found = _scaled(value, quantity.BYTES, "a size", 'write "512M" or "8G"')
-    if found < 1:
-        raise InvalidValue("a size of nought leaves nothing", 'write "512M" or "8G"')
-    return int(found)
-
-
-def bits_per_s(value: object) -> int:
-    """`"100Mbit"`, `"1Gbit"`, a second."""
-    found = _scaled(value, quantity.BITS, "a line's speed", 'write "100Mbit" or "1Gbit"')
-    if found < 1:
-        raise InvalidValue(
-            "over a line without speed nothing arrives", 'write "100Mbit" or "1Gbit"'
-        )
-    return int(found)
+bits_per_s = _above_nought(
+    quantity.BITS,
+    "a line's speed",
+    'write "100Mbit" or "1Gbit"',
+    "over a line without speed nothing arrives",
+    int,
+)
+"""`"100Mbit"`, `"1Gbit"`, a second."""
 
 
 def share(value: object) -> float:
@@ -130,29 +143,18 @@ def share(value: object) -> float:
     return float(written)
 
 
-def ladder(value: object) -> tuple[int, ...]:
-    """Numbers of users, none twice."""
-    return _series(value, count, "ladder = [1, 8, 64]")
-
-
-def rates(value: object) -> tuple[Rate, ...]:
-    """Events a second, `1000` or `"1000..8000/60s"`, none twice."""
-    return _series(value, _rate, 'rates = [1000, 2000] or ["1000..8000/60s"]')
-
-
-def _series(value: object, convert: Callable[[object], T], example: str) -> tuple[T, ...]:
-    if not isinstance(value, list) or not value:
-        raise InvalidValue(f"{shown(value)} is no list of at least one", f"write {example}")
-    found = tuple(convert(each) for each in value)
-    twice = next((each for each in found if found.count(each) > 1), None)
+def once(values: list[T]) -> list[T]:
+    """A list in which nothing is there twice."""
+    twice = next((each for each in values if values.count(each) > 1), None)
     if twice is not None:
         raise InvalidValue(
             f"{twice} is there twice", "leave one out: repeats says how often each is measured"
         )
-    return found
+    return values
 
 
-def _rate(value: object) -> Rate:
+def rate(value: object) -> Rate:
+    """Events a second: `1000`, or a ramp, `"1000..8000/60s"`."""
     example = 'write 1000, or "1000..8000/60s"'
     ramp = isinstance(value, str) and re.fullmatch(r"(.+)\.\.(.+)/(.+)", value)
     if ramp:
@@ -162,8 +164,9 @@ def _rate(value: object) -> Rate:
         made = Rate(rate=first, to=to, over_s=seconds(ramp[3]))
     else:
         made = Rate(rate=_scaled(value, quantity.COUNTS, "a rate", example))
-    if made.highest <= 0:
-        raise InvalidValue("a rate of nought asks for nothing", example)
+    if not 0 < made.highest <= HIGHEST_RATE:
+        said = f"a rate is above 0 and at most {HIGHEST_RATE:,} events a second"
+        raise InvalidValue(f"{shown(value)}: {said}", example)
     return made
 
 
@@ -179,8 +182,9 @@ def warmup(value: object) -> Warmup:
 
 def phases(value: object) -> tuple[Phase, ...]:
     """`"warm 60s 16, ramp 120s 16..256"`."""
+    written = text(value)
     try:
-        return read_phases(text(value))
+        return read_phases(written)
     except ValueError as error:
         raise InvalidValue(
             str(error), 'write "warm 60s 16, ramp 120s 16..256, spike 30s 1k"'
@@ -200,18 +204,6 @@ def objective(value: object) -> Objective:
     return Objective.model_validate(given)
 
 
-def texts(value: object) -> tuple[str, ...]:
-    """One text, or a list of some."""
-    return tuple(text(each) for each in (value if isinstance(value, list) else [value]))
-
-
-def weight(value: object) -> float:
-    """A number above nought."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1e9:
-        raise InvalidValue(f"{shown(value)} is not a number above 0", "write weight = 9, or 0.5")
-    return float(value)
-
-
 def target(value: object) -> Target:
     """A URL without a password."""
     try:
@@ -226,55 +218,23 @@ def target(value: object) -> Target:
     return found
 
 
-def targets(value: object) -> tuple[Target, ...]:
-    """URLs without passwords."""
-    return _series(value, target, 'replicas = ["mysql://user@host:3306"]')
+def _by(parse: Callable[[str], T], write: str = "") -> PlainValidator:
+    """A text that a parser of the command line understands, too."""
 
-
-def conditions(value: object) -> tuple[Condition, ...]:
-    """`["threads_running>200", "p99>200ms for 5s"]`."""
-    return _conditions(value, condition)
-
-
-def conditions_of_max_load(value: object) -> tuple[Condition, ...]:
-    """The same, of a load that is held back."""
-    return _conditions(value, max_load)
-
-
-def _conditions(value: object, parse: Callable[[str], Condition]) -> tuple[Condition, ...]:
-    def one(written: object) -> Condition:
+    def read(value: object) -> T:
         try:
-            return parse(text(written))
-        except ConditionError as error:
-            raise InvalidValue(error.message, error.hint or "docs/protection.md") from None
+            return parse(text(value))
+        except LoadstoneError as error:
+            raise InvalidValue(error.message, write or error.hint or "") from None
 
-    return _series(value, one, '["threads_running>200"]')
-
-
-def tls(value: object) -> TlsMode:
-    """How the connection is encrypted."""
-    try:
-        return tls_mode(text(value))
-    except LoadstoneError:
-        modes = ", ".join(get_args(TlsMode))
-        raise InvalidValue(f"{shown(value)} is no mode of TLS", f"write one of {modes}") from None
+    return PlainValidator(read)
 
 
-def kinds_of_compression(value: object) -> tuple[Compression, ...]:
-    """`"zstd,zlib"`, in the order in which they are liked."""
-    try:
-        return compression(text(value))
-    except LoadstoneError as error:
-        raise InvalidValue(error.message, 'write "zlib", "zstd,zlib" or "off"') from None
-
-
-def hosts(value: object) -> tuple[str, ...]:
-    """Addresses: `["db1:3306", "db2:3306"]`."""
-    found = _series(value, text, 'hosts = ["db1:3306", "db2:3306"]')
-    for host in found:
-        if not re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[\w.-]+)(:\d{1,5})?", host):
-            raise InvalidValue(f"{host!r} is no address", 'write "db1:3306"')
-    return found
+def _host(value: object) -> str:
+    host = text(value)
+    if not re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[\w.-]+)(:\d{1,5})?", host):
+        raise InvalidValue(f"{host!r} is no address", 'write "db1:3306"')
+    return host
 
 
 def folder(value: object) -> Path:
@@ -287,84 +247,42 @@ def folder(value: object) -> Path:
     return found
 
 
-def variables(value: object) -> dict[str, str]:
-    """Server variables as the server takes them: `true` is `ON`."""
-    if not isinstance(value, dict):
-        raise InvalidValue(f"{shown(value)} is no table", "write { sync_binlog = 1 }")
-    return {variable(name): _setting(name, each) for name, each in value.items()}
-
-
-def variable(name: str) -> str:
+def _variable(name: object) -> str:
     """The server takes dashes and underscores alike; `--` is what people copy from my.cnf."""
-    plain = name.removeprefix("--").replace("-", "_").lower()
+    plain = str(name).removeprefix("--").replace("-", "_").lower()
     if not re.fullmatch(r"[a-z][a-z0-9_.]*", plain):
         raise InvalidValue(f"{name!r} is not the name of a variable", "write { sync_binlog = 1 }")
     return plain
 
 
-def _setting(name: str, value: object) -> str:
-    if isinstance(value, bool):
-        return "ON" if value else "OFF"
-    if not isinstance(value, int | float | str):
-        said = f"{name} is {shown(value)}, which no server variable can be"
-        raise InvalidValue(said, f'write {name} = "text", a number, true or false')
-    return str(value)
+def _plain(value: object) -> bool | int | float | str:
+    if not isinstance(value, bool | int | float | str):
+        write = "write a text, a number, true or false"
+        raise InvalidValue(f"{shown(value)} is no plain value", write)
+    return value
 
 
-def one_of(words: Collection[T]) -> Callable[[object], T]:
-    """One of some words, as it is written."""
-
-    def convert(value: object) -> T:
-        for word in words:
-            if value == word:
-                return word
-        known = ", ".join(f'"{word}"' for word in words)
-        raise InvalidValue(f"{shown(value)} is not one of {known}", f"write one of {known}")
-
-    return convert
-
-
-restore = one_of(get_args(Restore))
-
-
-def columns(value: object) -> tuple[Column, ...]:
-    """Names of figures to show, none twice."""
-    return _series(value, _column, 'columns = ["log_syncs", "transactions_per_sync"]')
-
-
-def _column(value: object) -> Column:
-    for known in COLUMNS:
-        if value == known:
-            return known
-    near = get_close_matches(str(value), COLUMNS, n=1, cutoff=0.6)
-    write = f"did you mean {near[0]}?" if near else f"there are {', '.join(COLUMNS)}"
-    raise InvalidValue(f"{shown(value)} is no column", write)
+def _setting(value: object) -> str:
+    """As the server takes it."""
+    plain = _plain(value)
+    return str(plain) if not isinstance(plain, bool) else "ON" if plain else "OFF"
 
 
 def distribution(value: object) -> Distribution:
     """A kind, or a table with its kind: `"uniform"`, `{ kind = "zipfian", exponent = 0.8 }`."""
-    from pydantic import TypeAdapter, ValidationError
-
     adapter: TypeAdapter[Distribution] = TypeAdapter(Distribution)
     given = {"kind": value} if isinstance(value, str) else value
     try:
         return adapter.validate_python(given)
     except ValidationError as error:
         first = error.errors()[0]
-        if first["type"] == "union_tag_invalid":
-            raise _no_kind(value, str(first["ctx"]["tag"])) from None
-        said = first["msg"]
-        what = f"{shown(value)} is no distribution: {said[:1].lower()}{said[1:]}"
-        raise InvalidValue(
-            what, 'write "uniform", or { kind = "zipfian", exponent = 0.8 }'
-        ) from None
-
-
-def _no_kind(value: object, kind: str) -> InvalidValue:
-    known = ("uniform", "special", "gaussian", "pareto", "zipfian")
-    near = get_close_matches(kind, known, n=1, cutoff=0.6)
-    write = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
-    return InvalidValue(f"{shown(value)} is no distribution", write)
+    if first["type"] == "union_tag_invalid":
+        kind, known = first["ctx"]["tag"], ("uniform", "special", "gaussian", "pareto", "zipfian")
+        what = f"{shown(kind)} is no distribution: there are {', '.join(known)}"
+        raise InvalidValue(what, nearest(str(kind), known) or f"write {known[0]}")
+    where = ": ".join(map(str, first["loc"])) or f"{shown(value)} is no distribution"
+    what = f"{where}: {first['msg'][:1].lower()}{first['msg'][1:]}"
+    raise InvalidValue(what, 'write "uniform", or { kind = "zipfian", exponent = 0.8 }')
 
 
 def shown(value: object) -> str:
@@ -387,3 +305,43 @@ def _scaled(value: object, units: Mapping[str, float], what: str, write: str) ->
     if found is None:
         raise InvalidValue(f"{shown(value)} is not {what}", write)
     return found
+
+
+Text = Annotated[str, PlainValidator(text)]
+Seconds = Annotated[float, PlainValidator(seconds)]
+SecondsOrNone = Annotated[float, PlainValidator(seconds_or_none)]
+Count = Annotated[int, PlainValidator(count)]
+Cores = Annotated[float, PlainValidator(cores)]
+SizeBytes = Annotated[int, PlainValidator(size_bytes)]
+BitsPerS = Annotated[int, PlainValidator(bits_per_s)]
+Share = Annotated[float, PlainValidator(share)]
+RatePerS = Annotated[Rate, PlainValidator(rate)]
+WarmupTime = Annotated[Warmup, PlainValidator(warmup)]
+Phases = Annotated[tuple[Phase, ...], PlainValidator(phases)]
+Limit = Annotated[Objective, PlainValidator(objective)]
+Url = Annotated[Target, PlainValidator(target)]
+AbortIf = Annotated[Condition, _by(condition)]
+MaxLoad = Annotated[Condition, _by(max_load)]
+Tls = Annotated[TlsMode, _by(tls_mode, f"write one of {', '.join(get_args(TlsMode))}")]
+Host = Annotated[str, PlainValidator(_host)]
+Folder = Annotated[Path, PlainValidator(folder)]
+Spread = Annotated[Distribution, PlainValidator(distribution)]
+Compressions = Annotated[
+    tuple[Compression, ...], _by(compression, 'write "zlib", "zstd,zlib" or "off"')
+]
+Texts = Annotated[
+    list[Text], BeforeValidator(lambda given: given if isinstance(given, list) else [given])
+]
+"""One text, or a list of some."""
+Several = Annotated[list[T], Field(min_length=1), AfterValidator(once)]
+"""At least one, and none twice."""
+Variables = dict[
+    Annotated[str, PlainValidator(_variable)], Annotated[str, PlainValidator(_setting)]
+]
+"""Server variables as the server takes them: `true` is `ON`."""
+
+Options = dict[
+    Annotated[str, PlainValidator(lambda name: name.replace("-", "_"))],
+    Annotated[OptionValue, PlainValidator(_plain)],
+]
+"""Of a workload."""

@@ -92,15 +92,14 @@ class Steerable(Sending[AnyStepRecord]):
         """
 
 
-class StepJob(Job[AnyStepRecord], Steerable):
-    """A step under way, whose load can be changed."""
+class _Driven:
+    """What a drive is told while it goes on."""
 
     def __init__(self, native: _engine.Drive) -> None:
-        super().__init__(native, STEP_RECORD)
         self._drive = native
 
     def set_rate(self, rate: float) -> None:
-        """From now on so many events a second are due.
+        """From now on so many events a second are due, of a part in the whole step.
 
         Raises:
             PlanRefused: the loop is closed, or nobody could drive such a rate.
@@ -109,10 +108,10 @@ class StepJob(Job[AnyStepRecord], Steerable):
             self._drive.set_rate(rate)
 
     def set_users(self, users: int) -> None:
-        """From now on so many users begin events; the others rest, with their connections.
+        """From now on so many users begin events, of a part its own; the others rest.
 
         Raises:
-            PlanRefused: more than the step has, or too few.
+            PlanRefused: more than there are, or too few.
         """
         with starting():
             self._drive.set_users(users)
@@ -122,55 +121,18 @@ class StepJob(Job[AnyStepRecord], Steerable):
         self._drive.hold(held)
 
 
-class PartJob:
-    """A part of a step: it is told when to begin, and ends without signs of life."""
+class StepJob(_Driven, Job[AnyStepRecord], Steerable):
+    """A step under way, whose load can be changed."""
 
     def __init__(self, native: _engine.Drive) -> None:
-        self._native = native
-
-    def next(self, timeout_s: float) -> str | None:
-        """The next record as it came, for whoever merges it with others'."""
-        return self._native.next(timeout_s)
-
-    def begin_at(self, monotonic_ns: int) -> None:
-        """The load begins at this instant of this machine's monotonic clock."""
-        self._native.begin_at(monotonic_ns)
-
-    def renew(self) -> None:
-        """Somebody still wants the step."""
-        self._native.renew()
-
-    def set_rate(self, rate: float) -> None:
-        """From now on so many events a second are due in the whole step, of which this is a part.
-
-        Raises:
-            PlanRefused: the loop is closed, or nobody could drive such a rate.
-        """
-        with starting():
-            self._native.set_rate(rate)
-
-    def set_users(self, users: int) -> None:
-        """From now on so many of this part's own users begin events; the others rest.
-
-        Raises:
-            PlanRefused: none, or in an open loop fewer than the part has event loops.
-        """
-        with starting():
-            self._native.set_users(users)
-
-    def hold(self, held: bool) -> None:
-        """From now on no event of this part begins, until this is said again with `False`."""
-        self._native.hold(held)
-
-    def stop(self) -> None:
-        """Ask for a clean end; the record `end` still comes."""
-        self._native.stop()
+        _Driven.__init__(self, native)
+        Job.__init__(self, native, STEP_RECORD)
 
 
 class PartLoad:
     """A part of a load: it ends without signs of life."""
 
-    def __init__(self, native: _engine.Load) -> None:
+    def __init__(self, native: _engine.Load | _engine.Drive) -> None:
         self._native = native
 
     def next(self, timeout_s: float) -> str | None:
@@ -178,12 +140,24 @@ class PartLoad:
         return self._native.next(timeout_s)
 
     def renew(self) -> None:
-        """Somebody still wants the load."""
+        """Somebody still wants it."""
         self._native.renew()
 
     def stop(self) -> None:
         """Ask for a clean end; the record `end` still comes."""
         self._native.stop()
+
+
+class PartJob(_Driven, PartLoad):
+    """A part of a step: it is told when to begin, and ends without signs of life."""
+
+    def __init__(self, native: _engine.Drive) -> None:
+        _Driven.__init__(self, native)
+        PartLoad.__init__(self, native)
+
+    def begin_at(self, monotonic_ns: int) -> None:
+        """The load begins at this instant of this machine's monotonic clock."""
+        self._drive.begin_at(monotonic_ns)
 
 
 LoadJob = Job[AnyLoadRecord]

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from loadstone.config.lines import Path
 from loadstone.config.problems import ExperimentRefused, Problems
-from loadstone.experiments.search_checks import check_search
 from loadstone.model.experiment import Experiment, Factor, Level, Variant
-from loadstone.model.plan import MixMember, WorkloadSpec
+from loadstone.model.nearest import nearest, nearest_or_all
+from loadstone.model.plan import Closed, MixMember, WorkloadSpec
+from loadstone.model.search import SearchPlan
 
 if TYPE_CHECKING:
     from loadstone.engine import WorkloadInfo
@@ -41,7 +41,7 @@ def check(experiment: Experiment, machine: Machine, faults: Problems) -> None:
     _check_members(experiment, faults)
     _check_scripts(experiment, faults)
     if experiment.search:
-        check_search(experiment, experiment.search, faults)
+        _check_search(experiment, experiment.search, faults)
     for factor in experiment.factors:
         _check_alike(factor, faults)
     for path, level in _levels(experiment):
@@ -150,6 +150,38 @@ def _check_scripts(experiment: Experiment, faults: Problems) -> None:
         said = f"{script.name} is a script, which may drop anything: it prepares in a sandbox only"
         write = 'write restore = "none", or [sandbox] in place of the target'
         faults.add(("restore",), said, write)
+
+
+def _check_search(experiment: Experiment, search: SearchPlan, faults: Problems) -> None:
+    """What does not go together with a search: the same as in a plain run."""
+    if experiment.phases:
+        said = "a search chooses levels itself, and phases have none to choose"
+        faults.add(("phases",), said, "leave it out, or [search]")
+    else:
+        _check_searched_levels(experiment, search, faults)
+    for at, workload in enumerate(experiment.workloads):
+        if workload.mix:
+            said = "a search looks for the level of one workload"
+            faults.add(("workload", at, "mix"), said, "leave all but one out, or [search]")
+    if experiment.protection.max_load:
+        said = "a load that is held back says nothing of what the server can do"
+        faults.add(("max_load",), said, "leave it out, or write abort_if")
+    arrival = experiment.drive.arrival
+    if search.objective and isinstance(arrival, Closed) and arrival.think_s:
+        said = "events are due by a rate, whatever users think"
+        faults.add(("think",), said, "leave it out, or the objective")
+
+
+def _check_searched_levels(experiment: Experiment, search: SearchPlan, faults: Problems) -> None:
+    if experiment.rates:
+        said = "a search chooses the rates itself"
+        faults.add(("rates",), said, "leave it out, or [search]")
+    if search.peak and faults.has(("ladder",)):
+        said = "on its way to the peak a search chooses the users itself"
+        faults.add(("ladder",), said, "leave it out; most_users in [search] is its limit")
+    elif len(experiment.ladder) > 1:
+        said = "a search drives all its rates with one number of users"
+        faults.add(("ladder",), said, f"write ladder = [{max(experiment.ladder)}]")
 
 
 def _check_alike(factor: Factor, faults: Problems) -> None:
@@ -282,9 +314,7 @@ def _check_variable(path: Path, known: Mapping[str, bool], faults: Problems) -> 
     if name in known:
         return True
     if not name.startswith("loose_") and name not in _OPTIONS_THAT_ARE_NO_VARIABLES:
-        near = get_close_matches(name, known, n=1, cutoff=0.6)
-        loose = f"write loose_{name} if a plugin brings it"
-        write = f"did you mean {near[0]}?" if near else loose
+        write = nearest(name, known) or f"write loose_{name} if a plugin brings it"
         faults.add(path, "the server has no such variable", write)
     return False
 
@@ -312,8 +342,7 @@ def _check_workload(
     if workload.template or workload.script:
         return
     if workload.name not in known:
-        near = get_close_matches(workload.name, known, n=1, cutoff=0.6)
-        write = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+        write = nearest_or_all(workload.name, known)
         faults.add((*path, "name"), f"there is no workload {workload.name}", write)
         return
     options = known[workload.name].options

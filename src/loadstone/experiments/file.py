@@ -8,19 +8,23 @@ nothing here needs a server: what only a server knows is asked of it afterwards,
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, ValidationError
 
 from loadstone.config import values
 from loadstone.config.lines import Path as KeyPath
 from loadstone.config.lines import lines_of
 from loadstone.config.phases import rates_of, seconds_of, users_of
-from loadstone.config.problems import ExperimentRefused, Problems, Section, not_toml, text_of
+from loadstone.config.problems import ExperimentRefused, text_of
+from loadstone.config.values import InvalidValue
+from loadstone.config.written import Fault, Tables, Written, read, table
 from loadstone.experiments.checks import Machine, check
 from loadstone.model.cluster import ClusterAsked, OnNodeLoss
+from loadstone.model.columns import Column
 from loadstone.model.experiment import (
     CgroupLimit,
     ClientOptions,
@@ -28,6 +32,7 @@ from loadstone.model.experiment import (
     Factor,
     Level,
     NetworkLimit,
+    Restore,
     Rules,
     SandboxChoice,
     Until,
@@ -38,7 +43,6 @@ from loadstone.model.plan import (
     Drive,
     MixMember,
     OptionValue,
-    Phase,
     ScriptSpec,
     Session,
     Special,
@@ -52,15 +56,13 @@ from loadstone.workloads.scripts.file import ENDING as SCRIPT_ENDING
 
 DEFAULT_TABLES = 10
 DEFAULT_TABLE_SIZE = 10_000
-_ON_ERROR = values.one_of(("restart", "continue", "stop"))
-_ISOLATION = values.one_of(
-    ("read-uncommitted", "read-committed", "repeatable-read", "serializable")
-)
 _SIZES = ("tables", "table_size", "warehouses")
 _OF_MEMBERS = (*_SIZES, "options", "distribution")
 _OF_SCRIPTS = "a script has options of its own: write options = { tables = 10 }"
-_ON_NODE_LOSS = values.one_of(get_args(OnNodeLoss))
 DEFAULT_TIME_LIMIT_S = 8 * 3600.0
+_CONDITIONS = '["threads_running>200"]'
+
+Isolation = Literal["read-uncommitted", "read-committed", "repeatable-read", "serializable"]
 
 
 @dataclass(frozen=True)
@@ -88,193 +90,137 @@ def parse_experiment(text: str, file: str, machine: Machine) -> ExperimentFile:
     Raises:
         ExperimentRefused: with all faults that were found.
     """
+    written, faults = read(_File, text, file, ExperimentRefused)
     try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ExperimentRefused(file, [not_toml(str(error), text)]) from error
-    faults = Problems(lines_of(text))
-    experiment = _experiment(Section(document, (), faults), Path(file).stem)
-    if experiment is not None and not faults.found:
+        experiment = written.experiment(Path(file).stem)
+    except ValidationError as error:  # each part is good, and there is too much of it
+        said = error.errors()[0]["msg"].removeprefix("Value error, ")
+        faults.add((), said, "write fewer levels, workloads, users or rates")
+    else:
         check(experiment, machine, faults)
-    if faults.found or experiment is None:
+    if faults.found:
         raise ExperimentRefused(file, faults.found)
     return ExperimentFile(file, experiment, lines_of(text))
 
 
-def _experiment(top: Section, stem: str) -> Experiment | None:
-    """`None` where a part that nothing can stand in for is missing or wrong."""
-    target, sandbox = top.section("target"), top.section("sandbox")
-    workloads = tuple(_workload(section) for section in top.sections("workload"))
-    if not workloads:
-        top.wrong("workload", "no workload", 'write [[workload]] and name = "oltp_read_write"')
-    phases = top.take("phases", values.phases, ())
-    search = _search(top.section("search"))
-    given: dict[str, object] = {
-        "name": top.take("name", values.text, stem),
-        "target": _target(target) if target else None,
-        "sandbox": _sandbox(sandbox) if sandbox else None,
-        "workloads": workloads,
-        "factors": _factors(top),
-        "ladder": top.take("ladder", values.ladder, users_of(phases) or _users(search)),
-        "search": search,
-        "rates": rates_of(phases, top.take("rates", values.rates, ())),
-        "duration_s": top.take("duration", values.seconds, 30.0),
-        "warmup": top.take("warmup", values.warmup, WarmupAuto()),
-        "drive": _drive(top),
-        "repeats": top.take("repeats", values.count, 6),
-        "until": _until(top),
-        "rules": Rules(
-            level=top.take("level", values.share, Rules().level),
-            margin=top.take("margin", values.share, Rules().margin),
-            power=top.take("power", values.share, Rules().power),
-        ),
-        "restore": top.take("restore", values.restore, "auto"),
-        "columns": top.take("columns", values.columns, ()),
-        "seed": top.take("seed", values.seed, 0),
-        "cluster": _cluster(top.section("cluster")),
-        "protection": _protection(top),
-    }
-    if phases:
-        _check_phases(top, phases)
-        given |= seconds_of(phases, None, None)
-    top.end()
-    return None if top.faults.found else Experiment.model_validate(given)
+class _Url(Written):
+    url: values.Url = Field(examples=['url = "mysql://user@host:3306/schema"'])
 
 
-def _check_phases(top: Section, phases: tuple[Phase, ...]) -> None:
-    """Phases say how long a step is, and how many users or events it has."""
-    said = ["duration", "warmup", "rates"] + (["ladder"] if phases[0].users else [])
-    for name in said:
-        if top.has(name):
-            top.wrong(name, "the phases say that", "leave it out, or the phases")
+_Target = Annotated[Target, table(_Url, lambda url: url)]
 
 
-def _drive(top: Section) -> Drive:
-    """How the load is driven, beside what a variant says of it."""
-    is_drill = top.take("timeline", values.flag, False)
-    drive = Drive.of_drill() if is_drill else Drive()
-    session = Session(
-        init_sql=top.take("init_sql", values.texts, ()),
-        isolation=top.take("isolation", _ISOLATION, None),
-    )
-    return drive.model_copy(
-        update={
-            "arrival": Closed(think_s=top.take("think", values.seconds_or_none, 0.0)),
-            "on_error": top.take("on_error", _ON_ERROR, drive.on_error),
-            "reconnect_after": top.take("reconnect", values.count, None),
-            "idle": top.take("idle", values.count, 0),
-            "session": session,
-        }
-    )
+class _SandboxTable(Written):
+    server: values.Text | None = None
+    root: values.Folder | None = None
+    settings: values.Variables = {}
 
 
-def _protection(top: Section) -> Protection:
-    return Protection(
-        abort_if=top.take("abort_if", values.conditions, ()),
-        max_load=top.take("max_load", values.conditions_of_max_load, ()),
-        defaults=not top.take("no_abort", values.flag, False),
-        replicas=top.take("replicas", values.targets, ()),
-    )
+_Sandbox = Annotated[SandboxChoice, table(_SandboxTable, SandboxChoice)]
 
 
-def _until(top: Section) -> Until | None:
-    limit = top.take("time_limit", values.seconds, DEFAULT_TIME_LIMIT_S)
-    if not top.has("until"):
-        if top.has("time_limit"):
-            top.wrong("time_limit", "nothing is waited for", 'write until = "2%" beside it')
-        return None
-    return Until(half_width=top.take("until", values.share, 0.5), time_limit_s=limit)
+class _Client(Written):
+    tls: values.Tls | None = None
+    prepared: bool | None = None
+    connect: Literal["socket", "tcp"] | None = None
+    compression: values.Compressions | None = None
+    hosts: values.Several[values.Host] = Field([], examples=['hosts = ["db1:3306", "db2:3306"]'])
 
 
-def _search(section: Section | None) -> SearchPlan | None:
-    if section is None:
-        return None
-    found = SearchPlan(
-        objective=section.take("objective", values.objective, None),
-        peak=section.take("peak", values.flag, False),
-        most_users=section.take("most_users", values.count, SearchPlan().most_users),
-    )
-    if not section.has("objective") and not found.peak:
-        section.wrong(None, "it looks for nothing", 'write objective = "p99<10ms", or peak = true')
-    if section.has("most_users") and not found.peak:
-        section.wrong("most_users", "only the way to the peak adds users", "write peak = true")
-    section.end()
-    return found
+class _Cgroup(Written):
+    cores: values.Cores | None = None
+    memory_bytes: values.SizeBytes | None = Field(None, alias="memory")
+    read_iops: values.Count | None = None
+    write_iops: values.Count | None = None
+
+    def unfit(self) -> Iterator[Fault]:
+        if not self.given:
+            yield (), "it limits nothing", "write cores = 4, memory or write_iops"
 
 
-def _users(search: SearchPlan | None) -> tuple[int, ...]:
-    """Where nobody says how many."""
-    return (USERS_OF_A_RATE,) if search and search.objective else (1,)
+class _Network(Written):
+    bits_per_s: values.BitsPerS | None = Field(None, alias="rate")
+    delay_s: values.Seconds | None = Field(None, alias="delay")
+
+    def unfit(self) -> Iterator[Fault]:
+        if not self.given:
+            yield (), "it limits nothing", 'write rate = "1Gbit" or delay = "1ms"'
 
 
-def _target(section: Section) -> Target | None:
-    if not section.has("url"):
-        section.wrong(None, "no url", 'write url = "mysql://user@host:3306/schema"')
-    found = section.take("url", values.target, None)
-    section.end()
-    return found
+class _Level(Written):
+    startup: values.Variables = {}
+    dynamic: values.Variables = {}
+    client: Annotated[ClientOptions, table(_Client, ClientOptions)] | None = None
+    sandbox: _Sandbox | None = None
+    cgroup: Annotated[CgroupLimit, table(_Cgroup, CgroupLimit)] | None = None
+    network: Annotated[NetworkLimit, table(_Network, NetworkLimit)] | None = None
+    target: _Target | None = None
 
 
-def _cluster(section: Section | None) -> ClusterAsked | None:
-    if section is None:
-        return None
-    if not section.has("address"):
-        section.wrong(None, "no address", 'write address = "10.0.0.1:6379", as Ray has it')
-    found = ClusterAsked(
-        address=section.take("address", values.text, ""),
-        generators=section.take("generators", values.count, None),
-        cpus_per_generator=section.take("cpus_per_generator", values.count, 1),
-        on_node_loss=section.take("on_node_loss", _ON_NODE_LOSS, "continue"),
-    )
-    section.end()
-    return found
+def _name(word: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9_.-]+", word):
+        said = f"{word!r} cannot be the name of a factor or level"
+        raise InvalidValue(said, "write letters, digits, dots, dashes and underscores")
+    return word
 
 
-def _sandbox(section: Section) -> SandboxChoice:
-    found = SandboxChoice(
-        server=section.take("server", values.text, None),
-        root=section.take("root", values.folder, None),
-        settings=section.take("settings", values.variables, {}),
-    )
-    section.end()
-    return found
+_Name = Annotated[str, AfterValidator(_name)]
 
 
-def _workload(section: Section) -> WorkloadSpec:
-    members = tuple(_member(each) for each in section.sections("mix"))
-    if members:
-        return _mix(section, members)
-    found = _alone(section)
-    section.end(dict.fromkeys(_SIZES, _OF_SCRIPTS) if found.script else {})
-    return found
+class _Search(Written):
+    objective: values.Limit | None = None
+    peak: bool = False
+    most_users: values.Count | None = None
+
+    def unfit(self) -> Iterator[Fault]:
+        if not self.objective and not self.peak:
+            yield (), "it looks for nothing", 'write objective = "p99<10ms", or peak = true'
+        if self.most_users and not self.peak:
+            yield ("most_users",), "only the way to the peak adds users", "write peak = true"
 
 
-def _alone(section: Section) -> WorkloadSpec:
-    if not section.has("name"):
-        write = "write name = \"oltp_read_write\", or the name of a template's or a script's file"
-        section.wrong(None, "a workload without a name", write)
-    name = section.take("name", values.text, "")
-    if name.endswith(SCRIPT_ENDING):
-        return _script(section, name)
-    return WorkloadSpec(
-        name=name,
-        tables=section.take("tables", values.count, DEFAULT_TABLES),
-        table_size=section.take("table_size", values.count, DEFAULT_TABLE_SIZE),
-        warehouses=section.take("warehouses", values.count, 0),
-        options=section.take("options", _options, {}),
-        distribution=section.take("distribution", values.distribution, Special()),
-    )
+class _Cluster(Written):
+    address: values.Text = Field(examples=['address = "10.0.0.1:6379", as Ray has it'])
+    generators: values.Count | None = None
+    cpus_per_generator: values.Count | None = None
+    on_node_loss: OnNodeLoss | None = None
 
 
-def _script(section: Section, path: str) -> WorkloadSpec:
-    """A script makes tables of its own, as its own options say."""
-    options = section.take("options", _options, {})
-    script = ScriptSpec(
-        path=path,
-        options={name: _as_text(value) for name, value in options.items()},
-        distribution=section.take("distribution", values.distribution, Special()),
-    )
-    return WorkloadSpec(name=Path(path).stem, tables=1, table_size=1, script=script)
+class _Alone(Written):
+    """A workload, or a member of several."""
+
+    name: values.Text = ""
+    tables: values.Count = DEFAULT_TABLES
+    table_size: values.Count = DEFAULT_TABLE_SIZE
+    warehouses: values.Count | None = None
+    options: values.Options = {}
+    distribution: values.Spread = Special()
+
+    @property
+    def is_script(self) -> bool:
+        return self.name.endswith(SCRIPT_ENDING)
+
+    def unfit(self) -> Iterator[Fault]:
+        if not self.name:
+            write = (
+                "write name = \"oltp_read_write\", or the name of a template's or a script's file"
+            )
+            yield (), "a workload without a name", write
+        if self.is_script:
+            yield from self.misplaced(_SIZES, _OF_SCRIPTS)
+
+    @property
+    def made(self) -> WorkloadSpec:
+        """What becomes of it."""
+        if not self.is_script:
+            return self.part(WorkloadSpec, tables=self.tables, table_size=self.table_size)
+        # A script makes tables of its own, as its own options say.
+        script = ScriptSpec(
+            path=self.name,
+            options={name: _as_text(value) for name, value in self.options.items()},
+            distribution=self.distribution,
+        )
+        return WorkloadSpec(name=Path(self.name).stem, tables=1, table_size=1, script=script)
 
 
 def _as_text(value: OptionValue) -> str:
@@ -284,136 +230,145 @@ def _as_text(value: OptionValue) -> str:
     return str(value)
 
 
-def _mix(section: Section, members: tuple[MixMember, ...]) -> WorkloadSpec:
-    names = [member.name for member in members]
-    for at, name in enumerate(names):
-        if name in names[:at]:
-            said = f"{name} is there twice"
-            section.faults.add((*section.path, "mix", at), said, 'write as = "another name"')
-    if all(member.users for member in members) and section.faults.found == []:
-        said = "all of them have users of their own, and none is left for the ladder's"
-        section.wrong("mix", said, "write one of them without users")
-    found = WorkloadSpec(
-        name=section.take("name", values.text, "+".join(names)),
-        tables=max(member.workload.tables for member in members),
-        table_size=max(member.workload.table_size for member in members),
-        mix=members,
-    )
-    section.end(dict.fromkeys(_OF_MEMBERS, "write it below [[workload.mix]]"))
-    return found
+class _Member(_Alone):
+    users: values.Count | None = None
+    weight: float | None = Field(None, gt=0, le=1e9, examples=["weight = 9, or 0.5"])
+    think_s: values.SecondsOrNone | None = Field(None, alias="think")
+    called: values.Text | None = Field(None, alias="as")
+
+    def unfit(self) -> Iterator[Fault]:
+        yield from super().unfit()
+        if self.is_script:
+            said = "a script drives all users, and cannot be one of several"
+            yield ("name",), said, "write a [[workload]] of its own for it"
+        if self.users is not None and self.weight is not None:
+            yield ("weight",), "it has either users of its own or a weight", "leave one out"
+        if self.think_s is not None and self.users is None:
+            yield ("think",), "it is of users of its own", "write users, or think above"
+
+    @property
+    def member(self) -> MixMember:
+        """What becomes of it."""
+        weight = 1.0 if self.users is None and self.weight is None else self.weight
+        name = self.called or Path(self.name).stem
+        return self.part(MixMember, name=name, workload=self.made, weight=weight)
 
 
-def _member(section: Section) -> MixMember:
-    workload = _alone(section)
-    if workload.script:
-        said = "a script drives all users, and cannot be one of several"
-        section.wrong("name", said, "write a [[workload]] of its own for it")
-    users = section.take("users", values.count, None)
-    weight = section.take("weight", values.weight, None)
-    think_s = section.take("think", values.seconds_or_none, None)
-    if users is not None and weight is not None:
-        section.wrong("weight", "it has either users of its own or a weight", "leave one out")
-    if think_s is not None and users is None:
-        section.wrong("think", "it is of users of its own", "write users, or think above")
-    found = MixMember(
-        name=section.take("as", values.text, Path(workload.name).stem),
-        workload=workload,
-        users=users,
-        weight=1.0 if users is None and weight is None else weight,
-        think_s=think_s,
-    )
-    section.end()
-    return found
+class _Workload(_Alone):
+    mix: Tables[_Member] = Field([], examples=["[[workload.mix]] and name below it"])
 
+    def unfit(self) -> Iterator[Fault]:
+        if not self.mix:
+            yield from super().unfit()
+            return
+        yield from self.misplaced(_OF_MEMBERS, "write it below [[workload.mix]]")
+        names = [each.member.name for each in self.mix]
+        for at, name in enumerate(names):
+            if name in names[:at]:
+                yield ("mix", at), f"{name} is there twice", 'write as = "another name"'
+        if all(member.users for member in self.mix):
+            said = "all of them have users of their own, and none is left for the ladder's"
+            yield ("mix",), said, "write one of them without users"
 
-def _options(value: object) -> dict[str, OptionValue]:
-    if not isinstance(value, dict):
-        raise values.InvalidValue(
-            f"{values.shown(value)} is no table", "write { point_selects = 5 }"
+    @property
+    def made(self) -> WorkloadSpec:
+        """What becomes of it."""
+        if not self.mix:
+            return super().made
+        members = tuple(each.member for each in self.mix)
+        return WorkloadSpec(
+            name=self.name or "+".join(member.name for member in members),
+            tables=max(member.workload.tables for member in members),
+            table_size=max(member.workload.table_size for member in members),
+            mix=members,
         )
-    for name, each in value.items():
-        if not isinstance(each, bool | int | float | str):
-            raise values.InvalidValue(f"{name} is {values.shown(each)}", f"write {name} = 5")
-    return {name.replace("-", "_"): each for name, each in value.items()}
 
 
-def _factors(top: Section) -> tuple[Factor, ...]:
-    section = top.section("factor")
-    if section is None:
-        return ()
-    # Whatever stands below [factor] is the name of one.
-    below = [(name, section.section(name)) for name in section.names()]
-    made = (_factor(name, each) for name, each in below if each is not None)
-    return tuple(factor for factor in made if factor is not None)
-
-
-def _factor(name: str, section: Section) -> Factor | None:
-    below = [(level, section.section(level)) for level in section.names()]
-    levels = tuple(_level(level, each) for level, each in below if each is not None)
-    for word, path in [(name, section), *((level, each) for level, each in below if each)]:
-        if not re.fullmatch(r"[A-Za-z0-9_.-]+", word):
-            said = f"{word!r} cannot be the name of a factor or level"
-            path.wrong(None, said, "write letters, digits, dots, dashes and underscores")
-    if len(levels) < 2:
-        said = "a factor with fewer than two levels varies nothing"
-        section.wrong(None, said, f"write [factor.{name}.off] and [factor.{name}.on]")
-        return None
-    return Factor(name=name, levels=levels)
-
-
-def _level(name: str, section: Section) -> Level:
-    sandbox, target = section.section("sandbox"), section.section("target")
-    found = Level(
-        name=name,
-        startup=section.take("startup", values.variables, {}),
-        dynamic=section.take("dynamic", values.variables, {}),
-        client=_client(section.section("client")),
-        sandbox=_sandbox(sandbox) if sandbox else None,
-        cgroup=_cgroup(section.section("cgroup")),
-        network=_network(section.section("network")),
-        target=_target(target) if target else None,
+class _File(Written):
+    name: values.Text | None = None
+    target: _Target | None = None
+    sandbox: _Sandbox | None = None
+    workload: Tables[_Workload] = Field([], examples=["[[workload]] and name below it"])
+    factor: dict[_Name, dict[_Name, _Level]] = {}
+    phases: values.Phases = ()
+    ladder: values.Several[values.Count] = Field([], examples=["ladder = [1, 8, 64]"])
+    rates: values.Several[values.RatePerS] = Field(
+        [], examples=['rates = [1000, 2000] or ["1000..8000/60s"]']
     )
-    section.end()
-    return found
-
-
-def _client(section: Section | None) -> ClientOptions | None:
-    if section is None:
-        return None
-    found = ClientOptions(
-        tls=section.take("tls", values.tls, None),
-        prepared=section.take("prepared", values.flag, None),
-        connect=section.take("connect", values.one_of(("socket", "tcp")), None),
-        compression=section.take("compression", values.kinds_of_compression, None),
-        hosts=section.take("hosts", values.hosts, ()),
+    search: Annotated[SearchPlan, table(_Search, SearchPlan)] | None = None
+    duration_s: values.Seconds = Field(30.0, alias="duration")
+    warmup: values.WarmupTime = WarmupAuto()
+    repeats: values.Count | None = None
+    until: values.Share | None = None
+    time_limit: values.Seconds = DEFAULT_TIME_LIMIT_S
+    level: values.Share | None = None
+    margin: values.Share | None = None
+    power: values.Share | None = None
+    restore: Restore | None = None
+    columns: values.Several[Column] = Field(
+        [], examples=['columns = ["log_syncs", "transactions_per_sync"]']
     )
-    section.end()
-    return found
-
-
-def _cgroup(section: Section | None) -> CgroupLimit | None:
-    if section is None:
-        return None
-    found = CgroupLimit(
-        cores=section.take("cores", values.cores, None),
-        memory_bytes=section.take("memory", values.size_bytes, None),
-        read_iops=section.take("read_iops", values.count, None),
-        write_iops=section.take("write_iops", values.count, None),
+    seed: int = Field(0, ge=0, lt=2**63, examples=["seed = 7"])
+    cluster: Annotated[ClusterAsked, table(_Cluster, ClusterAsked)] | None = None
+    timeline: bool = False
+    init_sql: values.Texts = []
+    isolation: Isolation | None = None
+    think: values.SecondsOrNone = 0.0
+    on_error: Literal["restart", "continue", "stop"] | None = None
+    reconnect_after: values.Count | None = Field(None, alias="reconnect")
+    idle: values.Count | None = None
+    abort_if: values.Several[values.AbortIf] = Field([], examples=[_CONDITIONS])
+    max_load: values.Several[values.MaxLoad] = Field([], examples=[_CONDITIONS])
+    no_abort: bool = False
+    replicas: values.Several[values.Url] = Field(
+        [], examples=['replicas = ["mysql://user@host:3306"]']
     )
-    if not section.names():
-        section.wrong(None, "it limits nothing", "write cores = 4, memory or write_iops")
-    section.end()
-    return found
+
+    def unfit(self) -> Iterator[Fault]:
+        if not self.workload:
+            write = 'write [[workload]] and name = "oltp_read_write"'
+            yield ("workload",), "no workload", write
+        for name, levels in self.factor.items():
+            if len(levels) < 2:
+                said = "a factor with fewer than two levels varies nothing"
+                yield ("factor", name), said, f"write [factor.{name}.off] and [factor.{name}.on]"
+        if self.phases:
+            # They say how long a step is, and how many users or events it has.
+            keys = ["duration", "warmup", "rates"] + (["ladder"] if self.phases[0].users else [])
+            write = "leave it out, or the phases"
+            yield from self.misplaced(keys, write, "the phases say that")
+        if self.until is None:
+            write = 'write until = "2%" beside it'
+            yield from self.misplaced(["time_limit"], write, "nothing is waited for")
+
+    def experiment(self, stem: str) -> Experiment:
+        """What all of it asks for."""
+        few = USERS_OF_A_RATE if self.search and self.search.objective else 1
+        until = Until(half_width=self.until, time_limit_s=self.time_limit) if self.until else None
+        return self.part(
+            Experiment,
+            name=self.name or stem,
+            workloads=[each.made for each in self.workload],
+            factors=[_factor(name, levels) for name, levels in self.factor.items()],
+            ladder=self.ladder or users_of(self.phases) or [few],
+            rates=rates_of(self.phases, tuple(self.rates)),
+            drive=self._drive,
+            until=until,
+            rules=self.part(Rules),
+            protection=self.part(Protection, defaults=not self.no_abort),
+            **seconds_of(self.phases, self.duration_s, self.warmup),
+        )
+
+    @property
+    def _drive(self) -> Drive:
+        """How the load is driven, beside what a variant says of it."""
+        drive = Drive.of_drill() if self.timeline else Drive()
+        arrival = Closed(think_s=self.think)
+        # The seed is the experiment's, as each step has another one.
+        own = self.part(Drive, arrival=arrival, session=self.part(Session), seed=drive.seed)
+        return drive.model_copy(update={name: getattr(own, name) for name in own.model_fields_set})
 
 
-def _network(section: Section | None) -> NetworkLimit | None:
-    if section is None:
-        return None
-    found = NetworkLimit(
-        bits_per_s=section.take("rate", values.bits_per_s, None),
-        delay_s=section.take("delay", values.seconds, None),
-    )
-    if not section.names():
-        section.wrong(None, "it limits nothing", 'write rate = "1Gbit" or delay = "1ms"')
-    section.end()
-    return found
+def _factor(name: str, levels: Mapping[str, _Level]) -> Factor:
+    made = tuple(Level(name=each, **level.given) for each, level in levels.items())
+    return Factor(name=name, levels=made)

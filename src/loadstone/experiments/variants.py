@@ -6,7 +6,8 @@ when the file was read.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from loadstone.lab.protection.whereabouts import with_listener
 from loadstone.model.experiment import (
@@ -20,6 +21,8 @@ from loadstone.model.frozen import Frozen
 from loadstone.model.plan import Drive, Load, Open, Plan, WorkloadSpec
 from loadstone.model.target import DEFAULT_PORT, Endpoint, Target
 from loadstone.sandbox import SandboxSpec
+
+P = TypeVar("P", bound=Frozen)
 
 _USERS_UNASKED = 4000
 _CONNECTIONS_BESIDE_USERS = 50
@@ -64,26 +67,25 @@ def place_of(experiment: Experiment, variant: Variant) -> Place:
 
 def limit_of(variant: Variant) -> CgroupLimit | None:
     """The limits of all its levels together."""
-    found: dict[str, object] = {}
-    for _, level in variant.levels:
-        found |= level.cgroup.model_dump(exclude_defaults=True) if level.cgroup else {}
-    return CgroupLimit.model_validate(found) if found else None
+    return _together(CgroupLimit, (level.cgroup for _, level in variant.levels))
 
 
 def line_of(variant: Variant) -> NetworkLimit | None:
     """The limits of the line to its server, by all its levels together."""
-    found: dict[str, object] = {}
-    for _, level in variant.levels:
-        found |= level.network.model_dump(exclude_defaults=True) if level.network else {}
-    return NetworkLimit.model_validate(found) if found else None
+    return _together(NetworkLimit, (level.network for _, level in variant.levels))
 
 
 def client_of(variant: Variant) -> ClientOptions:
     """How the load speaks to the server, by all its levels together."""
+    options = (level.client for _, level in variant.levels)
+    return _together(ClientOptions, options) or ClientOptions()
+
+
+def _together(kind: type[P], parts: Iterable[P | None]) -> P | None:
     found: dict[str, object] = {}
-    for _, level in variant.levels:
-        found |= level.client.model_dump(exclude_defaults=True) if level.client else {}
-    return ClientOptions.model_validate(found)
+    for part in parts:
+        found |= part.model_dump(exclude_defaults=True) if part else {}
+    return kind.model_validate(found) if found else None
 
 
 def spoken_to(endpoint: Endpoint, client: ClientOptions) -> tuple[Endpoint, ...]:

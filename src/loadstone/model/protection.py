@@ -17,6 +17,7 @@ from typing import Literal
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.frozen import Frozen
+from loadstone.model.nearest import nearest
 from loadstone.model.target import Target
 
 Relation = Literal["<", "<=", ">", ">="]
@@ -198,8 +199,7 @@ def _measure(text: str, name: str, unit: str) -> tuple[Kind, float, bool]:
     if name not in FIGURES and (factor := _GROWTH.get(unit.lower())) is not None:
         return "rate", factor, True
     if name not in FIGURES:
-        near = get_close_matches(name, list(FIGURES), n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]}?" if near else f"write {name}>200, or {name}>10/s"
+        hint = nearest(name, FIGURES) or f"write {name}>200, or {name}>10/s"
         raise ConditionError(f"'{text}': a row of the server's status has no unit '{unit}'", hint)
     wrong = f"'{unit}' is no unit of {name}" if unit else f"{name} needs a unit"
     known = ", ".join(each for kind in kinds for each in _UNITS[kind] if each)

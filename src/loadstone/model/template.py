@@ -130,21 +130,7 @@ ColumnValue = Annotated[
 ]
 """What rows are made of."""
 
-Value = Annotated[
-    IntegerValue
-    | HotValue
-    | SequenceValue
-    | UniqueValue
-    | TextValue
-    | PatternValue
-    | ChoiceValue
-    | ConstantValue
-    | DecimalValue
-    | MomentValue
-    | OffsetValue
-    | ReadValue,
-    Field(discriminator="kind"),
-]
+Value = Annotated[ColumnValue | OffsetValue | ReadValue, Field(discriminator="kind")]
 
 Per = Literal["event", "statement"]
 """How long a parameter stays before it is drawn anew."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from string import Template
 
+from loadstone.model.nearest import nearest_or_all
 from loadstone.recipes.recipe import Expectation, Recipe, RecipeRefused
 from loadstone.recipes.values import is_target, read
 
@@ -93,9 +93,7 @@ def _taken_apart(recipe: Recipe, given: Sequence[str]) -> dict[str, str]:
         if not equals or not value.strip():
             raise RecipeRefused(f"--set {text}: write key=value")
         if name not in recipe.parameter:
-            near = get_close_matches(name, recipe.parameter, n=1, cutoff=0.6)
-            known = f"there are {', '.join(recipe.parameter)}"
-            hint = f"did you mean {near[0]}?" if near else known
+            hint = nearest_or_all(name, recipe.parameter)
             raise RecipeRefused(f"{recipe.name} has no parameter {name}", hint)
         if name in found:
             raise RecipeRefused(f"--set {name} is there twice", "leave one out")

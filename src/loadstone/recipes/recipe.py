@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tomllib
-from difflib import get_close_matches
 from importlib.resources import files
 from typing import Literal
 
@@ -11,6 +10,7 @@ from loadstone.model.columns import Column
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.frozen import Frozen
+from loadstone.model.nearest import nearest
 
 NAMES = (
     "group-commit",
@@ -132,8 +132,7 @@ def recipe(name: str) -> Recipe:
         RecipeRefused: there is none.
     """
     if name not in NAMES:
-        near = get_close_matches(name, NAMES, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]}?" if near else "loadstone recipes list"
+        hint = nearest(name, NAMES) or "loadstone recipes list"
         raise RecipeRefused(f"there is no recipe {name}", hint)
     text = files(__package__).joinpath(f"{name}.toml").read_text("utf-8")
     return Recipe.model_validate({"name": name, **tomllib.loads(text)})

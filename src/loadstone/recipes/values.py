@@ -101,14 +101,7 @@ def _even(text: str) -> str:
 
 
 def _ladder(text: str) -> str:
-    return json.dumps(given.ladder([part.strip() for part in text.split(",")]))
-
-
-def _cores(text: str) -> str:
-    try:
-        return str(given.cores(float(text)))
-    except ValueError:
-        raise InvalidValue(f"{text!r} is not a number of cores", "write 4, or 0.5") from None
+    return json.dumps(given.once([given.count(part.strip()) for part in text.split(",")]))
 
 
 def _server(text: str) -> str:
@@ -127,7 +120,7 @@ def _workload(text: str) -> str:
 
 READERS: Mapping[Kind, Callable[[str], str]] = {
     "bytes": lambda text: str(given.size_bytes(text)),
-    "cores": _cores,
+    "cores": lambda text: str(given.cores(text)),
     "count": _count,
     "even": _even,
     "ladder": _ladder,

@@ -4,32 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
-
-from pydantic import Field, PositiveInt
 
 from loadstone import engine
 from loadstone.analyse import search
 from loadstone.lab.step.order import InOrder, Searching, Steps, steps_of
 from loadstone.lab.tables.discover import Data
 from loadstone.lab.tables.inspect import check_descriptors
-from loadstone.model.cluster import ClusterAsked
 from loadstone.model.engine_plan import step_document
 from loadstone.model.frozen import Frozen
 from loadstone.model.observe_request import Observing
 from loadstone.model.plan import (
     Distribution,
     Drive,
+    Load,
     MixMember,
     OptionValue,
-    Phase,
     Plan,
-    Rate,
-    Warmup,
     WorkloadSpec,
 )
-from loadstone.model.protection import Protection
-from loadstone.model.search import SearchPlan
 from loadstone.model.target import Endpoint, Target
 from loadstone.model.template import Template
 from loadstone.mysql.facts import Layout as LayoutKind
@@ -50,10 +42,9 @@ class MixedIn(Frozen):
     request: Request
 
 
-class Request(Frozen):
-    """What is asked of a run: a workload or a mix, a ladder, how it is driven, where it is kept."""
+class Request(Load):
+    """What is asked of a run: a workload or a mix, a load on it, and where it is kept."""
 
-    name: str
     workload: str
     file: str | None = None
     """Where the workload is one."""
@@ -70,20 +61,10 @@ class Request(Frozen):
     book: int = 0
     """Of `ledger`: what tells this run's entries from all others."""
 
-    ladder: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
-    rates: tuple[Rate, ...] = ()
     mix: tuple[MixedIn, ...] = ()
     """Several workloads at once; `workload` is then the names of all, `ladder` all their users."""
 
-    search: SearchPlan | None = None
-    duration_s: float
-    warmup: Warmup
-    phases: tuple[Phase, ...] = ()
-    repeats: int
-    drive: Drive
     observing: Observing = Observing()
-    cluster: ClusterAsked | None = None
-    protection: Protection = Protection()
     yes: bool = False
     """Also beside tables that are neither Loadstone's nor in sysbench's layout."""
     out: Path
@@ -146,30 +127,19 @@ class Request(Frozen):
 
     def plan(self, targets: Sequence[Target], data: Data) -> Plan:
         """The plan on tables that are there."""
-        return Plan(
-            name=self.name,
-            targets=tuple(targets),
-            workload=WorkloadSpec(
-                name=self.workload,
-                tables=data.tables,
-                table_size=data.table_size,
-                warehouses=data.warehouses,
-                template=self.template.spec if self.template else None,
-                options=self.options,
-                book=self.book,
-                distribution=self.distribution,
-            ),
-            ladder=self.ladder,
-            rates=self.rates,
-            phases=self.phases,
-            search=self.search,
-            duration_s=self.duration_s,
-            warmup=self.warmup,
-            repeats=self.repeats,
-            cluster=self.cluster,
-            protection=self.protection,
-            drive=self._drive_at(targets),
+        load = {name: getattr(self, name) for name in Load.model_fields}
+        workload = WorkloadSpec(
+            name=self.workload,
+            tables=data.tables,
+            table_size=data.table_size,
+            warehouses=data.warehouses,
+            template=self.template.spec if self.template else None,
+            options=self.options,
+            book=self.book,
+            distribution=self.distribution,
         )
+        drive = {"drive": self._drive_at(targets)}
+        return Plan(**load | drive, targets=tuple(targets), workload=workload)
 
     def _drive_at(self, targets: Sequence[Target]) -> Drive:
         drive = self.drive.beside_the_server() if any_local(targets) else self.drive

@@ -7,9 +7,7 @@ import json
 import time
 from pathlib import Path
 
-from loadstone.runs.atomic import write_bytes
-from loadstone.runs.errors import StoreError
-from loadstone.runs.state_folder import state_folder
+from loadstone.runs.state_folder import keep, state_folder
 
 
 def has_agreed(server: str) -> bool:
@@ -23,13 +21,8 @@ def note(server: str, place: str) -> None:
     Raises:
         StoreError: it cannot be written.
     """
-    path = _note(server)
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError.from_os("make", path.parent, error) from error
     said = {"place": place, "agreed": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
-    write_bytes(path, f"{json.dumps(said)}\n".encode())
+    keep(_note(server), json.dumps(said))
 
 
 def _note(server: str) -> Path:

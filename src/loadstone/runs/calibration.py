@@ -9,18 +9,14 @@ import os
 import platform
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from loadstone.model.calibration import Calibration
-from loadstone.runs import atomic
+from loadstone.runs import state_folder
 from loadstone.runs.environment import processor
-from loadstone.runs.errors import StoreError
-from loadstone.runs.state_folder import state_folder
 
 
 def place() -> Path:
     """Where it is kept."""
-    return state_folder() / "calibration.json"
+    return state_folder.state_folder() / "calibration.json"
 
 
 def this_machine() -> str:
@@ -34,13 +30,7 @@ def keep(calibration: Calibration) -> Path:
     Raises:
         StoreError: the folder cannot be written to.
     """
-    path = place()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError as error:
-        raise StoreError.from_os("make", path.parent, error) from error
-    atomic.write_bytes(path, (calibration.model_dump_json(indent=1) + "\n").encode())
-    return path
+    return state_folder.keep(place(), calibration.model_dump_json(indent=1))
 
 
 def kept() -> Calibration | None:
@@ -49,8 +39,5 @@ def kept() -> Calibration | None:
     One of another machine, or one that cannot be read, says nothing: it is made anew by whoever
     wants to know.
     """
-    try:
-        found = Calibration.model_validate_json(place().read_text())
-    except (OSError, ValidationError):
-        return None
-    return found if found.machine == this_machine() else None
+    found = state_folder.kept(place(), Calibration)
+    return found if found and found.machine == this_machine() else None

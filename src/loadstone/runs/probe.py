@@ -9,10 +9,8 @@ import os
 import re
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from loadstone.model.probe import DiskProbe
-from loadstone.runs import atomic
+from loadstone.runs import state_folder
 from loadstone.runs.calibration import place as calibration_place
 from loadstone.runs.calibration import this_machine
 from loadstone.runs.errors import StoreError
@@ -39,24 +37,15 @@ def keep(probe: DiskProbe) -> Path:
     Raises:
         StoreError: the folder cannot be written to.
     """
-    path = _place(probe.device)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError as error:
-        raise StoreError.from_os("make", path.parent, error) from error
-    atomic.write_bytes(path, (probe.model_dump_json(indent=1) + "\n").encode())
-    return path
+    return state_folder.keep(_place(probe.device), probe.model_dump_json(indent=1))
 
 
 def kept(device: str) -> DiskProbe | None:
     """The one of that device on this machine; `None` where there is none that can be read."""
     if not _DEVICE.fullmatch(device):  # it stands in the file of a run, and becomes a file's name
         return None
-    try:
-        found = DiskProbe.model_validate_json(_place(device).read_text())
-    except (OSError, ValidationError):
-        return None
-    return found if found.machine == this_machine() else None
+    found = state_folder.kept(_place(device), DiskProbe)
+    return found if found and found.machine == this_machine() else None
 
 
 def _place(device: str) -> Path:

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import from_json
 
 from loadstone.model.finding import Proof
+from loadstone.model.nearest import nearest
 from loadstone.model.outline import check_environment
 from loadstone.model.result import Result
 from loadstone.runs import atomic, safe_open, signature
@@ -226,8 +226,7 @@ def find(out: Path, wanted: str) -> Path:
         return out / starting[0]
     if starting:
         raise StoreError(f"{len(starting)} runs begin with '{wanted}': {', '.join(starting)}")
-    close = get_close_matches(wanted, names, n=1)
-    hint = f"did you mean {close[0]}?" if close else "loadstone runs list shows them"
+    hint = nearest(wanted, names) or "loadstone runs list shows them"
     raise StoreError(f"there is no run '{wanted}' in {out}", hint)
 
 

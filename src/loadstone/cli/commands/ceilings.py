@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from loadstone.cli.options.types import out_option
+from loadstone.cli.options.types import Parsed, json_option, out_option
+from loadstone.model import quantity
 
 if TYPE_CHECKING:
     from loadstone.model.ceilings import Limits, StepCeilings
 
-_UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
 _LIMITS = {
     "cores": "cores that the server may use, as 0.5",
     "syncs": "syncs a second of the log's device",
@@ -24,23 +24,21 @@ _LIMITS = {
 }
 
 
-class LimitsGiven(click.ParamType[tuple[str, float]]):
+class LimitsGiven(Parsed[tuple[str, float]]):
     """`--if line=100M`: a limit in place of what was found."""
 
     name = "NAME=VALUE"
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, float]:
+    def read(self, text: str) -> tuple[str, float]:
         """The name and the value in base units."""
-        name, equals, text = str(value).partition("=")
+        name, equals, value = text.partition("=")
         if name not in _LIMITS or not equals:
-            self.fail(f"'{value}': write one of {', '.join(_LIMITS)} and =VALUE", param, ctx)
-        unit = text[-1:].lower() if text[-1:].isalpha() else ""
-        try:
-            number = float(text.removesuffix(text[-1:]) if unit else text) * _UNITS[unit]
-        except (ValueError, KeyError):
-            self.fail(f"'{text}' is no number (1000, 1k, 1.5M, 2G)", param, ctx)
+            raise ValueError(f"'{text}': write one of {', '.join(_LIMITS)} and =VALUE")
+        number = quantity.scaled(value, quantity.COUNTS)
+        if number is None:
+            raise ValueError(f"'{value}' is no number (1000, 1k, 1.5M, 2G)")
         if not 0 < number < 1e18:
-            self.fail(f"'{text}': more than nought", param, ctx)
+            raise ValueError(f"'{value}' is not above nought and below 10^18")
         return name, number
 
 
@@ -53,7 +51,7 @@ class LimitsGiven(click.ParamType[tuple[str, float]]):
     multiple=True,
     help=f"A limit to reckon with: {', '.join(_LIMITS)}.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
+@json_option
 @click.option(
     "--output",
     "-o",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from loadstone.cli.options.connection import Connection, connection_options
+from loadstone.cli.options.types import json_option
 
 _TURNING_IOPS = 500
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @connection_options
-@click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
+@json_option
 def check(connection: Connection, as_json: bool) -> int:
     """Review a server's settings for a benchmark: what makes it unfair, and what makes it slow.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from loadstone.cli.options.types import WORD
+from loadstone.cli.options.types import WORD, json_option
 
 
 @click.group()
@@ -26,7 +26,7 @@ def cluster() -> None:
     default=True,
     help="Measure each node's ceiling now, or use what `loadstone calibrate` stored there.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
+@json_option
 def check(
     address: str,
     generators: int | None,

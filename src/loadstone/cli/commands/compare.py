@@ -9,17 +9,11 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from loadstone.cli.options.gates import (
-    check_gates,
-    conclude,
-    fail_on_option,
-    junit_option,
-    threshold_option,
-)
+from loadstone.cli.options.gates import Gates, comparison_gate_options, conclude
 from loadstone.cli.options.types import FILE, WORD, out_option
 
 if TYPE_CHECKING:
-    from loadstone.analyse.gates import Check, Gate
+    from loadstone.analyse.gates import Check
     from loadstone.analyse.matrix import Matrix
     from loadstone.model.result import StepResult
     from loadstone.runner.compare import Compared
@@ -34,9 +28,7 @@ class Asked:
     by: str | None
     form: Form
     output: Path | None
-    thresholds: tuple[Gate, ...]
-    fail_on: tuple[Gate, ...]
-    junit: Path | None
+    gates: Gates
 
 
 @click.command()
@@ -48,18 +40,14 @@ class Asked:
 @click.option("--json", "form", flag_value="json", help="Print JSON only.")
 @click.option("--html", "form", flag_value="html", help="Write a self-contained HTML page.")
 @click.option("--output", "-o", type=FILE, help="Output file. [default: stdout]")
-@fail_on_option
-@threshold_option
-@junit_option
+@comparison_gate_options
 @out_option
 def compare(
     runs: tuple[str, ...],
     by: str | None,
     form: Form | None,
     output: Path | None,
-    fail_on: tuple[Gate, ...],
-    thresholds: tuple[Gate, ...],
-    junit: Path | None,
+    gates: Gates,
     out: Path,
 ) -> int:
     """Compare runs: first what differs, then each level, the first side against the others.
@@ -67,9 +55,7 @@ def compare(
     RUN is a run's folder, copied from any machine, or its name; one of an experiment is compared
     by its factor. docs/comparing.md has what each figure is and what gates decide.
     """
-    check_gates(thresholds, junit, bool(fail_on))
-    asked = Asked(by, form or "text", output, thresholds, fail_on, junit)
-    return _compare(runs, out, asked)
+    return _compare(runs, out, Asked(by, form or "text", output, gates))
 
 
 def _compare(names: Sequence[str], out: Path, asked: Asked) -> int:
@@ -79,11 +65,11 @@ def _compare(names: Sequence[str], out: Path, asked: Asked) -> int:
     from loadstone.runs import run_folder
 
     found = compare_runs([run_folder.find(out, name) for name in names], asked.by)
-    checks = [*judge(found.matrix, asked.fail_on), *_thresholds(found.matrix, asked)]
+    checks = [*judge(found.matrix, asked.gates.fail_on), *_thresholds(found.matrix, asked)]
     _show(_text(found, checks, asked.form), asked)
     quiet = asked.form != "text" or asked.output is not None
     name = "loadstone compare"
-    passed = conclude(name, checks, asked.junit, quiet=quiet)
+    passed = conclude(name, checks, asked.gates.junit, quiet=quiet)
     return ExitCode.OK if passed else ExitCode.THRESHOLD
 
 
@@ -96,7 +82,7 @@ def _thresholds(found: Matrix, asked: Asked) -> list[Check]:
     return [
         replace(check, where=f"{check.where}, {side.name}")
         for side in found.sides[1:]
-        for check in judge_thresholds(asked.thresholds, _steps(found, side.name))
+        for check in judge_thresholds(asked.gates.thresholds, _steps(found, side.name))
     ]
 
 

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from loadstone.cli.commands.sandbox import sandbox_options, settings_of
-from loadstone.cli.options.live import beside_options, shown_beside
-from loadstone.cli.options.types import out_option
+from loadstone.cli.options.live import Beside, beside_options
+from loadstone.cli.options.types import out_option, result_json_option
 from loadstone.lab.step.shards import cores
-
-if TYPE_CHECKING:
-    from loadstone.web.address import Address
 
 LADDER = (1, 4, 16, 64, 256)
 STEP_S = 5.0
@@ -24,14 +20,13 @@ WARMUP_S = 1.0
 @sandbox_options
 @beside_options
 @out_option
-@click.option("--json", "as_json", is_flag=True, help="Print result.json only.")
+@result_json_option
 def demo(
     out: Path,
     as_json: bool,
     server: str | None,
     settings: tuple[str, ...],
-    live: bool,
-    metrics: Address | None,
+    beside: Beside,
 ) -> int:
     """Start a throwaway server, and increase the number of users until throughput peaks."""
     from loadstone.cli.ending import end
@@ -60,7 +55,7 @@ def demo(
         settings=settings_of(settings),
     )
     check_request(request)
-    with shown_beside(live, metrics, out) as begun:
+    with beside(out) as begun:
         view = Terminal(quiet=as_json, begun=begun)
         with throwaway(request, view) as server_of_its_own:
             finished = run(request, [server_of_its_own.endpoint], view, server_of_its_own.notes)

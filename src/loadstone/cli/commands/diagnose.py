@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from loadstone.cli.options.connection import unasked
-from loadstone.cli.options.lang import lang_option
 from loadstone.cli.options.protection import protection_options
 from loadstone.cli.options.prove import proving_options
-from loadstone.cli.options.types import FILE, out_option
+from loadstone.cli.options.types import FILE, json_option, lang_option, out_option
 
 if TYPE_CHECKING:
     from loadstone.cli.options.connection import Connection
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 @click.option(
     "--defaults-file", type=FILE, help="With --prove: option file to read instead of ~/.my.cnf."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
+@json_option
 @lang_option("Language of the text; a JSON document is English.")
 @out_option
 def diagnose(

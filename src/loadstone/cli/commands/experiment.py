@@ -3,66 +3,58 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from loadstone.cli.options.cluster import cluster_asked, cluster_options
-from loadstone.cli.options.gates import Gates, check_gates, junit_option, threshold_option
-from loadstone.cli.options.live import beside_options, shown_beside
+from loadstone.cli.options.cluster import cluster_options
+from loadstone.cli.options.gates import Gates, gate_options
+from loadstone.cli.options.live import Beside, beside_options
 from loadstone.cli.options.observe import observing_options
 from loadstone.cli.options.protection import protection_options
-from loadstone.cli.options.trust import trust_option
-from loadstone.cli.options.types import out_option
+from loadstone.cli.options.types import out_option, result_json_option, strict_option, trust_option
 
 if TYPE_CHECKING:
-    from loadstone.analyse.gates import Gate
+    from loadstone.model.cluster import ClusterAsked
     from loadstone.model.experiment import Experiment
     from loadstone.model.observe_request import Observing
     from loadstone.model.protection import Protection
-    from loadstone.web.address import Address
 
-_strict = click.option(
-    "--strict", is_flag=True, help="Exit with code 5 when the load generator was the bottleneck."
-)
 yes_option = click.option(
     "--yes",
     is_flag=True,
     help="Allow making tables on another machine or in a schema that holds other tables, and"
     " changing global variables for a while on a server that is not a sandbox.",
 )
-_json = click.option("--json", "as_json", is_flag=True, help="Print result.json only.")
+dry_run_option = click.option(
+    "--dry-run", is_flag=True, help="Show the steps and the time they take; start nothing."
+)
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--dry-run", is_flag=True, help="Show the steps and the time they take; start nothing."
-)
+@dry_run_option
 @cluster_options
 @observing_options
 @protection_options
-@threshold_option
-@junit_option
+@gate_options
 @beside_options
-@_strict
+@strict_option
 @yes_option
-@_json
+@result_json_option
 @out_option
 def experiment(
     file: Path,
     dry_run: bool,
     observing: Observing,
     protection: Protection,
-    thresholds: tuple[Gate, ...],
-    junit: Path | None,
-    live: bool,
-    metrics: Address | None,
+    gates: Gates,
+    beside: Beside,
     strict: bool,
     yes: bool,
     as_json: bool,
     out: Path,
-    **asked: Any,
+    cluster: ClusterAsked | None,
 ) -> int:
     """Run the experiment in FILE, and tell which of its differences are real.
 
@@ -72,8 +64,6 @@ def experiment(
     from loadstone.cli.terminal import Terminal
     from loadstone.runner.experiment import ExperimentRequest, begin, checked, on_cluster
 
-    check_gates(thresholds, junit)
-    cluster = cluster_asked(asked)
     found = checked(file)
     if dry_run:
         show_plan(on_cluster(found.experiment, cluster))
@@ -81,9 +71,9 @@ def experiment(
     request = ExperimentRequest(
         out=out, observing=observing, yes=yes, cluster=cluster, protection=protection
     )
-    with shown_beside(live, metrics, out) as begun:
+    with beside(out) as begun:
         finished = begin(found, request, Terminal(quiet=as_json, begun=begun))
-        return end(finished, as_json=as_json, strict=strict, gates=Gates(thresholds, junit))
+        return end(finished, as_json=as_json, strict=strict, gates=gates)
 
 
 def show_plan(planned: Experiment) -> None:
@@ -109,28 +99,25 @@ def show_plan(planned: Experiment) -> None:
 @cluster_options
 @observing_options
 @protection_options
-@threshold_option
-@junit_option
+@gate_options
 @beside_options
-@_strict
+@strict_option
 @yes_option
 @trust_option
-@_json
+@result_json_option
 @out_option
 def resume(
     run: str,
     observing: Observing,
     protection: Protection,
-    thresholds: tuple[Gate, ...],
-    junit: Path | None,
-    live: bool,
-    metrics: Address | None,
+    gates: Gates,
+    beside: Beside,
     strict: bool,
     yes: bool,
     trusted: bool,
     as_json: bool,
     out: Path,
-    **asked: Any,
+    cluster: ClusterAsked | None,
 ) -> int:
     """Resume an experiment that was stopped or killed, at the step where it stopped."""
     from loadstone.cli.ending import end
@@ -138,15 +125,14 @@ def resume(
     from loadstone.runner.experiment import ExperimentRequest
     from loadstone.runner.experiment import resume as take_up
 
-    check_gates(thresholds, junit)
     request = ExperimentRequest(
         out=out,
         observing=observing,
         yes=yes,
         trusted=trusted,
-        cluster=cluster_asked(asked),
+        cluster=cluster,
         protection=protection,
     )
-    with shown_beside(live, metrics, out) as begun:
+    with beside(out) as begun:
         finished = take_up(run, request, Terminal(quiet=as_json, begun=begun))
-        return end(finished, as_json=as_json, strict=strict, gates=Gates(thresholds, junit))
+        return end(finished, as_json=as_json, strict=strict, gates=gates)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from loadstone.cli.options.types import BYTES, DURATION, SIZE, DistributionSpec
+from loadstone.cli.options.types import BYTES, DURATION, SIZE, DistributionSpec, with_options
 
 if TYPE_CHECKING:
-    from loadstone.model.host_test import HostBegun, HostSample, HostTest
+    from loadstone.model.frozen import Frozen
+    from loadstone.model.host_test import HostBegun, HostSample
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _NUMBER = click.IntRange(min=1)
@@ -45,10 +46,7 @@ _COMMON = (
 
 def _common(command: _Command) -> _Command:
     """The options that all tests have."""
-    decorated: Any = command
-    for option in reversed(_COMMON):
-        decorated = option(decorated)
-    return decorated  # type: ignore[no-any-return]
+    return with_options(command, _COMMON)  # type: ignore[no-any-return]
 
 
 @click.group()
@@ -62,12 +60,12 @@ def host_test() -> None:
 
 @host_test.command()
 @_common
-@click.option("--cpu-max-prime", type=_NUMBER, default=10_000, show_default=True)
-def cpu(command: str, cpu_max_prime: int, **asked: Any) -> int:
+@click.option("--cpu-max-prime", "max_prime", type=_NUMBER, default=10_000, show_default=True)
+def cpu(command: str, **asked: Any) -> int:
     """Events find the primes up to a number."""
     from loadstone.model.host_test import CpuTest
 
-    return _run_test(command, CpuTest(max_prime=cpu_max_prime), asked)
+    return _run_test(command, CpuTest, asked)
 
 
 @host_test.command()
@@ -101,7 +99,7 @@ def memory(command: str, **asked: Any) -> int:
     """Events read or write a block of memory."""
     from loadstone.model.host_test import MemoryTest
 
-    return _run_test(command, MemoryTest(**_own(MemoryTest, asked)), asked)
+    return _run_test(command, MemoryTest, asked)
 
 
 @host_test.command()
@@ -112,7 +110,7 @@ def threads(command: str, **asked: Any) -> int:
     """Events take locks and give way while they hold them."""
     from loadstone.model.host_test import ThreadsTest
 
-    return _run_test(command, ThreadsTest(**_own(ThreadsTest, asked)), asked)
+    return _run_test(command, ThreadsTest, asked)
 
 
 @host_test.command()
@@ -124,7 +122,7 @@ def mutex(command: str, **asked: Any) -> int:
     """Each thread has one event: it takes many mutexes."""
     from loadstone.model.host_test import MutexTest
 
-    return _run_test(command, MutexTest(**_own(MutexTest, asked)), asked)
+    return _run_test(command, MutexTest, asked)
 
 
 @host_test.command()
@@ -185,15 +183,10 @@ def fileio(command: str, **asked: Any) -> int:
 
     if command == "run" and asked["mode"] is None:
         raise click.UsageError("say what to do: --file-test-mode rndrw, for one")
-    return _run_test(command, FileioTest(**_own(FileioTest, asked)), asked)
+    return _run_test(command, FileioTest, asked)
 
 
-def _own(kind: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    """The options that are the test's, and not common to all."""
-    return {name: value for name, value in asked.items() if name in kind.model_fields}
-
-
-def _run_test(command: str, test: HostTest, asked: dict[str, Any]) -> int:
+def _run_test(command: str, kind: type[Frozen], asked: dict[str, Any]) -> int:
     from rich.console import Console
 
     from loadstone.lab.machine.hosttests import run_host_test
@@ -205,7 +198,7 @@ def _run_test(command: str, test: HostTest, asked: dict[str, Any]) -> int:
     plan = HostTestPlan.model_validate(
         {
             "command": command,
-            "test": test,
+            "test": kind(**{name: asked[name] for name in asked if name in kind.model_fields}),
             "threads": asked["threads"],
             "stop": HostStop(events=asked["events"], duration_s=asked["duration"]),
             "rate": asked["rate"],

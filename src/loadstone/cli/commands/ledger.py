@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from loadstone.cli.options.connection import Connection, connection_options
-from loadstone.cli.options.types import out_option
+from loadstone.cli.options.types import json_option, out_option
 
 if TYPE_CHECKING:
     from loadstone.model.failover import LedgerVerdict
@@ -25,7 +25,7 @@ def ledger() -> None:
 @click.argument("run", default="last")
 @connection_options
 @click.option("--step", type=click.IntRange(min=1), help="Check only this step. [default: all]")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
+@json_option
 @out_option
 def check(run: str, connection: Connection, step: int | None, as_json: bool, out: Path) -> int:
     """Compare what RUN was told with what a server has; code 10 where they differ.

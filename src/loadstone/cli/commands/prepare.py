@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from loadstone.cli.options.cluster import cluster_asked, machine_options
+from loadstone.cli.options.cluster import machine_options
 from loadstone.cli.options.connection import Connection, connection_options
 from loadstone.cli.options.tpcc import check_sizes, tpcc_options
 from loadstone.cli.options.types import SIZE, TABLES, DistributionSpec
@@ -78,10 +78,7 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
     from loadstone.sandbox import sandbox_at
 
     of_plan = {"method": asked.pop("method"), "seed": asked.pop("seed")}
-    cluster = cluster_asked(asked)
-    for name in ("cluster", "generators", "cpus_per_generator"):
-        del asked[name]
-    parallel = asked.pop("parallel")
+    cluster, parallel = asked.pop("cluster"), asked.pop("parallel")
     tables, size = asked.pop("tables") or _TABLES, asked.pop("table_size") or _TABLE_SIZE
     warehouses = asked.pop("warehouses") or int(kind == "tpcc")
     if template:

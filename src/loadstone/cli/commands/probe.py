@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from loadstone.cli.options.types import DURATION
+from loadstone.cli.options.types import DURATION, json_option
 
 
 @click.command()
@@ -16,7 +16,7 @@ from loadstone.cli.options.types import DURATION
 @click.option(
     "--duration", type=DURATION, default="3s", show_default=True, help="Time per measurement."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
+@json_option
 def probe(folder: Path, duration: float, as_json: bool) -> int:
     """Measure the disk under FOLDER (syncs, reads and writes per second), for the ceilings.
 

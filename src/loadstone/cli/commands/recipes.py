@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from loadstone.cli.commands.experiment import show_plan, yes_option
-from loadstone.cli.options.cluster import cluster_asked, cluster_options
-from loadstone.cli.options.live import beside_options, shown_beside
+from loadstone.cli.commands.experiment import dry_run_option, show_plan, yes_option
+from loadstone.cli.options.cluster import cluster_options
+from loadstone.cli.options.live import Beside, beside_options
 from loadstone.cli.options.observe import observing_options
 from loadstone.cli.options.protection import protection_options
-from loadstone.cli.options.types import out_option
+from loadstone.cli.options.types import out_option, result_json_option, strict_option
 
 if TYPE_CHECKING:
+    from loadstone.model.cluster import ClusterAsked
     from loadstone.model.observe_request import Observing
     from loadstone.model.protection import Protection
-    from loadstone.web.address import Address
 
 _quick = click.option(
     "--quick", is_flag=True, help="Small version: two cores, 100,000 rows, five minutes."
@@ -64,18 +64,14 @@ def show(name: str, quick: bool, given: tuple[str, ...]) -> None:
 @click.argument("name")
 @_quick
 @_set
-@click.option(
-    "--dry-run", is_flag=True, help="Show the steps and the time they take; start nothing."
-)
+@dry_run_option
 @cluster_options
 @observing_options
 @protection_options
 @beside_options
-@click.option(
-    "--strict", is_flag=True, help="Exit with code 5 when the load generator was the bottleneck."
-)
+@strict_option
 @yes_option
-@click.option("--json", "as_json", is_flag=True, help="Print result.json only.")
+@result_json_option
 @out_option
 def run(
     name: str,
@@ -84,13 +80,12 @@ def run(
     dry_run: bool,
     observing: Observing,
     protection: Protection,
-    live: bool,
-    metrics: Address | None,
+    beside: Beside,
     strict: bool,
     yes: bool,
     as_json: bool,
     out: Path,
-    **asked: Any,
+    cluster: ClusterAsked | None,
 ) -> int:
     """Run the recipe NAME, and say whether its field study's results show here too.
 
@@ -104,7 +99,6 @@ def run(
     from loadstone.recipes.recipe import recipe
     from loadstone.runner.experiment import ExperimentRequest, begin, checked_text, on_cluster
 
-    cluster = cluster_asked(asked)
     wanted = RecipeAsked(name=name, quick=quick, given=given, as_root=os.geteuid() == 0)
     found = fill(recipe(name), given, quick=quick, is_root=wanted.as_root)
     file = checked_text(found.text, found.name)
@@ -121,6 +115,6 @@ def run(
         cluster=cluster,
         protection=protection,
     )
-    with shown_beside(live, metrics, out) as begun:
+    with beside(out) as begun:
         finished = begin(file, request, Terminal(quiet=as_json, begun=begun))
         return end(finished, as_json=as_json, strict=strict)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from loadstone.cli.options.lang import lang_option
-from loadstone.cli.options.types import out_option
+from loadstone.cli.options.types import lang_option, out_option
 
 if TYPE_CHECKING:
     from loadstone.report.opened import Run

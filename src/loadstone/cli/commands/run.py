@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from loadstone.cli.commands.sandbox import sandbox_options
-from loadstone.cli.options.cluster import cluster_asked, cluster_options
+from loadstone.cli.options.cluster import cluster_options
 from loadstone.cli.options.connection import Connection, connection_options
-from loadstone.cli.options.gates import Gates, check_gates, junit_option, threshold_option
-from loadstone.cli.options.live import beside_options, shown_beside
+from loadstone.cli.options.gates import Gates, gate_options
+from loadstone.cli.options.live import Beside, beside_options
 from loadstone.cli.options.mix import is_mix, members_of
 from loadstone.cli.options.observe import observing_options
-from loadstone.cli.options.phases import Phases
 from loadstone.cli.options.protection import protection_options
 from loadstone.cli.options.prove import proving_options_of_a_run
 from loadstone.cli.options.tpcc import tpcc_options
@@ -30,22 +29,23 @@ from loadstone.cli.options.types import (
     DistributionSpec,
     LadderOrAuto,
     ObjectiveSpec,
+    Phases,
     Rates,
     WarmupTime,
     out_option,
+    result_json_option,
+    strict_option,
 )
 from loadstone.cli.options.workload import WorkloadCommand
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from loadstone.analyse.gates import Gate
     from loadstone.model.prove_request import Proving
     from loadstone.model.target import Endpoint
     from loadstone.runner.finished import Finished
     from loadstone.runner.request import Request
     from loadstone.runner.view import View
-    from loadstone.web.address import Address
 
 _MOST_IDLE = 1_000_000
 _AT_ONCE = click.IntRange(1, 1_000_000)
@@ -183,23 +183,18 @@ _ISOLATION = ["read-uncommitted", "read-committed", "repeatable-read", "serializ
 @cluster_options
 @observing_options
 @protection_options
-@threshold_option
-@junit_option
+@gate_options
 @proving_options_of_a_run
 @beside_options
-@click.option(
-    "--strict", is_flag=True, help="Exit with code 5 when the load generator was the bottleneck."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print result.json only.")
+@strict_option
+@result_json_option
 @out_option
 @click.option("--name", help="Name of the run. [default: the workload's]")
 def run(
     workloads: tuple[str, ...],
     connection: Connection,
-    thresholds: tuple[Gate, ...],
-    junit: Path | None,
-    live: bool,
-    metrics: Address | None,
+    gates: Gates,
+    beside: Beside,
     strict: bool,
     as_json: bool,
     **given: Any,
@@ -217,18 +212,14 @@ def run(
     from loadstone.cli.terminal import Terminal
     from loadstone.runner.request import check_request
 
-    cluster = cluster_asked(given)
-    of_cluster = ("cluster", "generators", "cpus_per_generator", "on_node_loss")
-    options = {name: value for name, value in given.items() if name not in of_cluster}
-    asked = RunOptions(cluster=cluster, **options)
+    asked = RunOptions(**given)
     members = members_of(workloads) if is_mix(workloads) else ()
     check(asked, members, connection)
-    check_gates(thresholds, junit)
     request = request_from(workloads, members, asked)
     check_request(request, connection.count)
     check_place(request, connection)
-    ending = _Ending(Gates(thresholds, junit), asked.proving, as_json=as_json, strict=strict)
-    with shown_beside(live, metrics, request.out) as begun:
+    ending = _Ending(gates, asked.proving, as_json=as_json, strict=strict)
+    with beside(request.out) as begun:
         return _run(request, connection, Terminal(quiet=as_json, begun=begun), ending)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from loadstone.cli.commands.trend import trend
-from loadstone.cli.options.types import out_option
+from loadstone.cli.options.types import out_option, result_json_option
 
 if TYPE_CHECKING:
     import polars
@@ -58,7 +58,7 @@ def list_(out: Path, as_json: bool) -> None:
 @runs.command()
 @click.argument("run", default="last")
 @out_option
-@click.option("--json", "as_json", is_flag=True, help="Print result.json only.")
+@result_json_option
 def show(run: str, out: Path, as_json: bool) -> None:
     """Show one run (a folder, the beginning of a name, or `last`), even one that was killed."""
     from loadstone.cli.ending import show as show_result

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from loadstone.cli.options.connection import Connection, connection_options
+from loadstone.cli.options.types import Parsed, json_option
 
 if TYPE_CHECKING:
     from loadstone.lab.tables.tpcc_consistency import Verdict
@@ -15,27 +16,23 @@ if TYPE_CHECKING:
 _LAST = 12
 
 
-class ConditionList(click.ParamType[tuple[int, ...]]):
+class ConditionList(Parsed[tuple[int, ...]]):
     """`1-4`, `all`, `2,5-7`."""
 
     name = "conditions"
 
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[int, ...]:
+    def read(self, text: str) -> tuple[int, ...]:
         """The numbers in rising order."""
-        if isinstance(value, tuple):
-            return value
-        if value == "all":
+        if text == "all":
             return tuple(range(1, _LAST + 1))
         numbers: set[int] = set()
-        for part in str(value).split(","):
+        for part in text.split(","):
             first, dash, last = part.strip().partition("-")
             if not first.isdecimal() or (dash and not last.isdecimal()):
-                self.fail(f"{value!r} is none of 1-4, 2,5-7 and all", param, ctx)
+                raise ValueError(f"{text!r} is none of 1-4, 2,5-7 and all")
             low, high = int(first), int(last) if dash else int(first)
             if not 1 <= low <= high <= _LAST:
-                self.fail(f"{part.strip()}: conditions have the numbers 1 to {_LAST}", param, ctx)
+                raise ValueError(f"{part.strip()}: conditions have the numbers 1 to {_LAST}")
             numbers.update(range(low, high + 1))
         return tuple(sorted(numbers))
 
@@ -54,7 +51,7 @@ def tpcc() -> None:
     show_default=True,
     help="Consistency conditions to check; all: include those that join all orders.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
+@json_option
 def check(connection: Connection, conditions: tuple[int, ...], as_json: bool) -> int:
     """Check the consistency conditions of TPC-C (clause 3.3.2); exit code 10 if one does not hold.
 

@@ -16,7 +16,7 @@ import click
 from loadstone.cli.options.connection import Connection, connection_options
 from loadstone.cli.options.observe import observing_options
 from loadstone.cli.options.protection import protection_options
-from loadstone.cli.options.types import DURATION, FILE, WORD
+from loadstone.cli.options.types import DURATION, FILE, WORD, Parsed, result_json_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,47 +31,45 @@ _MOST_USERS = 512
 _PATH = click.Path(path_type=Path, file_okay=True)
 
 
-class Encoding(click.ParamType[str]):
+class Encoding(Parsed[str]):
     """A character set by the name that Python or MySQL gives it."""
 
     name = "name"
 
     _OF_MYSQL = {"utf8mb4": "utf-8", "utf8mb3": "utf-8", "ujis": "euc-jp", "latin1": "cp1252"}
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+    def read(self, text: str) -> str:
         """Python's name of it."""
-        name = self._OF_MYSQL.get(str(value).lower(), str(value))
+        name = self._OF_MYSQL.get(text.lower(), text)
         try:
             found = codecs.lookup(name)
         except LookupError:
-            self.fail(f"'{value}' is no character set: write utf8mb4, gbk or latin1", param, ctx)
+            raise ValueError(
+                f"'{text}' is no character set: write utf8mb4, gbk or latin1"
+            ) from None
         # Some of Python's codecs are none of texts (`hex`), and a line's end must be one byte.
         try:
             is_text = "\n".encode(found.name) == b"\n"
         except (LookupError, TypeError, UnicodeError):
             is_text = False
         if not is_text:
-            self.fail(f"'{value}' is nothing that logs are written in", param, ctx)
+            raise ValueError(f"'{text}' is nothing that logs are written in")
         return found.name
 
 
-class Speed(click.ParamType[float]):
+class Speed(Parsed[float]):
     """`2x`, `0.5x`, `2`, or `max`: as fast as answers come."""
 
     name = "factor"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
+    def read(self, text: str) -> float:
         """The factor; 0 for `max`."""
-        if isinstance(value, int | float):
-            return float(value)
-        if str(value).lower() == "max":
+        if text.lower() == "max":
             return 0.0
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)x?", str(value).strip().lower())
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)x?", text.strip().lower())
         speed = float(found[1]) if found else 0.0
         if not 0.001 <= speed <= 1000:
-            self.fail(f"'{value}' is no speed: write 2x, 0.5x or max", param, ctx)
+            raise ValueError(f"'{text}' is no speed: write 2x, 0.5x or max")
         return speed
 
 
@@ -228,7 +226,7 @@ def _tell(made: ImportResult, output: Path | None) -> None:
 )
 @observing_options
 @protection_options
-@click.option("--json", "as_json", is_flag=True, help="Print result.json only.")
+@result_json_option
 @click.option("--out", type=_PATH, default=Path("runs"), show_default=True)
 def replay(file: Path, connection: Connection, observing: Observing, **asked: Any) -> int:
     """Replay the statements of a slow or general log, each session on its own connection.

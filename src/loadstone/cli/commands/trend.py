@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from loadstone.cli.options.gates import check_gates, conclude, fail_on_option, junit_option
-from loadstone.cli.options.types import out_option
+from loadstone.cli.options.gates import Gates, conclude, trend_gate_options
+from loadstone.cli.options.types import Parsed, json_option, out_option
 
 if TYPE_CHECKING:
     from loadstone.analyse.gates import Gate
@@ -20,22 +20,20 @@ if TYPE_CHECKING:
 _METRICS = ("tps", "p99")
 
 
-class MetricName(click.ParamType["Metric"]):
+class MetricName(Parsed["Metric"]):
     """`tps`, `p99`, `write_p95`."""
 
     name = "FIGURE"
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> Metric:
+    def read(self, text: str) -> Metric:
         """The figure, or an error of usage."""
         from loadstone.analyse.metrics import METRICS
-        from loadstone.cli.errors import nearest
+        from loadstone.model.nearest import nearest
 
-        if not isinstance(value, str):
-            return value  # type: ignore[no-any-return]
-        name = value.strip().lower().replace(".", "")
+        name = text.strip().lower().replace(".", "")
         if name not in METRICS:
             near = nearest(name, METRICS)
-            self.fail(f"there is no figure '{value}'{f'; {near}' if near else ''}", param, ctx)
+            raise ValueError(f"there is no figure '{text}'{f'; {near}' if near else ''}")
         return METRICS[name]
 
 
@@ -48,43 +46,40 @@ class MetricName(click.ParamType["Metric"]):
     multiple=True,
     help="Figure to follow. [default: tps, p99]",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
-@fail_on_option
-@junit_option
+@json_option
+@trend_gate_options
 @out_option
 def trend(
     runs: tuple[str, ...],
     metrics: tuple[Metric, ...],
     as_json: bool,
-    fail_on: tuple[Gate, ...],
-    junit: Path | None,
+    gates: Gates,
     out: Path,
 ) -> int:
     """Show where the figures of many runs changed their level, and what else changed there.
 
     NAME is what runs were called (`--name`): all of them. RUN is one run's folder. None: all runs.
     """
-    check_gates((), junit, bool(fail_on))
     from loadstone.analyse.history import histories, judge_history
     from loadstone.analyse.metrics import METRICS
     from loadstone.model.exit_codes import ExitCode
     from loadstone.report.table_section import as_text
     from loadstone.report.trend import sections, trend_document
 
-    gates: dict[str, list[Gate]] = {}
-    for gate in fail_on:
-        gates.setdefault(gate.metric.name, []).append(gate)
+    limits: dict[str, list[Gate]] = {}
+    for gate in gates.fail_on:
+        limits.setdefault(gate.metric.name, []).append(gate)
     wanted = list(dict.fromkeys(metrics or (METRICS[name] for name in _METRICS)))
-    wanted += [METRICS[name] for name in gates if METRICS[name] not in wanted]
+    wanted += [METRICS[name] for name in limits if METRICS[name] not in wanted]
     found = histories(_chosen(runs, out, quiet=as_json), wanted)
-    checks = judge_history(found, gates)
+    checks = judge_history(found, limits)
     if as_json:
         import json
 
         click.echo(json.dumps(trend_document(found, checks), indent=2, allow_nan=False))
     else:
         click.echo(as_text(sections(found)), nl=False)
-    passed = conclude("loadstone runs trend", checks, junit, quiet=as_json)
+    passed = conclude("loadstone runs trend", checks, gates.junit, quiet=as_json)
     return ExitCode.OK if passed else ExitCode.THRESHOLD
 
 

@@ -10,7 +10,7 @@ import click
 
 from loadstone.cli.options.connection import Connection, connection_options
 from loadstone.cli.options.observe import observing_options
-from loadstone.cli.options.types import DURATION, out_option
+from loadstone.cli.options.types import DURATION, out_option, result_json_option
 
 if TYPE_CHECKING:
     from loadstone.model.observe_request import Observing
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option(
     "--duration", type=DURATION, default="60s", show_default=True, help="Stop after this time."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print result.json only.")
+@result_json_option
 @out_option
 @click.option("--name", default="watch", show_default=True, help="Name of the run.")
 def watch(

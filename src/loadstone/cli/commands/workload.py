@@ -76,11 +76,11 @@ def list_() -> None:
 @click.argument("name")
 def show(name: str) -> None:
     """Print a bundled template, to copy: loadstone workload show shop > mine.toml."""
-    from loadstone.cli.errors import nearest
+    from loadstone.model.nearest import nearest_or_all
     from loadstone.workloads.bundled import bundled, text_of_bundled
 
     if name not in bundled():
-        near = nearest(name, bundled()) or f"there are {', '.join(bundled())}"
+        near = nearest_or_all(name, bundled())
         raise click.UsageError(f"no template is named {name}: {near}")
     click.echo(text_of_bundled(name), nl=False)
 

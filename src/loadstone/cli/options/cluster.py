@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from loadstone.cli.options.types import WORD
+from loadstone.cli.options.types import WORD, gathered
 
 if TYPE_CHECKING:
     from loadstone.model.cluster import ClusterAsked
-
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-_BELONG = (
-    ("generators", "--generators"),
-    ("cpus_per_generator", "--cpus-per-generator"),
-    ("on_node_loss", "--on-node-loss"),
-)
-
 
 _MACHINES = (
     click.option(
@@ -47,26 +37,20 @@ _ON_NODE_LOSS = click.option(
 )
 
 
-def machine_options(command: Command) -> Command:
-    """The options of what several machines do together."""
-    for option in reversed(_MACHINES):
-        command = option(command)
-    return command
-
-
-def cluster_options(command: Command) -> Command:
-    """The options of a run that several machines drive."""
-    return machine_options(_ON_NODE_LOSS(command))
-
-
-def cluster_asked(asked: dict[str, Any]) -> ClusterAsked | None:
-    """What the options say; `None` without a cluster."""
+def _asked(cluster: str | None, **given: Any) -> ClusterAsked | None:
     from loadstone.model.cluster import ClusterAsked
 
-    given = {name: asked[name] for name, _ in _BELONG if asked.get(name) is not None}
-    if asked["cluster"] is None:
-        for name, option in _BELONG:
-            if name in given:
-                raise click.UsageError(f"{option} is for many machines: say where with --cluster")
+    said = {name: value for name, value in given.items() if value is not None}
+    if cluster is None:
+        for name in said:
+            option = f"--{name.replace('_', '-')}"
+            raise click.UsageError(f"{option} is for many machines: say where with --cluster")
         return None
-    return ClusterAsked(address=asked["cluster"], **given)
+    return ClusterAsked(address=cluster, **said)
+
+
+machine_options = gathered("cluster", _MACHINES, _asked)
+"""Give a command the options of what several machines do together; it gets one `cluster`."""
+
+cluster_options = gathered("cluster", (*_MACHINES, _ON_NODE_LOSS), _asked)
+"""The same of a run that they drive."""

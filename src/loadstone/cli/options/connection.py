@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from loadstone.cli.options.types import FILE, WORD, CompressionList
+from loadstone.cli.options.types import FILE, WORD, CompressionList, with_options
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -169,10 +169,7 @@ def connection_options(command: _Command) -> _Command:
         asked = EndpointRequest(**{name: options.pop(name) for name in _NAMES})
         return command(*arguments, connection=Connection(targets, asked), **options)
 
-    decorated: Any = with_connection
-    for option in reversed(_OPTIONS):
-        decorated = option(decorated)
-    return decorated  # type: ignore[no-any-return]
+    return with_options(with_connection, _OPTIONS)  # type: ignore[no-any-return]
 
 
 def _resolved(request: EndpointRequest) -> Endpoint:

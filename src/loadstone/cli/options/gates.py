@@ -2,77 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from loadstone.cli.options.types import FILE
+from loadstone.cli.options.types import FILE, Parsed, gathered
 
 if TYPE_CHECKING:
     from loadstone.analyse.gates import Check, Gate
     from loadstone.model.result import Result
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 
-
-class Threshold(click.ParamType["Gate"]):
+class Threshold(Parsed["Gate"]):
     """`p99<20ms`."""
 
     name = "FIGURE<LIMIT"
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> Gate:
+    def read(self, text: str) -> Gate:
         """The gate, or an error of usage."""
         from loadstone.analyse.gates import threshold
 
-        return threshold(value) if isinstance(value, str) else value
+        return threshold(text)
 
 
-class FailOn(click.ParamType["Gate"]):
+class FailOn(Parsed["Gate"]):
     """`tps<-5%`."""
 
     name = "FIGURE<CHANGE"
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> Gate:
+    def read(self, text: str) -> Gate:
         """The gate, or an error of usage."""
         from loadstone.analyse.gates import change
 
-        return change(value) if isinstance(value, str) else value
+        return change(text)
 
 
-def threshold_option(command: _Command) -> _Command:
-    """What must hold; the command gets `thresholds`."""
-    decorated: _Command = click.option(
-        "--threshold",
-        "thresholds",
-        type=Threshold(),
-        multiple=True,
-        help="Exit with code 99 unless this holds at every level (of a search: the one it finds):"
-        " p99<20ms, tps>1000, errors<0.1%.",
-    )(command)
-    return decorated
-
-
-def fail_on_option(command: _Command) -> _Command:
-    """What must not have changed; the command gets `fail_on`."""
-    decorated: _Command = click.option(
-        "--fail-on",
-        "fail_on",
-        type=FailOn(),
-        multiple=True,
-        help="Exit with code 99 if a figure has certainly changed by this much: tps<-5%, p99>10%.",
-    )(command)
-    return decorated
-
-
-def junit_option(command: _Command) -> _Command:
-    """Where the gates are written to as JUnit XML; the command gets `junit`."""
-    decorated: _Command = click.option(
-        "--junit", type=FILE, metavar="FILE", help="Write the outcome of each gate as JUnit XML."
-    )(command)
-    return decorated
+_THRESHOLDS = click.option(
+    "--threshold",
+    "thresholds",
+    type=Threshold(),
+    multiple=True,
+    help="Exit with code 99 unless this holds at every level (of a search: the one it finds):"
+    " p99<20ms, tps>1000, errors<0.1%.",
+)
+_FAIL_ON = click.option(
+    "--fail-on",
+    "fail_on",
+    type=FailOn(),
+    multiple=True,
+    help="Exit with code 99 if a figure has certainly changed by this much: tps<-5%, p99>10%.",
+)
+_JUNIT = click.option(
+    "--junit", type=FILE, metavar="FILE", help="Write the outcome of each gate as JUnit XML."
+)
 
 
 @dataclass(frozen=True)
@@ -80,29 +65,44 @@ class Gates:
     """The limits of a run, and where what became of them is written."""
 
     thresholds: tuple[Gate, ...] = ()
+    fail_on: tuple[Gate, ...] = ()
+    """What must not have changed."""
     junit: Path | None = None
 
 
 NO_GATES = Gates()
 
 
-def check_gates(thresholds: Sequence[Gate], junit: Path | None, others: bool = False) -> None:
-    """Refuse a file without gates, or that cannot be written, before anything is started.
+def _gates(**given: Any) -> Gates:
+    """The gates; a file without any, or that cannot be written, is refused before anything starts.
 
     Raises:
         UsageError: there is nothing to write into the file.
         StoreError: the file's folder is not there, or may not be written to.
     """
-    if junit is None:
-        return
-    if not (thresholds or others):
+    gates = Gates(**given)
+    if gates.junit is None:
+        return gates
+    if not (gates.thresholds or gates.fail_on):
         raise click.UsageError("--junit has nothing to tell without --threshold or --fail-on")
     from loadstone.runs import run_folder
     from loadstone.runs.errors import StoreError
 
-    if not junit.parent.is_dir():
-        raise StoreError(f"cannot write {junit}: there is no folder {junit.parent}")
-    run_folder.check_writable(junit.parent)
+    folder = gates.junit.parent
+    if not folder.is_dir():
+        raise StoreError(f"cannot write {gates.junit}: there is no folder {folder}")
+    run_folder.check_writable(folder)
+    return gates
+
+
+gate_options = gathered("gates", (_THRESHOLDS, _JUNIT), _gates)
+"""Give a command that runs something the options; it gets one `gates` in their place."""
+
+comparison_gate_options = gathered("gates", (_FAIL_ON, _THRESHOLDS, _JUNIT), _gates)
+"""The same of one that holds runs against each other."""
+
+trend_gate_options = gathered("gates", (_FAIL_ON, _JUNIT), _gates)
+"""The same of one that holds many runs against each other."""
 
 
 def judge_run(gates: Gates, result: Result) -> list[Check]:

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
+
+from loadstone.cli.options.types import Parsed, gathered
 
 if TYPE_CHECKING:
     from loadstone.web.address import Address
 
 METRICS_PORT = 9109
 
+Beside = Callable[[Path], AbstractContextManager[Callable[[Path], None]]]
+"""Begins to serve runs of a folder; what it gives is to be told of the run's own."""
 
-class AddressValue(click.ParamType["Address"]):
+
+class AddressValue(Parsed["Address"]):
     """`host:port`, `:port` or either alone."""
 
     name = "host:port"
@@ -25,35 +31,30 @@ class AddressValue(click.ParamType["Address"]):
         self._host = host
         self._port = port
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Address:
+    def read(self, text: str) -> Address:
         """The address."""
-        from loadstone.web.address import Address, parsed
+        from loadstone.web.address import parsed
 
-        if isinstance(value, Address):
-            return value
         try:
-            return parsed(str(value).strip(), self._host, self._port)
+            return parsed(text.strip(), self._host, self._port)
         except ValueError:
-            said = f"'{value}' is not an address: write 127.0.0.1:8321, [::1]:8321 or :8321"
-            self.fail(said, param, ctx)
+            said = f"'{text}' is not an address: write 127.0.0.1:8321, [::1]:8321 or :8321"
+            raise ValueError(said) from None
 
 
-def beside_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`--live`, `--metrics`."""
-    live = click.option("--live", is_flag=True, help="Serve a live page of the run.")
-    scraped = click.option(
+_OPTIONS = (
+    click.option("--live", is_flag=True, help="Serve a live page of the run."),
+    click.option(
         "--metrics",
         type=AddressValue("127.0.0.1", METRICS_PORT),
         help="Serve OpenMetrics during the run: :9109 is for a Prometheus on this machine. Whoever"
         " reaches the address may read them; 0.0.0.0:9109 listens on all addresses.",
-    )
-    return live(scraped(command))
+    ),
+)
 
 
 @contextmanager
-def shown_beside(
+def _shown_beside(
     live: bool, metrics: Address | None, runs: Path
 ) -> Iterator[Callable[[Path], None]]:
     """The servers that were asked for; what is yielded is to be told of the run's folder.
@@ -83,3 +84,11 @@ def shown_beside(
                 each(run)
 
         yield begun
+
+
+def _asked(live: bool, metrics: Address | None) -> Beside:
+    return partial(_shown_beside, live, metrics)
+
+
+beside_options = gathered("beside", _OPTIONS, _asked)
+"""Give a command both; it gets one `beside` in their place."""

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
-from loadstone.cli.options.types import WORD
+from loadstone.cli.options.types import WORD, gathered
 
 if TYPE_CHECKING:
     from loadstone.model.observe_request import Observing
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _OPTIONS = (
     click.option(
@@ -45,33 +41,20 @@ _OPTIONS = (
 )
 
 
-def observing_options(command: _Command) -> _Command:
-    """Give a command all of them; it gets one `observing` in their place."""
-
-    @wraps(command)
-    def with_observing(
-        *arguments: Any,
-        observe: bool,
-        host_ssh: tuple[str, ...],
-        node_exporter: tuple[str, ...],
-        mysqld_exporter: tuple[str, ...],
-        **options: Any,
-    ) -> Any:
-        given = (host_ssh, node_exporter, mysqld_exporter)
-        if not observe and any(given):
-            raise click.UsageError("--no-observe reads nothing: leave the sources out")
-        return command(*arguments, observing=_observing(observe, given), **options)
-
-    decorated: Any = with_observing
-    for option in reversed(_OPTIONS):
-        decorated = option(decorated)
-    return decorated  # type: ignore[no-any-return]
-
-
-def _observing(on: bool, given: tuple[tuple[str, ...], ...]) -> Observing:
+def _observing(
+    observe: bool,
+    host_ssh: tuple[str, ...],
+    node_exporter: tuple[str, ...],
+    mysqld_exporter: tuple[str, ...],
+) -> Observing:
     from loadstone.model.observe_request import Observing
 
-    host_ssh, node_exporter, mysqld_exporter = given
+    if not observe and (host_ssh or node_exporter or mysqld_exporter):
+        raise click.UsageError("--no-observe reads nothing: leave the sources out")
     return Observing(
-        on=on, host_ssh=host_ssh, node_exporter=node_exporter, mysqld_exporter=mysqld_exporter
+        on=observe, host_ssh=host_ssh, node_exporter=node_exporter, mysqld_exporter=mysqld_exporter
     )
+
+
+observing_options = gathered("observing", _OPTIONS, _observing)
+"""Give a command all of them; it gets one `observing` in their place."""

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
-from loadstone.cli.options.types import WORD
+from loadstone.cli.options.types import WORD, Parsed, gathered
 
 if TYPE_CHECKING:
-    from loadstone.model.protection import Condition
+    from loadstone.model.protection import Condition, Protection
     from loadstone.model.target import Target
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 
-
-class ConditionSpec(click.ParamType["Condition"]):
+class ConditionSpec(Parsed["Condition"]):
     """`threads_running>200`, `p99>200ms for 5s`."""
 
     name = "CONDITION"
@@ -26,13 +22,11 @@ class ConditionSpec(click.ParamType["Condition"]):
         """`holds`: of a load that is held back, not ended."""
         self._holds = holds
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> Condition:
+    def read(self, text: str) -> Condition:
         """The condition, or an error of usage."""
         from loadstone.model.protection import condition, max_load
 
-        if not isinstance(value, str):
-            return value  # type: ignore[no-any-return]
-        return max_load(value) if self._holds else condition(value)
+        return max_load(text) if self._holds else condition(text)
 
 
 _OPTIONS = (
@@ -65,32 +59,24 @@ _OPTIONS = (
 )
 
 
-def protection_options(command: _Command) -> _Command:
-    """Give a command all of them; it gets one `protection` in their place."""
+def _protection(
+    abort_if: tuple[Condition, ...],
+    max_load: tuple[Condition, ...],
+    no_abort: bool,
+    replicas: tuple[str, ...],
+) -> Protection:
+    from loadstone.model.protection import Protection
 
-    @wraps(command)
-    def with_protection(
-        *arguments: Any,
-        abort_if: tuple[Condition, ...],
-        max_load: tuple[Condition, ...],
-        no_abort: bool,
-        replicas: tuple[str, ...],
-        **options: Any,
-    ) -> Any:
-        from loadstone.model.protection import Protection
+    return Protection(
+        abort_if=abort_if,
+        max_load=max_load,
+        defaults=not no_abort,
+        replicas=tuple(map(_replica, replicas)),
+    )
 
-        protection = Protection(
-            abort_if=abort_if,
-            max_load=max_load,
-            defaults=not no_abort,
-            replicas=tuple(map(_replica, replicas)),
-        )
-        return command(*arguments, protection=protection, **options)
 
-    decorated: Any = with_protection
-    for option in reversed(_OPTIONS):
-        decorated = option(decorated)
-    return decorated  # type: ignore[no-any-return]
+protection_options = gathered("protection", _OPTIONS, _protection)
+"""Give a command all of them; it gets one `protection` in their place."""
 
 
 def _replica(url: str) -> Target:

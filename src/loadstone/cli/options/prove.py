@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
-from loadstone.cli.options.trust import trust_option
-from loadstone.cli.options.types import DURATION
-
-if TYPE_CHECKING:
-    pass
+from loadstone.cli.options.types import DURATION, trust_option, with_options
 
 DEFAULT_S = 180.0
 
@@ -58,7 +54,7 @@ def proving_options(command: _Command) -> _Command:
                 raise _useless(option)
         return command(*arguments, **_with_proving(options, yes, trusted))
 
-    return _decorated(with_proving, (*_PROVE, _YES, trust_option))  # type: ignore[no-any-return]
+    return with_options(with_proving, (*_PROVE, _YES, trust_option))  # type: ignore[no-any-return]
 
 
 def proving_options_of_a_run(command: _Command) -> _Command:
@@ -68,7 +64,7 @@ def proving_options_of_a_run(command: _Command) -> _Command:
     def with_proving(*arguments: Any, yes: bool, **options: Any) -> Any:
         return command(*arguments, yes=yes, **_with_proving(options, yes, trusted=True))
 
-    return _decorated(with_proving, (*_PROVE, _YES_OF_A_RUN))  # type: ignore[no-any-return]
+    return with_options(with_proving, (*_PROVE, _YES_OF_A_RUN))  # type: ignore[no-any-return]
 
 
 def _with_proving(options: dict[str, Any], yes: bool, trusted: bool) -> dict[str, Any]:
@@ -87,9 +83,3 @@ def _with_proving(options: dict[str, Any], yes: bool, trusted: bool) -> dict[str
 
 def _useless(option: str) -> click.UsageError:
     return click.UsageError(f"{option} is for trials of findings: ask for them with --prove")
-
-
-def _decorated(command: Any, options: Sequence[Any]) -> Any:
-    for option in reversed(options):
-        command = option(command)
-    return command

@@ -29,12 +29,6 @@ if TYPE_CHECKING:
     from loadstone.model.prove_request import Proving
     from loadstone.model.search import Objective
 
-# The longest wait before a connection is tried again; as short as a drill wants it, the wait is no
-# part of the outage that is told.
-_BACKOFF_S = 1.0
-_DRILL_BACKOFF_S = 0.1
-# A wait of a second is one that somebody notices.
-_PAUSES_S = 1.0
 # Together below 53: whoever reads result.json or run.json as doubles sees the same number.
 _BOOK_BITS = 32
 _STEP_BITS = 20
@@ -310,7 +304,7 @@ def request_of(workload: str, asked: RunOptions) -> Request:
 def _drive(asked: RunOptions) -> Drive:
     # On other machines the processors that were set aside decide, not those of this one.
     shards = asked.shards or (asked.cluster.cpus_per_generator if asked.cluster else None)
-    drill = asked.timeline
+    usual = Drive.of_drill() if asked.timeline else Drive()
     return Drive(
         protocol="prepared" if asked.prepared else "text",
         arrival=_arrival(asked),
@@ -318,15 +312,15 @@ def _drive(asked: RunOptions) -> Drive:
             at_once=asked.connect_at_once,
             timeout_s=asked.connect_timeout,
             retries=asked.connect_retries,
-            longest_backoff_s=_DRILL_BACKOFF_S if drill else _BACKOFF_S,
+            longest_backoff_s=usual.connect.longest_backoff_s,
         ),
         session=Session(
             init_sql=tuple(asked.init_sql),
             isolation=asked.isolation,
             charset=asked.charset,
         ),
-        on_error=asked.on_error or ("continue" if drill else "restart"),
-        pauses_s=_PAUSES_S if drill else None,
+        on_error=asked.on_error or usual.on_error,
+        pauses_s=usual.pauses_s,
         reconnect_after=asked.reconnect_after,
         idle=asked.idle,
         seed=asked.seed,

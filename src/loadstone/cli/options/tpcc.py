@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
+from loadstone.cli.options.types import with_options
+
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _MOST_WAREHOUSES = 1_000_000
@@ -44,10 +46,7 @@ _OTHER_TABLES = "only the tables of tpcc have that: others take --tables and --t
 
 def tpcc_options(command: _Command) -> _Command:
     """Give a command all of them."""
-    decorated: Any = command
-    for option in reversed(_OPTIONS):
-        decorated = option(decorated)
-    return decorated  # type: ignore[no-any-return]
+    return with_options(command, _OPTIONS)  # type: ignore[no-any-return]
 
 
 def check_sizes(layout: str, asked: Mapping[str, Any]) -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from loadstone.model import quantity
 
 if TYPE_CHECKING:
-    from loadstone.model.plan import Distribution, Rate, Warmup
+    from loadstone.model.plan import Distribution, Phase, Rate, Warmup
     from loadstone.model.search import Objective
 
 _DAY_S = 86_400.0
@@ -20,16 +22,41 @@ _DAY_S = 86_400.0
 _LIMITS_S = {"an hour": 3600.0, "a day": _DAY_S, "366 days": quantity.LONGEST_S}
 
 
-class Word(click.ParamType[str]):
+T = TypeVar("T")
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Parsed(click.ParamType[T]):
+    """What stands on the command line as a text; a default may be a value already."""
+
+    def read(self, text: str) -> T:
+        """What the text means.
+
+        Raises:
+            ValueError: it cannot be what is meant; says why, and what to write.
+        """
+        raise NotImplementedError
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> T:
+        """The value, or an error of usage."""
+        if not isinstance(value, str):
+            return value  # type: ignore[no-any-return]
+        try:
+            return self.read(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class Word(Parsed[str]):
     """A text that must not be empty: `--host ""` is an unset variable of a script."""
 
     name = "text"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+    def read(self, text: str) -> str:
         """The text as it is."""
-        if not str(value).strip():
-            self.fail("it is empty: leave the option out, or give it a value", param, ctx)
-        return str(value)
+        if not text.strip():
+            raise ValueError("it is empty: leave the option out, or give it a value")
+        return text
 
 
 class CompressionList(Word):
@@ -37,16 +64,15 @@ class CompressionList(Word):
 
     name = "kinds"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+    def read(self, text: str) -> str:
         """The list as it was written, known to be one."""
         from loadstone.model.target import CompressionError, compression
 
-        word = super().convert(value, param, ctx)
         try:
-            compression(word)
+            compression(super().read(text))
         except CompressionError as error:
-            self.fail(error.message, param, ctx)
-        return word
+            raise ValueError(error.message) from error
+        return text
 
 
 class Charset(Word):
@@ -54,12 +80,11 @@ class Charset(Word):
 
     name = "name"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+    def read(self, text: str) -> str:
         """The name as it is."""
-        word = super().convert(value, param, ctx)
-        if not re.fullmatch(r"[A-Za-z0-9]+", word):
-            self.fail(f"'{word}' is not the name of a character set", param, ctx)
-        return word
+        if not re.fullmatch(r"[A-Za-z0-9]+", super().read(text)):
+            raise ValueError(f"'{text}' is not the name of a character set")
+        return text
 
 
 class FilePath(click.Path):
@@ -79,7 +104,7 @@ class FilePath(click.Path):
         return super().convert(value, param, ctx)
 
 
-class Duration(click.ParamType[float]):
+class Duration(Parsed[float]):
     """`500ms`, `30s`, `2m`, `1h`; a bare number is seconds."""
 
     name = "time"
@@ -89,23 +114,19 @@ class Duration(click.ParamType[float]):
         self._most = most
         self._most_s = _LIMITS_S[most]
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
+    def read(self, text: str) -> float:
         """Seconds."""
-        if isinstance(value, int | float):
-            return float(value)
-        seconds = quantity.scaled(str(value), quantity.SECONDS)
+        seconds = quantity.scaled(text, quantity.SECONDS)
         if seconds is None:
-            self.fail(f"'{value}' is not a time: write 500ms, 30s, 2m or 1h", param, ctx)
+            raise ValueError(f"'{text}' is not a time: write 500ms, 30s, 2m or 1h")
         if seconds == 0 and not self._zero:
-            self.fail("a time of nought makes no sense here", param, ctx)
+            raise ValueError("a time of nought makes no sense here")
         if seconds > self._most_s:
-            self.fail(f"'{value}' is too long: at most {self._most}", param, ctx)
+            raise ValueError(f"'{text}' is too long: at most {self._most}")
         return seconds
 
 
-class Size(click.ParamType[int]):
+class Size(Parsed[int]):
     """`1000`, `10k`, `1m`; at least 1."""
 
     name = "number"
@@ -113,92 +134,51 @@ class Size(click.ParamType[int]):
     def __init__(self, most: int = 2**31 - 1) -> None:
         self._most = most
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+    def read(self, text: str) -> int:
         """The number."""
-        if isinstance(value, int):
-            return value
-        number = quantity.scaled(str(value), quantity.COUNTS) or 0.0
+        number = quantity.scaled(text, quantity.COUNTS) or 0.0
         if number < 1 or not (number.is_integer() or number > self._most):
-            self.fail(f"'{value}' is not a number from 1 on: write 1000, 10k or 1m", param, ctx)
+            raise ValueError(f"'{text}' is not a number from 1 on: write 1000, 10k or 1m")
         if number > self._most:
-            self.fail(f"'{value}' is too many: at most {self._most:,}", param, ctx)
+            raise ValueError(f"'{text}' is too many: at most {self._most:,}")
         return int(number)
 
 
-class Bytes(click.ParamType[int]):
+class Bytes(Parsed[int]):
     """`512`, `16K`, `2G`, in steps of 1024; at least 1."""
 
     name = "size"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+    def read(self, text: str) -> int:
         """So many bytes."""
-        if isinstance(value, int):
-            return value
-        size = quantity.scaled(str(value), quantity.BYTES) or 0.0
+        size = quantity.scaled(text, quantity.BYTES) or 0.0
         if not 1 <= size < 2**63 or not size.is_integer():
-            self.fail(f"'{value}' is not a size: write 512, 16K, 64M or 2G", param, ctx)
+            raise ValueError(f"'{text}' is not a size: write 512, 16K, 64M or 2G")
         return int(size)
 
 
-_HIGHEST_RATE = 10_000_000
-
-
-class Ladder(click.ParamType[tuple[int, ...]]):
+class Ladder(Parsed[tuple[int, ...]]):
     """The numbers of virtual users to try, as `loadstone.model.levels` reads them."""
 
     name = "1,8,64|1..64"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[int, ...]:
+    def read(self, text: str) -> tuple[int, ...]:
         """The levels, in the order given."""
-        from loadstone.model.levels import InvalidLevels, levels
+        from loadstone.model.levels import levels
 
-        if isinstance(value, tuple):
-            return value
-        try:
-            return levels(str(value))
-        except InvalidLevels as unfit:
-            self.fail(str(unfit), param, ctx)
+        return levels(text)
 
 
-class Rates(click.ParamType[tuple["Rate", ...]]):
+class Rates(Parsed[tuple["Rate", ...]]):
     """`1000`, `1000,2000,4000`, `1000..8000/60s`: events a second."""
 
     name = "N|N,M|N..M/time"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[Rate, ...]:
+    def read(self, text: str) -> tuple[Rate, ...]:
         """The rates, in the order given."""
-        if isinstance(value, tuple):
-            return value
-        rates = tuple(self._rate(word.strip(), param, ctx) for word in str(value).split(","))
-        twice = next((rate for rate in rates if rates.count(rate) > 1), None)
-        if twice is not None:
-            self.fail(f"the rate {twice} is there twice; --repeats repeats steps", param, ctx)
-        return rates
+        from loadstone.config.values import once, rate
 
-    def _rate(self, word: str, param: click.Parameter | None, ctx: click.Context | None) -> Rate:
-        from loadstone.model.plan import Rate
-
-        number = r"(\d+(?:\.\d+)?[km]?)"
-        found = re.fullmatch(rf"{number}(?:\.\.{number}/(.+))?", word.lower().replace("_", ""))
-        if not found:
-            said = f"'{word}' is not a rate: write 1000, 1000,2000 or 1000..8000/60s"
-            self.fail(said, param, ctx)
-        rate = Rate(rate=_events(found[1]))
-        if found[2]:
-            over_s = DURATION.convert(found[3], param, ctx)
-            rate = Rate(rate=rate.rate, to=_events(found[2]), over_s=over_s)
-        if not 0 < rate.highest <= _HIGHEST_RATE:
-            said = f"'{word}': a rate is above 0 and at most {_HIGHEST_RATE:,} events a second"
-            self.fail(said, param, ctx)
-        return rate
-
-
-def _events(word: str) -> float:
-    return quantity.scaled(word, quantity.COUNTS) or 0.0
+        return tuple(once([rate(word.strip()) for word in text.split(",")]))
 
 
 class LadderOrAuto(Ladder):
@@ -206,84 +186,60 @@ class LadderOrAuto(Ladder):
 
     name = "1,8,64|1..64|auto"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[int, ...]:
+    def read(self, text: str) -> tuple[int, ...]:
         """The levels, in the order given."""
-        if isinstance(value, str) and value.strip().lower() == "auto":
-            return ()
-        return super().convert(value, param, ctx)
+        return () if text.strip().lower() == "auto" else super().read(text)
 
 
-class ObjectiveSpec(click.ParamType["Objective"]):
+class Phases(Parsed[tuple["Phase", ...]]):
+    """`warm 60s 16, ramp 120s 16..256`: a name, a time, and users or a rate, between commas."""
+
+    name = "NAME TIME LEVEL,..."
+
+    def read(self, text: str) -> tuple[Phase, ...]:
+        """The phases, in the order given; all of users, or all of rates."""
+        from loadstone.config.phases import phases
+
+        return phases(text)
+
+
+class ObjectiveSpec(Parsed["Objective"]):
     """`p99<10ms`: a figure of the response times, and its limit."""
 
     name = "FIGURE<TIME"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Objective:
+    def read(self, text: str) -> Objective:
         """The objective."""
-        from loadstone.config.values import InvalidValue, objective
+        from loadstone.config.values import objective
 
-        if not isinstance(value, str):
-            return value  # type: ignore[no-any-return]
-        try:
-            return objective(value)
-        except InvalidValue as unfit:
-            self.fail(f"{unfit.what}: {unfit.write}", param, ctx)
+        return objective(text)
 
 
-class WarmupTime(click.ParamType["Warmup"]):
+class WarmupTime(Parsed["Warmup"]):
     """A duration, or `auto`."""
 
     name = "time|auto"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Warmup:
+    def read(self, text: str) -> Warmup:
         """The warm-up."""
-        from loadstone.model.plan import WarmupAuto, WarmupSeconds
+        from loadstone.config.values import warmup
 
-        if not isinstance(value, str):
-            return value  # type: ignore[no-any-return]
-        if value.strip().lower() == "auto":
-            return WarmupAuto()
-        return WarmupSeconds(warmup_s=Duration(zero=True).convert(value, param, ctx))
+        return warmup(text.strip().lower())
 
 
-class DistributionSpec(click.ParamType["Distribution"]):
+class DistributionSpec(Parsed["Distribution"]):
     """`uniform`, `special:percent=1,hits=75`, `zipfian:exponent=0.8`."""
 
     name = "kind[:name=value,...]"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Distribution:
+    def read(self, text: str) -> Distribution:
         """The distribution."""
-        from pydantic import TypeAdapter, ValidationError
+        from loadstone.config.values import distribution
 
-        from loadstone.cli.errors import nearest
-        from loadstone.model import plan
-
-        if not isinstance(value, str):
-            return value  # type: ignore[no-any-return]
-        kind, _, rest = value.partition(":")
-        kinds = ("uniform", "special", "gaussian", "pareto", "zipfian")
-        if kind not in kinds:
-            near = nearest(kind, kinds)
-            said = f"'{kind}' is not one of {', '.join(kinds)}{f'; {near}' if near else ''}"
-            self.fail(said, param, ctx)
+        kind, _, rest = text.partition(":")
         pairs = [part.partition("=") for part in rest.split(",") if part]
-        try:
-            adapter: TypeAdapter[Distribution] = TypeAdapter(plan.Distribution)
-            return adapter.validate_python(
-                {"kind": kind} | {name.strip(): text.strip() for name, _, text in pairs}
-            )
-        except ValidationError as error:
-            first = error.errors()[0]
-            name = first["loc"][-1]
-            self.fail(f"{kind}: {name}: {first['msg'][:1].lower()}{first['msg'][1:]}", param, ctx)
+        more = {name.strip(): value.strip() for name, _, value in pairs}
+        return distribution({"kind": kind} | more)
 
 
 DURATION = Duration()
@@ -304,3 +260,51 @@ out_option = click.option(
     show_default=True,
     help="Folder for run folders.",
 )
+
+
+def with_options(command: Any, options: Sequence[Callable[[Any], Any]]) -> Any:
+    """The command with these options, which its help shows in this order."""
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def gathered(
+    name: str, options: Sequence[Callable[[Any], Any]], make: Callable[..., object]
+) -> Callable[[Command], Command]:
+    """Gives a command these options, and in their place one argument: what is made of them."""
+    taken = [each.name for each in with_options(lambda: None, options).__click_params__]
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def called(*arguments: Any, **given: Any) -> Any:
+            made = make(**{each: given.pop(each) for each in taken})
+            return command(*arguments, **{name: made}, **given)
+
+        return with_options(called, options)  # type: ignore[no-any-return]
+
+    return decorate
+
+
+def lang_option(said: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """`--lang`: English unless something else is asked for; the environment is not looked at.
+
+    What a command prints must not depend on the machine on which a script runs.
+    """
+    return click.option(
+        "--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True, help=said
+    )
+
+
+strict_option = click.option(
+    "--strict", is_flag=True, help="Exit with code 5 when the load generator was the bottleneck."
+)
+result_json_option = click.option("--json", "as_json", is_flag=True, help="Print result.json only.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
+trust_option = click.option(
+    "--trust-folder",
+    "trusted",
+    is_flag=True,
+    help="Trust this run folder although it was not created by you on this machine.",
+)
+"""Of commands that carry out what a run's folder says, for folders of somebody else."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from loadstone.cli.errors import nearest
+from loadstone.model.nearest import nearest
 
 if TYPE_CHECKING:
     from loadstone.engine import WorkloadInfo

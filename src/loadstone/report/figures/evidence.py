@@ -97,22 +97,6 @@ def _over_ladder(evidence: Evidence, ladder: Sequence[StepResult]) -> list[tuple
     return []
 
 
-def _of_server(step: StepResult, counter: str) -> float | None:
-    return step.server.rates.get(counter) if step.server else None
-
-
-def _of_server_now(step: StepResult, counter: str) -> float | None:
-    return step.server.means.get(counter) if step.server else None
-
-
-def _of_host(step: StepResult, counter: str) -> float | None:
-    return step.host.rates.get(counter) if step.host else None
-
-
-def _of_host_now(step: StepResult, counter: str) -> float | None:
-    return step.host.means.get(counter) if step.host else None
-
-
 def _named(step: StepResult, counter: str) -> float | None:
     """Figures of result.json, by the words that findings have for them."""
     server, host = step.server, step.host
@@ -140,8 +124,8 @@ def _named(step: StepResult, counter: str) -> float | None:
 
 _LOOKS: tuple[Callable[[StepResult, str], float | None], ...] = (
     _named,
-    _of_server,
-    _of_server_now,
-    _of_host,
-    _of_host_now,
+    lambda step, counter: step.server.rates.get(counter) if step.server else None,
+    lambda step, counter: step.server.means.get(counter) if step.server else None,
+    lambda step, counter: step.host.rates.get(counter) if step.host else None,
+    lambda step, counter: step.host.means.get(counter) if step.host else None,
 )

@@ -7,10 +7,10 @@ seen before is said with its line; types that are not known here are left to the
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from loadstone.config.problems import Problems, Section
+from loadstone.config.written import Fault
 from loadstone.model.template import (
     ChoiceValue,
     ColumnValue,
@@ -50,7 +50,7 @@ class _Type(NamedTuple):
     more: str
 
 
-def check_names(faults: Problems, tables: Mapping[str, Table]) -> None:
+def check_names(tables: Mapping[str, Table]) -> Iterator[Fault]:
     """Each table has a name of its own, and one that a server takes; faults where not."""
     taken: dict[str, str] = {}
     for each, table in tables.items():
@@ -58,34 +58,29 @@ def check_names(faults: Problems, tables: Mapping[str, Table]) -> None:
         for one in table.names:
             if one in taken:
                 said = f"its table {one} is that of [table.{taken[one]}] too"
-                faults.add(path, said, "give it another name")
+                yield path, said, "give it another name"
             if one == LIST_TABLE:
                 said = f"Loadstone keeps its own list in a table {one}"
-                faults.add(path, said, "give it another name")
+                yield path, said, "give it another name"
             taken[one] = each
         # Indexes are named after it, with their number.
         longest = max(map(len, table.names)) + len(f"_{len(table.indexes)}")
         if longest > _LONGEST_NAME:
             said = f"with its numbers the name has more than {_LONGEST_NAME} letters"
-            faults.add(path, said, "give it a shorter one")
+            yield path, said, "give it a shorter one"
 
 
-def check_columns(section: Section, table: Table) -> None:
-    """Names that a server tells apart, and values that fit; faults where not.
-
-    Of what is known to be wrong nothing more is said.
-    """
+def check_columns(table: Table) -> Iterator[Fault]:
+    """Names that a server tells apart, and values that fit; faults where not."""
     known: set[str] = set()
     for one in table.columns:
-        path = (*section.path, "columns", one.name)
+        path = ("columns", one.name)
         if one.name.lower() in known:
             said = "there is such a column: servers take no notice of capitals"
-            section.faults.add(path, said, "give it another name")
+            yield path, said, "give it another name"
         known.add(one.name.lower())
-        if any(wrong[: len(path)] == path for wrong in section.faults.paths):
-            continue
         if said_of_it := misfit(one.type, one.value, table.rows):
-            section.faults.add(path, said_of_it, "take another type, or other values")
+            yield path, said_of_it, "take another type, or other values"
 
 
 def misfit(written: str, value: ColumnValue, rows: int) -> str | None:

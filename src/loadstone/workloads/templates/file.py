@@ -7,33 +7,33 @@ columns, only a server can say: `loadstone workload check FILE --target URL` ask
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, ClassVar
+
+from pydantic import BeforeValidator, Field, PlainValidator
 
 from loadstone.config import values as basic
-from loadstone.config.lines import lines_of
-from loadstone.config.problems import (
-    ExperimentRefused,
-    Problem,
-    Problems,
-    Section,
-    not_toml,
-    text_of,
-)
-from loadstone.config.values import InvalidValue, shown
+from loadstone.config.lines import Path as KeyPath
+from loadstone.config.problems import ExperimentRefused, Problems, text_of
+from loadstone.config.values import InvalidValue
+from loadstone.config.written import Fault, Written, read
 from loadstone.engine import WorkloadInfo
 from loadstone.model.distribution import Distribution, Uniform
 from loadstone.model.effect import StatementEffect
 from loadstone.model.template import (
+    ChoiceValue,
     Column,
     ColumnValue,
     ConstantValue,
+    DecimalValue,
     HotValue,
     IntegerValue,
+    MomentValue,
     OffsetValue,
     Parameter,
     ParameterPiece,
+    PatternValue,
     Per,
     Piece,
     ReadValue,
@@ -43,7 +43,9 @@ from loadstone.model.template import (
     Template,
     TemplateSpec,
     TextPiece,
+    TextValue,
     Transaction,
+    UniqueValue,
     Value,
 )
 from loadstone.mysql.statements import effect_of
@@ -52,9 +54,11 @@ from loadstone.workloads.templates import values
 from loadstone.workloads.templates.columns import check_columns, check_names
 from loadstone.workloads.templates.sql import CopyOf, Named, Part, Text, as_sent, parts_of
 
-_EVENT: Per = "event"
-_PER: tuple[Per, ...] = (_EVENT, "statement")
-_WHOLE = (IntegerValue, HotValue, SequenceValue, OffsetValue)
+_WHOLE = ("integer", "row", "sequence")
+_KINDS = (
+    *_WHOLE,
+    "unique", "text", "pattern", "choice", "constant", "decimal", "date", "datetime",
+)  # fmt: skip
 
 
 class TemplateRefused(ExperimentRefused):
@@ -70,38 +74,6 @@ def info_of(template: Template) -> WorkloadInfo:
         writes=template.writes,
         layout="template",
     )
-
-
-class _Drawn(NamedTuple):
-    """A parameter as it was written, before others are known."""
-
-    section: Section
-    value: ColumnValue | None
-    after: str | None
-    add: int
-    per: Per
-
-
-class _Sentence(NamedTuple):
-    """A statement as it was written."""
-
-    section: Section
-    sql: str
-    parts: tuple[Part, ...]
-    reads: tuple[str, ...]
-
-
-class _Known(NamedTuple):
-    """What the statements of a transaction may name."""
-
-    places: Mapping[str, int]
-    """Of its parameters."""
-
-    reads: frozenset[str]
-    """Those of them that statements read."""
-
-    copied: Mapping[str, Table]
-    """Tables that have copies."""
 
 
 def find_template(name: str, folder: Path, taken: Collection[str] = ()) -> Template:
@@ -131,56 +103,34 @@ def parse_template(text: str, file: str, taken: Collection[str] = ()) -> Templat
     Raises:
         TemplateRefused: with all faults that were found.
     """
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise TemplateRefused(file, [not_toml(str(error), text)]) from error
-    except RecursionError:
-        fault = Problem(1, "", "it is nested too deeply", "write lists of values only")
-        raise TemplateRefused(file, [fault]) from None
-    faults = Problems(lines_of(text))
-    top = Section(document, (), faults)
-    template = _template(top, document, Path(file).stem)
-    if template.name in taken:
-        said = f"{template.name} is a workload of the program's own"
-        top.wrong("name", said, 'write name = "another", or rename the file')
+    written, faults = read(_File, text, file, TemplateRefused)
+    made = [_Maker(name, one, written, faults).made() for name, one in written.transaction.items()]
+    name = written.name or "".join(sign if sign.isalnum() else "_" for sign in Path(file).stem)
+    if name in taken:
+        said = f"{name} is a workload of the program's own"
+        faults.add(("name",), said, 'write name = "another", or rename the file')
     if faults.found:
         raise TemplateRefused(file, faults.found)
-    return template
-
-
-def _template(top: Section, document: Mapping[str, object], stem: str) -> Template:
-    name = top.take("name", values.name, "")
-    about = top.take("about", basic.text, "")
-    tables = {each: _table(each, section) for each, section in _below(top, "table")}
-    copied = {each: table for each, table in tables.items() if table.copies}
-    found = [
-        _transaction(each, section, tables, copied) for each, section in _below(top, "transaction")
-    ]
-    if not found:
-        example = 'write [transaction.buy] and statements = ["SELECT …"]'
-        top.wrong("transaction", "no transaction", example)
-    top.end()
-    check_names(top.faults, tables)
+    tables = tuple(table.made(each) for each, table in written.table.items())
     return Template(
-        name=name or "".join(sign if sign.isalnum() else "_" for sign in stem),
-        about=about,
-        tables=tuple(tables.values()),
-        spec=TemplateSpec(transactions=tuple(one for one, _ in found)),
-        effects=tuple(effect for _, effects in found for effect in effects),
-        lines={one.name: _lines(top, one) for one, _ in found},
-        table_lines={each: _table_lines(top, table) for each, table in tables.items()},
-        beyond_ascii=min(_beyond_ascii(document, (), top.faults), default=None),
+        name=name,
+        about=written.about,
+        tables=tables,
+        spec=TemplateSpec(transactions=tuple(one for one, _ in made)),
+        effects=tuple(effect for _, effects in made for effect in effects),
+        lines={one.name: _lines(faults, one) for one, _ in made},
+        table_lines={table.name: _table_lines(faults, table) for table in tables},
+        beyond_ascii=min(_beyond_ascii(tomllib.loads(text), (), faults), default=None),
     )
 
 
-def _table_lines(top: Section, table: Table) -> dict[str, int]:
+def _table_lines(faults: Problems, table: Table) -> dict[str, int]:
     path = ("table", table.name)
-    columns = {one.name: top.faults.line((*path, "columns", one.name)) for one in table.columns}
-    return {"": top.faults.line((*path, "rows"))} | columns
+    columns = {one.name: faults.line((*path, "columns", one.name)) for one in table.columns}
+    return {"": faults.line((*path, "rows"))} | columns
 
 
-def _beyond_ascii(value: object, path: tuple[str | int, ...], faults: Problems) -> Iterator[int]:
+def _beyond_ascii(value: object, path: KeyPath, faults: Problems) -> Iterator[int]:
     """Lines of what is sent that has more than ASCII; comments and `about` are not sent."""
     if isinstance(value, str):
         if not value.isascii() and path != ("about",):
@@ -193,318 +143,317 @@ def _beyond_ascii(value: object, path: tuple[str | int, ...], faults: Problems) 
             yield from _beyond_ascii(below, (*path, at), faults)
 
 
-def _lines(top: Section, transaction: Transaction) -> tuple[int, ...]:
+def _lines(faults: Problems, transaction: Transaction) -> tuple[int, ...]:
     path = ("transaction", transaction.name, "statements")
-    return tuple(top.faults.line((*path, at)) for at in range(len(transaction.statements)))
+    return tuple(faults.line((*path, at)) for at in range(len(transaction.statements)))
 
 
-def _below(top: Section, name: str) -> list[tuple[str, Section]]:
-    """The tables of the file below one of its own, each with its name."""
-    section = top.section(name)
-    if section is None:
-        return []
-    found = []
-    for each in section.names():
-        below = section.section(each)
-        if below is None:
-            continue
-        try:
-            values.name(each)
-        except InvalidValue as unfit:
-            below.wrong(None, unfit.what, unfit.write)
-        found.append((each, below))
-    return found
+class _Values(Written):
+    """What says which values a column or a parameter has: one of these."""
+
+    example: ClassVar[str]
+    integer: Annotated[tuple[int, int], PlainValidator(values.integer)] | None = None
+    unique: Annotated[UniqueValue, PlainValidator(values.unique)] | None = None
+    text: Annotated[TextValue, PlainValidator(values.text)] | None = None
+    pattern: Annotated[PatternValue, PlainValidator(values.pattern)] | None = None
+    choice: Annotated[ChoiceValue, PlainValidator(values.choice)] | None = None
+    constant: Annotated[ConstantValue, PlainValidator(values.constant)] | None = None
+    decimal: Annotated[DecimalValue, PlainValidator(values.decimal)] | None = None
+    date: Annotated[MomentValue, PlainValidator(values.date)] | None = None
+    datetime: Annotated[MomentValue, PlainValidator(values.datetime_)] | None = None
+    spread: Annotated[Distribution | values.Hot, PlainValidator(values.spread)] | None = None
+
+    @property
+    def kinds(self) -> list[str]:
+        """Those that are there."""
+        return [kind for kind in _KINDS if kind in self.model_fields_set]
+
+    def unfit(self) -> Iterator[Fault]:
+        for kind in self.kinds[:1]:
+            said = f"{kind} says already what it is"
+            yield from self.misplaced(self.kinds[1:], "leave one of the two out", said)
+            if kind not in ("integer", "row"):
+                said = f"nothing is spread over {kind}"
+                yield from self.misplaced(["spread"], "leave it out", said)
+        if not self.kinds:
+            yield (), "nothing says what its values are", f"write {self.example}"
+
+    def value(self, limits: tuple[int, int] | None) -> ColumnValue:
+        """The value; `limits` are those of a number."""
+        if limits is None:
+            found: ColumnValue = getattr(self, self.kinds[0])
+            return found
+        low, high = limits
+        if isinstance(self.spread, tuple):
+            return HotValue(low=low, high=high, percent=self.spread[0], hits=self.spread[1])
+        return IntegerValue(low=low, high=high, spread=self.spread or Uniform())
 
 
-def _table(name: str, section: Section) -> Table:
-    given = section.section("columns")
-    columns = [_column(each, given.section(each)) for each in given.names()] if given else []
-    if not columns:
-        example = 'write columns.id = { type = "INT NOT NULL", sequence = true }'
-        section.wrong("columns", "a table without columns", example)
-    numbers = [one.name for one in columns if isinstance(one.value, SequenceValue)]
-    if columns and len(numbers) != 1:
-        said = f"{len(numbers)} columns count the rows, and one has to"
-        section.wrong("columns", said, "write sequence = true for one column, as for an id")
-    key = section.take("primary_key", values.names, tuple(numbers[:1]))
-    found = Table(
-        name=name,
-        rows=section.take("rows", values.rows_loaded, 0),
-        copies=section.take("copies", values.copies, 0),
-        columns=tuple(columns),
-        primary_key=key,
-        indexes=section.take("indexes", values.indexes, ()),
+def _no_row(_: object) -> str:
+    raise InvalidValue("rows are chosen by parameters", "write integer = [1, 100]")
+
+
+class _Column(_Values):
+    example: ClassVar[str] = "sequence = true, integer = [1, 100], text = 10 or constant = 0"
+    type: values.ColumnType = Field(examples=['type = "INT NOT NULL"'])
+    sequence: Annotated[SequenceValue, PlainValidator(values.row_number)] | None = None
+    row: Annotated[str, PlainValidator(_no_row)] | None = None
+
+
+class _Parameter(_Values):
+    example: ClassVar[str] = 'integer = [1, 100], row = "table", text = 10 or from = "other"'
+    row: values.Name | None = None
+    sequence: Annotated[SequenceValue, PlainValidator(values.sequence)] | None = None
+    after: values.Name | None = Field(None, alias="from")
+    add: values.Whole = Field(0, examples=["add = 5"])
+    per: Per = "event"
+
+    def unfit(self) -> Iterator[Fault]:
+        if self.after:
+            said = "from says already what it is"
+            yield from self.misplaced(self.kinds, "leave one of the two out", said)
+            return
+        yield from super().unfit()
+        yield from self.misplaced(
+            ["add"], 'write from = "other" beside it', "there is nothing to add to"
+        )
+
+
+class _Table(Written):
+    columns: dict[values.Name, _Column] = Field(
+        min_length=1, examples=['columns.id = { type = "INT NOT NULL", sequence = true }']
     )
-    known = [one.name for one in columns]
-    for where, index in [("primary_key", key), *(("indexes", each) for each in found.indexes)]:
-        for each in index:
-            if each not in known:
-                said = f"there is no column {each}"
-                section.wrong(where, said, f"there are {', '.join(known)}")
-    check_columns(section, found)
-    section.end()
-    return found
+    rows: values.RowsLoaded = 0
+    copies: int = Field(0, ge=1, le=1_000, examples=["copies = 8"])
+    primary_key: values.Names | None = None
+    indexes: list[values.Names] = Field([], examples=['indexes = [["k"], ["shop", "price"]]'])
+
+    def unfit(self) -> Iterator[Fault]:
+        numbers = [name for name, one in self.columns.items() if one.sequence]
+        if len(numbers) != 1:
+            said = f"{len(numbers)} columns count the rows, and one has to"
+            yield ("columns",), said, "write sequence = true for one column, as for an id"
+        keys = [("primary_key", each) for each in self.primary_key or ()]
+        for where, each in keys + [("indexes", each) for index in self.indexes for each in index]:
+            if each not in self.columns:
+                yield (where,), f"there is no column {each}", f"there are {', '.join(self.columns)}"
+        yield from check_columns(self.made(""))
+
+    def made(self, name: str) -> Table:
+        """The table of that name."""
+        columns = {each: one.value(one.integer) for each, one in self.columns.items()}
+        numbers = [each for each, one in self.columns.items() if one.sequence]
+        return Table(
+            name=name,
+            rows=self.rows,
+            copies=self.copies,
+            columns=tuple(
+                Column(name=each, type=one.type, value=columns[each])
+                for each, one in self.columns.items()
+            ),
+            primary_key=self.primary_key or tuple(numbers[:1]),
+            indexes=tuple(self.indexes),
+        )
 
 
-def _column(name: str, section: Section | None) -> Column:
-    assert section is not None, "its name is a key of the table"
-    try:
-        values.name(name)
-    except InvalidValue as unfit:
-        section.wrong(None, unfit.what, unfit.write)
-    if not section.has("type"):
-        section.wrong(None, "a column without a type", 'write type = "INT NOT NULL"')
-    value = _value(section, None)
-    if section.has("sequence"):
-        value = section.take("sequence", values.row_number, SequenceValue())
-    written = section.take("type", values.column_type, "")
-    section.end()
-    if value is None and not _is_wrong(section):
-        example = "write sequence = true, integer = [1, 100], text = 10 or constant = 0"
-        section.wrong(None, "nothing says what its values are", example)
-    return Column(name=name, type=written, value=value or ConstantValue(value=None))
-
-
-def _value(section: Section, tables: Mapping[str, Table] | None) -> ColumnValue | None:
-    """What the keys of a column or parameter say of its values; a fault where two say something.
-
-    `tables`: those whose rows may be chosen; `None` for a column.
-    """
-    kinds = ["integer", "row", "sequence", *values.COLUMN_KINDS]
-    given = [kind for kind in kinds if section.has(kind)]
-    spread = section.take("spread", values.spread, None)
-    if section.has("spread") and given and given[0] not in ("integer", "row"):
-        section.wrong("spread", f"nothing is spread over {given[0]}", "leave it out")
-    for kind in kinds:
-        if kind not in given[:1]:
-            # Whatever it could be is known from here on.
-            section.take(kind, lambda value: value, None)
-    for kind in given[1:]:
-        section.wrong(kind, f"{given[0]} says already what it is", "leave one of the two out")
-    return _of_kind(given[0], section, tables, spread) if given else None
-
-
-def _of_kind(
-    kind: str,
-    section: Section,
-    tables: Mapping[str, Table] | None,
-    spread: Distribution | values.Hot | None,
-) -> ColumnValue | None:
-    if kind == "sequence":
-        return section.take("sequence", values.sequence, None)
-    if kind not in ("integer", "row"):
-        return section.take(kind, values.COLUMN_KINDS[kind], None)
-    if kind == "row":
-        limits = _rows_of(section, tables)
-    else:
-        limits = section.take("integer", values.integer, None)
-    if limits is None:
-        return None
-    low, high = limits
-    if isinstance(spread, tuple):
-        return HotValue(low=low, high=high, percent=spread[0], hits=spread[1])
-    return IntegerValue(low=low, high=high, spread=spread or Uniform())
-
-
-def _rows_of(section: Section, tables: Mapping[str, Table] | None) -> tuple[int, int] | None:
-    """The numbers of the rows of a table of the file."""
-    name = section.take("row", values.name, None)
-    if name is None:
-        return None
-    if tables is None:
-        section.wrong("row", "rows are chosen by parameters", "write integer = [1, 100]")
-        return None
-    table = tables.get(name)
-    if table is None or not table.rows:
-        said = f"there is no table {name}" if table is None else f"{name} begins without rows"
-        known = ", ".join(each for each, one in tables.items() if one.rows) or "none"
-        section.wrong("row", said, f"tables with rows: {known}")
-        return None
-    return 1, table.rows
-
-
-def _transaction(
-    name: str, section: Section, tables: Mapping[str, Table], copied: Mapping[str, Table]
-) -> tuple[Transaction, list[StatementEffect]]:
-    """The transaction, and what each of its statements would do."""
-    written = _statements(section)
-    if not written:
-        section.wrong("statements", "no statement", 'write statements = ["SELECT …"]')
-    below = _below(section, "parameters")
-    drawn = {each: _parameter(one, tables) for each, one in below}
-    reads = _read_names(written, drawn)
-    order = _in_order(drawn, reads)
-    places = {each: place for place, each in enumerate(order)}
-    parameters = tuple(_placed(each, drawn, places, reads) for each in order)
-    statements = tuple(
-        _statement(one, written[:at], _Known(places, frozenset(reads), copied))
-        for at, one in enumerate(written)
+class _Statement(Written):
+    sql: Annotated[tuple[Part, ...], PlainValidator(lambda value: parts_of(basic.text(value)))] = (
+        Field(examples=['sql = "SELECT …"'])
     )
-    _check_use(written, drawn)
-    effects = [
-        StatementEffect(transaction=name, number=at, effect=effect_of(as_sent(one.parts)))
-        for at, one in enumerate(written, 1)
+    read: values.Names = ()
+    repeat: int = Field(1, ge=1, le=1_000_000, examples=["repeat = 10"])
+    rows: values.RowsExpected | None = None
+    same_copy: bool = False
+
+
+_Statements = list[
+    Annotated[
+        _Statement,
+        BeforeValidator(lambda given: {"sql": given} if isinstance(given, str) else given),
     ]
-    autocommit = section.take("autocommit", basic.flag, False)
-    found = Transaction(
-        name=name,
-        weight=section.take("weight", values.weight, 1),
-        think_s=section.take("think", values.think_s, 0.0),
-        autocommit=autocommit,
-        read_only=not autocommit and all(one.effect.only_reads for one in effects),
-        parameters=parameters,
-        statements=statements,
-    )
-    section.end()
-    return found, effects
+]
+"""Each a text, or a table with more about it."""
 
 
-def _statements(section: Section) -> list[_Sentence]:
-    """Each a text, or a table with more about it."""
-    given = section.take("statements", _listed, [])
-    path = (*section.path, "statements")
-    found = []
-    for at, each in enumerate(given):
-        table = {"sql": each} if isinstance(each, str) else each
-        one = Section(table, (*path, at), section.faults)
-        if not one.has("sql"):
-            one.wrong(None, "a statement without SQL", 'write sql = "SELECT …"')
-        sql = one.take("sql", basic.text, "")
-        parts = one.take("sql", lambda value: parts_of(str(value)), ()) if sql else ()
-        reads = one.take("read", values.names, ())
-        found.append(_Sentence(one, sql, parts, reads))
-    return found
+class _Transaction(Written):
+    weight: int = Field(1, ge=1, le=1_000_000, examples=["weight = 9"])
+    think_s: values.ThinkS = Field(0.0, alias="think")
+    autocommit: bool = False
+    parameters: dict[values.Name, _Parameter] = {}
+    statements: _Statements = Field(min_length=1, examples=['statements = ["SELECT …"]'])
 
 
-def _listed(value: object) -> list[object]:
-    if not isinstance(value, list):
-        raise InvalidValue(f"{shown(value)} is no list", 'write ["SELECT …", "UPDATE …"]')
-    return value
+class _File(Written):
+    name: values.Name | None = None
+    about: basic.Text = ""
+    table: dict[values.Name, _Table] = {}
+    transaction: dict[values.Name, _Transaction] = {}
+
+    def unfit(self) -> Iterator[Fault]:
+        if not self.transaction:
+            example = 'write [transaction.buy] and statements = ["SELECT …"]'
+            yield ("transaction",), "no transaction", example
+        yield from check_names({name: table.made(name) for name, table in self.table.items()})
 
 
-def _parameter(section: Section, tables: Mapping[str, Table]) -> _Drawn:
-    after = section.take("from", values.name, None)
-    add = section.take("add", values.whole, 0)
-    value = None
-    if after is None:
-        value = _value(section, tables)
-    if section.has("add") and after is None:
-        section.wrong("add", "there is nothing to add to", 'write from = "other" beside it')
-    per = section.take("per", basic.one_of(_PER), _EVENT)
-    section.end()
-    if value is None and after is None and not _is_wrong(section):
-        example = 'write integer = [1, 100], row = "table", text = 10 or from = "other"'
-        section.wrong(None, "nothing says what its values are", example)
-    return _Drawn(section, value, after, add, per)
+class _Maker:
+    """Makes a transaction of what was written, and tells what does not go together."""
+
+    def __init__(self, name: str, written: _Transaction, file: _File, faults: Problems) -> None:
+        self._name = name
+        self._written = written
+        self._drawn = written.parameters
+        self._tables = file.table
+        self._faults = faults
+        self._reads = self._read_names()
+        order = self._in_order()
+        self._places = {each: place for place, each in enumerate(order)}
+
+    def made(self) -> tuple[Transaction, list[StatementEffect]]:
+        """The transaction, and what each of its statements would do."""
+        written = self._written
+        statements = tuple(self._statement(at, one) for at, one in enumerate(written.statements))
+        parameters = tuple(map(self._placed, self._places))
+        self._check_use()
+        effects = [
+            StatementEffect(transaction=self._name, number=at, effect=effect_of(as_sent(one.sql)))
+            for at, one in enumerate(written.statements, 1)
+        ]
+        reads = all(one.effect.only_reads for one in effects)
+        found = Transaction(
+            name=self._name,
+            weight=written.weight,
+            think_s=written.think_s,
+            autocommit=written.autocommit,
+            read_only=not written.autocommit and reads,
+            parameters=parameters,
+            statements=statements,
+        )
+        return found, effects
+
+    def _wrong(self, path: KeyPath, what: str, write: str) -> None:
+        self._faults.add(("transaction", self._name, *path), what, write)
+
+    def _read_names(self) -> list[str]:
+        """What statements read, each once and in the order of the file."""
+        found: dict[str, None] = {}
+        for at, one in enumerate(self._written.statements):
+            for name in one.read:
+                if name in self._drawn:
+                    said = f"{name} is a parameter that is drawn"
+                    write = "give what is read a name of its own"
+                    self._wrong(("statements", at, "read"), said, write)
+                found[name] = None
+        return [name for name in found if name not in self._drawn]
+
+    def _in_order(self) -> list[str]:
+        """All names, each behind the one that it comes from; faults where they go in a circle."""
+        order = dict.fromkeys(self._reads)
+        for name in self._drawn:
+            chain: dict[str, None] = {}
+            current: str | None = name
+            while current is not None and current in self._drawn and current not in order:
+                if current in chain:
+                    links = [*chain, current]
+                    circle = " from ".join(links[links.index(current) :])
+                    said = f"it goes round in a circle: {circle}"
+                    self._wrong(("parameters", name, "from"), said, "draw one of them")
+                    break
+                chain[current] = None
+                current = self._drawn[current].after
+            order |= dict.fromkeys(reversed(chain))
+        return list(order)
+
+    def _placed(self, name: str) -> Parameter:
+        if name in self._reads:
+            return Parameter(name=name, value=ReadValue())
+        one = self._drawn[name]
+        value: Value
+        if one.after is None:
+            value = one.value(self._limits(name, one))
+        else:
+            if not self._is_whole(one.after):
+                said = f"{one.after} is no whole number that is drawn"
+                whole = [each for each, other in self._drawn.items() if not other.after]
+                known = ", ".join(filter(self._is_whole, whole)) or "none"
+                self._wrong(("parameters", name, "from"), said, f"there are {known}")
+            value = OffsetValue(of=self._places.get(one.after, 0), add=one.add)
+        return Parameter(name=name, value=value, per=one.per)
+
+    def _is_whole(self, name: str) -> bool:
+        one = self._drawn.get(name)
+        return one is not None and (bool(one.after) or one.kinds[0] in _WHOLE)
+
+    def _limits(self, name: str, one: _Parameter) -> tuple[int, int] | None:
+        """Of a number; those of a row are from 1 to how many its table has."""
+        if one.row is None:
+            return one.integer
+        table = self._tables.get(one.row)
+        if table and table.rows:
+            return 1, table.rows
+        said = f"{one.row} begins without rows" if table else f"there is no table {one.row}"
+        known = ", ".join(each for each, other in self._tables.items() if other.rows) or "none"
+        self._wrong(("parameters", name, "row"), said, f"tables with rows: {known}")
+        return 1, 1
+
+    def _statement(self, at: int, written: _Statement) -> Statement:
+        before, path = self._written.statements[:at], ("statements", at)
+        later = set(self._reads) - {name for one in before for name in one.read}
+        pieces: list[Piece] = []
+        for part in written.sql:
+            match part:
+                case Text(text):
+                    pieces.append(TextPiece(text=text))
+                case Named(name) if name in self._places and name not in later:
+                    pieces.append(ParameterPiece(parameter=self._places[name]))
+                case Named(name):
+                    there = ", ".join(f":{each}" for each in self._places) or "none"
+                    said = f"there is no parameter :{name}"
+                    if name in self._places:
+                        said = f":{name} is read by no statement before"
+                    self._wrong((*path, "sql"), said, f"there are {there}")
+                case CopyOf(table):
+                    pieces += [TextPiece(text=table), "copy"]
+        if written.same_copy and not any(_has_copies(one) for one in before):
+            self._wrong((*path, "same_copy"), "no statement before has a copy", "leave it out")
+        return Statement(
+            pieces=tuple(pieces),
+            repeat=written.repeat,
+            copies=self._copies(written, (*path, "sql")),
+            same_copy=written.same_copy,
+            rows=written.rows,
+            reads=tuple(self._places[name] for name in written.read),
+        )
+
+    def _copies(self, written: _Statement, path: KeyPath) -> int:
+        """How many copies its tables have: one number stands for all that it names."""
+        known = {name: table.copies for name, table in self._tables.items() if table.copies}
+        named = [part.table for part in written.sql if isinstance(part, CopyOf)]
+        for table in named:
+            if table not in known:
+                said = f"{{{table}}} is no table of the file that has copies"
+                there = f"there are {', '.join(known) or 'none'}"
+                self._wrong(path, said, f"{there}; tables without copies: write {table}")
+        copies = dict.fromkeys(known[table] for table in named if table in known)
+        if len(copies) > 1:
+            said = "its tables have different numbers of copies"
+            self._wrong(path, said, "write copies = the same number for both")
+        return next(reversed(copies), 0)
+
+    def _check_use(self) -> None:
+        """A name that nothing stands for is most often a slip."""
+        used = {
+            part.name
+            for one in self._written.statements
+            for part in one.sql
+            if isinstance(part, Named)
+        }
+        used |= {one.after for one in self._drawn.values() if one.after}
+        for name in self._drawn:
+            if name not in used and not self._faults.found:
+                write = f"write :{name} in one, or leave it out"
+                self._wrong(("parameters", name), "no statement names it", write)
 
 
-def _is_wrong(section: Section) -> bool:
-    """Whether one of its keys is known to be."""
-    depth = len(section.path)
-    return any(path[:depth] == section.path for path in section.faults.paths)
-
-
-def _read_names(written: Sequence[_Sentence], drawn: Mapping[str, _Drawn]) -> list[str]:
-    """What statements read, each once and in the order of the file."""
-    found: list[str] = []
-    for one in written:
-        for name in one.reads:
-            if name in drawn:
-                said = f"{name} is a parameter that is drawn"
-                one.section.wrong("read", said, "give what is read a name of its own")
-            elif name not in found:
-                found.append(name)
-    return found
-
-
-def _in_order(drawn: Mapping[str, _Drawn], reads: Sequence[str]) -> list[str]:
-    """All names, each behind the one that it comes from; faults where they go round in a circle."""
-    order = dict.fromkeys(reads)
-    for name in drawn:
-        chain: dict[str, None] = {}
-        current: str | None = name
-        while current is not None and current in drawn and current not in order:
-            if current in chain:
-                links = [*chain, current]
-                said = f"it goes round in a circle: {' from '.join(links[links.index(current) :])}"
-                drawn[name].section.wrong("from", said, "draw one of them")
-                break
-            chain[current] = None
-            current = drawn[current].after
-        order |= dict.fromkeys(reversed(chain))
-    return list(order)
-
-
-def _placed(
-    name: str, drawn: Mapping[str, _Drawn], places: Mapping[str, int], reads: Sequence[str]
-) -> Parameter:
-    if name in reads:
-        return Parameter(name=name, value=ReadValue())
-    one = drawn[name]
-    value: Value = one.value or IntegerValue(low=1, high=1)
-    if one.after is not None:
-        base = drawn.get(one.after)
-        if base is None or not (base.after or base.value is None or isinstance(base.value, _WHOLE)):
-            whole = [each for each, other in drawn.items() if isinstance(other.value, _WHOLE)]
-            said = f"{one.after} is no whole number that is drawn"
-            one.section.wrong("from", said, f"there are {', '.join(whole) or 'none'}")
-        value = OffsetValue(of=places.get(one.after, 0), add=one.add)
-    return Parameter(name=name, value=value, per=one.per)
-
-
-def _statement(written: _Sentence, before: Sequence[_Sentence], known: _Known) -> Statement:
-    section, places = written.section, known.places
-    later = known.reads - {name for one in before for name in one.reads}
-    pieces: list[Piece] = []
-    copies = 0
-    for part in written.parts:
-        match part:
-            case Text(text):
-                pieces.append(TextPiece(text=text))
-            case Named(name) if name in places and name not in later:
-                pieces.append(ParameterPiece(parameter=places[name]))
-            case Named(name):
-                there = ", ".join(f":{each}" for each in places) or "none"
-                said = f":{name} is read by no statement before" if name in places else None
-                section.wrong("sql", said or f"there is no parameter :{name}", f"there are {there}")
-            case CopyOf(table):
-                copies = _copies(table, known.copied, copies, section)
-                pieces += [TextPiece(text=table), "copy"]
-    same = section.take("same_copy", basic.flag, False)
-    if same and not any(isinstance(part, CopyOf) for one in before for part in one.parts):
-        section.wrong("same_copy", "no statement before has a copy", "leave it out")
-    found = Statement(
-        pieces=tuple(pieces) or (TextPiece(text=written.sql or "DO 0"),),
-        repeat=section.take("repeat", values.repeat, 1),
-        copies=copies,
-        same_copy=same,
-        rows=section.take("rows", values.rows_expected, None),
-        reads=tuple(places[name] for name in written.reads if name in places),
-    )
-    section.end()
-    return found
-
-
-def _copies(table: str, copied: Mapping[str, Table], before: int, section: Section) -> int:
-    """How many copies a statement's tables have: one number stands for all that it names."""
-    if table not in copied:
-        known = ", ".join(copied) or "none"
-        said = f"{{{table}}} is no table of the file that has copies"
-        section.wrong("sql", said, f"there are {known}; tables without copies: write {table}")
-        return before
-    copies = copied[table].copies
-    if before and copies != before:
-        said = "its tables have different numbers of copies"
-        section.wrong("sql", said, "write copies = the same number for both")
-    return copies
-
-
-def _check_use(written: Sequence[_Sentence], drawn: Mapping[str, _Drawn]) -> None:
-    """A name that nothing stands for is most often a slip."""
-    used = {part.name for one in written for part in one.parts if isinstance(part, Named)}
-    used |= {one.after for one in drawn.values() if one.after is not None}
-    for name, one in drawn.items():
-        if name not in used and not one.section.faults.found:
-            one.section.wrong(
-                None, "no statement names it", f"write :{name} in one, or leave it out"
-            )
+def _has_copies(one: _Statement) -> bool:
+    return any(isinstance(part, CopyOf) for part in one.sql)

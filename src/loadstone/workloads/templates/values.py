@@ -6,14 +6,15 @@ import datetime
 import re
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
-from typing import TypeVar
+from typing import Annotated, TypeVar
+
+from pydantic import Field, PlainValidator
 
 from loadstone.config import values
 from loadstone.config.values import InvalidValue, shown
 from loadstone.model.distribution import Distribution
 from loadstone.model.template import (
     ChoiceValue,
-    ColumnValue,
     ConstantValue,
     DecimalValue,
     MomentValue,
@@ -57,11 +58,8 @@ def names(value: object) -> tuple[str, ...]:
     return found
 
 
-def indexes(value: object) -> tuple[tuple[str, ...], ...]:
-    """`[["k"], ["shop", "price"]]`; `["k"]` is one of a column each."""
-    if not isinstance(value, list):
-        raise InvalidValue(f"{shown(value)} is no list", 'write [["k"], ["shop", "price"]]')
-    return tuple(names(each) for each in value)
+Name = Annotated[str, PlainValidator(name)]
+Names = Annotated[tuple[str, ...], PlainValidator(names)]
 
 
 def column_type(value: object) -> str:
@@ -106,29 +104,24 @@ def think_s(value: object) -> float:
     return found
 
 
-def whole(value: object) -> int:
-    """Any whole number of 64 bits."""
-    return _whole(value, _LEAST, _MOST)
+ColumnType = Annotated[str, PlainValidator(column_type)]
+RowsLoaded = Annotated[int, PlainValidator(rows_loaded)]
+RowsExpected = Annotated[tuple[int, int], PlainValidator(rows_expected)]
+ThinkS = Annotated[float, PlainValidator(think_s)]
+Whole = Annotated[int, Field(ge=_LEAST, le=_MOST)]
 
 
-def weight(value: object) -> int:
-    """A share beside others."""
-    return _whole(value, 1, 1_000_000)
-
-
-def copies(value: object) -> int:
-    """How many tables of a kind."""
-    return _whole(value, 1, 1_000)
-
-
-def repeat(value: object) -> int:
-    """How often a statement is sent."""
-    return _whole(value, 1, 1_000_000)
+def _whole(value: object, least: int = _LEAST, most: int = _MOST) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InvalidValue(
+            f"{shown(value)} is no whole number here", f"write one of {least:,} to {most:,}"
+        )
+    return value
 
 
 def integer(value: object) -> tuple[int, int]:
     """`[1, 100]`."""
-    low, high = _two(value, whole, "[1, 100]")
+    low, high = _two(value, _whole, "[1, 100]")
     if high - low >= _MOST:
         raise InvalidValue(f"{shown(value)} is too wide", "write a range of less than 2^63 numbers")
     return low, high
@@ -150,7 +143,7 @@ def spread(value: object) -> Distribution | Hot:
 
 def sequence(value: object) -> SequenceValue:
     """The first number; `true` is 1."""
-    return SequenceValue(start=1 if value is True else whole(value))
+    return SequenceValue(start=1 if value is True else _whole(value))
 
 
 def row_number(value: object) -> SequenceValue:
@@ -219,19 +212,6 @@ def datetime_(value: object) -> MomentValue:
     return MomentValue(low=low, high=high, with_time=True)
 
 
-COLUMN_KINDS: dict[str, Callable[[object], ColumnValue]] = {
-    "unique": unique,
-    "text": text,
-    "pattern": pattern,
-    "choice": choice,
-    "constant": constant,
-    "decimal": decimal,
-    "date": date,
-    "datetime": datetime_,
-}
-"""Those that columns and parameters have alike; `integer` and `sequence` need more than a value."""
-
-
 def _two(value: object, convert: Callable[[object], T], example: str) -> tuple[T, T]:
     if not isinstance(value, list) or len(value) != 2:
         raise InvalidValue(f"{shown(value)} is no range", f"write {example}")
@@ -239,14 +219,6 @@ def _two(value: object, convert: Callable[[object], T], example: str) -> tuple[T
     if low > high:
         raise InvalidValue("the least comes first", f"write {example}")
     return low, high
-
-
-def _whole(value: object, least: int, most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise InvalidValue(
-            f"{shown(value)} is no whole number here", f"write one of {least:,} to {most:,}"
-        )
-    return value
 
 
 def _percent(value: object) -> float:
@@ -261,7 +233,7 @@ def _scalar(value: object) -> Scalar:
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, int):
-        return whole(value)
+        return _whole(value)
     if isinstance(value, str):
         return None if value == "NULL" else value
     if isinstance(value, float) and abs(value) != float("inf") and value == value:

@@ -1,0 +1,18 @@
+"""What may have been meant by a word that is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """`did you mean …?`, where one is near enough."""
+    close = get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f"did you mean {close[0]}?" if close else None
+
+
+def nearest_or_all(word: str, known: Iterable[str]) -> str:
+    """The same; where none is near, all that there are."""
+    words = list(known)
+    return nearest(word, words) or f"there are {', '.join(words)}"
