@@ -8,37 +8,23 @@ import hashlib
 import socket
 import ssl
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import pymysql
 
+from loadstone.model.plan import Session
 from loadstone.model.target import DEFAULT_PORT, Endpoint, Target, Tls
 from loadstone.mysql.administration import Administration, PasswordWithheld, Trust
-from loadstone.mysql.errors import (
+from loadstone.mysql.errors import target_error
+from loadstone.servers.connection import DEFAULT_TIMEOUTS, Connection, Timeouts
+from loadstone.servers.errors import (
     NEEDS_AUTHORITY,
     NEEDS_KEY,
     NEEDS_PROOF,
     TargetError,
     TargetErrorKind,
 )
-from loadstone.mysql.sanitize import plain
-
-if TYPE_CHECKING:
-    Connection: TypeAlias = pymysql.connections.Connection[pymysql.cursors.Cursor]
-else:
-    Connection = pymysql.connections.Connection
-
-
-@dataclass(frozen=True)
-class Timeouts:
-    """How long to wait for a connection, and for one statement."""
-
-    connect_s: float = 10
-    statement_s: float = 60
-
-
-DEFAULT_TIMEOUTS = Timeouts()
+from loadstone.servers.sanitize import plain
 
 _LONGEST_LOGIN = 3
 """How many times the limit of a connection the whole login may take."""
@@ -130,7 +116,8 @@ def answering_within(connection: Connection, seconds: float) -> Iterator[None]:
 
 def number_of(connection: Connection) -> int:
     """The server's number for a connection."""
-    number: int = connection.thread_id()  # type: ignore[no-untyped-call]
+    own: Any = connection
+    number: int = own.thread_id()
     return number
 
 
@@ -166,7 +153,40 @@ def statement_errors(target: Target) -> Iterator[None]:
         number, text = _number_and_text(error)
         kind: TargetErrorKind = "timed_out" if "timed out" in text else "statement_failed"
         message = f"{target.place} refused a statement: {number} {text}"
-        raise TargetError(kind, message, _STATEMENT_HINTS.get(number), number) from error
+        raise target_error(kind, message, _STATEMENT_HINTS.get(number), number) from error
+
+
+def too_many_connections(message: str, most: int, instead: str) -> TargetError:
+    """The server takes too few connections, as it would say itself."""
+    hint = f"SET GLOBAL max_connections = {most}; or {instead}"
+    return target_error("too_many_connections", message, hint, 1040)
+
+
+def use_schema(connection: Connection, schema: str) -> None:
+    """Go into a schema.
+
+    Raises:
+        pymysql.MySQLError: there is none for this user.
+    """
+    own: Any = connection
+    own.select_db(schema)
+
+
+def session_statements(session: Session) -> list[tuple[str, str, str]]:
+    """What each connection of a load is told first: option, its value, statement."""
+    said = [("--charset", session.charset, f"SET NAMES '{session.charset}'")]
+    if session.isolation:
+        level = session.isolation.replace("-", " ").upper()
+        statement = f"SET SESSION TRANSACTION ISOLATION LEVEL {level}"
+        said.append(("--isolation", session.isolation, statement))
+    return said + [("--init-sql", statement, statement) for statement in session.init_sql]
+
+
+def take_snapshot(connection: Connection, target: Target) -> None:
+    """Let all that follows see the data as it is now."""
+    with statement_errors(target), connection.cursor() as cursor:
+        cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        cursor.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
 
 
 _MOST_TEXT = 1000
@@ -252,11 +272,11 @@ def _login_error(error: pymysql.MySQLError, endpoint: Endpoint, schema: str | No
         return _network_error(cause, endpoint.target, number)
     place = endpoint.target.place
     if isinstance(error, PasswordWithheld):
-        return TargetError("password_withheld", f"{place}: {text} ({number})", NEEDS_PROOF, number)
+        return target_error("password_withheld", f"{place}: {text} ({number})", NEEDS_PROOF, number)
     if number in (1045, 1698):
         return _refused(endpoint, text, number)
     if number in (1044, 1049):
-        return TargetError(
+        return target_error(
             "unknown_database",
             f"{place} has no schema {schema!r} that this user may use",
             "`loadstone prepare` makes it, or name another after the host in --target",
@@ -266,11 +286,11 @@ def _login_error(error: pymysql.MySQLError, endpoint: Endpoint, schema: str | No
         return _timed_out(endpoint.target)
     if number == 2059:
         other = "take an account with another login method"
-        return TargetError("not_supported", f"{place}: {text} (2059)", other, number)
+        return target_error("not_supported", f"{place}: {text} (2059)", other, number)
     kind, meaning, hint = _LOGIN_FAILURES.get(
         number, ("protocol", f"the login failed: {number} {text}", None)
     )
-    return TargetError(kind, f"{place}: {meaning}", hint, number)
+    return target_error(kind, f"{place}: {meaning}", hint, number)
 
 
 _LOGIN_FAILURES: dict[int, tuple[TargetErrorKind, str, str | None]] = {
@@ -335,7 +355,7 @@ def _refused(endpoint: Endpoint, text: str, number: int) -> TargetError:
     else:
         hint = "no password was given: LOADSTONE_PASSWORD, ~/.my.cnf, --defaults-file or --password"
     message = f"{place} refused user {user!r} ({number}: {text})"
-    return TargetError("login_refused", message, hint, number)
+    return target_error("login_refused", message, hint, number)
 
 
 def _network_error(cause: OSError, target: Target, number: int) -> TargetError:
@@ -344,7 +364,7 @@ def _network_error(cause: OSError, target: Target, number: int) -> TargetError:
         return _tls_error(cause, target)
     if isinstance(cause, socket.gaierror):
         hint = "check the name in --target, or take the address"
-        return TargetError("unknown_host", f"unknown host {target.host!r}", hint, 2005)
+        return target_error("unknown_host", f"unknown host {target.host!r}", hint, 2005)
     if isinstance(cause, TimeoutError):
         return _timed_out(target)
     if cause.errno in (errno.EMFILE, errno.ENFILE):
@@ -357,28 +377,28 @@ def _network_error(cause: OSError, target: Target, number: int) -> TargetError:
             errno.EACCES: f"no right to use the socket {place}",
         }.get(cause.errno or 0, f"cannot use the socket {place}: {cause.strerror}")
         hint = "is the server running? 127.0.0.1 instead of localhost means TCP"
-        return TargetError("no_socket", what, hint, 2002)
+        return target_error("no_socket", what, hint, 2002)
     if isinstance(cause, ConnectionRefusedError):
         hint = "is the server running, and is it the right port?"
-        return TargetError("unreachable", f"nothing listens on {place}", hint, number)
+        return target_error("unreachable", f"nothing listens on {place}", hint, number)
     message = f"cannot reach {place}: {cause.strerror or cause}"
-    return TargetError("unreachable", message, "check host, port and firewall", number)
+    return target_error("unreachable", message, "check host, port and firewall", number)
 
 
 def _timed_out(target: Target) -> TargetError:
     hint = "check host, port and firewall, or raise --connect-timeout"
-    return TargetError("timed_out", f"{target.place} did not answer in time", hint, 110)
+    return target_error("timed_out", f"{target.place} did not answer in time", hint, 110)
 
 
 def _tls_error(cause: ssl.SSLError, target: Target) -> TargetError:
     if isinstance(cause, ssl.SSLCertVerificationError):
-        return TargetError(
+        return target_error(
             "tls_failed",
             f"{target.place}: its certificate does not verify: {cause.verify_message}",
             NEEDS_AUTHORITY,
             2026,
         )
-    return TargetError(
+    return target_error(
         "tls_failed",
         f"{target.place}: TLS failed: {cause.reason or cause}",
         "TLS 1.2 is the least; old 5.7 servers have only 1.0 and 1.1: take --tls disabled there",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from loadstone.model.target import Endpoint
-    from loadstone.mysql.credentials import EndpointRequest
+    from loadstone.servers.endpoint_request import EndpointRequest
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _TLS_MODES = ["disabled", "preferred", "required", "verify-ca", "verify-identity"]
@@ -145,7 +145,7 @@ class Connection:
         return _resolved(self._request(url))
 
     def _request(self, url: str | None) -> EndpointRequest:
-        from loadstone.mysql.credentials import EndpointRequest
+        from loadstone.servers.endpoint_request import EndpointRequest
 
         return EndpointRequest(url=url, **self._options)
 
