@@ -34,7 +34,7 @@ from loadstone.lab.tables.load import Loader, layout_for, prepare
 from loadstone.model.engine_plan import LoadPlan
 from loadstone.model.null_server import NullServerSettings
 from loadstone.model.records import AnyLoadRecord, LoadProgress, LoadStalled
-from loadstone.mysql.connect import number_of
+from loadstone.mysql.processlist import number_of
 from loadstone.sandbox import Sandbox
 from loadstone.servers.connection import Connection
 from loadstone.servers.errors import TargetError

@@ -13,7 +13,7 @@ import pytest
 from loadstone.families import connect
 from loadstone.lab.protection.company import Alone, beside_others
 from loadstone.model.target import Endpoint, Target
-from loadstone.mysql.connect import number_of
+from loadstone.mysql.processlist import number_of
 from loadstone.observe import presence
 from loadstone.servers.connection import Connection
 from loadstone.servers.errors import GuardError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -128,6 +129,35 @@ def indexed_on(connection: Connection, target: Target, schema: str, column: str)
             (schema, column),
         )
         return frozenset(str(row[0]) for row in cursor.fetchall())
+
+
+def views_of(connection: Connection, target: Target) -> list[tuple[str, str]]:
+    """Schema and name of all views that this user can read and that are not the server's own."""
+    with statement_errors(target), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT table_schema, table_name FROM information_schema.views"
+            " WHERE table_schema NOT IN ('sys', 'mysql')"
+        )
+        return [(str(schema), str(name)) for schema, name in cursor.fetchall()]
+
+
+def functions_of(connection: Connection, target: Target, schema: str) -> frozenset[str]:
+    """Functions that somebody made, and a statement there can call without naming a schema.
+
+    In small letters. Stored ones that this user cannot see it cannot call; loaded ones are for all,
+    and not everybody may see which there are.
+    """
+    with statement_errors(target), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT routine_name FROM information_schema.routines"
+            " WHERE routine_schema = %s AND routine_type = 'FUNCTION'",
+            (schema,),
+        )
+        found = {str(name).lower() for (name,) in cursor.fetchall()}
+        with contextlib.suppress(pymysql.MySQLError):
+            cursor.execute("SELECT name FROM mysql.func")
+            found |= {str(name).lower() for (name,) in cursor.fetchall()}
+    return frozenset(found)
 
 
 def count_rows(connection: Connection, target: Target, table: str, limit_s: float = 10) -> RowCount:

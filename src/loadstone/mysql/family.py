@@ -5,22 +5,21 @@ from __future__ import annotations
 import pymysql
 
 from loadstone.mysql import locks as _locks
-from loadstone.mysql.connect import (
-    bound_lock_waits,
-    connect,
-    number_of,
-    session_statements,
-    statement_errors,
-    take_snapshot,
-    too_many_connections,
-    use_schema,
-)
+from loadstone.mysql.connect import connect, statement_errors
 from loadstone.mysql.credentials import resolve_endpoint
 from loadstone.mysql.drop_tables import drop_tables
-from loadstone.mysql.facts import count_rows, describe_server, indexed_on, variables_of
+from loadstone.mysql.explain import explained, refusal_of, refusal_of_column
+from loadstone.mysql.facts import (
+    count_rows,
+    describe_server,
+    functions_of,
+    indexed_on,
+    variables_of,
+    views_of,
+)
 from loadstone.mysql.identity import identity_of, server_of, times_of
 from loadstone.mysql.ledger import LedgerEntries as ledger_entries
-from loadstone.mysql.processlist import is_passed_on
+from loadstone.mysql.processlist import is_passed_on, number_of
 from loadstone.mysql.schemas import (
     create_schema,
     drop_schema,
@@ -28,8 +27,14 @@ from loadstone.mysql.schemas import (
     mark_ready,
     read_schema,
 )
+from loadstone.mysql.session import (
+    bound_lock_waits,
+    session_statements,
+    take_snapshot,
+    too_many_connections,
+    use_schema,
+)
 from loadstone.mysql.tpcc import broken_places
-from loadstone.mysql.trying import explained, functions_of, refusal_of, refusal_of_column, views_of
 from loadstone.mysql.variables import (
     is_restless,
     known_variables,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import secrets
+from typing import Any
 
 from loadstone.model.target import Target
-from loadstone.mysql.connect import number_of, statement_errors
+from loadstone.mysql.connect import statement_errors
 from loadstone.servers.connection import Connection
 from loadstone.servers.processes import Process
 
@@ -48,3 +49,10 @@ def is_passed_on(connection: Connection, target: Target) -> bool:
     greeted = number_of(connection)
     own = [one.number for one in processes(connection, target) if one.asks]
     return bool(own) and own != [greeted]
+
+
+def number_of(connection: Connection) -> int:
+    """The server's number for a connection."""
+    own: Any = connection
+    number: int = own.thread_id()
+    return number

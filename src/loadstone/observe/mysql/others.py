@@ -1,10 +1,4 @@
-"""What of a server's work is that of others, and how they fare: asked by a connection of ours.
-
-Connections are told apart by account: those of the user and the client's host that this connection
-has itself are taken for ours, and all others for others'. Where more of our account's are there
-than we hold, those beyond are others' too; that is for whoever knows how many we hold. A load from
-several machines is told by its user alone.
-"""
+"""Asks a server what of its work is that of others; `observe.others` says whose is whose."""
 
 from __future__ import annotations
 

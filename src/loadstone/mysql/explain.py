@@ -1,15 +1,12 @@
-"""Statements that are looked at and not carried out; and what they could reach beyond tables."""
+"""What a server says to a statement that is looked at, and not carried out."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from typing import Any
 
 import pymysql
 
-from loadstone.model.target import Target
-from loadstone.mysql.connect import statement_errors
 from loadstone.mysql.facts import quoted
 from loadstone.servers.connection import Connection
 from loadstone.servers.statements import Access, Refusal, RefusalKind, StatementRefused
@@ -74,32 +71,3 @@ def _refusal(error: pymysql.MySQLError) -> Refusal:
     number, text = (*error.args, "")[:2]
     kinds = (kind for kind, numbers in _KINDS.items() if number in numbers)
     return Refusal(next(kinds, "other"), f"the server refuses it: {number} {text}")
-
-
-def views_of(connection: Connection, target: Target) -> list[tuple[str, str]]:
-    """Schema and name of all views that this user can read and that are not the server's own."""
-    with statement_errors(target), connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT table_schema, table_name FROM information_schema.views"
-            " WHERE table_schema NOT IN ('sys', 'mysql')"
-        )
-        return [(str(schema), str(name)) for schema, name in cursor.fetchall()]
-
-
-def functions_of(connection: Connection, target: Target, schema: str) -> frozenset[str]:
-    """Functions that somebody made, and a statement there can call without naming a schema.
-
-    In small letters. Stored ones that this user cannot see it cannot call; loaded ones are for all,
-    and not everybody may see which there are.
-    """
-    with statement_errors(target), connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT routine_name FROM information_schema.routines"
-            " WHERE routine_schema = %s AND routine_type = 'FUNCTION'",
-            (schema,),
-        )
-        found = {str(name).lower() for (name,) in cursor.fetchall()}
-        with contextlib.suppress(pymysql.MySQLError):
-            cursor.execute("SELECT name FROM mysql.func")
-            found |= {str(name).lower() for (name,) in cursor.fetchall()}
-    return frozenset(found)
