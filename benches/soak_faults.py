@@ -10,11 +10,10 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-import pymysql
-
 from loadstone.model.experiment import NetworkLimit
 from loadstone.sandbox import Sandbox
 from loadstone.sandbox.network import Namespace, limit_line
+from loadstone.servers.connection import Cursor
 
 _DOWN_S = 2.0
 _STOPPED_S = 8.0
@@ -121,7 +120,7 @@ def in_rounds(names: list[str], chance: random.Random) -> Iterator[str]:
         yield from chance.sample(names, len(names))
 
 
-def _kill(cursor: pymysql.cursors.Cursor, ground: Ground, number: int) -> None:
+def _kill(cursor: Cursor, ground: Ground, number: int) -> None:
     """So many sessions that came over the network, as all of the load do.
 
     In one statement: while they come back in a storm, thousands would take minutes.

@@ -24,8 +24,8 @@ from faults.case import Case, Server
 from faults.catalogue import CASES, PAIRS, healthy_case
 from faults.drive import Asked, Carried, carry_out
 from faults.ground import Ground
-from loadstone.mysql.errors import TargetError
 from loadstone.sandbox import SandboxError
+from loadstone.servers.errors import TargetError
 
 _RESULTS = ROOT / "fault-results"
 _HEALTHY = "healthy-"

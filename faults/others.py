@@ -19,7 +19,6 @@ from pathlib import Path
 
 import psutil
 import pymysql
-from pymysql.cursors import Cursor
 
 from benches.caps import GROUPS, swap
 from benches.place import LOADSTONE
@@ -27,6 +26,7 @@ from faults.case import Effect, Inject, Proof
 from faults.ground import ROWS, TABLES
 from faults.injections import beside_the_load, cpu_s, ended, proof_of
 from faults.scene import Scene
+from loadstone.servers.connection import Cursor
 
 _BETWEEN_LOOKS_S = 0.5
 _IN_THE_WAY = (1205, 1213)

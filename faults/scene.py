@@ -13,8 +13,9 @@ import psutil
 from benches.caps import MemoryGroup, Network
 from benches.processes import ProgramFailed
 from faults.case import Server
-from loadstone.mysql.connect import Connection, connect
+from loadstone.families import connect
 from loadstone.sandbox import Sandbox
+from loadstone.servers.connection import Connection
 
 _EVENT_LOOP = "shard-0"
 """The thread that is there as long as load is driven."""

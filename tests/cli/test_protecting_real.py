@@ -16,11 +16,12 @@ import pytest
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from cli.person import PATIENCE_S, Person, wait_until
+from loadstone.families import connect
 from loadstone.lab.protection.protector import FALLS_BEHIND, NEARLY_FULL
-from loadstone.mysql.connect import Connection, connect
 from loadstone.runs import run_folder
 from loadstone.runs.rebuild import read_log
 from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
+from loadstone.servers.connection import Connection
 from pooled import KINDS, QUICK, Pool, need
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]

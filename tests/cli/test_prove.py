@@ -22,11 +22,11 @@ from loadstone.model.experiment import Experiment
 from loadstone.model.finding import Diagnosis, Evidence, Finding, Proof, Setting, Trial
 from loadstone.model.plan import WorkloadSpec
 from loadstone.model.target import Endpoint, Target
-from loadstone.mysql.facts import ServerFacts
 from loadstone.runs import run_folder
 from loadstone.runs.errors import StoreError
 from loadstone.runs.proofs import PROOFS
 from loadstone.runs.recorder import read_asked, write_private_json
+from loadstone.servers.facts import ServerFacts
 from recorded import a_plan, recorded_run
 from scripted_engine import Script
 
@@ -46,6 +46,7 @@ def made_up(endpoint: Endpoint) -> InspectedTarget:
         variables={"max_connections": "100000", "general_log": "OFF"},
         connected=1,
         cipher="",
+        max_connections=100_000,
     )
     return InspectedTarget(endpoint=endpoint, facts=facts, data=Data(tables=2, table_size=100))
 

@@ -10,9 +10,10 @@ from subprocess import CompletedProcess
 import pytest
 
 from called import called
-from loadstone.lab.variables.journal import Journal, LeftBehind, SettingsError, left_behind
+from loadstone.lab.variables.journal import Journal, LeftBehind, left_behind
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.target import Target
+from loadstone.servers.errors import SettingsError
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from loadstone.cli.errors import exit_code_of
 from loadstone.lab.tables.discover import Data, Wanted
 from loadstone.lab.tables.inspect import InspectedTarget
 from loadstone.model.target import Endpoint
-from loadstone.mysql.facts import ServerFacts
+from loadstone.servers.facts import ServerFacts
 from scripted_engine import Script
 
 URL = "mysql://bench:geheim@127.0.0.1:3306/sbtest"
@@ -30,6 +30,7 @@ def made_up(endpoint: Endpoint, wanted: Wanted, timeout_s: float) -> InspectedTa
         variables={"max_connections": "100000"},
         connected=1,
         cipher="",
+        max_connections=100_000,
     )
     data = Data(tables=wanted.tables or 3, table_size=wanted.table_size or 500)
     return InspectedTarget(endpoint=endpoint, facts=facts, data=data)

@@ -29,9 +29,9 @@ from loadstone.model.records import (
     MissingRows,
 )
 from loadstone.model.target import Endpoint
-from loadstone.mysql.errors import GuardError
-from loadstone.mysql.guard import Consent
 from loadstone.sandbox import Sandbox
+from loadstone.servers.errors import GuardError
+from loadstone.servers.guard import Consent
 from pooled import Pool
 from trust.summing import execute, rows_of
 

@@ -13,7 +13,7 @@ import pytest
 
 from cluster.nodes import OTHER, PATIENCE_S, Nodes, two_nodes
 from loadstone.model.exit_codes import ExitCode
-from loadstone.mysql import guard
+from loadstone.mysql import schemas
 from loadstone.sandbox import Sandbox
 from pooled import Pool
 from trust.summing import execute, rows_of
@@ -126,7 +126,7 @@ def test_a_node_that_dies_is_an_error_and_the_same_command_loads_what_is_missing
     assert "Traceback" not in err
     # What is half there is listed as such, which `run` refuses.
     with server.connect() as connection:
-        listed = guard.read_schema(connection, server.tcp.target, "shop").listed
+        listed = schemas.read_schema(connection, server.tcp.target, "shop").listed
     assert {line.state for line in listed} == {"loading"}
     said = finished(prepare(nodes, server, "--cluster", nodes.address))
     assert f"{2 * RANGE:,} loaded" in said

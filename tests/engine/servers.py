@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import pooled
+from loadstone.families import connect
 from loadstone.model.target import Tls
-from loadstone.mysql.connect import Connection, connect
 from loadstone.sandbox import Sandbox
+from loadstone.servers.connection import Connection
 from pooled import methods_of as methods_of
 
 QUICK = dict(pooled.QUICK)
@@ -33,7 +34,6 @@ def asked(connection: Connection, sql: str, database: str | None = None) -> list
 
 def execute(sandbox: Sandbox, *statements: str, database: str | None = None) -> None:
     with sandbox.connect() as connection:
-        connection.autocommit(True)
         for sql in statements:
             asked(connection, sql, database)
 

@@ -9,11 +9,12 @@ import pytest
 from engine.conftest import on_mariadb, on_mysql
 from engine.driving import a_plan, described, drive, once
 from engine.servers import execute, methods_of
+from loadstone.families import connect
 from loadstone.model.target import Endpoint, Target, Tls, TlsMode
-from loadstone.mysql.connect import connect, tls_context
-from loadstone.mysql.errors import TargetError
+from loadstone.mysql.connect import tls_context
 from loadstone.sandbox import Sandbox
 from loadstone.sandbox.certificates import fingerprint_of
+from loadstone.servers.errors import TargetError
 
 pytestmark = pytest.mark.server
 

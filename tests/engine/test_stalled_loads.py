@@ -34,10 +34,11 @@ from loadstone.lab.tables.load import Loader, layout_for, prepare
 from loadstone.model.engine_plan import LoadPlan
 from loadstone.model.null_server import NullServerSettings
 from loadstone.model.records import AnyLoadRecord, LoadProgress, LoadStalled
-from loadstone.mysql.connect import Connection, number_of
-from loadstone.mysql.errors import TargetError
-from loadstone.mysql.guard import Consent
+from loadstone.mysql.processlist import number_of
 from loadstone.sandbox import Sandbox
+from loadstone.servers.connection import Connection
+from loadstone.servers.errors import TargetError
+from loadstone.servers.guard import Consent
 
 pytestmark = pytest.mark.server
 

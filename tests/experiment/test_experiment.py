@@ -21,8 +21,8 @@ from loadstone.model.cluster import GENERATOR_LOST, ClusterAsked
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.result import StepResult
 from loadstone.model.target import Endpoint
-from loadstone.mysql.facts import ServerFacts
 from loadstone.runner.backend import StepBackend
+from loadstone.servers.facts import ServerFacts
 from scripted_engine import Script
 
 FILE = """\
@@ -53,6 +53,7 @@ def made_up(endpoint: Endpoint) -> InspectedTarget:
         variables={"max_connections": "100000"},
         connected=1,
         cipher="",
+        max_connections=100_000,
     )
     return InspectedTarget(endpoint=endpoint, facts=facts, data=Data(tables=2, table_size=100))
 

@@ -344,7 +344,7 @@ def own_server(place: Place) -> OwnServer:
 
 
 def execute(endpoint: Endpoint, statement: str) -> list[tuple[object, ...]]:
-    from loadstone.mysql.connect import connect
+    from loadstone.families import connect
 
     with connect(endpoint) as connection, connection.cursor() as cursor:
         cursor.execute(statement)

@@ -7,13 +7,14 @@ from typing import Literal
 
 import pytest
 
+from loadstone.families import connect
 from loadstone.lab.tables.discover import Wanted, find_data, refuse_unfinished, without_index
 from loadstone.model.target import Endpoint, Target
-from loadstone.mysql import guard
-from loadstone.mysql.connect import Connection, connect
-from loadstone.mysql.errors import GuardError, TargetError
-from loadstone.mysql.facts import TableFacts
-from loadstone.mysql.guard import ListedTable, SchemaState
+from loadstone.mysql import schemas
+from loadstone.servers.connection import Connection
+from loadstone.servers.errors import GuardError, TargetError
+from loadstone.servers.facts import TableFacts
+from loadstone.servers.guard import Consent, ListedTable, SchemaState, decide_prepare
 from pooled import KINDS, Pool
 
 SBTEST = (("id", "int"), ("k", "int"), ("c", "char(120)"), ("pad", "char(60)"))
@@ -83,10 +84,10 @@ def execute(connection: Connection, *statements: str) -> None:
 def made(connection: Connection, target: Target, rows: int = 5000) -> None:
     """Table sbtest1 as `prepare` leaves it, with a row less than the list says."""
     listed = line("sbtest1").model_copy(update={"rows": rows})
-    guard.list_tables(connection, target, "shop", [listed])
+    schemas.list_tables(connection, target, "shop", [listed])
     execute(connection, CREATE.format("sbtest1"), "CREATE INDEX k_1 ON sbtest1(k)")
     execute(connection, "INSERT INTO sbtest1 (id) VALUES (1), (2)")
-    guard.mark_ready(connection, target, "shop", ["sbtest1"])
+    schemas.mark_ready(connection, target, "shop", ["sbtest1"])
 
 
 @pytest.mark.server
@@ -101,9 +102,9 @@ def test_a_table_made_anew_is_counted_and_not_prepared(
     found = find_data(connection, target, WANTED)
     assert found.table_size == 3
     assert any("sbtest1 has no index on k" in note for note in found.notes)
-    state = guard.read_schema(connection, target, "shop")
+    state = schemas.read_schema(connection, target, "shop")
     with pytest.raises(GuardError, match="made anew or changed"):
-        guard.decide_prepare(state, ["sbtest1"], target, guard.Consent(yes=True))
+        decide_prepare(state, ["sbtest1"], target, Consent(yes=True))
 
 
 @pytest.mark.server
@@ -113,13 +114,13 @@ def test_a_list_from_before_is_read_and_gets_its_column(
     target = server.target.model_copy(update={"database": "shop"})
     made(connection, target)
     execute(connection, "ALTER TABLE loadstone_tables DROP COLUMN made_s")
-    state = guard.read_schema(connection, target, "shop")
+    state = schemas.read_schema(connection, target, "shop")
     assert (state.of("ours"), state.listed[0].made_s) == (("sbtest1",), None)
-    guard.list_tables(connection, target, "shop", [line("sbtest1")])
+    schemas.list_tables(connection, target, "shop", [line("sbtest1")])
     with pytest.raises(TargetError, match="sbtest1 is not fully loaded"):
         find_data(connection, target, WANTED)
-    guard.mark_ready(connection, target, "shop", ["sbtest1"])
-    (listed,) = guard.read_schema(connection, target, "shop").listed
+    schemas.mark_ready(connection, target, "shop", ["sbtest1"])
+    (listed,) = schemas.read_schema(connection, target, "shop").listed
     assert (listed.state, listed.made_s is not None) == ("ready", True)
 
 
@@ -132,6 +133,6 @@ def test_many_tables_are_listed_in_few_statements(server: Endpoint, connection: 
 
     before = replaced()
     lines = [line(f"sbtest{number}") for number in range(1, 1202)]
-    guard.list_tables(connection, server.target, "shop", lines)
+    schemas.list_tables(connection, server.target, "shop", lines)
     assert replaced() - before == 3
-    assert len(guard.read_schema(connection, server.target, "shop").listed) == 1201
+    assert len(schemas.read_schema(connection, server.target, "shop").listed) == 1201

@@ -16,11 +16,12 @@ from loadstone.lab.tables.load import Loader, layout_for
 from loadstone.model.engine_plan import LoadPlan
 from loadstone.model.records import LoadEnd
 from loadstone.model.target import Endpoint, Target
-from loadstone.mysql import guard, presence
-from loadstone.mysql.guard import Consent, PrepareDecision, SchemaState
+from loadstone.mysql import family
+from loadstone.observe import presence
 from loadstone.runner import tables as filling
 from loadstone.runner.tables import Filling, fill
 from loadstone.runner.view import Quiet
+from loadstone.servers.guard import Consent, PrepareDecision, SchemaState
 
 PLAN = LoadPlan(layout=layout_for("sbtest", 5000, 1), parallel=1, seed=0)
 END = LoadEnd(reason="finished", seconds=1.0, rows=5000, rows_loaded=5000, method="insert")
@@ -40,7 +41,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[], None]]:
             doing.get(name, lambda: None)()
             return answer
 
-        owner = tables_load if name == "_load" else guard
+        owner = tables_load if name in ("_load", "decide_prepare") else family
         monkeypatch.setattr(owner, name, step)
 
     @contextmanager

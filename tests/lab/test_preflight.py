@@ -19,22 +19,17 @@ from loadstone.lab.tables.inspect import (
 )
 from loadstone.model.plan import Drive, Session, WorkloadSpec
 from loadstone.model.target import Endpoint, Target
-from loadstone.mysql.errors import TargetError
-from loadstone.mysql.facts import ServerFacts, TableFacts
+from loadstone.mysql.facts import facts_of
+from loadstone.servers.errors import TargetError
+from loadstone.servers.facts import TableFacts
 from recorded import a_plan
 
 SBTEST = (("id", "int"), ("k", "int"), ("c", "char(120)"), ("pad", "char(60)"))
 
 
 def looked(connected: int = 1, tables: int = 2, **variables: str) -> InspectedTarget:
-    facts = ServerFacts(
-        version="10.11.0-MariaDB",
-        flavour="mariadb",
-        comment="",
-        variables={"max_connections": "151"} | variables,
-        connected=connected,
-        cipher="",
-    )
+    known = {"version": "10.11.0-MariaDB", "max_connections": "151"} | variables
+    facts = facts_of(known, {"Threads_connected": str(connected)})
     endpoint = Endpoint(target=Target(host="db1", user="bench", database="sbtest"))
     return InspectedTarget(endpoint=endpoint, facts=facts, data=Data(tables=tables, table_size=100))
 

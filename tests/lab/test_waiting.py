@@ -12,6 +12,7 @@ from loadstone.lab.tables import waiting
 from loadstone.lab.tables.waiting import Waits
 from loadstone.model.records import LoadProgress, LoadStalled
 from loadstone.model.target import Endpoint, Target
+from loadstone.mysql import family
 
 
 class Told:
@@ -40,7 +41,7 @@ def test_what_is_not_answered_is_told_once_and_what_is_answered_never(
     connection, told = Silent(), Told()
     opened: Any = nullcontext(connection)
     monkeypatch.setattr(waiting, "connect", lambda *arguments, **more: opened)
-    monkeypatch.setattr(waiting, "bound_lock_waits", lambda connection: None)
+    monkeypatch.setattr(family, "bound_lock_waits", lambda connection: None)
     monkeypatch.setattr(waiting, "_LOOK_S", 0.01)
     with Waits(told, say_after_s=0.1) as waits, waits.connected(Endpoint(target=Target())):
         time.sleep(0.2)

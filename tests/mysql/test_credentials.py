@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from loadstone.model.target import TargetUrlError
-from loadstone.mysql.credentials import EndpointRequest, Surroundings, resolve_endpoint
-from loadstone.mysql.errors import TargetError
+from loadstone.mysql.credentials import Surroundings, resolve_endpoint
+from loadstone.servers.endpoint_request import EndpointRequest
+from loadstone.servers.errors import TargetError
 
 
 def never(_: str) -> str:

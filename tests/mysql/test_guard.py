@@ -1,9 +1,9 @@
 import pytest
 
 from loadstone.model.target import Target
-from loadstone.mysql.errors import GuardError
-from loadstone.mysql.facts import KNOWN_LAYOUTS, TableFacts, mark_for
-from loadstone.mysql.guard import (
+from loadstone.servers.errors import GuardError
+from loadstone.servers.facts import KNOWN_LAYOUTS, TableFacts, mark_for
+from loadstone.servers.guard import (
     LIST_TABLE,
     Consent,
     ListedTable,

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadstone.model.target import password_span
-from loadstone.mysql.redact import blank_arguments
+from loadstone.servers.redact import blank_arguments
 
 PATHS = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
 PROGRAM = """
 import sys
-from loadstone.mysql.redact import hide_secrets
+from loadstone.servers.redact import hide_secrets
 hide_secrets()
 print("hidden", flush=True)
 sys.stdin.read()
@@ -41,7 +41,7 @@ def test_others_see_the_command_line_without_the_password() -> None:
 
 INHERITING = """
 import os, subprocess, sys
-from loadstone.mysql.redact import PASSWORD_VARIABLE, take_secrets, taken_environment
+from loadstone.servers.redact import PASSWORD_VARIABLE, take_secrets, taken_environment
 take_secrets()
 assert taken_environment() == {PASSWORD_VARIABLE: "s3cret-long"}
 print(subprocess.run(["env"], capture_output=True, text=True).stdout, end="")
@@ -127,7 +127,7 @@ def test_it_blanks_what_the_parser_takes_for_the_password(argument: str) -> None
 
 
 def test_hiding_does_not_wait_for_heavy_imports() -> None:
-    program = "import sys, loadstone.mysql.redact; sys.exit('pydantic' in sys.modules)"
+    program = "import sys, loadstone.servers.redact; sys.exit('pydantic' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 

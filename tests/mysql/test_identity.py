@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loadstone.mysql.identity import Answer, Identity, compared
+from loadstone.servers.identity import Answer, Identity, compared
 
 MYSQL = Identity(server_uuid="u-1", datadir="/d", hostname="h", started_s=100, seen_s=200)
 MARIADB = Identity(datadir="/d", hostname="h", server_id="1", started_s=100, seen_s=200)

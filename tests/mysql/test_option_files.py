@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.mysql.errors import TargetError
 from loadstone.mysql.optionfile import parse_options, read_option_file
+from loadstone.servers.errors import TargetError
 
 
 @pytest.mark.parametrize(

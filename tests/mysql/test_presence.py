@@ -10,11 +10,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from loadstone.families import connect
 from loadstone.lab.protection.company import Alone, beside_others
 from loadstone.model.target import Endpoint, Target
-from loadstone.mysql import locks, presence
-from loadstone.mysql.connect import Connection, connect
-from loadstone.mysql.errors import GuardError
+from loadstone.mysql.processlist import number_of
+from loadstone.observe import presence
+from loadstone.servers.connection import Connection
+from loadstone.servers.errors import GuardError
 from pooled import KINDS, Pool
 
 pytestmark = pytest.mark.server
@@ -30,7 +32,7 @@ def server(request: pytest.FixtureRequest, pool: Pool) -> Iterator[Endpoint]:
 def elsewhere(server: Endpoint, monkeypatch: pytest.MonkeyPatch) -> Iterator[Connection]:
     """The connection of a program that is none of ours."""
     monkeypatch.setattr(presence, "_own", set())
-    monkeypatch.setattr(locks, "GRACE_S", 1.0)
+    monkeypatch.setattr("loadstone.servers.locks.GRACE_S", 1.0)
     with connect(server) as connection:
         yield connection
 
@@ -45,7 +47,7 @@ def test_one_prepare_at_a_time_and_the_second_is_told_whose_it_is(
     server: Endpoint, elsewhere: Connection, schema: str
 ) -> None:
     target = server.target
-    number = elsewhere.thread_id()  # type: ignore[no-untyped-call]
+    number = number_of(elsewhere)
     wanted = (
         rf"^at work in schema {schema}: prepare, cleanup or an experiment of {target.user} "
         rf"from (localhost|127.0.0.1):\d+ \(connection {number}, since [-0-9]+ [:0-9]+\)$"
@@ -73,7 +75,7 @@ def test_runs_go_on_side_by_side_and_nobody_drops_their_tables(
             with presence.beside(connection, target, "shop") as others:
                 assert alone_so_far == ()
                 (one,) = others
-                number = elsewhere.thread_id()  # type: ignore[no-untyped-call]
+                number = number_of(elsewhere)
                 holder = one.holder
                 assert (one.does, holder.connection, holder.user) == ("a run", number, target.user)
                 another_process(target, connection)
@@ -121,7 +123,7 @@ def test_a_busy_server_is_given_time_to_notice_who_was_killed(
     server: Endpoint, elsewhere: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who was killed holds its lock, or its place, for some seconds more."""
-    monkeypatch.setattr(locks, "GRACE_S", 30.0)
+    monkeypatch.setattr("loadstone.servers.locks.GRACE_S", 30.0)
     target = server.target
     ways = {presence.alone: (presence.alone, presence.beside), presence.beside: (presence.alone,)}
     with connect(server) as connection:

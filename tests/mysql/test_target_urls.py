@@ -14,7 +14,7 @@ from loadstone.model.target import (
     without_password,
     without_passwords_in,
 )
-from loadstone.mysql.redact import blank_arguments
+from loadstone.servers.redact import blank_arguments
 
 SECRET = "s3cr3t/?#@:[]%"
 

@@ -7,9 +7,9 @@ from decimal import Decimal
 import pymysql
 import pytest
 
+from loadstone.families import connect
 from loadstone.lab.tables.discover import Wanted, find_data
 from loadstone.model.target import Endpoint, parse_target_url
-from loadstone.mysql.connect import connect
 from loadstone.mysql.facts import describe_server
 from null_server.conftest import Starter
 

@@ -13,7 +13,7 @@ import pytest
 from kept import waits
 from loadstone.model.observed import Reading
 from loadstone.observe.local import LocalHost
-from loadstone.observe.server import ServerSource
+from loadstone.observe.mysql.server import ServerSource
 
 
 @dataclass(frozen=True)

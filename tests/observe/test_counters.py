@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from loadstone.model.observed import Reading
-from loadstone.observe.counters import COUNTERS, GAUGES, canonical
-from loadstone.observe.server import derived
+from loadstone.observe.mysql.counters import COUNTERS, GAUGES, canonical
+from loadstone.observe.mysql.server import derived
 
 
 def told(**raw: float) -> Reading:

@@ -162,7 +162,6 @@ def status(sandbox: Sandbox) -> dict[str, float]:
 
 def some_work(sandbox: Sandbox) -> None:
     with sandbox.connect() as connection, connection.cursor() as cursor:
-        connection.autocommit(True)
         database = sandbox.local.target.database
         cursor.execute(f"CREATE TABLE IF NOT EXISTS {database}.observed (id INT PRIMARY KEY)")
         cursor.execute(f"DELETE FROM {database}.observed")

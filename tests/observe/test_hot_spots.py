@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from loadstone.observe.hot_spots import SWITCH_ON, Snapshot, Sums, difference
+from loadstone.observe.hot_spots import Snapshot, Sums
+from loadstone.observe.mysql.hot_spots import SWITCH_ON, difference
 
 DIGEST = ("d1", "sbtest", "SELECT c  FROM sbtest1\nWHERE id = ?")
 

@@ -24,14 +24,15 @@ import pymysql
 from pydantic import SecretStr
 
 from called import called
+from loadstone.families import connect
 from loadstone.model.observed import SourceName
 from loadstone.model.result import StepResult
 from loadstone.model.target import Credentials, Endpoint, Target
-from loadstone.mysql.connect import Connection, connect
-from loadstone.observe.counters import canonical
-from loadstone.observe.server import ServerSource
+from loadstone.observe.mysql.counters import canonical
+from loadstone.observe.mysql.server import ServerSource
 from loadstone.runs import run_folder
 from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
+from loadstone.servers.connection import Connection
 from observe.readings import Readings, Seen, watched
 from pooled import KINDS, Pool, need
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from loadstone.families import connect
 from loadstone.model.target import Credentials, Endpoint, Tls
-from loadstone.mysql.connect import connect
-from loadstone.mysql.errors import TargetError
 from loadstone.mysql.facts import describe_server
 from loadstone.sandbox import Sandbox, sandbox_at
 from loadstone.sandbox.certificates import make_certificates
+from loadstone.servers.errors import TargetError
 
 pytestmark = pytest.mark.server
 
@@ -194,7 +194,8 @@ def test_it_is_known_by_its_address(shared: Sandbox) -> None:
 
 
 def test_its_option_file_is_understood_by_ourselves(shared: Sandbox) -> None:
-    from loadstone.mysql.credentials import EndpointRequest, resolve_endpoint
+    from loadstone.mysql.credentials import resolve_endpoint
+    from loadstone.servers.endpoint_request import EndpointRequest
 
     request = EndpointRequest(defaults_file=shared.client_file)
     endpoint = resolve_endpoint(request)

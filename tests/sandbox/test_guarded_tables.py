@@ -3,21 +3,12 @@
 import pytest
 
 from loadstone.model.target import Target
-from loadstone.mysql.connect import Connection
 from loadstone.mysql.drop_tables import drop_tables
 from loadstone.mysql.facts import count_rows, tables_of
-from loadstone.mysql.guard import (
-    LIST_TABLE,
-    Consent,
-    ListedTable,
-    create_schema,
-    decide_cleanup,
-    decide_prepare,
-    list_tables,
-    mark_ready,
-    read_schema,
-)
+from loadstone.mysql.schemas import create_schema, list_tables, mark_ready, read_schema
 from loadstone.sandbox import Sandbox
+from loadstone.servers.connection import Connection
+from loadstone.servers.guard import LIST_TABLE, Consent, ListedTable, decide_cleanup, decide_prepare
 
 pytestmark = pytest.mark.server
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from loadstone.families import connect
 from loadstone.model.experiment import NetworkLimit
-from loadstone.mysql.connect import connect
 from loadstone.sandbox import SandboxError, SandboxSpec, network, start_sandbox
 from loadstone.sandbox.network import (
     Namespace,

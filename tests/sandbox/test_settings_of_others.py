@@ -18,11 +18,11 @@ from engine.servers import execute, one
 from loadstone.lab.variables.journal import LeftChanged
 from loadstone.lab.variables.lock import LOCK, SettingsInUse, SettingsLock
 from loadstone.lab.variables.stage import SettingsReport, apply, staged
-from loadstone.lab.variables.values import set_variable
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.target import Credentials, Endpoint, Target
-from loadstone.mysql.connect import Connection
+from loadstone.mysql.variables import set_variable
 from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
+from loadstone.servers.connection import Connection
 from pooled import Pool, need
 
 pytestmark = pytest.mark.server
@@ -286,7 +286,7 @@ def test_so_it_is_where_it_goes_after_the_first_of_two_was_set(
                 between.cut()
             set_variable(connection, target, name, sql)
 
-        monkeypatch.setattr("loadstone.lab.variables.stage.set_variable", gone_at_the_second)
+        monkeypatch.setattr("loadstone.mysql.family.set_variable", gone_at_the_second)
         wanted = {**WANTED, "max_connections": "333"}
         with (
             pytest.raises(LeftChanged, match="are not put back: "),

@@ -12,11 +12,13 @@ from pathlib import Path
 import pytest
 
 from called import called
-from loadstone.lab.variables.journal import LeftBehind, SettingsError, left_behind, read_journal
-from loadstone.lab.variables.stage import _RESTLESS, SettingsReport, put_back, staged, take_over
+from loadstone.lab.variables.journal import LeftBehind, left_behind, read_journal
+from loadstone.lab.variables.stage import SettingsReport, put_back, staged, take_over
 from loadstone.model.target import Endpoint
 from loadstone.mysql.facts import describe_server
+from loadstone.mysql.variables import is_restless
 from loadstone.sandbox import Sandbox
+from loadstone.servers.errors import SettingsError
 from pooled import Pool
 
 pytestmark = pytest.mark.server
@@ -46,6 +48,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from loadstone.lab.variables import journal, stage
+from loadstone.mysql import family
 from loadstone.model.target import Credentials, Endpoint, parse_target_url
 url, folder = sys.argv[1:3]
 target, password = parse_target_url(url)
@@ -63,7 +66,7 @@ def deadly(act):
         if acts == moment and when == "after":
             os.kill(os.getpid(), signal.SIGKILL)
     return acting
-stage.set_variable = deadly(stage.set_variable)
+family.set_variable = deadly(family.set_variable)
 journal.Journal._append = deadly(journal.Journal._append)
 for line in sys.stdin:
     pid = os.fork()
@@ -138,7 +141,7 @@ def few_of(sandbox: Sandbox) -> dict[str, str]:
 def variables(sandbox: Sandbox) -> dict[str, str]:
     with sandbox.connect() as connection:
         found = describe_server(connection, sandbox.endpoint().target).variables
-    return {name: value for name, value in found.items() if not _RESTLESS.fullmatch(name)}
+    return {name: value for name, value in found.items() if not is_restless(name)}
 
 
 def value(sandbox: Sandbox, name: str) -> str:

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from loadstone.families import connect
 from loadstone.model.target import Tls
-from loadstone.mysql.connect import connect
-from loadstone.mysql.errors import TargetError
 from loadstone.sandbox import (
     Sandbox,
     SandboxError,
@@ -21,6 +20,7 @@ from loadstone.sandbox import (
     starting,
 )
 from loadstone.sandbox.processes import mark_of, servers_of
+from loadstone.servers.errors import TargetError
 
 pytestmark = pytest.mark.server
 

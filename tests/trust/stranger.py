@@ -12,6 +12,7 @@ from typing import Any
 import pymysql
 
 from loadstone.sandbox import Sandbox
+from loadstone.servers.connection import Connection
 from trust.tally import COUNTS
 
 _COM_QUERY = 3
@@ -60,7 +61,7 @@ class Stranger:
         """The one that counts where a table of ours was not finished."""
         self._does(self._swap_for_a_copy)
 
-    def _does(self, deed: Callable[[pymysql.Connection[Any]], None]) -> None:
+    def _does(self, deed: Callable[[Connection], None]) -> None:
         self.acted += 1
         COUNTS["deeds of a stranger"] += 1
         thread = threading.Thread(target=self._act, args=(deed,))
@@ -86,13 +87,13 @@ class Stranger:
                     found[f"copy {row}"] = _sum(connection, self.schema, name)
         return found
 
-    def _deeds(self) -> list[Callable[[pymysql.Connection[Any]], None]]:
+    def _deeds(self) -> list[Callable[[Connection], None]]:
         often = [self._swap, self._take, self._make_under_a_wanted_name, self._give_back]
-        deeds: list[Callable[[pymysql.Connection[Any]], None]] = [*often, *often, *often]
+        deeds: list[Callable[[Connection], None]] = [*often, *often, *often]
         # A copy has to wait for a second.
         return [*deeds, self._swap_for_a_copy] if self.copied else deeds
 
-    def _act(self, deed: Callable[[pymysql.Connection[Any]], None]) -> None:
+    def _act(self, deed: Callable[[Connection], None]) -> None:
         with self._one_deed, self.server.connect() as connection:
             try:
                 deed(connection)
@@ -101,26 +102,26 @@ class Stranger:
                 # The name is taken or gone: nothing of it was done.
                 assert error.args[0] in (1017, 1050, 1051, 1146, 1205), error
 
-    def _swap(self, connection: pymysql.Connection[Any]) -> None:
+    def _swap(self, connection: Connection) -> None:
         wanted, theirs = self.chance.choice(self.names), self._one_of_theirs(connection)
         self._aside += 1
         _do(connection, f"RENAME TABLE {self._at(wanted)} TO {self._at(f'aside{self._aside}')},"
                         f" {self._at(theirs)} TO {self._at(wanted)}")  # fmt: skip
 
-    def _take(self, connection: pymysql.Connection[Any]) -> None:
+    def _take(self, connection: Connection) -> None:
         theirs = self._one_of_theirs(connection)
         wanted = self.chance.choice(self.names)
         _do(connection, f"RENAME TABLE {self._at(theirs)} TO {self._at(wanted)}")
 
-    def _make_under_a_wanted_name(self, connection: pymysql.Connection[Any]) -> None:
+    def _make_under_a_wanted_name(self, connection: Connection) -> None:
         self._make(self.chance.choice(self.names))
 
-    def _give_back(self, connection: pymysql.Connection[Any]) -> None:
+    def _give_back(self, connection: Connection) -> None:
         theirs = self._one_of_theirs(connection)
         self._aside += 1
         _do(connection, f"RENAME TABLE {self._at(theirs)} TO {self._at(f'other{self._aside}')}")
 
-    def _swap_for_a_copy(self, connection: pymysql.Connection[Any]) -> None:
+    def _swap_for_a_copy(self, connection: Connection) -> None:
         """Made later by a second than the table: that alone tells a finished one from its copy."""
         wanted = self.chance.choice(self.copied)
         self._aside += 1
@@ -134,7 +135,7 @@ class Stranger:
         _do(connection, f"RENAME TABLE {self._at(wanted)} TO {self._at(f'aside{self._aside}')},"
                         f" {self._at(copy)} TO {self._at(wanted)}")  # fmt: skip
 
-    def _is_ours_and_older(self, connection: pymysql.Connection[Any], name: str) -> bool:
+    def _is_ours_and_older(self, connection: Connection, name: str) -> bool:
         """Wait until it is not of this second any more; `False`: there is no such table of ours."""
         while True:
             found = _asked(
@@ -157,7 +158,7 @@ class Stranger:
             _do(connection, f"INSERT INTO {self._at(name)} VALUES {row}")
             self.owned[comment] = _sum(connection, self.schema, name)
 
-    def _one_of_theirs(self, connection: pymysql.Connection[Any]) -> str:
+    def _one_of_theirs(self, connection: Connection) -> str:
         found = _asked(
             connection,
             "SELECT table_name FROM information_schema.tables"
@@ -169,7 +170,7 @@ class Stranger:
         return f"`{self.schema}`.`{name}`"
 
 
-def ours_in(connection: pymysql.Connection[Any], schema: str) -> dict[str, str]:
+def ours_in(connection: Connection, schema: str) -> dict[str, str]:
     """By their marks, what our tables are called now: copies of somebody's are not among them."""
     return {
         comment: name
@@ -178,9 +179,7 @@ def ours_in(connection: pymysql.Connection[Any], schema: str) -> dict[str, str]:
     }
 
 
-def _commented(
-    connection: pymysql.Connection[Any], schema: str, like: str
-) -> list[tuple[str, str]]:
+def _commented(connection: Connection, schema: str, like: str) -> list[tuple[str, str]]:
     return [
         (str(name), str(comment))
         for name, comment in _asked(
@@ -191,7 +190,7 @@ def _commented(
     ]
 
 
-def _rows_of_theirs(connection: pymysql.Connection[Any], schema: str, name: str) -> list[int]:
+def _rows_of_theirs(connection: Connection, schema: str, name: str) -> list[int]:
     """None in a table that is ours, or gone meanwhile."""
     try:
         found = _asked(connection, f"SELECT id FROM `{schema}`.`{name}` WHERE c = 'dear'")
@@ -201,19 +200,19 @@ def _rows_of_theirs(connection: pymysql.Connection[Any], schema: str, name: str)
     return [int(row) for (row,) in found]
 
 
-def _do(connection: pymysql.Connection[Any], statement: str) -> None:
+def _do(connection: Connection, statement: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(statement)
     connection.commit()
 
 
-def _asked(connection: pymysql.Connection[Any], statement: str) -> list[tuple[Any, ...]]:
+def _asked(connection: Connection, statement: str) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(statement)
         return list(cursor.fetchall())
 
 
-def _sum(connection: pymysql.Connection[Any], schema: str, name: str) -> tuple[Any, ...]:
+def _sum(connection: Connection, schema: str, name: str) -> tuple[Any, ...]:
     place = f"`{schema}`.`{name}`"
     ((_, definition),) = _asked(connection, f"SHOW CREATE TABLE {place}")
     ((_, checksum),) = _asked(connection, f"CHECKSUM TABLE {place} EXTENDED")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from loadstone.mysql.connect import Connection
 from loadstone.sandbox import Sandbox
+from loadstone.servers.connection import Connection
 from trust.tally import COUNTS
 
 Sums = dict[str, tuple[Any, ...]]

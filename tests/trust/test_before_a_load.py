@@ -16,10 +16,11 @@ pytest.importorskip("loadstone._engine", reason="the engine is not built")
 from cli.person import PATIENCE_S, Person, wait_until
 from engine.between import Between
 from engine.servers import execute, rows
+from loadstone.families import connect
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.target import Credentials, Endpoint
-from loadstone.mysql.connect import Connection, connect
 from loadstone.sandbox import Sandbox
+from loadstone.servers.connection import Connection
 from trust.experiments import AS_TEXT, CHANGED, experiment
 from trust.summing import sums_of
 

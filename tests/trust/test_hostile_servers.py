@@ -16,13 +16,15 @@ pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from engine.driving import a_load, a_plan, connecting, described, drive, load, session
 from loadstone.cli.errors import exit_code_of
+from loadstone.families import connect
 from loadstone.lab.step.failures import as_error
 from loadstone.model.records import EngineFailure
 from loadstone.model.target import Credentials, Endpoint, Target, Tls, TlsMode
 from loadstone.mysql import administration
-from loadstone.mysql.connect import Timeouts, connect, statement_errors
-from loadstone.mysql.errors import TargetError
+from loadstone.mysql.connect import statement_errors
 from loadstone.sandbox.certificates import Certificates, fingerprint_of, make_certificates
+from loadstone.servers.connection import Timeouts
+from loadstone.servers.errors import TargetError
 from trust import hostile
 from trust.hostile import OK, Hostile, Peer, Script, greeting, logs_in
 

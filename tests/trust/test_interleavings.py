@@ -22,7 +22,7 @@ from engine.between import Between
 from loadstone.lab.step.interrupts import Interrupts
 from loadstone.lab.tables import load
 from loadstone.lab.tables.load import Cleaning, Loader, layout_for, layout_of, names_of
-from loadstone.lab.variables.journal import SettingsError, left_behind
+from loadstone.lab.variables.journal import left_behind
 from loadstone.lab.variables.lock import SettingsInUse
 from loadstone.lab.variables.stage import SettingsReport, put_back, staged, take_over
 from loadstone.model.engine_plan import Layout, LoadPlan
@@ -30,9 +30,11 @@ from loadstone.model.errors import LoadstoneError
 from loadstone.model.plan import ConnectPolicy
 from loadstone.model.records import LoadProgress, LoadStalled
 from loadstone.model.target import Endpoint, Tls
-from loadstone.mysql import guard, presence
-from loadstone.mysql.guard import Consent, SchemaState
+from loadstone.mysql import schemas
+from loadstone.observe import presence
 from loadstone.sandbox import Sandbox
+from loadstone.servers.errors import SettingsError
+from loadstone.servers.guard import Consent, SchemaState
 from loadstone.workloads.templates.file import parse_template
 from pooled import KINDS, Pool
 from trust.meddler import Meddler, Moments
@@ -219,7 +221,7 @@ def _carried_out(server: Sandbox, work: Work, amid: Amid, told: str) -> str:
         COUNTS["commands done amid deeds"] += 1
     with server.connect() as connection:
         after = ours_in(connection, schema)
-        state = guard.read_schema(connection, server.tcp.target, schema)
+        state = schemas.read_schema(connection, server.tcp.target, schema)
     lost = {before[mark] for mark in before.keys() - after.keys()}
     # What somebody has put aside is under no name of ours any more.
     assert lost <= work.drops, f"{told}: {lost} is lost"

@@ -11,7 +11,7 @@ pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from cli.person import Person
 from loadstone.lab.step import runner
-from loadstone.mysql import presence
+from loadstone.observe import presence
 from loadstone.runs import run_folder
 from loadstone.sandbox import Sandbox
 from trust.experiments import AS_TEXT, experiment

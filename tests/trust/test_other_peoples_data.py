@@ -20,10 +20,10 @@ from loadstone.model.engine_plan import LoadPlan
 from loadstone.model.plan import ConnectPolicy, WorkloadSpec
 from loadstone.model.records import LoadProgress, LoadStalled
 from loadstone.model.target import Endpoint, Tls
-from loadstone.mysql import drop_tables, guard
-from loadstone.mysql.errors import GuardError, TargetError
-from loadstone.mysql.guard import CleanupDecision, Consent
+from loadstone.mysql import drop_tables, schemas
 from loadstone.sandbox import Sandbox
+from loadstone.servers.errors import GuardError, TargetError
+from loadstone.servers.guard import CleanupDecision, Consent
 from pooled import KINDS, Pool
 from recorded import a_plan, recorded_run
 from trust.summing import Sums, execute, sums_of
@@ -299,7 +299,7 @@ def test_variables_are_set_only_where_that_is_meant_and_never_those_that_keep_co
     assert sums_of(server, "shop") == {}
 
 
-@pytest.mark.parametrize("moment", ["lab.tables.load._load", "mysql.guard.mark_ready"])
+@pytest.mark.parametrize("moment", ["lab.tables.load._load", "mysql.family.mark_ready"])
 def test_a_stranger_s_table_with_a_template_s_columns_is_not_taken_for_ours(
     server: Sandbox,
     url: str,
@@ -360,7 +360,7 @@ def without_time(sums: Sums, *names: str) -> Sums:
 @pytest.mark.parametrize(
     "case",
     [
-        ("cleanup", "loadstone.lab.tables.load.drop_tables"),
+        ("cleanup", "loadstone.mysql.family.drop_tables"),
         ("run", "loadstone.runner.run.check"),
         ("experiment", "loadstone.runner.experiment._recorder"),
     ],
@@ -452,7 +452,7 @@ def test_a_table_that_is_renamed_while_it_is_loaded_gets_no_row_and_loses_none(
     assert without_time(after, "sbtest1") == renamed(before, sbtest1="orders")
     # What the load made stands aside; nothing in the list takes the other for ours.
     with server.connect() as connection:
-        state = guard.read_schema(connection, endpoint(server).target, "shop")
+        state = schemas.read_schema(connection, endpoint(server).target, "shop")
     assert "sbtest1" in state.of("foreign")
 
 

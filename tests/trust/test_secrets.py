@@ -24,10 +24,10 @@ pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from loadstone.lab.tables.load import layout_for
 from loadstone.model.engine_plan import LoadPlan
-from loadstone.mysql.guard import Consent
 from loadstone.runner.tables import Filling, fill
 from loadstone.runner.view import Quiet
 from loadstone.sandbox import Sandbox
+from loadstone.servers.guard import Consent
 from pooled import KINDS, Pool
 from trust.searching import Watching, files_below, found_in
 from trust.summing import execute

@@ -44,11 +44,11 @@ def _begin() -> None:
     _open_what_is_closed()
     _leave_no_core()
     if any(sign in argument for argument in sys.argv[1:] for sign in ("://", "password", "token")):
-        from loadstone.mysql.redact import hide_secrets
+        from loadstone.servers.redact import hide_secrets
 
         hide_secrets()
     if "LOADSTONE_PASSWORD" in os.environ or "LOADSTONE_TOKEN" in os.environ:
-        from loadstone.mysql.redact import take_secrets
+        from loadstone.servers.redact import take_secrets
 
         take_secrets()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loadstone.cli.errors import say, tell_left
-from loadstone.mysql.redact import blank_arguments
+from loadstone.servers.redact import blank_arguments
 
 if TYPE_CHECKING:
     from loadstone.lab.step.listener import LoadObserver, Observer

@@ -24,6 +24,7 @@ from loadstone.config.phases import HIGHEST_RATE
 from loadstone.config.phases import phases as read_phases
 from loadstone.model import quantity
 from loadstone.model.errors import LoadstoneError
+from loadstone.model.levels import InvalidLevels, levels
 from loadstone.model.nearest import nearest
 from loadstone.model.plan import (
     Distribution,
@@ -130,6 +131,16 @@ bits_per_s = _above_nought(
     int,
 )
 """`"100Mbit"`, `"1Gbit"`, a second."""
+
+
+def _levels(value: object) -> object:
+    """A text becomes a list; what is none is for others to judge."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return list(levels(value))
+    except InvalidLevels as wrong:
+        raise InvalidValue(wrong.what, wrong.write) from None
 
 
 def share(value: object) -> float:
@@ -335,6 +346,8 @@ Texts = Annotated[
 """One text, or a list of some."""
 Several = Annotated[list[T], Field(min_length=1), AfterValidator(once)]
 """At least one, and none twice."""
+Levels = Annotated[Several[Count], BeforeValidator(_levels)]
+"""Numbers of users: a list of them, or a text with a range (`loadstone.model.levels`)."""
 Variables = dict[
     Annotated[str, PlainValidator(_variable)], Annotated[str, PlainValidator(_setting)]
 ]

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from loadstone.families import connect, family_of
 from loadstone.lab.protection.whereabouts import is_throwaway, located
 from loadstone.model.experiment import Variant
 from loadstone.model.target import Endpoint, Target
-from loadstone.mysql.connect import connect
-from loadstone.mysql.errors import GuardError
-from loadstone.mysql.facts import mark_for
-from loadstone.mysql.guard import Consent, decide_cleanup, read_schema
+from loadstone.servers.errors import GuardError
+from loadstone.servers.facts import mark_for
+from loadstone.servers.guard import Consent, decide_cleanup
 
 _SHOWN = 12
 """Names that a line has; the others are counted."""
@@ -95,7 +95,7 @@ def changes_on(
     others: tuple[str, ...] = ()
     if makes:
         with connect(endpoint, database=None) as connection:
-            state = read_schema(connection, target, schema)
+            state = family_of(target).read_schema(connection, target, schema)
             asked = located(connection, target, asking.consent)
             drops = decide_cleanup(state, target, asked, makes).drops
             marks = {name: (asking.mark, mark_for(name, asking.mark)) for name in drops}

@@ -291,7 +291,7 @@ class _File(Written):
     workload: Tables[_Workload] = Field([], examples=["[[workload]] and name below it"])
     factor: dict[_Name, dict[_Name, _Level]] = {}
     phases: values.Phases = ()
-    ladder: values.Several[values.Count] = Field([], examples=["ladder = [1, 8, 64]"])
+    ladder: values.Levels = Field([], examples=["ladder = [1, 8, 64]"])
     rates: values.Several[values.RatePerS] = Field(
         [], examples=['rates = [1000, 2000] or ["1000..8000/60s"]']
     )

@@ -11,18 +11,17 @@ from typing import Literal, Protocol
 from loadstone.experiments.scripts import ScriptTables
 from loadstone.experiments.tables import Empty, Fill, Restoring, Tables
 from loadstone.experiments.variants import Place
+from loadstone.families import connect, family_of
 from loadstone.lab.protection.whereabouts import elsewhere, is_throwaway, with_listener
 from loadstone.lab.variables.journal import settings_folder
 from loadstone.model.experiment import NetworkLimit
 from loadstone.model.plan import WorkloadSpec
 from loadstone.model.target import Endpoint, Target
-from loadstone.mysql.connect import connect, statement_errors
-from loadstone.mysql.errors import TargetError
-from loadstone.mysql.facts import describe_server, quoted
 from loadstone.sandbox import Sandbox, SandboxError, start_sandbox
 from loadstone.sandbox.instance import Instance, make_instance
 from loadstone.sandbox.kept_data import keep_data, put_data_back
 from loadstone.sandbox.network import Namespace, limit_line, make_namespace, remove_namespace
+from loadstone.servers.errors import TargetError
 
 Connect = Literal["socket", "tcp"] | None
 
@@ -289,7 +288,7 @@ class GivenServer:
                     f"connect = {how!r}: the server is not on this machine: {target.place}, {why}",
                     "name it by a URL of its own: [factor.…] target = { url = … }",
                 )
-            said = describe_server(connection, target).variables
+            said = family_of(target).describe_server(connection, target).variables
         update: dict[str, object] = {"socket": Path(said.get("socket", ""))}
         if how == "tcp":
             update = {"socket": None, "host": "127.0.0.1", "port": int(said.get("port", "3306"))}
@@ -299,18 +298,12 @@ class GivenServer:
 
 def _drop_schema(endpoint: Endpoint) -> None:
     """Of a throwaway server: with all that is in it."""
-    _execute(endpoint, "DROP DATABASE IF EXISTS {}")
+    target = endpoint.target
+    with connect(endpoint, database=None) as connection:
+        family_of(target).drop_schema(connection, target, target.database or "")
 
 
 def _make_schema(endpoint: Endpoint) -> None:
-    _execute(endpoint, "CREATE DATABASE {}")
-
-
-def _execute(endpoint: Endpoint, sql: str) -> None:
     target = endpoint.target
-    with (
-        connect(endpoint, database=None) as connection,
-        statement_errors(target),
-        connection.cursor() as cursor,
-    ):
-        cursor.execute(sql.format(quoted(target.database or "")))
+    with connect(endpoint, database=None) as connection:
+        family_of(target).create_schema(connection, target, target.database or "")

@@ -20,7 +20,7 @@ from loadstone.model.experiment import Experiment, Manner, ScriptFile
 from loadstone.model.plan import Drive, ScriptSpec, WorkloadSpec
 from loadstone.model.records import End, Printed, StepRecord, Stuck
 from loadstone.model.target import Endpoint, Target
-from loadstone.mysql.errors import TargetError
+from loadstone.servers.errors import TargetError
 from loadstone.workloads.scripts.file import digest_of, read_script
 from loadstone.workloads.scripts.general import with_general_options
 

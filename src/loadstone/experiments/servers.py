@@ -39,8 +39,8 @@ from loadstone.lab.variables.stage import SettingsReport, staged
 from loadstone.model.experiment import Experiment, Variant
 from loadstone.model.plan import Drive, Plan, WorkloadSpec
 from loadstone.model.target import Endpoint, Target
-from loadstone.mysql.guard import Consent
 from loadstone.runs.journal import Conditions
+from loadstone.servers.guard import Consent
 from loadstone.workloads.templates.explain import check_statements
 
 

@@ -15,7 +15,7 @@ from loadstone.model.engine_plan import Layout
 from loadstone.model.experiment import Experiment
 from loadstone.model.plan import WorkloadSpec
 from loadstone.model.template import Template
-from loadstone.mysql.guard import Consent
+from loadstone.servers.guard import Consent
 from loadstone.workloads.bundled import ENDING
 from loadstone.workloads.templates.file import find_template, info_of
 

@@ -18,7 +18,12 @@ _RANGE = re.compile(r"([^./]+)\.\.([^./]+)(?:/(\d+))?")
 
 
 class InvalidLevels(ValueError):
-    """What is wrong with the text, in a line that ends with what to write."""
+    """A text that is no levels, and what to write instead."""
+
+    def __init__(self, what: str, write: str) -> None:
+        super().__init__(f"{what}: {write}")
+        self.what = what
+        self.write = write
 
 
 def levels(text: str) -> tuple[int, ...]:
@@ -30,9 +35,9 @@ def levels(text: str) -> tuple[int, ...]:
     found = [level for word in text.split(",") for level in _of(word.strip())]
     twice = next((level for level in found if found.count(level) > 1), None)
     if twice is not None:
-        raise InvalidLevels(f"the level {twice} is there twice; --repeats repeats steps")
+        raise InvalidLevels(f"{twice} is there twice", "leave one out; repeats are asked for apart")
     if len(found) > MOST_LEVELS:
-        raise InvalidLevels(f"{len(found)} levels are too many: at most {MOST_LEVELS}")
+        raise InvalidLevels(f"{len(found)} levels are too many", f"at most {MOST_LEVELS}")
     return tuple(found)
 
 
@@ -43,7 +48,7 @@ def _of(word: str) -> Iterator[int]:
         return
     first, last = _users(match[1]), _users(match[2])
     if first >= last:
-        raise InvalidLevels(f"'{word}' does not rise: {WRITE}")
+        raise InvalidLevels(f"'{word}' does not rise", WRITE)
     yield from _doubled(first, last) if match[3] is None else _spread(word, first, last, match[3])
 
 
@@ -59,7 +64,7 @@ def _spread(word: str, first: int, last: int, number: str) -> Iterator[int]:
     """So many levels. Where whole numbers lie too close for even ratios, fewer."""
     count = int(number)
     if not 2 <= count <= MOST_LEVELS:
-        raise InvalidLevels(f"'{word}': a range has 2 to {MOST_LEVELS} levels")
+        raise InvalidLevels(f"'{word}' has too few or too many levels", f"write 2 to {MOST_LEVELS}")
     ratio = (last / first) ** (1 / (count - 1))
     yield from dict.fromkeys(round(first * ratio**each) for each in range(count))
 
@@ -67,7 +72,7 @@ def _spread(word: str, first: int, last: int, number: str) -> Iterator[int]:
 def _users(word: str) -> int:
     number = scaled(word, COUNTS)
     if number is None or number < 1 or not (number.is_integer() or number > MOST_USERS):
-        raise InvalidLevels(f"'{word}' is not a number of users: {WRITE}")
+        raise InvalidLevels(f"'{word}' is not a number of users", WRITE)
     if number > MOST_USERS:
-        raise InvalidLevels(f"'{word}' is too many: at most {MOST_USERS:,}")
+        raise InvalidLevels(f"'{word}' is too many", f"at most {MOST_USERS:,}")
     return int(number)

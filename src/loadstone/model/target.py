@@ -30,7 +30,9 @@ TlsMode = Literal["disabled", "preferred", "required", "verify-ca", "verify-iden
 
 Compression = Literal["off", "zlib", "zstd"]
 
-_SCHEMES = ("mysql", "mariadb")
+SCHEMES = {"mysql": "mysql", "mariadb": "mysql"}
+"""By a URL's scheme, the family that its server is of."""
+
 _URL_OPTIONS = (
     "tls",
     "tls-ca",
@@ -111,6 +113,11 @@ class Target(Frozen):
         return f"{_bracketed(self.host)}:{self.port or DEFAULT_PORT}"
 
     @property
+    def family(self) -> str:
+        """Which family its server is of: each scheme that a URL may have is of this one."""
+        return "mysql"
+
+    @property
     def is_local(self) -> bool:
         """Whether the address is a unix socket or loopback (a tunnel looks the same)."""
         if self.socket is not None or self.host == "localhost":
@@ -127,7 +134,7 @@ class Target(Frozen):
         port = f":{self.port}" if self.port is not None else ""
         database = f"/{quote(self.database, safe='')}" if self.database is not None else ""
         options = "&".join(f"{name}={quote(text, safe='/,')}" for name, text in self._options())
-        return f"mysql://{user}{_bracketed(self.host)}{port}{database}" + (
+        return f"{self.family}://{user}{_bracketed(self.host)}{port}{database}" + (
             f"?{options}" if options else ""
         )
 
@@ -269,7 +276,7 @@ def _split(url: str) -> SplitResult:
     scheme, separator, _ = url.partition("://")
     if not separator:
         raise _bad("it does not begin with mysql://")
-    if scheme.lower() not in _SCHEMES:
+    if scheme.lower() not in SCHEMES:
         said = f"{scheme!r}, " if scheme.isalnum() else ""  # anything else may be a password
         raise _bad(f"the scheme is {said}not mysql")
     try:

@@ -8,37 +8,22 @@ import hashlib
 import socket
 import ssl
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import pymysql
 
 from loadstone.model.target import DEFAULT_PORT, Endpoint, Target, Tls
 from loadstone.mysql.administration import Administration, PasswordWithheld, Trust
-from loadstone.mysql.errors import (
+from loadstone.mysql.errors import target_error
+from loadstone.servers.connection import DEFAULT_TIMEOUTS, Connection, Timeouts
+from loadstone.servers.errors import (
     NEEDS_AUTHORITY,
     NEEDS_KEY,
     NEEDS_PROOF,
     TargetError,
     TargetErrorKind,
 )
-from loadstone.mysql.sanitize import plain
-
-if TYPE_CHECKING:
-    Connection: TypeAlias = pymysql.connections.Connection[pymysql.cursors.Cursor]
-else:
-    Connection = pymysql.connections.Connection
-
-
-@dataclass(frozen=True)
-class Timeouts:
-    """How long to wait for a connection, and for one statement."""
-
-    connect_s: float = 10
-    statement_s: float = 60
-
-
-DEFAULT_TIMEOUTS = Timeouts()
+from loadstone.servers.sanitize import plain
 
 _LONGEST_LOGIN = 3
 """How many times the limit of a connection the whole login may take."""
@@ -128,35 +113,6 @@ def answering_within(connection: Connection, seconds: float) -> Iterator[None]:
         known._read_timeout, known._write_timeout = before
 
 
-def number_of(connection: Connection) -> int:
-    """The server's number for a connection."""
-    number: int = connection.thread_id()  # type: ignore[no-untyped-call]
-    return number
-
-
-LONGEST_LOCK_WAIT_S = 50
-"""Below the limit of a statement: then the server says what was waited for, and nothing stays."""
-
-_NO_SUCH_VARIABLE = 1193
-
-
-def bound_lock_waits(connection: Connection) -> None:
-    """Let no statement of a connection wait for a lock for longer than its own limit.
-
-    Servers let them wait for a day, and for that long what is given up stays behind there.
-
-    Raises:
-        pymysql.MySQLError: the server does not answer.
-    """
-    with connection.cursor() as cursor:
-        for variable in ("lock_wait_timeout", "innodb_lock_wait_timeout"):
-            try:
-                cursor.execute(f"SET SESSION {variable} = {LONGEST_LOCK_WAIT_S}")
-            except pymysql.MySQLError as error:
-                if error.args[0] != _NO_SUCH_VARIABLE:
-                    raise
-
-
 @contextlib.contextmanager
 def statement_errors(target: Target) -> Iterator[None]:
     """Turn what the server says to a statement into a `TargetError`."""
@@ -166,7 +122,7 @@ def statement_errors(target: Target) -> Iterator[None]:
         number, text = _number_and_text(error)
         kind: TargetErrorKind = "timed_out" if "timed out" in text else "statement_failed"
         message = f"{target.place} refused a statement: {number} {text}"
-        raise TargetError(kind, message, _STATEMENT_HINTS.get(number), number) from error
+        raise target_error(kind, message, _STATEMENT_HINTS.get(number), number) from error
 
 
 _MOST_TEXT = 1000
@@ -252,11 +208,11 @@ def _login_error(error: pymysql.MySQLError, endpoint: Endpoint, schema: str | No
         return _network_error(cause, endpoint.target, number)
     place = endpoint.target.place
     if isinstance(error, PasswordWithheld):
-        return TargetError("password_withheld", f"{place}: {text} ({number})", NEEDS_PROOF, number)
+        return target_error("password_withheld", f"{place}: {text} ({number})", NEEDS_PROOF, number)
     if number in (1045, 1698):
         return _refused(endpoint, text, number)
     if number in (1044, 1049):
-        return TargetError(
+        return target_error(
             "unknown_database",
             f"{place} has no schema {schema!r} that this user may use",
             "`loadstone prepare` makes it, or name another after the host in --target",
@@ -266,11 +222,11 @@ def _login_error(error: pymysql.MySQLError, endpoint: Endpoint, schema: str | No
         return _timed_out(endpoint.target)
     if number == 2059:
         other = "take an account with another login method"
-        return TargetError("not_supported", f"{place}: {text} (2059)", other, number)
+        return target_error("not_supported", f"{place}: {text} (2059)", other, number)
     kind, meaning, hint = _LOGIN_FAILURES.get(
         number, ("protocol", f"the login failed: {number} {text}", None)
     )
-    return TargetError(kind, f"{place}: {meaning}", hint, number)
+    return target_error(kind, f"{place}: {meaning}", hint, number)
 
 
 _LOGIN_FAILURES: dict[int, tuple[TargetErrorKind, str, str | None]] = {
@@ -335,7 +291,7 @@ def _refused(endpoint: Endpoint, text: str, number: int) -> TargetError:
     else:
         hint = "no password was given: LOADSTONE_PASSWORD, ~/.my.cnf, --defaults-file or --password"
     message = f"{place} refused user {user!r} ({number}: {text})"
-    return TargetError("login_refused", message, hint, number)
+    return target_error("login_refused", message, hint, number)
 
 
 def _network_error(cause: OSError, target: Target, number: int) -> TargetError:
@@ -344,7 +300,7 @@ def _network_error(cause: OSError, target: Target, number: int) -> TargetError:
         return _tls_error(cause, target)
     if isinstance(cause, socket.gaierror):
         hint = "check the name in --target, or take the address"
-        return TargetError("unknown_host", f"unknown host {target.host!r}", hint, 2005)
+        return target_error("unknown_host", f"unknown host {target.host!r}", hint, 2005)
     if isinstance(cause, TimeoutError):
         return _timed_out(target)
     if cause.errno in (errno.EMFILE, errno.ENFILE):
@@ -357,28 +313,28 @@ def _network_error(cause: OSError, target: Target, number: int) -> TargetError:
             errno.EACCES: f"no right to use the socket {place}",
         }.get(cause.errno or 0, f"cannot use the socket {place}: {cause.strerror}")
         hint = "is the server running? 127.0.0.1 instead of localhost means TCP"
-        return TargetError("no_socket", what, hint, 2002)
+        return target_error("no_socket", what, hint, 2002)
     if isinstance(cause, ConnectionRefusedError):
         hint = "is the server running, and is it the right port?"
-        return TargetError("unreachable", f"nothing listens on {place}", hint, number)
+        return target_error("unreachable", f"nothing listens on {place}", hint, number)
     message = f"cannot reach {place}: {cause.strerror or cause}"
-    return TargetError("unreachable", message, "check host, port and firewall", number)
+    return target_error("unreachable", message, "check host, port and firewall", number)
 
 
 def _timed_out(target: Target) -> TargetError:
     hint = "check host, port and firewall, or raise --connect-timeout"
-    return TargetError("timed_out", f"{target.place} did not answer in time", hint, 110)
+    return target_error("timed_out", f"{target.place} did not answer in time", hint, 110)
 
 
 def _tls_error(cause: ssl.SSLError, target: Target) -> TargetError:
     if isinstance(cause, ssl.SSLCertVerificationError):
-        return TargetError(
+        return target_error(
             "tls_failed",
             f"{target.place}: its certificate does not verify: {cause.verify_message}",
             NEEDS_AUTHORITY,
             2026,
         )
-    return TargetError(
+    return target_error(
         "tls_failed",
         f"{target.place}: TLS failed: {cause.reason or cause}",
         "TLS 1.2 is the least; old 5.7 servers have only 1.0 and 1.1: take --tls disabled there",

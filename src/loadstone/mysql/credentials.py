@@ -27,9 +27,11 @@ from loadstone.model.target import (
     parse_target_url,
     tls_mode,
 )
-from loadstone.mysql.errors import TargetError
+from loadstone.mysql.errors import target_error
 from loadstone.mysql.optionfile import read_option_file
-from loadstone.mysql.redact import PASSWORD_VARIABLE, taken_environment
+from loadstone.servers.endpoint_request import EndpointRequest
+from loadstone.servers.errors import TargetError
+from loadstone.servers.redact import PASSWORD_VARIABLE, taken_environment
 
 _CLEARTEXT_VARIABLE = "LIBMYSQL_ENABLE_CLEARTEXT_PLUGIN"
 _SYSTEM_OPTION_FILES = (Path("/etc/my.cnf"), Path("/etc/mysql/my.cnf"))
@@ -39,27 +41,6 @@ _USUAL_SOCKETS = (
     Path("/var/lib/mysql/mysql.sock"),
     Path("/tmp/mysql.sock"),
 )
-
-
-class EndpointRequest(Frozen):
-    """What the command line said about one target; what it left out is `None`."""
-
-    url: str | None = None
-    host: str | None = None
-    port: int | None = None
-    socket: Path | None = None
-    user: str | None = None
-    database: str | None = None
-    tls: str | None = None
-    tls_ca: Path | None = None
-    tls_cert: Path | None = None
-    tls_key: Path | None = None
-    tls_fingerprint: str | None = None
-    compression: str | None = None
-    server_public_key: Path | None = None
-    defaults_file: Path | None = None
-    ask_password: bool = False
-    enable_cleartext_plugin: bool = False
 
 
 class Surroundings(Frozen):
@@ -220,7 +201,7 @@ def _located(target: Target, options: dict[str, str], around: Surroundings) -> T
         if place.is_socket():
             return target.model_copy(update={"socket": place})
     looked = ", ".join(str(place) for place in places)
-    raise TargetError(
+    raise target_error(
         "no_socket",
         f"localhost means the unix socket, and there is none (looked for {looked})",
         "127.0.0.1 means TCP; another socket: mysql://user@localhost/schema?socket=PATH",

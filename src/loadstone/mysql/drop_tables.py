@@ -14,11 +14,14 @@ from collections.abc import Iterator, Sequence
 import pymysql
 
 from loadstone.model.target import Target
-from loadstone.mysql.connect import Connection, statement_errors
-from loadstone.mysql.errors import GuardError, TargetError
-from loadstone.mysql.facts import TableFacts, quoted, tables_of
-from loadstone.mysql.guard import LIST_TABLE, CleanupDecision, SchemaState
-from loadstone.mysql.tpcc_tables import in_order_of_dropping
+from loadstone.mysql.connect import statement_errors
+from loadstone.mysql.errors import number_in
+from loadstone.mysql.facts import quoted, tables_of
+from loadstone.servers.connection import Connection
+from loadstone.servers.errors import GuardError, TargetError
+from loadstone.servers.facts import TableFacts
+from loadstone.servers.guard import LIST_TABLE, CleanupDecision, SchemaState
+from loadstone.servers.tpcc_tables import in_order_of_dropping
 
 _NO_SUCH_TABLE = 1146
 _DENIED = (1044, 1142)
@@ -68,13 +71,13 @@ def _locked(connection: Connection, target: Target, place: str) -> Iterator[bool
         with statement_errors(target), connection.cursor() as cursor:
             cursor.execute(f"LOCK TABLES {place} WRITE")
     except TargetError as error:
-        if error.errno == _NO_SUCH_TABLE:
+        if number_in(error) == _NO_SUCH_TABLE:
             yield False
             return
-        if error.errno in _DENIED:
+        if number_in(error) in _DENIED:
             hint = "to drop what was looked at and nothing else: GRANT LOCK TABLES to this user"
-            raise TargetError(error.kind, error.message, hint, error.errno) from error
-        if error.errno not in _NO_LOCKS_HERE:
+            raise TargetError(error.kind, error.message, hint, error.code) from error
+        if number_in(error) not in _NO_LOCKS_HERE:
             raise
     try:
         yield True

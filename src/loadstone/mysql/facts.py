@@ -2,146 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
+import contextlib
 import re
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any
 
 import pymysql
 
-from loadstone.model.frozen import Frozen
 from loadstone.model.target import Target
-from loadstone.mysql import tpcc_tables
-from loadstone.mysql.connect import Connection, statement_errors
-from loadstone.mysql.sanitize import plain
+from loadstone.mysql.connect import statement_errors
+from loadstone.servers.connection import Connection
+from loadstone.servers.facts import Flavour, RowCount, ServerFacts, TableFacts, mark_in
+from loadstone.servers.sanitize import plain
 
-Flavour = Literal["mariadb", "mysql", "percona", "aurora", "tidb", "other"]
-Numbered = Literal["sbtest", "bulk", "hot", "products", "orders", "ledger"]
-"""Layouts whose tables have numbers."""
-
-Layout = Literal["sbtest", "bulk", "hot", "products", "orders", "ledger", "tpcc", "template"]
-
-_NAME = re.compile(r"(sbtest|hot_row|hot_product|hot_order|drill_ledger)([1-9][0-9]*)")
-# As crates/workload makes them; `sbtest` is sysbench's. A display width (int(11)) says nothing.
-KNOWN_LAYOUTS: dict[Numbered, tuple[tuple[str, str], ...]] = {
-    "sbtest": (("id", "int"), ("k", "int"), ("c", "char(120)"), ("pad", "char(60)")),
-    "bulk": (("id", "int"), ("k", "int")),
-    "hot": (("product", "int"), ("stock", "bigint"), ("sold", "bigint")),
-    "products": (("product", "int"), ("price", "int"), ("name", "char(60)")),
-    "orders": (("id", "bigint"), ("product", "int"), ("buyer", "int"), ("pieces", "int")),
-    "ledger": (
-        ("id", "bigint"),
-        ("book", "bigint"),
-        ("user_no", "int"),
-        ("seq", "bigint"),
-        ("amount", "int"),
-    ),
-}
-TABLE_NAMES: dict[Numbered, str] = {
-    "sbtest": "sbtest",
-    "bulk": "sbtest",
-    "hot": "hot_row",
-    "products": "hot_product",
-    "orders": "hot_order",
-    "ledger": "drill_ledger",
-}
-"""By layout, what stands before a table's number."""
-_MARK = re.compile(r"loadstone ([0-9a-f]{16})")
 # MariaDB's errno, MySQL's, and the one that MySQL gives when threads count in parallel.
 _TIME_IS_UP = (1969, 3024, 1317)
-
-
-class ServerFacts(Frozen):
-    """The server as it described itself; `variables` has all of them, as text."""
-
-    version: str
-    flavour: Flavour
-    comment: str
-    variables: dict[str, str]
-    connected: int | None
-    """Connections at that moment, ours included."""
-    uptime_s: float | None = None
-    """Since the server began."""
-    cipher: str
-    """Of the connection that asked; empty when that is not encrypted."""
-
-    @property
-    def encrypted(self) -> bool:
-        """Whether the connection that asked is encrypted, by the server's word."""
-        return bool(self.cipher)
-
-    @property
-    def max_connections(self) -> int | None:
-        """How many connections the server takes."""
-        return _number(self.variables.get("max_connections"))
-
-    @property
-    def read_only(self) -> bool:
-        """Whether it refuses writes, as a replica does."""
-        return any(self.is_on(name) for name in ("read_only", "super_read_only"))
-
-    @property
-    def thread_pool(self) -> str | None:
-        """The kind of pool that is at work, or `None`."""
-        if self.variables.get("thread_handling") == "pool-of-threads":
-            return "pool-of-threads"
-        if self.variables.get("thread_handling") == "loaded-dynamically":
-            return "thread_pool plugin"
-        return "thread_pool_enabled" if self.is_on("thread_pool_enabled") else None
-
-    def is_on(self, variable: str) -> bool:
-        """Whether a variable is there and on."""
-        return self.variables.get(variable, "").upper() in ("ON", "1", "YES", "TRUE")
-
-
-class TableFacts(Frozen):
-    """One table of a schema, as the server describes it."""
-
-    name: str
-    engine: str | None
-    columns: tuple[tuple[str, str], ...]
-    """Names and types, in order."""
-    is_view: bool = False
-    mark: str | None = None
-    """What `comment_of` wrote into its comment."""
-    created_s: int | None = None
-    """When it was made or last rebuilt, in seconds since 1970: making an index, TRUNCATE and
-    OPTIMIZE count on both MariaDB and MySQL, rows and ANALYZE do not. `None`: not told."""
-
-    @property
-    def layout(self) -> Layout | None:
-        """Which of the known layouts it has exactly, in name and columns; `None`: none.
-
-        Of `tpcc` the names of the columns decide: nobody else's tables have those names.
-        """
-        if not self.is_view and self.name in tpcc_tables.TABLES:
-            names = tuple(name for name, _ in self.columns)
-            return "tpcc" if names == tpcc_tables.TABLES[self.name] else None
-        found = _NAME.fullmatch(self.name)
-        if self.is_view or found is None:
-            return None
-        # sysbench 0.5 made its integers unsigned, 1.0 does not.
-        columns = tuple((name, kind.removesuffix(" unsigned")) for name, kind in self.columns)
-        return next(
-            (
-                layout
-                for layout, those in KNOWN_LAYOUTS.items()
-                if columns == those and found[1] == TABLE_NAMES[layout]
-            ),
-            None,
-        )
-
-    @property
-    def number(self) -> int | None:
-        """The N of sbtestN, hot_rowN, hot_productN, hot_orderN or drill_ledgerN."""
-        found = _NAME.fullmatch(self.name)
-        return int(found[2]) if found else None
-
-
-class RowCount(Frozen):
-    """How many rows a table has; where counting took too long, its highest id instead."""
-
-    rows: int
-    exact: bool
 
 
 def describe_server(connection: Connection, target: Target) -> ServerFacts:
@@ -157,6 +32,11 @@ def describe_server(connection: Connection, target: Target) -> ServerFacts:
             "SHOW GLOBAL STATUS WHERE Variable_name IN ('Threads_connected', 'Uptime')",
         )
         cipher = _pairs(connection, "SHOW SESSION STATUS LIKE 'Ssl_cipher'")
+    return facts_of(variables, status, cipher.get("Ssl_cipher", ""))
+
+
+def facts_of(variables: dict[str, str], status: Mapping[str, str], cipher: str = "") -> ServerFacts:
+    """What its variables and some rows of its status say of a server."""
     version, comment = variables.get("version", ""), variables.get("version_comment", "")
     return ServerFacts(
         version=version,
@@ -165,8 +45,23 @@ def describe_server(connection: Connection, target: Target) -> ServerFacts:
         variables=variables,
         connected=_number(status.get("Threads_connected")),
         uptime_s=_number(status.get("Uptime")),
-        cipher=cipher.get("Ssl_cipher", ""),
+        cipher=cipher,
+        max_connections=_number(variables.get("max_connections")),
+        read_only=any(_is_on(variables, name) for name in ("read_only", "super_read_only")),
+        thread_pool=_thread_pool(variables),
     )
+
+
+def _thread_pool(variables: Mapping[str, str]) -> str | None:
+    if variables.get("thread_handling") == "pool-of-threads":
+        return "pool-of-threads"
+    if variables.get("thread_handling") == "loaded-dynamically":
+        return "thread_pool plugin"
+    return "thread_pool_enabled" if _is_on(variables, "thread_pool_enabled") else None
+
+
+def _is_on(variables: Mapping[str, str], name: str) -> bool:
+    return variables.get(name, "").upper() in ("ON", "1", "YES", "TRUE")
 
 
 def variables_of(connection: Connection, target: Target) -> dict[str, str]:
@@ -217,29 +112,12 @@ def tables_of(
             engine=engine,
             columns=tuple(columns.get(name, ())),
             is_view="VIEW" in str(kind).upper(),
-            mark=_mark_in(_text(comment)),
+            mark=mark_in(_text(comment)),
             created_s=None if created is None else int(created),
         )
         for name, engine, kind, created, comment in tables
     )
     return tuple(sorted(facts, key=lambda table: (table.number or 0, table.name)))
-
-
-def comment_of(mark: str) -> str:
-    """The comment of a table that Loadstone makes; `mark`: 16 hexadecimal digits by chance.
-
-    A table keeps it through ALTER and RENAME. So does a copy that is made with LIKE: no two tables
-    of ours bear the same, so that one of them is known not to be ours.
-    """
-    return f"loadstone {mark}"
-
-
-def mark_for(name: str, mark: str) -> str:
-    """What a table of this name bears, of those that are made together: half by chance."""
-    return mark[:_HALF] + hashlib.sha256(name.encode()).hexdigest()[:_HALF]
-
-
-_HALF = 8
 
 
 def indexed_on(connection: Connection, target: Target, schema: str, column: str) -> frozenset[str]:
@@ -253,13 +131,43 @@ def indexed_on(connection: Connection, target: Target, schema: str, column: str)
         return frozenset(str(row[0]) for row in cursor.fetchall())
 
 
+def views_of(connection: Connection, target: Target) -> list[tuple[str, str]]:
+    """Schema and name of all views that this user can read and that are not the server's own."""
+    with statement_errors(target), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT table_schema, table_name FROM information_schema.views"
+            " WHERE table_schema NOT IN ('sys', 'mysql')"
+        )
+        return [(str(schema), str(name)) for schema, name in cursor.fetchall()]
+
+
+def functions_of(connection: Connection, target: Target, schema: str) -> frozenset[str]:
+    """Functions that somebody made, and a statement there can call without naming a schema.
+
+    In small letters. Stored ones that this user cannot see it cannot call; loaded ones are for all,
+    and not everybody may see which there are.
+    """
+    with statement_errors(target), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT routine_name FROM information_schema.routines"
+            " WHERE routine_schema = %s AND routine_type = 'FUNCTION'",
+            (schema,),
+        )
+        found = {str(name).lower() for (name,) in cursor.fetchall()}
+        with contextlib.suppress(pymysql.MySQLError):
+            cursor.execute("SELECT name FROM mysql.func")
+            found |= {str(name).lower() for (name,) in cursor.fetchall()}
+    return frozenset(found)
+
+
 def count_rows(connection: Connection, target: Target, table: str, limit_s: float = 10) -> RowCount:
     """The rows of a table of the connection's schema: counted, or its highest id after the limit.
 
     The limit is the server's own, so the statement does not go on there when we stop waiting.
     """
     name = quoted(table)
-    if "mariadb" in str(connection.get_server_info()).lower():  # type: ignore[no-untyped-call]
+    own: Any = connection
+    if "mariadb" in str(own.get_server_info()).lower():
         statement = f"SET STATEMENT max_statement_time={limit_s:g} FOR SELECT COUNT(*) FROM {name}"
     else:
         hint = f"/*+ MAX_EXECUTION_TIME({int(limit_s * 1000)}) */"
@@ -283,11 +191,6 @@ def _pairs(connection: Connection, statement: str) -> dict[str, str]:
     with connection.cursor() as cursor:
         cursor.execute(statement)
         return {_text(row[0]): _text(row[1]) for row in cursor.fetchall()}
-
-
-def _mark_in(comment: str) -> str | None:
-    found = _MARK.fullmatch(comment)
-    return found[1] if found else None
 
 
 def _single(connection: Connection, statement: str) -> int:

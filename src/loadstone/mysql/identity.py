@@ -1,86 +1,39 @@
-"""Which server answers. An address may lead to another one tomorrow: a tunnel, a failover."""
+"""Which server answers, by its variables and by when it was started."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from typing import Literal
+from collections.abc import Mapping
 
-from loadstone.model.frozen import Frozen
 from loadstone.model.target import Target
-from loadstone.mysql.connect import Connection, statement_errors
-
-Answer = Literal["same", "restarted", "other"]
-
-_NAMES = ("datadir", "hostname", "server_id")
-"""What tells MariaDB's servers apart, together with when they were started."""
+from loadstone.mysql.connect import statement_errors
+from loadstone.servers.connection import Connection
+from loadstone.servers.identity import Identity
 
 _LOOKS = 10
 
 
-class Identity(Frozen):
-    """A server as it was seen at one time; what it did not say is `None`."""
-
-    server_uuid: str | None = None
-    """MySQL's, which stays through restarts. MariaDB has none."""
-    datadir: str | None = None
-    hostname: str | None = None
-    server_id: str | None = None
-    started_s: int | None = None
-    """When it was started, in seconds since 1970 by its own clock."""
-    seen_s: int | None = None
-    """When it was asked, by the same clock."""
-
-    @classmethod
-    def known(cls, variables: Mapping[str, str], times: tuple[int, int] | None = None) -> Identity:
-        """By its variables, and by when it was started and asked."""
-        started_s, seen_s = times or (None, None)
-        return cls(
-            server_uuid=variables.get("server_uuid"),
-            datadir=variables.get("datadir"),
-            hostname=variables.get("hostname"),
-            server_id=variables.get("server_id"),
-            started_s=started_s,
-            seen_s=seen_s,
-        )
+def identity_of(variables: Mapping[str, str], times: tuple[int, int] | None = None) -> Identity:
+    """A server by its variables, and by when it was started and asked."""
+    started_s, seen_s = times or (None, None)
+    return Identity(
+        server_uuid=variables.get("server_uuid"),
+        datadir=variables.get("datadir"),
+        hostname=variables.get("hostname"),
+        server_id=variables.get("server_id"),
+        started_s=started_s,
+        seen_s=seen_s,
+    )
 
 
-def compared(before: Identity, now: Identity, changed: Collection[str] = ()) -> Answer:
-    """Whether it is the server of before, and whether that has been restarted since.
+def server_of(connection: Connection, target: Target) -> str:
+    """What tells a server from others at this moment, by its own words.
 
-    `changed`: variables that may have been set in between, and so tell nothing.
+    Raises:
+        TargetError: the connection was lost.
     """
-    if differences(before, now, changed):
-        return "other"
-    if None in (before.started_s, now.started_s) or before.started_s == now.started_s:
-        return "same"
-    return "restarted"
-
-
-def differences(before: Identity, now: Identity, changed: Collection[str] = ()) -> list[str]:
-    """What shows that it is another server: `hostname is db2, not db1`."""
-    if before.server_uuid or now.server_uuid:
-        names: Iterator[str] = iter(("server_uuid",))
-    else:
-        names = (name for name in _NAMES if name not in changed)
-    found = [
-        f"{name} is {getattr(now, name)}, not {getattr(before, name)}"
-        for name in names
-        if getattr(now, name) != getattr(before, name)
-    ]
-    if not found and _ran_beside(before, now):
-        found = ["it was started before, and at another time"]
-    return found
-
-
-def _ran_beside(before: Identity, now: Identity) -> bool:
-    """Whether it already ran when the one of before was seen, and is not that one.
-
-    Copies of a server have all names in common with it.
-    """
-    if before.started_s is None or before.seen_s is None or now.started_s is None:
-        return False
-    # In the very second of that a restart is the likelier.
-    return now.started_s != before.started_s and now.started_s < before.seen_s
+    with statement_errors(target), connection.cursor() as cursor:
+        cursor.execute("SELECT @@hostname, @@datadir, @@server_id")
+        return str(cursor.fetchone())
 
 
 def times_of(connection: Connection, target: Target) -> tuple[int, int] | None:

@@ -12,15 +12,16 @@ from collections.abc import Sequence
 
 import pymysql
 
-from loadstone.model.frozen import Frozen
 from loadstone.model.target import Target
-from loadstone.mysql.connect import Connection, answering_within, statement_errors
-from loadstone.mysql.errors import TargetError
-from loadstone.mysql.processlist import Process, processes
-from loadstone.mysql.sanitize import plain
-
-GRACE_S = 5.0
-"""What was just killed holds its lock until the server notices, which a busy one does late."""
+from loadstone.mysql.connect import answering_within, statement_errors
+from loadstone.mysql.errors import number_in
+from loadstone.mysql.processlist import processes
+from loadstone.servers import locks as common
+from loadstone.servers.connection import Connection
+from loadstone.servers.errors import TargetError
+from loadstone.servers.locks import Holder, NoLocks
+from loadstone.servers.processes import Process
+from loadstone.servers.sanitize import plain
 
 IDLE_S = 2_147_483
 """So long the connection that holds a lock may be silent: 24 days, the most that servers take."""
@@ -33,32 +34,6 @@ _TRIES = 3
 
 _NO_LOCKS = (1064, 1105, 1235, 1305, 1370, 1630)
 """What servers and clusters say that have no such functions, or not for this account."""
-
-TRY_EVERY_S = 0.1
-"""How soon it is noticed that a lock is free."""
-
-
-class NoLocks(TargetError):
-    """The server keeps no locks by names."""
-
-
-class Holder(Frozen):
-    """The connection that holds a lock, as far as this account may see it."""
-
-    connection: int
-    user: str | None = None
-    host: str | None = None
-    since_s: float | None = None
-    """In seconds since 1970 by this machine's clock: since then the connection is silent."""
-
-    def __str__(self) -> str:
-        if self.user is None:
-            return f"connection {self.connection}, which this account may not see (PROCESS)"
-        said = f"{self.user} from {self.host or 'this host'} (connection {self.connection}"
-        if self.since_s is None:
-            return f"{said})"
-        since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self.since_s))
-        return f"{said}, since {since})"
 
 
 def take(
@@ -73,7 +48,7 @@ def take(
         TargetError: the server refused, the connection was lost, or nobody gets the lock.
     """
     # The wait is ours, as servers may have a limit of time for statements.
-    until = time.monotonic() + (GRACE_S if wait_s is None else wait_s)
+    until = time.monotonic() + (common.GRACE_S if wait_s is None else wait_s)
     for tries in itertools.count(1):
         (got,) = _asked(connection, target, "SELECT GET_LOCK(%s, 0)", (name,))
         if got == 1:
@@ -86,8 +61,19 @@ def take(
             return held[0]
         if is_over and tries >= _TRIES:
             break
-        time.sleep(TRY_EVERY_S)
+        time.sleep(common.TRY_EVERY_S)
     raise TargetError("statement_failed", f"{target.place} does not give the lock {name!r}")
+
+
+def announce(connection: Connection, target: Target, name: str) -> None:
+    """Take a lock if it is free, without asking whether it was.
+
+    Raises:
+        TargetError: the connection was lost, or the server has no such locks.
+    """
+    with statement_errors(target), connection.cursor() as cursor:
+        cursor.execute("DO GET_LOCK(%s, 0)", (name,))
+        cursor.execute(f"SET SESSION wait_timeout = {IDLE_S}")
 
 
 def holders(connection: Connection, target: Target, names: Sequence[str]) -> tuple[Holder, ...]:
@@ -171,9 +157,9 @@ def _asked(
             cursor.execute(statement, values)
             row = cursor.fetchone() or ()
     except TargetError as error:
-        if error.errno not in _NO_LOCKS:
+        if number_in(error) not in _NO_LOCKS:
             raise
-        raise NoLocks(error.kind, error.message, error.hint, error.errno) from error
+        raise NoLocks(error.kind, error.message, error.hint, error.code) from error
     if not all(one is None or isinstance(one, int) for one in row):
         raise NoLocks("statement_failed", f"{target.place} has no locks by names")
     return row

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from loadstone.mysql.errors import TargetError
+from loadstone.servers.errors import TargetError
 
 _SECTIONS = ("client", "client-server", "client-mariadb", "loadstone")
 _ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "r": "\r", "\\": "\\", "s": " "}

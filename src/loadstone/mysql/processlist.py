@@ -3,37 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from typing import NamedTuple
+from typing import Any
 
 from loadstone.model.target import Target
-from loadstone.mysql.connect import Connection, statement_errors
+from loadstone.mysql.connect import statement_errors
+from loadstone.servers.connection import Connection
+from loadstone.servers.processes import Process
 
 _NAMES = ("id", "user", "host", "command", "time", "info")
-
-
-class Process(NamedTuple):
-    """One connection."""
-
-    number: int
-    user: str
-    address: str
-    """With the port, where there is one."""
-    command: str
-    silent_s: int | None
-    """Since its last statement began or ended."""
-    asks: bool
-    """Whether it is the one that asked for the list."""
-
-    @property
-    def host(self) -> str:
-        """The address without its port."""
-        return host_of(self.address)
-
-
-def host_of(address: str) -> str:
-    """`10.0.0.7:40112` without its port; over a unix socket there is none."""
-    host, _, port = address.rpartition(":")
-    return host if host and port.isdigit() else address
 
 
 def processes(connection: Connection, target: Target) -> tuple[Process, ...]:
@@ -69,6 +46,13 @@ def is_passed_on(connection: Connection, target: Target) -> bool:
     Raises:
         TargetError: as `processes`.
     """
-    greeted: int = connection.thread_id()  # type: ignore[no-untyped-call]
+    greeted = number_of(connection)
     own = [one.number for one in processes(connection, target) if one.asks]
     return bool(own) and own != [greeted]
+
+
+def number_of(connection: Connection) -> int:
+    """The server's number for a connection."""
+    own: Any = connection
+    number: int = own.thread_id()
+    return number

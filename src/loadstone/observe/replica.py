@@ -1,25 +1,8 @@
-"""How far a replica is behind, by its own word, and how long it has not been replicating."""
+"""How far a replica is behind, by its own word."""
 
 from __future__ import annotations
 
-import contextlib
-import time
 from dataclasses import dataclass
-
-import pymysql
-
-from loadstone.model.observed import Reading, SourceName
-from loadstone.model.target import Endpoint
-from loadstone.mysql.connect import Connection, Timeouts, connect
-from loadstone.mysql.errors import TargetError
-from loadstone.observe.source import SourceError
-
-_TIMEOUTS = Timeouts(connect_s=3, statement_s=5)
-_STATEMENTS = ("SHOW ALL SLAVES STATUS", "SHOW REPLICA STATUS", "SHOW SLAVE STATUS")
-"""MariaDB, with all its sources; MySQL of 8.0.22 and later; those before."""
-
-_BEHIND = ("Seconds_Behind_Source", "Seconds_Behind_Master")
-_SYNTAX = 1064
 
 LAG = "replica_lag"
 
@@ -30,67 +13,3 @@ class Behind:
 
     seconds: float | None
     """`None`: it is not replicating, so that it falls further behind with each second."""
-
-
-def behind(connection: Connection) -> Behind | None:
-    """Ask a server; `None`: it is no replica.
-
-    Raises:
-        pymysql.MySQLError: it does not answer, or the user lacks the right (1227).
-    """
-    for statement in _STATEMENTS:
-        with connection.cursor(pymysql.cursors.DictCursor) as cursor:
-            try:
-                cursor.execute(statement)
-            except pymysql.MySQLError as error:
-                if error.args and error.args[0] == _SYNTAX:
-                    continue
-                raise
-            rows = list(cursor.fetchall())
-        told = [row[name] for row in rows for name in _BEHIND if name in row]
-        if not told:
-            return None
-        known = [float(str(seconds)) for seconds in told if seconds is not None]
-        return Behind(max(known) if len(known) == len(told) else None)
-    return None
-
-
-@dataclass
-class ReplicaSource:
-    """One replica's lag; of one that has stopped, at least the time since it was seen at work."""
-
-    name: SourceName
-    endpoint: Endpoint
-    _connection: Connection | None = None
-    _lag_s: float = 0.0
-    _at_s: float | None = None
-    """When it was last seen at work; the first reading where it never was."""
-
-    def read(self) -> Reading:
-        """The replica's lag now; none of one that is no replica any more.
-
-        Raises:
-            SourceError: it cannot be reached, or does not say.
-        """
-        try:
-            connection = self._connection
-            if connection is None:
-                connection = self._connection = connect(self.endpoint, _TIMEOUTS, database=None)
-            told = behind(connection)
-        except (TargetError, pymysql.MySQLError, OSError) as error:
-            self.close()
-            said = error.message if isinstance(error, TargetError) else str(error)
-            raise SourceError(f"{self.name}: {said}") from error
-        now = time.monotonic()
-        if told is None:
-            return Reading(at_s=now)
-        if told.seconds is not None or self._at_s is None:
-            self._lag_s, self._at_s = told.seconds or 0.0, now
-        return Reading(at_s=now, gauges={LAG: self._lag_s + (now - self._at_s)})
-
-    def close(self) -> None:
-        """Say goodbye."""
-        connection, self._connection = self._connection, None
-        if connection:
-            with contextlib.suppress(pymysql.MySQLError, OSError):
-                connection.close()

@@ -183,7 +183,7 @@ def deltas(before: Reading, after: Reading) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Watched:
-    """A source, and how its words become those of `observe.counters`."""
+    """A source, and how its words become ours."""
 
     source: Source
     translate: Translate | None = None

@@ -8,6 +8,9 @@ from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.observed import Reading, SourceName
 
+VERSION = "version"
+"""The fact that is a server's version."""
+
 
 class SourceError(LoadstoneError):
     """A source cannot be read now; its message is one line that says which and why."""

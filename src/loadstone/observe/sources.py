@@ -9,12 +9,11 @@ from dataclasses import dataclass, replace
 from loadstone.model.observe_request import Observing
 from loadstone.model.observed import SHARED_HOST, Reading, SourceName
 from loadstone.model.target import DEFAULT_PORT, Endpoint, Target
-from loadstone.observe.counters import canonical
 from loadstone.observe.exporters import MysqldExporter, NodeExporter
 from loadstone.observe.local import LocalHost, data_device
 from loadstone.observe.locate import find_server_process
 from loadstone.observe.sampler import Watched
-from loadstone.observe.server import ServerSource
+from loadstone.observe.samplers import samplers_of
 from loadstone.observe.source_spec import PlaceError
 from loadstone.observe.ssh import SshHost
 
@@ -100,9 +99,10 @@ def sources_for(targets: Sequence[Observable], asked: Observing) -> Sources:
 
 def _server(number: int, target: Observable, asked: Observing) -> Watched:
     name = SourceName(role="server", target=number)
+    family = samplers_of(target.endpoint.target)
     if number < len(asked.mysqld_exporter):
-        return Watched(MysqldExporter(name, asked.mysqld_exporter[number]), canonical)
-    return Watched(ServerSource(name, target.endpoint), canonical)
+        return Watched(MysqldExporter(name, asked.mysqld_exporter[number]), family.canonical)
+    return Watched(family.server_source(name, target.endpoint), family.canonical)
 
 
 def _host(number: int, target: Observable, asked: Observing) -> Watched | None:

@@ -10,6 +10,7 @@ from string import Template
 
 from loadstone.config import values as given
 from loadstone.config.values import InvalidValue
+from loadstone.model.levels import InvalidLevels, levels
 from loadstone.recipes.recipe import Kind, Parameter, RecipeRefused
 
 SANDBOX = "sandbox"
@@ -101,7 +102,10 @@ def _even(text: str) -> str:
 
 
 def _ladder(text: str) -> str:
-    return json.dumps(given.once([given.count(part.strip()) for part in text.split(",")]))
+    try:
+        return json.dumps(levels(text))
+    except InvalidLevels as wrong:
+        raise InvalidValue(wrong.what, wrong.write) from None
 
 
 def _server(text: str) -> str:

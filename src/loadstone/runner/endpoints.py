@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from loadstone.families import family_meant
 from loadstone.lab.protection.whereabouts import with_listener
 from loadstone.model.target import Endpoint, Target
-from loadstone.mysql.credentials import EndpointRequest, resolve_endpoint
 from loadstone.sandbox import sandbox_at
+from loadstone.servers.endpoint_request import EndpointRequest
 
 DEFAULT_SCHEMA = "sbtest"
 
@@ -21,7 +22,7 @@ def resolved(request: EndpointRequest, prompt: Callable[[str], str]) -> Endpoint
         TargetUrlError: a URL or an option cannot be read.
         TargetError: an option file cannot, or there is no socket where one is meant.
     """
-    endpoint = resolve_endpoint(request, prompt=prompt)
+    endpoint = family_meant(request).resolve_endpoint(request, prompt=prompt)
     if endpoint.target.database is None:
         target = endpoint.target.model_copy(update={"database": DEFAULT_SCHEMA})
         endpoint = endpoint.model_copy(update={"target": target})

@@ -52,7 +52,7 @@ from loadstone.lab.tables.inspect import (
     observable,
 )
 from loadstone.lab.tables.load import Cleaning, cleanup, names_of, new_mark
-from loadstone.lab.variables.server_variables import known_variables
+from loadstone.lab.variables.values import known_variables
 from loadstone.model.cluster import ClusterAsked
 from loadstone.model.engine_plan import Layout, LoadPlan
 from loadstone.model.errors import LoadstoneError
@@ -65,8 +65,6 @@ from loadstone.model.protection import Protection
 from loadstone.model.recipe import RecipeAsked
 from loadstone.model.result import Result, StepResult
 from loadstone.model.target import Endpoint, Target
-from loadstone.mysql.errors import TargetError
-from loadstone.mysql.guard import Consent
 from loadstone.observe.sources import sources_for
 from loadstone.runner.backend import StepBackend, parallel_loads, step_backend
 from loadstone.runner.endpoints import reach
@@ -81,6 +79,8 @@ from loadstone.runs.errors import StoreError
 from loadstone.runs.rebuild import read_log, result_of
 from loadstone.runs.recorder import Recorder
 from loadstone.sandbox import sandbox_at, start_sandbox
+from loadstone.servers.errors import TargetError
+from loadstone.servers.guard import Consent
 from loadstone.workloads.templates.explain import check_loadable
 
 

@@ -49,7 +49,6 @@ from loadstone.model.observe_request import Observing
 from loadstone.model.plan import Plan
 from loadstone.model.prove_request import Proving
 from loadstone.model.result import Aborted, Result
-from loadstone.mysql.guard import Consent
 from loadstone.runner.experiment import NoConsent, servers_with
 from loadstone.runner.finished import left_is_told
 from loadstone.runner.protection import Reach, protector_of
@@ -60,6 +59,7 @@ from loadstone.runs.errors import StoreError
 from loadstone.runs.proofs import STEPS
 from loadstone.runs.recorder import Asked
 from loadstone.sandbox import sandbox_at
+from loadstone.servers.guard import Consent
 
 
 class NothingToProve(LoadstoneError):

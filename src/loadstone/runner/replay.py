@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from loadstone.analyse.steady import truncation
+from loadstone.families import connect, family_of
 from loadstone.lab.protection.company import beside_others
 from loadstone.lab.protection.first_contact import look_before_load
 from loadstone.lab.protection.whereabouts import elsewhere
@@ -17,9 +18,6 @@ from loadstone.model.frozen import Frozen
 from loadstone.model.observe_request import Observing
 from loadstone.model.protection import Protection
 from loadstone.model.target import Endpoint
-from loadstone.mysql.connect import connect
-from loadstone.mysql.errors import GuardError
-from loadstone.mysql.guard import read_schema
 from loadstone.observe.sources import check_places, sources_for
 from loadstone.runner.endpoints import reach
 from loadstone.runner.finished import Finished
@@ -28,6 +26,7 @@ from loadstone.runner.recording import Place, begin_run, sampling_of
 from loadstone.runner.view import View
 from loadstone.runs import run_folder
 from loadstone.sandbox import sandbox_at
+from loadstone.servers.errors import GuardError
 from loadstone.traffic.replay_lanes import Dealt
 from loadstone.traffic.replaying import OfReplay, ReplayOptions, plan_of
 
@@ -106,7 +105,7 @@ def _check_writes(endpoint: Endpoint, dealt: Dealt, asked: ReplayRequest) -> Non
                 "not_loopback", said, "if its data may be changed as the log does: --yes"
             )
         for schema in sorted(used | dealt.qualifiers):
-            if strangers := read_schema(opened, target, schema).strangers:
+            if strangers := family_of(target).read_schema(opened, target, schema).strangers:
                 shown = ", ".join(strangers[:_MOST_NAMES])
                 raise GuardError(
                     "foreign_tables",

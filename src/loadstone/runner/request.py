@@ -24,9 +24,9 @@ from loadstone.model.plan import (
 )
 from loadstone.model.target import Endpoint, Target
 from loadstone.model.template import Template
-from loadstone.mysql.facts import Layout as LayoutKind
 from loadstone.observe.sources import check_places
 from loadstone.runs import run_folder
+from loadstone.servers.facts import Layout as LayoutKind
 
 _ANY_SIZE = 2_000_000_000
 """Stands for a size that is not known yet when the plan is looked at for the first time."""

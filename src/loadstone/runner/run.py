@@ -29,7 +29,6 @@ from loadstone.lab.tables.load import layout_for, layout_of, together
 from loadstone.model.engine_plan import Layout, LoadPlan
 from loadstone.model.plan import Plan
 from loadstone.model.target import Endpoint
-from loadstone.mysql.guard import Consent
 from loadstone.observe.sources import Sources, sources_for
 from loadstone.runner.backend import StepBackend, parallel_loads, step_backend
 from loadstone.runner.endpoints import reach
@@ -42,6 +41,7 @@ from loadstone.runner.tables import Filling, fill
 from loadstone.runner.view import View
 from loadstone.runs.recorder import Recorder
 from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
+from loadstone.servers.guard import Consent
 from loadstone.workloads.templates.explain import check_loadable, check_statements
 
 SANDBOX_TABLES = 10

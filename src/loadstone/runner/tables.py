@@ -13,8 +13,8 @@ from loadstone.lab.tables.load import BeginLoad, Loader, prepare
 from loadstone.model.engine_plan import LoadPlan
 from loadstone.model.records import LoadEnd
 from loadstone.model.target import Endpoint
-from loadstone.mysql.guard import Consent
 from loadstone.runner.view import View
+from loadstone.servers.guard import Consent
 
 
 @dataclass(frozen=True)

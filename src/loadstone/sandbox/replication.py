@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 
+from loadstone.families import connect
 from loadstone.model.target import Endpoint
-from loadstone.mysql.connect import Connection, connect
 from loadstone.sandbox.binaries import ServerBinary
 from loadstone.sandbox.errors import SandboxError
+from loadstone.servers.connection import Connection
 
 _LINK_S = 30.0
 

@@ -8,9 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from loadstone.families import connect
 from loadstone.model.target import Credentials, Endpoint, Target, Tls
-from loadstone.mysql.connect import DEFAULT_TIMEOUTS, Connection, Timeouts, connect
-from loadstone.mysql.errors import TargetError
 from loadstone.sandbox import accounts, options, server
 from loadstone.sandbox.certificates import Certificates, fingerprint_of
 from loadstone.sandbox.disk import Disk, disk_of
@@ -25,6 +24,8 @@ from loadstone.sandbox.state import (
     sandboxes_folder,
     write_state,
 )
+from loadstone.servers.connection import DEFAULT_TIMEOUTS, Connection, Timeouts
+from loadstone.servers.errors import TargetError
 
 _GRACE_S = 0.5  # a tidy end helps nobody: the data goes with it
 _KILL_S = 10.0

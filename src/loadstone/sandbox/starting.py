@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from loadstone.mysql.connect import connect
+from loadstone.families import connect
 from loadstone.sandbox import accounts, options, server
 from loadstone.sandbox.binaries import ServerBinary, find_server
 from loadstone.sandbox.certificates import make_certificates

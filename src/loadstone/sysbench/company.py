@@ -8,11 +8,14 @@ from collections.abc import Iterator, Sequence
 
 import pymysql
 
+from loadstone.families import connect
 from loadstone.lab.protection.whereabouts import is_throwaway
-from loadstone.mysql import presence
-from loadstone.mysql.connect import Connection, Timeouts, connect, statement_errors
-from loadstone.mysql.errors import TargetError
-from loadstone.observe.clients import Clients, other_clients
+from loadstone.mysql.connect import statement_errors
+from loadstone.observe import presence
+from loadstone.observe.clients import Clients
+from loadstone.observe.samplers import samplers_of
+from loadstone.servers.connection import Connection, Timeouts
+from loadstone.servers.errors import TargetError
 from loadstone.sysbench.log import aside
 from loadstone.sysbench.targets import Place
 
@@ -68,7 +71,9 @@ def warn_of_others(connection: Connection, place: Place) -> None:
 
 def _clients(connection: Connection, place: Place) -> Clients:
     """In one look: a test that is to begin does not wait."""
-    return other_clients(connection, place.endpoint.target, between_s=0.0)
+    return samplers_of(place.endpoint.target).other_clients(
+        connection, place.endpoint.target, between_s=0.0
+    )
 
 
 def _warn_of_clients(connection: Connection, place: Place) -> None:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from loadstone.families import connect
 from loadstone.lab.step.sampling import StepSampling
 from loadstone.lab.tables.discover import Data
 from loadstone.lab.tables.inspect import InspectedTarget, observable
@@ -18,13 +19,12 @@ from loadstone.model.observe_request import Observing
 from loadstone.model.plan import Plan, Step
 from loadstone.model.records import Connected, End, StepRecord
 from loadstone.model.target import Endpoint
-from loadstone.mysql.connect import connect
 from loadstone.mysql.facts import describe_server
-from loadstone.mysql.redact import blank_arguments
 from loadstone.observe.sources import sources_for
 from loadstone.runner.recording import Place, begin_run, sampling_of
 from loadstone.runs import run_folder
 from loadstone.runs.errors import StoreError
+from loadstone.servers.redact import blank_arguments
 
 
 class Keeper:

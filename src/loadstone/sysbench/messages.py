@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from loadstone.model.plan import Plan
 from loadstone.model.records import EngineFailure, FirstError
 from loadstone.model.target import Target
-from loadstone.mysql.errors import TargetError
+from loadstone.mysql.errors import number_in
+from loadstone.servers.errors import TargetError
 from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.targets import Place
 
@@ -152,5 +153,5 @@ def _cause(error: TargetError, target: Target) -> tuple[int, str]:
     if isinstance(cause, OSError):
         return _CANNOT_CONNECT, _unreachable(target, cause.errno or str(cause))
     if cause is None or len(cause.args) < 2:
-        return error.errno or _UNKNOWN_ERROR, error.message
-    return error.errno or _UNKNOWN_ERROR, str(cause.args[1])
+        return number_in(error) or _UNKNOWN_ERROR, error.message
+    return number_in(error) or _UNKNOWN_ERROR, str(cause.args[1])

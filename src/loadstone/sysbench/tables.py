@@ -10,15 +10,16 @@ from functools import cached_property
 import pymysql
 
 from loadstone import engine
+from loadstone.families import connect
 from loadstone.lab.step.follow import follow
 from loadstone.lab.step.interrupts import Interrupts
 from loadstone.model.engine_plan import LoadPlan, load_document
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.records import AnyLoadRecord, LoadEnd, LoadProgress, LoadStalled
-from loadstone.mysql.connect import Connection, Timeouts, connect
-from loadstone.mysql.errors import TargetError
 from loadstone.mysql.facts import tables_of
 from loadstone.report.stalls import stalled_line
+from loadstone.servers.connection import Connection, Timeouts
+from loadstone.servers.errors import TargetError
 from loadstone.sysbench import company, messages, planning, running
 from loadstone.sysbench.log import Log, aside
 from loadstone.sysbench.oltp.tests import Bundled

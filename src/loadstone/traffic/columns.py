@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from loadstone.model.target import Target
-from loadstone.mysql.connect import Connection, statement_errors
+from loadstone.mysql.connect import statement_errors
 from loadstone.mysql.facts import quoted
+from loadstone.servers.connection import Connection
 from loadstone.traffic.kinds import is_secret_column
 from loadstone.traffic.shapes import Hole
 from loadstone.traffic.value_model import Constant, Drawn, Estimate, estimate

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from random import Random
 
 from loadstone.model.target import Target
-from loadstone.mysql.connect import Connection, statement_errors
+from loadstone.mysql.connect import statement_errors
 from loadstone.mysql.tokens import NotSql, Token, tokens_of
+from loadstone.servers.connection import Connection
 from loadstone.traffic.entries import ReadStats
 from loadstone.traffic.errors import TrafficRefused
 from loadstone.traffic.group_transactions import Group, Run

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from loadstone.families import connect
 from loadstone.model.target import Endpoint
-from loadstone.mysql.connect import connect
 from loadstone.traffic import general_log, slow_log
 from loadstone.traffic.build_template import Draft, draft
 from loadstone.traffic.columns import ByColumn, read_columns

@@ -72,10 +72,10 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
     from loadstone.lab.tables.load import layout_for, layout_of
     from loadstone.model.engine_plan import Layout, LoadPlan
     from loadstone.model.numbers import count, digits, duration, number_of
-    from loadstone.mysql.guard import Consent
     from loadstone.runner.backend import load_backend
     from loadstone.runner.tables import Filling, fill
     from loadstone.sandbox import sandbox_at
+    from loadstone.servers.guard import Consent
 
     of_plan = {"method": asked.pop("method"), "seed": asked.pop("seed")}
     cluster, parallel = asked.pop("cluster"), asked.pop("parallel")
@@ -130,8 +130,8 @@ def cleanup(connection: Connection, sysbench_tables: bool, dry_run: bool, yes: b
 
     from loadstone.lab.tables.load import Cleaning, look_at_cleanup
     from loadstone.lab.tables.load import cleanup as drop
-    from loadstone.mysql.guard import Consent
     from loadstone.sandbox import sandbox_at
+    from loadstone.servers.guard import Consent
 
     endpoint = connection.endpoint()
     consent = Consent(yes=yes, sandbox=sandbox_at(endpoint.target) is not None)

@@ -83,7 +83,7 @@ def _at(only: Endpoint | None, staged: Sequence[Staged]) -> Sequence[Staged]:
     if only is None or not staged:
         return staged
     from loadstone.lab.variables.stage import identity_at
-    from loadstone.mysql.identity import compared
+    from loadstone.servers.identity import compared
 
     server = identity_at(only)
     return [

@@ -13,8 +13,8 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from loadstone.mysql.connect import Connection
     from loadstone.sandbox import Sandbox, SandboxSpec
+    from loadstone.servers.connection import Connection
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -253,7 +253,7 @@ def _prompt(connection: Connection, chosen: Sandbox) -> None:
             return
         if not statement or statement.lower().rstrip(";") in ("exit", "quit", "\\q"):
             return
-        from loadstone.mysql.errors import TargetError
+        from loadstone.servers.errors import TargetError
 
         try:
             _carry_out(connection, chosen, statement)
@@ -262,9 +262,12 @@ def _prompt(connection: Connection, chosen: Sandbox) -> None:
 
 
 def _carry_out(connection: Connection, chosen: Sandbox, statement: str) -> None:
-    from loadstone.mysql.connect import statement_errors
+    from loadstone.families import family_of
 
-    with statement_errors(chosen.local.target), connection.cursor() as cursor:
+    with (
+        family_of(chosen.local.target).statement_errors(chosen.local.target),
+        connection.cursor() as cursor,
+    ):
         count = cursor.execute(statement.rstrip().rstrip(";"))
         names = [str(column[0]) for column in cursor.description or ()]
         rows = cursor.fetchall()

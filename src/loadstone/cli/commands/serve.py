@@ -10,7 +10,7 @@ import click
 
 from loadstone.cli.options.live import AddressValue
 from loadstone.cli.options.types import WORD
-from loadstone.mysql.redact import TOKEN_VARIABLE, taken_environment
+from loadstone.servers.redact import TOKEN_VARIABLE, taken_environment
 
 if TYPE_CHECKING:
     from loadstone.web.access import Keys

@@ -43,7 +43,7 @@ def check(file: str, connection: Connection, seed: int) -> None:
     Nothing is carried out: the server is asked for EXPLAIN of each statement, of each once.
     """
     from loadstone.cli.options.workload_source import template_of
-    from loadstone.mysql.sanitize import plain
+    from loadstone.servers.sanitize import plain
     from loadstone.workloads.templates.explain import check_loadable, explain, samples
 
     template = template_of(file)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from loadstone.model.target import Endpoint
-    from loadstone.mysql.credentials import EndpointRequest
+    from loadstone.servers.endpoint_request import EndpointRequest
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _TLS_MODES = ["disabled", "preferred", "required", "verify-ca", "verify-identity"]
@@ -153,7 +153,7 @@ class Connection:
 
 def unasked(*, ask_password: bool = False, defaults_file: Path | None = None) -> Connection:
     """Of a command that names no target: for URLs that were kept, passwords as they always come."""
-    from loadstone.mysql.credentials import EndpointRequest
+    from loadstone.servers.endpoint_request import EndpointRequest
 
     asked = EndpointRequest(ask_password=ask_password, defaults_file=defaults_file)
     return Connection((), asked)
@@ -164,7 +164,7 @@ def connection_options(command: _Command) -> _Command:
 
     @wraps(command)
     def with_connection(*arguments: Any, targets: tuple[str, ...], **options: Any) -> Any:
-        from loadstone.mysql.credentials import EndpointRequest
+        from loadstone.servers.endpoint_request import EndpointRequest
 
         asked = EndpointRequest(**{name: options.pop(name) for name in _NAMES})
         return command(*arguments, connection=Connection(targets, asked), **options)

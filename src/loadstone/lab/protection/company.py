@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from typing import Generic, TypeVar
 
+from loadstone.families import connect
 from loadstone.model.target import Endpoint, Target
-from loadstone.mysql import presence
-from loadstone.mysql.connect import Connection, connect
-from loadstone.mysql.errors import TargetError
-from loadstone.mysql.presence import Present
+from loadstone.observe import presence
+from loadstone.observe.presence import Present
+from loadstone.servers.connection import Connection
+from loadstone.servers.errors import TargetError
 
 Said = TypeVar("Said")
 Enter = Callable[[Connection, Target, str], AbstractContextManager[Said]]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from loadstone.families import connect, family_of
 from loadstone.lab.protection.whereabouts import is_throwaway
 from loadstone.model.target import Endpoint, Target
-from loadstone.mysql import presence
-from loadstone.mysql.connect import Connection, connect
-from loadstone.mysql.errors import GuardError
-from loadstone.mysql.facts import describe_server
-from loadstone.mysql.identity import Identity
-from loadstone.mysql.processlist import host_of
-from loadstone.observe.clients import Clients, other_clients
+from loadstone.observe import presence
+from loadstone.observe.clients import Clients
+from loadstone.observe.samplers import samplers_of
 from loadstone.runs import agreed
+from loadstone.servers.connection import Connection
+from loadstone.servers.errors import GuardError
+from loadstone.servers.processes import host_of
 
 
 def look_before_load(endpoints: Iterable[Endpoint], *, yes: bool) -> list[str]:
@@ -63,12 +63,13 @@ def seen(connection: Connection, target: Target) -> Clients:
     loads = presence.at_work(connection, target, target.database or "")
     held = [one.holder for one in loads]
     known = [(one.user, host_of(one.host or "")) for one in held if one.user]
-    return other_clients(connection, target, known)
+    return samplers_of(target).other_clients(connection, target, known)
 
 
 def _known_as(connection: Connection, target: Target) -> str:
     """What tells the server from any other, through restarts."""
-    known = Identity.known(describe_server(connection, target).variables)
+    family = family_of(target)
+    known = family.identity_of(family.describe_server(connection, target).variables)
     if known.server_uuid:
         return known.server_uuid
     # Those of two clusters may have all of these in common, but not the address as well.

@@ -10,8 +10,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 
-import pymysql
-
+from loadstone.families import connect, family_of
 from loadstone.lab.protection.conditions import Judge
 from loadstone.lab.protection.watch import THE_LOAD, Ground, Place, Replica, Watch
 from loadstone.lab.protection.whereabouts import is_throwaway
@@ -27,14 +26,14 @@ from loadstone.model.protection import (
     unknown_row,
 )
 from loadstone.model.target import Endpoint, Target
-from loadstone.mysql import presence
-from loadstone.mysql.connect import Connection, connect
-from loadstone.mysql.errors import TargetError
 from loadstone.observe.latest import DATA_FREE, DATA_SIZE
-from loadstone.observe.others import Others, OthersSource, look_at_others, status_rows
-from loadstone.observe.replica import ReplicaSource, behind
+from loadstone.observe.others import Others, OthersAsked
 from loadstone.observe.sampler import Sampling, Watched
+from loadstone.observe.samplers import samplers_of
+from loadstone.observe.source import Source
 from loadstone.sandbox import SandboxError, find_sandbox, sandbox_at
+from loadstone.servers.connection import Connection
+from loadstone.servers.errors import TargetError
 
 Reach = Callable[[Target], Endpoint]
 """The way to a target, with its password."""
@@ -97,15 +96,16 @@ class Protector:
         asked = [one for one in self._asked.asked if _is_asked_of_a_server(one)]
         if not asked and (ours or not self._asked.defaults):
             return
+        family, samplers = family_of(target), samplers_of(target)
         try:
             with connect(endpoint, database=None) as connection:
-                found = look_at_others(connection)
-                server = presence.server_of(connection, target)
-                self._check(target.place, found, status_rows(connection))
-                follows = _follows(connection)
+                found = samplers.look_at_others(connection)
+                server = family.server_of(connection, target)
+                self._check(target.place, found, samplers.status_rows(connection))
+                follows = _follows(connection, target)
                 if follows is not None:
                     self._add_replica(endpoint, follows)
-        except (TargetError, pymysql.MySQLError, LookupError, ValueError) as error:
+        except (TargetError, family.Error, LookupError, ValueError) as error:
             said = error.message if isinstance(error, TargetError) else str(error)
             if asked:
                 raise TargetError(
@@ -150,8 +150,8 @@ class Protector:
             return
         with connect(endpoint, database=None) as connection:
             try:
-                told = behind(connection)
-            except pymysql.MySQLError as error:
+                told = samplers_of(target).behind(connection)
+            except family_of(target).Error as error:
                 hint = "GRANT REPLICATION CLIENT (MariaDB: REPLICA MONITOR) lets it say how far"
                 place = endpoint.target.place
                 said = f"--replica {place}: {error.args[-1]}"
@@ -215,7 +215,8 @@ class Protector:
         for number, replica in enumerate(self._replicas.values()):
             name = SourceName(role="replica", target=number)
             replicas[name] = replica
-            source_of_it = ReplicaSource(name, replica.endpoint)
+            samplers = samplers_of(replica.endpoint.target)
+            source_of_it = samplers.replica_source(name, replica.endpoint)
             sources.append(Watched(source_of_it, retry_s=_RETRY_S))
             judges = self._judges(lambda one: one.figure in OF_REPLICAS)
             places[name] = Place(judges, f"the replica {replica.endpoint.target.place}")
@@ -247,9 +248,9 @@ class Protector:
         known = [(one.target, self._grounds.get(one.target.url)) for one in endpoints]
         return [target for target, there in known if there and there.server == ground.server]
 
-    def _source(self, name: SourceName, ground: Ground, driven: list[Target]) -> OthersSource:
+    def _source(self, name: SourceName, ground: Ground, driven: list[Target]) -> Source:
         asked = self._asked.asked
-        return OthersSource(
+        wanted = OthersAsked(
             name=name,
             endpoint=ground.endpoint,
             others=ground.others,
@@ -259,6 +260,7 @@ class Protector:
             by_user=self._by_user,
             schemas=tuple(sorted({target.database or "" for target in driven})),
         )
+        return samplers_of(ground.endpoint.target).others_source(wanted)
 
     def _compares_statements(self, ground: Ground) -> bool:
         if not ground.others.has_statements:
@@ -323,11 +325,11 @@ def _space(name: SourceName, sampling: Sampling | None) -> dict[str, float]:
     return {each: value for each, value in told.items() if value is not None}
 
 
-def _follows(connection: Connection) -> bool | None:
+def _follows(connection: Connection, target: Target) -> bool | None:
     """Whether a server that is a replica is at work; `None`: it is none, or may not say."""
     try:
-        told = behind(connection)
-    except pymysql.MySQLError:
+        told = samplers_of(target).behind(connection)
+    except family_of(target).Error:
         return None
     return None if told is None else told.seconds is not None
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from loadstone.families import family_of
 from loadstone.model.target import Endpoint, Target
-from loadstone.mysql.connect import Connection
-from loadstone.mysql.facts import describe_server
-from loadstone.mysql.guard import Consent
 from loadstone.observe.locate import find_server_process, forwarder
 from loadstone.sandbox import sandbox_at
+from loadstone.servers.connection import Connection
+from loadstone.servers.guard import Consent
 
 
 def is_throwaway(endpoint: Endpoint) -> bool:
@@ -47,7 +47,7 @@ def elsewhere(connection: Connection, target: Target) -> str | None:
     """
     if not target.is_local:
         return "which is not this machine"
-    facts = describe_server(connection, target)
+    facts = family_of(target).describe_server(connection, target)
     if find_server_process(target, facts.variables, facts.uptime_s) is not None:
         return None
     program = forwarder(target)

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import get_args
 
 from loadstone.model.cluster import GENERATOR_LOST
+from loadstone.model.error_code import ErrorCode
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.records import EngineFailure
 from loadstone.model.target import Target
-from loadstone.mysql.errors import (
+from loadstone.servers.errors import (
     NEEDS_AUTHORITY,
     NEEDS_KEY,
     NEEDS_PROOF,
@@ -64,8 +65,9 @@ def as_error(failure: EngineFailure, targets: Sequence[Target]) -> LoadstoneErro
         if failure.kind == known:
             kind = known
     hint = _ERRNO_HINTS.get(failure.errno or 0) or _HINTS.get(failure.kind)
+    code = None if failure.errno is None else ErrorCode("mysql", str(failure.errno))
     error = GuardError if kind == "table_in_the_way" else TargetError
-    return error(kind, f"{place}{failure.message}{_number(failure)}", hint, failure.errno)
+    return error(kind, f"{place}{failure.message}{_number(failure)}", hint, code)
 
 
 def _number(failure: EngineFailure) -> str:

@@ -35,11 +35,11 @@ from loadstone.model.records import (
 )
 from loadstone.model.result import Aborted, LevelChange, StepResult, StepState
 from loadstone.model.target import Endpoint
-from loadstone.mysql.errors import TargetError
 from loadstone.observe.sampler import Sampling, Seen
 from loadstone.runs.journal import Conditions, Settled, held_back, let_go_on
 from loadstone.runs.ledger import read_books
 from loadstone.runs.recorder import Recorder
+from loadstone.servers.errors import TargetError
 
 _FIRST_SERVER = SourceName(role="server")
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from loadstone.model.observed import SourceName, SourceState
 from loadstone.model.plan import Step
 from loadstone.model.target import Endpoint
-from loadstone.observe.hot_spots import Snapshot, difference, snapshot
+from loadstone.observe.hot_spots import Snapshot
 from loadstone.observe.sampler import Sampling, Seen
-from loadstone.observe.server import VERSION
+from loadstone.observe.samplers import samplers_of
+from loadstone.observe.source import VERSION
 from loadstone.runs.recorder import Recorder
 
 _SERVER = SourceName(role="server")
@@ -43,7 +44,7 @@ class StepSampling:
 
     def begin(self) -> None:
         """Read all sources before any load, so that what they count from there on is the step's."""
-        self._before = snapshot(self.server)
+        self._before = samplers_of(self.server.target).snapshot(self.server)
         self.sampling.mark()
         for seen in self.sampling.taken():
             if isinstance(seen, SourceState):
@@ -78,7 +79,8 @@ class StepSampling:
         self.recorder.source_facts(self.step, self.sampling.facts())
         self._note_other_versions()
         if self._before and not hurried():
-            found = difference(self._before, snapshot(self.server))
+            family = samplers_of(self.server.target)
+            found = family.difference(self._before, family.snapshot(self.server))
             self.recorder.hot_spots(self.step, found)
         return told
 

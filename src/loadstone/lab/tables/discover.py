@@ -6,29 +6,16 @@ import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
 
+from loadstone.families import family_of
 from loadstone.model.effect import StatementEffect
 from loadstone.model.frozen import Frozen
 from loadstone.model.plan import OptionValue
 from loadstone.model.target import Target
-from loadstone.mysql import tpcc_tables
-from loadstone.mysql.connect import Connection
-from loadstone.mysql.errors import TargetError
-from loadstone.mysql.facts import (
-    KNOWN_LAYOUTS,
-    TABLE_NAMES,
-    Layout,
-    Numbered,
-    TableFacts,
-    count_rows,
-    indexed_on,
-)
-from loadstone.mysql.guard import (
-    Consent,
-    ListedTable,
-    SchemaState,
-    check_writes,
-    read_schema,
-)
+from loadstone.servers import tpcc_tables
+from loadstone.servers.connection import Connection
+from loadstone.servers.errors import TargetError
+from loadstone.servers.facts import KNOWN_LAYOUTS, TABLE_NAMES, Layout, Numbered, TableFacts
+from loadstone.servers.guard import Consent, ListedTable, SchemaState, check_writes
 from loadstone.workloads.templates.writes import check_writes_of_template
 
 BESIDE: dict[Layout, tuple[Numbered, ...]] = {"hot": ("products", "orders")}
@@ -98,7 +85,7 @@ def find_data(connection: Connection, target: Target, wanted: Wanted) -> Data:
     agreed = check_writes_of_template(connection, target, of_template, wanted.consent)
     state, there = tables_for(connection, target, wanted)
     schema = state.schema_name
-    connection.select_db(schema)
+    family_of(target).use_schema(connection, schema)
     if wanted.layout == "tpcc":
         return _find_warehouses(connection, target, wanted, state)
     if wanted.layout == "template":
@@ -108,7 +95,8 @@ def find_data(connection: Connection, target: Target, wanted: Wanted) -> Data:
     refuse_unfinished(target, wanted, state, there[:tables])
     size, notes = _size(connection, target, wanted, state, there)
     if wanted.layout == "sbtest":
-        notes += without_index(there[:tables], indexed_on(connection, target, schema, "k"))
+        indexed = family_of(target).indexed_on(connection, target, schema, "k")
+        notes += without_index(there[:tables], indexed)
     if tables != len(there):
         notes += (f"--tables {tables}, and schema {schema} has {len(there)} of them",)
     return Data(tables=tables, table_size=size, notes=notes)
@@ -124,7 +112,7 @@ def tables_for(
         TargetError: schema or tables are missing.
     """
     schema = target.database or ""
-    state = read_schema(connection, target, schema)
+    state = family_of(target).read_schema(connection, target, schema)
     if not state.exists:
         raise TargetError(
             "unknown_database",
@@ -170,7 +158,7 @@ def _find_warehouses(
             _prepare_command(target, wanted),
         )
     refuse_unfinished(target, wanted, state, used)
-    there = count_rows(connection, target, "tpcc_warehouse", _COUNT_LIMIT_S).rows
+    there = family_of(target).count_rows(connection, target, "tpcc_warehouse", _COUNT_LIMIT_S).rows
     if there < (wanted.warehouses or 1):
         raise TargetError(
             "missing_table",
@@ -292,7 +280,7 @@ def _rows(connection: Connection, target: Target, state: SchemaState, table: Tab
     for line in state.listed:
         if line.state == "ready" and line.is_of(table):
             return line.rows
-    return count_rows(connection, target, table.name, _COUNT_LIMIT_S).rows
+    return family_of(target).count_rows(connection, target, table.name, _COUNT_LIMIT_S).rows
 
 
 def _missing(

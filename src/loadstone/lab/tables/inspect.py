@@ -8,17 +8,18 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
+from loadstone.families import connect, family_of
 from loadstone.lab.protection.whereabouts import is_throwaway
 from loadstone.lab.tables.discover import Data, Wanted, find_data, tables_for
 from loadstone.model.frozen import Frozen
 from loadstone.model.plan import Plan, Session, WorkloadSpec
 from loadstone.model.target import Endpoint
-from loadstone.mysql.connect import Timeouts, connect, statement_errors
-from loadstone.mysql.errors import TargetError
-from loadstone.mysql.facts import ServerFacts, describe_server
 from loadstone.observe.local import data_device
 from loadstone.observe.locate import find_server_process
 from loadstone.observe.sources import Observable
+from loadstone.servers.connection import Timeouts
+from loadstone.servers.errors import TargetError
+from loadstone.servers.facts import ServerFacts
 
 _DESCRIPTORS_BESIDE_USERS = 64
 _STATEMENTS_A_TABLE = {"oltp_read_write": 9, "oltp_read_only": 5, "oltp_write_only": 4}
@@ -48,7 +49,7 @@ def inspect_target(endpoint: Endpoint, wanted: Wanted, timeout_s: float) -> Insp
     """
     target = endpoint.target
     with connect(endpoint, Timeouts(connect_s=timeout_s), database=None) as connection:
-        facts = describe_server(connection, target)
+        facts = family_of(target).describe_server(connection, target)
         data = find_data(connection, target, _consenting(wanted, endpoint))
     return InspectedTarget(
         endpoint=endpoint, facts=facts, data=data, connect_s=timeout_s, wanted=wanted
@@ -92,7 +93,7 @@ def look_at_server(endpoint: Endpoint) -> InspectedTarget:
         TargetError: it cannot be reached, or refuses the login.
     """
     with connect(endpoint, database=None) as connection:
-        facts = describe_server(connection, endpoint.target)
+        facts = family_of(endpoint.target).describe_server(connection, endpoint.target)
     return InspectedTarget(endpoint=endpoint, facts=facts, data=Data(tables=0, table_size=0))
 
 
@@ -166,20 +167,15 @@ def try_session(endpoint: Endpoint, session: Session, timeout_s: float) -> None:
     Raises:
         TargetError: the server refuses it; names the option and gives the server's words.
     """
-    said = [("--charset", session.charset, f"SET NAMES '{session.charset}'")]
-    if session.isolation:
-        level = session.isolation.replace("-", " ").upper()
-        statement = f"SET SESSION TRANSACTION ISOLATION LEVEL {level}"
-        said.append(("--isolation", session.isolation, statement))
-    said += [("--init-sql", statement, statement) for statement in session.init_sql]
+    family = family_of(endpoint.target)
     with connect(endpoint, Timeouts(connect_s=timeout_s)) as connection:
-        for option, value, statement in said:
+        for option, value, statement in family.session_statements(session):
             try:
-                with statement_errors(endpoint.target), connection.cursor() as cursor:
+                with family.statement_errors(endpoint.target), connection.cursor() as cursor:
                     cursor.execute(statement)
             except TargetError as error:
                 message = f"{option} {shlex.quote(value)}: {error.message}"
-                raise TargetError(error.kind, message, error.hint, error.errno) from error
+                raise TargetError(error.kind, message, error.hint, error.code) from error
 
 
 def check_connections(looked: InspectedTarget, users: int, beside: int = 0, idle: int = 0) -> None:
@@ -200,14 +196,12 @@ def check_connections(looked: InspectedTarget, users: int, beside: int = 0, idle
     in_use = connected - 1 + beside  # the one that asked is closed before the load begins
     if users + idle > most - in_use:
         who = _users(users, "does", "do") if not idle else f"{_users(users)} and {idle} idle do"
-        raise TargetError(
-            "too_many_connections",
-            f"{who} not fit: {looked.endpoint.target.place} has "
-            f"max_connections {most}"
-            + (f", and {in_use} {'is' if in_use == 1 else 'are'} in use" if in_use > 0 else ""),
-            f"SET GLOBAL max_connections = {users + idle + in_use + 10}; or a lower --concurrency"
-            + (" or --idle" if idle else ""),
-            1040,
+        target = looked.endpoint.target
+        used = f", and {in_use} {'is' if in_use == 1 else 'are'} in use" if in_use > 0 else ""
+        raise family_of(target).too_many_connections(
+            f"{who} not fit: {target.place} has max_connections {most}{used}",
+            users + idle + in_use + 10,
+            "a lower --concurrency" + (" or --idle" if idle else ""),
         )
 
 

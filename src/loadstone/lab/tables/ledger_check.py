@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
+from loadstone.families import connect, family_of
 from loadstone.model.failover import LedgerPlace, LedgerVerdict
 from loadstone.model.target import Endpoint, Target
-from loadstone.mysql.connect import Connection, Timeouts, connect, statement_errors
-from loadstone.mysql.facts import TABLE_NAMES
 from loadstone.runs.ledger import Account, Book
+from loadstone.servers.connection import Timeouts
+from loadstone.servers.facts import TABLE_NAMES
+from loadstone.servers.ledger import Entries, Found
 
 _STATEMENT_S = 3600.0
 """Counting reads an index of all entries."""
@@ -22,12 +23,8 @@ _STATEMENT_S = 3600.0
 _PLACES = 5
 """So many are named of each kind of trouble."""
 
-_AT_ONCE = 1000
-"""Entries in doubt that one statement asks for."""
-
 _CYCLE = 1000
 _SUM_OF_CYCLE = _CYCLE * (_CYCLE + 1) // 2
-_AMOUNT = "(user_no * 31 + seq * 17) MOD 1000 + 1"
 
 
 def amount_of(user: int, number: int) -> int:
@@ -50,8 +47,9 @@ def check_book(book: Book, endpoint: Endpoint) -> LedgerVerdict:
     target = endpoint.target
     finding = _Finding()
     with connect(endpoint, Timeouts(statement_s=_STATEMENT_S)) as connection:
-        _take_snapshot(connection, target)
-        asking = _Asking(connection, target, book)
+        family = family_of(target)
+        family.take_snapshot(connection, target)
+        asking = _Asking(family.ledger_entries(connection, target, book.number, _PLACES), book)
         for table in range(1, book.tables + 1):
             _look_into(asking, table, finding)
     return finding.verdict(book, target)
@@ -64,18 +62,6 @@ def check_books(book: Book, endpoints: Sequence[Endpoint]) -> tuple[LedgerVerdic
         for number, endpoint in enumerate(endpoints)
     )
     return tuple(check_book(part, endpoint) for part, endpoint in parts)
-
-
-@dataclass(frozen=True)
-class _Found:
-    """What a server has of one user."""
-
-    rows: int = 0
-    entries: int = 0
-    """Different numbers."""
-    greatest: int = 0
-    amount: int = 0
-    altered: int = 0
 
 
 @dataclass
@@ -128,117 +114,28 @@ class _Finding:
 class _Asking:
     """A server that is asked for the entries of one book."""
 
-    connection: Connection
-    target: Target
+    entries: Entries
     book: Book
-
-    def rows(self, statement: str, *values: int) -> Sequence[tuple[Any, ...]]:
-        """The first `%s` of the statement is the book."""
-        with statement_errors(self.target), self.connection.cursor() as cursor:
-            cursor.execute(statement, (self.book.number, *values))
-            return cursor.fetchall()
-
-    def of_users(self, table: str) -> dict[int, _Found]:
-        """What is there, by user."""
-        return {
-            int(user): _Found(int(rows), int(entries), int(greatest), int(amount), int(altered))
-            for user, rows, entries, greatest, amount, altered in self.rows(
-                "SELECT user_no, COUNT(*), COUNT(DISTINCT seq), MAX(seq), SUM(amount),"
-                f" SUM(amount <> {_AMOUNT}) FROM {table} WHERE book = %s GROUP BY user_no"
-            )
-        }
-
-    def count_beyond(self, table: str, user: int, settled: int) -> int:
-        """Entries with a number above the last one that was settled."""
-        (row,) = self.rows(
-            f"SELECT COUNT(DISTINCT seq) FROM {table}"
-            " WHERE book = %s AND user_no = %s AND seq > %s",
-            user,
-            settled,
-        )
-        return int(row[0])
-
-    def present(self, table: str, user: int, numbers: Sequence[int]) -> list[int]:
-        """Those of these entries that are there."""
-        found: list[int] = []
-        for start in range(0, len(numbers), _AT_ONCE):
-            asked = ", ".join(str(number) for number in numbers[start : start + _AT_ONCE])
-            rows = self.rows(
-                f"SELECT DISTINCT seq FROM {table}"
-                f" WHERE book = %s AND user_no = %s AND seq IN ({asked})",
-                user,
-            )
-            found.extend(int(number) for (number,) in rows)
-        return found
-
-    def gaps(self, table: str, user: int, settled: int) -> Iterator[tuple[int, int]]:
-        """Entries up to `settled` that are not there, in doubt or not; first and last of each gap.
-
-        Without window functions, as MySQL 5.7 has none.
-        """
-        rows = self.rows(
-            "SELECT this.seq, (SELECT MIN(later.seq) FROM"
-            f" {table} AS later WHERE later.book = this.book AND later.user_no = this.user_no"
-            f" AND later.seq > this.seq) FROM {table} AS this LEFT JOIN {table} AS next_one"
-            " ON next_one.book = this.book AND next_one.user_no = this.user_no"
-            " AND next_one.seq = this.seq + 1"
-            " WHERE this.book = %s AND this.user_no = %s AND this.seq < %s"
-            " AND next_one.seq IS NULL GROUP BY this.book, this.user_no, this.seq"
-            f" ORDER BY this.seq LIMIT {_GAPS_LOOKED_AT}",
-            user,
-            settled,
-        )
-        if not self.present(table, user, [1]):
-            first = self.rows(
-                f"SELECT MIN(seq) FROM {table} WHERE book = %s AND user_no = %s", user
-            )
-            yield 1, _before(first[0][0], settled)
-        for number, following in rows:
-            yield int(number) + 1, _before(following, settled)
-
-    def numbers(self, table: str, user: int, having: str) -> Iterator[tuple[int, int]]:
-        """The first entries of a user for which a condition holds."""
-        rows = self.rows(
-            f"SELECT seq FROM {table} WHERE book = %s AND user_no = %s GROUP BY seq"
-            f" HAVING {having} ORDER BY seq LIMIT {_PLACES}",
-            user,
-        )
-        for (number,) in rows:
-            yield int(number), int(number)
-
-
-_GAPS_LOOKED_AT = 1000
-"""Most may be entries in doubt, of which a user has one for each connection that it lost."""
-
-
-def _before(following: int | None, settled: int) -> int:
-    return settled if following is None else min(int(following) - 1, settled)
-
-
-def _take_snapshot(connection: Connection, target: Target) -> None:
-    with statement_errors(target), connection.cursor() as cursor:
-        cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-        cursor.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
 
 
 def _look_into(asking: _Asking, table: int, finding: _Finding) -> None:
     """The entries of the users that write into one table, and of strangers in it."""
     name = f"{TABLE_NAMES['ledger']}{table}"
-    found = asking.of_users(name)
+    found = asking.entries.of_users(name)
     accounts = asking.book.accounts
     own = {user for user in accounts if asking.book.table_of(user) == table}
     # Whoever was never told of is there only by entries that nobody acknowledged.
     strangers = {user for user in found if asking.book.is_of(user) and user not in accounts}
     for user in sorted(own | strangers):
-        _compare(asking, name, user, found.get(user, _Found()), finding)
+        _compare(asking, name, user, found.get(user, Found()), finding)
 
 
-def _compare(asking: _Asking, table: str, user: int, found: _Found, finding: _Finding) -> None:
+def _compare(asking: _Asking, table: str, user: int, found: Found, finding: _Finding) -> None:
     account = asking.book.accounts.get(user, Account())
     beyond = 0
     if found.greatest > account.settled:
-        beyond = asking.count_beyond(table, user, account.settled)
-    doubts = asking.present(table, user, account.doubts)
+        beyond = asking.entries.count_beyond(table, user, account.settled)
+    doubts = asking.entries.present(table, user, account.doubts)
     lost = account.acknowledged - (found.entries - beyond - len(doubts))
     finding.lost += lost
     finding.twice += found.rows - found.entries
@@ -250,17 +147,19 @@ def _compare(asking: _Asking, table: str, user: int, found: _Found, finding: _Fi
     finding.sum_expected -= sum(amount_of(user, number) for number in absent)
     finding.sum_found += found.amount
     if lost:
-        gaps = asking.gaps(table, user, account.settled)
+        gaps = asking.entries.gaps(table, user, account.settled)
         finding.name(user, "lost", _without(gaps, absent))
     if found.rows > found.entries:
-        finding.name(user, "twice", asking.numbers(table, user, "COUNT(*) > 1"))
+        finding.name(user, "twice", _single(asking.entries.twice(table, user)))
     if found.altered:
-        wrong = f"SUM(amount <> {_AMOUNT}) > 0"
-        finding.name(user, "altered", asking.numbers(table, user, wrong))
+        finding.name(user, "altered", _single(asking.entries.altered(table, user)))
     if beyond:
         what = "though_refused" if asking.book.is_complete else "untold"
-        later = f"seq > {account.settled}"
-        finding.name(user, what, asking.numbers(table, user, later))
+        finding.name(user, what, _single(asking.entries.beyond(table, user, account.settled)))
+
+
+def _single(numbers: Iterator[int]) -> Iterator[tuple[int, int]]:
+    return ((number, number) for number in numbers)
 
 
 def _without(gaps: Iterator[tuple[int, int]], doubts: set[int]) -> Iterator[tuple[int, int]]:

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from loadstone import engine
 from loadstone.engine import Sending
+from loadstone.families import connect, family_of
 from loadstone.lab.protection.whereabouts import located
 from loadstone.lab.step.failures import as_error
 from loadstone.lab.step.follow import follow
@@ -20,18 +21,20 @@ from loadstone.model.engine_plan import Layout, LoadPlan, load_document
 from loadstone.model.records import AnyLoadRecord, LoadEnd, LoadStalled
 from loadstone.model.target import Endpoint
 from loadstone.model.template import Template
-from loadstone.mysql import guard, presence, tpcc_tables
-from loadstone.mysql.connect import Connection, connect
-from loadstone.mysql.drop_tables import drop_tables
-from loadstone.mysql.errors import GuardError, TargetError
-from loadstone.mysql.facts import Layout as LayoutKind
-from loadstone.mysql.facts import TableFacts, comment_of, mark_for
-from loadstone.mysql.guard import (
+from loadstone.observe import presence
+from loadstone.servers import tpcc_tables
+from loadstone.servers.connection import Connection
+from loadstone.servers.errors import GuardError, TargetError
+from loadstone.servers.facts import Layout as LayoutKind
+from loadstone.servers.facts import TableFacts, comment_of, mark_for
+from loadstone.servers.guard import (
     CleanupDecision,
     Consent,
     ListedTable,
     PrepareDecision,
     SchemaState,
+    decide_cleanup,
+    decide_prepare,
 )
 
 Item = TypeVar("Item")
@@ -92,6 +95,7 @@ def _prepare(plan: LoadPlan, loader: Loader) -> LoadEnd:
         Interrupted: stopped on request; the same command goes on.
     """
     target = loader.endpoint.target
+    family = family_of(target)
     names = _names(plan.layout)
     stop = loader.interrupts
     with (
@@ -100,17 +104,17 @@ def _prepare(plan: LoadPlan, loader: Loader) -> LoadEnd:
         waits.connected(loader.endpoint) as connection,
         presence.alone(connection, target, loader.schema),
     ):
-        state = guard.read_schema(connection, target, loader.schema)
+        state = family.read_schema(connection, target, loader.schema)
         stop.check()
         consent = located(connection, target, loader.consent)
-        decision = guard.decide_prepare(state, names, target, consent)
+        decision = decide_prepare(state, names, target, consent)
         _refuse_another_load(state, [table.name for table in decision.continues], plan)
         if decision.creates_schema:
-            guard.create_schema(connection, target, loader.schema)
+            family.create_schema(connection, target, loader.schema)
         marks = _marks(names, decision.continues, loader.mark or new_mark())
         for lines in _batches(_lines(plan, state, decision, marks), _LISTED_AT_ONCE):
             stop.check()
-            guard.list_tables(connection, target, loader.schema, lines)
+            family.list_tables(connection, target, loader.schema, lines)
         stop.check()
         end = _load(_marked(plan, decision, marks), loader)
         # A load may outlast the first connection, and with it the lock.
@@ -120,8 +124,8 @@ def _prepare(plan: LoadPlan, loader: Loader) -> LoadEnd:
         ):
             for some in _batches(names, _MARKED_AT_ONCE):
                 stop.check()
-                guard.mark_ready(later, target, loader.schema, some)
-            _refuse_strangers(guard.read_schema(later, target, loader.schema), names)
+                family.mark_ready(later, target, loader.schema, some)
+            _refuse_strangers(family.read_schema(later, target, loader.schema), names)
     return end
 
 
@@ -194,7 +198,7 @@ def cleanup(endpoint: Endpoint, wanted: Cleaning) -> CleanupDecision:
         presence.alone(connection, target, schema),
     ):
         state, decision = _cleaned(connection, endpoint, wanted)
-        drop_tables(connection, target, state, decision)
+        family_of(target).drop_tables(connection, target, state, decision)
     return decision
 
 
@@ -220,9 +224,9 @@ def _cleaned(
     connection: Connection, endpoint: Endpoint, wanted: Cleaning
 ) -> tuple[SchemaState, CleanupDecision]:
     target = endpoint.target
-    state = guard.read_schema(connection, target, target.database or "")
+    state = family_of(target).read_schema(connection, target, target.database or "")
     consent = located(connection, target, wanted.consent)
-    return state, guard.decide_cleanup(
+    return state, decide_cleanup(
         state, target, consent, wanted.names, of_sysbench=wanted.of_sysbench
     )
 

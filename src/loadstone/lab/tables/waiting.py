@@ -9,16 +9,11 @@ from threading import Event, Thread
 from types import TracebackType
 from typing import Self
 
+from loadstone.families import connect, family_of
 from loadstone.lab.step.listener import LoadObserver
 from loadstone.model.records import LoadStalled
 from loadstone.model.target import Endpoint
-from loadstone.mysql.connect import (
-    Connection,
-    bound_lock_waits,
-    connect,
-    number_of,
-    statement_errors,
-)
+from loadstone.servers.connection import Connection
 
 SAY_AFTER_S = 5.0
 SAY_AGAIN_S = 10.0
@@ -33,6 +28,8 @@ class Waits:
         self._observer = observer
         self._say_after_s = say_after_s
         self._connection: Connection | None = None
+        self._number: int | None = None
+        """The server's, for that connection."""
         self._opening: tuple[float, str] | None = None
         self._said: tuple[tuple[float, str], float] | None = None
         self._began = time.monotonic()
@@ -59,20 +56,21 @@ class Waits:
         Raises:
             TargetError: the server refused.
         """
-        before = self._connection
+        before = self._connection, self._number
         self._opening = (time.monotonic(), "logging in")
         try:
             opened = connect(endpoint, database=None)
         finally:
             self._opening = None
         with opened as connection:
-            self._connection = connection
+            family = family_of(endpoint.target)
+            self._connection, self._number = connection, family.number_of(connection)
             try:
-                with statement_errors(endpoint.target):
-                    bound_lock_waits(connection)
+                with family.statement_errors(endpoint.target):
+                    family.bound_lock_waits(connection)
                 yield connection
             finally:
-                self._connection = before
+                self._connection, self._number = before
 
     def _run(self) -> None:
         while not self._over.wait(_LOOK_S):
@@ -86,10 +84,9 @@ class Waits:
             self._observer.on_stalled(self._stalled(asked, now))
 
     def _stalled(self, asked: tuple[float, str], now: float) -> LoadStalled:
-        connection = None if self._opening else self._connection
         return LoadStalled(
             seconds=now - self._began,
-            connection=number_of(connection) if connection else None,
+            connection=None if self._opening else self._number,
             statement=" ".join(asked[1].split()),
             silent_s=now - asked[0],
             waits_for="the server, which has not answered; SHOW FULL PROCESSLIST there says why",

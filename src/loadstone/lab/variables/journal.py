@@ -23,22 +23,15 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from loadstone.model.errors import LoadstoneError
+from loadstone.families import family_of
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.frozen import Frozen
 from loadstone.model.target import Target, TargetUrlError, parse_target_url
-from loadstone.mysql.identity import Identity
 from loadstone.runs import safe_open
 from loadstone.runs.state_folder import state_folder
-
-Value = int | float | str | None
-"""As the server gives it for `@@GLOBAL.name`."""
-
-
-class SettingsError(LoadstoneError):
-    """A target's variables could not be set, or not be put back."""
-
-    exit_code = ExitCode.TARGET
+from loadstone.servers.errors import SettingsError
+from loadstone.servers.facts import Value
+from loadstone.servers.identity import Identity
 
 
 class LeftChanged(SettingsError):
@@ -163,7 +156,7 @@ class Journal:
         head = {
             "target": target.url,
             "place": target.place,
-            "server": (server or Identity.known(before)).model_dump(),
+            "server": (server or family_of(target).identity_of(before)).model_dump(),
             "before": dict(before),
         }
         try:
@@ -314,9 +307,10 @@ def read_journal(path: Path) -> Staged | None:
             return None
         head = _HEAD.validate_json(whole[0])
         lines = [_LINE.validate_json(each) for each in whole[1:]]
-        _check_place(head)
+        target = _checked_target(head)
         rest = [line for line in lines if not isinstance(line, _Restoring)]
-        said = head.target, head.place, head.server or Identity.known(head.before), head.before
+        server = head.server or family_of(target).identity_of(head.before)
+        said = head.target, head.place, server, head.before
         return Staged(path, *said, _changes(rest), *_phase(lines))
     except ValidationError as error:
         raise Unreadable(path, "it is no journal of settings") from error
@@ -344,7 +338,7 @@ def _own(path: Path) -> bytes:
     return found
 
 
-def _check_place(head: _Head) -> None:
+def _checked_target(head: _Head) -> Target:
     """The place is what is asked for on the command line, the target what is connected to.
 
     Raises:
@@ -354,6 +348,7 @@ def _check_place(head: _Head) -> None:
     target, _ = parse_target_url(head.target)
     if target.place != head.place:
         raise ValueError(f"it is of {head.place} and names {target.place}")
+    return target
 
 
 def _changes(lines: Sequence[_Old | _New]) -> tuple[Change, ...]:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import contextlib
 
-import pymysql
-
-from loadstone.lab.variables.journal import SettingsError
+from loadstone.families import connect, family_of
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.target import Endpoint
-from loadstone.mysql import locks
-from loadstone.mysql.connect import Connection, connect
+from loadstone.servers.connection import Connection
+from loadstone.servers.errors import SettingsError
+from loadstone.servers.locks import NoLocks
 
 LOCK = "loadstone.settings"
 
@@ -46,8 +45,8 @@ class SettingsLock:
         target = endpoint.target
         connection = connect(endpoint, database=None)
         try:
-            holder = locks.take(connection, target, LOCK)
-        except locks.NoLocks:
+            holder = family_of(target).locks.take(connection, target, LOCK)
+        except NoLocks:
             return cls(endpoint, connection, is_kept=False)
         except BaseException:
             connection.close()
@@ -68,7 +67,9 @@ class SettingsLock:
             SettingsInUse: somebody else has it by now.
             TargetError: the target cannot be reached.
         """
-        if not self.is_kept or locks.is_ours(self._connection, self._endpoint.target, LOCK):
+        target = self._endpoint.target
+        locks = family_of(target).locks
+        if not self.is_kept or locks.is_ours(self._connection, target, LOCK):
             return
         self.was_lost = True
         again = SettingsLock.take(self._endpoint)
@@ -77,6 +78,7 @@ class SettingsLock:
 
     def close(self) -> None:
         """Let others have it."""
-        locks.give_back(self._connection, LOCK)
-        with contextlib.suppress(pymysql.MySQLError):
+        family = family_of(self._endpoint.target)
+        family.locks.give_back(self._connection, LOCK)
+        with contextlib.suppress(family.Error):
             self._connection.close()

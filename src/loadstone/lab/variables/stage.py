@@ -10,20 +10,18 @@ another server than the one that it was set on, and nobody sets anything while s
 from __future__ import annotations
 
 import contextlib
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from loadstone.families import connect, family_of
 from loadstone.lab.step.interrupts import postponed
 from loadstone.lab.variables.journal import (
     Change,
     Journal,
     LeftChanged,
-    SettingsError,
     Staged,
-    Value,
     alike,
     left_behind,
     read_journal,
@@ -32,30 +30,15 @@ from loadstone.lab.variables.lock import SettingsLock
 from loadstone.lab.variables.values import (
     in_type,
     literal,
-    literal_of,
     number,
     read,
-    read_all,
-    set_variable,
 )
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.target import Endpoint, Target
-from loadstone.mysql.connect import Connection, connect, statement_errors
-from loadstone.mysql.errors import TargetError
-from loadstone.mysql.facts import variables_of
-from loadstone.mysql.identity import Identity, compared, differences, times_of
-from loadstone.mysql.processlist import is_passed_on
-
-# What changes by itself or with every statement, and is nobody's setting.
-_RESTLESS = re.compile(
-    r"gtid_.*|timestamp|.*last_insert_id|insert_id|rand_seed\d|error_count|warning_count|"
-    r"last_gtid|pseudo_.*|identity|in_transaction|innodb_buffer_pool_(load|dump)_(now|abort)"
-)
-
-
-_PERSISTED = "SELECT variable_name, variable_value FROM performance_schema.persisted_variables"
-_NOT_TOLD = (1044, 1142, 1143, 1146, 1370)
-"""No such table, or none for this account."""
+from loadstone.servers.connection import Connection
+from loadstone.servers.errors import SettingsError, TargetError
+from loadstone.servers.facts import Value
+from loadstone.servers.identity import Identity, compared, differences
 
 # How long a variable may take that is not changed at once.
 _SLOW_S = 30.0
@@ -195,8 +178,8 @@ def apply(
     target = endpoint.target
     with contextlib.closing(connect(endpoint, database=None)) as connection:
         _refuse_what_passes_on(connection, target)
-        variables = variables_of(connection, target)
-        server = Identity.known(variables, times_of(connection, target))
+        variables = family_of(target).variables_of(connection, target)
+        server = _identity_by(variables, connection, target)
         _refuse_leftovers(target, server, folder)
         # All are read before any is set: an unknown one is found while nothing has happened.
         old = {name: read(connection, target, name) for name in wanted}
@@ -218,7 +201,7 @@ def _refuse_what_passes_on(connection: Connection, target: Target) -> None:
     Raises:
         SettingsError: one stands in between.
     """
-    if is_passed_on(connection, target):
+    if family_of(target).is_passed_on(connection, target):
         raise SettingsError(
             f"{target.place} passes statements on to a server, as a proxy does: what is set there "
             "could not be read again",
@@ -250,8 +233,12 @@ def identity_at(endpoint: Endpoint) -> Identity:
 
 
 def _identity(connection: Connection, target: Target) -> Identity:
-    variables = variables_of(connection, target)
-    return Identity.known(variables, times_of(connection, target))
+    return _identity_by(family_of(target).variables_of(connection, target), connection, target)
+
+
+def _identity_by(variables: Mapping[str, str], connection: Connection, target: Target) -> Identity:
+    family = family_of(target)
+    return family.identity_of(variables, family.times_of(connection, target))
 
 
 def _set_noting(
@@ -263,12 +250,13 @@ def _set_noting(
     other moment is neither lost nor taken for ours.
     """
     name, value, old = change
-    sql = literal(connection, value, old)
-    before = variables_of(connection, target)
+    family = family_of(target)
+    sql = literal(connection, target, value, old)
+    before = family.variables_of(connection, target)
     old = _as_shown(before[name], old) if name in before else old
     journal.changing(name, old)
-    set_variable(connection, target, name, sql)
-    after = variables_of(connection, target)
+    family.set_variable(connection, target, name, sql)
+    after = family.variables_of(connection, target)
     for other in _moved(connection, target, before, after, {name}):
         journal.changing(other.variable, other.old)
         journal.changed(other.variable, other.new)
@@ -331,12 +319,13 @@ def _moved(
     known: Set[str],
 ) -> list[Change]:
     """Variables that are not what they were, but for those that are known to be changed."""
+    family = family_of(target)
     names = [
         name
         for name, was in before.items()
-        if name not in known and after.get(name, was) != was and not _RESTLESS.fullmatch(name)
+        if name not in known and after.get(name, was) != was and not family.is_restless(name)
     ]
-    values = read_all(connection, target, names)
+    values = family.read_variables(connection, target, names)
     return [
         Change(name, in_type(before[name], now), _as_shown(after[name], now))
         for name, now in values.items()
@@ -422,7 +411,7 @@ def _due(connection: Connection, target: Target, staging: Staged, *, anyway: boo
         return Due(changes=ours, now=now, left=tuple(sorted(left)))
     if answer == "same" and staging.cut_short:
         # What the last change brought about was not noted: whatever else differs, it was that.
-        after = variables_of(connection, target)
+        after = family_of(target).variables_of(connection, target)
         changes += _moved(connection, target, staging.before, after, staging.names)
     now = _values(connection, target, changes)
     left = {each.variable for each in changes if _is_others(each, now[each.variable])}
@@ -439,15 +428,8 @@ def _due(connection: Connection, target: Target, staging: Staged, *, anyway: boo
 def _persisted(
     connection: Connection, target: Target, changes: Sequence[Change]
 ) -> tuple[str, ...]:
-    """Variables whose next start brings back what the run had set: SET PERSIST, which MySQL has."""
-    try:
-        with statement_errors(target), connection.cursor() as cursor:
-            cursor.execute(_PERSISTED)
-            kept = {str(name).lower(): str(value) for name, value in cursor.fetchall()}
-    except TargetError as error:
-        if error.errno in _NOT_TOLD:
-            return ()
-        raise
+    """Variables whose next start brings back what the run had set."""
+    kept = family_of(target).persisted_variables(connection, target)
     return tuple(
         each.variable
         for each in changes
@@ -458,7 +440,8 @@ def _persisted(
 
 
 def _values(connection: Connection, target: Target, changes: Sequence[Change]) -> dict[str, Value]:
-    return read_all(connection, target, [change.variable for change in changes])
+    names = [change.variable for change in changes]
+    return family_of(target).read_variables(connection, target, names)
 
 
 def _put_back(connection: Connection, target: Target, journal: Journal, due: Due) -> PutBack:
@@ -508,8 +491,9 @@ class _Undoing:
             self.journal.changing(change.variable, change.old)
         was_set = True
         try:
-            value = literal_of(self.connection, change.old)
-            set_variable(self.connection, self.target, change.variable, value)
+            family = family_of(self.target)
+            value = family.literal_of(self.connection, change.old)
+            family.set_variable(self.connection, self.target, change.variable, value)
         except SettingsError as error:
             self.refused, was_set = error, False
         self._look(change, was_set=was_set)

@@ -12,7 +12,7 @@ from pathlib import Path
 from loadstone import engine
 from loadstone.model.engine_plan import script_document
 from loadstone.model.plan import ScriptSpec, WorkloadSpec
-from loadstone.mysql.redact import blank_arguments
+from loadstone.servers.redact import blank_arguments
 from loadstone.sysbench import planning, starting
 from loadstone.sysbench.cmdline import CommandLine, Given
 from loadstone.sysbench.errors import Fatal, Refused

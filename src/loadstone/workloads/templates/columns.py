@@ -25,7 +25,7 @@ from loadstone.model.template import (
     TextValue,
     UniqueValue,
 )
-from loadstone.mysql.guard import LIST_TABLE
+from loadstone.servers.guard import LIST_TABLE
 
 _LONGEST_NAME = 64
 

@@ -4,44 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
-
-import pymysql
+from typing import NamedTuple
 
 from loadstone import engine
 from loadstone.config.problems import Problem
+from loadstone.families import connect, family_of
 from loadstone.model.engine_plan import step_document
 from loadstone.model.plan import Drive, Plan, Step, WorkloadSpec
 from loadstone.model.target import Endpoint, Target
 from loadstone.model.template import Piece, Statement, Template, TemplateSpec, TextPiece
-from loadstone.mysql.connect import Connection, connect, statement_errors
-from loadstone.mysql.facts import quoted
 from loadstone.sandbox import Sandbox, sandbox_at
+from loadstone.servers.statements import Access, Refusal, StatementRefused
 from loadstone.workloads.templates.file import TemplateRefused
 from loadstone.workloads.templates.size import table_bytes
 
 # Of one event the engine shows twice as many.
 _SHOWN_AT_ONCE = 100
-# ER_PARSE_ERROR: also where a statement is one that EXPLAIN does not take.
-_PARSE_ERROR = 1064
-_NO_SUCH_TABLE = 1146
-# Not in the grammar, a column and a function that are unknown.
-_MEANS_NOTHING = (_PARSE_ERROR, 1054, 1305)
-# Not in the grammar; longer than there are, or with more digits; characters and orders that are
-# unknown; in MariaDB a type that is unknown.
-_NO_SUCH_TYPE = (_PARSE_ERROR, 1074, 1425, 1426, 1427, 1439, 1115, 1273, 4161)
-
-
-@dataclass(frozen=True)
-class Access:
-    """How the server would reach the rows of one table of a statement."""
-
-    table: str
-    how: str
-    """The column `type` of EXPLAIN; `ALL` reads the whole table."""
-
-    key: str
-    rows: int | None
 
 
 @dataclass(frozen=True)
@@ -74,16 +52,16 @@ def check_loadable(template: Template, file: str, endpoint: Endpoint) -> None:
     if sandbox is not None:
         _check_room(template, file, sandbox)
     faults = []
+    family = family_of(endpoint.target)
     with connect(endpoint, database=None) as connection:
         for table in template.tables:
             for column in table.columns:
-                made = f"CREATE TABLE loadstone_trial.t ({quoted(column.name)} {column.type})"
-                error = _refusal(connection, made)
-                if error is not None and error.args[0] in _NO_SUCH_TYPE:
+                refusal = family.refusal_of_column(connection, column.name, column.type)
+                if refusal is not None and refusal.kind in ("grammar", "no_such_type"):
                     line = template.table_lines[table.name][column.name]
                     key = f"table.{table.name}.columns.{column.name}.type"
                     write = "write what CREATE TABLE takes behind a column's name"
-                    faults.append(Problem(line, key, _said(error), write))
+                    faults.append(Problem(line, key, refusal.said, write))
     if faults:
         raise TemplateRefused(file, faults)
 
@@ -119,9 +97,9 @@ def explain(template: Template, file: str, endpoint: Endpoint) -> Iterator[Expla
     with connect(endpoint) as connection:
         for one in _each_once(template):
             try:
-                access = _explained(connection, one.sql)
-            except pymysql.MySQLError as error:
-                faults.append(_fault(template, one, error))
+                access = family_of(endpoint.target).explained(connection, one.sql)
+            except StatementRefused as error:
+                faults.append(_fault(template, one, error.refusal))
                 continue
             yield Explained(one.transaction, one.number, one.sql, access)
     if faults:
@@ -141,18 +119,19 @@ def check_statements(
         TemplateRefused: a statement is none, or has columns or functions that are not there.
     """
     faults = []
+    family = family_of(endpoint.target)
     with connect(endpoint) as connection:
-        with statement_errors(endpoint.target), connection.cursor() as cursor:
+        with family.statement_errors(endpoint.target), connection.cursor() as cursor:
             for sql in init_sql:
                 cursor.execute(sql)
         for one in _each_once(template):
             # With placeholders, as the server has to take what is not read yet; some statements
             # take values only.
-            error = _refusal(connection, one.prepared)
-            if error is not None and error.args[0] == _PARSE_ERROR:
-                error = _refusal(connection, one.sql)
-            if error is not None and error.args[0] in _MEANS_NOTHING:
-                faults.append(_fault(template, one, error))
+            refusal = family.refusal_of(connection, one.prepared)
+            if refusal is not None and refusal.kind == "grammar":
+                refusal = family.refusal_of(connection, one.sql)
+            if refusal is not None and refusal.kind in ("grammar", "no_such_name"):
+                faults.append(_fault(template, one, refusal))
     if faults:
         raise TemplateRefused(file, faults)
 
@@ -191,13 +170,13 @@ def _with_placeholders(statement: Statement) -> str:
     return "".join(map(written, statement.pieces))
 
 
-def _fault(template: Template, one: _Sent, error: pymysql.MySQLError) -> Problem:
+def _fault(template: Template, one: _Sent, refusal: Refusal) -> Problem:
     line = template.lines[one.transaction][one.number - 1]
     key = f"transaction.{one.transaction}.statements[{one.number}]"
     write = f"it was sent as: {one.sql}"
-    if error.args[0] == _NO_SUCH_TABLE and template.tables:
+    if refusal.kind == "no_such_table" and template.tables:
         write = "loadstone prepare makes the tables of the file there, with the same --target"
-    return Problem(line, key, _said(error), write)
+    return Problem(line, key, refusal.said, write)
 
 
 def _samples(name: str, spec: TemplateSpec, count: int, seed: int) -> tuple[engine.Sample, ...]:
@@ -210,45 +189,3 @@ def _samples(name: str, spec: TemplateSpec, count: int, seed: int) -> tuple[engi
     )
     step = Step(number=1, workload=name, concurrency=1)
     return engine.samples(step_document(plan, step, [Endpoint(target=Target())]), count)
-
-
-def _explained(connection: Connection, sql: str) -> tuple[Access, ...]:
-    """None where the server has no EXPLAIN for such a statement.
-
-    Raises:
-        MySQLError: the server refuses it.
-    """
-    with connection.cursor(pymysql.cursors.DictCursor) as cursor:
-        try:
-            cursor.execute(f"EXPLAIN FORMAT=TRADITIONAL {sql}")
-        except pymysql.MySQLError as error:
-            if error.args[0] == _PARSE_ERROR and _refusal(connection, sql) is None:
-                return ()
-            raise
-        rows: Sequence[dict[str, Any]] = cursor.fetchall()
-    return tuple(
-        Access(
-            table=str(row["table"]),
-            how=str(row["type"] or ""),
-            key=str(row["key"] or ""),
-            rows=None if row["rows"] is None else int(row["rows"]),
-        )
-        for row in rows
-        if row["table"]
-    )
-
-
-def _refusal(connection: Connection, sql: str) -> pymysql.MySQLError | None:
-    """What the server has against the statement; it is not carried out."""
-    with connection.cursor() as cursor:
-        try:
-            cursor.execute("PREPARE loadstone_trial FROM %s", (sql,))
-        except pymysql.MySQLError as error:
-            return error
-        cursor.execute("DEALLOCATE PREPARE loadstone_trial")
-    return None
-
-
-def _said(error: pymysql.MySQLError) -> str:
-    number, text = (*error.args, "")[:2]
-    return f"the server refuses it: {number} {text}"

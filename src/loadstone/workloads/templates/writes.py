@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Collection, Iterator, Sequence
 
-import pymysql
-
+from loadstone.families import family_of
 from loadstone.model.effect import Effect, StatementEffect
 from loadstone.model.target import Target
-from loadstone.mysql.connect import Connection, statement_errors
-from loadstone.mysql.errors import GuardError
-from loadstone.mysql.guard import Consent
+from loadstone.servers.connection import Connection
+from loadstone.servers.errors import GuardError
+from loadstone.servers.guard import Consent
 
 _SHOWN = 5
 
@@ -37,8 +35,9 @@ def check_writes_of_template(
     if not effects:
         return ()
     schema = target.database or ""
-    functions = _functions(connection, target, schema)
-    views = _views(connection, target)
+    family = family_of(target)
+    functions = family.functions_of(connection, target, schema)
+    views = family.views_of(connection, target)
     found: dict[str, StatementEffect] = {}
     for one in effects:
         beyond = _beyond(one.effect, own, schema, functions)
@@ -74,32 +73,3 @@ def _views_in(effect: Effect, schema: str, views: Collection[tuple[str, str]]) -
         is_reached = view_schema == schema or view_schema.lower() in effect.names
         if is_reached and name.lower() in effect.names:
             yield f"the view {name if view_schema == schema else f'{view_schema}.{name}'}"
-
-
-def _views(connection: Connection, target: Target) -> list[tuple[str, str]]:
-    """Schema and name of all views that this user can read and that are not the server's own."""
-    with statement_errors(target), connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT table_schema, table_name FROM information_schema.views"
-            " WHERE table_schema NOT IN ('sys', 'mysql')"
-        )
-        return [(str(schema), str(name)) for schema, name in cursor.fetchall()]
-
-
-def _functions(connection: Connection, target: Target, schema: str) -> frozenset[str]:
-    """Functions that somebody made, and a statement there can call without naming a schema.
-
-    In small letters. Stored ones that this user cannot see it cannot call; loaded ones are for all,
-    and not everybody may see which there are.
-    """
-    with statement_errors(target), connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT routine_name FROM information_schema.routines"
-            " WHERE routine_schema = %s AND routine_type = 'FUNCTION'",
-            (schema,),
-        )
-        found = {str(name).lower() for (name,) in cursor.fetchall()}
-        with contextlib.suppress(pymysql.MySQLError):
-            cursor.execute("SELECT name FROM mysql.func")
-            found |= {str(name).lower() for (name,) in cursor.fetchall()}
-    return frozenset(found)

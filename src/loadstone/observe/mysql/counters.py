@@ -2,7 +2,7 @@
 
 Sources give raw names: `status.x` is SHOW GLOBAL STATUS's X in lower case, `metric.x` is a row of
 information_schema.INNODB_METRICS, `file.x.syncs` comes from performance_schema's file summary,
-`derived.x` from a rule in `observe.server`. Of several raw names the first that the server has is
+`derived.x` from a rule in `server`. Of several raw names the first that the server has is
 taken; a difference of two is written `a-b`. What a server has under none of them is
 missing, which is never nought.
 """
@@ -63,7 +63,7 @@ COUNTERS: tuple[Entry, ...] = (
     _counter("handler_update"),
     _counter("handler_delete"),
     _counter("rows_sent", "status.rows_sent"),
-    # Redo log. MariaDB 10.8 and later count no syncs of it by name: see `observe.server`.
+    # Redo log. MariaDB 10.8 and later count no syncs of it by name: see `server`.
     _counter("log_syncs", "status.innodb_os_log_fsyncs", "file.redo.syncs", "derived.log_syncs"),
     _counter("log_written_bytes", "status.innodb_os_log_written"),
     _counter("log_writes", "status.innodb_log_writes"),

@@ -19,19 +19,15 @@ Reading the state of a schema needs a server; deciding does not: `decide_prepare
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from typing import Literal
 
-import pymysql
-
 from loadstone.model.frozen import Frozen
 from loadstone.model.target import Target
-from loadstone.mysql.connect import Connection, statement_errors
-from loadstone.mysql.errors import GuardError
-from loadstone.mysql.facts import TableFacts, mark_for, quoted, schema_exists, tables_of
+from loadstone.servers.errors import GuardError
+from loadstone.servers.facts import TableFacts, mark_for
 
 LIST_TABLE = "loadstone_tables"
 
@@ -39,23 +35,11 @@ Origin = Literal["ours", "sysbench", "foreign"]
 LoadState = Literal["loading", "ready"]
 
 _NAMES_SHOWN = 5
-_LINES_A_STATEMENT = 500
-_CREATE_LIST = (
-    f"CREATE TABLE IF NOT EXISTS {LIST_TABLE} ("
-    " table_name VARCHAR(64) NOT NULL PRIMARY KEY,"
-    " layout VARCHAR(32) NOT NULL,"
-    " row_count BIGINT NOT NULL,"
-    " seed BIGINT UNSIGNED NOT NULL,"
-    " created_at DATETIME NOT NULL,"
-    " state VARCHAR(16) NOT NULL,"
-    " columns_hash CHAR(16) NULL,"
-    " made_s BIGINT NULL)"
-)
-_LIST_COLUMNS = (
+LIST_COLUMNS = (
     "table_name", "layout", "row_count", "seed", "created_at", "state", "columns_hash",
 )  # fmt: skip
-# Came later: a list from before does without.
-_MADE = "made_s"
+MADE_COLUMN = "made_s"
+"""Came later: a list from before does without."""
 
 
 class ListedTable(Frozen):
@@ -147,7 +131,7 @@ class SchemaState(Frozen):
     @property
     def list_is_foreign(self) -> bool:
         """Whether the name of the list is taken by something that Loadstone did not make."""
-        return any(table.name == LIST_TABLE and not _is_list(table) for table in self.tables)
+        return any(table.name == LIST_TABLE and not is_list(table) for table in self.tables)
 
 
 class Consent(Frozen):
@@ -181,21 +165,6 @@ class CleanupDecision(Frozen):
     """They have its exact names and layouts, and nobody said that they are meant."""
     forgets: tuple[str, ...] = ()
     """Listed names that are gone, or were taken by a foreign table."""
-
-
-def read_schema(connection: Connection, target: Target, schema: str) -> SchemaState:
-    """The state of a schema; the connection need not be in it.
-
-    Raises:
-        TargetError: the server refused to say.
-    """
-    if not schema_exists(connection, target, schema):
-        return SchemaState(schema_name=schema, exists=False)
-    tables = tables_of(connection, target, schema)
-    listed: tuple[ListedTable, ...] = ()
-    if found := [table for table in tables if table.name == LIST_TABLE and _is_list(table)]:
-        listed = _read_list(connection, target, schema, with_made=_has_made(found[0]))
-    return SchemaState(schema_name=schema, exists=True, tables=tables, listed=listed)
 
 
 def decide_prepare(
@@ -283,109 +252,10 @@ def hash_of_columns(table: TableFacts) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def create_schema(connection: Connection, target: Target, schema: str) -> None:
-    """Make the schema; only `prepare` does, and says so."""
-    with statement_errors(target), connection.cursor() as cursor:
-        cursor.execute(f"CREATE DATABASE IF NOT EXISTS {quoted(schema)}")
-
-
-def list_tables(
-    connection: Connection, target: Target, schema: str, tables: Iterable[ListedTable]
-) -> None:
-    """Write tables into the list, *before* they are made: a crash then leaves none unlisted."""
-    rows = [
-        (line.name, line.layout, line.rows, line.seed, line.state, line.columns_hash)
-        for line in tables
-    ]
-    place = f"{quoted(schema)}.{LIST_TABLE}"
-    with statement_errors(target), connection.cursor() as cursor:
-        cursor.execute(_CREATE_LIST.replace(LIST_TABLE, place, 1))
-    _add_made(connection, target, schema)
-    with _transaction(connection, target) as cursor:
-        for start in range(0, len(rows), _LINES_A_STATEMENT):
-            batch = rows[start : start + _LINES_A_STATEMENT]
-            values = ", ".join(["(%s, %s, %s, %s, UTC_TIMESTAMP(), %s, %s)"] * len(batch))
-            cursor.execute(
-                f"REPLACE INTO {place}"
-                " (table_name, layout, row_count, seed, created_at, state, columns_hash)"
-                f" VALUES {values}",
-                [value for row in batch for value in row],
-            )
-
-
-def mark_ready(connection: Connection, target: Target, schema: str, names: Iterable[str]) -> None:
-    """Note in the list that these tables are complete, with their indexes, and what they are.
-
-    A table that is not the one which was listed came under its name since: its line stays as it is.
-    """
-    wanted = set(names)
-    found = [table for table in tables_of(connection, target, schema) if table.name in wanted]
-    with _transaction(connection, target) as cursor:
-        cursor.executemany(
-            f"UPDATE {quoted(schema)}.{LIST_TABLE} SET state = 'ready', columns_hash = %s,"
-            f" {_MADE} = %s WHERE table_name = %s"
-            " AND (columns_hash IN (%s, %s) OR columns_hash IS NULL AND layout = %s)",
-            [_ready(table) for table in found],
-        )
-
-
-def _ready(table: TableFacts) -> tuple[object, ...]:
-    known = hash_of_columns(table)
-    return known, table.created_s, table.name, known, table.mark, table.layout
-
-
-@contextlib.contextmanager
-def _transaction(connection: Connection, target: Target) -> Iterator[pymysql.cursors.Cursor]:
-    with statement_errors(target), connection.cursor() as cursor:
-        connection.begin()
-        try:
-            yield cursor
-        except BaseException:
-            with contextlib.suppress(pymysql.MySQLError):
-                connection.rollback()
-            raise
-        connection.commit()
-
-
-def _add_made(connection: Connection, target: Target, schema: str) -> None:
-    """Give a list from before the column that it lacks."""
-    lists = [table for table in tables_of(connection, target, schema) if table.name == LIST_TABLE]
-    if all(_has_made(table) for table in lists):
-        return
-    with statement_errors(target), connection.cursor() as cursor:
-        cursor.execute(f"ALTER TABLE {quoted(schema)}.{LIST_TABLE} ADD COLUMN {_MADE} BIGINT NULL")
-
-
-def _is_list(table: TableFacts) -> bool:
+def is_list(table: TableFacts) -> bool:
+    """Whether a table of the list's name is one that Loadstone made."""
     names = tuple(name for name, _ in table.columns)
-    return not table.is_view and names in (_LIST_COLUMNS, (*_LIST_COLUMNS, _MADE))
-
-
-def _has_made(table: TableFacts) -> bool:
-    return any(name == _MADE for name, _ in table.columns)
-
-
-def _read_list(
-    connection: Connection, target: Target, schema: str, *, with_made: bool
-) -> tuple[ListedTable, ...]:
-    made_column = _MADE if with_made else "NULL"
-    with statement_errors(target), connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT table_name, layout, row_count, seed, state, columns_hash, {made_column}"
-            f" FROM {quoted(schema)}.{LIST_TABLE}"
-        )
-        return tuple(
-            ListedTable(
-                name=name,
-                layout=layout,
-                rows=rows,
-                seed=seed,
-                state=state,
-                columns_hash=columns,
-                made_s=made,
-            )
-            for name, layout, rows, seed, state, columns, made in cursor.fetchall()
-        )
+    return not table.is_view and names in (LIST_COLUMNS, (*LIST_COLUMNS, MADE_COLUMN))
 
 
 def _refuse_foreign_list(state: SchemaState) -> None:

@@ -14,11 +14,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
+from loadstone.families import family_of
 from loadstone.model.target import Target
-from loadstone.mysql import locks
-from loadstone.mysql.connect import Connection, statement_errors
-from loadstone.mysql.errors import GuardError
-from loadstone.mysql.locks import Holder, NoLocks
+from loadstone.servers import locks
+from loadstone.servers.connection import Connection
+from loadstone.servers.errors import GuardError
+from loadstone.servers.locks import Holder, NoLocks
 
 PLACES = 32
 """Runs that can be told of each other in one schema; more go on, and are not told."""
@@ -55,7 +56,7 @@ def alone(connection: Connection, target: Target, schema: str) -> Iterator[None]
         with contextlib.suppress(NoLocks):
             others = _makers(connection, target, schema)
             if not others or _not_own(connection, target, others):
-                maker = locks.take(connection, target, lock)
+                maker = family_of(target).locks.take(connection, target, lock)
                 if maker is None:
                     stack.enter_context(_ours(connection, target, lock))
                     others = _after_grace(lambda: _runs_of_others(connection, target, schema))
@@ -79,7 +80,7 @@ def beside(connection: Connection, target: Target, schema: str) -> Iterator[tupl
         with contextlib.suppress(NoLocks):
             others = _not_own(connection, target, _runs(connection, target, schema))
             for place in _places(schema)[len(others) :]:
-                if locks.take(connection, target, place, wait_s=0) is None:
+                if family_of(target).locks.take(connection, target, place, wait_s=0) is None:
                     stack.enter_context(_ours(connection, target, place))
                     break
             makers = _after_grace(lambda: _makers_of_others(connection, target, schema))
@@ -90,7 +91,7 @@ def beside(connection: Connection, target: Target, schema: str) -> Iterator[tupl
 
 def is_held(connection: Connection, target: Target, schema: str) -> bool:
     """Whether the connection is there, and has the schema's lock or a run's place."""
-    return locks.is_ours(connection, target, _lock_of(schema), *_places(schema))
+    return family_of(target).locks.is_ours(connection, target, _lock_of(schema), *_places(schema))
 
 
 def announce(connection: Connection, target: Target, schema: str) -> None:
@@ -102,9 +103,7 @@ def announce(connection: Connection, target: Target, schema: str) -> None:
         TargetError: the connection was lost, or the server has no such locks.
     """
     place = secrets.choice(_places(schema)[PLACES // 2 :])
-    with statement_errors(target), connection.cursor() as cursor:
-        cursor.execute("DO GET_LOCK(%s, 0)", (place,))
-        cursor.execute(f"SET SESSION wait_timeout = {locks.IDLE_S}")
+    family_of(target).locks.announce(connection, target, place)
 
 
 def at_work(connection: Connection, target: Target, schema: str) -> tuple[Present, ...]:
@@ -126,7 +125,7 @@ def places_taken(connection: Connection, target: Target, schema: str) -> tuple[i
         TargetError: the connection was lost.
     """
     try:
-        return locks.numbers_of_holders(connection, target, _places(schema))
+        return family_of(target).locks.numbers_of_holders(connection, target, _places(schema))
     except NoLocks:
         return ()
 
@@ -146,13 +145,15 @@ def runs_of_others(connection: Connection, target: Target, schema: str) -> tuple
 @contextlib.contextmanager
 def _ours(connection: Connection, target: Target, lock: str) -> Iterator[None]:
     """What this connection holds is known for our own, until it is given back."""
-    own = _key(connection, target, locks.number_of_holder(connection, target, lock))
+    own = _key(
+        connection, target, family_of(target).locks.number_of_holder(connection, target, lock)
+    )
     _own.add(own)
     try:
         yield
     finally:
         _own.discard(own)
-        locks.give_back(connection, lock)
+        family_of(target).locks.give_back(connection, lock)
 
 
 def _not_own(
@@ -165,18 +166,7 @@ def _not_own(
 
 def _key(connection: Connection, target: Target, number: int | None) -> tuple[str, int]:
     """A connection, by the server's own words: it may be reached under several addresses."""
-    return server_of(connection, target), number or 0
-
-
-def server_of(connection: Connection, target: Target) -> str:
-    """What tells a server from others at this moment, by its own words.
-
-    Raises:
-        TargetError: the connection was lost.
-    """
-    with statement_errors(target), connection.cursor() as cursor:
-        cursor.execute("SELECT @@hostname, @@datadir, @@server_id")
-        return str(cursor.fetchone())
+    return family_of(target).server_of(connection, target), number or 0
 
 
 def _after_grace(look: Callable[[], tuple[Present, ...]]) -> tuple[Present, ...]:
@@ -222,10 +212,10 @@ def _maker(holder: Holder) -> Present:
 
 
 def _makers(connection: Connection, target: Target, schema: str) -> tuple[Present, ...]:
-    held = locks.holders(connection, target, [_lock_of(schema)])
+    held = family_of(target).locks.holders(connection, target, [_lock_of(schema)])
     return tuple(_maker(holder) for holder in held)
 
 
 def _runs(connection: Connection, target: Target, schema: str) -> tuple[Present, ...]:
-    held = locks.holders(connection, target, _places(schema))
+    held = family_of(target).locks.holders(connection, target, _places(schema))
     return tuple(Present("a run", holder) for holder in held)

@@ -1,7 +1,7 @@
 """A server's own counters, asked by one connection of ours.
 
 What is asked costs the server work, so there is little of it: the rows of SHOW GLOBAL STATUS that
-`observe.counters` wants, and where they are to be had InnoDB's metrics, performance_schema's sums
+`counters` wants, and where they are to be had InnoDB's metrics, performance_schema's sums
 of file operations, the states of the connections and the oldest transaction.
 """
 
@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 
 import pymysql
 
+from loadstone.families import connect
 from loadstone.model.observed import Reading, SourceName
 from loadstone.model.target import Endpoint
-from loadstone.mysql.connect import Connection, Timeouts, connect
-from loadstone.mysql.errors import TargetError
-from loadstone.observe.counters import METRIC_NAMES, STATUS_NAMES
-from loadstone.observe.source import SourceError
+from loadstone.observe.mysql.counters import METRIC_NAMES, STATUS_NAMES
+from loadstone.observe.source import VERSION, SourceError
+from loadstone.servers.connection import Connection, Timeouts
+from loadstone.servers.errors import TargetError
 
 _TIMEOUTS = Timeouts(connect_s=3, statement_s=5)
 _STATES_KEPT = 16
@@ -39,9 +40,6 @@ _FILES = {
     "data": "innodb/innodb_data_file",
 }
 _PICOSECONDS = 1e12
-
-VERSION = "version"
-"""The fact that is the server's version."""
 
 Raw = dict[str, float]
 
@@ -65,7 +63,7 @@ class Part:
 
 @dataclass
 class ServerSource:
-    """One target's server; gives raw names, which `observe.counters` translates."""
+    """One target's server; gives raw names, which `counters` translates."""
 
     name: SourceName
     endpoint: Endpoint

@@ -1,0 +1,73 @@
+"""What a server says to a statement that is looked at, and not carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pymysql
+
+from loadstone.mysql.facts import quoted
+from loadstone.servers.connection import Connection
+from loadstone.servers.statements import Access, Refusal, RefusalKind, StatementRefused
+
+# ER_PARSE_ERROR: also where a statement is one that EXPLAIN does not take.
+_PARSE_ERROR = 1064
+_KINDS: dict[RefusalKind, tuple[int, ...]] = {
+    "grammar": (_PARSE_ERROR,),
+    "no_such_table": (1146,),
+    # A column, a function.
+    "no_such_name": (1054, 1305),
+    # Longer than there are, or with more digits; characters and orders that are unknown; in MariaDB
+    # a type that is unknown.
+    "no_such_type": (1074, 1425, 1426, 1427, 1439, 1115, 1273, 4161),
+}
+
+
+def explained(connection: Connection, sql: str) -> tuple[Access, ...]:
+    """How the server would reach the rows; none where it has no EXPLAIN for such a statement.
+
+    Raises:
+        StatementRefused: the server refuses it.
+    """
+    own: Any = connection
+    with own.cursor(pymysql.cursors.DictCursor) as cursor:
+        try:
+            cursor.execute(f"EXPLAIN FORMAT=TRADITIONAL {sql}")
+        except pymysql.MySQLError as error:
+            if error.args[0] == _PARSE_ERROR and refusal_of(connection, sql) is None:
+                return ()
+            raise StatementRefused(_refusal(error)) from error
+        rows: Sequence[dict[str, Any]] = cursor.fetchall()
+    return tuple(
+        Access(
+            table=str(row["table"]),
+            how=str(row["type"] or ""),
+            key=str(row["key"] or ""),
+            rows=None if row["rows"] is None else int(row["rows"]),
+        )
+        for row in rows
+        if row["table"]
+    )
+
+
+def refusal_of(connection: Connection, sql: str) -> Refusal | None:
+    """What the server has against a statement; it is not carried out."""
+    with connection.cursor() as cursor:
+        try:
+            cursor.execute("PREPARE loadstone_trial FROM %s", (sql,))
+        except pymysql.MySQLError as error:
+            return _refusal(error)
+        cursor.execute("DEALLOCATE PREPARE loadstone_trial")
+    return None
+
+
+def refusal_of_column(connection: Connection, name: str, kind: str) -> Refusal | None:
+    """What the server has against a column of a table; nothing is made."""
+    return refusal_of(connection, f"CREATE TABLE loadstone_trial.t ({quoted(name)} {kind})")
+
+
+def _refusal(error: pymysql.MySQLError) -> Refusal:
+    number, text = (*error.args, "")[:2]
+    kinds = (kind for kind, numbers in _KINDS.items() if number in numbers)
+    return Refusal(next(kinds, "other"), f"the server refuses it: {number} {text}")

@@ -1,0 +1,90 @@
+"""MySQL, MariaDB and what speaks as they do, as `servers.family.Family` has it."""
+
+from __future__ import annotations
+
+import pymysql
+
+from loadstone.mysql import locks as _locks
+from loadstone.mysql.connect import connect, statement_errors
+from loadstone.mysql.credentials import resolve_endpoint
+from loadstone.mysql.drop_tables import drop_tables
+from loadstone.mysql.explain import explained, refusal_of, refusal_of_column
+from loadstone.mysql.facts import (
+    count_rows,
+    describe_server,
+    functions_of,
+    indexed_on,
+    variables_of,
+    views_of,
+)
+from loadstone.mysql.identity import identity_of, server_of, times_of
+from loadstone.mysql.ledger import LedgerEntries as ledger_entries
+from loadstone.mysql.processlist import is_passed_on, number_of
+from loadstone.mysql.schemas import (
+    create_schema,
+    drop_schema,
+    list_tables,
+    mark_ready,
+    read_schema,
+)
+from loadstone.mysql.session import (
+    bound_lock_waits,
+    session_statements,
+    take_snapshot,
+    too_many_connections,
+    use_schema,
+)
+from loadstone.mysql.tpcc import broken_places
+from loadstone.mysql.variables import (
+    is_restless,
+    known_variables,
+    literal_of,
+    persisted_variables,
+    read_variables,
+    set_variable,
+)
+from loadstone.servers.family import Locks
+
+__all__ = [
+    "Error",
+    "bound_lock_waits",
+    "broken_places",
+    "connect",
+    "count_rows",
+    "create_schema",
+    "describe_server",
+    "drop_schema",
+    "drop_tables",
+    "explained",
+    "functions_of",
+    "identity_of",
+    "indexed_on",
+    "is_passed_on",
+    "is_restless",
+    "known_variables",
+    "ledger_entries",
+    "list_tables",
+    "literal_of",
+    "locks",
+    "mark_ready",
+    "number_of",
+    "persisted_variables",
+    "read_schema",
+    "read_variables",
+    "refusal_of",
+    "refusal_of_column",
+    "resolve_endpoint",
+    "server_of",
+    "session_statements",
+    "set_variable",
+    "statement_errors",
+    "take_snapshot",
+    "too_many_connections",
+    "times_of",
+    "use_schema",
+    "variables_of",
+    "views_of",
+]
+
+Error: type[Exception] = pymysql.MySQLError
+locks: Locks = _locks

@@ -1,0 +1,138 @@
+"""A server's global variables: read, written as SQL, set; and which of them can be."""
+
+from __future__ import annotations
+
+import decimal
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from loadstone.model.target import Target
+from loadstone.mysql.connect import statement_errors
+from loadstone.mysql.errors import number_in
+from loadstone.mysql.facts import describe_server
+from loadstone.servers.connection import Connection
+from loadstone.servers.errors import SettingsError, TargetError
+from loadstone.servers.facts import Value
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?")
+_RESTLESS = re.compile(
+    r"gtid_.*|timestamp|.*last_insert_id|insert_id|rand_seed\d|error_count|warning_count|"
+    r"last_gtid|pseudo_.*|identity|in_transaction|innodb_buffer_pool_(load|dump)_(now|abort)"
+)
+
+_PERSISTED = "SELECT variable_name, variable_value FROM performance_schema.persisted_variables"
+_NOT_TOLD = (1044, 1142, 1143, 1146, 1370)
+"""No such table, or none for this account."""
+
+_OF_MARIADB = (
+    "SELECT variable_name, read_only, variable_scope FROM information_schema.system_variables"
+)
+
+
+def known_variables(connection: Connection, target: Target) -> dict[str, bool]:
+    """All by their names in small letters, and whether each can be set with SET GLOBAL.
+
+    MySQL has no table that tells: there it is found out when the variable is set.
+
+    Raises:
+        TargetError: it refuses to say.
+    """
+    facts = describe_server(connection, target)
+    known = {name.lower(): True for name in facts.variables}
+    if facts.flavour != "mariadb":
+        return known
+    with statement_errors(target), connection.cursor() as cursor:
+        cursor.execute(_OF_MARIADB)
+        rows = cursor.fetchall()
+    for name, read_only, scope in rows:
+        known[str(name).lower()] = read_only == "NO" and scope != "SESSION ONLY"
+    return known
+
+
+def is_restless(name: str) -> bool:
+    """Whether a variable changes by itself or with every statement, and is nobody's setting."""
+    return _RESTLESS.fullmatch(name) is not None
+
+
+def read_variables(
+    connection: Connection, target: Target, names: Sequence[str]
+) -> dict[str, Value]:
+    """The values of several at one moment.
+
+    Raises:
+        SettingsError: the server has no such variable.
+        TargetError: the connection is gone.
+    """
+    if not names:
+        return {}
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise SettingsError(f"{name!r} is not the name of a variable", "write sync_binlog")
+    try:
+        with statement_errors(target), connection.cursor() as cursor:
+            cursor.execute(f"SELECT {', '.join(f'@@GLOBAL.{name}' for name in names)}")
+            row = cursor.fetchone() or (None,) * len(names)
+    except TargetError as error:
+        if number_in(error) in (1193, 1238):  # unknown; a session's alone
+            hint = "SHOW GLOBAL VARIABLES has all that there are"
+            said = f"{target.place} has no global {' or no '.join(names)}"
+            raise SettingsError(said, hint) from error
+        raise
+    return {name: _value(each) for name, each in zip(names, row, strict=True)}
+
+
+def _value(value: object) -> Value:
+    if isinstance(value, decimal.Decimal):
+        return float(value)
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    return value if isinstance(value, int | float) or value is None else str(value)
+
+
+def set_variable(connection: Connection, target: Target, name: str, value: str) -> None:
+    """Set it for all new sessions; `value` is SQL.
+
+    Raises:
+        SettingsError: the server refused.
+        TargetError: the connection is gone.
+    """
+    try:
+        with statement_errors(target), connection.cursor() as cursor:
+            cursor.execute(f"SET GLOBAL {name} = {value}")
+    except TargetError as error:
+        if number_in(error) is None or error.kind != "statement_failed":
+            raise
+        hint = (
+            "only variables that change while the server runs can be set: see docs/experiments.md"
+        )
+        if number_in(error) in (1044, 1227):
+            hint = "GRANT SYSTEM_VARIABLES_ADMIN (MySQL), SUPER or BINLOG ADMIN and the like"
+        raise SettingsError(f"cannot set {name} to {value}: {error.message}", hint) from error
+
+
+def literal_of(connection: Connection, value: Value) -> str:
+    """The SQL of a value that the server gave; text that is not there is the default's."""
+    if value is None:
+        return "DEFAULT"
+    if isinstance(value, str):
+        own: Any = connection
+        quoted: str = own.escape(value)
+        return quoted
+    return repr(value)
+
+
+def persisted_variables(connection: Connection, target: Target) -> dict[str, str]:
+    """What the next start sets by SET PERSIST, which MySQL has; none where it is not told.
+
+    Raises:
+        TargetError: the server refused, or the connection is gone.
+    """
+    try:
+        with statement_errors(target), connection.cursor() as cursor:
+            cursor.execute(_PERSISTED)
+            return {str(name).lower(): str(value) for name, value in cursor.fetchall()}
+    except TargetError as error:
+        if number_in(error) in _NOT_TOLD:
+            return {}
+        raise

@@ -1,0 +1,1 @@
+"""What servers of MySQL's family count and show, asked by connections of ours."""

@@ -1,0 +1,86 @@
+"""Who else uses a server at this moment, without any load of ours."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Collection
+
+from loadstone.model.target import Target
+from loadstone.mysql.connect import statement_errors
+from loadstone.mysql.processlist import processes
+from loadstone.observe.clients import Account, Clients
+from loadstone.servers.connection import Connection
+from loadstone.servers.processes import Process
+
+_OF_THE_SERVER = ("system user", "event_scheduler")
+_COUNTED = ("Threads_connected", "wsrep_cluster_size")
+_NOT_YET = "unauthenticated user"
+_IDLE = ("Sleep", "Daemon", "Connect")
+_FEEDS = "Binlog Dump"
+
+
+def other_clients(
+    connection: Connection,
+    target: Target,
+    known: Collection[tuple[str, str]] = (),
+    between_s: float = 0.5,
+) -> Clients:
+    """Connections of other users or hosts; `known`: accounts (user, host) that are not counted.
+
+    Asked by SHOW alone, so that a server's counters of statements stay those of the loads, and
+    twice, so that connections are seen that come and go: so many seconds apart.
+
+    Raises:
+        TargetError: the server refused, or the connection was lost.
+        LookupError, ValueError: it answers what no server of MySQL's family does.
+    """
+    before = _counters(connection, target)
+    first = _shown(connection, target)
+    if not first:  # a server that shows nobody, not even who asks, as the null server
+        return Clients()
+    time.sleep(between_s)
+    second = _shown(connection, target)
+    after = _counters(connection, target)
+    # Whoever comes or goes meanwhile is not taken for one that is not shown.
+    least = min(before["threads_connected"], after["threads_connected"])
+    own = {_account(one) for one in first if one.asks}
+    looks = [_others(look, {*own, *known}) for look in (first, second)]
+    at_work = [Counter(_account(one) for one in look if one.command not in _IDLE) for look in looks]
+    connections = Counter(map(_account, looks[0])) | Counter(map(_account, looks[1]))
+    working = at_work[0] | at_work[1]
+    return Clients(
+        tuple(Account(*each, count, working[each]) for each, count in connections.items()),
+        replicas=sum(one.command.startswith(_FEEDS) for one in first),
+        hidden=max(0, least - max(len(first), len(second))),
+        members=max(0, after.get("wsrep_cluster_size", 0) - 1),
+    )
+
+
+def _shown(connection: Connection, target: Target) -> list[Process]:
+    """All that is no thread of the server itself."""
+    return [one for one in processes(connection, target) if one.user not in _OF_THE_SERVER]
+
+
+def _others(look: Collection[Process], known: Collection[tuple[str, str]]) -> list[Process]:
+    """Those of accounts that are not known; who has not logged in yet is nobody."""
+    return [
+        one
+        for one in look
+        if not one.command.startswith(_FEEDS)
+        and one.user != _NOT_YET
+        and _account(one) not in known
+    ]
+
+
+def _account(process: Process) -> tuple[str, str]:
+    return process.user, process.host
+
+
+def _counters(connection: Connection, target: Target) -> dict[str, int]:
+    """Those that the server has; one that is no MySQL may answer with more than was asked for."""
+    with statement_errors(target), connection.cursor() as cursor:
+        cursor.execute(f"SHOW GLOBAL STATUS WHERE Variable_name IN {_COUNTED}")
+        shown = {str(name).lower(): str(value) for name, value in cursor.fetchall()}
+    counted = {name.lower() for name in _COUNTED}
+    return {name: int(shown[name]) for name in counted & shown.keys() if shown[name].isdecimal()}

@@ -1,0 +1,259 @@
+"""What performance_schema summed up over a step: the difference of two readings of its tables.
+
+Its tables are read before and after the load only, by a connection that is closed meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pymysql
+
+from loadstone.families import connect
+from loadstone.model.hot_spots import FileSpot, HotSpots, StatementSpot, TableSpot, WaitSpot
+from loadstone.model.target import Endpoint
+from loadstone.observe.hot_spots import Key, Snapshot, Sums
+from loadstone.servers.connection import Connection, Timeouts
+from loadstone.servers.errors import TargetError
+
+_TIMEOUTS = Timeouts(connect_s=3, statement_s=10)
+_TOP = 10
+_TEXT = 400
+_READ = 1000
+"""Rows of each kind, the longest first: a server may have a hundred thousand tables."""
+
+_PICOSECONDS = 1e12
+
+SWITCH_ON = "performance_schema is off: set performance_schema=ON and start the server anew"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One table of sums: what names a row, and what is summed, its time first."""
+
+    name: str
+    table: str
+    keys: tuple[str, ...]
+    sums: tuple[str, ...]
+    where: str = "COUNT_STAR > 0"
+    consumer: str | None = None
+
+    @property
+    def statement(self) -> str:
+        """Reads all of it."""
+        return (
+            f"SELECT {', '.join(self.keys + self.sums)} FROM performance_schema.{self.table}"
+            f" WHERE {self.where} ORDER BY {self.sums[0]} DESC LIMIT {_READ}"
+        )
+
+
+_STATEMENTS = Kind(
+    "statements",
+    "events_statements_summary_by_digest",
+    ("DIGEST", "SCHEMA_NAME", "DIGEST_TEXT"),
+    (
+        "SUM_TIMER_WAIT",
+        "COUNT_STAR",
+        "SUM_LOCK_TIME",
+        "SUM_ROWS_EXAMINED",
+        "SUM_ROWS_SENT",
+        "SUM_ROWS_AFFECTED",
+        "SUM_SORT_ROWS",
+        "SUM_CREATED_TMP_TABLES",
+        "SUM_CREATED_TMP_DISK_TABLES",
+        "SUM_NO_INDEX_USED",
+        "SUM_ERRORS",
+    ),
+    # Without our own.
+    where=(
+        "COUNT_STAR > 0 AND (SCHEMA_NAME IS NOT NULL OR DIGEST IS NULL OR NOT ("
+        "DIGEST_TEXT LIKE '%information_schema%' OR DIGEST_TEXT LIKE '%performance_schema%'"
+        " OR DIGEST_TEXT LIKE 'SHOW GLOBAL %' OR DIGEST_TEXT LIKE 'SELECT @@%'"
+        " OR DIGEST_TEXT LIKE 'SET %'))"
+    ),
+    consumer="statements_digest",
+)
+_WAITS = Kind(
+    "waits",
+    "events_waits_summary_global_by_event_name",
+    ("EVENT_NAME",),
+    ("SUM_TIMER_WAIT", "COUNT_STAR"),
+    "COUNT_STAR > 0 AND EVENT_NAME <> 'idle'",
+)
+_FILES = Kind(
+    "files",
+    "file_summary_by_instance",
+    ("FILE_NAME",),
+    (
+        "SUM_TIMER_WAIT",
+        "COUNT_READ",
+        "COUNT_WRITE",
+        "COUNT_MISC",
+        "SUM_NUMBER_OF_BYTES_READ",
+        "SUM_NUMBER_OF_BYTES_WRITE",
+    ),
+)
+_TABLES = Kind(
+    "tables",
+    "table_io_waits_summary_by_table",
+    ("OBJECT_SCHEMA", "OBJECT_NAME"),
+    ("SUM_TIMER_WAIT", "COUNT_FETCH", "COUNT_WRITE"),
+    "COUNT_STAR > 0 AND OBJECT_SCHEMA NOT IN ('mysql', 'performance_schema')",
+)
+_TABLE_LOCKS = Kind(
+    "table locks",
+    "table_lock_waits_summary_by_table",
+    ("OBJECT_SCHEMA", "OBJECT_NAME"),
+    ("SUM_TIMER_WAIT",),
+    "COUNT_STAR > 0 AND OBJECT_SCHEMA NOT IN ('mysql', 'performance_schema')",
+)
+KINDS = (_STATEMENTS, _WAITS, _FILES, _TABLES, _TABLE_LOCKS)
+
+
+def snapshot(endpoint: Endpoint) -> Snapshot:
+    """Read all kinds; what cannot be read is said, and never an error."""
+    try:
+        with connect(endpoint, _TIMEOUTS, database=None) as connection:
+            return _snapshot(connection)
+    except TargetError as error:
+        return Snapshot(refused={kind.name: error.message for kind in KINDS})
+    except Exception as error:  # no answer of a server may end the run that it is asked beside
+        return Snapshot(refused={kind.name: f"{error!r:.200}" for kind in KINDS})
+
+
+def _snapshot(connection: Connection) -> Snapshot:
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW GLOBAL VARIABLES LIKE 'performance_schema'")
+        row = cursor.fetchone()
+    if row is None or str(row[1]).upper() not in ("ON", "1"):
+        return Snapshot(refused={kind.name: SWITCH_ON for kind in KINDS})
+    sums: dict[str, Sums] = {}
+    refused: dict[str, str] = {}
+    for kind in KINDS:
+        try:
+            sums[kind.name] = _read(connection, kind)
+        except (pymysql.MySQLError, TypeError, ValueError, IndexError) as error:
+            refused[kind.name] = f"performance_schema.{kind.table}: {error}"
+    return Snapshot(sums, refused)
+
+
+def _read(connection: Connection, kind: Kind) -> Sums:
+    with connection.cursor() as cursor:
+        cursor.execute(kind.statement)
+        width = len(kind.keys)
+        return {
+            tuple(row[:width]): tuple(float(value or 0) for value in row[width:])
+            for row in cursor.fetchall()
+        }
+
+
+def difference(before: Snapshot, after: Snapshot) -> HotSpots:
+    """The largest growths between two moments."""
+    refused = {**before.refused, **after.refused}
+    locks = _growth(before, after, _TABLE_LOCKS)
+    grown = {kind.name: _growth(before, after, kind) for kind in KINDS}
+    missing = {name: why for name, why in refused.items() if name != _TABLE_LOCKS.name}
+    for kind in (_STATEMENTS, _WAITS):
+        if not grown[kind.name] and kind.name not in missing:
+            missing[kind.name] = _nothing_grew(kind)
+    return HotSpots(
+        statements=_top(grown["statements"], _statement),
+        waits=_top(grown["waits"], _wait),
+        files=_top(grown["files"], _file),
+        tables=_top(grown["tables"], lambda key, sums: _table(key, sums, locks)),
+        not_evaluated=missing,
+    )
+
+
+def _nothing_grew(kind: Kind) -> str:
+    what = kind.consumer or "instruments 'wait/%' and consumers 'events_waits_current'"
+    said = f"nothing was summed: switch on {what} in performance_schema.setup_consumers"
+    if kind is _STATEMENTS:
+        # Seen with 10.11: prepared statements are in no digest.
+        said += "; MariaDB sums up statements sent as text (--text) only"
+    return said
+
+
+def _growth(before: Snapshot, after: Snapshot, kind: Kind) -> Sums:
+    """What was reset meanwhile (smaller than before) counts from nought."""
+    if kind.name not in before.sums or kind.name not in after.sums:
+        return {}
+    earlier = before.sums[kind.name]
+    grown: Sums = {}
+    for key, sums in after.sums[kind.name].items():
+        if key not in earlier and len(earlier) >= _READ:
+            continue  # it was there, perhaps, behind those that were read
+        first = earlier.get(key, (0.0,) * len(sums))
+        if any(now < then for now, then in zip(sums, first, strict=True)):
+            first = (0.0,) * len(sums)
+        delta = tuple(now - then for now, then in zip(sums, first, strict=True))
+        if any(delta):
+            grown[key] = delta
+    return grown
+
+
+def _top(
+    sums: Mapping[Key, tuple[float, ...]], make: Callable[[Key, tuple[float, ...]], Any]
+) -> Any:
+    """By time, the first of all sums."""
+    ordered: Iterable[tuple[Key, tuple[float, ...]]] = sorted(
+        sums.items(), key=lambda item: (-item[1][0], str(item[0]))
+    )
+    return tuple(make(key, values) for key, values in list(ordered)[:_TOP])
+
+
+def _statement(key: Key, sums: tuple[float, ...]) -> StatementSpot:
+    _, schema, text = key
+    time, count, lock, *rest = sums
+    names = (
+        "rows_examined",
+        "rows_sent",
+        "rows_affected",
+        "sort_rows",
+        "tmp_tables",
+        "tmp_disk_tables",
+        "no_index_used",
+        "errors",
+    )
+    return StatementSpot.model_validate(
+        {
+            "statement": " ".join(str(text or "other statements").split())[:_TEXT],
+            "schema_name": None if schema is None else str(schema),
+            "count": int(count),
+            "time_s": time / _PICOSECONDS,
+            "lock_s": lock / _PICOSECONDS,
+            **{name: int(value) for name, value in zip(names, rest, strict=True)},
+        }
+    )
+
+
+def _wait(key: Key, sums: tuple[float, ...]) -> WaitSpot:
+    time, count = sums
+    return WaitSpot(event=str(key[0]), count=int(count), time_s=time / _PICOSECONDS)
+
+
+def _file(key: Key, sums: tuple[float, ...]) -> FileSpot:
+    time, reads, writes, misc, read, written = sums
+    return FileSpot(
+        file=str(key[0]),
+        reads=int(reads),
+        writes=int(writes),
+        syncs=int(misc),
+        read_bytes=int(read),
+        written_bytes=int(written),
+        time_s=time / _PICOSECONDS,
+    )
+
+
+def _table(key: Key, sums: tuple[float, ...], locks: Sums) -> TableSpot:
+    time, fetched, written = sums
+    lock = locks.get(key, (0.0,))[0]
+    return TableSpot(
+        table=f"{key[0]}.{key[1]}",
+        fetched=int(fetched),
+        written=int(written),
+        io_s=time / _PICOSECONDS,
+        lock_s=lock / _PICOSECONDS,
+    )

@@ -1,0 +1,263 @@
+"""Asks a server what of its work is that of others; `observe.others` says whose is whose."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pymysql
+
+from loadstone.families import connect
+from loadstone.model.observed import Reading, SourceName
+from loadstone.observe import presence
+from loadstone.observe.others import (
+    LATENCY,
+    LOADS_OF_OWN,
+    LOADS_UNSEEN,
+    OTHERS_CONNECTED,
+    OTHERS_RUNNING,
+    OWN_CONNECTED,
+    OWN_RUNNING,
+    SLOWDOWN,
+    STATEMENTS_EVERY_S,
+    Others,
+    OthersAsked,
+)
+from loadstone.observe.slowdown import Statements, Sums, add, mean_s, slowdown
+from loadstone.observe.source import SourceError
+from loadstone.servers.connection import Connection, Timeouts
+from loadstone.servers.errors import TargetError
+from loadstone.servers.processes import host_of
+
+_TIMEOUTS = Timeouts(connect_s=3, statement_s=5)
+
+_NOT_REFUSED = 0
+_NO_RIGHT = (1044, 1142, 1143, 1227)
+_NO_TABLE = (1049, 1109, 1146)
+
+
+_HOST = "LEFT(HOST, CHAR_LENGTH(HOST) - LOCATE(':', REVERSE(HOST)))"
+"""Without the port, where there is one; addresses have colons, too."""
+
+_AT_WORK = (
+    "COMMAND NOT IN ('Sleep', 'Daemon', 'Connect', 'Slave_IO', 'Slave_SQL', 'Slave_worker')"
+    " AND COMMAND NOT LIKE 'Binlog Dump%'"
+)
+_OF_CLIENTS = "USER NOT IN ('system user', 'event_scheduler', 'unauthenticated user')"
+_PROCESSES = (
+    f"SELECT USER, {_HOST}, SUM({_AT_WORK}), COUNT(*) FROM information_schema.PROCESSLIST"
+    f" WHERE ID <> CONNECTION_ID() AND {_OF_CLIENTS} AND COMMAND NOT LIKE 'Binlog Dump%'"
+    " GROUP BY 1, 2"
+)
+_MODERN_PROCESSES = _PROCESSES.replace(
+    "information_schema.PROCESSLIST", "performance_schema.processlist"
+)
+"""The processes of MySQL 8.0.22 and later, without the lock that stops all other connections."""
+
+_SUMS = (
+    "SELECT USER, HOST, EVENT_NAME, COUNT_STAR, SUM_TIMER_WAIT"
+    " FROM performance_schema.events_statements_summary_by_account_by_event_name"
+    " WHERE COUNT_STAR > 0 AND USER IS NOT NULL AND HOST IS NOT NULL"
+    " AND (EVENT_NAME LIKE 'statement/sql/%' OR EVENT_NAME = 'statement/com/Execute')"
+)
+_PICOSECONDS = 1e12
+
+
+def look_at_others(connection: Connection) -> Others:
+    """What this connection may see of the server's others.
+
+    Raises:
+        pymysql.MySQLError: the server does not answer.
+    """
+    one = rows_of(
+        connection,
+        f"SELECT USER, {_HOST} FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()",
+    )
+    with_schema = rows_of(connection, "SELECT @@GLOBAL.performance_schema")[0][0]
+    return Others(
+        # Both want the same right, and only this one refuses rather than shows less.
+        sees_all=_may(connection, "SELECT 1 FROM information_schema.INNODB_TRX LIMIT 1"),
+        has_statements=str(with_schema) in ("1", "ON") and _may(connection, f"{_SUMS} LIMIT 1"),
+        account=(str(one[0][0]), str(one[0][1])) if one else ("", ""),
+    )
+
+
+def _may(connection: Connection, statement: str) -> bool:
+    try:
+        rows_of(connection, statement)
+    except pymysql.MySQLError as error:
+        number = error.args[0] if error.args else _NOT_REFUSED
+        if number in (*_NO_RIGHT, *_NO_TABLE):
+            return False
+        raise
+    return True
+
+
+def status_rows(connection: Connection) -> dict[str, float]:
+    """The rows of SHOW GLOBAL STATUS that are numbers, by their names in lower case."""
+    found = {}
+    for name, value in rows_of(connection, "SHOW GLOBAL STATUS"):
+        with contextlib.suppress(ValueError):
+            found[str(name).lower()] = float(str(value))
+    return found
+
+
+@dataclass
+class OthersSource:
+    """One server's others, and what is wanted of its status."""
+
+    asked: OthersAsked
+    name: SourceName = field(init=False)
+    _places: tuple[int, ...] = ()
+    """Connections by which load generators tell of themselves, as they were asked for last."""
+    _loads: frozenset[tuple[str, str]] = frozenset()
+    """Accounts of other load generators, as far as they are shown."""
+    _unseen: int = 0
+    _connection: Connection | None = None
+    _processes: str = _PROCESSES
+    _statements: Mapping[tuple[str, str, str], tuple[float, float]] | None = None
+    _asked_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.name = self.asked.name
+
+    def read(self) -> Reading:
+        """All of it.
+
+        Raises:
+            SourceError: the server cannot be reached, or has cut the connection.
+        """
+        try:
+            connection = self._connection or self._connect()
+            begun = time.monotonic()
+            rows = self._status(connection)
+            found = rows | self._beside(connection) | self._accounts(connection)
+            if self.asked.wants_statements:
+                found |= self._fare(connection, begun)
+        except (TargetError, pymysql.MySQLError, OSError) as error:
+            self.close()
+            said = error.message if isinstance(error, TargetError) else str(error)
+            raise SourceError(f"{self.name}: {said}") from error
+        # Which rows only grow is for whoever asks for their growth to know.
+        return Reading(at_s=time.monotonic(), counters=rows, gauges=found)
+
+    def close(self) -> None:
+        """Say goodbye."""
+        connection, self._connection = self._connection, None
+        if connection:
+            with contextlib.suppress(pymysql.MySQLError, OSError):
+                connection.close()
+
+    def _connect(self) -> Connection:
+        self._connection = connection = connect(self.asked.endpoint, _TIMEOUTS, database=None)
+        # What was summed up before belongs to another life of the server, as far as we know.
+        self._statements = None
+        self._places = ()
+        if _may_be_asked(connection):
+            self._processes = _MODERN_PROCESSES
+        return connection
+
+    def _status(self, connection: Connection) -> dict[str, float]:
+        wanted = sorted({"threads_running", "threads_connected"} | self.asked.rows)
+        names = ", ".join(f"'{name}'" for name in wanted)
+        rows = rows_of(connection, f"SHOW GLOBAL STATUS WHERE Variable_name IN ({names})")
+        found = {}
+        for name, value in rows:
+            with contextlib.suppress(ValueError):
+                found[f"status.{str(name).lower()}"] = float(str(value))
+        return found
+
+    def _accounts(self, connection: Connection) -> dict[str, float]:
+        """Connections of ours and of others; of others nothing where only ours are shown."""
+        found = dict.fromkeys((OWN_RUNNING, OTHERS_RUNNING, OWN_CONNECTED, OTHERS_CONNECTED), 0.0)
+        for user, host, running, connected in rows_of(connection, self._processes):
+            own = self._is_own(str(user), str(host))
+            if not own and (str(user), str(host)) in self._loads:
+                continue
+            found[OWN_RUNNING if own else OTHERS_RUNNING] += float(str(running or 0))
+            found[OWN_CONNECTED if own else OTHERS_CONNECTED] += float(str(connected))
+        if not self.asked.others.sees_all:
+            del found[OTHERS_RUNNING], found[OTHERS_CONNECTED]
+        return found
+
+    def _beside(self, connection: Connection) -> dict[str, float]:
+        """Other load generators: none of them is to be spared, whatever account they have."""
+        target = self.asked.endpoint.target
+        places = tuple(
+            number
+            for schema in self.asked.schemas
+            for number in presence.places_taken(connection, target, schema)
+        )
+        # Whose they are takes the list of all connections.
+        if places != self._places:
+            self._look_at_loads(connection)
+            self._places = places
+        own = sum(self._is_own(*each) for each in self._loads)
+        return {LOADS_OF_OWN: float(own), LOADS_UNSEEN: float(self._unseen)}
+
+    def _look_at_loads(self, connection: Connection) -> None:
+        loads = [
+            one.holder
+            for schema in self.asked.schemas
+            for one in presence.runs_of_others(connection, self.asked.endpoint.target, schema)
+        ]
+        seen = [(one.user, host_of(one.host or "")) for one in loads if one.user is not None]
+        self._loads, self._unseen = frozenset(seen), len(loads) - len(seen)
+
+    def _is_own(self, user: str, host: str) -> bool:
+        own_user, own_host = self.asked.others.account
+        return user == own_user and (self.asked.by_user or host == own_host)
+
+    def _fare(self, connection: Connection, now_s: float) -> dict[str, float]:
+        """How long others' statements took that ended since this was asked last."""
+        if self._statements is not None and now_s < self._asked_s + STATEMENTS_EVERY_S:
+            return {}
+        self._asked_s = now_s
+        before, sums = self._statements, {}
+        for user, host, kind, count, wait in rows_of(connection, _SUMS):
+            is_load = (str(user), str(host)) in self._loads
+            if not is_load and not self._is_own(str(user), str(host)):
+                key = (str(user), str(host), str(kind))
+                sums[key] = (float(str(count)), float(str(wait)) / _PICOSECONDS)
+        self._statements = sums
+        if before is None:
+            return {}
+        grown = _grown(before, sums)
+        if not self.asked.before.is_known:
+            add(self.asked.before.statements, grown)
+            return {LATENCY: mean} if (mean := mean_s(grown)) is not None else {}
+        told = {LATENCY: mean_s(grown), SLOWDOWN: slowdown(self.asked.before.statements, grown)}
+        return {name: value for name, value in told.items() if value is not None}
+
+
+def _may_be_asked(connection: Connection) -> bool:
+    """Asked only where it is known: an error is counted, and may be logged, by the server."""
+    known = rows_of(connection, "SHOW GLOBAL VARIABLES LIKE 'performance_schema_show_processlist'")
+    return bool(known) and _may(connection, "SELECT 1 FROM performance_schema.processlist LIMIT 1")
+
+
+def _grown(
+    before: Mapping[tuple[str, str, str], tuple[float, float]],
+    now: Mapping[tuple[str, str, str], tuple[float, float]],
+) -> Statements:
+    """What has ended since; sums that went back were begun anew, and tell nothing."""
+    found: Statements = {}
+    for key, (count, seconds) in now.items():
+        count_before, seconds_before = before.get(key, (0.0, 0.0))
+        if count > count_before and seconds >= seconds_before:
+            name = "\x1f".join(key)
+            found[name] = Sums(count - count_before, seconds - seconds_before)
+    return found
+
+
+def rows_of(connection: Connection, statement: str) -> list[tuple[object, ...]]:
+    """All that a statement gives.
+
+    Raises:
+        pymysql.MySQLError: the server refuses it, or does not answer.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+        return list(cursor.fetchall())

@@ -1,0 +1,17 @@
+"""What is observed of servers of MySQL's family, as `observe.samplers.Samplers` has it."""
+
+from __future__ import annotations
+
+from loadstone.observe.mysql.clients import other_clients
+from loadstone.observe.mysql.counters import canonical
+from loadstone.observe.mysql.hot_spots import difference, snapshot
+from loadstone.observe.mysql.others import OthersSource as others_source
+from loadstone.observe.mysql.others import look_at_others, status_rows
+from loadstone.observe.mysql.replica import ReplicaSource as replica_source
+from loadstone.observe.mysql.replica import behind
+from loadstone.observe.mysql.server import ServerSource as server_source
+
+__all__ = [
+    "behind", "canonical", "difference", "look_at_others", "other_clients", "others_source",
+    "replica_source", "server_source", "snapshot", "status_rows",
+]  # fmt: skip

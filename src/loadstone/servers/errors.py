@@ -1,0 +1,93 @@
+"""Everything that can go wrong between Loadstone and a database, told as what, where, what to do.
+
+LoadstoneError
+├── TargetError        the target could not be reached, or refused; `kind` says how
+│   └── GuardError     Loadstone itself refused, because it could have harmed data
+└── SettingsError      its variables could not be set, or not be put back
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from loadstone.model.error_code import ErrorCode
+from loadstone.model.errors import LoadstoneError
+from loadstone.model.exit_codes import ExitCode
+
+# The engine's words (docs/engine.md, `end.error.kind`), then those that only Python needs.
+TargetErrorKind = Literal[
+    "unknown_host",
+    "unreachable",
+    "timed_out",
+    "login_refused",
+    "too_many_connections",
+    "unknown_database",
+    "tls_refused",
+    "tls_failed",
+    "compression_refused",
+    "statement_failed",
+    "protocol",
+    "descriptors",
+    "public_key_needed",
+    "password_withheld",
+    "not_supported",
+    "plan",
+    "stalled",
+    "no_socket",
+    "host_blocked",
+    "options",
+    "not_loopback",
+    "foreign_tables",
+    "table_in_the_way",
+    "missing_table",
+    "serves_others",
+]
+
+
+NEEDS_PROOF = (
+    "let the server prove who it is: --tls verify-ca with --tls-ca, or --tls-fingerprint; take a "
+    "unix socket; or send it to whoever answers within TLS: --enable-cleartext-plugin"
+)
+"""What to do where a password was withheld."""
+
+NEEDS_KEY = (
+    "give the server's key with --server-public-key; or take --tls verify-ca with --tls-ca, or "
+    "--tls-fingerprint"
+)
+"""What to do where it would have gone under a key that anybody could have sent."""
+
+NEEDS_AUTHORITY = (
+    "give the --tls-ca that signed it, or the --tls-fingerprint of the certificate that the server "
+    "has"
+)
+"""What to do where a certificate is not the one that is wanted."""
+
+
+class TargetError(LoadstoneError):
+    """The database could not be reached, or refused what was asked of it."""
+
+    exit_code = ExitCode.TARGET
+
+    def __init__(
+        self,
+        kind: TargetErrorKind,
+        message: str,
+        hint: str | None = None,
+        code: ErrorCode | None = None,
+    ) -> None:
+        super().__init__(message, hint)
+        self.kind = kind
+        self.code = code
+        """The server's or the client's own, where there is one."""
+
+
+class GuardError(TargetError):
+    """Refused, because it could have harmed data that Loadstone did not make."""
+
+    exit_code = ExitCode.GUARD
+
+
+class SettingsError(LoadstoneError):
+    """A target's variables could not be set, or not be put back."""
+
+    exit_code = ExitCode.TARGET

@@ -1,0 +1,146 @@
+"""What a server is, and what tables it holds, in the same words for all families."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Literal
+
+from loadstone.model.frozen import Frozen
+from loadstone.servers import tpcc_tables
+
+Value = int | float | str | None
+"""Of a variable, as the server gives it."""
+
+Flavour = Literal["mariadb", "mysql", "percona", "aurora", "tidb", "other"]
+Numbered = Literal["sbtest", "bulk", "hot", "products", "orders", "ledger"]
+"""Layouts whose tables have numbers."""
+
+Layout = Literal["sbtest", "bulk", "hot", "products", "orders", "ledger", "tpcc", "template"]
+
+_NAME = re.compile(r"(sbtest|hot_row|hot_product|hot_order|drill_ledger)([1-9][0-9]*)")
+# As crates/workload makes them; `sbtest` is sysbench's. A display width (int(11)) says nothing.
+KNOWN_LAYOUTS: dict[Numbered, tuple[tuple[str, str], ...]] = {
+    "sbtest": (("id", "int"), ("k", "int"), ("c", "char(120)"), ("pad", "char(60)")),
+    "bulk": (("id", "int"), ("k", "int")),
+    "hot": (("product", "int"), ("stock", "bigint"), ("sold", "bigint")),
+    "products": (("product", "int"), ("price", "int"), ("name", "char(60)")),
+    "orders": (("id", "bigint"), ("product", "int"), ("buyer", "int"), ("pieces", "int")),
+    "ledger": (
+        ("id", "bigint"),
+        ("book", "bigint"),
+        ("user_no", "int"),
+        ("seq", "bigint"),
+        ("amount", "int"),
+    ),
+}
+TABLE_NAMES: dict[Numbered, str] = {
+    "sbtest": "sbtest",
+    "bulk": "sbtest",
+    "hot": "hot_row",
+    "products": "hot_product",
+    "orders": "hot_order",
+    "ledger": "drill_ledger",
+}
+"""By layout, what stands before a table's number."""
+_MARK = re.compile(r"loadstone ([0-9a-f]{16})")
+
+
+class ServerFacts(Frozen):
+    """The server as it described itself; `variables` has all of them, as text."""
+
+    version: str
+    flavour: Flavour
+    comment: str
+    variables: dict[str, str]
+    connected: int | None
+    """Connections at that moment, ours included."""
+    uptime_s: float | None = None
+    """Since the server began."""
+    cipher: str
+    """Of the connection that asked; empty when that is not encrypted."""
+    max_connections: int | None = None
+    """How many connections the server takes."""
+    read_only: bool = False
+    """Whether it refuses writes, as a replica does."""
+    thread_pool: str | None = None
+    """The kind of pool that is at work, if one is."""
+
+    @property
+    def encrypted(self) -> bool:
+        """Whether the connection that asked is encrypted, by the server's word."""
+        return bool(self.cipher)
+
+
+class TableFacts(Frozen):
+    """One table of a schema, as the server describes it."""
+
+    name: str
+    engine: str | None
+    columns: tuple[tuple[str, str], ...]
+    """Names and types, in order."""
+    is_view: bool = False
+    mark: str | None = None
+    """What `comment_of` wrote into its comment."""
+    created_s: int | None = None
+    """When it was made or last rebuilt, in seconds since 1970: making an index, TRUNCATE and
+    OPTIMIZE count on both MariaDB and MySQL, rows and ANALYZE do not. `None`: not told."""
+
+    @property
+    def layout(self) -> Layout | None:
+        """Which of the known layouts it has exactly, in name and columns; `None`: none.
+
+        Of `tpcc` the names of the columns decide: nobody else's tables have those names.
+        """
+        if not self.is_view and self.name in tpcc_tables.TABLES:
+            names = tuple(name for name, _ in self.columns)
+            return "tpcc" if names == tpcc_tables.TABLES[self.name] else None
+        found = _NAME.fullmatch(self.name)
+        if self.is_view or found is None:
+            return None
+        # sysbench 0.5 made its integers unsigned, 1.0 does not.
+        columns = tuple((name, kind.removesuffix(" unsigned")) for name, kind in self.columns)
+        return next(
+            (
+                layout
+                for layout, those in KNOWN_LAYOUTS.items()
+                if columns == those and found[1] == TABLE_NAMES[layout]
+            ),
+            None,
+        )
+
+    @property
+    def number(self) -> int | None:
+        """The N of sbtestN, hot_rowN, hot_productN, hot_orderN or drill_ledgerN."""
+        found = _NAME.fullmatch(self.name)
+        return int(found[2]) if found else None
+
+
+class RowCount(Frozen):
+    """How many rows a table has; where counting took too long, its highest id instead."""
+
+    rows: int
+    exact: bool
+
+
+def comment_of(mark: str) -> str:
+    """The comment of a table that Loadstone makes; `mark`: 16 hexadecimal digits by chance.
+
+    A table keeps it through ALTER and RENAME. So does a copy that is made with LIKE: no two tables
+    of ours bear the same, so that one of them is known not to be ours.
+    """
+    return f"loadstone {mark}"
+
+
+def mark_for(name: str, mark: str) -> str:
+    """What a table of this name bears, of those that are made together: half by chance."""
+    return mark[:_HALF] + hashlib.sha256(name.encode()).hexdigest()[:_HALF]
+
+
+_HALF = 8
+
+
+def mark_in(comment: str) -> str | None:
+    """What `comment_of` wrote into a comment; `None`: it did not."""
+    found = _MARK.fullmatch(comment)
+    return found[1] if found else None

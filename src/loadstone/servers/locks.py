@@ -1,0 +1,40 @@
+"""Locks that a server keeps for whoever asks, by a name: who comes second is told whose it is.
+
+A lock goes with its connection, so that nothing is left of a program that was killed.
+"""
+
+from __future__ import annotations
+
+import time
+
+from loadstone.model.frozen import Frozen
+from loadstone.servers.errors import TargetError
+
+GRACE_S = 5.0
+"""What was just killed holds its lock until the server notices, which a busy one does late."""
+
+TRY_EVERY_S = 0.1
+"""How soon it is noticed that a lock is free."""
+
+
+class NoLocks(TargetError):
+    """The server keeps no locks by names."""
+
+
+class Holder(Frozen):
+    """The connection that holds a lock, as far as this account may see it."""
+
+    connection: int
+    user: str | None = None
+    host: str | None = None
+    since_s: float | None = None
+    """In seconds since 1970 by this machine's clock: since then the connection is silent."""
+
+    def __str__(self) -> str:
+        if self.user is None:
+            return f"connection {self.connection}, which this account may not see (PROCESS)"
+        said = f"{self.user} from {self.host or 'this host'} (connection {self.connection}"
+        if self.since_s is None:
+            return f"{said})"
+        since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self.since_s))
+        return f"{said}, since {since})"
