@@ -73,4 +73,6 @@ pub enum Fault {
 pub struct Usual {
     /// Errors that begin an event anew.
     pub restarts: &'static [Code],
+    /// What a client says where there is no connection to send a statement on.
+    pub connection_gone: Code,
 }

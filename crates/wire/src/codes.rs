@@ -13,7 +13,8 @@ pub const FAMILY: Family = Family::new("mysql");
 const RESTARTED: [Code; 3] = [Code::of_number(1213), Code::of_number(1020), Code::of_number(1205)];
 
 /// What is usual where nobody says otherwise.
-pub const USUAL: Usual = Usual { restarts: &RESTARTED };
+pub const USUAL: Usual =
+    Usual { restarts: &RESTARTED, connection_gone: code_of_fault(Fault::ConnectionGone).code };
 
 /// The code of an error's number.
 #[must_use]

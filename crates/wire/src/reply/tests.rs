@@ -3,8 +3,8 @@
 use super::*;
 use crate::frame::{MAX_PACKET_PAYLOAD, MAX_WHOLE_PACKET, write_message};
 use crate::{
-    Capabilities, Completion, Expect, Prepared, Reply, ResultSet, ServerError, Value,
-    WireError, error_code, status,
+    Capabilities, Completion, Expect, Prepared, Reply, ResultSet, ServerError, Value, WireError,
+    error_code, status,
 };
 
 /// A reply as a server sent it.
