@@ -363,7 +363,8 @@ def test_a_server_that_refuses_the_change_is_quoted(
     script.before_connect = lambda plan: {
         "kind": "login_refused",
         "message": "connections must be encrypted",
-        "errno": 3159,
+        "family": "mysql",
+        "code": "3159",
     }
     assert prove() == 0
     assert "connections must be encrypted" in capsys.readouterr().out

@@ -205,7 +205,8 @@ def test_a_step_that_fails_says_so_after_the_table(
     script.fail_at_s = 2
     script.end_error = {
         "kind": "statement_failed",
-        "errno": 1146,
+        "family": "mysql",
+        "code": "1146",
         "sql_state": "42S02",
         "message": "Table 'sbtest.sbtest2' doesn't exist",
         "target": 0,

@@ -119,7 +119,9 @@ def test_one_whose_lease_ran_out_is_lost_and_not_the_step() -> None:
 
 def test_a_failure_of_one_part_is_the_steps() -> None:
     heard = Heard(2)
-    refused = EngineFailure(kind="login_refused", errno=1045, message="Access denied")
+    refused = EngineFailure(
+        kind="login_refused", family="mysql", code="1045", message="Access denied"
+    )
     heard.tell(0, an_end(0, refused))
     assert heard.collector.failure == refused
     heard.tell(1, an_end(0))
@@ -141,7 +143,7 @@ def test_an_error_number_is_explained_once() -> None:
     heard = Heard(2)
     heard.begin()
     for number in range(2):
-        heard.tell(number, FirstError(errno=1213, message="Deadlock found"))
+        heard.tell(number, FirstError(code="1213", message="Deadlock found"))
     assert sum(isinstance(record, FirstError) for record in heard.said) == 1
 
 

@@ -94,7 +94,9 @@ def test_the_end_is_that_of_all_parts() -> None:
     whole = end_of([ended(10), ended(20, rows_loaded=5)], cpu_us=3, seconds=9.0)
     assert whole == ended(30, rows_loaded=15, cpu_us=17, seconds=9.0)
     assert end_of([ended(10), ended(2, reason="stopped")], 0, 1.0).reason == "stopped"
-    refused = EngineFailure(kind="statement_failed", message="the disk is full", errno=1114)
+    refused = EngineFailure(
+        kind="statement_failed", message="the disk is full", family="mysql", code="1114"
+    )
     failed = end_of([ended(1, reason="stopped"), ended(2, reason="failed", error=refused)], 0, 1.0)
     assert (failed.reason, failed.error) == ("failed", refused)
 

@@ -105,7 +105,7 @@ class Outcome:
 
     connected: Connected | None = None
     samples: list[Sample] = field(default_factory=list)
-    errors_said: dict[int, FirstError] = field(default_factory=dict)
+    errors_said: dict[str, FirstError] = field(default_factory=dict)
     outages: list[Outage] = field(default_factory=list)
     printed: list[str] = field(default_factory=list)
     end: End | None = None
@@ -121,8 +121,8 @@ class Outcome:
                 check_members(record)
                 self.samples.append(record)
             case FirstError():
-                assert record.errno not in self.errors_said
-                self.errors_said[record.errno] = record
+                assert record.code not in self.errors_said
+                self.errors_said[record.code] = record
             case Outage():
                 self.outages.append(record)
             case Printed():
@@ -142,7 +142,7 @@ class Outcome:
         error = self.last.error
         assert self.last.reason == "failed", self.last
         assert error is not None
-        return error.kind, error.errno
+        return error.kind, error.number
 
     def finished(self) -> Self:
         assert (self.last.reason, self.last.error) == ("finished", None)

@@ -64,8 +64,8 @@ def test_deadlocks_begin_the_event_anew_and_are_kept_out_of_the_good_ones(
     assert deadlocks > 0
     assert counts.restarts == sum(outcome.errors().values())
     assert tally.failed == 0
-    assert outcome.errors_said[1213].message.startswith("Deadlock found")
-    assert "sbtest1" in (outcome.errors_said[1213].statement or "")
+    assert outcome.errors_said["1213"].message.startswith("Deadlock found")
+    assert "sbtest1" in (outcome.errors_said["1213"].statement or "")
     latency = outcome.latency()
     assert latency["error-1213"].count == deadlocks
     assert latency["response"].count == latency["service"].count == counts.events
@@ -157,10 +157,10 @@ class TestPolicies:
         with self.dropped(shared, crowded, policy) as step:
             pass
         outcome = step.outcome
-        kind, errno = outcome.failure
-        if policy == "stop" and errno == 1213:
+        kind, number = outcome.failure
+        if policy == "stop" and number == 1213:
             return  # a deadlock came first, which ends such a step too
-        assert (kind, errno) == ("statement_failed", 1146)
+        assert (kind, number) == ("statement_failed", 1146)
         assert outcome.last.error is not None
         assert "sbtest1" in (outcome.last.error.statement or "")
         assert "doesn't exist" in outcome.last.error.message

@@ -61,7 +61,7 @@ def test_any_error_can_begin_the_event_anew(shared: Sandbox, schema: str) -> Non
     plan = a_plan(target, workload=workload("oltp_insert", 1, 10), stop=events(40))
     failed = drive(plan)
     assert failed.failure == ("statement_failed", 1062)
-    for restart_on in ([1062], "all"):
+    for restart_on in (["1062"], "all"):
         outcome = drive(plan | {"restart_on": restart_on}).finished()
         counts = outcome.total()
         assert (counts.events, counts.failed) == (40, 0)

@@ -145,7 +145,7 @@ def test_a_lost_connection_is_there_again_where_the_script_ignores_that(
         """
     )
     plan = a_script(path, local(shared), stop=events(3))
-    plan["script"]["ignore_errors"] = [2013]
+    plan["script"]["ignore_errors"] = ["2013"]
     outcome = drive(plan).finished()
     assert printed(outcome) == ["2013"]
     counts = outcome.total("window", "drain")

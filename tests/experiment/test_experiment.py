@@ -343,7 +343,12 @@ def test_a_step_that_fails_ends_it(script: Script, capsys: pytest.CaptureFixture
     def refuse(plan: dict[str, Any]) -> dict[str, Any] | None:
         if plan["tag"] != "step-2":
             return None
-        said = {"kind": "too_many_connections", "errno": 1040, "sql_state": "08004"}
+        said = {
+            "kind": "too_many_connections",
+            "family": "mysql",
+            "code": "1040",
+            "sql_state": "08004",
+        }
         return said | {"message": "too many connections", "target": 0, "statement": None}
 
     script.before_connect = refuse

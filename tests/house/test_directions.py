@@ -16,6 +16,7 @@ from house.rust_modules import circles, module_of, rooms, uses
 
 # The house plan: each crate may depend on those before it.
 CRATES = [
+    "loadstone-protocol",
     "loadstone-wire",
     "loadstone-measure",
     "loadstone-workload",
@@ -30,7 +31,13 @@ CRATES = [
 # Modules of a crate that use each other in a circle, and why they may: the crate, then the modules.
 CIRCLES: dict[tuple[str, ...], str] = {}
 # Bytes in, messages out: these have no socket, no clock, no thread and no file.
-PURE_CRATES = ["wire", "measure", "workload"]
+PURE_CRATES = ["protocol", "wire", "measure", "workload"]
+# Who may name a family's protocol: itself, the place that chooses it, and programs of its own.
+SPEAKERS = re.compile(
+    r"crates/(wire/|workload/src/catalogue.rs$|null-server/"
+    r"|drive/src/connection/(client|endpoint|family|opening|stream)\.rs$)"
+    r"|benches/floor/"
+)
 IMPURE = re.compile(r"\bstd::(net|thread|fs|os|process|time::(Instant|SystemTime))\b")
 IMPURE_CRATES = {"crossbeam-channel", "libc", "mio", "rustix", "rustls", "socket2", "tokio"}
 
@@ -62,6 +69,17 @@ def test_pure_crates_know_no_socket_clock_or_thread(repository: Repository, crat
         for name in repository.named(".rs", under=f"crates/{crate}/src/")
         for number, line in enumerate(repository.text(name).splitlines(), 1)
         if IMPURE.search(line)
+    ]
+
+
+def test_only_the_seam_names_the_protocol_of_a_family(repository: Repository) -> None:
+    """Another family is then new files, and not edits all over the engine."""
+    assert not [
+        f"{name}:{number}"
+        for name in repository.named(".rs")
+        if not SPEAKERS.match(name)
+        for number, line in enumerate(repository.text(name).splitlines(), 1)
+        if "loadstone_wire" in line
     ]
 
 

@@ -186,7 +186,12 @@ def test_a_step_that_fails_is_the_last_one_and_says_why(tmp_path: Path, script: 
         if plan["users"] != 8:
             return None
         message = "the server takes no more connections"
-        return {"kind": "too_many_connections", "errno": 1040, "sql_state": "08004"} | {
+        return {
+            "kind": "too_many_connections",
+            "family": "mysql",
+            "code": "1040",
+            "sql_state": "08004",
+        } | {
             "message": message,
             "target": 0,
             "statement": None,

@@ -45,6 +45,10 @@ def test_a_step_has_every_key_of_the_contract() -> None:
     }
     assert (document["users"], document["tag"]) == (4, "step-2")
     assert document["targets"][0]["password"] == SECRET
+    assert (document["targets"][0]["family"], document["restart_on"]) == (
+        "mysql",
+        ["1213", "1205", "1020"],
+    )
 
 
 @pytest.mark.parametrize(("users", "shards"), [(1, 1), (16, 1), (17, 2), (64, 4), (4000, 4)])

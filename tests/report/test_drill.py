@@ -29,8 +29,8 @@ _OUTAGE = DrillOutage(
     slowest_ms=3200.4,
     median_ms=2750.0,
     errors=(
-        DrillError(errno=2003, name="CR_CONN_HOST_ERROR", statements=0, connects=1812),
-        DrillError(errno=4711, name=None, statements=1, connects=2),
+        DrillError(code="2003", name="CR_CONN_HOST_ERROR", statements=0, connects=1812),
+        DrillError(code="4711", name=None, statements=1, connects=2),
     ),
     seconds=(
         DrillSecond(

@@ -85,9 +85,21 @@ def test_seconds_tell_what_was_said_meanwhile_and_two_beside_them_what_is_usual(
     assert [second.from_s for second in outage.seconds] == [3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]
     assert [second.succeeded for second in outage.seconds] == [100, 100, 0, 0, 100, 100, 100]
     assert [each.model_dump() for each in outage.errors] == [
-        {"errno": 2003, "name": "CR_CONN_HOST_ERROR", "statements": 0, "connects": 7},
-        {"errno": 2013, "name": "CR_SERVER_LOST", "statements": 2, "connects": 1},
-        {"errno": 4711, "name": None, "statements": 1, "connects": 0},
+        {
+            "family": "mysql",
+            "code": "2003",
+            "name": "CR_CONN_HOST_ERROR",
+            "statements": 0,
+            "connects": 7,
+        },
+        {
+            "family": "mysql",
+            "code": "2013",
+            "name": "CR_SERVER_LOST",
+            "statements": 2,
+            "connects": 1,
+        },
+        {"family": "mysql", "code": "4711", "name": None, "statements": 1, "connects": 0},
     ]
 
 

@@ -5,7 +5,7 @@ use crate::range::Range;
 use crate::{Method, MethodWish};
 use loadstone_drive::client::{Client, Halt};
 use loadstone_drive::{Failure, FailureKind};
-use loadstone_wire::{Completion, Row};
+use loadstone_protocol::{Completion, Row};
 use loadstone_workload::layout::RowSource;
 use loadstone_workload::{LayoutKind, LoadLayout};
 
@@ -35,7 +35,11 @@ pub(super) fn choose(wish: MethodWish, client: &mut Client) -> Result<Method, Ha
         return Ok(Method::Insert);
     }
     let text = "the server does not let LOAD DATA LOCAL through (local_infile is OFF)";
-    Err(Halt::Failed(Failure::new(FailureKind::NotSupported, Some(3948), text)))
+    Err(Halt::Failed(Failure::new(
+        FailureKind::NotSupported,
+        Some(client.family().error_code(3948)),
+        text,
+    )))
 }
 
 impl Rows {
@@ -168,7 +172,8 @@ impl Rows {
             range.last,
             column(found, 2)
         );
-        let errno = column(found, 1).parse().ok();
-        Err(Halt::Failed(Failure::new(FailureKind::StatementFailed, errno, text)))
+        let number = column(found, 1).parse().ok();
+        let code = number.map(|number| client.family().error_code(number));
+        Err(Halt::Failed(Failure::new(FailureKind::StatementFailed, code, text)))
     }
 }

@@ -7,7 +7,7 @@
 
 use loadstone_drive::client::{Client, Halt};
 use loadstone_drive::{Failure, FailureKind};
-use loadstone_wire::Row;
+use loadstone_protocol::Row;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};

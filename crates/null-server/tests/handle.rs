@@ -115,7 +115,9 @@ fn what_was_done_is_counted_and_stamped() {
 fn an_unknown_statement_is_an_error_and_a_closed_place_is_given_again() {
     let server = start("{}");
     let mut client = Client::connect(&server);
-    assert!(matches!(client.execute(9), Reply::Failed(error) if error.errno == 1243));
+    assert!(
+        matches!(client.execute(9), Reply::Failed(error) if error.code == loadstone_wire::error_code(1243))
+    );
     let first = client.prepare("SELECT c FROM sbtest1 WHERE id=?");
     let mut close = Vec::new();
     loadstone_wire::write_close_statement(&mut close, first);
@@ -147,7 +149,9 @@ fn a_script_is_changed_while_it_runs() {
     server.set_script(Script::from_json(script).expect("script")).expect("taken");
     // The script and the statement come to the server by different ways.
     server.stats().expect("stats");
-    assert!(matches!(client.query("COMMIT"), Reply::Failed(error) if error.errno == 1205));
+    assert!(
+        matches!(client.query("COMMIT"), Reply::Failed(error) if error.code == loadstone_wire::error_code(1205))
+    );
     server.flush().expect("flushed");
     assert_eq!(server.stats().expect("stats").queries, 0);
 }

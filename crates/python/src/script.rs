@@ -2,7 +2,7 @@
 
 use crate::errors;
 use crate::json::to_json;
-use loadstone_drive::{Plan, ScriptSpec, Servers, ServersHandle};
+use loadstone_drive::{Plan, ScriptSpec, ServerFamily, Servers, ServersHandle};
 use loadstone_script::{Command, Contents, Declared, Inspector, Kind, Pending, Report, Wish};
 use pyo3::prelude::*;
 use serde::Serialize;
@@ -26,7 +26,8 @@ pub(crate) struct Script {
 impl Script {
     pub(crate) fn open(spec: &str) -> PyResult<Self> {
         let spec = ScriptSpec::from_json(spec).map_err(errors::plan)?;
-        let inspector = Inspector::open(spec.script_plan(0, 1)).map_err(errors::os)?;
+        let inspector = Inspector::open(spec.script_plan(0, 1, &ServerFamily::default().usual()))
+            .map_err(errors::os)?;
         Ok(Self { inspector, servers: OnceLock::new() })
     }
 
@@ -75,7 +76,7 @@ impl Script {
     /// Gives it the servers of this plan to ask, once; what it needs there waits for the answers.
     fn serve(&self, plan: &str) -> PyResult<()> {
         let plan = Plan::from_json(plan).map_err(errors::plan)?;
-        let servers = Servers::new(plan);
+        let servers = Servers::new(plan).map_err(errors::plan)?;
         if self.servers.set(servers.handle()).is_ok() {
             self.inspector.serve(servers);
         }

@@ -8,7 +8,7 @@ use std::cell::UnsafeCell;
 use std::ffi::c_void;
 use std::ptr;
 
-use loadstone_wire::ResultSet;
+use loadstone_protocol::ResultSet;
 
 use crate::ffi_value::{RawValue, bytes};
 use crate::request::{Answer, Parameters, Request};
@@ -142,9 +142,10 @@ impl Mailbox {
                     put_result(letter, first);
                 }
             }
-            Answer::Refused { errno, sql_state, message } => {
+            Answer::Refused { code, sql_state, message } => {
                 letter.answer = 1;
-                letter.errno = errno.into();
+                // Scripts know errors by their numbers; one that is none has its SQL state.
+                letter.errno = code.number().unwrap_or_default().into();
                 letter.sql_state = sql_state;
                 (letter.message, letter.message_length) = (message.as_ptr(), message.len());
             }

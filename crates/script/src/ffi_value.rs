@@ -3,7 +3,7 @@
 
 use std::ffi::c_char;
 
-use loadstone_wire::Param;
+use loadstone_protocol::Param;
 
 /// A parameter's value: what `sql.lua` calls a cell.
 #[repr(C)]

@@ -7,6 +7,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
+use loadstone_protocol::Code;
+
 use crate::request::{Answer, Request, Server};
 use crate::user::{User, Wish};
 use crate::{Command, Declared, ScriptError, ScriptPlan, Vm, Watches};
@@ -137,7 +139,10 @@ impl Drop for Inspector {
 }
 
 /// Where there is no server: a script may connect, and no statement is carried out.
-struct Nobody;
+struct Nobody {
+    /// The code of a connection that is gone.
+    gone: Code,
+}
 
 impl Server for Nobody {
     fn answer(&mut self, request: &Request<'_>) -> Answer<'_> {
@@ -145,7 +150,7 @@ impl Server for Nobody {
             Request::NextEvent => Answer::NoMore,
             Request::Query { .. } | Request::Prepare { .. } | Request::Execute { .. } => {
                 Answer::Refused {
-                    errno: 2006,
+                    code: self.gone,
                     sql_state: *b"HY000",
                     message: "there is no server for this part of the script",
                 }
@@ -157,12 +162,13 @@ impl Server for Nobody {
 
 impl LoadedScript {
     fn of(plan: ScriptPlan) -> Result<Self, ScriptError> {
+        let gone = plan.gone;
         let printed: Rc<RefCell<Vec<u8>>> = Rc::default();
         let out = printed.clone();
         let print = move |text: &[u8]| out.borrow_mut().extend_from_slice(text);
         let vm = Vm::new(Arc::new(plan), Rc::new(print))?;
         let user = vm.reader()?;
-        Ok(Self { vm, user, server: Box::new(Nobody), printed })
+        Ok(Self { vm, user, server: Box::new(Nobody { gone }), printed })
     }
 
     fn contents(&mut self) -> Result<Contents, ScriptError> {

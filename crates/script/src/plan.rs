@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use loadstone_protocol::Code;
 use loadstone_workload::Distribution;
 
 use crate::{Setting, Watches};
@@ -25,6 +26,8 @@ pub struct ScriptPlan {
     pub given: BTreeMap<String, String>,
     /// Errors of the server that begin an event anew.
     pub ignored_errors: IgnoredErrors,
+    /// What a script hears that asks a server where there is none.
+    pub gone: Code,
     /// What `sysbench.rand.default` draws from.
     pub distribution: Distribution,
     /// The same seed gives each user the same numbers.
@@ -48,7 +51,8 @@ impl Default for ScriptPlan {
             arguments: Vec::new(),
             general: BTreeMap::new(),
             given: BTreeMap::new(),
-            ignored_errors: IgnoredErrors::default(),
+            ignored_errors: IgnoredErrors::These(BTreeSet::new()),
+            gone: Code::OTHER,
             distribution: Distribution::default(),
             seed: 0,
             users: 1,
@@ -64,13 +68,6 @@ impl Default for ScriptPlan {
 pub enum IgnoredErrors {
     /// Whatever it is.
     All,
-    /// These numbers.
-    These(BTreeSet<u16>),
-}
-
-impl Default for IgnoredErrors {
-    /// Deadlock, row changed, lock wait timeout: what the field's tools ignore unless told otherwise.
-    fn default() -> Self {
-        Self::These([1213, 1020, 1205].into())
-    }
+    /// These codes.
+    These(BTreeSet<Code>),
 }

@@ -1,6 +1,6 @@
 //! What a script asks of whoever drives it, and the answers.
 
-use loadstone_wire::{Param, ResultSet};
+use loadstone_protocol::{Code, Param, ResultSet};
 
 use crate::ffi_value::RawValue;
 
@@ -82,8 +82,8 @@ pub enum Answer<'a> {
     Results(&'a [ResultSet]),
     /// The server refused, or the connection is gone: the script hears of it as an error.
     Refused {
-        /// The field's number of it.
-        errno: u16,
+        /// Its code in the servers' family.
+        code: Code,
         /// Five characters.
         sql_state: [u8; 5],
         /// In words.

@@ -7,7 +7,7 @@ use std::ffi::c_void;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use loadstone_wire::ResultSet;
+use loadstone_protocol::ResultSet;
 use mlua::{Function, LightUserData, Lua, LuaOptions, StdLib, Table, Thread};
 
 use crate::ffi_mailbox::{DECLARATIONS, Mailbox};
@@ -225,9 +225,10 @@ fn ignored_errors(lua: &Lua, errors: &IgnoredErrors) -> mlua::Result<Table> {
     let table = lua.create_table()?;
     match errors {
         IgnoredErrors::All => table.set("all", true)?,
-        IgnoredErrors::These(numbers) => {
-            for number in numbers {
-                table.set(*number, true)?;
+        // Scripts know errors by their numbers.
+        IgnoredErrors::These(codes) => {
+            for number in codes.iter().filter_map(|code| code.number()) {
+                table.set(number, true)?;
             }
         }
     }

@@ -1,38 +1,6 @@
 //! Errors of the protocol: bytes that it does not allow, refusals, and what this client does not support.
 
-use std::fmt;
-
-/// An error packet of the server.
-#[derive(Clone, PartialEq, Eq)]
-pub struct ServerError {
-    /// The server's error number, 1213 for a deadlock.
-    pub errno: u16,
-    /// The five characters of the SQL state, `HY000` when the server sent none.
-    pub sql_state: [u8; 5],
-    /// The server's text.
-    pub message: String,
-}
-
-impl ServerError {
-    /// The SQL state as text.
-    pub fn sql_state_text(&self) -> &str {
-        std::str::from_utf8(&self.sql_state).unwrap_or("HY000")
-    }
-}
-
-impl fmt::Display for ServerError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({}, {})", self.message, self.errno, self.sql_state_text())
-    }
-}
-
-impl fmt::Debug for ServerError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ServerError({self})")
-    }
-}
-
-impl std::error::Error for ServerError {}
+use loadstone_protocol::ServerError;
 
 /// Why a connection cannot go on. After any of these the connection is to be closed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

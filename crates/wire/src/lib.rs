@@ -8,6 +8,8 @@
 //! - The `write_…` functions append whole command packets to a buffer.
 //! - [`ReplyReader`] reads what the server answers, straight from the buffer that the socket was
 //!   read into. Rows are counted and skipped, never buffered; the ordinary reply does not allocate.
+//! - [`Conversation`] is the two together on a connection that is logged in, as its user sees them.
+//! - [`verdict`] says what MySQL's numbers of errors mean, and [`code_of_fault`] which of them its clients give.
 //! - [`CompressionLayer`], where the login agreed on one, lies between those packets and the socket.
 //!
 //! The server is not trusted: no byte sequence panics, no length field makes this crate allocate, a
@@ -16,8 +18,10 @@
 
 mod auth;
 mod capabilities;
+mod codes;
 mod command;
 mod compression;
+mod conversation;
 mod cursor;
 mod error;
 mod frame;
@@ -28,16 +32,21 @@ mod sanitize;
 pub mod status;
 
 pub use capabilities::Capabilities;
+pub use codes::{FAMILY, USUAL, code_of_fault, error_code, verdict};
 pub use command::{
-    CommandMark, Param, begin_query, end, write_close_statement, write_execute,
-    write_local_infile_data, write_local_infile_end, write_ping, write_prepare, write_query,
-    write_quit, write_reset_connection,
+    CommandMark, begin_query, end, write_close_statement, write_execute, write_local_infile_data,
+    write_local_infile_end, write_ping, write_prepare, write_query, write_quit,
+    write_reset_connection,
 };
 pub use compression::{Codec, Compression, CompressionLayer};
-pub use error::{ServerError, WireError};
+pub use conversation::Conversation;
+pub use error::WireError;
 pub use frame::{MAX_PACKET_PAYLOAD, MAX_WHOLE_PACKET};
 pub use literal::escape_text;
 pub use login::{CompressionWish, Login, LoginOptions, LoginProgress, Session, TlsWish};
-pub use reply::{
-    ColumnType, Completion, Expect, Prepared, Reply, ReplyReader, ResultSet, Row, Value, Values,
+pub use reply::ReplyReader;
+// What this crate takes and gives, so that who uses it alone needs no other.
+pub use loadstone_protocol::{
+    ColumnType, Completion, Expect, Param, Prepared, Reply, ResultSet, Row, ServerError, Value,
+    Values,
 };

@@ -2,7 +2,7 @@
 //! read theirs; and no bytes panic.
 
 use bytes::BytesMut;
-use loadstone_wire::{Capabilities, CompressionWish};
+use loadstone_wire::{Capabilities, CompressionWish, error_code};
 use loadstone_wire::{Codec, Compression, CompressionLayer, Expect, Reply, ReplyReader, WireError};
 use loadstone_wire::{Login, LoginOptions, LoginProgress, Session, TlsWish, write_query};
 use mysql_common::proto::codec::PacketCodec;
@@ -132,7 +132,7 @@ fn packets_inside_may_be_numbered_by_the_packets_around_them() {
     // And an error is the statement's, not the connection's.
     reader.expect(Expect::Query);
     let failed = reader.feed(b"\x09\0\0\x05\xff\x28\x04#42000").unwrap();
-    assert!(matches!(failed, (_, Some(Reply::Failed(error))) if error.errno == 1064));
+    assert!(matches!(failed, (_, Some(Reply::Failed(error))) if error.code == error_code(1064)));
 }
 
 proptest! {

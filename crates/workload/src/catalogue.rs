@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use loadstone_wire::Param;
+use loadstone_protocol::Param;
 
 use crate::Params;
 use crate::text::push_decimal;

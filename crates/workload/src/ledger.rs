@@ -1,5 +1,7 @@
 //! The workload `ledger`: entries with rising numbers, of which each user knows what it was told.
 
+use loadstone_protocol::Verdict;
+
 use crate::{Answer, Entries, Machine, Params, StatementRef, Step};
 
 /// BEGIN, the entry, COMMIT: the kinds of [`crate::Catalogue`]'s statements, in this order.
@@ -11,11 +13,6 @@ pub(crate) const STATEMENTS: [&str; 3] = [
 const BEGIN: u16 = 0;
 const ENTRY: u16 = 1;
 const COMMIT: u16 = 2;
-
-/// Answers to COMMIT after which the transaction is certainly not carried out: lock wait timeout, deadlock
-/// (and Galera's conflicts), read-only server, read-only transaction, read-only mode, rolled back by group
-/// replication. Whatever else a server or a proxy says there leaves it open.
-const ROLLED_BACK: [u16; 6] = [1205, 1213, 1290, 1792, 1836, 3101];
 
 /// What all users of a ledger share.
 #[derive(Copy, Clone, Debug)]
@@ -39,7 +36,7 @@ pub(crate) struct LedgerMachine {
     doubts: Vec<u64>,
     phase: Phase,
     /// What the server answered, where it refused the last statement.
-    refusal: Option<u16>,
+    refusal: Option<Verdict>,
 }
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -106,13 +103,14 @@ impl Machine for LedgerMachine {
         }
     }
 
-    fn refused(&mut self, errno: u16) {
-        self.refusal = Some(errno);
+    fn refused(&mut self, verdict: Verdict) {
+        self.refusal = Some(verdict);
     }
 
     fn abandon(&mut self) {
         let refusal = self.refusal.take();
-        let is_open = !refusal.is_some_and(|errno| ROLLED_BACK.contains(&errno));
+        // Whatever else a server or a proxy answers to COMMIT leaves it open.
+        let is_open = !matches!(refusal, Some(Verdict::RolledBack | Verdict::NotCommitted));
         if self.phase == Phase::Committing && is_open {
             self.settled += 1;
             self.doubts.push(self.settled);
@@ -133,7 +131,7 @@ impl Machine for LedgerMachine {
 mod tests {
     use super::*;
     use crate::Catalogue;
-    use loadstone_wire::{Completion, Param};
+    use loadstone_protocol::{Completion, Param};
 
     fn machine(user: u64) -> LedgerMachine {
         LedgerMachine::new(Ledger { tables: 2, book: 77 }, user)
@@ -207,13 +205,19 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_commit_is_certain_only_where_its_number_says_that_it_was_rolled_back() {
-        for (errno, doubts) in [(1213, vec![]), (1290, vec![]), (1180, vec![1]), (2013, vec![1])] {
+    fn a_refused_commit_is_certain_only_where_its_code_says_that_it_was_rolled_back() {
+        let cases = [
+            (Verdict::RolledBack, vec![]),
+            (Verdict::NotCommitted, vec![]),
+            (Verdict::Refused, vec![1]),
+            (Verdict::ConnectionLost, vec![1]),
+        ];
+        for (verdict, doubts) in cases {
             let mut machine = machine(0);
             send(&mut machine, 3);
-            machine.refused(errno);
+            machine.refused(verdict);
             machine.abandon();
-            assert_eq!(entries(&mut machine), (doubts.len() as u64, doubts), "{errno}");
+            assert_eq!(entries(&mut machine), (doubts.len() as u64, doubts), "{verdict:?}");
         }
     }
 
@@ -221,7 +225,7 @@ mod tests {
     fn a_refusal_says_nothing_of_the_loss_that_comes_later() {
         let mut machine = machine(0);
         send(&mut machine, 2);
-        machine.refused(1290);
+        machine.refused(Verdict::NotCommitted);
         machine.abandon();
         send(&mut machine, 3);
         machine.abandon();

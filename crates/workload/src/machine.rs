@@ -1,7 +1,7 @@
 //! The step machine: what every workload is to the event loop, answers in and statements out.
 
 use loadstone_measure::Nanos;
-use loadstone_wire::{Completion, ResultSet, Value, Values};
+use loadstone_protocol::{Completion, ResultSet, Value, Values, Verdict};
 
 use crate::{Params, StatementRef};
 
@@ -79,7 +79,7 @@ pub trait Machine: Send {
 
     /// The server has refused the statement last sent, and the connection is still there;
     /// [`Machine::abandon`] comes next.
-    fn refused(&mut self, _errno: u16) {}
+    fn refused(&mut self, _verdict: Verdict) {}
 
     /// The server refused a statement or the connection is gone: forget the rest of this event. What an
     /// event begun again draws is the machine's business: new keys, as the field's tools have it, unless

@@ -1,6 +1,6 @@
 //! The parameters of the statement that is about to be sent.
 
-use loadstone_wire::Param;
+use loadstone_protocol::Param;
 
 /// Parameters of the statement about to be sent. One is kept and used again, so that an event
 /// allocates nothing.

@@ -81,7 +81,7 @@ class Collector:
         self._behind: set[int] = set()
         """Generators that have not told of it."""
         self._ready: list[AnyStepRecord] = []
-        self._said_errors: set[int] = set()
+        self._said_errors: set[str] = set()
         self._unfinished: list[Outage] = []
         self._failure: EngineFailure | None = None
         self._over = False
@@ -128,8 +128,8 @@ class Collector:
             case Sample():
                 self._take_sample(member, record, host)
             case FirstError():
-                if record.errno not in self._said_errors:
-                    self._said_errors.add(record.errno)
+                if record.code not in self._said_errors:
+                    self._said_errors.add(record.code)
                     self._ready.append(record)
             case Outage() if record.to_s is None:
                 self._unfinished.append(record)

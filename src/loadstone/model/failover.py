@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from loadstone.model.error_codes import MYSQL, Code, Family, with_family
 from loadstone.model.frozen import Frozen
 
 
@@ -21,18 +22,24 @@ class DrillSecond(Frozen):
     to_s: float = _said("end")
     succeeded: int = _said("events that succeeded")
     failed: int = _said("events given up after an error")
-    errors: dict[str, int] = _said("error packets and lost connections, by errno")
-    connect_failures: dict[str, int] = _said("attempts to connect that failed, by errno")
+    errors: dict[str, int] = _said("error packets and lost connections, by code")
+    connect_failures: dict[str, int] = _said("attempts to connect that failed, by code")
     users: int = _said("virtual users connected at its end")
 
 
 class DrillError(Frozen):
     """How often an error came in the seconds of an outage."""
 
-    errno: int = _said("its number; 0 stands for all beyond the first 64 of a second")
-    name: str | None = _said("what the field calls it; null where the number is rare")
+    family: Family = Field(default=MYSQL, description="the family of servers whose code it is")
+    code: Code = _said("its code; 0 stands for all beyond the first 64 of a second")
+    name: str | None = _said("what the field calls it; null where the code is rare")
     statements: int = _said("as the answer to a statement, or in place of one")
     connects: int = _said("as the end of an attempt to connect")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_number(cls, data: Any) -> Any:
+        return with_family(data)
 
 
 class DrillOutage(Frozen):

@@ -13,6 +13,7 @@ from loadstone.model.distribution import Pareto as Pareto
 from loadstone.model.distribution import Special as Special
 from loadstone.model.distribution import Uniform as Uniform
 from loadstone.model.distribution import Zipfian as Zipfian
+from loadstone.model.error_codes import Code
 from loadstone.model.frozen import Frozen
 from loadstone.model.protection import Protection
 from loadstone.model.search import SearchPlan
@@ -42,7 +43,7 @@ class ScriptSpec(Frozen):
     arguments: tuple[str, ...] = ()
     """The command line, the program first, with passwords blanked."""
 
-    ignore_errors: tuple[Annotated[int, Field(ge=0, le=65535)], ...] | None = (1213, 1205, 1020)
+    ignore_errors: tuple[Code, ...] | None = ("1213", "1205", "1020")
     """Errors that begin an event anew; `None`: all."""
 
     distribution: Distribution = Special()
@@ -202,7 +203,7 @@ class Session(Frozen):
 
 
 # Deadlock, lock wait timeout, record has changed since it was last read.
-RESTART_ON = (1213, 1205, 1020)
+RESTART_ON = ("1213", "1205", "1020")
 
 
 USERS_OF_A_RATE = 64
@@ -217,7 +218,7 @@ class Drive(Frozen):
     connect: ConnectPolicy = ConnectPolicy()
     session: Session = Session()
     on_error: Literal["restart", "continue", "stop"] = "restart"
-    restart_on: Literal["all"] | tuple[Annotated[int, Field(ge=0, le=65535)], ...] = RESTART_ON
+    restart_on: Literal["all"] | tuple[Code, ...] = RESTART_ON
     """The errors that begin an event anew, where `on_error` is `restart`."""
 
     drain_s: NonNegativeFloat = 5.0

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, TypeAdapter, model_validator
 
+from loadstone.model.error_codes import MYSQL, Code, Family, number_of, with_family
 from loadstone.model.frozen import Frozen
 
 Phase = Literal["warmup", "window", "drain"]
@@ -292,23 +293,45 @@ class Stuck(Frozen):
 
 
 class FirstError(Frozen):
-    """The first error of a number, with the server's words."""
+    """The first error of a code, with the server's words."""
 
     kind: Literal["error"] = "error"
-    errno: Whole
+    family: Family = MYSQL
+    code: Code
     message: str
     statement: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_number(cls, data: Any) -> Any:
+        return with_family(data)
+
+    @property
+    def number(self) -> int:
+        """The code's number; 0: it is none."""
+        return number_of(self.code) or 0
 
 
 class EngineFailure(Frozen):
     """Why a step or a load could not go on."""
 
     kind: str
-    errno: Whole | None = None
+    family: Family | None = None
+    code: Code | None = None
     sql_state: str | None = None
     message: str
     target: Whole | None = None
     statement: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_number(cls, data: Any) -> Any:
+        return with_family(data)
+
+    @property
+    def number(self) -> int | None:
+        """The code's number, where it is one."""
+        return number_of(self.code)
 
 
 class End(Frozen):

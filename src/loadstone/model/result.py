@@ -244,7 +244,7 @@ class OutageLine(Frozen):
     from_s: float = _said("begin, seconds since the load's begin")
     to_s: float | None = _said("end; null when the step ended before all were connected again")
     users: int = _said("the most virtual users that were without connection at the same time")
-    reason: str = _said("errno and text of the first loss")
+    reason: str = _said("code and text of the first loss")
 
 
 class LevelChange(Frozen):
@@ -329,7 +329,7 @@ class MemberResult(Frozen):
     reads: int = _said("statements answered with a result set")
     writes: int = _said("statements answered with affected rows")
     other: int = _said("all other statements")
-    errors: dict[str, int] = _said("error packets by errno")
+    errors: dict[str, int] = _said("error packets by code")
     due: int = _said("events whose time has come")
     late: int = _said("events that began more than 1 ms after they were due")
     skipped: int = _said("events that were due and never begun")
@@ -353,7 +353,7 @@ class PhaseResult(Frozen):
     reconnects: int = _said("connections lost and opened again")
     tps: float | None = _said("events a second")
     qps: float | None = _said("statements a second")
-    errors: dict[str, int] = _said("error packets by errno")
+    errors: dict[str, int] = _said("error packets by code")
     latency: LatencyPair = _said("of good events")
 
 
@@ -380,9 +380,9 @@ class StepResult(Frozen):
     reads: int = _said("statements answered with a result set")
     writes: int = _said("statements answered with affected rows")
     other: int = _said("all other statements")
-    errors: dict[str, int] = _said("error packets by errno")
+    errors: dict[str, int] = _said("error packets by code")
     errors_outside: dict[str, int] = _said("the same before and after the window")
-    error_examples: dict[str, ErrorExample] = _said("the first error of each errno")
+    error_examples: dict[str, ErrorExample] = _said("the first error of each code")
     reconnects: int = _said("connections lost and opened again")
     connects: int = Field(
         default=0, description="connections opened because --reconnect wants a new one"
@@ -390,7 +390,7 @@ class StepResult(Frozen):
     connect: LatencyMs | None = _may(
         "time to open a connection under load, login and session included; null: none was; ms"
     )
-    connect_failures: dict[str, int] = _said("failed attempts by errno, over the whole step")
+    connect_failures: dict[str, int] = _said("failed attempts by code, over the whole step")
     idle: IdleConnections | None = _may("connections that say nothing; null: none were asked for")
     members: tuple[MemberResult, ...] = Field(
         default=(), description="of a mix, each workload's part"
@@ -413,7 +413,7 @@ class StepResult(Frozen):
     tpmc: float | None = _may(
         "of tpcc, New-Orders a minute, those rolled back included; TPC-C-like, not audited"
     )
-    error_latency: dict[str, LatencyMs] = _said("latency of failed attempts by errno; ms")
+    error_latency: dict[str, LatencyMs] = _said("latency of failed attempts by code; ms")
     users: int = _said("virtual users connected at the window's end")
     encrypted_users: int | None = _said("connections that are encrypted, asked of the server")
     tls: str | None = _said("TLS version and cipher")

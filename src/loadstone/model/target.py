@@ -20,6 +20,7 @@ from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
 from pydantic import Field, SecretStr
 
+from loadstone.model.error_codes import MYSQL
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.frozen import Frozen
@@ -182,6 +183,7 @@ class Endpoint(Frozen):
         """The engine's form (docs/engine.md), password included: for the plan alone, never kept."""
         target = self.target
         return {
+            "family": MYSQL,
             "host": target.host,
             "port": target.port or DEFAULT_PORT,
             "socket": _text(target.socket),

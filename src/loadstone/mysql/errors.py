@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loadstone.model.error_code import ErrorCode
+from loadstone.model.error_codes import ErrorCode
 from loadstone.servers.errors import TargetError, TargetErrorKind
 
 

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from loadstone.analyse.ladder import Level
-from loadstone.model.errnos import NAMES
+from loadstone.model.error_codes import MYSQL, name_of, order
 from loadstone.model.failover import DrillOutage, DrillSecond, LedgerPlace, LedgerVerdict
 from loadstone.model.numbers import count, number_of
 from loadstone.model.result import StepResult
@@ -77,7 +77,7 @@ def outage_lines(outage: DrillOutage, users: int) -> Iterator[str]:
             for amount, word in ((error.statements, "statement"), (error.connects, "connect"))
             if amount
         ]
-        yield f"  {error.errno:>4} {error.name or 'no name here'}: {', '.join(counted)}"
+        yield f"  {error.code:>4} {error.name or 'no name here'}: {', '.join(counted)}"
 
 
 def _ms(milliseconds: float) -> str:
@@ -107,9 +107,9 @@ def _said(second: DrillSecond) -> str:
 
 
 def _counted(errors: Mapping[str, int]) -> Iterator[str]:
-    for errno, amount in sorted(errors.items(), key=lambda item: (-item[1], int(item[0]))):
-        name = NAMES.get(int(errno))
-        yield f"{count(amount)} × {errno}" + (f" {name}" if name else "")
+    for code, amount in sorted(errors.items(), key=lambda item: (-item[1], order(item[0]))):
+        name = name_of(MYSQL, code)
+        yield f"{count(amount)} × {code}" + (f" {name}" if name else "")
 
 
 def verdict_lines(verdict: LedgerVerdict) -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from loadstone.model.error_codes import order
 from loadstone.model.records import (
     Counts,
     IdleCounts,
@@ -151,8 +152,8 @@ class Sums:
 
 
 def by_number(counted: Mapping[str, int]) -> dict[str, int]:
-    """Counts by errno in the order of the numbers."""
-    return dict(sorted(counted.items(), key=lambda item: (len(item[0]), item[0])))
+    """Counts by code, numbers in the order of numbers."""
+    return dict(sorted(counted.items(), key=lambda item: order(item[0])))
 
 
 def add_up(samples: Iterable[Sample], window: Window | None) -> Sums:

@@ -155,7 +155,7 @@ def utc(unix_s: float) -> str:
 
 def _examples(log: StepLog) -> dict[str, ErrorExample]:
     return {
-        str(error.errno): ErrorExample(message=error.message, statement=error.statement)
+        error.code: ErrorExample(message=error.message, statement=error.statement)
         for error in log.first_errors
     }
 

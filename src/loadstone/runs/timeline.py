@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-from loadstone.model.errnos import NAMES
+from loadstone.model.error_codes import MYSQL, name_of, order
 from loadstone.model.failover import DrillError, DrillOutage, DrillSecond, Timeline
 from loadstone.model.records import Pause, Sample
 
@@ -167,10 +167,11 @@ def _errors(seconds: Sequence[DrillSecond]) -> tuple[DrillError, ...]:
     counted = statements + connects
     return tuple(
         DrillError(
-            errno=int(errno),
-            name=NAMES.get(int(errno)),
-            statements=statements[errno],
-            connects=connects[errno],
+            family=MYSQL,
+            code=code,
+            name=name_of(MYSQL, code),
+            statements=statements[code],
+            connects=connects[code],
         )
-        for errno, _ in sorted(counted.items(), key=lambda item: (-item[1], int(item[0])))
+        for code, _ in sorted(counted.items(), key=lambda item: (-item[1], order(item[0])))
     )

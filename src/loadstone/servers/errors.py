@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from loadstone.model.error_code import ErrorCode
+from loadstone.model.error_codes import ErrorCode
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 

@@ -41,15 +41,15 @@ def lines_of_run(failure: EngineFailure, plan: Plan, places: Sequence[Place]) ->
             "`thread_init' function failed: connection creation failed",
             _NOT_STARTED,
         )
-    if plan.drive.protocol == "prepared" and failure.errno in _CANNOT_BE_PREPARED:
+    if plan.drive.protocol == "prepared" and failure.number in _CANNOT_BE_PREPARED:
         return (
             "mysql_stmt_prepare() failed",
-            f'MySQL error: {failure.errno} "{failure.message}"',
+            f'MySQL error: {failure.number} "{failure.message}"',
             "`thread_init' function failed: SQL API error",
             _NOT_STARTED,
         )
     return _statement_lines(
-        plan, failure.errno or 0, failure.message, failure.statement, failure.sql_state
+        plan, failure.number or 0, failure.message, failure.statement, failure.sql_state
     )
 
 
@@ -65,10 +65,10 @@ def check_loss(error: FirstError, plan: Plan) -> None:
         Fatal: it is not.
     """
     ignored = plan.drive.restart_on
-    if error.statement is not None or ignored == "all" or error.errno in ignored:
+    if error.statement is not None or ignored == "all" or error.code in ignored:
         return
-    message = _LOSSES.get(error.errno, error.message)
-    raise Fatal(*_statement_lines(plan, error.errno, message, "", None))
+    message = _LOSSES.get(error.number, error.message)
+    raise Fatal(*_statement_lines(plan, error.number, message, "", None))
 
 
 def of_command(error: TargetError, command: str, place: Place) -> Fatal:
@@ -81,9 +81,9 @@ def of_command(error: TargetError, command: str, place: Place) -> Fatal:
 
 def of_load(failure: EngineFailure, command: str) -> Fatal:
     """What ended a load of tables."""
-    if failure.errno is None:
+    if failure.number is None:
         return Fatal(failure.message)
-    return of_statement(failure.errno, failure.message, command, failure.statement or "")
+    return of_statement(failure.number, failure.message, command, failure.statement or "")
 
 
 def of_statement(number: int, message: str, command: str, statement: str) -> Fatal:
@@ -122,7 +122,7 @@ def _number_and_text(failure: EngineFailure, place: Place) -> tuple[int, str]:
         case "unknown_host":
             return _unknown_host(target)
         case _:
-            return failure.errno or _UNKNOWN_ERROR, failure.message
+            return failure.number or _UNKNOWN_ERROR, failure.message
 
 
 def _unknown_host(target: Target) -> tuple[int, str]:

@@ -194,12 +194,12 @@ def distribution_of(given: Values) -> Distribution:
         raise Fatal(_told(error)) from error
 
 
-def restart_on(given: Values) -> Literal["all"] | tuple[int, ...]:
+def restart_on(given: Values) -> Literal["all"] | tuple[str, ...]:
     """`--mysql-ignore-errors`: numbers, or all."""
     words = given.words("mysql_ignore_errors")
     if "all" in words:
         return "all"
-    return tuple(sorted({values.lenient_int(word) for word in words}))
+    return tuple(str(number) for number in sorted({values.lenient_int(word) for word in words}))
 
 
 def _arrival(settings: Settings) -> Arrival:

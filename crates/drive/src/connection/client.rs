@@ -1,18 +1,16 @@
 //! A client that waits for each answer: for the loader's threads, and for scripts that only ask.
 
+use super::Connection;
+use super::family::{Conversation, ServerFamily};
 use super::opening::{Advance, Opening};
 use super::poller::Interest;
-use super::stream::wire_error;
+use super::stream::protocol_error;
 use super::transport::Received;
-use super::{Connection, ends_connection};
 use crate::clock::Clock;
 use crate::error::{Failure, FailureKind, os_text};
 use crate::plan::ConnectPlan;
 use loadstone_measure::Nanos;
-use loadstone_wire::{
-    Completion, Expect, Reply, ResultSet, Row, write_local_infile_data, write_local_infile_end,
-    write_query,
-};
+use loadstone_protocol::{Completion, ErrorCode, Expect, Fault, Reply, ResultSet, Row, Verdict};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::BorrowedFd;
 use socket2::SockRef;
@@ -41,21 +39,34 @@ pub enum Halt {
 impl Halt {
     /// Whether the connection is gone, so that a new one may help.
     pub fn is_loss(&self) -> bool {
-        self.errno().is_some_and(|errno| matches!(errno, 2006 | 2013) || ends_connection(errno))
+        let lost =
+            |verdict| matches!(verdict, Verdict::ConnectionLost | Verdict::ConnectionEnds { .. });
+        self.verdict().is_some_and(lost)
     }
 
-    /// The error's number, where there is one.
-    pub fn errno(&self) -> Option<u16> {
+    /// The error's code, where there is one.
+    pub fn code(&self) -> Option<ErrorCode> {
         match self {
             Self::Stopped => None,
-            Self::Failed(failure) => failure.errno,
+            Self::Failed(failure) => failure.code,
         }
+    }
+
+    /// The code's number, where its family numbers its errors.
+    pub fn errno(&self) -> Option<u16> {
+        self.code().and_then(|code| code.code.number())
+    }
+
+    /// What the error means.
+    pub(crate) fn verdict(&self) -> Option<Verdict> {
+        self.code().map(super::verdict)
     }
 }
 
 /// A connection and the thread that waits on it.
 pub struct Client {
     connection: Connection,
+    family: ServerFamily,
     stop: StopFlag,
     buffer: Vec<u8>,
     pulse: Arc<Pulse>,
@@ -104,7 +115,7 @@ impl Client {
         (plan, stop): (&ConnectPlan, &StopFlag),
         pulse: &Arc<Pulse>,
     ) -> Result<Self, Halt> {
-        pulse.connects();
+        pulse.connects(endpoint.family);
         let clock = Clock::start();
         let deadline = Nanos::from_seconds(plan.timeout_s);
         let mut buffer = vec![0; BUFFER];
@@ -114,23 +125,23 @@ impl Client {
             wait_for(opening.fd(), opening.wanted_interest());
             match opening.advance(&mut buffer).map_err(Halt::Failed)? {
                 Advance::Open(opened) => {
-                    let (connection, session) = (opened.connection, opened.session);
-                    take_its_time(connection.fd()).map_err(|error| broken(&error, ""))?;
-                    pulse.connected(session.connection_id);
+                    let (connection, family) = (opened.connection, endpoint.family);
+                    take_its_time(connection.fd()).map_err(|error| broken(family, &error, ""))?;
+                    pulse.connected(opened.connection_id);
                     return Ok(Self {
                         connection,
+                        family,
                         stop: stop.clone(),
                         buffer,
                         pulse: pulse.clone(),
-                        is_mariadb: session.mariadb,
+                        is_mariadb: opened.is_mariadb,
                     });
                 }
                 Advance::Pending(pending) => opening = pending,
             }
             go_on(stop, pulse)?;
             if clock.now() >= deadline {
-                let text = format!("no connection within {} s", plan.timeout_s);
-                return Err(Halt::Failed(Failure::new(FailureKind::TimedOut, Some(110), text)));
+                return Err(Halt::Failed(endpoint.too_late(plan.timeout_s)));
             }
         }
     }
@@ -138,10 +149,10 @@ impl Client {
     /// Sends a statement and waits for the whole answer.
     pub fn query(&mut self, sql: &str) -> Result<Completion, Halt> {
         let mut command = Vec::with_capacity(sql.len() + 8);
-        write_query(&mut command, sql.as_bytes());
+        self.connection.conversation.write_query(&mut command, sql.as_bytes());
         match self.ask(&command, Expect::Query, sql)? {
             Reply::Done(completion) => Ok(completion),
-            other => Err(refused(other, sql)),
+            other => Err(self.refused(other, sql)),
         }
     }
 
@@ -169,6 +180,16 @@ impl Client {
         self.is_mariadb
     }
 
+    /// What the server speaks.
+    pub fn family(&self) -> ServerFamily {
+        self.family
+    }
+
+    /// How commands for it are written.
+    pub(crate) fn conversation(&self) -> &Conversation {
+        &self.connection.conversation
+    }
+
     /// What others see of its waits.
     pub fn pulse(&self) -> &Arc<Pulse> {
         &self.pulse
@@ -186,19 +207,19 @@ impl Client {
 
     /// From here on the results of answers are kept, each until the next is asked for.
     pub(crate) fn keep_results(&mut self, most_bytes: usize) {
-        self.connection.reader.keep_results(most_bytes);
+        self.connection.conversation.keep_results(most_bytes);
     }
 
     /// Those of the last answer.
     pub(crate) fn results(&self) -> &[ResultSet] {
-        self.connection.reader.results()
+        self.connection.conversation.results()
     }
 
     /// The rows of a small result set, each value as text.
     pub fn rows(&mut self, sql: &str) -> Result<Vec<Row>, Halt> {
-        self.connection.reader.keep_rows(MOST_ROW_BYTES);
+        self.connection.conversation.keep_rows(MOST_ROW_BYTES);
         self.query(sql)?;
-        Ok(self.connection.reader.take_rows())
+        Ok(self.connection.conversation.take_rows())
     }
 
     /// One number, the first value of the first row.
@@ -225,26 +246,26 @@ impl Client {
         mut produce: impl FnMut(&mut Vec<u8>),
     ) -> Result<Completion, Halt> {
         let mut command = Vec::new();
-        write_query(&mut command, sql.as_bytes());
-        self.connection.reader.allow_local_infile(true);
+        self.connection.conversation.write_query(&mut command, sql.as_bytes());
+        self.connection.conversation.allow_file(true);
         self.send(&command, Expect::Query, sql)?;
         let asked = self.answer();
-        self.connection.reader.allow_local_infile(false);
+        self.connection.conversation.allow_file(false);
         match asked? {
-            Reply::LocalInfile { .. } => {}
-            other => return Err(refused(other, sql)),
+            Reply::WantsFile { .. } => {}
+            other => return Err(self.refused(other, sql)),
         }
-        let mut sequence = self.connection.reader.next_sequence();
+        self.connection.conversation.begin_file();
         command.clear();
-        while write_local_infile_data(&mut command, &mut sequence, &mut produce) {
+        while self.connection.conversation.write_file_piece(&mut command, &mut produce) {
             self.send_more(&command)?;
             command.clear();
         }
-        write_local_infile_end(&mut command, &mut sequence);
+        self.connection.conversation.write_file_end(&mut command);
         self.send_more(&command)?;
         match self.answer()? {
             Reply::Done(completion) => Ok(completion),
-            other => Err(refused(other, sql)),
+            other => Err(self.refused(other, sql)),
         }
     }
 
@@ -254,12 +275,14 @@ impl Client {
     }
 
     fn send(&mut self, command: &[u8], expected: Expect, sql: &str) -> Result<(), Halt> {
-        self.connection.send(command, expected).map_err(|error| broken(&error, sql))?;
+        let family = self.family;
+        self.connection.send(command, expected).map_err(|error| broken(family, &error, sql))?;
         self.flush()
     }
 
     fn send_more(&mut self, bytes: &[u8]) -> Result<(), Halt> {
-        self.connection.send_more(bytes).map_err(|error| broken(&error, ""))?;
+        let family = self.family;
+        self.connection.send_more(bytes).map_err(|error| broken(family, &error, ""))?;
         if self.connection.unsent() < bytes.len() {
             self.pulse.moves();
         }
@@ -271,7 +294,7 @@ impl Client {
         while self.connection.has_unsent() {
             go_on(&self.stop, &self.pulse)?;
             let unsent = self.connection.unsent();
-            self.connection.flush().map_err(|error| broken(&error, ""))?;
+            self.connection.flush().map_err(|error| broken(self.family, &error, ""))?;
             if self.connection.unsent() < unsent {
                 self.pulse.moves();
             }
@@ -285,18 +308,31 @@ impl Client {
                 Ok(Received::Bytes { count, .. }) => {
                     self.pulse.moves();
                     let bytes = self.buffer.get(..count).unwrap_or_default();
-                    let fed = self.connection.reader.feed(bytes);
-                    let (_, reply) =
-                        fed.map_err(|error| Halt::Failed(Failure::from_wire(&error)))?;
+                    let fed = self.connection.feed(bytes);
+                    let (_, reply) = fed.map_err(|error| Halt::Failed(error.failure()))?;
                     if let Some(reply) = reply {
                         return Ok(reply);
                     }
                 }
                 Ok(Received::Nothing) => go_on(&self.stop, &self.pulse)?,
-                Ok(Received::End) => return Err(lost("the server closed the connection", "")),
-                Err(error) => return Err(broken(&error, "")),
+                Ok(Received::End) => {
+                    return Err(lost(self.family, "the server closed the connection", ""));
+                }
+                Err(error) => return Err(broken(self.family, &error, "")),
             }
         }
+    }
+
+    fn refused(&self, reply: Reply, sql: &str) -> Halt {
+        let shown: String = sql.chars().take(120).collect();
+        Halt::Failed(match reply {
+            Reply::Failed(error) => Failure::from_server(&error).during(shown),
+            _ => self.family.failure(
+                FailureKind::Protocol,
+                Fault::Garbled,
+                "an answer to something else",
+            ),
+        })
     }
 }
 
@@ -340,23 +376,15 @@ pub fn pause(span: Duration, stop: &StopFlag) -> Result<(), Halt> {
     Ok(())
 }
 
-fn refused(reply: Reply, sql: &str) -> Halt {
-    let shown: String = sql.chars().take(120).collect();
-    Halt::Failed(match reply {
-        Reply::Failed(error) => Failure::from_server(&error).during(shown),
-        _ => Failure::new(FailureKind::Protocol, Some(2027), "an answer to something else"),
-    })
-}
-
-fn broken(error: &std::io::Error, sql: &str) -> Halt {
-    match wire_error(error) {
-        Some(error) => Halt::Failed(Failure::from_wire(error)),
-        None => lost(&os_text(error), sql),
+fn broken(family: ServerFamily, error: &std::io::Error, sql: &str) -> Halt {
+    match protocol_error(error) {
+        Some(error) => Halt::Failed(error.failure()),
+        None => lost(family, &os_text(error), sql),
     }
 }
 
-fn lost(text: &str, sql: &str) -> Halt {
-    let failure = Failure::new(FailureKind::Unreachable, Some(2013), text);
+fn lost(family: ServerFamily, text: &str, sql: &str) -> Halt {
+    let failure = family.failure(FailureKind::Unreachable, Fault::ConnectionLost, text);
     Halt::Failed(if sql.is_empty() {
         failure
     } else {

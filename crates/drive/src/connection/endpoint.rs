@@ -1,8 +1,10 @@
 //! A target as the connections see it: address, login, TLS and session, worked out once a step.
 
+use super::family::ServerFamily;
 use super::tls::TlsMaker;
 use crate::error::{Failure, FailureKind};
 use crate::plan::{CompressionChoice, Plan, SessionPlan, TargetPlan, TlsMode};
+use loadstone_protocol::Fault;
 use loadstone_wire::{Compression, CompressionWish, LoginOptions, TlsWish};
 use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
 use std::io;
@@ -15,6 +17,8 @@ use std::time::Duration;
 pub struct Endpoint {
     /// Which of the plan's targets.
     pub(crate) index: usize,
+    /// What the server speaks.
+    pub(crate) family: ServerFamily,
     pub(crate) login: Arc<LoginOptions>,
     pub(crate) tls: Option<TlsMaker>,
     /// Sent one after the other before the first event.
@@ -35,9 +39,11 @@ impl Endpoint {
         target: &TargetPlan,
         session: &SessionPlan,
     ) -> Result<Self, Failure> {
-        let addresses = addresses(target)?;
+        let family = family(target)?;
+        let addresses = addresses(family, target)?;
         Ok(Self {
             index,
+            family,
             login: Arc::new(login_options(target, session)?),
             tls: TlsMaker::for_target(target)?,
             session: session.statements(),
@@ -54,6 +60,23 @@ impl Endpoint {
                 .map_err(|failure| failure.at(index))
         };
         plan.targets.iter().enumerate().map(resolve).collect()
+    }
+
+    /// What the server speaks.
+    #[must_use]
+    pub fn family(&self) -> ServerFamily {
+        self.family
+    }
+
+    /// The operating system makes no connection to it.
+    pub(crate) fn connect_failure(&self, error: &io::Error) -> Failure {
+        Failure::from_connect(self.family, error, self.unix).at(self.index)
+    }
+
+    /// It has not connected within the time that the plan gives.
+    pub(crate) fn too_late(&self, timeout_s: f64) -> Failure {
+        let text = format!("no connection within {timeout_s} s");
+        self.family.failure(FailureKind::TimedOut, Fault::TimedOut, text).at(self.index)
     }
 
     pub(crate) fn address_count(&self) -> usize {
@@ -116,13 +139,19 @@ fn is_under_way(error: &io::Error) -> bool {
     error.raw_os_error() == Some(rustix::io::Errno::INPROGRESS.raw_os_error())
 }
 
-fn addresses(target: &TargetPlan) -> Result<Vec<SockAddr>, Failure> {
+fn family(target: &TargetPlan) -> Result<ServerFamily, Failure> {
+    let unknown =
+        || format!("targets: this program speaks to no server of the family '{}'", target.family);
+    ServerFamily::of(target.family).ok_or_else(|| Failure::new(FailureKind::Plan, None, unknown()))
+}
+
+fn addresses(family: ServerFamily, target: &TargetPlan) -> Result<Vec<SockAddr>, Failure> {
     if let Some(path) = &target.socket {
         let address = SockAddr::unix(path)
             .map_err(|error| Failure::new(FailureKind::Plan, None, format!("socket: {error}")))?;
         return Ok(vec![address]);
     }
-    let unknown = |text: String| Failure::new(FailureKind::UnknownHost, Some(2005), text);
+    let unknown = |text: String| family.failure(FailureKind::UnknownHost, Fault::UnknownHost, text);
     let found: Vec<SockAddr> = (target.host.as_str(), target.port)
         .to_socket_addrs()
         .map_err(|error| unknown(format!("'{}': {error}", target.host)))?
@@ -217,5 +246,17 @@ mod tests {
         let endpoint = Endpoint::resolve(0, &target, &session).expect("an endpoint");
         assert_eq!(unread(&endpoint), Some(LONGEST_UNREAD));
         assert_eq!(unread(&endpoint.for_loading()), None);
+    }
+
+    #[test]
+    fn a_family_that_nobody_speaks_is_refused() {
+        let target = r#"{"host": "127.0.0.1", "port": 5432, "user": "u", "password": "p",
+            "database": null, "tls": {"mode": "disabled"}, "family": "other"}"#;
+        let session = r#"{"init_sql": [], "isolation": null, "charset": "utf8mb4"}"#;
+        let target = serde_json::from_str(target).expect("a target");
+        let session = serde_json::from_str(session).expect("a session");
+        let refused = Endpoint::resolve(0, &target, &session).expect_err("no endpoint");
+        assert_eq!((refused.kind, refused.code), (FailureKind::Plan, None));
+        assert!(refused.message.contains("'other'"), "{}", refused.message);
     }
 }

@@ -1,62 +1,58 @@
-//! Why connections are lost, and the error numbers that say so.
+//! Why connections are lost.
 
-use super::stream::wire_error;
-use crate::error::{FailureKind, os_text};
-use loadstone_wire::{ServerError, WireError};
+use super::family::{ProtocolError, ServerFamily, verdict};
+use super::stream::protocol_error;
+use crate::error::{Failure, FailureKind, os_text};
+use loadstone_protocol::{ErrorCode, Fault, ServerError, Verdict};
 
-/// CR_SERVER_GONE_ERROR.
-pub(crate) const SERVER_GONE: u16 = 2006;
-/// CR_SERVER_LOST.
-pub(crate) const LOST: u16 = 2013;
-/// ER_UNSUPPORTED_PS: the server cannot prepare this statement.
-pub(crate) const CANNOT_PREPARE: u16 = 1295;
-
-/// Why a connection was lost, in the field's numbers.
+/// Why a connection was lost, with a code of its server's family.
 #[derive(Debug)]
 pub(crate) struct Loss {
-    pub(crate) errno: u16,
+    pub(crate) code: ErrorCode,
     pub(crate) message: String,
 }
 
 impl Loss {
-    pub(crate) fn closed() -> Self {
-        Self { errno: LOST, message: "the server closed the connection".to_owned() }
+    pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
     }
 
-    pub(crate) fn from_io(error: &std::io::Error) -> Self {
-        if let Some(error) = wire_error(error) {
-            return Self::from_wire(error);
+    pub(crate) fn closed(family: ServerFamily) -> Self {
+        Self::new(family.code_of(Fault::ConnectionLost), "the server closed the connection")
+    }
+
+    pub(crate) fn from_io(family: ServerFamily, error: &std::io::Error) -> Self {
+        match protocol_error(error) {
+            Some(error) => Self::from_protocol(error),
+            None => Self::new(family.code_of(Fault::ConnectionLost), os_text(error)),
         }
-        Self { errno: LOST, message: os_text(error) }
     }
 
     pub(crate) fn from_server(error: &ServerError) -> Self {
-        Self { errno: error.errno, message: error.message.clone() }
+        Self::new(error.code, error.message.clone())
     }
 
-    pub(crate) fn garbled(message: String) -> Self {
-        Self { errno: 2027, message }
+    /// The server has answered something that was not asked.
+    pub(crate) fn out_of_turn(family: ServerFamily) -> Self {
+        Self::new(family.code_of(Fault::Garbled), "an answer to something else")
     }
 
     /// A server that shuts down, or kills a session, says so without being asked.
-    pub(crate) fn from_wire(error: &WireError) -> Self {
-        match error {
-            WireError::Server(server) => Self::from_server(server),
-            other => Self::garbled(other.to_string()),
-        }
+    pub(crate) fn from_protocol(error: &ProtocolError) -> Self {
+        Self::new(error.code(), error.message())
     }
 
-    pub(crate) fn kind(&self) -> FailureKind {
-        match self.errno {
-            2027 => FailureKind::Protocol,
+    /// As the end of an attempt, or of the step.
+    pub(crate) fn failure(&self) -> Failure {
+        let kind = match verdict(self.code) {
+            Verdict::Garbled => FailureKind::Protocol,
             _ => FailureKind::Unreachable,
-        }
+        };
+        Failure::new(kind, Some(self.code), self.message.clone())
     }
 }
 
-/// After these the server closes the connection: shutdown in progress, connection killed,
-/// disconnected for inactivity (MySQL 8.0.24+), aborted by the network. Not 1153, a statement above
-/// `max_allowed_packet`: the server closes after it, but it is the statement that failed.
-pub(crate) fn ends_connection(errno: u16) -> bool {
-    matches!(errno, 1053 | 1927 | 4031 | 1152 | 1154..=1161 | 1184)
+/// Whether the server closes the connection after this error.
+pub(crate) fn ends_connection(code: ErrorCode) -> bool {
+    matches!(verdict(code), Verdict::ConnectionEnds { .. })
 }

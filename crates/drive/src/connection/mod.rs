@@ -6,6 +6,8 @@
 mod ciphers;
 pub mod client;
 mod endpoint;
+mod failures;
+mod family;
 mod loss;
 mod opening;
 mod outbox;
@@ -17,12 +19,14 @@ mod tls;
 mod transport;
 
 pub(crate) use endpoint::Endpoint;
-pub(crate) use loss::{CANNOT_PREPARE, LOST, Loss, SERVER_GONE, ends_connection};
+pub use family::ServerFamily;
+pub(crate) use family::{Conversation, ProtocolError, verdict};
+pub(crate) use loss::{Loss, ends_connection};
 pub(crate) use opening::{Advance, Opened, Opening};
 pub(crate) use poller::{Interest, Poller, Ready};
 pub(crate) use transport::Received;
 
-use loadstone_wire::{Expect, ReplyReader, write_quit};
+use loadstone_protocol::{Expect, Reply};
 use loadstone_workload::StatementRef;
 use rustix::fd::BorrowedFd;
 use std::collections::HashMap;
@@ -32,7 +36,7 @@ use stream::Stream;
 
 pub(crate) struct Connection {
     stream: Stream,
-    pub(crate) reader: ReplyReader,
+    pub(crate) conversation: Conversation,
     /// What the poller watches for.
     pub(crate) interest: Interest,
     handles: HashMap<u64, Handle, BuildHasherDefault<KeyHasher>>,
@@ -43,14 +47,14 @@ pub(crate) struct Connection {
 pub(crate) enum Handle {
     /// Its id; `bound` once the parameters' types were sent.
     Prepared { id: u32, bound: bool },
-    /// The server cannot prepare it (error 1295): it goes as text.
+    /// The server cannot prepare it: it goes as text.
     AsText,
 }
 
 impl Connection {
-    pub(crate) fn new(stream: Stream, reader: ReplyReader, interest: Interest) -> Self {
+    pub(crate) fn new(stream: Stream, conversation: Conversation, interest: Interest) -> Self {
         let handles = HashMap::default();
-        Self { stream, reader, interest, handles }
+        Self { stream, conversation, interest, handles }
     }
 
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
@@ -76,7 +80,7 @@ impl Connection {
     /// Sends a whole command; what answer is owed for it is `expected`. Returns how many bytes that
     /// is on the wire.
     pub(crate) fn send(&mut self, command: &[u8], expected: Expect) -> io::Result<usize> {
-        self.reader.expect(expected);
+        self.conversation.expect(expected);
         self.stream.send_command(command)
     }
 
@@ -103,6 +107,12 @@ impl Connection {
         self.stream.receive(buffer)
     }
 
+    /// Takes what was received: see [`Conversation::feed`].
+    #[inline]
+    pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<(usize, Option<Reply>), ProtocolError> {
+        self.conversation.feed(bytes)
+    }
+
     /// What the socket must be watched for now.
     pub(crate) fn wanted_interest(&self) -> Interest {
         if self.has_unsent() { Interest::ReadAndWrite } else { Interest::Arrival }
@@ -112,7 +122,7 @@ impl Connection {
     /// connection is closed right after it.
     pub(crate) fn quit(mut self) {
         let mut out = Vec::new();
-        write_quit(&mut out);
+        self.conversation.write_quit(&mut out);
         drop(self.stream.send_command(&out));
     }
 }

@@ -2,12 +2,14 @@
 
 use super::Connection;
 use super::endpoint::Endpoint;
+use super::family::{Conversation, ProtocolError, ServerFamily};
 use super::poller::Interest;
-use super::stream::{Stream, wire_error};
+use super::stream::{Stream, protocol_error};
 use super::transport::{Received, Transport};
 use crate::error::{Failure, FailureKind, os_text};
 use loadstone_measure::Nanos;
-use loadstone_wire::{Expect, Login, LoginProgress, Reply, ReplyReader, Session, write_query};
+use loadstone_protocol::{Expect, Fault, Reply};
+use loadstone_wire::{Login, LoginProgress, Session};
 use rustix::fd::BorrowedFd;
 use std::sync::Arc;
 
@@ -32,13 +34,19 @@ enum Stage {
     /// TLS handshake. Next: `LoggingIn` again, now encrypted.
     Encrypting(Box<Login>),
     /// Logged in; statement number `next - 1` of the session is unanswered. Next: a `Connection`.
-    Session { session: Box<Session>, reader: Box<ReplyReader>, next: usize },
+    Session { session: Box<Session>, conversation: Box<Conversation>, next: usize },
 }
 
 /// A connection that is ready for events, and what the server said of itself.
 pub(crate) struct Opened {
     pub(crate) connection: Connection,
-    pub(crate) session: Box<Session>,
+    /// What the server calls itself.
+    pub(crate) server_version: String,
+    pub(crate) is_mariadb: bool,
+    /// The server's number for the connection.
+    pub(crate) connection_id: u32,
+    /// The name of how it is compressed, where it is.
+    pub(crate) compression: Option<&'static str>,
     pub(crate) cipher: Option<String>,
     pub(crate) bytes_in: u64,
     pub(crate) bytes_out: u64,
@@ -56,9 +64,7 @@ impl Opening {
         address: usize,
         deadline: Nanos,
     ) -> Result<Self, Failure> {
-        let socket = endpoint
-            .connect(address)
-            .map_err(|error| Failure::from_connect(&error, endpoint.unix).at(endpoint.index))?;
+        let socket = endpoint.connect(address).map_err(|error| endpoint.connect_failure(&error))?;
         Ok(Self {
             endpoint,
             stream: Stream::new(Transport::new(socket)),
@@ -97,19 +103,21 @@ impl Opening {
         if matches!(self.stage, Stage::Connecting) && !self.finish_connect()? {
             return Ok(false);
         }
-        self.stream.flush().map_err(lost)?;
+        let family = self.endpoint.family;
+        self.stream.flush().map_err(|error| lost(family, &error))?;
         loop {
             if matches!(self.stage, Stage::Encrypting(_)) && !self.shake_hands()? {
                 return Ok(false);
             }
-            let (count, more) = match self.stream.receive(buffer).map_err(lost)? {
-                Received::Nothing => return Ok(false),
-                Received::End => return Err(closed_early()),
-                Received::Bytes { count, wire, more } => {
-                    self.bytes_in += wire as u64;
-                    (count, more)
-                }
-            };
+            let (count, more) =
+                match self.stream.receive(buffer).map_err(|error| lost(family, &error))? {
+                    Received::Nothing => return Ok(false),
+                    Received::End => return Err(closed_early(family)),
+                    Received::Bytes { count, wire, more } => {
+                        self.bytes_in += wire as u64;
+                        (count, more)
+                    }
+                };
             if self.take_bytes(buffer.get(..count).unwrap_or_default())? {
                 return Ok(true);
             }
@@ -125,9 +133,12 @@ impl Opening {
         let bytes_in = self.bytes_in;
         let bytes_out = self.bytes_out;
         match self.stage {
-            Stage::Session { session, reader, .. } => Advance::Open(Box::new(Opened {
-                connection: Connection::new(self.stream, *reader, self.interest),
-                session,
+            Stage::Session { session, conversation, .. } => Advance::Open(Box::new(Opened {
+                connection: Connection::new(self.stream, *conversation, self.interest),
+                server_version: session.server_version,
+                is_mariadb: session.mariadb,
+                connection_id: session.connection_id,
+                compression: session.compression.map(|by| by.name()),
                 cipher,
                 bytes_in,
                 bytes_out,
@@ -139,8 +150,7 @@ impl Opening {
     /// `false` while connect(2) is under way.
     fn finish_connect(&mut self) -> Result<bool, Failure> {
         use rustix::net::sockopt::socket_error;
-        let unix = self.endpoint.unix;
-        let refused = |error: &std::io::Error| Failure::from_connect(error, unix);
+        let refused = |error: &std::io::Error| self.endpoint.connect_failure(error);
         match socket_error(self.stream.fd()) {
             Ok(Ok(())) => {}
             Ok(Err(errno)) | Err(errno) => return Err(refused(&errno.into())),
@@ -153,14 +163,17 @@ impl Opening {
     }
 
     fn shake_hands(&mut self) -> Result<bool, Failure> {
-        let failed = |error: std::io::Error| Failure::from_handshake(&error);
+        let family = self.endpoint.family;
+        let failed = |error: std::io::Error| Failure::from_handshake(family, &error);
         if !self.stream.handshake().map_err(failed)? {
             return Ok(false);
         }
         let stage = std::mem::replace(&mut self.stage, Stage::Connecting);
         if let Stage::Encrypting(mut login) = stage {
             let mut out = Vec::new();
-            login.tls_established(&mut out).map_err(|error| Failure::from_wire(&error))?;
+            login
+                .tls_established(&mut out)
+                .map_err(|error| ProtocolError::from(error).failure())?;
             self.stage = Stage::LoggingIn(login);
             self.send(&out)?;
         }
@@ -172,11 +185,11 @@ impl Opening {
             let consumed = match &mut self.stage {
                 Stage::LoggingIn(_) => self.take_login_bytes(bytes)?,
                 Stage::Session { .. } => self.take_session_bytes(bytes)?,
-                Stage::Connecting | Stage::Encrypting(_) => return Err(unexpected_bytes()),
+                Stage::Connecting | Stage::Encrypting(_) => return Err(self.unexpected_bytes()),
             };
             bytes = bytes.get(consumed..).unwrap_or_default();
             if self.send_next_statement()? {
-                return if bytes.is_empty() { Ok(true) } else { Err(unexpected_bytes()) };
+                return if bytes.is_empty() { Ok(true) } else { Err(self.unexpected_bytes()) };
             }
         }
         Ok(false)
@@ -186,7 +199,7 @@ impl Opening {
         let Stage::LoggingIn(login) = &mut self.stage else { return Ok(0) };
         let mut out = Vec::new();
         let (consumed, progress) =
-            login.feed(bytes, &mut out).map_err(|error| Failure::from_wire(&error))?;
+            login.feed(bytes, &mut out).map_err(|error| ProtocolError::from(error).failure())?;
         self.send(&out)?;
         match progress {
             LoginProgress::NeedBytes => {}
@@ -194,13 +207,13 @@ impl Opening {
             LoginProgress::Done(session) => {
                 // Nothing was asked yet; and what came may have to be decompressed.
                 if consumed < bytes.len() {
-                    return Err(unexpected_bytes());
+                    return Err(self.unexpected_bytes());
                 }
                 if let Some(compression) = session.compression {
                     self.stream.compress(compression);
                 }
-                let reader = Box::new(ReplyReader::new(session.capabilities));
-                self.stage = Stage::Session { session: Box::new(session), reader, next: 0 };
+                let conversation = Box::new(Conversation::of_mysql(&session));
+                self.stage = Stage::Session { session: Box::new(session), conversation, next: 0 };
             }
         }
         Ok(consumed)
@@ -209,42 +222,48 @@ impl Opening {
     fn start_tls(&mut self) -> Result<(), Failure> {
         let stage = std::mem::replace(&mut self.stage, Stage::Connecting);
         let (Stage::LoggingIn(login), Some(maker)) = (stage, &self.endpoint.tls) else {
-            return Err(unexpected_bytes());
+            return Err(self.unexpected_bytes());
         };
         // The request for TLS is 36 bytes: a socket that does not take it is broken.
         if self.stream.is_encrypted() || !self.stream.is_sent() {
-            return Err(unexpected_bytes());
+            return Err(self.unexpected_bytes());
         }
-        self.stream.encrypt(maker.connection()?);
+        let family = self.endpoint.family;
+        let connection = maker.connection().map_err(|error| {
+            family.failure(FailureKind::TlsFailed, Fault::Tls, error.to_string())
+        })?;
+        self.stream.encrypt(connection);
         self.stage = Stage::Encrypting(login);
         Ok(())
     }
 
     fn take_session_bytes(&mut self, bytes: &[u8]) -> Result<usize, Failure> {
-        let Stage::Session { reader, next, .. } = &mut self.stage else { return Ok(0) };
-        let (consumed, reply) = reader.feed(bytes).map_err(|error| Failure::from_wire(&error))?;
+        let Stage::Session { conversation, next, .. } = &mut self.stage else { return Ok(0) };
+        let (consumed, reply) = conversation.feed(bytes).map_err(|error| error.failure())?;
         match reply {
             None | Some(Reply::Done(_)) => Ok(consumed),
             Some(Reply::Failed(error)) => {
                 let statement = self.endpoint.session.get(next.wrapping_sub(1)).cloned();
                 Err(Failure::from_server(&error).during(statement.unwrap_or_default()))
             }
-            Some(Reply::Prepared(_) | Reply::LocalInfile { .. }) => Err(unexpected_bytes()),
+            Some(Reply::Prepared(_) | Reply::WantsFile { .. }) => Err(self.unexpected_bytes()),
         }
     }
 
     /// `true` when none is left and all are answered: the connection is open.
     fn send_next_statement(&mut self) -> Result<bool, Failure> {
-        let Stage::Session { reader, next, .. } = &mut self.stage else { return Ok(false) };
-        if !reader.is_idle() {
+        let Stage::Session { conversation, next, .. } = &mut self.stage else { return Ok(false) };
+        if !conversation.is_idle() {
             return Ok(false);
         }
         let Some(statement) = self.endpoint.session.get(*next) else { return Ok(true) };
         *next += 1;
-        reader.expect(Expect::Query);
+        conversation.expect(Expect::Query);
         let mut out = Vec::new();
-        write_query(&mut out, statement.as_bytes());
-        self.bytes_out += self.stream.send_command(&out).map_err(lost)? as u64;
+        conversation.write_query(&mut out, statement.as_bytes());
+        let family = self.endpoint.family;
+        let sent = self.stream.send_command(&out).map_err(|error| lost(family, &error))?;
+        self.bytes_out += sent as u64;
         Ok(false)
     }
 
@@ -252,24 +271,26 @@ impl Opening {
         if bytes.is_empty() {
             return Ok(());
         }
-        self.bytes_out += self.stream.send(bytes).map_err(lost)? as u64;
+        let family = self.endpoint.family;
+        self.bytes_out += self.stream.send(bytes).map_err(|error| lost(family, &error))? as u64;
         Ok(())
     }
-}
 
-fn lost(error: std::io::Error) -> Failure {
-    if let Some(error) = wire_error(&error) {
-        return Failure::from_wire(error);
+    fn unexpected_bytes(&self) -> Failure {
+        let text = "the server spoke out of turn while logging in";
+        self.endpoint.family.failure(FailureKind::Protocol, Fault::Garbled, text)
     }
-    let text = format!("the connection broke while logging in: {}", os_text(&error));
-    Failure::new(FailureKind::Unreachable, Some(2013), text)
 }
 
-fn closed_early() -> Failure {
+fn lost(family: ServerFamily, error: &std::io::Error) -> Failure {
+    if let Some(error) = protocol_error(error) {
+        return error.failure();
+    }
+    let text = format!("the connection broke while logging in: {}", os_text(error));
+    family.failure(FailureKind::Unreachable, Fault::ConnectionLost, text)
+}
+
+fn closed_early(family: ServerFamily) -> Failure {
     let text = "the server closed the connection while logging in";
-    Failure::new(FailureKind::Unreachable, Some(2013), text)
-}
-
-fn unexpected_bytes() -> Failure {
-    Failure::new(FailureKind::Protocol, Some(2027), "the server spoke out of turn while logging in")
+    family.failure(FailureKind::Unreachable, Fault::ConnectionLost, text)
 }

@@ -1,8 +1,10 @@
 //! The pulse of a client that waits for answers: other threads see what it waits for, and can end the wait.
 
+use super::family::ServerFamily;
 use crate::clock::Clock;
 use crate::error::{Failure, FailureKind};
 use loadstone_measure::Nanos;
+use loadstone_protocol::Fault;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -30,6 +32,8 @@ struct Wait {
     statement: Option<String>,
     /// The server's number for the connection.
     connection: Option<u32>,
+    /// Of the server that the client talks to, once it has begun to.
+    family: Option<ServerFamily>,
     /// Why the wait is over, whatever the server says.
     given_up: Option<Failure>,
     /// What there is to say of a statement that somebody has ended.
@@ -67,8 +71,9 @@ impl Pulse {
     }
 
     /// A connection is about to be opened. Attempts that follow each other are one wait.
-    pub(crate) fn connects(&self) {
+    pub(crate) fn connects(&self, family: ServerFamily) {
         let mut wait = self.wait();
+        wait.family = Some(family);
         let goes_on = wait.statement.as_deref() == Some(OPENING);
         wait.connection = None;
         drop(wait);
@@ -128,7 +133,8 @@ impl Pulse {
     /// Why the wait is over.
     pub(crate) fn given_up(&self) -> Option<Failure> {
         if self.clock.now().0 >= self.deadline_ns.load(Ordering::Relaxed) {
-            return Some(Failure::new(FailureKind::TimedOut, Some(110), "no answer in time"));
+            let code = self.wait().family.map(|family| family.code_of(Fault::TimedOut));
+            return Some(Failure::new(FailureKind::TimedOut, code, "no answer in time"));
         }
         self.wait().given_up.clone()
     }
@@ -198,9 +204,9 @@ mod tests {
     #[test]
     fn attempts_to_connect_are_one_wait_until_one_of_them_succeeds() {
         let pulse = Pulse::default();
-        pulse.connects();
+        pulse.connects(ServerFamily::MySql);
         let first = pulse.beat();
-        pulse.connects();
+        pulse.connects(ServerFamily::MySql);
         assert_eq!(pulse.beat(), first);
         pulse.connected(7);
         assert_eq!(pulse.beat(), None);

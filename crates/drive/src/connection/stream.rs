@@ -1,8 +1,9 @@
 //! The stream of bytes to a server and back: socket, TLS, compression, and what is not sent yet.
 
+use super::family::ProtocolError;
 use super::outbox::Outbox;
 use super::transport::{Received, Transport};
-use loadstone_wire::{Codec, Compression, CompressionLayer, WireError};
+use loadstone_wire::{Codec, Compression, CompressionLayer};
 use rustix::fd::BorrowedFd;
 use rustls::ClientConnection;
 use std::cell::RefCell;
@@ -118,14 +119,15 @@ impl Stream {
             }
             layer.feed(buffer.get(..wire).unwrap_or_default());
         }
-        let count = WORKBENCH
-            .with_borrow_mut(|bench| layer.read(&mut bench.codec, buffer))
-            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        let count =
+            WORKBENCH.with_borrow_mut(|bench| layer.read(&mut bench.codec, buffer)).map_err(
+                |error| io::Error::new(io::ErrorKind::InvalidData, ProtocolError::from(error)),
+            )?;
         Ok(Received::Bytes { count, wire, more: more || layer.has_more() })
     }
 }
 
 /// The protocol's error in an I/O error of [`Stream::receive`], where that is what it is.
-pub(crate) fn wire_error(error: &io::Error) -> Option<&WireError> {
+pub(crate) fn protocol_error(error: &io::Error) -> Option<&ProtocolError> {
     error.get_ref()?.downcast_ref()
 }

@@ -34,9 +34,8 @@ impl TlsMaker {
         Ok(Some(Self { config, name }))
     }
 
-    pub(crate) fn connection(&self) -> Result<ClientConnection, Failure> {
+    pub(crate) fn connection(&self) -> Result<ClientConnection, rustls::Error> {
         ClientConnection::new(self.config.clone(), self.name.clone())
-            .map_err(|error| Failure::new(FailureKind::TlsFailed, Some(2026), error.to_string()))
     }
 }
 

@@ -3,6 +3,7 @@
 use super::pauses::Pause;
 use crate::record::{Counts, FirstError, IdleCounts, PhaseName, TargetCounts, WorkCounts};
 use loadstone_measure::{Latency, LatencyRecorder, Nanos, Share, Tally};
+use loadstone_protocol::Code;
 use loadstone_workload::Entries;
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use std::collections::BTreeMap;
 pub(crate) struct OfMember<T> {
     pub(crate) tally: Tally,
     pub(crate) counts: WorkCounts,
-    pub(crate) errors: BTreeMap<u16, u64>,
+    pub(crate) errors: BTreeMap<Code, u64>,
     pub(crate) response: T,
     pub(crate) service: T,
 }
@@ -44,7 +45,7 @@ pub(crate) struct Latencies<T> {
     pub(crate) held: T,
     /// How long opening a connection under load took.
     pub(crate) connect: T,
-    pub(crate) errors: BTreeMap<u16, T>,
+    pub(crate) errors: BTreeMap<Code, T>,
     /// Response times by kind of event, where a workload has several.
     pub(crate) kinds: BTreeMap<&'static str, T>,
 }
@@ -64,7 +65,7 @@ impl Latencies<LatencyRecorder> {
             connect: self.connect.take(),
             errors: std::mem::take(&mut self.errors)
                 .into_iter()
-                .map(|(errno, mut recorder)| (errno, recorder.take()))
+                .map(|(code, mut recorder)| (code, recorder.take()))
                 .collect(),
             kinds: self.kinds.iter_mut().map(|(kind, recorder)| (*kind, recorder.take())).collect(),
         }
@@ -90,8 +91,8 @@ pub(crate) struct Interval {
     pub(crate) to: Nanos,
     pub(crate) tally: Tally,
     pub(crate) counts: Counts,
-    pub(crate) errors: BTreeMap<u16, u64>,
-    pub(crate) connect_failures: BTreeMap<u16, u64>,
+    pub(crate) errors: BTreeMap<Code, u64>,
+    pub(crate) connect_failures: BTreeMap<Code, u64>,
     pub(crate) targets: Vec<TargetCounts>,
     pub(crate) idle: IdleCounts,
     /// Of a mix, in the plan's order.

@@ -8,6 +8,7 @@ use crate::record::{
     NumberedPause, PhaseName, Sample, Seconds, TargetCounts,
 };
 use loadstone_measure::{Latency, Nanos, NumberedShare, Share, Tally, hlog};
+use loadstone_protocol::Code;
 use loadstone_workload::Entries;
 use std::collections::BTreeMap;
 
@@ -65,12 +66,13 @@ impl Merge {
         self.parts.iter_mut().flat_map(of_part).collect()
     }
 
-    /// One for each number.
+    /// One for each code.
     pub(crate) fn take_first_errors(&mut self) -> Vec<FirstError> {
         let all =
             self.parts.iter_mut().flat_map(|(_, part)| std::mem::take(&mut part.first_errors));
-        let by_errno: BTreeMap<u16, FirstError> = all.map(|error| (error.errno, error)).collect();
-        by_errno.into_values().collect()
+        let by_code: BTreeMap<Code, FirstError> =
+            all.map(|error| (error.code.code, error)).collect();
+        by_code.into_values().collect()
     }
 
     pub(crate) fn into_sample(self, whole: &Whole<'_>) -> Sample {
@@ -99,8 +101,8 @@ struct Sum {
     cpu: Nanos,
     run_delay: Option<Nanos>,
     counts: Counts,
-    errors: BTreeMap<u16, u64>,
-    connect_failures: BTreeMap<u16, u64>,
+    errors: BTreeMap<Code, u64>,
+    connect_failures: BTreeMap<Code, u64>,
     targets: Vec<TargetCounts>,
     idle: IdleCounts,
     members: Vec<OfMember<Latency>>,
@@ -233,9 +235,9 @@ fn member_samples(sums: &[OfMember<Latency>], told: &[(&str, Tally)]) -> Vec<Mem
     sums.iter().zip(told).map(sample).collect()
 }
 
-fn add_counts(sum: &mut BTreeMap<u16, u64>, part: &BTreeMap<u16, u64>) {
-    for (errno, count) in part {
-        *sum.entry(*errno).or_default() += count;
+fn add_counts(sum: &mut BTreeMap<Code, u64>, part: &BTreeMap<Code, u64>) {
+    for (code, count) in part {
+        *sum.entry(*code).or_default() += count;
     }
 }
 
@@ -250,8 +252,8 @@ impl Latencies<Latency> {
         self.dispatch.merge(&other.dispatch);
         self.held.merge(&other.held);
         self.connect.merge(&other.connect);
-        for (errno, latency) in other.errors {
-            self.errors.entry(errno).or_default().merge(&latency);
+        for (code, latency) in other.errors {
+            self.errors.entry(code).or_default().merge(&latency);
         }
         for (kind, latency) in other.kinds {
             self.kinds.entry(kind).or_default().merge(&latency);
@@ -268,8 +270,8 @@ impl Latencies<Latency> {
         write("dispatch", &self.dispatch);
         write("held", &self.held);
         write("connect", &self.connect);
-        for (errno, latency) in &self.errors {
-            write(&format!("error-{errno}"), latency);
+        for (code, latency) in &self.errors {
+            write(&format!("error-{code}"), latency);
         }
         for (kind, latency) in &self.kinds {
             write(&format!("kind-{kind}"), latency);

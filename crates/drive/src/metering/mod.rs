@@ -19,7 +19,7 @@ use crate::clock::thread_cpu;
 use crate::record::{Counts, FirstError, IdleCounts, TargetCounts, WorkCounts};
 use interval::{Connectivity, Latencies, OfMember};
 use loadstone_measure::{Latency, LatencyRecorder, Nanos, Share, Tally};
-use loadstone_wire::Completion;
+use loadstone_protocol::{Code, Completion, ErrorCode};
 use loadstone_workload::Entries;
 use pauses::Pauses;
 use run_delay::RunDelay;
@@ -28,10 +28,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Events started later than this count as late.
 const LATE: Nanos = Nanos(1_000_000);
 
-/// How many error numbers are told apart in an interval.
-const MOST_ERROR_NUMBERS: usize = 64;
-/// What stands for all others.
-const ANY_OTHER_ERROR: u16 = 0;
+/// How many codes of errors are told apart in an interval.
+const MOST_ERROR_CODES: usize = 64;
 
 /// What a statement turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,10 +90,10 @@ pub(crate) struct Meter {
     users: Vec<Share>,
     pauses: Option<Pauses>,
     entries: BTreeMap<u32, Entries>,
-    errors: BTreeMap<u16, u64>,
-    connect_failures: BTreeMap<u16, u64>,
+    errors: BTreeMap<Code, u64>,
+    connect_failures: BTreeMap<Code, u64>,
     /// Those of them that the record of the connected users has.
-    told_connect_failures: BTreeMap<u16, u64>,
+    told_connect_failures: BTreeMap<Code, u64>,
     /// The same by target.
     told_by_target: Vec<u64>,
     latencies: Latencies<LatencyRecorder>,
@@ -106,7 +104,7 @@ pub(crate) struct Meter {
     /// Events that began exactly when they were due.
     punctual_starts: u64,
     first_errors: Vec<FirstError>,
-    seen_errors: BTreeSet<u16>,
+    seen_errors: BTreeSet<Code>,
     connectivity: Vec<Connectivity>,
     down: u64,
     cpu_before: Nanos,
@@ -165,8 +163,8 @@ impl Meter {
         self.run_delay = RunDelay::of_this_thread();
         self.counts = Counts::default();
         self.idle = IdleCounts { open: self.idle.open, ..IdleCounts::default() };
-        for (errno, told) in std::mem::take(&mut self.told_connect_failures) {
-            if let Some(count) = self.connect_failures.get_mut(&errno) {
+        for (code, told) in std::mem::take(&mut self.told_connect_failures) {
+            if let Some(count) = self.connect_failures.get_mut(&code) {
                 *count -= told;
             }
         }
@@ -209,7 +207,7 @@ impl Meter {
             1 => self.counts.work.reads += 1,
             2 => self.counts.work.writes += 1,
             3 => self.counts.work.events += 1,
-            4 => *self.errors.entry(ANY_OTHER_ERROR).or_default() += 1,
+            4 => *self.errors.entry(Code::OTHER).or_default() += 1,
             5 => self.counts.reconnects += 1,
             _ => {}
         }
@@ -330,32 +328,33 @@ impl Meter {
     }
 
     /// An attempt at an event ended by an error, `latency` after it was begun.
-    pub(crate) fn error(&mut self, errno: u16, labels: Labels, latency: Nanos) {
-        // A histogram each: a server that thinks up numbers must not take all our memory.
-        let known = self.errors.contains_key(&errno) || self.errors.len() < MOST_ERROR_NUMBERS;
-        let errno = if known { errno } else { ANY_OTHER_ERROR };
-        *self.errors.entry(errno).or_default() += 1;
-        self.latencies.errors.entry(errno).or_default().record(latency);
+    pub(crate) fn error(&mut self, code: ErrorCode, labels: Labels, latency: Nanos) {
+        // A histogram each: a server that thinks up codes must not take all our memory.
+        let code = code.code;
+        let known = self.errors.contains_key(&code) || self.errors.len() < MOST_ERROR_CODES;
+        let code = if known { code } else { Code::OTHER };
+        *self.errors.entry(code).or_default() += 1;
+        self.latencies.errors.entry(code).or_default().record(latency);
         if let Some(member) = self.member(labels.member) {
-            *member.errors.entry(errno).or_default() += 1;
+            *member.errors.entry(code).or_default() += 1;
         }
         self.target(labels.target).errors += 1;
     }
 
-    /// Whether this is the shard's first error of this number.
-    pub(crate) fn sees_first(&mut self, errno: u16) -> bool {
-        self.seen_errors.insert(errno)
+    /// Whether this is the shard's first error of this code.
+    pub(crate) fn sees_first(&mut self, code: ErrorCode) -> bool {
+        self.seen_errors.insert(code.code)
     }
 
-    /// Keeps the server's words for the first error of each number.
-    pub(crate) fn first_error(&mut self, errno: u16, describe: impl FnOnce() -> FirstError) {
-        if self.seen_errors.insert(errno) {
+    /// Keeps the server's words for the first error of each code.
+    pub(crate) fn first_error(&mut self, code: ErrorCode, describe: impl FnOnce() -> FirstError) {
+        if self.seen_errors.insert(code.code) {
             self.first_errors.push(describe());
         }
     }
 
-    pub(crate) fn connect_failed(&mut self, errno: u16, target: usize) {
-        *self.connect_failures.entry(errno).or_default() += 1;
+    pub(crate) fn connect_failed(&mut self, code: Code, target: usize) {
+        *self.connect_failures.entry(code).or_default() += 1;
         self.target(target).connect_failures += 1;
     }
 
@@ -365,7 +364,7 @@ impl Meter {
     }
 
     /// The same, for the record of the connected users.
-    pub(crate) fn tell_connect_failures(&mut self) -> BTreeMap<u16, u64> {
+    pub(crate) fn tell_connect_failures(&mut self) -> BTreeMap<Code, u64> {
         self.told_connect_failures = self.connect_failures.clone();
         self.told_by_target = self.targets.iter().map(|target| target.connect_failures).collect();
         self.connect_failures.clone()

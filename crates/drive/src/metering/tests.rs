@@ -1,7 +1,10 @@
 //! Tests of the meter, with events counted by hand.
 
 use super::*;
+use loadstone_protocol::Family;
 use loadstone_workload::stop::StopRule;
+
+const DEADLOCK: ErrorCode = ErrorCode { family: Family::new("mysql"), code: Code::of_number(1213) };
 
 fn meter() -> Meter {
     Meter::new(Boundaries::new(&StopRule::Time { warmup_s: 0.0, duration_s: 9.0 }), 2)
@@ -10,12 +13,12 @@ fn meter() -> Meter {
 #[test]
 fn a_failed_connect_is_told_once_also_one_between_the_telling_and_the_load() {
     let mut meter = meter();
-    meter.connect_failed(1040, 1);
-    assert_eq!(meter.tell_connect_failures(), BTreeMap::from([(1040, 1)]));
-    meter.connect_failed(2013, 1);
+    meter.connect_failed(Code::of_number(1040), 1);
+    assert_eq!(meter.tell_connect_failures(), BTreeMap::from([(Code::of_number(1040), 1)]));
+    meter.connect_failed(Code::of_number(2013), 1);
     meter.begin();
     let interval = meter.cut(Nanos::from_millis(1_000));
-    assert_eq!(interval.connect_failures, BTreeMap::from([(2013, 1)]));
+    assert_eq!(interval.connect_failures, BTreeMap::from([(Code::of_number(2013), 1)]));
     assert_eq!(interval.targets[1].connect_failures, 1);
 }
 
@@ -108,7 +111,7 @@ fn the_members_of_a_mix_are_counted_apart_and_sum_up_to_the_whole() {
     }
     meter.became_due(1);
     meter.event_started(1, Nanos::from_millis(2), HeldBy::Users);
-    meter.error(1213, labels(1), Nanos(9));
+    meter.error(DEADLOCK, labels(1), Nanos(9));
     meter.restarted(1);
     meter.event_failed(1);
     meter.became_due(0);
@@ -122,7 +125,7 @@ fn the_members_of_a_mix_are_counted_apart_and_sum_up_to_the_whole() {
     let all = |of: &OfMember<Latency>| (of.counts.events, of.counts.reads, of.response.count());
     assert_eq!((all(first), all(second)), ((3, 3, 3), (2, 2, 2)));
     assert_eq!((first.counts.skipped, second.counts.failed, second.counts.late), (1, 1, 1));
-    assert_eq!((first.errors.len(), second.errors.get(&1213)), (0, Some(&1)));
+    assert_eq!((first.errors.len(), second.errors.get(&DEADLOCK.code)), (0, Some(&1)));
     assert_eq!((interval.counts.work.restarts, second.counts.restarts), (1, 1));
     let next = &meter.cut(Nanos(2)).members[1];
     assert_eq!((next.tally, next.counts.events), (second.tally, 0));

@@ -17,7 +17,7 @@ pub use on_error::{OnError, RestartOn};
 pub use part::Part;
 pub(crate) use part::Stride;
 pub(crate) use script::RUN;
-pub use script::{GeneralOption, ScriptSpec};
+pub use script::{GeneralOption, IgnoreErrors, ScriptSpec};
 pub use session::SessionPlan;
 pub use target::{CompressionChoice, TargetPlan, TlsMode, TlsPlan};
 pub(crate) use workloads::Workloads;
@@ -64,9 +64,10 @@ pub struct Plan {
     pub session: SessionPlan,
     /// What an error of the server means.
     pub on_error: OnError,
-    /// Which errors begin the event anew, where `on_error` is `restart`.
+    /// Which errors begin the event anew, where `on_error` is `restart`;
+    /// none: those that are usual for the servers' family.
     #[serde(default)]
-    pub restart_on: RestartOn,
+    pub restart_on: Option<RestartOn>,
     /// How many event loops share the virtual users.
     pub shards: u32,
     /// The same seed gives each virtual user the same keys.
@@ -251,6 +252,9 @@ impl Plan {
         let refuse = |text: &str| Err(PlanError::new(text));
         if self.targets.is_empty() {
             return refuse("targets: at least one is needed");
+        }
+        if self.targets.iter().any(|target| target.family != self.targets[0].family) {
+            return refuse("targets: all are of one family");
         }
         let asked = [self.workload.is_some(), self.script.is_some(), !self.members.is_empty()];
         if asked.iter().filter(|asked| **asked).count() != 1 {

@@ -1,5 +1,6 @@
 //! The parts `on_error` and `restart_on` of a plan: what becomes of an event that the server refuses.
 
+use loadstone_protocol::Code;
 use serde::Deserialize;
 
 /// The errors after which an event begins anew.
@@ -8,24 +9,17 @@ use serde::Deserialize;
 pub enum RestartOn {
     /// Any.
     All,
-    /// Those of these numbers.
+    /// Those of these codes.
     #[serde(untagged)]
-    These(Vec<u16>),
-}
-
-impl Default for RestartOn {
-    /// Deadlock, lock wait timeout, record has changed since it was last read.
-    fn default() -> Self {
-        Self::These(vec![1213, 1205, 1020])
-    }
+    These(Vec<Code>),
 }
 
 impl RestartOn {
     /// Whether this error is one of them.
-    pub fn has(&self, errno: u16) -> bool {
+    pub fn has(&self, code: Code) -> bool {
         match self {
             Self::All => true,
-            Self::These(numbers) => numbers.contains(&errno),
+            Self::These(codes) => codes.contains(&code),
         }
     }
 }
@@ -49,9 +43,11 @@ mod tests {
     #[test]
     fn errors_that_restart_are_a_list_or_all() {
         let read = |text| serde_json::from_str::<RestartOn>(text);
-        assert_eq!(read("[1062]").unwrap(), RestartOn::These(vec![1062]));
-        assert!(read("\"all\"").unwrap().has(1146));
-        assert!(read("\"some\"").is_err() && read("[70000]").is_err());
-        assert!(RestartOn::default().has(1213) && !RestartOn::default().has(1062));
+        let listed = read(r#"["1062", "40P01"]"#).unwrap();
+        assert!(listed.has(Code::of_number(1062)) && !listed.has(Code::of_number(1213)));
+        assert!(read("\"all\"").unwrap().has(Code::of_number(1146)));
+        for bad in ["\"some\"", "[1062]", "[\"\"]", "[\"deadlock\"]"] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
     }
 }

@@ -1,9 +1,10 @@
 //! The part `script` of a plan: a Lua script written for sysbench, and its options.
 
 use crate::error::PlanError;
+use loadstone_protocol::{Code, Usual};
 use loadstone_script::{IgnoredErrors, ScriptPlan, Setting};
 use loadstone_workload::Distribution;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The command that drives events.
@@ -28,9 +29,9 @@ pub struct ScriptSpec {
     /// The command line, for `sysbench.cmdline.argv`.
     #[serde(default)]
     pub arguments: Vec<String>,
-    /// Numbers of errors that begin an event anew; null for all.
-    #[serde(default = "default_ignored")]
-    pub ignore_errors: Option<BTreeSet<u16>>,
+    /// Codes of errors that begin an event anew; null for all. None: those that are usual for the servers' family.
+    #[serde(default, deserialize_with = "given")]
+    pub ignore_errors: Option<IgnoreErrors>,
     /// What `sysbench.rand.default` draws from.
     #[serde(default)]
     pub distribution: Distribution,
@@ -57,11 +58,12 @@ fn run() -> Option<String> {
     Some(RUN.to_owned())
 }
 
-fn default_ignored() -> Option<BTreeSet<u16>> {
-    match IgnoredErrors::default() {
-        IgnoredErrors::All => None,
-        IgnoredErrors::These(numbers) => Some(numbers),
-    }
+/// Codes of errors, or null for all of them.
+pub type IgnoreErrors = Option<BTreeSet<Code>>;
+
+/// A key that is there, be it null.
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<IgnoreErrors>, D::Error> {
+    IgnoreErrors::deserialize(deserializer).map(Some)
 }
 
 fn default_version() -> String {
@@ -77,9 +79,10 @@ impl ScriptSpec {
         serde_json::from_str(text).map_err(PlanError::from_json)
     }
 
-    /// As `crates/script` takes it, with the seed and the number of all users.
+    /// As `crates/script` takes it, with the seed, the number of all users and what is usual for the servers'
+    /// family.
     #[must_use]
-    pub fn script_plan(&self, seed: u64, users: u64) -> ScriptPlan {
+    pub fn script_plan(&self, seed: u64, users: u64, usual: &Usual) -> ScriptPlan {
         let general = self.general.iter().map(|(name, value)| (name.clone(), value.setting()));
         ScriptPlan {
             script: self.path.clone(),
@@ -88,9 +91,11 @@ impl ScriptSpec {
             general: general.collect(),
             given: self.options.clone(),
             ignored_errors: match &self.ignore_errors {
-                None => IgnoredErrors::All,
-                Some(numbers) => IgnoredErrors::These(numbers.clone()),
+                None => IgnoredErrors::These(usual.restarts.iter().copied().collect()),
+                Some(None) => IgnoredErrors::All,
+                Some(Some(codes)) => IgnoredErrors::These(codes.clone()),
             },
+            gone: usual.connection_gone,
             distribution: self.distribution,
             seed,
             users,

@@ -1,5 +1,6 @@
 //! The part `targets` of a plan: servers, accounts, TLS and compression.
 
+use loadstone_protocol::Family;
 use serde::Deserialize;
 use std::path::PathBuf;
 
@@ -7,6 +8,9 @@ use std::path::PathBuf;
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TargetPlan {
+    /// What it speaks.
+    #[serde(default = "mysql")]
+    pub family: Family,
     /// Host name or address; not used when there is a socket.
     pub host: String,
     /// TCP port.
@@ -32,6 +36,11 @@ pub struct TargetPlan {
     /// Whether who listens on this loopback address is known to be the server itself, and no tunnel's end.
     #[serde(default)]
     pub server_is_here: bool,
+}
+
+/// The only one there was before plans had the word.
+fn mysql() -> Family {
+    Family::new("mysql")
 }
 
 impl std::fmt::Debug for TargetPlan {

@@ -8,6 +8,7 @@ pub use next::{Next, next_record};
 
 use crate::error::Failure;
 use loadstone_measure::{LatencySummary, Nanos, NumberedShare, Tally};
+use loadstone_protocol::{Code, ErrorCode};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
@@ -19,7 +20,7 @@ pub enum Record {
     Connected(Connected),
     /// What happened in one second (or what is left of one).
     Sample(Box<Sample>),
-    /// The first error of a number, with the server's words.
+    /// The first error of a code, with the server's words.
     Error(FirstError),
     /// Users were without a connection for a while.
     Outage(Outage),
@@ -54,8 +55,8 @@ pub struct Connected {
     pub compression: Option<&'static str>,
     /// What the first server called itself.
     pub server_version: Option<String>,
-    /// Attempts that failed, by errno.
-    pub connect_failures: BTreeMap<u16, u64>,
+    /// Attempts that failed, by code.
+    pub connect_failures: BTreeMap<Code, u64>,
 }
 
 impl Connected {
@@ -130,10 +131,10 @@ pub struct Sample {
     pub tally: Tally,
     /// What happened.
     pub counts: Counts,
-    /// Errors of statements, by errno.
-    pub errors: BTreeMap<u16, u64>,
-    /// Attempts to connect that failed, by errno.
-    pub connect_failures: BTreeMap<u16, u64>,
+    /// Errors of statements, by code.
+    pub errors: BTreeMap<Code, u64>,
+    /// Attempts to connect that failed, by code.
+    pub connect_failures: BTreeMap<Code, u64>,
     /// Users connected at the interval's end.
     pub users: u64,
     /// The same by target, in the plan's order.
@@ -187,8 +188,8 @@ pub struct MemberSample {
     pub tally: Tally,
     /// What happened.
     pub counts: WorkCounts,
-    /// Errors of statements, by errno.
-    pub errors: BTreeMap<u16, u64>,
+    /// Errors of statements, by code.
+    pub errors: BTreeMap<Code, u64>,
     /// Of its events.
     pub latency_ns: EventLatency,
 }
@@ -215,8 +216,9 @@ pub struct Generator {
 /// See [`Record::Error`].
 #[derive(Clone, Debug, Serialize)]
 pub struct FirstError {
-    /// Its number.
-    pub errno: u16,
+    /// Its code, and whose it is.
+    #[serde(flatten)]
+    pub code: ErrorCode,
     /// The server's words.
     pub message: String,
     /// What was sent, parameters as question marks.

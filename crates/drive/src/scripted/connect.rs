@@ -8,6 +8,7 @@ use crate::error::{Failure, FailureKind};
 use crate::record::FirstError;
 use crate::shard::{Alarm, ShardContext, Stage};
 use loadstone_measure::Nanos;
+use loadstone_protocol::Fault;
 
 /// A unix socket whose queue of connects is full: see `user/connect.rs`.
 const QUEUE_FULL_PAUSE: Nanos = Nanos::from_millis(2);
@@ -38,7 +39,7 @@ impl Scripted {
         };
         let token = self.token(place);
         if let Err(error) = shard.poller.add(opening.fd(), token, Interest::ReadAndWrite) {
-            let failure = Failure::from_connect(&error, wanted.endpoint.unix);
+            let failure = wanted.endpoint.connect_failure(&error);
             return self.connect_failed(shard, wanted, failure);
         }
         shard.timers.set(deadline, self.index, Alarm::ConnectTimeout);
@@ -60,8 +61,7 @@ impl Scripted {
     pub(super) fn connect_timed_out(&mut self, shard: &mut ShardContext) {
         let pending = std::mem::replace(&mut self.pending, Pending::Nothing);
         let Pending::Opening { wanted, .. } = pending else { return };
-        let text = format!("no connection within {} s", shard.settings.connect.timeout_s);
-        let failure = Failure::new(FailureKind::TimedOut, Some(110), text);
+        let failure = wanted.endpoint.too_late(shard.settings.connect.timeout_s);
         self.connect_failed(shard, wanted, failure);
     }
 
@@ -73,11 +73,11 @@ impl Scripted {
         if shard.stage == Stage::Connecting {
             shard.connected.encrypted_users += u64::from(opened.cipher.is_some());
             shard.connected.tls = shard.connected.tls.take().or(opened.cipher);
-            let version = Some(opened.session.server_version);
+            let version = Some(opened.server_version);
             shard.connected.server_version = shard.connected.server_version.take().or(version);
         }
         let mut connection = opened.connection;
-        connection.reader.keep_results(MOST_ROW_BYTES);
+        connection.conversation.keep_results(MOST_ROW_BYTES);
         let Wanted { number, endpoint, loss } = wanted;
         self.connections
             .put(place, OpenConnection { number, endpoint: endpoint.clone(), connection });
@@ -99,16 +99,17 @@ impl Scripted {
         self.give_turn_back(shard);
         self.address += 1;
         self.blamed = wanted.endpoint.index;
-        shard.meter.connect_failed(failure.errno.unwrap_or(0), wanted.endpoint.index);
+        shard.meter.connect_failed(failure.code_alone(), wanted.endpoint.index);
         let is_new = wanted.loss.is_none();
         let again = failure.may_pass()
             && Self::may_connect(shard)
             && (!is_new || self.attempt < shard.settings.connect.retries);
         if !again {
-            let errno = failure.errno.unwrap_or(2003);
+            let cannot = || self.family().code_of(Fault::CannotConnect { unix: false });
+            let code = failure.code.unwrap_or_else(cannot);
             let message = failure.message.clone();
-            Self::tell_first(shard, FirstError { errno, message, statement: None });
-            return self.answer(shard, Resume::failure(errno, failure.message));
+            Self::tell_first(shard, FirstError { code, message, statement: None });
+            return self.answer(shard, Resume::failure(code, failure.message));
         }
         self.pending = Pending::Turn(wanted);
         let pause = shard.settings.connect.backoff(self.attempt);
@@ -133,12 +134,12 @@ impl Scripted {
             return;
         }
         self.pending = Pending::Nothing;
-        let (errno, message) = (loss.errno, loss.message.clone());
-        let lost = FirstError { errno, message, statement: None };
+        let (code, message) = (loss.code, loss.message.clone());
+        let lost = FirstError { code, message, statement: None };
         self.count_error(shard, open.endpoint.index, lost);
-        let ignored = shard.settings.ignores(loss.errno);
+        let ignored = shard.settings.ignores(loss.code);
         if ignored && shard.is_loading() && matches!(self.activity, Activity::Busy { .. }) {
-            let reason = format!("{} {}", loss.errno, loss.message);
+            let reason = format!("{} {}", loss.code, loss.message);
             let OpenConnection { number, endpoint, .. } = open;
             shard.meter.user_lost(shard.since_begin(now), endpoint.index, reason);
             shard.meter.user_cut_off(self.index);

@@ -1,6 +1,6 @@
 //! The connections of one scripted user: as many as its script opens.
 
-use crate::connection::{Connection, Endpoint};
+use crate::connection::{Connection, Conversation, Endpoint};
 use std::sync::Arc;
 
 /// What the rows of one answer may take, in bytes: a script that reads more is not a workload.
@@ -33,6 +33,12 @@ impl Connections {
         let is_it =
             |open: &Option<OpenConnection>| open.as_ref().is_some_and(|it| it.number == number);
         self.0.iter().position(is_it)
+    }
+
+    /// How commands for the connection of this number are written.
+    pub(super) fn conversation(&self, number: u32) -> Option<&Conversation> {
+        let open = self.0.iter().flatten().find(|open| open.number == number)?;
+        Some(&open.connection.conversation)
     }
 
     pub(super) fn get(&mut self, place: usize) -> Option<&mut OpenConnection> {

@@ -14,7 +14,7 @@ pub use servers::{Servers, ServersHandle};
 pub(crate) use watchdog::Watchdog;
 
 use crate::connection::{
-    CANNOT_PREPARE, Endpoint, LOST, Loss, Opening, Ready, Received, ends_connection,
+    Endpoint, Loss, Opening, Ready, Received, ServerFamily, ends_connection, verdict,
 };
 use crate::error::{Failure, FailureKind};
 use crate::metering::{ALONE, Class, Labels};
@@ -22,8 +22,8 @@ use crate::record::FirstError;
 use crate::shard::{Alarm, Message, ShardContext, Stage};
 use connections::Connections;
 use loadstone_measure::Nanos;
+use loadstone_protocol::{Completion, Fault, Reply, ServerError, Verdict};
 use loadstone_script::{ScriptError, User as Script};
-use loadstone_wire::{Completion, Reply, ServerError};
 use resume::Resume;
 use statements::Statements;
 use std::sync::Arc;
@@ -164,7 +164,7 @@ impl Scripted {
                     && let Some(open) = self.connections.get(at)
                     && let Err(error) = open.connection.flush()
                 {
-                    self.lose(shard, at, Loss::from_io(&error));
+                    self.lose(shard, at, Loss::from_io(self.family(), &error));
                     return;
                 }
                 self.receive(shard, buffer, at, ready.ended);
@@ -283,8 +283,8 @@ impl Scripted {
                         return;
                     }
                 }
-                Ok(Received::End) => return self.lose(shard, place, Loss::closed()),
-                Err(error) => return self.lose(shard, place, Loss::from_io(&error)),
+                Ok(Received::End) => return self.lose(shard, place, Loss::closed(self.family())),
+                Err(error) => return self.lose(shard, place, Loss::from_io(self.family(), &error)),
             }
         }
     }
@@ -292,14 +292,14 @@ impl Scripted {
     fn take_bytes(&mut self, shard: &mut ShardContext, place: usize, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let Some(open) = self.connections.get(place) else { return };
-            match open.connection.reader.feed(bytes) {
+            match open.connection.feed(bytes) {
                 Ok((consumed, reply)) => {
                     bytes = bytes.get(consumed..).unwrap_or_default();
                     if let Some(reply) = reply {
                         self.on_reply(shard, place, reply);
                     }
                 }
-                Err(error) => return self.lose(shard, place, Loss::from_wire(&error)),
+                Err(error) => return self.lose(shard, place, Loss::from_protocol(&error)),
             }
         }
     }
@@ -308,10 +308,11 @@ impl Scripted {
         let now = shard.now();
         shard.meter.held(now - shard.woken);
         if let Reply::Failed(error) = &reply
-            && ends_connection(error.errno)
+            && ends_connection(error.code)
         {
             // What a client of the field hears then, and what scripts look for.
-            return self.lose(shard, place, Loss { errno: LOST, message: error.message.clone() });
+            let code = self.family().code_of(Fault::ConnectionLost);
+            return self.lose(shard, place, Loss::new(code, error.message.clone()));
         }
         match (std::mem::replace(&mut self.pending, Pending::Nothing), reply) {
             (Pending::Answer { sent, .. }, Reply::Done(completion)) => {
@@ -326,7 +327,7 @@ impl Scripted {
                 self.answer(shard, Resume::Done);
             }
             (Pending::Preparation { statement, sql, .. }, Reply::Failed(error))
-                if error.errno == CANNOT_PREPARE =>
+                if verdict(error.code) == Verdict::CannotPrepare =>
             {
                 self.statements.as_text(statement, &sql);
                 self.answer(shard, Resume::Done);
@@ -336,7 +337,7 @@ impl Scripted {
             }
             (pending, _) => {
                 self.pending = pending;
-                self.lose(shard, place, Loss::garbled("an answer to something else".to_owned()));
+                self.lose(shard, place, Loss::out_of_turn(self.family()));
             }
         }
     }
@@ -353,6 +354,11 @@ impl Scripted {
         shard.meter.statement(Class::of(completion), labels, latency);
     }
 
+    /// What its servers speak.
+    fn family(&self) -> ServerFamily {
+        self.endpoint.family
+    }
+
     /// Where the connection at this place goes.
     fn target_at(&mut self, place: usize) -> usize {
         self.connections.get(place).map_or(self.endpoint.index, |open| open.endpoint.index)
@@ -367,9 +373,9 @@ impl Scripted {
         statement: Option<String>,
     ) {
         let target = self.target_at(place);
-        let (errno, message) = (error.errno, error.message.clone());
-        self.count_error(shard, target, FirstError { errno, message, statement });
-        if shard.settings.ignores(error.errno) && self.has_event() {
+        let (code, message) = (error.code, error.message.clone());
+        self.count_error(shard, target, FirstError { code, message, statement });
+        if shard.settings.ignores(error.code) && self.has_event() {
             shard.meter.restarted(ALONE);
         }
         self.answer(shard, Resume::refusal(error));
@@ -381,12 +387,12 @@ impl Scripted {
             Activity::Busy { began, .. } => began,
             _ => now,
         };
-        shard.meter.error(error.errno, Labels::of_target(target), now - began);
+        shard.meter.error(error.code, Labels::of_target(target), now - began);
         Self::tell_first(shard, error);
     }
 
     fn tell_first(shard: &mut ShardContext, error: FirstError) {
-        if shard.meter.sees_first(error.errno) {
+        if shard.meter.sees_first(error.code) {
             shard.send(Message::Refused(error));
         }
     }
@@ -433,7 +439,7 @@ impl Scripted {
         if registered != wanted
             && let Err(error) = shard.poller.modify(fd, token, wanted)
         {
-            self.lose(shard, place, Loss::from_io(&error));
+            self.lose(shard, place, Loss::from_io(self.family(), &error));
         }
     }
 

@@ -2,13 +2,13 @@
 
 use super::resume::Resume;
 use super::{Activity, Part, Pending, Scripted, Wanted};
-use crate::connection::{Endpoint, Loss, SERVER_GONE};
+use crate::connection::{Endpoint, Loss};
 use crate::plan::{Protocol, RUN};
 use crate::record::ScriptStage;
 use crate::shard::{Alarm, Message, ShardContext, Stage};
 use loadstone_measure::Nanos;
+use loadstone_protocol::{Expect, Fault};
 use loadstone_script::{Answer, Request, Wish};
-use loadstone_wire::{Expect, write_close_statement, write_prepare, write_query};
 use std::sync::Arc;
 
 /// What the script asks for, when its command is written already.
@@ -51,12 +51,14 @@ impl Scripted {
             Resume::Done => script.resume(Answer::Done)?,
             Resume::NoMore => script.resume(Answer::NoMore)?,
             Resume::Results { place } => match connections.get(*place) {
-                Some(open) => script.resume(Answer::Results(open.connection.reader.results()))?,
+                Some(open) => {
+                    script.resume(Answer::Results(open.connection.conversation.results()))?
+                }
                 None => script.resume(Answer::Done)?,
             },
-            Resume::Refused { errno, sql_state, message } => {
-                let (errno, sql_state) = (*errno, *sql_state);
-                script.resume(Answer::Refused { errno, sql_state, message })?
+            Resume::Refused { code, sql_state, message } => {
+                let (code, sql_state) = (code.code, *sql_state);
+                script.resume(Answer::Refused { code, sql_state, message })?
             }
         };
         let text = |sql: &[u8]| String::from_utf8_lossy(sql).into_owned();
@@ -71,15 +73,21 @@ impl Scripted {
             Request::Disconnect { connection } => Action::Disconnect(connection),
             Request::Reconnect { connection } => Action::Reconnect(connection),
             Request::Query { connection, sql } => {
-                write_query(&mut shard.command, sql);
+                if let Some(conversation) = connections.conversation(connection) {
+                    conversation.write_query(&mut shard.command, sql);
+                }
                 Action::Query { connection, sql: text(sql) }
             }
             Request::Prepare { connection, statement, sql } => {
-                write_prepare(&mut shard.command, sql);
+                if let Some(conversation) = connections.conversation(connection) {
+                    conversation.write_prepare(&mut shard.command, sql);
+                }
                 Action::Prepare { connection, statement, sql: text(sql) }
             }
             Request::Execute { connection, statement, parameters } => {
-                let expect = statements.write(statement, parameters, &mut shard.command);
+                let conversation = connections.conversation(connection);
+                let out = &mut shard.command;
+                let expect = statements.write(statement, parameters, conversation, out);
                 Action::Execute { connection, expect }
             }
             Request::CloseStatement { connection, statement } => {
@@ -138,7 +146,8 @@ impl Scripted {
                 self.send(shard, connection, expect, pending)
             }
             Action::Execute { expect: None, .. } => {
-                Some(Resume::failure(2030, "the statement is not prepared".to_owned()))
+                let code = self.family().code_of(Fault::NotPrepared);
+                Some(Resume::failure(code, "the statement is not prepared".to_owned()))
             }
             Action::Prepare { statement, sql, .. } if shard.settings.protocol == Protocol::Text => {
                 self.statements.as_text(statement, &sql);
@@ -165,7 +174,8 @@ impl Scripted {
     ) -> Option<Resume> {
         let Some(place) = self.connections.place_of(number) else {
             let text = "the connection to the server was lost";
-            return Some(Resume::failure(SERVER_GONE, text.to_owned()));
+            let code = self.family().code_of(Fault::ConnectionGone);
+            return Some(Resume::failure(code, text.to_owned()));
         };
         let open = self.connections.get(place)?;
         let sent = shard.now();
@@ -173,7 +183,7 @@ impl Scripted {
         let done = open.connection.send(&shard.command, expect);
         self.pending = pending(place, sent);
         if let Err(error) = done {
-            self.lose(shard, place, Loss::from_io(&error));
+            self.lose(shard, place, Loss::from_io(self.family(), &error));
         }
         self.watch(shard, place);
         None
@@ -183,10 +193,10 @@ impl Scripted {
         let Some(id) = self.statements.forget(statement) else { return };
         let Some(place) = self.connections.place_of(number) else { return };
         let Some(open) = self.connections.get(place) else { return };
-        write_close_statement(&mut shard.command, id);
+        open.connection.conversation.write_close_statement(&mut shard.command, id);
         shard.meter.counts.bytes_out += shard.command.len() as u64;
         if let Err(error) = open.connection.send_more(&shard.command) {
-            self.lose(shard, place, Loss::from_io(&error));
+            self.lose(shard, place, Loss::from_io(self.family(), &error));
         }
     }
 

@@ -4,12 +4,12 @@
 use super::connections::MOST_ROW_BYTES;
 use super::statements::Statements;
 use crate::connection::client::{Client, Endpoint, Halt, StopFlag};
-use crate::connection::{CANNOT_PREPARE, LOST, SERVER_GONE};
-use crate::error::{Failure, FailureKind};
+use crate::connection::{Conversation, ServerFamily};
+use crate::error::{Failure, FailureKind, PlanError};
 use crate::plan::{Plan, Protocol};
 use crate::record::FirstError;
+use loadstone_protocol::{Code, Expect, Fault, Reply, Verdict};
 use loadstone_script::{Answer, Request, Server};
-use loadstone_wire::{Expect, Reply, write_close_statement, write_prepare, write_query};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -20,6 +20,8 @@ const NAP: Duration = Duration::from_millis(100);
 /// A plan's servers. Connections go to one after the other of them.
 pub struct Servers {
     plan: Plan,
+    /// What they speak.
+    family: ServerFamily,
     shared: Arc<Shared>,
     /// How many connections were opened so far.
     opened: usize,
@@ -42,9 +44,8 @@ struct Shared {
 }
 
 /// What the script is told.
-#[derive(Default)]
 struct Refusal {
-    errno: u16,
+    code: Code,
     sql_state: [u8; 5],
     message: String,
 }
@@ -85,17 +86,24 @@ impl std::fmt::Debug for Servers {
 
 impl Servers {
     /// Those of a plan. Nothing is connected before a script wants it.
-    #[must_use]
-    pub fn new(plan: Plan) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// They are of a family that this program does not speak to.
+    pub fn new(plan: Plan) -> Result<Self, PlanError> {
+        let named = plan.targets.first().map(|target| target.family);
+        let family = named.and_then(ServerFamily::of);
+        let unknown =
+            || PlanError::new("targets: this program speaks to no server of their family");
+        Ok(Self {
+            family: family.ok_or_else(unknown)?,
             plan,
             shared: Arc::new(Shared::default()),
             opened: 0,
             clients: HashMap::new(),
             statements: Statements::default(),
             command: Vec::new(),
-            refusal: Refusal::default(),
-        }
+            refusal: Refusal { code: Code::OTHER, sql_state: *b"HY000", message: String::new() },
+        })
     }
 
     /// What ends its waiting, and knows its errors.
@@ -117,7 +125,9 @@ impl Servers {
             }
             Request::Query { connection, sql } => {
                 self.command.clear();
-                write_query(&mut self.command, sql);
+                if let Some(conversation) = conversation(&self.clients, connection) {
+                    conversation.write_query(&mut self.command, sql);
+                }
                 return self.results(connection, Expect::Query, &String::from_utf8_lossy(sql));
             }
             Request::Prepare { connection, statement, sql } => {
@@ -125,10 +135,12 @@ impl Servers {
             }
             Request::Execute { connection, statement, parameters } => {
                 self.command.clear();
+                let conversation = conversation(&self.clients, connection);
+                let out = &mut self.command;
                 let Some(expected) =
-                    self.statements.write(statement, parameters, &mut self.command)
+                    self.statements.write(statement, parameters, conversation, out)
                 else {
-                    return Err(failed(2030, "the statement is not prepared"));
+                    return Err(self.failed(Fault::NotPrepared, "the statement is not prepared"));
                 };
                 return self.results(connection, expected, "");
             }
@@ -142,7 +154,7 @@ impl Servers {
     fn connect(&mut self, connection: u32) -> Result<(), Halt> {
         let index = self.opened % self.plan.targets.len().max(1);
         let Some(target) = self.plan.targets.get(index) else {
-            return Err(failed(SERVER_GONE, "the plan has no server"));
+            return Err(self.failed(Fault::ConnectionGone, "the plan has no server"));
         };
         let endpoint = Endpoint::resolve(index, target, &self.plan.session)
             .map_err(|failure| Halt::Failed(failure.at(index)))?;
@@ -166,14 +178,16 @@ impl Servers {
             return Ok(());
         }
         self.command.clear();
-        write_prepare(&mut self.command, sql.as_bytes());
+        if let Some(conversation) = conversation(&self.clients, connection) {
+            conversation.write_prepare(&mut self.command, sql.as_bytes());
+        }
         match self.ask(connection, Expect::Prepare, sql) {
             Ok(Reply::Prepared(prepared)) => {
                 self.statements.prepared(statement, prepared.statement_id);
                 Ok(())
             }
-            Ok(_) => Err(failed(2027, "an answer to something else")),
-            Err(halt) if halt.errno() == Some(CANNOT_PREPARE) => {
+            Ok(_) => Err(self.failed(Fault::Garbled, "an answer to something else")),
+            Err(halt) if halt.verdict() == Some(Verdict::CannotPrepare) => {
                 self.statements.as_text(statement, sql);
                 Ok(())
             }
@@ -184,18 +198,16 @@ impl Servers {
     fn close_statement(&mut self, connection: u32, statement: u32) -> Result<(), Halt> {
         let Some(id) = self.statements.forget(statement) else { return Ok(()) };
         self.command.clear();
-        write_close_statement(&mut self.command, id);
-        match self.clients.get_mut(&connection) {
-            Some(client) => client.tell(&self.command),
-            None => Ok(()),
-        }
+        let Some(client) = self.clients.get_mut(&connection) else { return Ok(()) };
+        client.conversation().write_close_statement(&mut self.command, id);
+        client.tell(&self.command)
     }
 
     /// Sends the command that is written.
     fn results(&mut self, connection: u32, expected: Expect, sql: &str) -> Result<Outcome, Halt> {
         match self.ask(connection, expected, sql)? {
             Reply::Done(_) => Ok(Outcome::Results(connection)),
-            _ => Err(failed(2027, "an answer to something else")),
+            _ => Err(self.failed(Fault::Garbled, "an answer to something else")),
         }
     }
 
@@ -203,7 +215,7 @@ impl Servers {
     /// until the script asks for it again.
     fn ask(&mut self, connection: u32, expected: Expect, sql: &str) -> Result<Reply, Halt> {
         let Some(client) = self.clients.get_mut(&connection) else {
-            return Err(failed(SERVER_GONE, "the connection to the server was lost"));
+            return Err(self.failed(Fault::ConnectionGone, "the connection to the server was lost"));
         };
         let answer = match client.ask(&self.command, expected, sql) {
             Ok(Reply::Failed(error)) => {
@@ -215,6 +227,11 @@ impl Servers {
             self.clients.remove(&connection);
         }
         answer
+    }
+
+    /// A refusal of the client's own.
+    fn failed(&self, fault: Fault, text: &str) -> Halt {
+        Halt::Failed(self.family.failure(FailureKind::StatementFailed, fault, text))
     }
 
     fn sleep(&self, span: Duration) -> Result<(), Halt> {
@@ -233,20 +250,23 @@ impl Servers {
         let is_loss = halt.is_loss();
         let failure = match halt {
             Halt::Failed(failure) => failure,
-            Halt::Stopped => Failure::new(FailureKind::Unreachable, Some(LOST), "given up"),
+            Halt::Stopped => {
+                self.family.failure(FailureKind::Unreachable, Fault::ConnectionLost, "given up")
+            }
         };
-        let errno = if is_loss { LOST } else { failure.errno.unwrap_or(LOST) };
+        let lost = self.family.code_of(Fault::ConnectionLost);
+        let code = if is_loss { lost } else { failure.code.unwrap_or(lost) };
         let mut sql_state = *b"HY000";
         if let Some(text) = failure.sql_state.as_ref().filter(|text| text.len() == 5) {
             sql_state.copy_from_slice(text.as_bytes());
         }
         let (message, statement) = (failure.message, failure.statement);
         self.shared.errors.lock().unwrap_or_else(PoisonError::into_inner).push(FirstError {
-            errno,
+            code,
             message: message.clone(),
             statement,
         });
-        self.refusal = Refusal { errno, sql_state, message };
+        self.refusal = Refusal { code: code.code, sql_state, message };
     }
 }
 
@@ -261,8 +281,8 @@ impl Server for Servers {
                 .map_or(Answer::Done, |client| Answer::Results(client.results())),
             Err(halt) => {
                 self.refuse(halt);
-                let Refusal { errno, sql_state, message } = &self.refusal;
-                Answer::Refused { errno: *errno, sql_state: *sql_state, message }
+                let Refusal { code, sql_state, message } = &self.refusal;
+                Answer::Refused { code: *code, sql_state: *sql_state, message }
             }
         }
     }
@@ -276,7 +296,7 @@ impl Drop for Servers {
     }
 }
 
-/// A refusal of the client's own.
-fn failed(errno: u16, text: &str) -> Halt {
-    Halt::Failed(Failure::new(FailureKind::StatementFailed, Some(errno), text))
+/// How commands for a client are written, where the script's connection is open.
+fn conversation(clients: &HashMap<u32, Client>, connection: u32) -> Option<&Conversation> {
+    clients.get(&connection).map(Client::conversation)
 }

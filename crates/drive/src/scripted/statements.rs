@@ -1,7 +1,8 @@
 //! Statements that a script has prepared on its connections.
 
+use crate::connection::Conversation;
+use loadstone_protocol::{Expect, Param};
 use loadstone_script::Parameters;
-use loadstone_wire::{Expect, Param, begin_query, end, write_execute};
 use loadstone_workload::{Catalogue, Params, Piece, StatementRef, Template};
 use std::collections::HashMap;
 
@@ -34,11 +35,13 @@ impl Statements {
         }
     }
 
-    /// Appends the command that executes it; what answer it has. `None`: there is no such statement.
+    /// Appends the command that executes it, where there is a connection; what answer it has. `None`: there is no
+    /// such statement.
     pub(super) fn write(
         &mut self,
         number: u32,
         parameters: Parameters<'_>,
+        conversation: Option<&Conversation>,
         out: &mut Vec<u8>,
     ) -> Option<Expect> {
         match self.0.get_mut(&number)? {
@@ -46,17 +49,21 @@ impl Statements {
                 let known = kinds
                     .as_ref()
                     .is_some_and(|known| parameters.iter().map(kind).eq(known.iter().copied()));
-                write_execute(out, *id, parameters.iter(), !known);
-                if !known {
-                    *kinds = Some(parameters.iter().map(kind).collect());
+                if let Some(conversation) = conversation {
+                    conversation.write_execute(out, *id, parameters.iter(), !known);
+                    if !known {
+                        *kinds = Some(parameters.iter().map(kind).collect());
+                    }
                 }
                 Some(Expect::Execute)
             }
             Statement::Text(catalogue) => {
-                let mark = begin_query(out);
                 let whole = StatementRef { kind: 0, table: 0 };
-                catalogue.write_text(whole, &owned(parameters), out);
-                end(out, mark);
+                if let Some(conversation) = conversation {
+                    conversation.write_query_with(out, |out| {
+                        catalogue.write_text(whole, &owned(parameters), out);
+                    });
+                }
                 Some(Expect::Query)
             }
         }

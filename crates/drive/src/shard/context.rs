@@ -7,12 +7,13 @@ use super::open_loop::{Admitted, OpenLoop};
 use super::sched_policy::SchedPolicy;
 use super::timers::Timers;
 use crate::clock::Clock;
-use crate::connection::Poller;
+use crate::connection::{Poller, ServerFamily};
 use crate::error::Failure;
 use crate::metering::Meter;
 use crate::plan::{ConnectPlan, OnError, Protocol, RUN, RestartOn};
 use crate::record::Connected;
 use loadstone_measure::Nanos;
+use loadstone_protocol::ErrorCode;
 use loadstone_script::{IgnoredErrors, ScriptPlan};
 use loadstone_workload::{Catalogue, Params};
 use std::num::NonZeroU32;
@@ -29,7 +30,9 @@ pub(crate) struct Settings {
     pub(crate) catalogue: Arc<Catalogue>,
     pub(crate) protocol: Protocol,
     pub(crate) on_error: OnError,
-    pub(crate) restart_on: RestartOn,
+    pub(crate) restart_on: Option<RestartOn>,
+    /// What the targets speak.
+    pub(crate) family: ServerFamily,
     /// How long what is in flight at the window's end may take.
     pub(crate) longest_drain: Nanos,
     pub(crate) connect: ConnectPlan,
@@ -47,10 +50,10 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// Whether a script begins its event anew after this error.
-    pub(crate) fn ignores(&self, errno: u16) -> bool {
+    pub(crate) fn ignores(&self, code: ErrorCode) -> bool {
         self.script.as_ref().is_some_and(|script| match &script.ignored_errors {
             IgnoredErrors::All => true,
-            IgnoredErrors::These(numbers) => numbers.contains(&errno),
+            IgnoredErrors::These(codes) => codes.contains(&code.code),
         })
     }
 
@@ -61,8 +64,12 @@ impl Settings {
     }
 
     /// Whether this error begins the event anew.
-    pub(crate) fn restarts(&self, errno: u16) -> bool {
-        self.on_error == OnError::Restart && self.restart_on.has(errno)
+    pub(crate) fn restarts(&self, code: ErrorCode) -> bool {
+        let is_listed = match &self.restart_on {
+            Some(listed) => listed.has(code.code),
+            None => self.family.usual().restarts.contains(&code.code),
+        };
+        self.on_error == OnError::Restart && is_listed
     }
 }
 

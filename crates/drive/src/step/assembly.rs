@@ -5,7 +5,7 @@ use super::any_user::AnyUser;
 use super::coordinator::{Coordinator, Order, Step};
 use super::event_loop::EventLoop;
 use crate::clock::Clock;
-use crate::connection::Endpoint;
+use crate::connection::{Endpoint, ServerFamily};
 use crate::error::{Failure, FailureKind, os_text};
 use crate::metering::{Boundaries, Meter};
 use crate::plan::{Plan, RUN, Stride};
@@ -53,7 +53,8 @@ fn try_run_step(
         .map_err(|error| Failure::new(FailureKind::Plan, None, error.to_string()))?;
     let assignment = workloads.map(|workloads| Assignment::new(plan, workloads));
     let endpoints: Arc<[_]> = Endpoint::of_plan(plan)?.into();
-    let settings = Arc::new(settings(plan, control.clone(), assignment.as_ref()));
+    let family = endpoints.first().map(|endpoint| endpoint.family).unwrap_or_default();
+    let settings = Arc::new(settings(plan, family, control.clone(), assignment.as_ref()));
     let (sender, messages) = unbounded();
     let shards = start_shards(plan, &settings, assignment.as_ref(), &endpoints, &sender)?;
     let watchdog = start_watchdog(plan, &settings, sender)?;
@@ -67,10 +68,16 @@ fn try_run_step(
     Ok(())
 }
 
-fn settings(plan: &Plan, control: Arc<Control>, assignment: Option<&Assignment>) -> Settings {
+fn settings(
+    plan: &Plan,
+    family: ServerFamily,
+    control: Arc<Control>,
+    assignment: Option<&Assignment>,
+) -> Settings {
     let script = plan.script.as_ref();
-    let script =
-        script.map(|script| Arc::new(script.script_plan(plan.seed, u64::from(plan.users))));
+    let script = script.map(|script| {
+        Arc::new(script.script_plan(plan.seed, u64::from(plan.users), &family.usual()))
+    });
     if script.as_ref().is_none_or(|script| script.command.as_deref() != Some(RUN)) {
         control.initialise();
     }
@@ -81,6 +88,7 @@ fn settings(plan: &Plan, control: Arc<Control>, assignment: Option<&Assignment>)
         protocol: plan.protocol,
         on_error: plan.on_error,
         restart_on: plan.restart_on.clone(),
+        family,
         longest_drain: Nanos::from_seconds(plan.drain_s),
         connect: plan.connect.clone(),
         reconnect_after: plan.reconnect_after,

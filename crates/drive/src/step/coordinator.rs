@@ -8,6 +8,7 @@ use crate::record::{Complaint, Connected, End, EndReason, Milestone, Printed, Re
 use crate::shard::{Control, Message, ShardMessage};
 use crossbeam_channel::{Receiver, Sender, never, select};
 use loadstone_measure::{Nanos, Tally};
+use loadstone_protocol::Code;
 use loadstone_workload::arrival::Arrival;
 use loadstone_workload::phases::UsersOverTime;
 use std::collections::{BTreeMap, BTreeSet};
@@ -110,7 +111,7 @@ pub(crate) struct Coordinator {
     outages: Outages,
     failure: Option<Failure>,
     /// The error numbers that were said already.
-    said_errors: BTreeSet<u16>,
+    said_errors: BTreeSet<Code>,
     to: Nanos,
 }
 
@@ -176,7 +177,7 @@ impl Coordinator {
             Message::Printed(text) => self.say(Record::Printed(Printed { text })),
             Message::Script(stage) => self.say(Record::Script(Milestone { stage })),
             Message::Refused(error) => {
-                if self.said_errors.insert(error.errno) {
+                if self.said_errors.insert(error.code.code) {
                     self.say(Record::Error(error));
                 }
             }
@@ -274,8 +275,8 @@ impl Coordinator {
         self.connected.compression = self.connected.compression.or(connected.compression);
         let version = connected.server_version;
         self.connected.server_version = self.connected.server_version.take().or(version);
-        for (errno, count) in connected.connect_failures {
-            *self.connected.connect_failures.entry(errno).or_default() += count;
+        for (code, count) in connected.connect_failures {
+            *self.connected.connect_failures.entry(code).or_default() += count;
         }
         if self.connected_shards == self.finished.len() {
             let now = self.clock.now();
@@ -309,7 +310,7 @@ impl Coordinator {
             self.say(Record::Outage(outage));
         }
         for error in merge.take_first_errors() {
-            if self.said_errors.insert(error.errno) {
+            if self.said_errors.insert(error.code.code) {
                 self.say(Record::Error(error));
             }
         }

@@ -37,8 +37,8 @@ impl User {
         self.attempt_began = self.queued_since.take().unwrap_or(now);
         let token = u64::from(self.index);
         if let Err(error) = shard.poller.add(opening.fd(), token, Interest::ReadAndWrite) {
-            let failure = Failure::from_connect(&error, self.endpoint.unix);
-            return self.connect_failed(shard, failure.at(self.endpoint.index), now);
+            let failure = self.endpoint.connect_failure(&error);
+            return self.connect_failed(shard, failure, now);
         }
         shard.timers.set(deadline, self.index, Alarm::ConnectTimeout);
         self.link = Link::Opening(Box::new(opening));
@@ -57,10 +57,8 @@ impl User {
     }
 
     pub(crate) fn connect_timed_out(&mut self, shard: &mut ShardContext, now: Nanos) {
-        let seconds = shard.settings.connect.timeout_s;
-        let text = format!("no connection within {seconds} s");
-        let failure = Failure::new(FailureKind::TimedOut, Some(110), text);
-        self.connect_failed(shard, failure.at(self.endpoint.index), now);
+        let failure = self.endpoint.too_late(shard.settings.connect.timeout_s);
+        self.connect_failed(shard, failure, now);
     }
 
     /// An attempt has ended without a connection.
@@ -97,19 +95,18 @@ impl User {
                 shard.meter.user_gone(self.endpoint.index);
             }
         }
-        let failure = Failure::new(loss.kind(), Some(loss.errno), loss.message.clone());
-        self.attempt_failed(shard, failure.at(self.endpoint.index), now);
+        self.attempt_failed(shard, loss.failure().at(self.endpoint.index), now);
     }
 
     fn attempt_failed(&mut self, shard: &mut ShardContext, failure: Failure, now: Nanos) {
-        shard.meter.connect_failed(failure.errno.unwrap_or(0), self.endpoint.index);
+        shard.meter.connect_failed(failure.code_alone(), self.endpoint.index);
         let retries = shard.settings.connect.retries;
         if shard.stage == Stage::Connecting && (!failure.may_pass() || self.attempt >= retries) {
             return shard.fail(failure);
         }
         if std::mem::take(&mut self.renews) {
             // It meant to have another at once: from here on it is one that lost its connection.
-            let reason = format!("{} {}", failure.errno.unwrap_or(0), failure.message);
+            let reason = format!("{} {}", failure.code_alone(), failure.message);
             shard.meter.user_lost(shard.since_begin(now), self.endpoint.index, reason);
             if shard.settings.on_error == OnError::Stop {
                 shard.fail(failure);
@@ -122,8 +119,8 @@ impl User {
     pub(crate) fn lose(&mut self, shard: &mut ShardContext, loss: &Loss) {
         let now = shard.now();
         if let Link::Opening(_) = self.link {
-            let failure = Failure::new(loss.kind(), Some(loss.errno), loss.message.clone());
-            return self.connect_failed(shard, failure.at(self.endpoint.index), now);
+            let failure = loss.failure().at(self.endpoint.index);
+            return self.connect_failed(shard, failure, now);
         }
         if shard.stage == Stage::Connecting {
             return self.lose_before_load(shard, loss, now);
@@ -132,12 +129,11 @@ impl User {
         if self.is_idle {
             return self.idle_lost(shard, loss, now);
         }
-        let reason = format!("{} {}", loss.errno, loss.message);
+        let reason = format!("{} {}", loss.code, loss.message);
         shard.meter.user_lost(shard.since_begin(now), self.endpoint.index, reason);
         self.reopen(shard, now);
         if shard.settings.on_error == OnError::Stop {
-            let failure = Failure::new(loss.kind(), Some(loss.errno), loss.message.clone());
-            shard.fail(failure.at(self.endpoint.index));
+            shard.fail(loss.failure().at(self.endpoint.index));
         }
         self.event_lost(shard, loss, now);
     }
@@ -146,8 +142,8 @@ impl User {
     /// and another one is opened in its place.
     fn idle_lost(&mut self, shard: &mut ShardContext, loss: &Loss, now: Nanos) {
         shard.meter.idle_lost();
-        shard.meter.first_error(loss.errno, || FirstError {
-            errno: loss.errno,
+        shard.meter.first_error(loss.code, || FirstError {
+            code: loss.code,
             message: format!("an idle connection was lost: {}", loss.message),
             statement: None,
         });
@@ -201,7 +197,7 @@ impl User {
         if registered != wanted
             && let Err(error) = shard.poller.modify(fd, u64::from(self.index), wanted)
         {
-            self.lose(shard, &Loss::from_io(&error));
+            self.lose(shard, &Loss::from_io(self.endpoint.family, &error));
         }
     }
 
@@ -238,7 +234,7 @@ impl User {
         }
         let mut connection = opened.connection;
         if self.machine.reads_rows() {
-            connection.reader.keep_values(MOST_ROW_BYTES);
+            connection.conversation.keep_values(MOST_ROW_BYTES);
         }
         self.link = Link::Open(connection);
         self.reconnected(shard, now);
@@ -254,10 +250,9 @@ impl User {
         connected.users += 1;
         connected.encrypted_users += u64::from(opened.cipher.is_some());
         connected.tls = connected.tls.take().or_else(|| opened.cipher.clone());
-        let compression = opened.session.compression.map(|by| by.name());
-        connected.compressed_users += u64::from(compression.is_some());
-        connected.compression = connected.compression.or(compression);
-        let version = || Some(opened.session.server_version.clone());
+        connected.compressed_users += u64::from(opened.compression.is_some());
+        connected.compression = connected.compression.or(opened.compression);
+        let version = || Some(opened.server_version.clone());
         connected.server_version = connected.server_version.take().or_else(version);
         shard.meter.user_up(self.endpoint.index);
     }

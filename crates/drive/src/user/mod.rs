@@ -8,7 +8,8 @@ mod schedule;
 pub(crate) use assignment::Assignment;
 
 use crate::connection::{
-    CANNOT_PREPARE, Connection, Endpoint, Handle, Loss, Opening, Ready, Received, ends_connection,
+    Connection, Conversation, Endpoint, Handle, Loss, Opening, Ready, Received, ends_connection,
+    verdict,
 };
 use crate::error::Failure;
 use crate::metering::{ALONE, Class, Labels};
@@ -18,10 +19,7 @@ use crate::shard::{Alarm, ShardContext, Stage};
 use assignment::UserSpec;
 use idle::Idle;
 use loadstone_measure::Nanos;
-use loadstone_wire::{
-    Completion, Expect, Prepared, Reply, ServerError, begin_query, end, write_execute,
-    write_prepare, write_query,
-};
+use loadstone_protocol::{Completion, Expect, Fault, Prepared, Reply, ServerError, Verdict};
 use loadstone_workload::{Answer, Machine, Params, StatementRef, Step, WeightedPicker};
 use std::sync::Arc;
 
@@ -108,8 +106,6 @@ const NO_STATEMENT: StatementRef = StatementRef { kind: 0, table: 0 };
 
 /// Reads of one socket before others have their turn.
 const READS_A_TURN: u32 = 16;
-/// The server has rolled back by itself: ER_LOCK_DEADLOCK.
-const DEADLOCK: u16 = 1213;
 
 impl User {
     pub(crate) fn new(index: u32, endpoint: Arc<Endpoint>, spec: UserSpec) -> Self {
@@ -163,7 +159,7 @@ impl User {
                 if ready.writable
                     && let Err(error) = connection.flush()
                 {
-                    return self.lose(shard, &Loss::from_io(&error));
+                    return self.lose(shard, &Loss::from_io(self.endpoint.family, &error));
                 }
                 self.receive(shard, buffer, ready.ended);
             }
@@ -206,8 +202,10 @@ impl User {
                         return;
                     }
                 }
-                Ok(Received::End) => return self.lose(shard, &Loss::closed()),
-                Err(error) => return self.lose(shard, &Loss::from_io(&error)),
+                Ok(Received::End) => return self.lose(shard, &Loss::closed(self.endpoint.family)),
+                Err(error) => {
+                    return self.lose(shard, &Loss::from_io(self.endpoint.family, &error));
+                }
             }
         }
         shard.again.push(u64::from(self.index));
@@ -216,14 +214,14 @@ impl User {
     fn take_bytes(&mut self, shard: &mut ShardContext, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let Link::Open(connection) = &mut self.link else { return };
-            match connection.reader.feed(bytes) {
+            match connection.feed(bytes) {
                 Ok((consumed, reply)) => {
                     bytes = &bytes[consumed..];
                     if let Some(reply) = reply {
                         self.on_reply(shard, reply);
                     }
                 }
-                Err(error) => return self.lose(shard, &Loss::from_wire(&error)),
+                Err(error) => return self.lose(shard, &Loss::from_protocol(&error)),
             }
         }
     }
@@ -241,7 +239,7 @@ impl User {
                 self.statement_prepared(shard, *params, prepared);
             }
             (Pending::Preparation(params), Reply::Failed(error))
-                if error.errno == CANNOT_PREPARE =>
+                if verdict(error.code) == Verdict::CannotPrepare =>
             {
                 self.statement_goes_as_text(shard, *params);
             }
@@ -260,7 +258,7 @@ impl User {
             }
             (pending, _) => {
                 event.pending = pending;
-                self.lose(shard, &Loss::garbled("an answer to something else".to_owned()));
+                self.lose(shard, &Loss::out_of_turn(self.endpoint.family));
             }
         }
     }
@@ -270,7 +268,7 @@ impl User {
         let latency = now - event.sent;
         shard.meter.statement(Class::of(completion), self.labels(), latency);
         let Link::Open(connection) = &self.link else { return };
-        let answer = Answer { completion, result: connection.reader.results().first() };
+        let answer = Answer { completion, result: connection.conversation.results().first() };
         let step = self.machine.step(Some(answer), &mut shard.params);
         self.take_step(shard, step, now);
     }
@@ -279,7 +277,7 @@ impl User {
         match step {
             Step::Send(statement) => self.send_statement(shard, statement, now),
             Step::Done => self.event_done(shard, now),
-            Step::Fail(why) => self.statement_failed(shard, &missing_row(why), now),
+            Step::Fail(why) => self.missing_row(shard, why, now),
         }
     }
 
@@ -303,19 +301,20 @@ impl User {
         let expected = match handle {
             Some(Handle::Prepared { id, bound }) => {
                 let bind = !bound || shard.settings.catalogue.types_vary(statement.kind);
-                write_execute(&mut shard.command, id, shard.params.iter(), bind);
+                let command = &mut shard.command;
+                connection.conversation.write_execute(command, id, shard.params.iter(), bind);
                 if !bound {
                     connection.remember(statement, Handle::Prepared { id, bound: true });
                 }
                 Expect::Execute
             }
             Some(Handle::AsText) => {
-                write_text(shard, statement);
+                write_text(shard, &connection.conversation, statement);
                 Expect::Query
             }
             None => {
                 event.pending = Pending::Preparation(Box::new(shard.params.clone()));
-                write_preparation(shard, statement);
+                write_preparation(shard, &connection.conversation, statement);
                 Expect::Prepare
             }
         };
@@ -326,7 +325,7 @@ impl User {
         let Link::Open(connection) = &mut self.link else { return };
         match connection.send(&shard.command, expected) {
             Ok(sent) => shard.meter.counts.bytes_out += sent as u64,
-            Err(error) => self.lose(shard, &Loss::from_io(&error)),
+            Err(error) => self.lose(shard, &Loss::from_io(self.endpoint.family, &error)),
         }
     }
 
@@ -351,24 +350,32 @@ impl User {
         self.send_statement(shard, statement, wanted);
     }
 
+    /// The server has answered, but not with what the workload's data must have.
+    fn missing_row(&mut self, shard: &mut ShardContext, why: &str, now: Nanos) {
+        let code = self.endpoint.family.code_of(Fault::NoData);
+        let error = ServerError { code, sql_state: *b"HY000", message: why.to_owned() };
+        self.statement_failed(shard, &error, now);
+    }
+
     fn statement_failed(&mut self, shard: &mut ShardContext, error: &ServerError, now: Nanos) {
-        if ends_connection(error.errno) {
+        if ends_connection(error.code) {
             return self.lose(shard, &Loss::from_server(error));
         }
         let Activity::Busy(event) = &mut self.activity else { return };
         let (statement, began) = (event.statement, event.began);
-        self.machine.refused(error.errno);
-        shard.meter.error(error.errno, self.labels(), now - began);
+        let verdict = verdict(error.code);
+        self.machine.refused(verdict);
+        shard.meter.error(error.code, self.labels(), now - began);
         let catalogue = shard.settings.catalogue.clone();
-        shard.meter.first_error(error.errno, || FirstError {
-            errno: error.errno,
+        shard.meter.first_error(error.code, || FirstError {
+            code: error.code,
             message: error.message.clone(),
             statement: Some(statement_text(&catalogue, statement)),
         });
-        let roll_back = self.machine.in_transaction() && error.errno != DEADLOCK;
+        let roll_back = self.machine.in_transaction() && verdict != Verdict::RolledBack;
         self.machine.abandon();
         self.tell_entries(shard);
-        let restart = shard.settings.restarts(error.errno);
+        let restart = shard.settings.restarts(error.code);
         if restart {
             shard.meter.restarted(self.member);
         } else {
@@ -390,8 +397,10 @@ impl User {
         let Activity::Busy(event) = &mut self.activity else { return };
         event.pending = Pending::Rollback { restart };
         event.sent = now;
+        let Link::Open(connection) = &self.link else { return };
+        let conversation = &connection.conversation;
         shard.command.clear();
-        write_query(&mut shard.command, b"ROLLBACK");
+        conversation.write_query(&mut shard.command, conversation.rollback());
         self.send_command(shard, Expect::Query);
     }
 
@@ -469,9 +478,9 @@ impl User {
         if let Some(entries) = self.machine.take_entries() {
             shard.meter.of_ledger(self.index, entries);
         }
-        shard.meter.error(loss.errno, self.labels(), now - event.began);
-        shard.meter.first_error(loss.errno, || FirstError {
-            errno: loss.errno,
+        shard.meter.error(loss.code, self.labels(), now - event.began);
+        shard.meter.first_error(loss.code, || FirstError {
+            code: loss.code,
             message: loss.message.clone(),
             statement: None,
         });
@@ -484,24 +493,21 @@ impl User {
     }
 }
 
-/// CR_NO_DATA: what the field's clients say when a row is read that did not come.
-const NO_DATA: u16 = 2051;
-
-/// The server has answered, but not with what the workload's data must have.
-fn missing_row(why: &str) -> ServerError {
-    ServerError { errno: NO_DATA, sql_state: *b"HY000", message: why.to_owned() }
+fn write_text(shard: &mut ShardContext, conversation: &Conversation, statement: StatementRef) {
+    let ShardContext { settings, params, command, .. } = shard;
+    conversation.write_query_with(command, |out| {
+        settings.catalogue.write_text(statement, params, out);
+    });
 }
 
-fn write_text(shard: &mut ShardContext, statement: StatementRef) {
-    let mark = begin_query(&mut shard.command);
-    shard.settings.catalogue.write_text(statement, &shard.params, &mut shard.command);
-    end(&mut shard.command, mark);
-}
-
-fn write_preparation(shard: &mut ShardContext, statement: StatementRef) {
+fn write_preparation(
+    shard: &mut ShardContext,
+    conversation: &Conversation,
+    statement: StatementRef,
+) {
     let mut sql = Vec::new();
     shard.settings.catalogue.write_prepared(statement, &mut sql);
-    write_prepare(&mut shard.command, &sql);
+    conversation.write_prepare(&mut shard.command, &sql);
 }
 
 fn statement_text(catalogue: &loadstone_workload::Catalogue, statement: StatementRef) -> String {

@@ -1,7 +1,7 @@
 //! Queries that say who holds the lock that a connection waits for, and how their answers are read.
 
 use crate::record::Holder;
-use loadstone_wire::Row;
+use loadstone_protocol::Row;
 
 /// Of somebody else's statement.
 const SHOWN: usize = 120;

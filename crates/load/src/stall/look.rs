@@ -7,7 +7,7 @@ use crate::record::Holder;
 use loadstone_drive::Failure;
 use loadstone_drive::client::{Beat, Client, Halt};
 use loadstone_measure::Nanos;
-use loadstone_wire::Row;
+use loadstone_protocol::Row;
 
 /// So much of a statement must be what the server's process list has.
 const COMPARED: usize = 60;

@@ -8,6 +8,7 @@ use crossbeam_channel::Sender;
 use loadstone_drive::client::{Beat, Pulse};
 use loadstone_drive::{Failure, FailureKind};
 use loadstone_measure::Nanos;
+use loadstone_protocol::Fault;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -141,7 +142,8 @@ impl Watchdog<'_> {
                 pulse.note_stall(stall);
                 self.tell(each, finding, StallDeed::GivenUp, waiting);
                 let text = "the statement did not end, and its connection was given up";
-                let lost = Failure::new(FailureKind::Unreachable, Some(2013), text);
+                let code = self.board.endpoint.family().code_of(Fault::ConnectionLost);
+                let lost = Failure::new(FailureKind::Unreachable, Some(code), text);
                 self.give_up(each, finding, lost);
             }
             Deed::Fail => {

@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use loadstone_script::{Answer, Request, ScriptError, ScriptPlan, User, Vm, Wish};
-use loadstone_wire::{Param, ResultSet};
+use loadstone_protocol::{Code, Param, ResultSet};
+use loadstone_script::{Answer, IgnoredErrors, Request, ScriptError, ScriptPlan, User, Vm, Wish};
 
 /// What the one in the server's place says.
 pub(crate) enum Said {
@@ -77,6 +77,8 @@ impl Script {
             users: 4,
             seed: 42,
             version: "1.0.20".to_owned(),
+            ignored_errors: IgnoredErrors::These([1213, 1020, 1205].map(Code::of_number).into()),
+            gone: Code::of_number(2006),
             ..ScriptPlan::default()
         };
         Self { folder: PathBuf::new(), plan, printed: Rc::default() }
@@ -133,8 +135,8 @@ pub(crate) fn serve(
         let answer = match &said {
             Said::Done => Answer::Done,
             Said::NoMore => Answer::NoMore,
-            Said::Refused(errno, message) => {
-                Answer::Refused { errno: *errno, sql_state: *b"HY000", message }
+            Said::Refused(number, message) => {
+                Answer::Refused { code: Code::of_number(*number), sql_state: *b"HY000", message }
             }
             Said::Results(results) => Answer::Results(results),
         };

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use loadstone_protocol::Code;
 use loadstone_script::{
     Answer, Command, Inspector, Kind, Report, Request, ScriptError, Server, Wish,
 };
@@ -88,7 +89,8 @@ impl Server for Refusing {
     fn answer(&mut self, request: &Request<'_>) -> Answer<'_> {
         match request {
             Request::Query { .. } => {
-                Answer::Refused { errno: 1146, sql_state: *b"42S02", message: "nothing there" }
+                let code = Code::of_number(1146);
+                Answer::Refused { code, sql_state: *b"42S02", message: "nothing there" }
             }
             _ => Answer::Done,
         }

@@ -1,44 +1,30 @@
 //! COM_STMT_EXECUTE: a prepared statement with its parameters.
 
+use crate::Param;
 use crate::frame::{put_lenenc_bytes, write_message};
 
 const COM_STMT_EXECUTE: u8 = 0x17;
 const NO_CURSOR: u8 = 0;
 const ITERATIONS: u32 = 1;
 
-/// A parameter of a prepared statement.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Param<'a> {
-    /// NULL.
-    Null,
-    /// A signed integer, sent as LONGLONG.
-    Int(i64),
-    /// A floating-point number, sent as DOUBLE.
-    Double(f64),
-    /// Text or bytes, sent as VAR_STRING.
-    Text(&'a [u8]),
+/// The field type, and its flags (0x80 would be unsigned).
+///
+/// <https://dev.mysql.com/doc/dev/mysql-server/latest/field__types_8h.html>
+fn wire_type(param: Param<'_>) -> [u8; 2] {
+    match param {
+        Param::Null => [0x06, 0],
+        Param::Int(_) => [0x08, 0],    // LONGLONG
+        Param::Double(_) => [0x05, 0], // DOUBLE
+        Param::Text(_) => [0xfd, 0],   // VAR_STRING
+    }
 }
 
-impl Param<'_> {
-    /// The field type, and its flags (0x80 would be unsigned).
-    ///
-    /// <https://dev.mysql.com/doc/dev/mysql-server/latest/field__types_8h.html>
-    fn wire_type(self) -> [u8; 2] {
-        match self {
-            Param::Null => [0x06, 0],
-            Param::Int(_) => [0x08, 0],
-            Param::Double(_) => [0x05, 0],
-            Param::Text(_) => [0xfd, 0],
-        }
-    }
-
-    fn put(self, out: &mut Vec<u8>) {
-        match self {
-            Param::Null => {}
-            Param::Int(value) => out.extend_from_slice(&value.to_le_bytes()), // int<8>
-            Param::Double(value) => out.extend_from_slice(&value.to_le_bytes()), // IEEE 754
-            Param::Text(value) => put_lenenc_bytes(out, value),               // string<lenenc>
-        }
+fn put(param: Param<'_>, out: &mut Vec<u8>) {
+    match param {
+        Param::Null => {}
+        Param::Int(value) => out.extend_from_slice(&value.to_le_bytes()), // int<8>
+        Param::Double(value) => out.extend_from_slice(&value.to_le_bytes()), // IEEE 754
+        Param::Text(value) => put_lenenc_bytes(out, value),               // string<lenenc>
     }
 }
 
@@ -75,11 +61,11 @@ fn put_params<'a>(
     out.push(u8::from(bind_types)); // int<1>
     if bind_types {
         for param in params.clone() {
-            out.extend_from_slice(&param.wire_type()); // int<2>
+            out.extend_from_slice(&wire_type(param)); // int<2>
         }
     }
     for param in params {
-        param.put(out);
+        put(param, out);
     }
 }
 

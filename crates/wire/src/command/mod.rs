@@ -10,7 +10,7 @@ mod prepare;
 mod query;
 
 pub use close::write_close_statement;
-pub use execute::{Param, write_execute};
+pub use execute::write_execute;
 pub use local_infile::{write_local_infile_data, write_local_infile_end};
 pub use plain::{write_ping, write_quit, write_reset_connection};
 pub use prepare::write_prepare;

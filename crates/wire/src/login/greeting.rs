@@ -109,6 +109,7 @@ fn join_nonce(start: [u8; 8], end: &[u8]) -> [u8; NONCE] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error_code;
 
     const MARIADB_10_11_19: &[u8] = b"\x0a5.5.5-10.11.19-MariaDB-0+deb12u1\0\x05\0\0\0K#jmd0]h\0\
         \xfe\xf7\x08\x02\0\xff\x81\x15\0\0\0\0\0\0\x1d\0\0\0ow)c:5=o:pHW\0mysql_native_password\0";
@@ -150,9 +151,9 @@ mod tests {
     #[test]
     fn an_error_in_its_place_is_the_servers() {
         let full = Greeting::parse(b"\xff\x10\x04Too many connections");
-        assert!(matches!(full, Err(WireError::Server(error)) if error.errno == 1040));
+        assert!(matches!(full, Err(WireError::Server(error)) if error.code == error_code(1040)));
         let blocked = Greeting::parse(b"\xff\x69\x04Host '10.0.0.1' is blocked");
-        assert!(matches!(blocked, Err(WireError::Server(error)) if error.errno == 1129));
+        assert!(matches!(blocked, Err(WireError::Server(error)) if error.code == error_code(1129)));
     }
 
     #[test]

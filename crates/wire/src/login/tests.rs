@@ -1,6 +1,7 @@
 //! Tests of the login as a whole.
 
 use super::*;
+use crate::error_code;
 use crate::frame::write_message;
 
 const MARIADB_10_11_19: &[u8] =
@@ -219,7 +220,7 @@ fn a_refused_login_is_the_servers_error() {
     let denied = packet(2, denied);
     let (_, progress) = converse(options(TlsWish::Never), &[MARIADB_10_11_19, &denied]);
     let Err(WireError::Server(error)) = progress else { panic!("{progress:?}") };
-    assert_eq!((error.errno, error.sql_state_text()), (1045, "28000"));
+    assert_eq!((error.code, error.sql_state_text()), (error_code(1045), "28000"));
 }
 
 #[test]

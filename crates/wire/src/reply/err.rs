@@ -2,7 +2,7 @@
 
 use crate::cursor::Cursor;
 use crate::sanitize::{MESSAGE, plain};
-use crate::{ServerError, WireError};
+use crate::{ServerError, WireError, error_code};
 
 /// Before the login the server does not know our protocol and may leave the SQL state out.
 const UNKNOWN_STATE: [u8; 5] = *b"HY000";
@@ -12,7 +12,7 @@ const UNKNOWN_STATE: [u8; 5] = *b"HY000";
 pub(crate) fn parse_error(payload: &[u8]) -> Result<ServerError, WireError> {
     let mut cursor = Cursor::new(payload, "an error packet");
     cursor.u8()?; // int<1>, 0xff
-    let errno = cursor.u16()?; // int<2>
+    let code = error_code(cursor.u16()?); // int<2>
     let mut sql_state = UNKNOWN_STATE;
     if cursor.peek() == Some(b'#') {
         cursor.u8()?; // string[1]
@@ -23,7 +23,7 @@ pub(crate) fn parse_error(payload: &[u8]) -> Result<ServerError, WireError> {
         }
     }
     let message = plain(cursor.rest(), MESSAGE); // string<EOF>
-    Ok(ServerError { errno, sql_state, message })
+    Ok(ServerError { code, sql_state, message })
 }
 
 #[cfg(test)]
@@ -37,7 +37,7 @@ mod tests {
     #[test]
     fn an_error_of_mariadb_10_11_is_read() {
         let error = parse_error(NO_SUCH_TABLE_MARIADB_10_11_19).unwrap();
-        assert_eq!((error.errno, &error.sql_state), (1146, b"42S02"));
+        assert_eq!((error.code, &error.sql_state), (error_code(1146), b"42S02"));
         assert_eq!(error.message, "Table 'test.missing' doesn't exist");
         assert_eq!(error.to_string(), "Table 'test.missing' doesn't exist (1146, 42S02)");
     }
@@ -45,7 +45,7 @@ mod tests {
     #[test]
     fn an_error_without_a_state_has_the_general_one() {
         let error = parse_error(b"\xff\x10\x04Too many connections").unwrap();
-        assert_eq!((error.errno, &error.sql_state), (1040, b"HY000"));
+        assert_eq!((error.code, &error.sql_state), (error_code(1040), b"HY000"));
         assert_eq!(error.message, "Too many connections");
     }
 

@@ -1,8 +1,8 @@
 //! COM_STMT_PREPARE_OK.
 
-use super::{OK, Prepared};
-use crate::WireError;
+use super::OK;
 use crate::cursor::Cursor;
+use crate::{Prepared, WireError};
 
 /// The first packet after a prepare; the definitions of parameters and columns follow it.
 ///

@@ -5,9 +5,9 @@ use super::local_infile::parse_file_name;
 use super::ok::OkPacket;
 use super::prepare_ok::parse_prepare_ok;
 use super::result_head::parse_column_count;
-use super::{Completion, EOF, ERR, Expect, OK, Prepared, Reply, parse_error};
+use super::{EOF, ERR, OK, parse_error};
 use crate::frame::{Header, MAX_PACKET_PAYLOAD};
-use crate::{Capabilities, Compression, WireError, status};
+use crate::{Capabilities, Completion, Compression, Expect, Prepared, Reply, WireError, status};
 
 /// How a packet starts that asks for a local file.
 const LOCAL_INFILE: u8 = 0xfb;
@@ -299,7 +299,7 @@ impl Progress {
             return Err(WireError::UnexpectedLocalInfile { name });
         }
         self.phase = Phase::AfterInfile;
-        Ok(Reply::LocalInfile { name })
+        Ok(Reply::WantsFile { name })
     }
 
     /// What ends the rows: an OK under the number of EOF, or an EOF.

@@ -7,9 +7,8 @@
 
 use super::progress::{Part, Progress};
 use super::rows::{KeptResults, KeptRows};
-use super::{Expect, Reply, ResultSet, Row};
 use crate::frame::{HEADER, Header};
-use crate::{Capabilities, WireError};
+use crate::{Capabilities, Expect, Reply, ResultSet, Row, WireError};
 
 /// What `pending` may keep between replies.
 const KEPT_CAPACITY: usize = 64;

@@ -1,12 +1,9 @@
 //! Rows that are kept to be read: by administration, tests, scripts, and workloads whose next
 //! statement depends on an answer.
 
-use super::values::{ColumnType, Values};
-use crate::WireError;
+use super::column_type;
 use crate::cursor::Cursor;
-
-/// A row of a text result set: each value as the server wrote it, `None` for NULL.
-pub type Row = Vec<Option<Vec<u8>>>;
+use crate::{ResultSet, Row, WireError};
 
 /// What a value costs beside its bytes.
 const VALUE_OVERHEAD: usize = size_of::<Option<Vec<u8>>>();
@@ -61,27 +58,6 @@ impl KeptRows {
             });
         }
         Ok(())
-    }
-}
-
-/// A result of an answer as it came, for who reads its rows only if asked.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ResultSet {
-    /// How many values a row has.
-    pub columns: u16,
-    /// How many rows there are.
-    pub rows: u64,
-    /// The rows of a text result, one behind the other, each value a length-encoded string or 0xfb
-    /// for NULL; or binary rows as they came, where those are kept.
-    pub bytes: Vec<u8>,
-    /// Of the columns, where the rows are binary and kept; else empty.
-    pub types: Vec<ColumnType>,
-}
-
-impl ResultSet {
-    /// The values of all rows, row by row. There are none where binary rows were only counted.
-    pub fn values(&self) -> Values<'_> {
-        Values::new(&self.types, &self.bytes)
     }
 }
 
@@ -154,7 +130,7 @@ impl KeptResults {
         self.spend(part.len())?;
         self.definition.extend_from_slice(part);
         if is_last {
-            let parsed = ColumnType::parse(&self.definition);
+            let parsed = column_type::parse(&self.definition);
             self.definition.clear();
             let column = parsed?;
             if let Some(result) = self.last() {

@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::frame::{MAX_PACKET_PAYLOAD, MAX_WHOLE_PACKET, write_message};
-use crate::{Capabilities, WireError, status};
+use crate::{
+    Capabilities, Completion, Expect, Prepared, Reply, ResultSet, ServerError, Value, WireError,
+    error_code, status,
+};
 
 /// A reply as a server sent it.
 struct Captured {
@@ -77,8 +80,12 @@ const CALLED: Completion = Completion {
     ..AUTOCOMMIT
 };
 
-fn failed(errno: u16, sql_state: [u8; 5], message: &str) -> Reply {
-    Reply::Failed(Box::new(ServerError { errno, sql_state, message: message.to_owned() }))
+fn failed(number: u16, sql_state: [u8; 5], message: &str) -> Reply {
+    Reply::Failed(Box::new(ServerError {
+        code: error_code(number),
+        sql_state,
+        message: message.to_owned(),
+    }))
 }
 
 fn captured(
@@ -273,7 +280,7 @@ fn more_kept_than_allowed_is_an_error() {
 fn a_local_file_is_asked_for_sent_and_answered() {
     let mut reader = reader(WITHOUT_EOF, Expect::Query);
     reader.allow_local_infile(true);
-    let asked = Reply::LocalInfile { name: "rows.csv".to_owned() };
+    let asked = Reply::WantsFile { name: "rows.csv".to_owned() };
     assert_eq!(reader.feed(b"\x09\0\0\x01\xfbrows.csv"), Ok((13, Some(asked))));
     assert!(!reader.is_idle());
     assert_eq!(reader.next_sequence(), 2);
@@ -311,9 +318,11 @@ fn the_servers_last_word_is_told_apart_from_a_reply() {
     let mut unasked = farewell.clone();
     unasked[3] = 0;
     let mut idle = ReplyReader::new(WITHOUT_EOF);
-    assert!(matches!(idle.feed(&unasked), Err(WireError::Server(error)) if error.errno == 4031));
+    assert!(
+        matches!(idle.feed(&unasked), Err(WireError::Server(error)) if error.code == error_code(4031))
+    );
     let crossed = read(Expect::Query, &unasked);
-    assert!(matches!(crossed, Err(WireError::Server(error)) if error.errno == 4031));
+    assert!(matches!(crossed, Err(WireError::Server(error)) if error.code == error_code(4031)));
     assert_eq!(ReplyReader::new(WITHOUT_EOF).feed(UPDATE), Err(WireError::Unasked));
 }
 

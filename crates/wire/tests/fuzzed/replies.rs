@@ -126,7 +126,7 @@ fn check(choices: Choices, meaning: &Meaning) {
     assert!(values.map(Vec::len).sum::<usize>() <= KEPT);
     for reply in &meaning.replies {
         match reply {
-            Reply::LocalInfile { name } => {
+            Reply::WantsFile { name } => {
                 assert!(choices.flag(2), "a file that nobody offered");
                 assert_plain(name, NAME);
             }

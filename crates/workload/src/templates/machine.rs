@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use loadstone_measure::Nanos;
-use loadstone_wire::{ResultSet, Value};
+use loadstone_protocol::{ResultSet, Value};
 
 use crate::random::{Purpose, Random};
 use crate::text::push_decimal;

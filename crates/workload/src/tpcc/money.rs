@@ -1,7 +1,7 @@
 //! Amounts of money: hundredths, so that sums are exact. Rows have them as `DECIMAL`, parameters as whole
 //! hundredths that the statement divides.
 
-use loadstone_wire::Value;
+use loadstone_protocol::Value;
 
 /// A value as a whole number, where it is one.
 pub(super) fn int(value: &Value<'_>) -> Option<i64> {

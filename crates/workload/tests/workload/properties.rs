@@ -122,7 +122,7 @@ fn parameters_keep_their_memory_between_events() {
     for _ in 0..1_000 {
         machine.step(None, &mut params);
         assert_eq!(params.len(), 4);
-        let completion = loadstone_wire::Completion::default();
+        let completion = loadstone_protocol::Completion::default();
         machine.step(Some(Answer::of(&completion)), &mut params);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use loadstone_wire::{Completion, ResultSet};
+use loadstone_protocol::{Completion, ResultSet};
 use loadstone_workload::{Answer, LoadLayout, Machine, Params, Step, Workload, WorkloadSpec};
 
 use crate::transcript::{Sent, taken_down};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use loadstone_wire::{Completion, ResultSet};
+use loadstone_protocol::{Completion, ResultSet};
 use loadstone_workload::{Answer, Machine, Params, Step, Workload};
 
 use crate::transcript::{Sent, taken_down, workload};

@@ -1,6 +1,6 @@
 //! The one seam of these tests: answers in, statements out.
 
-use loadstone_wire::{Completion, Param};
+use loadstone_protocol::{Completion, Param};
 use loadstone_workload::{Answer, Machine, Params, StatementRef, Step, Workload, WorkloadSpec};
 
 /// A statement as it was handed out.

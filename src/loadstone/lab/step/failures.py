@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from loadstone.model.cluster import GENERATOR_LOST
-from loadstone.model.error_code import ErrorCode
+from loadstone.model.error_codes import MYSQL, ErrorCode
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.records import EngineFailure
@@ -37,12 +37,14 @@ _HINTS = {
     "public_key_needed": NEEDS_KEY,
     "password_withheld": NEEDS_PROOF,
 }
-_ERRNO_HINTS = {
-    1146: "loadstone prepare makes the tables",
-    1062: "rows with such a key are there already: --on-error continue counts and goes on",
-    1290: "the server is read-only: is it a replica?",
-    1461: "raise max_prepared_stmt_count on the server, or take --text",
-    1836: "the server is read-only: is it a replica?",
+_HINTS_BY_CODE: Mapping[ErrorCode | None, str] = {
+    ErrorCode(MYSQL, "1146"): "loadstone prepare makes the tables",
+    ErrorCode(MYSQL, "1062"): (
+        "rows with such a key are there already: --on-error continue counts and goes on"
+    ),
+    ErrorCode(MYSQL, "1290"): "the server is read-only: is it a replica?",
+    ErrorCode(MYSQL, "1461"): "raise max_prepared_stmt_count on the server, or take --text",
+    ErrorCode(MYSQL, "1836"): "the server is read-only: is it a replica?",
 }
 
 
@@ -64,14 +66,14 @@ def as_error(failure: EngineFailure, targets: Sequence[Target]) -> LoadstoneErro
     for known in get_args(TargetErrorKind):
         if failure.kind == known:
             kind = known
-    hint = _ERRNO_HINTS.get(failure.errno or 0) or _HINTS.get(failure.kind)
-    code = None if failure.errno is None else ErrorCode("mysql", str(failure.errno))
+    code = ErrorCode(failure.family, failure.code) if failure.family and failure.code else None
+    hint = _HINTS_BY_CODE.get(code) or _HINTS.get(failure.kind)
     error = GuardError if kind == "table_in_the_way" else TargetError
-    return error(kind, f"{place}{failure.message}{_number(failure)}", hint, code)
+    return error(kind, f"{place}{failure.message}{_code(failure)}", hint, code)
 
 
-def _number(failure: EngineFailure) -> str:
-    if failure.errno is None or str(failure.errno) in failure.message:
+def _code(failure: EngineFailure) -> str:
+    if failure.code is None or failure.code in failure.message:
         return ""
     state = f", {failure.sql_state}" if failure.sql_state else ""
-    return f" ({failure.errno}{state})"
+    return f" ({failure.code}{state})"

@@ -36,7 +36,7 @@ class Heard:
         self.errors.append(error)
         script = self.plan.workload.script
         ignored = script.ignore_errors if script else ()
-        if error.statement is not None and ignored is not None and error.errno not in ignored:
+        if error.statement is not None and ignored is not None and error.code not in ignored:
             self.log.fatal(_said_of(error, "mysql_drv_query()"))
 
 
@@ -86,7 +86,7 @@ def _of_driver(
         refused = next((error for error in reversed(errors) if error.statement is None), None)
         return messages.connection_lines(_as_failure(refused), place) if refused else ()
     found = _ERRNO.search(failure.message)
-    known = [error for error in errors if found and error.errno == int(found[1])]
+    known = [error for error in errors if found and error.number == int(found[1])]
     if _ROWS.search(failure.message):
         known = list(errors)
     if not known or known[-1].statement is not None:
@@ -96,13 +96,13 @@ def _of_driver(
 
 def _said_of(error: FirstError, call: str) -> str:
     query = error.statement or ""
-    return f"{call} returned error {error.errno} ({error.message}) for query '{query}'"
+    return f"{call} returned error {error.code} ({error.message}) for query '{query}'"
 
 
 def _as_failure(error: FirstError) -> EngineFailure:
     kind = "login_refused"
-    if error.errno in _CANNOT_CONNECT:
+    if error.number in _CANNOT_CONNECT:
         kind = "unreachable"
-    elif error.errno == _UNKNOWN_HOST:
+    elif error.number == _UNKNOWN_HOST:
         kind = "unknown_host"
-    return EngineFailure(kind=kind, errno=error.errno, message=error.message)
+    return EngineFailure(kind=kind, family=error.family, code=error.code, message=error.message)

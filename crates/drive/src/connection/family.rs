@@ -1,0 +1,290 @@
+//! The families of servers that this program speaks to.
+//!
+//! What one of them says, and what its codes mean, is its own crate's affair: `loadstone-wire` is that of MySQL
+//! and MariaDB. Each is a variant in here, so a statement costs no call through a pointer: where there is one,
+//! there is nothing to choose.
+
+use crate::error::{Failure, FailureKind};
+use loadstone_protocol::{
+    ErrorCode, Expect, Family, Fault, Param, Reply, ResultSet, Row, Usual, Verdict,
+};
+use loadstone_wire::{self as mysql, Session, WireError};
+use std::fmt;
+
+/// A family that this program speaks to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ServerFamily {
+    /// MySQL and MariaDB; also what is taken for granted where no server is named yet.
+    #[default]
+    MySql,
+}
+
+impl ServerFamily {
+    /// The one of this name.
+    #[must_use]
+    pub fn of(family: Family) -> Option<Self> {
+        (family == mysql::FAMILY).then_some(Self::MySql)
+    }
+
+    /// What is usual in it.
+    #[must_use]
+    pub fn usual(self) -> Usual {
+        match self {
+            Self::MySql => mysql::USUAL,
+        }
+    }
+
+    /// The code of an error that has this number.
+    #[must_use]
+    pub fn error_code(self, number: u16) -> ErrorCode {
+        match self {
+            Self::MySql => mysql::error_code(number),
+        }
+    }
+
+    /// What its own clients say of a fault.
+    #[must_use]
+    pub fn code_of(self, fault: Fault) -> ErrorCode {
+        match self {
+            Self::MySql => mysql::code_of_fault(fault),
+        }
+    }
+
+    /// A fault that ends an attempt.
+    pub(crate) fn failure(
+        self,
+        kind: FailureKind,
+        fault: Fault,
+        message: impl Into<String>,
+    ) -> Failure {
+        Failure::new(kind, Some(self.code_of(fault)), message)
+    }
+}
+
+/// What an error means in the family whose it is.
+pub(crate) fn verdict(code: ErrorCode) -> Verdict {
+    match ServerFamily::of(code.family) {
+        Some(ServerFamily::MySql) => mysql::verdict(code.code),
+        None => Verdict::default(),
+    }
+}
+
+/// A connection after its login: commands out, replies in.
+pub(crate) enum Conversation {
+    MySql(mysql::Conversation),
+}
+
+impl Conversation {
+    pub(crate) fn of_mysql(session: &Session) -> Self {
+        Self::MySql(mysql::Conversation::new(session))
+    }
+
+    /// The text that takes an open transaction back.
+    pub(crate) fn rollback(&self) -> &'static [u8] {
+        match self {
+            Self::MySql(_) => mysql::Conversation::ROLLBACK,
+        }
+    }
+
+    /// Appends SQL to be carried out; its reply is that of [`Expect::Query`].
+    pub(crate) fn write_query(&self, out: &mut Vec<u8>, sql: &[u8]) {
+        match self {
+            Self::MySql(own) => own.write_query(out, sql),
+        }
+    }
+
+    /// The same, with SQL that `write` appends.
+    pub(crate) fn write_query_with(&self, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+        match self {
+            Self::MySql(own) => own.write_query_with(out, write),
+        }
+    }
+
+    /// Appends SQL to be prepared; its reply is that of [`Expect::Prepare`].
+    pub(crate) fn write_prepare(&self, out: &mut Vec<u8>, sql: &[u8]) {
+        match self {
+            Self::MySql(own) => own.write_prepare(out, sql),
+        }
+    }
+
+    /// Appends an execution; its reply is that of [`Expect::Execute`]. `bind_types`: the parameters' types are
+    /// new to the server.
+    pub(crate) fn write_execute<'a>(
+        &self,
+        out: &mut Vec<u8>,
+        statement_id: u32,
+        params: impl Iterator<Item = Param<'a>> + Clone,
+        bind_types: bool,
+    ) {
+        match self {
+            Self::MySql(own) => own.write_execute(out, statement_id, params, bind_types),
+        }
+    }
+
+    /// Appends the end of a prepared statement, which has no reply.
+    pub(crate) fn write_close_statement(&self, out: &mut Vec<u8>, statement_id: u32) {
+        match self {
+            Self::MySql(own) => own.write_close_statement(out, statement_id),
+        }
+    }
+
+    /// Appends the goodbye, which has no reply.
+    pub(crate) fn write_quit(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::MySql(own) => own.write_quit(out),
+        }
+    }
+
+    /// Whether [`Reply::WantsFile`] is passed on; otherwise it is an error.
+    pub(crate) fn allow_file(&mut self, allowed: bool) {
+        match self {
+            Self::MySql(own) => own.allow_file(allowed),
+        }
+    }
+
+    /// The server wants a file: its pieces come next.
+    pub(crate) fn begin_file(&mut self) {
+        match self {
+            Self::MySql(own) => own.begin_file(),
+        }
+    }
+
+    /// Appends a piece, as `produce` does; `false` where it has appended nothing.
+    pub(crate) fn write_file_piece(
+        &mut self,
+        out: &mut Vec<u8>,
+        produce: impl FnOnce(&mut Vec<u8>),
+    ) -> bool {
+        match self {
+            Self::MySql(own) => own.write_file_piece(out, produce),
+        }
+    }
+
+    /// Appends the file's end.
+    pub(crate) fn write_file_end(&mut self, out: &mut Vec<u8>) {
+        match self {
+            Self::MySql(own) => own.write_file_end(out),
+        }
+    }
+
+    /// A command was sent; its reply comes next.
+    #[inline]
+    pub(crate) fn expect(&mut self, kind: Expect) {
+        match self {
+            Self::MySql(own) => own.expect(kind),
+        }
+    }
+
+    /// Takes what the socket gave. Returns how many bytes were used, and the reply if it is complete.
+    #[inline]
+    pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<(usize, Option<Reply>), ProtocolError> {
+        match self {
+            Self::MySql(own) => own.feed(bytes).map_err(ProtocolError::MySql),
+        }
+    }
+
+    /// Whether no reply is outstanding.
+    pub(crate) fn is_idle(&self) -> bool {
+        match self {
+            Self::MySql(own) => own.is_idle(),
+        }
+    }
+
+    /// Keeps the rows of text results that come, until they are taken; more bytes of them are an error.
+    pub(crate) fn keep_rows(&mut self, limit_bytes: usize) {
+        match self {
+            Self::MySql(own) => own.keep_rows(limit_bytes),
+        }
+    }
+
+    /// The rows that were kept.
+    pub(crate) fn take_rows(&mut self) -> Vec<Row> {
+        match self {
+            Self::MySql(own) => own.take_rows(),
+        }
+    }
+
+    /// From now on keeps the results of each reply, until the next is expected; typed rows are only counted.
+    pub(crate) fn keep_results(&mut self, limit_bytes: usize) {
+        match self {
+            Self::MySql(own) => own.keep_results(limit_bytes),
+        }
+    }
+
+    /// The same, and typed rows are kept too.
+    pub(crate) fn keep_values(&mut self, limit_bytes: usize) {
+        match self {
+            Self::MySql(own) => own.keep_values(limit_bytes),
+        }
+    }
+
+    /// The results with rows of the reply that came last, where they are kept.
+    #[inline]
+    pub(crate) fn results(&self) -> &[ResultSet] {
+        match self {
+            Self::MySql(own) => own.results(),
+        }
+    }
+}
+
+/// Bytes that a family's protocol does not allow, a refusal that its client makes, or the server's last word.
+#[derive(Debug)]
+pub(crate) enum ProtocolError {
+    MySql(WireError),
+}
+
+impl ProtocolError {
+    /// The server's code, or the one that the family's clients give.
+    pub(crate) fn code(&self) -> ErrorCode {
+        match self {
+            Self::MySql(error) => error.code(),
+        }
+    }
+
+    /// Why a login, or a step, comes to nothing.
+    pub(crate) fn failure(&self) -> Failure {
+        let kind = match self {
+            Self::MySql(WireError::Server(server)) => return Failure::from_server(server),
+            Self::MySql(error) => mysql_kind(error),
+        };
+        Failure::new(kind, Some(self.code()), self.to_string())
+    }
+
+    /// The server's words alone, or what is wrong.
+    pub(crate) fn message(&self) -> String {
+        match self {
+            Self::MySql(WireError::Server(server)) => server.message.clone(),
+            Self::MySql(error) => error.to_string(),
+        }
+    }
+}
+
+fn mysql_kind(error: &WireError) -> FailureKind {
+    match error {
+        WireError::NulByte { .. } | WireError::BadPublicKey { .. } => FailureKind::Plan,
+        WireError::TlsNotOffered => FailureKind::TlsRefused,
+        WireError::CompressionNotOffered { .. } => FailureKind::CompressionRefused,
+        WireError::PublicKeyNeeded { .. } => FailureKind::PublicKeyNeeded,
+        WireError::PasswordWithheld { .. } => FailureKind::PasswordWithheld,
+        WireError::AuthNotSupported { .. } | WireError::OldServer { .. } => {
+            FailureKind::NotSupported
+        }
+        _ => FailureKind::Protocol,
+    }
+}
+
+impl From<WireError> for ProtocolError {
+    fn from(error: WireError) -> Self {
+        Self::MySql(error)
+    }
+}
+
+impl fmt::Display for ProtocolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MySql(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ProtocolError {}

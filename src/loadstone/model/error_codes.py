@@ -1,0 +1,122 @@
+"""Codes of errors: each family of servers has its own, so an error is a family and a code.
+
+The names are what the field calls the errors that servers, proxies and networks give while one goes
+away: numbers and names of `mysql` as in MySQL's and MariaDB's error references; 2000 and above are
+their clients'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import BeforeValidator, Field
+
+MYSQL = "mysql"
+"""The family of MySQL and MariaDB."""
+
+_MOST_NUMBER = 65535
+
+
+def _as_text(code: object) -> object:
+    """Codes were numbers once, when there was one family."""
+    if isinstance(code, int) and not isinstance(code, bool) and 0 <= code <= _MOST_NUMBER:
+        return str(code)
+    return code
+
+
+Family = Annotated[str, Field(pattern=r"^[a-z0-9]{1,12}$")]
+Code = Annotated[str, BeforeValidator(_as_text), Field(pattern=r"^[0-9A-Z]{1,8}$")]
+"""`1213`, or `40P01`; alone it is one of a family that is known otherwise."""
+
+
+class ErrorCode(NamedTuple):
+    """What a server, or the client of it, calls an error."""
+
+    family: str
+    code: str
+
+
+def with_family(data: Any) -> Any:
+    """A record, or a part of one, in which a number of MySQL's stands for its family and code."""
+    if not isinstance(data, dict) or "errno" not in data:
+        return data
+    rest = {key: value for key, value in data.items() if key != "errno"}
+    number = data["errno"]
+    if number is None:
+        return rest
+    return rest | {"family": MYSQL, "code": number}
+
+
+def number_of(code: str | None) -> int | None:
+    """The number that a code is, where it is one."""
+    return int(code) if code is not None and code.isdecimal() else None
+
+
+def order(code: str) -> tuple[int, str]:
+    """Sorts codes: numbers in the order of numbers."""
+    return len(code), code
+
+
+def name_of(family: str, code: str) -> str | None:
+    """What the field calls an error; `None`: it has no name of ours."""
+    return _NAMES.get(family, {}).get(code)
+
+
+_NAMES: Mapping[str, Mapping[str, str]] = {
+    MYSQL: {
+        "110": "ETIMEDOUT",
+        "1020": "ER_CHECKREAD",
+        "1021": "ER_DISK_FULL",
+        "1030": "ER_GET_ERRNO",
+        "1040": "ER_CON_COUNT_ERROR",
+        "1042": "ER_BAD_HOST_ERROR",
+        "1044": "ER_DBACCESS_DENIED_ERROR",
+        "1045": "ER_ACCESS_DENIED_ERROR",
+        "1047": "ER_UNKNOWN_COM_ERROR",
+        "1049": "ER_BAD_DB_ERROR",
+        "1053": "ER_SERVER_SHUTDOWN",
+        "1062": "ER_DUP_ENTRY",
+        "1077": "ER_NORMAL_SHUTDOWN",
+        "1079": "ER_SHUTDOWN_COMPLETE",
+        "1105": "ER_UNKNOWN_ERROR",
+        "1129": "ER_HOST_IS_BLOCKED",
+        "1142": "ER_TABLEACCESS_DENIED_ERROR",
+        "1146": "ER_NO_SUCH_TABLE",
+        "1152": "ER_ABORTING_CONNECTION",
+        "1158": "ER_NET_READ_ERROR",
+        "1159": "ER_NET_READ_INTERRUPTED",
+        "1160": "ER_NET_ERROR_ON_WRITE",
+        "1161": "ER_NET_WRITE_INTERRUPTED",
+        "1180": "ER_ERROR_DURING_COMMIT",
+        "1184": "ER_NEW_ABORTING_CONNECTION",
+        "1203": "ER_TOO_MANY_USER_CONNECTIONS",
+        "1205": "ER_LOCK_WAIT_TIMEOUT",
+        "1213": "ER_LOCK_DEADLOCK",
+        "1223": "ER_CANT_UPDATE_WITH_READLOCK",
+        "1226": "ER_USER_LIMIT_REACHED",
+        "1243": "ER_UNKNOWN_STMT_HANDLER",
+        "1290": "ER_OPTION_PREVENTS_STATEMENT",
+        "1317": "ER_QUERY_INTERRUPTED",
+        "1461": "ER_MAX_PREPARED_STMT_COUNT_REACHED",
+        "1792": "ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION",
+        "1836": "ER_READ_ONLY_MODE",
+        "1927": "ER_CONNECTION_KILLED",
+        "1969": "ER_STATEMENT_TIMEOUT",
+        "2002": "CR_CONNECTION_ERROR",
+        "2003": "CR_CONN_HOST_ERROR",
+        "2005": "CR_UNKNOWN_HOST",
+        "2006": "CR_SERVER_GONE_ERROR",
+        "2013": "CR_SERVER_LOST",
+        "2026": "CR_SSL_CONNECTION_ERROR",
+        "2027": "CR_MALFORMED_PACKET",
+        "2051": "CR_NO_DATA",
+        "2055": "CR_SERVER_LOST_EXTENDED",
+        "3024": "ER_QUERY_TIMEOUT",
+        "3032": "ER_SERVER_OFFLINE_MODE",
+        "3100": "ER_RUN_HOOK_ERROR",
+        "3101": "ER_TRANSACTION_ROLLBACK_DURING_COMMIT",
+        "3159": "ER_SECURE_TRANSPORT_REQUIRED",
+        "4031": "ER_CLIENT_INTERACTION_TIMEOUT",
+    },
+}
