@@ -18,7 +18,7 @@ _MARKDOWN = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_|<>[]#&"})
 
 
 _FOLDED = 24
-"""The fewest characters in which text that goes on below can be read."""
+"""Words longer than this are broken rather than given a column of their width."""
 
 
 @dataclass(frozen=True)
@@ -81,11 +81,13 @@ class Table:
         return parts
 
     def _least(self, at: int) -> int:
-        """How many characters a terminal has to give a column; of text that folds, a few."""
+        """How many characters a terminal has to give a column; text that folds needs its words."""
         column = self.columns[at]
         texts = [column.narrow or column.head, *(row[at] for row in self.rows)]
-        widest = max(cell_len(line) for text in texts for line in text.split("\n"))
-        if column.is_text and column.folds:
+        folds = column.is_text and column.folds
+        parts = [part for text in texts for part in (text.split() if folds else text.split("\n"))]
+        widest = max(map(cell_len, parts), default=0)
+        if folds:
             widest = min(widest, _FOLDED)
         if column.most is not None:
             widest = min(widest, column.most)
