@@ -109,31 +109,47 @@ def test_each_counter_lies_between_two_looks_of_psutil(tmp_path: Path) -> None:
     assert reading.facts["cores_online"] == str(psutil.cpu_count())
 
 
-@pytest.mark.timing
-def test_disk_figures_are_those_of_iostat(tmp_path: Path) -> None:
-    with local(datadir=tmp_path) as source:
+def differences_from_iostat(folder: Path, window_s: int) -> dict[str, tuple[float, float]]:
+    """By figure, ours and iostat's, where they are not the same."""
+    with local(datadir=folder) as source:
         disk = source.read().facts.get("data_disk")
         if disk is None:
             pytest.skip("not evaluated: the folder for temporary files is on no disk")
-        command = [program("iostat"), "-d", "-x", "-k", "-o", "JSON", disk, str(WINDOW_S), "2"]
-        with writing(tmp_path):
+        command = [program("iostat"), "-d", "-x", "-k", "-o", "JSON", disk, str(window_s), "2"]
+        with writing(folder):
             before = source.read()
             said = subprocess.run(command, capture_output=True, env=environment(), check=True)
             after = source.read()
     windows = json.loads(said.stdout)["sysstat"]["hosts"][0]["statistics"]
     theirs = windows[-1]["disk"][0]
+    assert theirs["w/s"] > 20
 
     def ours(figure: str) -> float:
         return between(before, after, f"disk.{disk}.{figure}")
 
-    assert theirs["w/s"] > 20
-    assert ours("writes") == pytest.approx(theirs["w/s"], rel=0.02)
-    assert ours("written_bytes") / 1024 == pytest.approx(theirs["wkB/s"], rel=0.02)
+    pairs = {
+        "w/s": (ours("writes"), 0.0),
+        "wkB/s": (ours("written_bytes") / 1024, 0.0),
+        "w_await": (ours("write_s") / ours("writes") * 1e3, 0.02),
+        "util": (ours("io_s") * 100, 0.5),
+    }
     if f"disk.{disk}.flushes" in after.counters:
-        assert ours("flushes") == pytest.approx(theirs["f/s"], rel=0.02, abs=0.5)
-    await_ms = ours("write_s") / ours("writes") * 1e3
-    assert await_ms == pytest.approx(theirs["w_await"], rel=0.02, abs=0.02)
-    assert ours("io_s") * 100 == pytest.approx(theirs["util"], rel=0.02, abs=0.5)
+        pairs["f/s"] = (ours("flushes"), 0.5)
+    return {
+        figure: (value, theirs[figure])
+        for figure, (value, allowed) in pairs.items()
+        if value != pytest.approx(theirs[figure], rel=0.02, abs=allowed)
+    }
+
+
+@pytest.mark.timing
+def test_disk_figures_are_those_of_iostat(tmp_path: Path) -> None:
+    # Our window is the longer one, by a program's start. What others write just then is in ours
+    # alone; a unit or a formula that is wrong is so in every window.
+    found = [differences_from_iostat(tmp_path, WINDOW_S)]
+    while found[-1] and len(found) < 3:
+        found.append(differences_from_iostat(tmp_path, WINDOW_S))
+    assert not found[-1], found
 
 
 @pytest.mark.timing
