@@ -2,6 +2,7 @@
 
 use crate::ownership::KnownTable;
 use crate::stall::StallPlan;
+use crate::target::{LoadTarget, usual_target};
 use loadstone_drive::PlanError;
 use loadstone_drive::plan::{ConnectPlan, Part, SessionPlan, TargetPlan};
 use loadstone_workload::LoadLayout;
@@ -53,6 +54,9 @@ pub struct LoadPlan {
     /// How long a statement may show no sign of life.
     #[serde(default)]
     pub stall: StallPlan,
+    /// The family of the database; not in the document yet.
+    #[serde(skip, default = "usual_target")]
+    pub(crate) server: &'static dyn LoadTarget,
 }
 
 /// A piece of a load that several machines do together: one makes the tables, all fill them, one does
@@ -89,6 +93,7 @@ impl LoadPlan {
     /// One line that names the key.
     pub fn from_json(text: &str) -> Result<Self, PlanError> {
         let mut plan: Self = serde_json::from_str(text).map_err(PlanError::from_json)?;
+        plan.layout = plan.layout.in_dialect(plan.server.dialect());
         plan.layout.check().map_err(|error| PlanError::new(error.to_string()))?;
         plan.connect.check()?;
         plan.session.check()?;

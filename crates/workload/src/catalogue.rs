@@ -99,6 +99,13 @@ pub struct Catalogue {
     dialect: &'static dyn Dialect,
 }
 
+/// Without a statement, in the dialect of plans that name no family.
+impl Default for Catalogue {
+    fn default() -> Self {
+        Self::new(Vec::new())
+    }
+}
+
 impl Catalogue {
     /// Of these templates; a kind is a template's index. In the dialect of plans that name no family.
     #[must_use]

@@ -12,8 +12,9 @@ mod words;
 
 use std::fmt;
 
-pub(crate) use words::spelled;
+pub use mysql::MySql;
 pub use words::Word;
+pub(crate) use words::spelled;
 
 /// How a family of servers writes SQL. What it returns of SQL is text that the server takes as it stands, but that a
 /// `?` in a [`Word`] is a parameter in every dialect.
@@ -57,7 +58,7 @@ pub trait Dialect: fmt::Debug + Send + Sync {
 }
 
 /// All that there are. The first one is that of plans which name no family.
-static DIALECTS: [&dyn Dialect; 1] = [&mysql::MySql];
+static DIALECTS: [&dyn Dialect; 1] = [&MySql];
 
 /// The dialect of a family; `None` where nobody has written it.
 #[must_use]

@@ -28,9 +28,7 @@ const SIGNS: [(&str, Word); 5] = [
 
 /// A built-in text in a dialect. Signs that are no words stay.
 pub(crate) fn spelled(text: &str, dialect: &dyn Dialect) -> String {
-    SIGNS
-        .iter()
-        .fold(text.to_owned(), |text, (sign, word)| text.replace(sign, dialect.word(*word)))
+    SIGNS.iter().fold(text.to_owned(), |text, (sign, word)| text.replace(sign, dialect.word(*word)))
 }
 
 #[cfg(test)]

@@ -270,7 +270,9 @@ impl LoadLayout {
             LayoutKind::Orders => "product, buyer, pieces",
             LayoutKind::Ledger => "book, user_no, seq, amount",
             LayoutKind::Tpcc => Table::numbered(table).columns,
-            LayoutKind::Template => return Cow::Owned(self.of_template(table).columns(self.dialect)),
+            LayoutKind::Template => {
+                return Cow::Owned(self.of_template(table).columns(self.dialect));
+            }
         })
     }
 

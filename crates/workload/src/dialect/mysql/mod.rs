@@ -6,7 +6,7 @@ use super::{Dialect, NewTable, Notation, Punctuation, Word};
 
 /// MySQL and MariaDB.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct MySql;
+pub struct MySql;
 
 /// Tab-separated values, as LOAD DATA reads them by default.
 static STREAM: Punctuation =
