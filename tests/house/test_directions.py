@@ -34,7 +34,7 @@ CIRCLES: dict[tuple[str, ...], str] = {}
 PURE_CRATES = ["protocol", "wire", "measure", "workload"]
 # Who may name a family's protocol: itself, the place that chooses it, and programs of its own.
 SPEAKERS = re.compile(
-    r"crates/(wire/|workload/src/catalogue.rs$|null-server/"
+    r"crates/(wire/|workload/src/dialect/mysql/|null-server/"
     r"|drive/src/connection/(client|endpoint|family|opening|stream)\.rs$)"
     r"|benches/floor/"
 )

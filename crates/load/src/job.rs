@@ -1,6 +1,6 @@
 //! What the threads of a load share: its plan, its ranges, its connections and how far it has come.
 
-use crate::method::{Rows, choose};
+use crate::method::Rows;
 use crate::ownership::TableOwnership;
 use crate::plan::LoadPlan;
 use crate::range::{Range, interleave, share};
@@ -18,12 +18,6 @@ const LONGEST_OUTAGE: Duration = Duration::from_secs(60);
 
 /// The pause between two attempts to reach it.
 const LOST_SERVER_PAUSE: Duration = Duration::from_secs(1);
-
-/// ER_UNKNOWN_SYSTEM_VARIABLE.
-const NO_SUCH_VARIABLE: u16 = 1193;
-
-/// A worker's connection is never idle for so long.
-const IDLE_S: u64 = 60;
 
 /// What the load's threads share.
 pub(super) struct Job {
@@ -50,10 +44,10 @@ pub(super) struct Job {
 
 impl Job {
     pub(super) fn new(plan: LoadPlan, board: &Arc<Board>) -> Result<Self, Halt> {
-        let Board { endpoint, connect, stop, clock, .. } = &**board;
+        let Board { server, endpoint, connect, stop, clock, .. } = &**board;
         let pulse = board.pulse();
         let mut client = Client::connect_with(endpoint, connect, stop, &pulse)?;
-        let method = choose(plan.method, &mut client)?;
+        let method = server.choose_method(plan.method, &mut client)?;
         client.quit();
         let source = plan.layout.rows(plan.seed).map_err(|error| {
             Halt::Failed(Failure::new(FailureKind::Plan, None, error.to_string()))
@@ -74,9 +68,15 @@ impl Job {
             missing: Mutex::default(),
             abandoned: Mutex::default(),
             rows: Rows {
+                server: *server,
                 layout: plan.layout.clone(),
                 source,
-                ownership: TableOwnership::new(plan.continues.as_deref(), &plan.marks, &plan.known),
+                ownership: TableOwnership::new(
+                    *server,
+                    plan.continues.as_deref(),
+                    &plan.marks,
+                    &plan.known,
+                ),
             },
             plan,
             stop: stop.clone(),
@@ -101,20 +101,7 @@ impl Job {
     pub(super) fn connect(&self, pulse: &Arc<Pulse>) -> Result<Client, Halt> {
         let Board { endpoint, connect, stop, .. } = &*self.board;
         let mut client = Client::connect_with(endpoint, connect, stop, pulse)?;
-        // The rows are known to refer to nothing. A connection that is lost without a word to the server keeps its
-        // transaction for no longer than that. Unique checks stay on: without either check MariaDB fills an empty
-        // table in a way of its own (MDEV-515), and where such a statement is cut off in 10.11.19 another one into the same
-        // table may wait for a page's latch for ever.
-        let common = format!("SET SESSION foreign_key_checks = 0, wait_timeout = {IDLE_S}");
-        // Nothing of ours stays behind at the server for a day, as these would let it.
-        let longest_s = self.board.longest_lock_wait_s();
-        let all = format!(
-            "{common}, lock_wait_timeout = {longest_s}, innodb_lock_wait_timeout = {longest_s}"
-        );
-        match client.query(&all) {
-            Err(halt) if halt.errno() == Some(NO_SUCH_VARIABLE) => drop(client.query(&common)?),
-            other => drop(other?),
-        }
+        self.board.server.prepare_connection(&mut client, self.board.longest_lock_wait_s())?;
         Ok(client)
     }
 

@@ -1,14 +1,19 @@
 //! Bulk loading: makes the tables of a layout and fills them, in parallel over tables and inside
-//! one, with LOAD DATA LOCAL where the server lets it and with INSERT where not.
+//! one, with the server's statement for that where it lets it (LOAD DATA LOCAL in MySQL) and with INSERT where not.
 //!
 //! It can be stopped at any time and taken up again: ranges of ids that are there in full are kept,
 //! ranges that are there in part are emptied and loaded again. The same seed gives the same rows.
 //! Of the engine it uses the client that waits for each answer, and the parts of plans that say how to
 //! connect.
+//!
+//! What families of servers do in ways of their own stands behind `target::LoadTarget`, MySQL's in `mysql/`. To add a
+//! family: write its dialect in the crate of workloads, write a folder beside `mysql` with its `LoadTarget`, and let
+//! `target` choose it by the plan's family; today there is one to choose.
 
 mod job;
 mod lease;
 mod method;
+mod mysql;
 mod ownership;
 mod plan;
 mod range;
@@ -17,6 +22,7 @@ mod rows;
 mod run;
 mod stall;
 mod tables;
+mod target;
 mod workers;
 
 pub use ownership::{Identity, KnownTable};

@@ -2,6 +2,7 @@
 
 use crate::ownership::KnownTable;
 use crate::stall::StallPlan;
+use crate::target::{LoadTarget, load_target_of, usual_load_target};
 use loadstone_drive::PlanError;
 use loadstone_drive::plan::{ConnectPlan, Part, SessionPlan, TargetPlan};
 use loadstone_workload::LoadLayout;
@@ -53,6 +54,9 @@ pub struct LoadPlan {
     /// How long a statement may show no sign of life.
     #[serde(default)]
     pub stall: StallPlan,
+    /// How the target's family is loaded.
+    #[serde(skip, default = "usual_load_target")]
+    pub(crate) server: &'static dyn LoadTarget,
 }
 
 /// A piece of a load that several machines do together: one makes the tables, all fill them, one does
@@ -89,6 +93,9 @@ impl LoadPlan {
     /// One line that names the key.
     pub fn from_json(text: &str) -> Result<Self, PlanError> {
         let mut plan: Self = serde_json::from_str(text).map_err(PlanError::from_json)?;
+        plan.server = load_target_of(plan.target.dialect()?)
+            .ok_or_else(|| PlanError::new("target.family: nothing is loaded there"))?;
+        plan.layout = plan.layout.in_dialect(plan.server.dialect());
         plan.layout.check().map_err(|error| PlanError::new(error.to_string()))?;
         plan.connect.check()?;
         plan.session.check()?;

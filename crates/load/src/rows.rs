@@ -76,7 +76,7 @@ fn try_again(job: &Job, client: &mut Client, found: Again, has_stalled: bool) ->
         true => Method::Insert,
         false => job.method,
     };
-    tables::settle(client, &job.rows.layout, range.table)?;
+    tables::settle(client, &job.rows, range.table)?;
     let clear = |client: &mut Client| range.clear_unless_full(client, &job.rows.layout);
     if !is_mixed {
         if job.rows.hold(client, range, clear)? {

@@ -44,7 +44,8 @@ pub(super) fn run(plan: LoadPlan, stop: &StopFlag, lease: &Lease, records: &Send
 
 fn board_of(plan: &LoadPlan, stop: &StopFlag, clock: Clock) -> Result<Arc<Board>, Failure> {
     let endpoint = Endpoint::resolve(0, &plan.target, &plan.session)?.for_loading();
-    let board = Board::new(Arc::new(endpoint), plan.connect.clone(), plan.stall, stop, clock);
+    let server = (plan.server, Arc::new(endpoint));
+    let board = Board::new(server, plan.connect.clone(), plan.stall, stop, clock);
     Ok(Arc::new(board))
 }
 
@@ -126,9 +127,9 @@ impl Job {
     }
 
     fn finish(&self, tables: &[u32]) -> Result<(), Halt> {
-        let (layout, ownership) = (&self.plan.layout, &self.rows.ownership);
+        let layout = &self.plan.layout;
         self.begin(LoadPhase::Indexes);
-        self.with_tables(tables, |client, table| tables::index(client, layout, ownership, table))?;
+        self.with_tables(tables, |client, table| tables::index(client, &self.rows, table))?;
         self.begin(LoadPhase::Verify);
         self.with_tables(tables, |client, table| {
             tables::verify(client, layout, table, self.rows_of(table))

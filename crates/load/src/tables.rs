@@ -2,17 +2,12 @@
 
 use crate::Missing;
 use crate::method::Rows;
-use crate::ownership::TableOwnership;
 use crate::range::Range;
+use crate::target::Refusal;
 use loadstone_drive::client::{Client, Halt};
 use loadstone_drive::{Failure, FailureKind};
 use loadstone_workload::LoadLayout;
 use std::time::{Duration, Instant};
-
-/// ER_TABLE_EXISTS_ERROR.
-const TABLE_EXISTS: u16 = 1050;
-/// ER_DUP_KEYNAME.
-const INDEX_EXISTS: u16 = 1061;
 
 /// How long a statement that nobody waits for any more is waited for.
 const LONGEST_FAREWELL: Duration = Duration::from_secs(10);
@@ -22,12 +17,12 @@ const FAREWELL_PAUSE: Duration = Duration::from_millis(50);
 
 /// Makes the table, or looks at the one that is there.
 pub(super) fn make(client: &mut Client, rows: &Rows, table: u32) -> Result<(), Halt> {
-    let Rows { layout, ownership, .. } = rows;
+    let Rows { server, layout, ownership, .. } = rows;
     let name = layout.table_name(table);
     let first_try = ownership.begins(table);
     match client.query(&layout.create_table_sql(table, ownership.mark(&name))) {
         Ok(_) => return ownership.made(client, table, &name),
-        Err(halt) if halt.errno() == Some(TABLE_EXISTS) => {}
+        Err(halt) if server.refusal(&halt) == Some(Refusal::TableExists) => {}
         Err(halt) => return Err(halt),
     }
     ownership.found(client, table, &name, first_try)?;
@@ -54,7 +49,7 @@ pub(super) fn missing(
     if let Some(known) = ownership.missing(table) {
         return Ok(ranges.iter().filter(|range| range.is_in(&known)).copied().collect());
     }
-    settle(client, layout, table)?;
+    settle(client, rows, table)?;
     let mut missing = Vec::new();
     for range in ranges {
         let clear = |client: &mut Client| range.clear_unless_full(client, layout);
@@ -69,16 +64,10 @@ pub(super) fn missing(
 ///
 /// The statement of a connection that was lost, or of a load that was killed, goes on at the server for a moment. MariaDB
 /// 10.11.19 then hangs: see [`note_missing`]. What does not end in time is left to whoever watches this load.
-pub(super) fn settle(client: &mut Client, layout: &LoadLayout, table: u32) -> Result<(), Halt> {
-    let sql = format!(
-        "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() AND DB = DATABASE() \
-         AND (INFO LIKE 'LOAD DATA%' OR INFO LIKE 'INSERT%') AND LOCATE('{}', INFO) > 0",
-        layout.quoted_name(table)
-    );
+pub(super) fn settle(client: &mut Client, rows: &Rows, table: u32) -> Result<(), Halt> {
+    let name = rows.layout.quoted_name(table);
     let began = Instant::now();
-    while client.number(&sql)?.is_some_and(|others| others > 0)
-        && began.elapsed() < LONGEST_FAREWELL
-    {
+    while rows.server.others_that_add(client, &name)? > 0 && began.elapsed() < LONGEST_FAREWELL {
         client.pause(FAREWELL_PAUSE)?;
     }
     Ok(())
@@ -136,15 +125,11 @@ fn refuse_rows_beyond(client: &mut Client, layout: &LoadLayout, table: u32) -> R
 }
 
 /// Makes the secondary indexes, where the layout has some and they are not there yet.
-pub(super) fn index(
-    client: &mut Client,
-    layout: &LoadLayout,
-    ownership: &TableOwnership,
-    table: u32,
-) -> Result<(), Halt> {
+pub(super) fn index(client: &mut Client, rows: &Rows, table: u32) -> Result<(), Halt> {
+    let Rows { server, layout, ownership, .. } = rows;
     for sql in layout.create_indexes_sql(table) {
         let make = |client: &mut Client| match client.query(&sql) {
-            Err(halt) if halt.errno() == Some(INDEX_EXISTS) => Ok(()),
+            Err(halt) if server.refusal(&halt) == Some(Refusal::IndexExists) => Ok(()),
             other => other.map(drop),
         };
         ownership.alone_with(client, table, &layout.table_name(table), make)?;

@@ -1,6 +1,7 @@
 //! Worker threads, each with a connection, that share a list of work.
 
 use crate::job::Job;
+use crate::target::Refusal;
 use loadstone_drive::client::{Client, Halt};
 use loadstone_drive::{Failure, thread_cpu};
 use std::sync::Mutex;
@@ -8,9 +9,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// So often one piece of work may stand still.
 const MOST_STALLS: u32 = 3;
-
-/// ER_QUERY_INTERRUPTED.
-const ENDED: u16 = 1317;
 
 /// Does `work` with each of `items`, with as many connections as the plan allows. The first thing
 /// that goes wrong ends it.
@@ -95,15 +93,16 @@ pub(super) fn recover(
     halt: Halt,
     may_retry: bool,
 ) -> Result<Option<Failure>, Halt> {
-    let stall =
-        client.pulse().take_stall().filter(|_| halt.is_loss() || halt.errno() == Some(ENDED));
+    let refusal = job.rows.server.refusal(&halt);
+    let was_ended = halt.is_loss() || refusal == Some(Refusal::Ended);
+    let stall = client.pulse().take_stall().filter(|_| was_ended);
     if stall.is_none() && !may_retry {
         return Err(halt);
     }
     if halt.is_loss() {
         let pulse = client.pulse().clone();
         *client = job.connect_again(&pulse)?;
-    } else if stall.is_some() || matches!(halt.errno(), Some(1205 | 1213)) {
+    } else if stall.is_some() || refusal == Some(Refusal::Conflict) {
         client.query("ROLLBACK")?;
     } else {
         return Err(halt);

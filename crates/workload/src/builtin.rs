@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::dialect::Dialect;
 use crate::options::{self, Known, Options, count, count_within, switch};
 use crate::sequence::{Fill, Group, Statement, Table};
 use crate::{LayoutKind, Template};
@@ -147,7 +148,8 @@ pub(crate) const BUILTIN: &[Builtin] = &[
         writes: true,
         layout: LayoutKind::Sbtest,
         recipe: |options, recipe| {
-            let fill = Fill::NewRow { auto_increment: options.bool("auto_inc") };
+            let generated = options.bool("auto_inc").then(|| recipe.dialect.generated_id());
+            let fill = Fill::NewRow { generated };
             recipe.one_template(Template::parse(INSERT).text_only(), Table::Any, fill);
         },
     },
@@ -247,7 +249,7 @@ pub(crate) const BUILTIN: &[Builtin] = &[
         options: &[switch("keying_and_think_time", false)],
         writes: true,
         layout: LayoutKind::Tpcc,
-        recipe: |_, recipe| recipe.templates = crate::tpcc::templates(),
+        recipe: |_, recipe| recipe.templates = crate::tpcc::templates(recipe.dialect),
     },
 ];
 
@@ -271,13 +273,17 @@ const HOT_UPDATE: &str = "UPDATE hot_row{table} SET stock=stock-1, sold=sold+1 \
                           WHERE product=? AND stock>0";
 
 /// An event being written down.
-#[derive(Default)]
 pub(crate) struct Recipe {
+    dialect: &'static dyn Dialect,
     pub(crate) templates: Vec<Template>,
     pub(crate) groups: Vec<Group>,
 }
 
 impl Recipe {
+    pub(crate) fn new(dialect: &'static dyn Dialect) -> Self {
+        Self { dialect, templates: Vec::new(), groups: Vec::new() }
+    }
+
     fn begin(&mut self, options: &Options) {
         if !options.bool("skip_trx") {
             self.one_template(Template::parse("BEGIN"), Table::None, Fill::Begin);

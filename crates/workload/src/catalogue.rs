@@ -5,6 +5,7 @@ use std::io::Write as _;
 use loadstone_protocol::Param;
 
 use crate::Params;
+use crate::dialect::{Dialect, usual_dialect};
 use crate::text::push_decimal;
 
 /// What a statement is in the catalogue: its kind and the table it goes to.
@@ -92,16 +93,36 @@ impl Template {
 
 /// The statements of a workload, shared by all users of a step. It has a template for each kind and
 /// none for each table, so that 50,000 tables cost nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Catalogue {
     templates: Vec<Template>,
+    dialect: &'static dyn Dialect,
+}
+
+/// Without a statement, in the dialect of plans that name no family.
+impl Default for Catalogue {
+    fn default() -> Self {
+        Self::new(Vec::new())
+    }
 }
 
 impl Catalogue {
-    /// Of these templates; a kind is a template's index.
+    /// Of these templates; a kind is a template's index. In the dialect of plans that name no family.
     #[must_use]
     pub fn new(templates: Vec<Template>) -> Self {
-        Self { templates }
+        Self::in_dialect(templates, usual_dialect())
+    }
+
+    /// The same in another dialect.
+    #[must_use]
+    pub fn in_dialect(templates: Vec<Template>, dialect: &'static dyn Dialect) -> Self {
+        Self { templates, dialect }
+    }
+
+    /// How it is written.
+    #[must_use]
+    pub fn dialect(&self) -> &'static dyn Dialect {
+        self.dialect
     }
 
     /// Adds those of another; returns the kind that its first one has here. `None`, and nothing is
@@ -139,13 +160,17 @@ impl Catalogue {
         self.template(kind).types_vary
     }
 
-    /// Append the statement with `?` for its parameters, to prepare it.
+    /// Append the statement with placeholders for its parameters, to prepare it.
     pub fn write_prepared(&self, statement: StatementRef, out: &mut Vec<u8>) {
+        let mut number = 0;
         for piece in &self.template(statement.kind).pieces {
             match piece {
                 Piece::Text(text) => out.extend_from_slice(text.as_bytes()),
                 Piece::TableNumber => push_decimal(i64::from(statement.table), out),
-                Piece::Parameter | Piece::Verbatim => out.push(b'?'),
+                Piece::Parameter | Piece::Verbatim => {
+                    number += 1;
+                    self.dialect.push_placeholder(number, out);
+                }
             }
         }
     }
@@ -157,35 +182,38 @@ impl Catalogue {
             match piece {
                 Piece::Text(text) => out.extend_from_slice(text.as_bytes()),
                 Piece::TableNumber => push_decimal(i64::from(statement.table), out),
-                Piece::Parameter => push_literal(values.next().unwrap_or(Param::Null), out),
+                Piece::Parameter => self.push_literal(values.next().unwrap_or(Param::Null), out),
                 Piece::Verbatim => match values.next() {
                     Some(Param::Text(text)) => out.extend_from_slice(text),
-                    other => push_literal(other.unwrap_or(Param::Null), out),
+                    other => self.push_literal(other.unwrap_or(Param::Null), out),
                 },
             }
         }
     }
 
+    /// Numbers and texts that are plain are written alike by all families.
+    fn push_literal(&self, value: Param<'_>, out: &mut Vec<u8>) {
+        match value {
+            Param::Null => out.extend_from_slice(b"NULL"),
+            Param::Int(value) => push_decimal(value, out),
+            // `{:?}` keeps a point or an exponent, so that the server sees no integer.
+            Param::Double(value) if value.is_finite() => {
+                write!(out, "{value:?}").expect("a vector takes all that is written");
+            }
+            Param::Double(value) => {
+                out.extend_from_slice(self.dialect.not_finite(value).as_bytes());
+            }
+            Param::Text(text) if is_plain(text) => {
+                out.push(b'\'');
+                out.extend_from_slice(text);
+                out.push(b'\'');
+            }
+            Param::Text(text) => self.dialect.push_text(text, out),
+        }
+    }
+
     fn template(&self, kind: u16) -> &Template {
         &self.templates[usize::from(kind)]
-    }
-}
-
-fn push_literal(value: Param<'_>, out: &mut Vec<u8>) {
-    match value {
-        Param::Null => out.extend_from_slice(b"NULL"),
-        Param::Int(value) => push_decimal(value, out),
-        // `{:?}` keeps a point or an exponent, so that the server sees no integer.
-        Param::Double(value) if value.is_finite() => {
-            write!(out, "{value:?}").expect("a vector takes all that is written");
-        }
-        Param::Double(_) => out.extend_from_slice(b"NULL"),
-        Param::Text(text) if is_plain(text) => {
-            out.push(b'\'');
-            out.extend_from_slice(text);
-            out.push(b'\'');
-        }
-        Param::Text(text) => loadstone_wire::escape_text(out, text, false),
     }
 }
 
@@ -240,7 +268,7 @@ mod tests {
     fn plain_text_is_written_as_escaping_would() {
         for text in ["", "12345678901-12345678901", "a b", "quote'"] {
             let mut escaped = Vec::new();
-            loadstone_wire::escape_text(&mut escaped, text.as_bytes(), false);
+            usual_dialect().push_text(text.as_bytes(), &mut escaped);
             let mut params = Params::new();
             params.push_text(text);
             assert_eq!(written("?", &params).1.as_bytes(), escaped);

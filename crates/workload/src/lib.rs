@@ -4,6 +4,10 @@
 //! ([`arrival`]) and *how long* ([`stop`]). Nothing here has a socket, a clock or a thread, so everything is
 //! tested by feeding it answers. [`layout`] holds the tables that the workloads run on.
 //!
+//! What families of servers write in ways of their own stands behind [`dialect::Dialect`], MySQL's in
+//! `dialect/mysql`. To add a family: write a folder beside that, and name it in the list of `dialect`; plans choose it
+//! by its name with [`Workload::in_dialect`] and [`LoadLayout::in_dialect`].
+//!
 //! The built-in workloads but `tpcc`, `hot_row` and `ledger` send what sysbench 1.0.20 sends: their statements, counts, orders and key ranges
 //! were taken down from a server's general log while that program ran.
 
@@ -11,6 +15,7 @@ pub mod arrival;
 mod builtin;
 mod bulk;
 mod catalogue;
+pub mod dialect;
 pub mod distribution;
 mod error;
 pub mod layout;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use loadstone_measure::Nanos;
 
+use crate::dialect::usual_dialect;
 use crate::random::{Purpose, Random};
 use crate::{Answer, Catalogue, Machine, Params, SpecError, StatementRef, Step, Workload};
 
@@ -31,12 +32,14 @@ struct Share {
 }
 
 impl Mix {
-    /// Of these members; those with a weight are drawn by it.
+    /// Of these members, which are written in one dialect; those with a weight are drawn by it.
     ///
     /// # Errors
     /// All of them together have more statements than can be numbered.
     pub fn new(members: Vec<(Workload, Option<f64>)>) -> Result<Self, SpecError> {
-        let mut catalogue = Catalogue::default();
+        let first = members.first().map(|(workload, _)| workload.catalogue().dialect());
+        let dialect = first.unwrap_or_else(usual_dialect);
+        let mut catalogue = Catalogue::in_dialect(Vec::new(), dialect);
         let mut shares: Vec<Share> = Vec::new();
         let mut made = Vec::new();
         for (number, (workload, weight)) in (0_u16..).zip(members) {

@@ -1,39 +1,25 @@
-//! Writes the values of a row, as tab-separated text or as SQL.
+//! Writes the values of a row, as the dialect has it.
 
+use crate::dialect::{Dialect, Notation, Punctuation};
 use crate::text::push_decimal;
-
-/// How a row is punctuated.
-#[derive(Copy, Clone, Debug)]
-pub(crate) struct Punctuation {
-    pub(crate) open: &'static str,
-    pub(crate) separator: &'static str,
-    pub(crate) quote: &'static str,
-    pub(crate) close: &'static str,
-    /// Between two rows.
-    pub(crate) between: &'static str,
-    pub(crate) null: &'static str,
-}
-
-/// Tab-separated values, as LOAD DATA reads them by default.
-pub(crate) const TSV: Punctuation =
-    Punctuation { open: "", separator: "\t", quote: "", close: "\n", between: "", null: "\\N" };
-
-/// Rows of INSERT … VALUES.
-pub(crate) const SQL: Punctuation =
-    Punctuation { open: "(", separator: ",", quote: "'", close: ")", between: ",", null: "NULL" };
 
 /// Writes rows, value by value. No value is escaped: all are letters and digits, and what stands between those in
 /// dates.
 pub(crate) struct RowWriter<'a> {
-    style: Punctuation,
+    notation: Notation,
+    style: &'static Punctuation,
     out: &'a mut Vec<u8>,
     rows: usize,
     values: usize,
 }
 
 impl<'a> RowWriter<'a> {
-    pub(crate) fn new(style: Punctuation, out: &'a mut Vec<u8>) -> Self {
-        Self { style, out, rows: 0, values: 0 }
+    pub(crate) fn new(dialect: &dyn Dialect, notation: Notation, out: &'a mut Vec<u8>) -> Self {
+        Self { notation, style: dialect.punctuation(notation), out, rows: 0, values: 0 }
+    }
+
+    pub(crate) fn notation(&self) -> Notation {
+        self.notation
     }
 
     pub(crate) fn begin(&mut self) -> &mut Self {

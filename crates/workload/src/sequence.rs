@@ -66,8 +66,8 @@ pub(crate) enum Fill {
     Insert,
     /// The id that was kept, and a buyer.
     Order,
-    /// A new row; the id is 0, which the server replaces, or one that no row has.
-    NewRow { auto_increment: bool },
+    /// A new row; the id is one that the server replaces, or one that no row has.
+    NewRow { generated: Option<i64> },
     /// So many values of `k`.
     Points { count: u32 },
     /// So many ranges of `k`, from a value to `delta` above it.
@@ -215,8 +215,8 @@ impl Draws {
                 params.push_int(1 + self.values.below(BUYERS) as i64);
             }
             Fill::Insert => self.push_row(self.id, keys, params),
-            Fill::NewRow { auto_increment } => {
-                let id = if auto_increment { 0 } else { self.insert_ids.draw() };
+            Fill::NewRow { generated } => {
+                let id = generated.unwrap_or_else(|| self.insert_ids.draw());
                 self.push_row(id, keys, params);
             }
             Fill::Points { count } => {

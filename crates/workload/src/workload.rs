@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::builtin::{BUILTIN, Builtin, Recipe};
 use crate::bulk::{Bulk, BulkMachine};
+use crate::dialect::{Dialect, usual_dialect};
 use crate::ledger::{Ledger, LedgerMachine};
 use crate::options::Options;
 use crate::sequence::{Group, Sequence, SequenceMachine, Table};
@@ -30,18 +31,29 @@ enum Shape {
 }
 
 impl Workload {
-    /// From a plan.
+    /// From a plan that names no family of servers.
+    ///
+    /// # Errors
+    /// As [`Workload::in_dialect`].
+    pub fn from_spec(spec: &WorkloadSpec) -> Result<Self, SpecError> {
+        Self::in_dialect(spec, usual_dialect())
+    }
+
+    /// From a plan, for a family of servers.
     ///
     /// # Errors
     /// Names the first thing in the plan that cannot be, and what could.
-    pub fn from_spec(spec: &WorkloadSpec) -> Result<Self, SpecError> {
+    pub fn in_dialect(
+        spec: &WorkloadSpec,
+        dialect: &'static dyn Dialect,
+    ) -> Result<Self, SpecError> {
         if let Some(template) = &spec.template {
-            return Self::from_template(&spec.name, template);
+            return Self::from_template(&spec.name, template, dialect);
         }
         let builtin = find(&spec.name)?;
         let options = Options::check(builtin.name, builtin.options, &spec.options)?;
         check_tables(spec)?;
-        let mut recipe = Recipe::default();
+        let mut recipe = Recipe::new(dialect);
         (builtin.recipe)(&options, &mut recipe);
         let shape = match builtin.layout {
             LayoutKind::Bulk => {
@@ -58,16 +70,20 @@ impl Workload {
             LayoutKind::Template => return Err(unknown(&spec.name)),
             LayoutKind::Ledger => ledger(spec)?,
         };
-        let catalogue = Arc::new(Catalogue::new(recipe.templates));
+        let catalogue = Arc::new(Catalogue::in_dialect(recipe.templates, dialect));
         Ok(Self { name: builtin.name, layout: builtin.layout, catalogue, shape })
     }
 
-    fn from_template(name: &str, template: &TemplateSpec) -> Result<Self, SpecError> {
-        let (compiled, texts) = Compiled::new(template)?;
+    fn from_template(
+        name: &str,
+        template: &TemplateSpec,
+        dialect: &'static dyn Dialect,
+    ) -> Result<Self, SpecError> {
+        let (compiled, texts) = Compiled::new(template, dialect)?;
         Ok(Self {
             name: kept(name)[0],
             layout: LayoutKind::Template,
-            catalogue: Arc::new(Catalogue::new(texts)),
+            catalogue: Arc::new(Catalogue::in_dialect(texts, dialect)),
             shape: Shape::Template(Arc::new(compiled)),
         })
     }

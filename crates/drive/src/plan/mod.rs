@@ -25,6 +25,7 @@ pub(crate) use workloads::Workloads;
 use crate::error::PlanError;
 use loadstone_measure::hlog;
 use loadstone_workload::arrival::Arrival;
+use loadstone_workload::dialect::{Dialect, usual_dialect};
 use loadstone_workload::phases::Stretch;
 use loadstone_workload::stop::StopRule;
 use loadstone_workload::{Workload, WorkloadSpec};
@@ -160,12 +161,18 @@ impl Plan {
         (self.connect.at_once / self.part.of).max(1)
     }
 
+    /// What the first target's family writes; a step's targets are of one.
+    fn dialect(&self) -> Result<&'static dyn Dialect, PlanError> {
+        self.targets.first().map_or(Ok(usual_dialect()), TargetPlan::dialect)
+    }
+
     /// The workload, ready to make virtual users; `None` where several, or a script, drive them.
     ///
     /// # Errors
     /// An unknown workload or option.
     pub fn build_workload(&self) -> Result<Option<Workload>, PlanError> {
-        self.workload.as_ref().map(workloads::build).transpose()
+        let Some(spec) = &self.workload else { return Ok(None) };
+        workloads::build(spec, self.dialect()?).map(Some)
     }
 
     /// The workload, or several of them; `None` where a script drives the users.
@@ -176,7 +183,7 @@ impl Plan {
         if self.members.is_empty() {
             return Ok(self.build_workload()?.map(Workloads::One));
         }
-        Workloads::several(&self.members).map(Some)
+        Workloads::several(&self.members, self.dialect()?).map(Some)
     }
 
     /// How many users no member of a mix has for itself; all of them where there is no mix.

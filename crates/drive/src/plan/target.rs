@@ -1,6 +1,8 @@
 //! The part `targets` of a plan: servers, accounts, TLS and compression.
 
+use crate::error::PlanError;
 use loadstone_protocol::Family;
+use loadstone_workload::dialect::{Dialect, dialect_of};
 use serde::Deserialize;
 use std::path::PathBuf;
 
@@ -57,6 +59,17 @@ impl TargetPlan {
             None if self.host.contains(':') => format!("[{}]:{}", self.host, self.port),
             None => format!("{}:{}", self.host, self.port),
         }
+    }
+
+    /// What its family writes in ways of its own.
+    ///
+    /// # Errors
+    /// A family that nobody has written.
+    pub fn dialect(&self) -> Result<&'static dyn Dialect, PlanError> {
+        let family = self.family.to_string();
+        dialect_of(&family).ok_or_else(|| {
+            PlanError::new(format!("target.family: there is no {family}, only mysql"))
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::member::MemberPlan;
 use crate::error::PlanError;
+use loadstone_workload::dialect::Dialect;
 use loadstone_workload::{Catalogue, Mix, Workload, WorkloadSpec};
 use std::sync::Arc;
 
@@ -17,11 +18,14 @@ pub(crate) enum Workloads {
 impl Workloads {
     /// # Errors
     /// An unknown workload or option.
-    pub(super) fn several(members: &[MemberPlan]) -> Result<Self, PlanError> {
+    pub(super) fn several(
+        members: &[MemberPlan],
+        dialect: &'static dyn Dialect,
+    ) -> Result<Self, PlanError> {
         let member = |one: &MemberPlan| -> Result<(Workload, Option<f64>), PlanError> {
             let named =
                 |error: PlanError| PlanError::new(format!("members: {}: {error}", one.name));
-            Ok((build(&one.workload).map_err(named)?, one.weight))
+            Ok((build(&one.workload, dialect).map_err(named)?, one.weight))
         };
         let members = members.iter().map(member).collect::<Result<Vec<_>, PlanError>>()?;
         let mix = Mix::new(members).map_err(|error| PlanError::new(error.to_string()))?;
@@ -39,6 +43,9 @@ impl Workloads {
 
 /// # Errors
 /// An unknown workload or option.
-pub(super) fn build(spec: &WorkloadSpec) -> Result<Workload, PlanError> {
-    Workload::from_spec(spec).map_err(|error| PlanError::new(error.to_string()))
+pub(super) fn build(
+    spec: &WorkloadSpec,
+    dialect: &'static dyn Dialect,
+) -> Result<Workload, PlanError> {
+    Workload::in_dialect(spec, dialect).map_err(|error| PlanError::new(error.to_string()))
 }

@@ -27,17 +27,17 @@ pub(super) struct Limits {
 
 /// What was seen of a silent statement over another connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Signs {
+pub(crate) struct Signs {
     /// Somebody else's lock is what it waits for.
-    pub(super) waits: bool,
+    pub(crate) waits: bool,
     /// It can be ended, and may be.
-    pub(super) endable: bool,
+    pub(crate) endable: bool,
     /// Whoever holds what it waits for is a connection of this load that comes on.
-    pub(super) holder_works: bool,
+    pub(crate) holder_works: bool,
     /// Figures that it alone moves; `None`: the other connection was not answered.
-    pub(super) own: Option<Vec<String>>,
+    pub(crate) own: Option<Vec<String>>,
     /// What the whole server has done, in pages, where its own figures may not show its work.
-    pub(super) server: Option<u64>,
+    pub(crate) server: Option<u64>,
 }
 
 /// What is to be done about a statement.

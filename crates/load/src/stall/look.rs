@@ -1,27 +1,21 @@
 //! Looks at a silent statement over another connection, which has little time for its answers.
 
 use super::Board;
-use super::holders::{self, read, text};
 use super::judge::Signs;
 use crate::record::Holder;
-use loadstone_drive::Failure;
 use loadstone_drive::client::{Beat, Client, Halt};
 use loadstone_measure::Nanos;
-use loadstone_protocol::Row;
-
-/// So much of a statement must be what the server's process list has.
-const COMPARED: usize = 60;
 
 /// What a look has found.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Finding {
-    pub(super) signs: Signs,
-    pub(super) waits_for: String,
-    pub(super) holder: Option<Holder>,
+pub(crate) struct Finding {
+    pub(crate) signs: Signs,
+    pub(crate) waits_for: String,
+    pub(crate) holder: Option<Holder>,
     /// The statement's own number, where the server gives it one: then no later one can be ended in its place.
-    query: Option<String>,
-    /// The process list has our statement under this connection.
-    is_ours: bool,
+    pub(crate) query: Option<String>,
+    /// The server has our statement under this connection.
+    pub(crate) is_ours: bool,
 }
 
 /// The other connection.
@@ -29,15 +23,6 @@ pub(super) struct Looker<'a> {
     board: &'a Board,
     limit: Nanos,
     client: Option<Client>,
-}
-
-/// A row of the process list.
-struct Line {
-    command: String,
-    state: Option<String>,
-    query: Option<String>,
-    is_ours: bool,
-    figures: Vec<String>,
 }
 
 impl<'a> Looker<'a> {
@@ -75,25 +60,21 @@ impl<'a> Looker<'a> {
 
     /// Ends the statement at the server, where it is still ours.
     pub(super) fn end_statement(&mut self, id: u32, finding: &Finding) {
-        self.kill(
-            &match &finding.query {
-                Some(query) => format!("KILL QUERY ID {query}"),
-                None => format!("KILL QUERY {id}"),
-            },
-            finding,
-        );
+        let server = self.board.server;
+        self.end(finding, |client| server.end_statement(client, id, finding.query.as_deref()));
     }
 
     /// Ends the connection at the server, where it is still ours.
     pub(super) fn end_connection(&mut self, id: u32, finding: &Finding) {
-        self.kill(&format!("KILL {id}"), finding);
+        let server = self.board.server;
+        self.end(finding, |client| server.end_connection(client, id));
     }
 
     /// Whatever comes of it: the next look tells.
-    fn kill(&mut self, sql: &str, finding: &Finding) {
+    fn end(&mut self, finding: &Finding, end: impl FnOnce(&mut Client) -> Result<(), Halt>) {
         if finding.is_ours
             && let Ok(client) = self.client()
-            && client.query(sql).is_err_and(|halt| !is_refusal(&halt))
+            && end(client).is_err_and(|halt| !is_refusal(&halt))
         {
             self.client = None;
         }
@@ -113,228 +94,24 @@ impl<'a> Looker<'a> {
     }
 
     fn try_look(&mut self, beat: &Beat, own: &[u32]) -> Result<Finding, Halt> {
+        let server = self.board.server;
         let client = self.client()?;
-        let Some(id) = beat.connection else {
-            let waits_for = "the server, which lets another connection in".to_owned();
-            let signs = Signs { own: Some(Vec::new()), ..Signs::default() };
-            return Ok(Finding { signs, waits_for, ..Finding::default() });
-        };
-        let mut unseen = Vec::new();
-        let Some(line) = line_of(client, id, beat, &mut unseen)? else {
-            let waits_for = "nothing that the server knows of: it has no such connection any more, or a \
-                             proxy stands in between";
-            let signs = Signs { own: Some(Vec::new()), ..Signs::default() };
-            return Ok(Finding { signs, waits_for: waits_for.to_owned(), ..Finding::default() });
-        };
-        let transaction = transaction_of(client, id, &mut unseen)?;
-        let waits_for_row =
-            transaction.as_ref().is_some_and(|row| text(row, 0).as_deref() == Some("LOCK WAIT"));
-        let state = line.state.clone().unwrap_or_default();
-        let waits_for_table = state.starts_with("Waiting for") && state.contains("lock");
-        let held = if waits_for_row {
-            holder(client, holders::of_rows(client.is_mariadb()), id, &mut unseen)?
-        } else if waits_for_table {
-            holder(client, holders::of_tables(client.is_mariadb()), id, &mut unseen)?
-        } else {
-            None
-        };
-        let mut figures = line.figures;
-        figures.extend(transaction.iter().flatten().map(|value| format!("{value:?}")));
-        figures.extend(thread_figures(client, id)?);
-        let mut server = None;
-        if is_hidden(&beat.statement) || transaction.is_none() && !unseen.is_empty() {
-            let (work, index) = server_work(client)?;
-            server = work;
-            figures.extend(index);
+        match beat.connection {
+            Some(id) => server.look(client, id, beat, own),
+            None => Ok(Finding::of_nothing("the server, which lets another connection in")),
         }
-        let waits = waits_for_row || waits_for_table;
-        let mut words = match (&held, waits) {
-            (Some((_, what)), _) => what.clone(),
-            (None, true) if waits_for_row => "a row lock".to_owned(),
-            (None, true) => format!("a lock (\"{state}\")"),
-            (None, false) if line.command == "Sleep" => {
-                "an answer that the server takes for sent".to_owned()
-            }
-            (None, false) if state.is_empty() => "the server, and nothing of it moves".to_owned(),
-            (None, false) => format!("the server (\"{state}\"), and nothing of it moves"),
-        };
-        if waits && held.is_none() {
-            words.push_str(&suspicion(client, own)?);
-        }
-        if !unseen.is_empty() {
-            words.push_str(&format!("; not everything could be seen: {}", unseen.join("; ")));
-        }
-        let endable = line.is_ours && !is_end_of_transaction(&beat.statement);
-        Ok(Finding {
-            signs: Signs { waits, endable, holder_works: false, own: Some(figures), server },
-            waits_for: words,
-            holder: held.map(|(holder, _)| holder),
-            query: line.query,
-            is_ours: line.is_ours,
-        })
     }
 }
 
-/// Rows, or `None` where the server refuses to say; what it says instead is noted in `unseen`.
-fn seen(
-    client: &mut Client,
-    sql: &str,
-    unseen: &mut Vec<String>,
-) -> Result<Option<Vec<Row>>, Halt> {
-    match client.rows(sql) {
-        Ok(rows) => Ok(Some(rows)),
-        Err(halt) if is_refusal(&halt) => {
-            if let Halt::Failed(Failure { message, .. }) = halt
-                && !unseen.contains(&message)
-            {
-                unseen.push(message);
-            }
-            Ok(None)
-        }
-        Err(halt) => Err(halt),
+impl Finding {
+    /// There is nothing at the server that has figures.
+    pub(crate) fn of_nothing(waits_for: &str) -> Self {
+        let signs = Signs { own: Some(Vec::new()), ..Signs::default() };
+        Self { signs, waits_for: waits_for.to_owned(), ..Self::default() }
     }
 }
 
 /// An answer that is an error, as opposed to none.
-fn is_refusal(halt: &Halt) -> bool {
+pub(crate) fn is_refusal(halt: &Halt) -> bool {
     !halt.is_loss() && matches!(halt, Halt::Failed(failure) if failure.sql_state.is_some())
-}
-
-fn line_of(
-    client: &mut Client,
-    id: u32,
-    beat: &Beat,
-    unseen: &mut Vec<String>,
-) -> Result<Option<Line>, Halt> {
-    let figures = match client.is_mariadb() {
-        true => "QUERY_ID, STAGE, PROGRESS, MEMORY_USED, EXAMINED_ROWS",
-        false => "NULL",
-    };
-    let question = |figures: &str| {
-        format!(
-            "SELECT COMMAND, STATE, LEFT(INFO, 400), USER = SUBSTRING_INDEX(USER(), '@', 1), {figures} \
-             FROM information_schema.PROCESSLIST WHERE ID = {id}"
-        )
-    };
-    let rows = match seen(client, &question(figures), &mut Vec::new())? {
-        Some(rows) => Some(rows),
-        None => seen(client, &question("NULL"), unseen)?,
-    };
-    let Some(row) = rows.and_then(|rows| rows.into_iter().next()) else { return Ok(None) };
-    let command = text(&row, 0).unwrap_or_default();
-    let wanted: String = beat.statement.chars().take(COMPARED).collect();
-    let info = text(&row, 2).unwrap_or_default().replace(char::is_control, " ");
-    let is_same = command == "Sleep" || info.starts_with(wanted.trim_end_matches('…'));
-    Ok(Some(Line {
-        is_ours: is_same && text(&row, 3).as_deref() == Some("1"),
-        state: text(&row, 1),
-        query: text(&row, 4),
-        figures: [0, 1]
-            .into_iter()
-            .chain(5..row.len())
-            .filter_map(|place| text(&row, place))
-            .collect(),
-        command,
-    }))
-}
-
-/// State and size of the connection's transaction; `None` where it has none, or where that is not shown.
-fn transaction_of(
-    client: &mut Client,
-    id: u32,
-    unseen: &mut Vec<String>,
-) -> Result<Option<Row>, Halt> {
-    let sql = format!(
-        "SELECT trx_state, trx_id, trx_rows_locked, trx_rows_modified, trx_weight, trx_operation_state \
-         FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id = {id}"
-    );
-    Ok(seen(client, &sql, unseen)?.and_then(|rows| rows.into_iter().next()))
-}
-
-fn holder(
-    client: &mut Client,
-    questions: &[fn(u32) -> String],
-    id: u32,
-    unseen: &mut Vec<String>,
-) -> Result<Option<(Holder, String)>, Halt> {
-    let mut refused = Vec::new();
-    for question in questions {
-        let rows = seen(client, &question(id), &mut refused)?.unwrap_or_default();
-        if let Some(found) = rows.first().and_then(read) {
-            return Ok(Some(found));
-        }
-    }
-    if refused.len() == questions.len() {
-        unseen.append(&mut refused);
-    }
-    Ok(None)
-}
-
-/// Who may be meant, where the server does not say who holds a lock.
-fn suspicion(client: &mut Client, own: &[u32]) -> Result<String, Halt> {
-    let rows = seen(client, &holders::suspect(own), &mut Vec::new())?.unwrap_or_default();
-    let oldest = rows.first().and_then(read).map_or_else(String::new, |(holder, _)| {
-        format!("; the oldest transaction beside the load's is that of {}", holder.text())
-    });
-    Ok(format!("; the server does not say who holds it{oldest}"))
-}
-
-/// What MySQL counts of each session: rows that were touched, waits for files, stages of building an index.
-fn thread_figures(client: &mut Client, id: u32) -> Result<Vec<String>, Halt> {
-    if client.is_mariadb() {
-        return Ok(Vec::new());
-    }
-    let of_thread =
-        format!("(SELECT THREAD_ID FROM performance_schema.threads WHERE PROCESSLIST_ID = {id})");
-    let questions = [
-        format!(
-            "SELECT SUM(VARIABLE_VALUE) FROM performance_schema.status_by_thread \
-             WHERE THREAD_ID = {of_thread} AND VARIABLE_NAME LIKE 'Handler%'"
-        ),
-        format!(
-            "SELECT SUM(COUNT_STAR) FROM performance_schema.events_waits_summary_by_thread_by_event_name \
-             WHERE THREAD_ID = {of_thread}"
-        ),
-        format!(
-            "SELECT SUM(WORK_COMPLETED) FROM performance_schema.events_stages_current \
-             WHERE THREAD_ID = {of_thread}"
-        ),
-    ];
-    let mut figures = Vec::new();
-    for question in questions {
-        let rows = seen(client, &question, &mut Vec::new())?.unwrap_or_default();
-        figures.push(rows.first().and_then(|row| text(row, 0)).unwrap_or_default());
-    }
-    Ok(figures)
-}
-
-/// What InnoDB as a whole has done, in pages; and how far it is with an index.
-fn server_work(client: &mut Client) -> Result<(Option<u64>, Option<String>), Halt> {
-    const PAGE: u64 = 16 * 1024;
-    let sql = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_buffer_pool_read_requests', \
-               'Innodb_data_read', 'Innodb_data_reads', 'Innodb_data_written', 'Innodb_data_writes', \
-               'Innodb_os_log_written', 'Innodb_onlineddl_pct_progress')";
-    let rows = seen(client, sql, &mut Vec::new())?.unwrap_or_default();
-    let value = |name: &str| {
-        let row = rows.iter().find(|row| text(row, 0).as_deref() == Some(name));
-        row.and_then(|row| text(row, 1))
-    };
-    let number = |name: &str| value(name).and_then(|text| text.parse::<u64>().ok());
-    let bytes = ["Innodb_data_read", "Innodb_data_written", "Innodb_os_log_written"];
-    let bytes: u64 = bytes.into_iter().filter_map(number).sum();
-    // MariaDB counts the files that it sorts an index in by reads and writes alone.
-    let files: u64 =
-        ["Innodb_data_reads", "Innodb_data_writes"].into_iter().filter_map(number).sum();
-    let work = number("Innodb_buffer_pool_read_requests").map(|pages| pages + files + bytes / PAGE);
-    Ok((work, value("Innodb_onlineddl_pct_progress")))
-}
-
-/// Statements of which a server may count nothing while they are at work: indexes, commits, counts in parallel.
-fn is_hidden(statement: &str) -> bool {
-    !["LOAD DATA", "INSERT", "DELETE", "BEGIN"].iter().any(|verb| statement.starts_with(verb))
-}
-
-/// The server finishes these, whatever it is told.
-fn is_end_of_transaction(statement: &str) -> bool {
-    ["COMMIT", "ROLLBACK"].iter().any(|verb| statement.starts_with(verb))
 }

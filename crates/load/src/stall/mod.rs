@@ -5,12 +5,12 @@
 //! One that works is left alone, one that waits for somebody else's lock is told until the load gives up, and one
 //! of which nothing moves at all is ended, so that its worker goes on in another way.
 
-mod holders;
 mod judge;
 mod look;
 mod watchdog;
 
 use crate::record::Holder;
+use crate::target::LoadTarget;
 use loadstone_drive::client::{Endpoint, Pulse, StopFlag};
 use loadstone_drive::plan::ConnectPlan;
 use loadstone_drive::{Clock, Failure, PlanError};
@@ -18,6 +18,8 @@ use serde::Deserialize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+pub(super) use judge::Signs;
+pub(super) use look::{Finding, is_refusal};
 pub(super) use watchdog::watch;
 
 /// How long a statement may show no sign of life; the format is documented in `docs/engine.md`.
@@ -50,7 +52,7 @@ impl StallPlan {
 }
 
 impl Holder {
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let user = self.user.as_ref().map_or_else(String::new, |user| format!(" ({user})"));
         let since = self.seconds.map_or_else(String::new, |span| format!(" for {span} s"));
         let doing = match &self.statement {
@@ -64,6 +66,7 @@ impl Holder {
 /// What a load's threads and its watchdog share.
 #[derive(Debug)]
 pub(super) struct Board {
+    pub(super) server: &'static dyn LoadTarget,
     pub(super) endpoint: Arc<Endpoint>,
     pub(super) connect: ConnectPlan,
     pub(super) stop: StopFlag,
@@ -77,13 +80,14 @@ pub(super) struct Board {
 
 impl Board {
     pub(super) fn new(
-        endpoint: Arc<Endpoint>,
+        (server, endpoint): (&'static dyn LoadTarget, Arc<Endpoint>),
         connect: ConnectPlan,
         plan: StallPlan,
         stop: &StopFlag,
         clock: Clock,
     ) -> Self {
         Self {
+            server,
             endpoint,
             connect,
             stop: stop.clone(),

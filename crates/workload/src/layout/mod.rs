@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 pub use kind::LayoutKind;
 pub use rows::RowSource;
 
+use crate::dialect::{Dialect, NewTable, spelled, usual_dialect};
 use crate::templates::{TableRows, TableSpec};
 use crate::tpcc::schema::{Making, TABLES, Table};
 use crate::{Distribution, SpecError};
@@ -36,7 +37,7 @@ pub struct LoadLayout {
     /// Whether `sbtestN` gets its index on `k`, after its rows.
     #[serde(default = "yes")]
     pub secondary_index: bool,
-    /// Whether `id` is AUTO_INCREMENT.
+    /// Whether the server counts `id` up.
     #[serde(default = "yes")]
     pub auto_increment: bool,
     /// How the values of `k` are spread.
@@ -57,6 +58,9 @@ pub struct LoadLayout {
     /// The tables of a template, where they are of one.
     #[serde(default)]
     pub template: Vec<TableSpec>,
+    /// How it is written; not in its document, as the target says it: see [`LoadLayout::in_dialect`].
+    #[serde(skip, default = "usual_dialect")]
+    dialect: &'static dyn Dialect,
 }
 
 /// The most partitions that a table may have.
@@ -64,6 +68,32 @@ const MOST_PARTITIONS: u32 = 8192;
 
 /// Ids of order lines are numbers of 64 bits; so many warehouses are more than any server holds.
 const MOST_WAREHOUSES: u32 = 1_000_000;
+
+const SBTEST_COUNTED_UP: &str = "id INTEGER NOT NULL{identity}, \
+    k INTEGER DEFAULT '0' NOT NULL, \
+    c CHAR(120) DEFAULT '' NOT NULL, \
+    pad CHAR(60) DEFAULT '' NOT NULL";
+const SBTEST: &str = "id INTEGER NOT NULL, \
+    k INTEGER DEFAULT '0' NOT NULL, \
+    c CHAR(120) DEFAULT '' NOT NULL, \
+    pad CHAR(60) DEFAULT '' NOT NULL";
+const BULK: &str = "id INTEGER NOT NULL, \
+    k INTEGER DEFAULT '0' NOT NULL";
+const HOT: &str = "product INTEGER NOT NULL, \
+    stock BIGINT NOT NULL, \
+    sold BIGINT DEFAULT '0' NOT NULL";
+const PRODUCTS: &str = "product INTEGER NOT NULL, \
+    price INTEGER NOT NULL, \
+    name CHAR(60) NOT NULL";
+const ORDERS: &str = "id BIGINT NOT NULL{identity}, \
+    product INTEGER NOT NULL, \
+    buyer INTEGER NOT NULL, \
+    pieces INTEGER NOT NULL";
+const LEDGER: &str = "id BIGINT NOT NULL{identity}, \
+    book BIGINT NOT NULL, \
+    user_no INTEGER NOT NULL, \
+    seq BIGINT NOT NULL, \
+    amount INTEGER NOT NULL";
 
 fn innodb() -> String {
     "innodb".to_owned()
@@ -78,6 +108,18 @@ fn sbtest() -> LayoutKind {
 }
 
 impl LoadLayout {
+    /// The same, written in another dialect.
+    #[must_use]
+    pub fn in_dialect(self, dialect: &'static dyn Dialect) -> Self {
+        Self { dialect, ..self }
+    }
+
+    /// How it is written.
+    #[must_use]
+    pub fn dialect(&self) -> &'static dyn Dialect {
+        self.dialect
+    }
+
     /// Whether it can be made.
     ///
     /// # Errors
@@ -113,7 +155,7 @@ impl LoadLayout {
             let allowed = "as many as layout.template has";
             return Err(SpecError::OutOfRange { what: "layout.tables", allowed });
         }
-        self.template.iter().map(TableSpec::compile).collect()
+        self.template.iter().map(|table| table.compile(self.dialect)).collect()
     }
 
     /// A table of the template.
@@ -155,59 +197,49 @@ impl LoadLayout {
     /// The same as SQL takes it: the name of a template's table may be a word of SQL.
     #[must_use]
     pub fn quoted_name(&self, table: u32) -> String {
-        format!("`{}`", self.table_name(table))
+        self.dialect.quoted(&self.table_name(table))
     }
 
     /// Makes the table; fails where it is there. `mark` becomes its comment, from which it is known again.
     #[must_use]
     pub fn create_table_sql(&self, table: u32, mark: Option<&str>) -> String {
-        let comment = mark.map_or_else(String::new, |mark| format!(" COMMENT = '{mark}'"));
-        let name = self.table_name(table);
-        let auto = if self.auto_increment { " AUTO_INCREMENT" } else { "" };
         let columns = match self.kind {
-            LayoutKind::Sbtest => format!(
-                "id INTEGER NOT NULL{auto}, \
-                 k INTEGER DEFAULT '0' NOT NULL, \
-                 c CHAR(120) DEFAULT '' NOT NULL, \
-                 pad CHAR(60) DEFAULT '' NOT NULL, \
-                 PRIMARY KEY (id)"
-            ),
-            LayoutKind::Bulk => "id INTEGER NOT NULL, \
-                 k INTEGER DEFAULT '0' NOT NULL, \
-                 PRIMARY KEY (id)"
-                .to_owned(),
-            LayoutKind::Tpcc => return Table::numbered(table).create_sql(self.making(), &comment),
-            LayoutKind::Template => return self.of_template(table).create.clone() + &comment,
-            LayoutKind::Hot => "product INTEGER NOT NULL, \
-                 stock BIGINT NOT NULL, \
-                 sold BIGINT DEFAULT '0' NOT NULL, \
-                 PRIMARY KEY (product)"
-                .to_owned(),
-            LayoutKind::Products => "product INTEGER NOT NULL, \
-                 price INTEGER NOT NULL, \
-                 name CHAR(60) NOT NULL, \
-                 PRIMARY KEY (product)"
-                .to_owned(),
-            LayoutKind::Orders => "id BIGINT NOT NULL AUTO_INCREMENT, \
-                 product INTEGER NOT NULL, \
-                 buyer INTEGER NOT NULL, \
-                 pieces INTEGER NOT NULL, \
-                 PRIMARY KEY (id)"
-                .to_owned(),
-            LayoutKind::Ledger => "id BIGINT NOT NULL AUTO_INCREMENT, \
-                 book BIGINT NOT NULL, \
-                 user_no INTEGER NOT NULL, \
-                 seq BIGINT NOT NULL, \
-                 amount INTEGER NOT NULL, \
-                 PRIMARY KEY (id)"
-                .to_owned(),
+            LayoutKind::Sbtest if self.auto_increment => SBTEST_COUNTED_UP,
+            LayoutKind::Sbtest => SBTEST,
+            LayoutKind::Bulk => BULK,
+            LayoutKind::Hot => HOT,
+            LayoutKind::Products => PRODUCTS,
+            LayoutKind::Orders => ORDERS,
+            LayoutKind::Ledger => LEDGER,
+            LayoutKind::Tpcc => return Table::numbered(table).create_sql(self.making(), mark),
+            LayoutKind::Template => {
+                let create = &self.of_template(table).create;
+                return match mark {
+                    Some(mark) => self.dialect.with_comment(create, mark),
+                    None => create.clone(),
+                };
+            }
         };
-        format!("CREATE TABLE {name} ({columns}) ENGINE = {}{comment}", self.storage_engine)
+        self.dialect.create_table(&NewTable {
+            name: &self.table_name(table),
+            columns: &spelled(columns, self.dialect),
+            key: None,
+            primary_key: self.id_column(table).as_deref(),
+            foreign_keys: &[],
+            storage_engine: &self.storage_engine,
+            comment: mark,
+            partitions: None,
+        })
     }
 
     fn making(&self) -> Making<'_> {
-        let Self { storage_engine, foreign_keys, partitions, .. } = self;
-        Making { storage_engine, foreign_keys: *foreign_keys, partitions: *partitions }
+        let Self { storage_engine, foreign_keys, partitions, dialect, .. } = self;
+        Making {
+            storage_engine,
+            foreign_keys: *foreign_keys,
+            partitions: *partitions,
+            dialect: *dialect,
+        }
     }
 
     /// Makes the table's secondary indexes, where it has some.
@@ -238,16 +270,16 @@ impl LoadLayout {
             LayoutKind::Orders => "product, buyer, pieces",
             LayoutKind::Ledger => "book, user_no, seq, amount",
             LayoutKind::Tpcc => Table::numbered(table).columns,
-            LayoutKind::Template => return Cow::Owned(self.of_template(table).columns()),
+            LayoutKind::Template => {
+                return Cow::Owned(self.of_template(table).columns(self.dialect));
+            }
         })
     }
 
-    /// The character set that rows are written in, as LOAD DATA names it. Those of a template may have any letters,
-    /// which the server has to convert for columns of other character sets; all others have ASCII only, and need no
-    /// look at their bytes.
+    /// Whether rows have nothing but ASCII in them. Those of a template may have any letters.
     #[must_use]
-    pub fn charset(&self) -> &'static str {
-        if self.kind == LayoutKind::Template { "utf8mb4" } else { "binary" }
+    pub fn is_ascii(&self) -> bool {
+        self.kind != LayoutKind::Template
     }
 
     /// How many ids a loaded table has, from one on. Each stands for a row, but of the order lines of `tpcc` all
@@ -297,7 +329,9 @@ impl LoadLayout {
             }
             LayoutKind::Hot | LayoutKind::Products => Some("product".into()),
             LayoutKind::Tpcc => None,
-            LayoutKind::Template => self.of_template(table).quoted_number().map(Cow::Owned),
+            LayoutKind::Template => {
+                self.of_template(table).number().map(|name| self.dialect.quoted(name).into())
+            }
         }
     }
 
@@ -319,6 +353,6 @@ impl LoadLayout {
             LayoutKind::Template => self.compiled()?,
             _ => Arc::default(),
         };
-        Ok(RowSource::new(self.kind, k, seed, template))
+        Ok(RowSource::new((self.kind, self.dialect), k, seed, template))
     }
 }

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::kind::LayoutKind;
+use crate::dialect::{Dialect, Notation};
 use crate::distribution::Sampler;
 use crate::random::{Purpose, Random};
-use crate::row_writer::{Punctuation, RowWriter, SQL, TSV};
+use crate::row_writer::RowWriter;
 use crate::templates::TableRows;
 use crate::text::{C_GROUPS, PAD_GROUPS, push_groups};
 use crate::tpcc::Population;
@@ -25,11 +26,17 @@ pub struct RowSource {
     seed: u64,
     /// The tables of a template.
     template: Arc<[TableRows]>,
+    dialect: &'static dyn Dialect,
 }
 
 impl RowSource {
-    pub(super) fn new(kind: LayoutKind, k: Sampler, seed: u64, template: Arc<[TableRows]>) -> Self {
-        Self { kind, k, seed, template }
+    pub(super) fn new(
+        (kind, dialect): (LayoutKind, &'static dyn Dialect),
+        k: Sampler,
+        seed: u64,
+        template: Arc<[TableRows]>,
+    ) -> Self {
+        Self { kind, k, seed, template, dialect }
     }
 
     /// How many rows have the ids `first` to `last` of a table (none where it ends before it begins): one each,
@@ -42,18 +49,18 @@ impl RowSource {
         }
     }
 
-    /// Append the rows of an id as lines of tab-separated values, as LOAD DATA reads them by default.
+    /// Append the rows of an id as a stream of rows has them: lines of tab-separated values in MySQL.
     pub fn write_row_tsv(&self, table: u32, id: u64, out: &mut Vec<u8>) {
-        self.write_row(table, id, TSV, out);
+        self.write_row(table, id, Notation::Stream, out);
     }
 
     /// Append the rows of an id as `(…),(…)` for INSERT … VALUES.
     pub fn write_row_sql(&self, table: u32, id: u64, out: &mut Vec<u8>) {
-        self.write_row(table, id, SQL, out);
+        self.write_row(table, id, Notation::Values, out);
     }
 
-    fn write_row(&self, table: u32, id: u64, style: Punctuation, out: &mut Vec<u8>) {
-        let mut row = RowWriter::new(style, out);
+    fn write_row(&self, table: u32, id: u64, notation: Notation, out: &mut Vec<u8>) {
+        let mut row = RowWriter::new(self.dialect, notation, out);
         match self.kind {
             LayoutKind::Sbtest => {
                 let mut random = Random::new(self.seed, Purpose::Rows, &[u64::from(table), id]);

@@ -16,12 +16,12 @@ pub(super) fn push_moment(unix_s: i64, with_time: bool, out: &mut Vec<u8>) {
 }
 
 /// Append `18:45:00`.
-pub(super) fn push_time(hours: i64, minutes: i64, seconds: i64, out: &mut Vec<u8>) {
+pub(crate) fn push_time(hours: i64, minutes: i64, seconds: i64, out: &mut Vec<u8>) {
     push_parts(&[(hours, 2), (minutes, 2), (seconds, 2)], b':', out);
 }
 
 /// Append numbers of at least so many digits each.
-pub(super) fn push_parts(parts: &[(i64, u32)], between: u8, out: &mut Vec<u8>) {
+pub(crate) fn push_parts(parts: &[(i64, u32)], between: u8, out: &mut Vec<u8>) {
     for (place, &(number, width)) in parts.iter().enumerate() {
         if place > 0 {
             out.push(between);

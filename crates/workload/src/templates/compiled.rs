@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::dialect::Dialect;
 use crate::{Piece, SpecError, Template};
 
 use super::draw::{Draw, refuse};
@@ -17,6 +18,7 @@ pub(crate) struct Compiled {
     /// Of all weights.
     pub(super) total: u64,
     pub(super) reads_rows: bool,
+    pub(super) dialect: &'static dyn Dialect,
 }
 
 #[derive(Debug)]
@@ -84,7 +86,10 @@ impl Compiled {
     ///
     /// # Errors
     /// [`SpecError::OutOfRange`]. Files are checked before, and with their lines: this is the last look.
-    pub(crate) fn new(spec: &TemplateSpec) -> Result<(Self, Vec<Template>), SpecError> {
+    pub(crate) fn new(
+        spec: &TemplateSpec,
+        dialect: &'static dyn Dialect,
+    ) -> Result<(Self, Vec<Template>), SpecError> {
         let mut texts = Vec::new();
         let mut transactions = Vec::new();
         let mut total = 0;
@@ -100,7 +105,7 @@ impl Compiled {
         }
         let reads = |one: &Transaction| one.statements.iter().any(|each| !each.reads.is_empty());
         let reads_rows = transactions.iter().any(reads);
-        Ok((Self { transactions, total, reads_rows }, texts))
+        Ok((Self { transactions, total, reads_rows, dialect }, texts))
     }
 }
 

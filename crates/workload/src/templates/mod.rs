@@ -10,6 +10,7 @@ mod sample;
 mod spec;
 mod table;
 
+pub(crate) use calendar::{push_parts, push_time};
 pub(crate) use compiled::Compiled;
 pub(crate) use machine::TemplateMachine;
 pub(crate) use names::kept;

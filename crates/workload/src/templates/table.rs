@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::SpecError;
+use crate::dialect::{Dialect, Notation};
 use crate::random::{Purpose, Random};
 use crate::row_writer::RowWriter;
 use crate::text::push_decimal;
@@ -41,19 +42,19 @@ const MOST_ROWS: u64 = 1 << 40;
 
 impl TableSpec {
     /// The names of the columns, with commas between them.
-    pub(crate) fn columns(&self) -> String {
-        let names: Vec<_> = self.columns.iter().map(|one| quoted(&one.name)).collect();
+    pub(crate) fn columns(&self, dialect: &dyn Dialect) -> String {
+        let names: Vec<_> = self.columns.iter().map(|one| dialect.quoted(&one.name)).collect();
         names.join(", ")
     }
 
     /// The column that holds the number of the row.
-    pub(crate) fn quoted_number(&self) -> Option<String> {
+    pub(crate) fn number(&self) -> Option<&str> {
         let is_number = |one: &&ColumnSpec| matches!(one.value, ValueSpec::Sequence { .. });
-        self.columns.iter().find(is_number).map(|one| quoted(&one.name))
+        self.columns.iter().find(is_number).map(|one| one.name.as_str())
     }
 
     /// Whether it can be loaded.
-    pub(crate) fn compile(&self) -> Result<TableRows, SpecError> {
+    pub(crate) fn compile(&self, dialect: &dyn Dialect) -> Result<TableRows, SpecError> {
         let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         if self.name.is_empty() || !self.name.bytes().all(is_sign) {
             let allowed = "letters, digits and underscores";
@@ -62,14 +63,14 @@ impl TableSpec {
         if self.rows > MOST_ROWS {
             return refuse("layout.template: the rows of a table", "0 to 2^40");
         }
-        if self.quoted_number().is_none() {
+        if self.number().is_none() {
             return refuse("layout.template: a table", "one with a column of the kind sequence");
         }
         let cell = |one: &ColumnSpec| {
             Ok(match (&one.value, Draw::compile(&one.value)?) {
-                (ValueSpec::Choice { values }, _) => Cell::Choice(escaped(values)),
+                (ValueSpec::Choice { values }, _) => Cell::Choice(escaped(values, dialect)),
                 (ValueSpec::Constant { value }, _) => {
-                    Cell::Choice(escaped(std::slice::from_ref(value)))
+                    Cell::Choice(escaped(std::slice::from_ref(value), dialect))
                 }
                 (ValueSpec::Pattern { pattern }, _) if !is_plain(pattern) => {
                     let allowed = "without quotes, backslashes and control characters";
@@ -85,10 +86,6 @@ impl TableSpec {
     }
 }
 
-fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
-}
-
 /// Writes the rows of a table.
 #[derive(Clone, Debug)]
 pub(crate) struct TableRows {
@@ -99,7 +96,14 @@ pub(crate) struct TableRows {
 enum Cell {
     Number,
     Draw(Draw),
-    Choice(Vec<Literal>),
+    Choice(Choice),
+}
+
+/// Values of which a row has one, escaped for either notation.
+#[derive(Clone, Debug)]
+struct Choice {
+    stream: Vec<Literal>,
+    values: Vec<Literal>,
 }
 
 impl TableRows {
@@ -107,13 +111,14 @@ impl TableRows {
     pub(crate) fn write(&self, seed: u64, table: u32, id: u64, row: &mut RowWriter<'_>) {
         let mut random = Random::new(seed, Purpose::Rows, &[u64::from(table), id]);
         let mut text = Vec::new();
+        let notation = row.notation();
         row.begin();
         for cell in &self.cells {
             text.clear();
             let drawn = match cell {
                 Cell::Number => Drawn::Int(id as i64),
                 Cell::Draw(draw) => draw.draw(&mut random, &mut text),
-                Cell::Choice(values) => choose(values, &mut random, &mut text),
+                Cell::Choice(of) => choose(of.values(notation), &mut random, &mut text),
             };
             match drawn {
                 Drawn::Null => row.null(),
@@ -125,6 +130,15 @@ impl TableRows {
             };
         }
         row.end();
+    }
+}
+
+impl Choice {
+    fn values(&self, notation: Notation) -> &[Literal] {
+        match notation {
+            Notation::Stream => &self.stream,
+            Notation::Values => &self.values,
+        }
     }
 }
 
@@ -141,28 +155,16 @@ fn choose(values: &[Literal], random: &mut Random, text: &mut Vec<u8>) -> Drawn 
     }
 }
 
-/// Texts as they stand in rows: a backslash takes away the meaning of what follows it, in LOAD DATA and in a
-/// statement alike.
-fn escaped(values: &[Literal]) -> Vec<Literal> {
-    let escape = |value: &Literal| match value {
-        Literal::Text(text) => Literal::Text(escape(text)),
-        other => other.clone(),
+/// Texts as they stand in rows.
+fn escaped(values: &[Literal], dialect: &dyn Dialect) -> Choice {
+    let escape = |notation| {
+        let escape = |value: &Literal| match value {
+            Literal::Text(text) => Literal::Text(dialect.escaped(notation, text)),
+            other => other.clone(),
+        };
+        values.iter().map(escape).collect()
     };
-    values.iter().map(escape).collect()
-}
-
-fn escape(text: &str) -> String {
-    let mut out = String::new();
-    for sign in text.chars() {
-        match sign {
-            '\\' | '\'' => out.extend(['\\', sign]),
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            '\0' => out.push_str("\\0"),
-            other => out.push(other),
-        }
-    }
-    out
+    Choice { stream: escape(Notation::Stream), values: escape(Notation::Values) }
 }
 
 fn is_plain(text: &str) -> bool {

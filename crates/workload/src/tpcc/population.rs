@@ -221,7 +221,7 @@ fn date(out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row_writer::{SQL, TSV};
+    use crate::dialect::{Notation, usual_dialect};
     use crate::tpcc::schema::TABLES;
     use std::collections::BTreeSet;
 
@@ -234,7 +234,7 @@ mod tests {
     /// The rows of these ids, their values as text.
     fn rows(rows: Rows, ids: std::ops::RangeInclusive<u64>) -> Vec<Vec<String>> {
         let mut out = Vec::new();
-        let mut writer = RowWriter::new(TSV, &mut out);
+        let mut writer = RowWriter::new(usual_dialect(), Notation::Stream, &mut out);
         ids.for_each(|id| POPULATION.write(table(rows), id, &mut writer));
         let text = String::from_utf8(out).unwrap();
         text.lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect()
@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn rows_of_both_notations_are_the_same() {
         let mut out = Vec::new();
-        let mut writer = RowWriter::new(SQL, &mut out);
+        let mut writer = RowWriter::new(usual_dialect(), Notation::Values, &mut out);
         POPULATION.write(table(Rows::OrderLine), 3_000, &mut writer);
         let sql = String::from_utf8(out).unwrap();
         let lines = rows(Rows::OrderLine, 3_000..=3_000);

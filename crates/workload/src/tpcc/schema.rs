@@ -1,5 +1,7 @@
 //! The nine tables of TPC-C (clause 1.3), their keys, and how their rows are numbered while they are loaded.
 
+use crate::dialect::{Dialect, NewTable, spelled};
+
 use super::{CUSTOMERS, DISTRICTS, ITEMS, NEW_ORDERS, ORDERS};
 
 /// One of the tables. While it is loaded, its rows have ids from one on, warehouse by warehouse; of an order's
@@ -11,8 +13,10 @@ pub(crate) struct Table {
     pub(crate) name: &'static str,
     /// What the names of its columns begin with.
     prefix: &'static str,
-    /// Without keys.
+    /// Without keys, in words of every dialect.
     definition: &'static str,
+    /// An index that is there before the rows.
+    key: Option<(&'static str, &'static str)>,
     primary_key: Option<&'static str>,
     indexes: &'static [(&'static str, &'static str)],
     foreign_keys: &'static [(&'static str, &'static str)],
@@ -56,6 +60,7 @@ pub(crate) static TABLES: [Table; 9] = [
             w_street_1 VARCHAR(20) NOT NULL, w_street_2 VARCHAR(20) NOT NULL, \
             w_city VARCHAR(20) NOT NULL, w_state CHAR(2) NOT NULL, w_zip CHAR(9) NOT NULL, \
             w_tax DECIMAL(4,4) NOT NULL, w_ytd DECIMAL(12,2) NOT NULL",
+        key: None,
         primary_key: Some("w_id"),
         indexes: &[],
         foreign_keys: &[],
@@ -67,11 +72,12 @@ pub(crate) static TABLES: [Table; 9] = [
         rows: Rows::District,
         name: "tpcc_district",
         prefix: "d",
-        definition: "d_id TINYINT NOT NULL, d_w_id INTEGER NOT NULL, \
+        definition: "d_id {tinyint} NOT NULL, d_w_id INTEGER NOT NULL, \
             d_name VARCHAR(10) NOT NULL, d_street_1 VARCHAR(20) NOT NULL, \
             d_street_2 VARCHAR(20) NOT NULL, d_city VARCHAR(20) NOT NULL, \
             d_state CHAR(2) NOT NULL, d_zip CHAR(9) NOT NULL, d_tax DECIMAL(4,4) NOT NULL, \
             d_ytd DECIMAL(12,2) NOT NULL, d_next_o_id INTEGER NOT NULL",
+        key: None,
         primary_key: Some("d_w_id, d_id"),
         indexes: &[],
         foreign_keys: &[("d_w_id", "tpcc_warehouse (w_id)")],
@@ -87,6 +93,7 @@ pub(crate) static TABLES: [Table; 9] = [
         definition: "i_id INTEGER NOT NULL, i_im_id INTEGER NOT NULL, \
             i_name VARCHAR(24) NOT NULL, i_price DECIMAL(5,2) NOT NULL, \
             i_data VARCHAR(50) NOT NULL",
+        key: None,
         primary_key: Some("i_id"),
         indexes: &[],
         foreign_keys: &[],
@@ -106,6 +113,7 @@ pub(crate) static TABLES: [Table; 9] = [
             s_dist_08 CHAR(24) NOT NULL, s_dist_09 CHAR(24) NOT NULL, \
             s_dist_10 CHAR(24) NOT NULL, s_ytd INTEGER NOT NULL, s_order_cnt INTEGER NOT NULL, \
             s_remote_cnt INTEGER NOT NULL, s_data VARCHAR(50) NOT NULL",
+        key: None,
         primary_key: Some("s_w_id, s_i_id"),
         indexes: &[],
         foreign_keys: &[("s_w_id", "tpcc_warehouse (w_id)"), ("s_i_id", "tpcc_item (i_id)")],
@@ -119,15 +127,16 @@ pub(crate) static TABLES: [Table; 9] = [
         rows: Rows::Customer,
         name: "tpcc_customer",
         prefix: "c",
-        definition: "c_id INTEGER NOT NULL, c_d_id TINYINT NOT NULL, c_w_id INTEGER NOT NULL, \
+        definition: "c_id INTEGER NOT NULL, c_d_id {tinyint} NOT NULL, c_w_id INTEGER NOT NULL, \
             c_first VARCHAR(16) NOT NULL, c_middle CHAR(2) NOT NULL, c_last VARCHAR(16) NOT NULL, \
             c_street_1 VARCHAR(20) NOT NULL, c_street_2 VARCHAR(20) NOT NULL, \
             c_city VARCHAR(20) NOT NULL, c_state CHAR(2) NOT NULL, c_zip CHAR(9) NOT NULL, \
-            c_phone CHAR(16) NOT NULL, c_since DATETIME NOT NULL, c_credit CHAR(2) NOT NULL, \
+            c_phone CHAR(16) NOT NULL, c_since {datetime} NOT NULL, c_credit CHAR(2) NOT NULL, \
             c_credit_lim DECIMAL(12,2) NOT NULL, c_discount DECIMAL(4,4) NOT NULL, \
             c_balance DECIMAL(12,2) NOT NULL, c_ytd_payment DECIMAL(12,2) NOT NULL, \
             c_payment_cnt INTEGER NOT NULL, c_delivery_cnt INTEGER NOT NULL, \
             c_data VARCHAR(500) NOT NULL",
+        key: None,
         primary_key: Some("c_w_id, c_d_id, c_id"),
         indexes: &[("tpcc_customer_name", "c_w_id, c_d_id, c_last, c_first")],
         foreign_keys: &[("c_w_id, c_d_id", "tpcc_district (d_w_id, d_id)")],
@@ -142,10 +151,11 @@ pub(crate) static TABLES: [Table; 9] = [
         name: "tpcc_history",
         prefix: "h",
         // The index is what a load finds its rows by when it is taken up again; there is no primary key.
-        definition: "h_c_id INTEGER NOT NULL, h_c_d_id TINYINT NOT NULL, \
-            h_c_w_id INTEGER NOT NULL, h_d_id TINYINT NOT NULL, h_w_id INTEGER NOT NULL, \
-            h_date DATETIME NOT NULL, h_amount DECIMAL(6,2) NOT NULL, \
-            h_data VARCHAR(24) NOT NULL, KEY tpcc_history_district (h_w_id, h_d_id)",
+        definition: "h_c_id INTEGER NOT NULL, h_c_d_id {tinyint} NOT NULL, \
+            h_c_w_id INTEGER NOT NULL, h_d_id {tinyint} NOT NULL, h_w_id INTEGER NOT NULL, \
+            h_date {datetime} NOT NULL, h_amount DECIMAL(6,2) NOT NULL, \
+            h_data VARCHAR(24) NOT NULL",
+        key: Some(("tpcc_history_district", "h_w_id, h_d_id")),
         primary_key: None,
         indexes: &[],
         foreign_keys: &[
@@ -160,9 +170,10 @@ pub(crate) static TABLES: [Table; 9] = [
         rows: Rows::Order,
         name: "tpcc_orders",
         prefix: "o",
-        definition: "o_id INTEGER NOT NULL, o_d_id TINYINT NOT NULL, o_w_id INTEGER NOT NULL, \
-            o_c_id INTEGER NOT NULL, o_entry_d DATETIME NOT NULL, o_carrier_id TINYINT NULL, \
-            o_ol_cnt TINYINT NOT NULL, o_all_local TINYINT NOT NULL",
+        definition: "o_id INTEGER NOT NULL, o_d_id {tinyint} NOT NULL, o_w_id INTEGER NOT NULL, \
+            o_c_id INTEGER NOT NULL, o_entry_d {datetime} NOT NULL, o_carrier_id {tinyint} NULL, \
+            o_ol_cnt {tinyint} NOT NULL, o_all_local {tinyint} NOT NULL",
+        key: None,
         primary_key: Some("o_w_id, o_d_id, o_id"),
         indexes: &[("tpcc_orders_customer", "o_w_id, o_d_id, o_c_id, o_id")],
         foreign_keys: &[("o_w_id, o_d_id, o_c_id", "tpcc_customer (c_w_id, c_d_id, c_id)")],
@@ -174,7 +185,8 @@ pub(crate) static TABLES: [Table; 9] = [
         rows: Rows::NewOrder,
         name: "tpcc_new_order",
         prefix: "no",
-        definition: "no_o_id INTEGER NOT NULL, no_d_id TINYINT NOT NULL, no_w_id INTEGER NOT NULL",
+        definition: "no_o_id INTEGER NOT NULL, no_d_id {tinyint} NOT NULL, no_w_id INTEGER NOT NULL",
+        key: None,
         primary_key: Some("no_w_id, no_d_id, no_o_id"),
         indexes: &[],
         foreign_keys: &[("no_w_id, no_d_id, no_o_id", "tpcc_orders (o_w_id, o_d_id, o_id)")],
@@ -186,11 +198,12 @@ pub(crate) static TABLES: [Table; 9] = [
         rows: Rows::OrderLine,
         name: "tpcc_order_line",
         prefix: "ol",
-        definition: "ol_o_id INTEGER NOT NULL, ol_d_id TINYINT NOT NULL, ol_w_id INTEGER NOT NULL, \
-            ol_number TINYINT NOT NULL, ol_i_id INTEGER NOT NULL, \
-            ol_supply_w_id INTEGER NOT NULL, ol_delivery_d DATETIME NULL, \
-            ol_quantity TINYINT NOT NULL, ol_amount DECIMAL(6,2) NOT NULL, \
+        definition: "ol_o_id INTEGER NOT NULL, ol_d_id {tinyint} NOT NULL, ol_w_id INTEGER NOT NULL, \
+            ol_number {tinyint} NOT NULL, ol_i_id INTEGER NOT NULL, \
+            ol_supply_w_id INTEGER NOT NULL, ol_delivery_d {datetime} NULL, \
+            ol_quantity {tinyint} NOT NULL, ol_amount DECIMAL(6,2) NOT NULL, \
             ol_dist_info CHAR(24) NOT NULL",
+        key: None,
         primary_key: Some("ol_w_id, ol_d_id, ol_o_id, ol_number"),
         indexes: &[],
         foreign_keys: &[
@@ -211,6 +224,7 @@ pub(crate) struct Making<'a> {
     pub(crate) foreign_keys: bool,
     /// Partitions by warehouse; none where zero.
     pub(crate) partitions: u32,
+    pub(crate) dialect: &'static dyn Dialect,
 }
 
 impl Table {
@@ -219,21 +233,19 @@ impl Table {
         &TABLES[number as usize - 1]
     }
 
-    pub(crate) fn create_sql(&self, making: Making<'_>, comment: &str) -> String {
-        let mut sql = format!("CREATE TABLE {} ({}", self.name, self.definition);
-        if let Some(columns) = self.primary_key {
-            sql += &format!(", PRIMARY KEY ({columns})");
-        }
-        let foreign_keys = if making.foreign_keys { self.foreign_keys } else { &[] };
-        for (columns, referred) in foreign_keys {
-            sql += &format!(", FOREIGN KEY ({columns}) REFERENCES {referred}");
-        }
-        sql += &format!(") ENGINE = {}{comment}", making.storage_engine);
-        if making.partitions > 0 && matches!(self.ids, Ids::OfWarehouse { .. }) {
-            let column = self.warehouse_column();
-            sql += &format!(" PARTITION BY HASH ({column}) PARTITIONS {}", making.partitions);
-        }
-        sql
+    pub(crate) fn create_sql(&self, making: Making<'_>, comment: Option<&str>) -> String {
+        let by_warehouse = self.warehouse_column();
+        let is_cut = making.partitions > 0 && matches!(self.ids, Ids::OfWarehouse { .. });
+        making.dialect.create_table(&NewTable {
+            name: self.name,
+            columns: &spelled(self.definition, making.dialect),
+            key: self.key,
+            primary_key: self.primary_key,
+            foreign_keys: if making.foreign_keys { self.foreign_keys } else { &[] },
+            storage_engine: making.storage_engine,
+            comment,
+            partitions: is_cut.then_some((&by_warehouse, making.partitions)),
+        })
     }
 
     /// The indexes that are made after the rows.
@@ -293,13 +305,16 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dialect::usual_dialect;
 
     fn table(name: &str) -> &'static Table {
         TABLES.iter().find(|table| table.name == name).unwrap()
     }
 
-    const PLAIN: Making<'_> =
-        Making { storage_engine: "innodb", foreign_keys: false, partitions: 0 };
+    fn plain() -> Making<'static> {
+        let dialect = usual_dialect();
+        Making { storage_engine: "innodb", foreign_keys: false, partitions: 0, dialect }
+    }
 
     #[test]
     fn columns_are_those_of_the_definition_in_its_order() {
@@ -308,7 +323,6 @@ mod tests {
                 .definition
                 .split(", ")
                 .map(|column| column.split(' ').next().unwrap())
-                .filter(|name| *name != "KEY" && !name.ends_with(')'))
                 .collect();
             let columns: Vec<_> = table.columns.split(", ").collect();
             assert_eq!(names, columns, "{}", table.name);
@@ -317,17 +331,17 @@ mod tests {
 
     #[test]
     fn foreign_keys_refer_to_tables_before_and_are_left_out_unless_wanted() {
-        let with = Making { foreign_keys: true, ..PLAIN };
+        let with = Making { foreign_keys: true, ..plain() };
         let mut count = 0;
         for (place, one) in TABLES.iter().enumerate() {
-            assert!(!one.create_sql(PLAIN, "").contains("FOREIGN"));
+            assert!(!one.create_sql(plain(), None).contains("FOREIGN"));
             for (_, referred) in one.foreign_keys {
                 let (name, columns) = referred.split_once(" (").unwrap();
                 let before = &TABLES[..place];
                 let key = before.iter().find(|table| table.name == name).unwrap().primary_key;
                 assert_eq!(key, columns.strip_suffix(')'));
             }
-            count += one.create_sql(with, "").matches("FOREIGN KEY").count();
+            count += one.create_sql(with, None).matches("FOREIGN KEY").count();
         }
         // Those of clause 1.3.1.
         assert_eq!(count, 10);
@@ -335,8 +349,8 @@ mod tests {
 
     #[test]
     fn partitions_are_by_warehouse() {
-        let making = Making { partitions: 8, ..PLAIN };
-        let sql = |name| table(name).create_sql(making, " COMMENT = 'ours'");
+        let making = Making { partitions: 8, ..plain() };
+        let sql = |name| table(name).create_sql(making, Some("ours"));
         assert!(sql("tpcc_stock").ends_with("PARTITION BY HASH (s_w_id) PARTITIONS 8"));
         assert!(sql("tpcc_warehouse").ends_with("PARTITION BY HASH (w_id) PARTITIONS 8"));
         assert!(sql("tpcc_stock").contains("ENGINE = innodb COMMENT = 'ours' PARTITION"));

@@ -1,6 +1,7 @@
 //! The statements of TPC-C's transactions. Amounts are whole hundredths that the statement divides: a parameter
 //! that is a text would make the server reckon with floating-point numbers.
 
+use crate::dialect::{Dialect, spelled};
 use crate::{StatementRef, Template};
 
 use super::DISTRICTS;
@@ -62,6 +63,7 @@ pub(super) fn stock_for(district: i64) -> StatementRef {
     StatementRef { kind: STATEMENTS.len() as u16 + district as u16 - 1, table: 0 }
 }
 
+/// In words of every dialect.
 const STATEMENTS: &[(Sql, &str)] = &[
     (Sql::Begin, "BEGIN"),
     (Sql::Commit, "COMMIT"),
@@ -83,7 +85,7 @@ const STATEMENTS: &[(Sql, &str)] = &[
     (
         Sql::InsertOrder,
         "INSERT INTO tpcc_orders (o_w_id, o_d_id, o_id, o_c_id, o_entry_d, o_carrier_id, o_ol_cnt, \
-         o_all_local) VALUES (?, ?, ?, ?, NOW(), NULL, ?, ?)",
+         o_all_local) VALUES (?, ?, ?, ?, {now}, NULL, ?, ?)",
     ),
     (
         Sql::InsertNewOrder,
@@ -99,9 +101,9 @@ const STATEMENTS: &[(Sql, &str)] = &[
         Sql::InsertLine,
         "INSERT INTO tpcc_order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, \
          ol_supply_w_id, ol_delivery_d, ol_quantity, ol_amount, ol_dist_info) \
-         VALUES (?, ?, ?, ?, ?, ?, NULL, ?, ? / 100, ?)",
+         VALUES (?, ?, ?, ?, ?, ?, NULL, ?, {hundredths}, ?)",
     ),
-    (Sql::PayWarehouse, "UPDATE tpcc_warehouse SET w_ytd = w_ytd + ? / 100 WHERE w_id = ?"),
+    (Sql::PayWarehouse, "UPDATE tpcc_warehouse SET w_ytd = w_ytd + {hundredths} WHERE w_id = ?"),
     (
         Sql::Warehouse,
         "SELECT w_name, w_street_1, w_street_2, w_city, w_state, w_zip FROM tpcc_warehouse \
@@ -109,7 +111,7 @@ const STATEMENTS: &[(Sql, &str)] = &[
     ),
     (
         Sql::PayDistrict,
-        "UPDATE tpcc_district SET d_ytd = d_ytd + ? / 100 WHERE d_w_id = ? AND d_id = ?",
+        "UPDATE tpcc_district SET d_ytd = d_ytd + {hundredths} WHERE d_w_id = ? AND d_id = ?",
     ),
     (
         Sql::District,
@@ -133,20 +135,20 @@ const STATEMENTS: &[(Sql, &str)] = &[
     ),
     (
         Sql::PayCustomer,
-        "UPDATE tpcc_customer SET c_balance = c_balance - ? / 100, \
-         c_ytd_payment = c_ytd_payment + ? / 100, c_payment_cnt = c_payment_cnt + 1 \
+        "UPDATE tpcc_customer SET c_balance = c_balance - {hundredths}, \
+         c_ytd_payment = c_ytd_payment + {hundredths}, c_payment_cnt = c_payment_cnt + 1 \
          WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?",
     ),
     (
         Sql::PayBadCustomer,
-        "UPDATE tpcc_customer SET c_balance = c_balance - ? / 100, \
-         c_ytd_payment = c_ytd_payment + ? / 100, c_payment_cnt = c_payment_cnt + 1, c_data = ? \
+        "UPDATE tpcc_customer SET c_balance = c_balance - {hundredths}, \
+         c_ytd_payment = c_ytd_payment + {hundredths}, c_payment_cnt = c_payment_cnt + 1, c_data = ? \
          WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?",
     ),
     (
         Sql::InsertHistory,
         "INSERT INTO tpcc_history (h_c_w_id, h_c_d_id, h_c_id, h_w_id, h_d_id, h_date, h_amount, \
-         h_data) VALUES (?, ?, ?, ?, ?, NOW(), ? / 100, ?)",
+         h_data) VALUES (?, ?, ?, ?, ?, {now}, {hundredths}, ?)",
     ),
     (
         Sql::Customer,
@@ -182,7 +184,7 @@ const STATEMENTS: &[(Sql, &str)] = &[
     ),
     (
         Sql::DeliverLines,
-        "UPDATE tpcc_order_line SET ol_delivery_d = NOW() \
+        "UPDATE tpcc_order_line SET ol_delivery_d = {now} \
          WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id = ?",
     ),
     (
@@ -192,7 +194,7 @@ const STATEMENTS: &[(Sql, &str)] = &[
     ),
     (
         Sql::PayOnDelivery,
-        "UPDATE tpcc_customer SET c_balance = c_balance + ? / 100, \
+        "UPDATE tpcc_customer SET c_balance = c_balance + {hundredths}, \
          c_delivery_cnt = c_delivery_cnt + 1 WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?",
     ),
     (Sql::NextOrder, "SELECT d_next_o_id FROM tpcc_district WHERE d_w_id = ? AND d_id = ?"),
@@ -205,27 +207,29 @@ const STATEMENTS: &[(Sql, &str)] = &[
 ];
 
 /// All statements, in the order of their kinds.
-pub(crate) fn templates() -> Vec<Template> {
+pub(crate) fn templates(dialect: &dyn Dialect) -> Vec<Template> {
     let stock = (1..=DISTRICTS).map(|district| {
         Template::parse(&format!(
             "SELECT s_quantity, s_dist_{district:02}, s_data FROM tpcc_stock \
              WHERE s_w_id = ? AND s_i_id = ? FOR UPDATE"
         ))
     });
-    STATEMENTS.iter().map(|(_, sql)| Template::parse(sql)).chain(stock).collect()
+    let written = |(_, sql): &(Sql, &str)| Template::parse(&spelled(sql, dialect));
+    STATEMENTS.iter().map(written).chain(stock).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Catalogue;
+    use crate::dialect::usual_dialect;
 
     #[test]
     fn each_statement_stands_where_its_kind_says() {
         for (place, (sql, _)) in STATEMENTS.iter().enumerate() {
             assert_eq!(*sql as usize, place, "{sql:?}");
         }
-        let catalogue = Catalogue::new(templates());
+        let catalogue = Catalogue::new(templates(usual_dialect()));
         let mut text = Vec::new();
         catalogue.write_prepared(stock_for(10), &mut text);
         assert!(String::from_utf8(text).unwrap().contains("s_dist_10,"));

@@ -1,0 +1,159 @@
+//! Loading MySQL and MariaDB.
+
+mod codes;
+mod holders;
+mod look;
+mod rows;
+mod tables;
+
+use crate::method::Rows;
+use crate::ownership::{Answer, Identity};
+use crate::range::Range;
+use crate::stall::Finding;
+use crate::target::{LoadTarget, Refusal};
+use crate::{Method, MethodWish};
+use loadstone_drive::client::{Beat, Client, Halt};
+use loadstone_workload::dialect::{self, Dialect};
+
+/// A worker's connection is never idle for so long.
+const IDLE_S: u64 = 60;
+
+/// MySQL and MariaDB.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MySql;
+
+impl LoadTarget for MySql {
+    fn dialect(&self) -> &'static dyn Dialect {
+        &dialect::MySql
+    }
+
+    fn refusal(&self, halt: &Halt) -> Option<Refusal> {
+        Some(match halt.errno()? {
+            codes::TABLE_EXISTS => Refusal::TableExists,
+            codes::INDEX_EXISTS => Refusal::IndexExists,
+            codes::ROW_EXISTS => Refusal::RowExists,
+            codes::LOCK_WAIT | codes::DEADLOCK => Refusal::Conflict,
+            codes::ENDED => Refusal::Ended,
+            _ => return None,
+        })
+    }
+
+    fn prepare_connection(&self, client: &mut Client, longest_s: u64) -> Result<(), Halt> {
+        // The rows are known to refer to nothing. A connection that is lost without a word to the server keeps its
+        // transaction for no longer than that. Unique checks stay on: without either check MariaDB fills an empty
+        // table in a way of its own (MDEV-515), and where such a statement is cut off in 10.11.19 another one into the same
+        // table may wait for a page's latch for ever.
+        let common = format!("SET SESSION foreign_key_checks = 0, wait_timeout = {IDLE_S}");
+        // Nothing of ours stays behind at the server for a day, as these would let it.
+        let all = format!(
+            "{common}, lock_wait_timeout = {longest_s}, innodb_lock_wait_timeout = {longest_s}"
+        );
+        let told = match client.query(&all) {
+            Err(halt) if halt.errno() == Some(codes::NO_SUCH_VARIABLE) => client.query(&common),
+            other => other,
+        };
+        told.map(drop)
+    }
+
+    fn choose_method(&self, wish: MethodWish, client: &mut Client) -> Result<Method, Halt> {
+        rows::choose(wish, client)
+    }
+
+    fn send(
+        &self,
+        client: &mut Client,
+        rows: &Rows,
+        range: Range,
+        method: Method,
+    ) -> Result<u64, Halt> {
+        rows::send(client, rows, range, method)
+    }
+
+    fn identity(&self, client: &mut Client, name: &str) -> Result<Identity, Halt> {
+        tables::identity(client, name)
+    }
+
+    fn definition(&self, client: &mut Client, name: &str) -> Result<Answer, Halt> {
+        tables::definition(client, name)
+    }
+
+    fn has_mark(&self, identity: &Identity, mark: &str) -> bool {
+        tables::has_mark(identity, mark)
+    }
+
+    fn pin_table(&self, client: &mut Client, name: &str) -> Result<(), Halt> {
+        tables::pin(client, name)
+    }
+
+    fn lock_table(&self, client: &mut Client, name: &str) -> Result<bool, Halt> {
+        tables::lock(client, name)
+    }
+
+    fn unlock_table(&self, client: &mut Client) -> Result<(), Halt> {
+        client.query("UNLOCK TABLES").map(drop)
+    }
+
+    fn others_that_add(&self, client: &mut Client, quoted_name: &str) -> Result<u64, Halt> {
+        tables::others_that_add(client, quoted_name)
+    }
+
+    fn look(
+        &self,
+        client: &mut Client,
+        id: u32,
+        beat: &Beat,
+        own: &[u32],
+    ) -> Result<Finding, Halt> {
+        look::look(client, id, beat, own)
+    }
+
+    fn end_statement(
+        &self,
+        client: &mut Client,
+        id: u32,
+        statement: Option<&str>,
+    ) -> Result<(), Halt> {
+        let sql = match statement {
+            Some(query) => format!("KILL QUERY ID {query}"),
+            None => format!("KILL QUERY {id}"),
+        };
+        client.query(&sql).map(drop)
+    }
+
+    fn end_connection(&self, client: &mut Client, id: u32) -> Result<(), Halt> {
+        client.query(&format!("KILL {id}")).map(drop)
+    }
+}
+
+fn quoted(name: &str) -> String {
+    MySql.dialect().quoted(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loadstone_drive::{Failure, FailureKind, ServerFamily};
+
+    fn refusal(errno: Option<u16>) -> Option<Refusal> {
+        let code = errno.map(|number| ServerFamily::MySql.error_code(number));
+        let failure = Failure::new(FailureKind::StatementFailed, code, "refused");
+        MySql.refusal(&Halt::Failed(failure))
+    }
+
+    #[test]
+    fn errors_that_a_load_goes_on_from_are_known_by_their_numbers() {
+        for (errno, expected) in [
+            (1050, Some(Refusal::TableExists)),
+            (1061, Some(Refusal::IndexExists)),
+            (1062, Some(Refusal::RowExists)),
+            (1205, Some(Refusal::Conflict)),
+            (1213, Some(Refusal::Conflict)),
+            (1317, Some(Refusal::Ended)),
+            (1146, None),
+        ] {
+            assert_eq!(refusal(Some(errno)), expected, "{errno}");
+        }
+        assert_eq!(refusal(None), None);
+        assert_eq!(MySql.refusal(&Halt::Stopped), None);
+    }
+}

@@ -1,0 +1,107 @@
+//! What MySQL and MariaDB say of tables, and how tables are kept from changing.
+
+use super::{codes, quoted};
+use crate::ownership::{Answer, Identity};
+use loadstone_drive::client::{Client, Halt};
+use loadstone_protocol::Row;
+
+/// What stands before a table's comment in `SHOW CREATE TABLE`.
+const COMMENT: &str = " COMMENT='";
+
+/// A transaction that has opened a table keeps others from renaming, dropping and altering it.
+pub(super) fn pin(client: &mut Client, name: &str) -> Result<(), Halt> {
+    client.query(&format!("SELECT 1 FROM {} LIMIT 0", quoted(name))).map(drop)
+}
+
+/// Keeps everybody else from using a table; whether that is so.
+pub(super) fn lock(client: &mut Client, name: &str) -> Result<bool, Halt> {
+    match client.query(&format!("LOCK TABLES {} WRITE", quoted(name))) {
+        Ok(_) => Ok(true),
+        Err(halt) if halt.errno().is_some_and(|errno| codes::NO_LOCK.contains(&errno)) => Ok(false),
+        Err(halt) => Err(halt),
+    }
+}
+
+/// How many other sessions add rows to the table of this quoted name.
+pub(super) fn others_that_add(client: &mut Client, quoted_name: &str) -> Result<u64, Halt> {
+    let sql = format!(
+        "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() AND DB = DATABASE() \
+         AND (INFO LIKE 'LOAD DATA%' OR INFO LIKE 'INSERT%') AND LOCATE('{quoted_name}', INFO) > 0"
+    );
+    client.number(&sql).map(Option::unwrap_or_default)
+}
+
+/// Whether the table's comment says this and nothing else.
+pub(super) fn has_mark(identity: &Identity, mark: &str) -> bool {
+    let comment = format!("COMMENT='{mark}'");
+    identity.definition.last().and_then(|line| line.first()?.as_deref()) == Some(&*comment)
+}
+
+/// What the server says of a table, so that another one of the same name is told from it.
+pub(super) fn identity(client: &mut Client, name: &str) -> Result<Identity, Halt> {
+    let made = client.rows(&format!(
+        "SELECT UNIX_TIMESTAMP(create_time) FROM information_schema.tables \
+         WHERE table_schema = DATABASE() AND table_name = '{name}'"
+    ))?;
+    Ok(Identity { made: answer(&made), definition: definition(client, name)? })
+}
+
+/// Not asked of information_schema.columns: for each such question MariaDB makes a temporary table on disk. One whose
+/// files somebody else removes meanwhile, as another server does that starts with the same `tmpdir`, crashes 10.11.19
+/// when it is dropped (`ha_maria::drop_table`).
+pub(super) fn definition(client: &mut Client, name: &str) -> Result<Answer, Halt> {
+    let made = client.rows(&format!("SHOW CREATE TABLE {}", quoted(name)))?;
+    let text = answer(&made).into_iter().next().and_then(|row| row.into_iter().nth(1).flatten());
+    Ok(definition_in(&text.unwrap_or_default()))
+}
+
+/// Of `SHOW CREATE TABLE` what stays while a table is loaded: a line for each column, which begins with the name in
+/// quotes, and the table's comment. Indexes come, and the counter of AUTO_INCREMENT beside the comment moves.
+fn definition_in(created: &str) -> Answer {
+    let lines = created.lines().map(|line| line.trim().trim_end_matches(','));
+    let stays = |line: &str| match line.starts_with(['`', '"']) {
+        true => Some(line.to_owned()),
+        false => {
+            let options = line.strip_prefix(')')?;
+            options.find(COMMENT).map(|at| options[at + 1..].to_owned())
+        }
+    };
+    lines.filter_map(stays).map(|line| vec![Some(line)]).collect()
+}
+
+fn answer(rows: &[Row]) -> Answer {
+    let text = |value: &Option<Vec<u8>>| {
+        value.as_deref().map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+    };
+    rows.iter().map(|row| row.iter().map(text).collect()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_is_found_in_the_comment_of_the_table_alone() {
+        let made = "CREATE TABLE `t` (\n  `id` int(11) NOT NULL COMMENT 'loadstone b',\n  PRIMARY KEY (`id`)\n) \
+                    ENGINE=InnoDB AUTO_INCREMENT=7 DEFAULT CHARSET=latin1 COMMENT='loadstone a'\n/*!50100 PARTITION BY \
+                    HASH (`id`)\nPARTITIONS 2 */";
+        let identity = Identity { made: Vec::new(), definition: definition_in(made) };
+        assert!(has_mark(&identity, "loadstone a"));
+        assert!(!has_mark(&identity, "loadstone b"));
+        assert!(!has_mark(&identity, "loadstone"));
+        let later = definition_in(&made.replace("AUTO_INCREMENT=7 ", ""));
+        assert_eq!(later, identity.definition);
+    }
+
+    #[test]
+    fn neither_indexes_nor_rows_change_what_a_table_is_known_by() {
+        let made = "CREATE TABLE `sbtest1` (\n  `id` int(11) NOT NULL AUTO_INCREMENT,\n  `k` int(11) NOT NULL,\n  \
+                    PRIMARY KEY (`id`)\n) ENGINE=InnoDB";
+        let loaded = "CREATE TABLE `sbtest1` (\n  `id` int(11) NOT NULL AUTO_INCREMENT,\n  `k` int(11) NOT NULL,\n  \
+                      PRIMARY KEY (`id`),\n  KEY `k_1` (`k`)\n) ENGINE=InnoDB AUTO_INCREMENT=1001";
+        assert_eq!(definition_in(made), definition_in(loaded));
+        assert_eq!(definition_in(made).len(), 2);
+        assert_ne!(definition_in(made), definition_in(&made.replace("`k`", "`l`")));
+        assert!(definition_in("").is_empty());
+    }
+}
