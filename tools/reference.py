@@ -13,9 +13,9 @@ from typing import Any
 import click
 
 from loadstone.cli.app import COMMANDS, app
-from loadstone.diagnosis.rules import RULES
+from loadstone.diagnosis.rules import RULES_OF
 from loadstone.model.result import Result
-from loadstone.observe.counters import COUNTERS, GAUGES, Entry
+from loadstone.observe.mysql.counters import COUNTERS, GAUGES, Entry
 from loadstone.report.words import ENGLISH
 
 _MADE = "<!-- Made by `make docs`: change the code that it is made from. -->"
@@ -76,10 +76,10 @@ def causes() -> Iterator[str]:
         "What `loadstone diagnose` can name. How it judges: [Diagnosis](../diagnosis.md).",
         "",
     )
-    modules = {rule.cause: sys.modules[rule.judge.__module__] for rule in RULES}
+    modules = {rule.cause: sys.modules[rule.judge.__module__] for rule in RULES_OF["mysql"]}
     rows = (
         (f"`{rule.cause}`", _cell(ENGLISH.cause(rule.cause)), _cell(rule.judge.__doc__ or ""))
-        for rule in sorted(RULES, key=lambda rule: rule.cause)
+        for rule in sorted(RULES_OF["mysql"], key=lambda rule: rule.cause)
         if rule.cause in modules
     )
     yield from _table(("cause", "what it is", "how it shows"), rows)

@@ -7,7 +7,7 @@ import pytest
 from diagnose.examples import EXAMPLES, Example
 from diagnose.healthy import a_case
 from loadstone.diagnosis.context import Missing
-from loadstone.diagnosis.rules import RULES
+from loadstone.diagnosis.rules import RULES_OF
 
 _IDS = [example.cause for example in EXAMPLES]
 
@@ -47,4 +47,6 @@ def test_what_was_not_counted_is_missed_by_name(example: Example) -> None:
 
 
 def test_each_rule_has_an_example() -> None:
-    assert {rule.cause for rule in RULES} == {example.rule.cause for example in EXAMPLES}
+    assert {rule.cause for rule in RULES_OF["mysql"]} == {
+        example.rule.cause for example in EXAMPLES
+    }

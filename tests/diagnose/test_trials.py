@@ -10,8 +10,9 @@ from diagnose.examples import EXAMPLES, FULL_OF_SERVER, SHARED
 from diagnose.healthy import Made, a_case
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.no_trial import NO_CLAIM, NOTHING_TO_CHANGE, WHY, with_reason
-from loadstone.diagnosis.rules import commit_flush, cpu_bound, line_full, redo_small, sorts
-from loadstone.diagnosis.rules import working_set as pool
+from loadstone.diagnosis.rules import cpu_bound, line_full
+from loadstone.diagnosis.rules.mysql import commit_flush, redo_small, sorts
+from loadstone.diagnosis.rules.mysql import working_set as pool
 from loadstone.diagnosis.trials import same
 from loadstone.model.finding import Finding, Trial
 from loadstone.model.result import TargetShare

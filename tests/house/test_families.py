@@ -9,7 +9,7 @@ from house.repository import Repository
 from house.test_directions import imported
 
 SOURCE = "src/loadstone/"
-OWN = ("mysql/", "observe/mysql/")
+OWN = ("mysql/", "observe/mysql/", "diagnosis/rules/mysql/")
 """Where MySQL's family is itself."""
 
 MAY_KNOW_MYSQL = {
@@ -22,8 +22,10 @@ MAY_KNOW_MYSQL = {
 }
 MAY_HAVE_NUMBERS = {
     "lab/step/failures.py": "what to do about an error that the engine met",
-    "model/errnos.py": "the names of all that the engine may meet",
+    "model/error_codes.py": "the names of all that the engine may meet",
     "model/plan.py": "those after which a user begins anew, where nobody says which",
+    "report/words/en.py": "what they mean, for a person",
+    "report/words/zh.py": "the same",
     "sysbench/": "says what sysbench says",
 }
 LEAST, MOST = 1005, 1999
@@ -40,14 +42,13 @@ def others(repository: Repository, excepted: dict[str, str]) -> Iterator[tuple[s
 
 
 def numbers(source: str) -> list[int]:
-    return [
-        node.value
+    found = [
+        int(node.value)
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.Constant)
-        and type(node.value) is int
-        and LEAST <= node.value <= MOST
-        and node.value != NO_ERROR
+        and (type(node.value) is int or (isinstance(node.value, str) and node.value.isdecimal()))
     ]
+    return [number for number in found if LEAST <= number <= MOST and number != NO_ERROR]
 
 
 def knows_mysql(source: str) -> list[str]:

@@ -12,7 +12,8 @@ import pytest
 from diagnose.examples import EXAMPLES, Example
 from loadstone.analyse.setting_effects import MEANINGS
 from loadstone.diagnosis import no_trial, rules
-from loadstone.diagnosis.rules.table_locks import LOCKED
+from loadstone.diagnosis.rules import mysql
+from loadstone.diagnosis.rules.mysql.table_locks import LOCKED
 from loadstone.model.observed import SHARED_HOST
 from loadstone.report.sections.context import localized
 from loadstone.report.words import CHINESE, ENGLISH, localize, translated
@@ -21,9 +22,12 @@ from loadstone.report.words.zh_phrases import PHRASES
 from loadstone.report.words.zh_proofs import COSTS, SUBJECTS
 from report.spoken import Sink, Source, source
 
-RULES = [f"{rules.__name__}.{module.name}" for module in pkgutil.iter_modules(rules.__path__)] + [
-    "loadstone.diagnosis.unexplained"
-]
+RULES = [
+    f"{package.__name__}.{module.name}"
+    for package in (rules, mysql)
+    for module in pkgutil.iter_modules(package.__path__)
+    if not module.ispkg
+] + ["loadstone.diagnosis.unexplained"]
 
 CEILING = {
     "ceiling.how": ["1,000 Mbit/s by 2 KB an event", "5,000 writes/s by 2 writes an event"],
@@ -246,7 +250,7 @@ def test_the_shared_host_is_a_fact_that_is_asked_for_by_name() -> None:
 
 
 def test_the_walk_follows_branches_names_and_small_functions() -> None:
-    found = Source(rules.group_commit).spoken([Sink("Finding", keyword="sentence")])
+    found = Source(mysql.group_commit).spoken([Sink("Finding", keyword="sentence")])
     wordings = list(found)
     assert len(wordings) == 2 * 2 * 2 * 2 * 3
     assert sum("KB of log instead of" in said for said in wordings) == 24

@@ -10,7 +10,7 @@ from typing import get_args
 
 import pytest
 
-from loadstone.diagnosis.rules import RULES
+from loadstone.diagnosis.rules import RULES_OF
 from loadstone.diagnosis.unexplained import NOT_OBSERVED
 from loadstone.model.ceilings import Resource
 from loadstone.report.checklist import Item
@@ -45,7 +45,7 @@ def test_a_language_has_the_keys_and_placeholders_of_english(words: Messages) ->
 
 @pytest.mark.parametrize("words", LANGUAGES.values(), ids=LANGUAGES)
 def test_what_is_counted_by_name_has_a_word(words: Messages) -> None:
-    causes = {rule.cause for rule in RULES} | {NOT_OBSERVED, "unexplained"}
+    causes = {rule.cause for rule in RULES_OF["mysql"]} | {NOT_OBSERVED, "unexplained"}
     causes |= {"few-users", "rate-met", "far-away"}
     assert causes <= words.causes.keys()
     assert set(get_args(Resource)) == words.resources.keys()

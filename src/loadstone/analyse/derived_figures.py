@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 
 from loadstone.model.columns import Column
+from loadstone.model.error_codes import DEADLOCKS
 from loadstone.model.result import HostFigures, ServerFigures, StepResult
 
 COMMIT_STATES = (
@@ -109,7 +110,7 @@ def _disk_kb(step: StepResult) -> float | None:
 def _deadlocks(step: StepResult) -> float | None:
     found = (step.server or _NO_SERVER).rates.get("deadlocks")
     if found is None and step.seconds:
-        found = step.errors.get("1213", 0) / step.seconds
+        found = sum(step.errors.get(code, 0) for code in DEADLOCKS) / step.seconds
     return found
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeVar
 
 from loadstone.model.ceilings import Ceiling, Resource, StepCeilings
+from loadstone.model.error_codes import MYSQL
 from loadstone.model.finding import Evidence
 from loadstone.model.result import StepResult
 from loadstone.model.target import parse_target_url
@@ -146,6 +147,12 @@ class Case:
     def is_last(self) -> bool:
         """Whether no more users were tried."""
         return self.step is self.ladder[-1]
+
+    @property
+    def family(self) -> str:
+        """Which family the first target is of; the usual one where none is known."""
+        first = self.step.targets[:1]
+        return parse_target_url(first[0].target)[0].family if first else MYSQL
 
     @property
     def is_by_tcp(self) -> bool:

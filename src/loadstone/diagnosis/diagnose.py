@@ -13,7 +13,7 @@ from loadstone.diagnosis.context import Absent, Case, Missing, Seconds
 from loadstone.diagnosis.no_trial import with_reason
 from loadstone.diagnosis.order import causes_first
 from loadstone.diagnosis.rule import Rule
-from loadstone.diagnosis.rules import RULES
+from loadstone.diagnosis.rules import RULES_OF
 from loadstone.diagnosis.trial_verdict import with_proofs
 from loadstone.diagnosis.unexplained import unexplained
 from loadstone.model.ceilings import Limits, Resource
@@ -96,7 +96,7 @@ def diagnosis_of(case: Case, proofs: Sequence[Proof] = ()) -> Diagnosis:
     """All rules over the levels that need explaining, and what the trials of earlier days say."""
     found: list[Finding] = []
     missing: list[NotEvaluated] = []
-    for rule in RULES:
+    for rule in RULES_OF[case.family]:
         findings, needs = _judged(rule, case)
         found += findings
         if needs is not None:

@@ -30,6 +30,10 @@ Code = Annotated[str, BeforeValidator(_as_text), Field(pattern=r"^[0-9A-Z]{1,8}$
 """`1213`, or `40P01`; alone it is one of a family that is known otherwise."""
 
 
+DEADLOCKS = frozenset({"1213"})
+"""What families call a transaction that was chosen as the victim of a deadlock."""
+
+
 class ErrorCode(NamedTuple):
     """What a server, or the client of it, calls an error."""
 

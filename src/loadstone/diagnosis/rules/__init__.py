@@ -1,60 +1,33 @@
-"""All rules; the order matters only where two findings weigh the same."""
+"""All rules: of hosts, lines and the generator, and of each family of servers.
+
+The order matters only where two findings weigh the same.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules import (
-    admission,
-    binlog,
     client_bound,
-    cold_pool,
-    commit_delay,
-    commit_flush,
-    connections,
     cpu_bound,
-    deadlock_checks,
     disk_cap,
-    disk_neighbour,
-    errors,
-    group_commit,
-    instrumentation,
-    io_capacity,
     latency_bound,
     line_full,
-    logging,
-    long_transaction,
-    missing_index,
     neighbour,
-    other_clients,
     packet_loss,
     paused,
-    purge_delay,
-    query_cache,
-    redo_small,
-    row_locks,
-    semi_sync,
-    sorts,
-    stored_programs,
     swapping,
-    table_cache,
-    table_locks,
-    thread_pool,
     throttled,
     tls,
-    working_set,
 )
+from loadstone.diagnosis.rules.mysql import MYSQL_RULES
+from loadstone.model.error_codes import MYSQL
 
-RULES: tuple[Rule, ...] = (
+COMMON_RULES: tuple[Rule, ...] = (
     client_bound.RULE,
-    errors.RULE,
-    connections.RULE,
-    connections.LOST_RULE,
-    semi_sync.FALLBACK_RULE,
     neighbour.RULE,
     neighbour.STEAL_RULE,
-    other_clients.RULE,
-    disk_neighbour.RULE,
-    cold_pool.RULE,
     swapping.RULE,
     paused.RULE,
     throttled.RULE,
@@ -63,39 +36,11 @@ RULES: tuple[Rule, ...] = (
     cpu_bound.ONE_CORE_RULE,
     line_full.RULE,
     disk_cap.RULE,
-    table_locks.RULE,
-    query_cache.RULE,
     packet_loss.RULE,
-    row_locks.RULE,
-    row_locks.DEADLOCKS_RULE,
-    semi_sync.RULE,
-    commit_delay.RULE,
-    commit_flush.RULE,
-    working_set.RULE,
-    redo_small.RULE,
-    redo_small.BUFFER_RULE,
-    long_transaction.RULE,
-    purge_delay.RULE,
-    missing_index.RULE,
-    stored_programs.RULE,
-    deadlock_checks.RULE,
-    thread_pool.RULE,
-    thread_pool.SMALL_RULE,
-    admission.RULE,
-    connections.STORM_RULE,
-    table_cache.RULE,
-    table_cache.FLUSHED_RULE,
-    io_capacity.RULE,
-    binlog.RULE,
-    binlog.CACHE_RULE,
-    sorts.CLIFF_RULE,
-    sorts.MERGES_RULE,
-    sorts.TEMPORARY_RULE,
-    logging.RULE,
-    logging.SLOW_RULE,
-    logging.AUDIT_RULE,
-    instrumentation.RULE,
     tls.RULE,
     latency_bound.RULE,
-    group_commit.RULE,
 )
+"""Of any server."""
+
+RULES_OF: Mapping[str, tuple[Rule, ...]] = {MYSQL: (*COMMON_RULES, *MYSQL_RULES)}
+"""By the family of the server that was loaded."""

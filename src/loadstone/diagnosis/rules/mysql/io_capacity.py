@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.rule import Rule
-from loadstone.diagnosis.rules.redo_small import greatest_age
+from loadstone.diagnosis.rules.mysql.redo_small import greatest_age
 from loadstone.diagnosis.trials import REFILLS_S, dynamic
 from loadstone.model.finding import Finding, Trial
 from loadstone.model.numbers import num, pct

@@ -6,7 +6,7 @@ import re
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.rule import Rule
-from loadstone.diagnosis.rules import table_locks
+from loadstone.diagnosis.rules.mysql import table_locks
 from loadstone.diagnosis.trials import RESIZES_S, at_start, dynamic, mysql_release
 from loadstone.model.finding import Finding, Trial
 from loadstone.model.numbers import num, pct, size

@@ -5,7 +5,7 @@ from __future__ import annotations
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import server_cores
 from loadstone.diagnosis.rule import Rule
-from loadstone.diagnosis.rules.other_clients import long_statement_s
+from loadstone.diagnosis.rules.mysql.other_clients import long_statement_s
 from loadstone.model.finding import Finding
 from loadstone.model.hot_spots import StatementSpot
 from loadstone.model.numbers import num

@@ -5,8 +5,8 @@ from __future__ import annotations
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import state_share
 from loadstone.diagnosis.rule import Rule
-from loadstone.diagnosis.rules.row_locks import lock_share
-from loadstone.diagnosis.rules.table_locks import LOCKED
+from loadstone.diagnosis.rules.mysql.row_locks import lock_share
+from loadstone.diagnosis.rules.mysql.table_locks import LOCKED
 from loadstone.model.finding import Evidence, Finding
 from loadstone.model.numbers import num, pct
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.rule import Rule
-from loadstone.diagnosis.rules.commit_flush import commit_share
+from loadstone.diagnosis.rules.mysql.commit_flush import commit_share
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.finding import Finding
 from loadstone.model.numbers import num, pct

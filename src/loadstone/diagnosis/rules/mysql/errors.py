@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.rule import Rule
-from loadstone.diagnosis.rules.row_locks import SHARE as LOCKED
-from loadstone.diagnosis.rules.row_locks import lock_share
+from loadstone.diagnosis.rules.mysql.row_locks import SHARE as LOCKED
+from loadstone.diagnosis.rules.mysql.row_locks import lock_share
 from loadstone.model.finding import Finding
 from loadstone.model.numbers import num, pct
 

@@ -6,7 +6,7 @@ from loadstone.analyse.derived_figures import COMMIT_STATES
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import busy_share, is_full, state_share
 from loadstone.diagnosis.rule import Rule
-from loadstone.diagnosis.rules import semi_sync
+from loadstone.diagnosis.rules.mysql import semi_sync
 from loadstone.diagnosis.trials import RELAXED, dynamic
 from loadstone.model.finding import Finding
 from loadstone.model.numbers import num, pct
