@@ -1,8 +1,10 @@
 //! What is asked of a load: one JSON document, checked once, then frozen.
 
-use crate::ownership::KnownTable;
+use crate::identity::KnownTable;
+use crate::method::MethodWish;
+use crate::mysql::MySql;
 use crate::stall::StallPlan;
-use crate::target::{LoadTarget, usual_target};
+use crate::target::LoadTarget;
 use loadstone_drive::PlanError;
 use loadstone_drive::plan::{ConnectPlan, Part, SessionPlan, TargetPlan};
 use loadstone_workload::LoadLayout;
@@ -55,7 +57,7 @@ pub struct LoadPlan {
     #[serde(default)]
     pub stall: StallPlan,
     /// The family of the database; not in the document yet.
-    #[serde(skip, default = "usual_target")]
+    #[serde(skip, default = "usual_server")]
     pub(crate) server: &'static dyn LoadTarget,
 }
 
@@ -74,16 +76,9 @@ pub enum Stage {
     Look,
 }
 
-/// By which statement rows are wanted to travel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum MethodWish {
-    /// LOAD DATA LOCAL when the server lets it, else INSERT.
-    Auto,
-    /// LOAD DATA LOCAL or nothing.
-    Infile,
-    /// INSERT with many rows.
-    Insert,
+/// The family of plans, none of which names one yet.
+fn usual_server() -> &'static dyn LoadTarget {
+    &MySql
 }
 
 impl LoadPlan {
