@@ -1,10 +1,11 @@
 //! What the threads of a load share: its plan, its ranges, its connections and how far it has come.
 
-use crate::method::Rows;
+use crate::method::Method;
 use crate::ownership::TableOwnership;
 use crate::plan::LoadPlan;
 use crate::range::{Range, interleave, share};
-use crate::record::{LoadPhase, Method, Missing, Progress};
+use crate::record::{LoadPhase, Missing, Progress};
+use crate::row_loader::Rows;
 use crate::stall::Board;
 use loadstone_drive::client::{Client, Halt, Pulse, StopFlag, pause};
 use loadstone_drive::{Clock, Failure, FailureKind};

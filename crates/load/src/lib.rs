@@ -8,8 +8,10 @@
 //!
 //! What families of servers do in ways of their own stands behind `target::LoadTarget`, MySQL's in `mysql/`. To add a
 //! family: write its dialect in the crate of workloads, write a folder beside `mysql` with its `LoadTarget`, and let
-//! `target` choose it by the plan's family; today there is one to choose.
+//! `plan` choose it by its target's family; today there is one to choose.
 
+mod finding;
+mod identity;
 mod job;
 mod lease;
 mod method;
@@ -18,6 +20,7 @@ mod ownership;
 mod plan;
 mod range;
 mod record;
+mod row_loader;
 mod rows;
 mod run;
 mod stall;
@@ -25,11 +28,10 @@ mod tables;
 mod target;
 mod workers;
 
-pub use ownership::{Identity, KnownTable};
-pub use plan::{LoadPlan, MethodWish, Stage};
-pub use record::{
-    Holder, LoadEnd, LoadPhase, Method, Missing, Progress, Record, StallDeed, Stalled,
-};
+pub use identity::{Identity, KnownTable};
+pub use method::{Method, MethodWish};
+pub use plan::{LoadPlan, Stage};
+pub use record::{Holder, LoadEnd, LoadPhase, Missing, Progress, Record, StallDeed, Stalled};
 pub use stall::StallPlan;
 
 use crossbeam_channel::{Receiver, unbounded};

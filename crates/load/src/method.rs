@@ -1,71 +1,25 @@
-//! Sends the rows of one range, in one transaction.
+//! By which statement rows travel.
 
-use crate::Method;
-use crate::ownership::TableOwnership;
-use crate::range::Range;
-use crate::target::{LoadTarget, Refusal};
-use loadstone_drive::client::{Client, Halt};
-use loadstone_drive::{Failure, FailureKind};
-use loadstone_workload::LoadLayout;
-use loadstone_workload::layout::RowSource;
+use serde::{Deserialize, Serialize};
 
-/// What is the same for all rows of a load, and what is known of their tables.
-#[derive(Debug)]
-pub(super) struct Rows {
-    pub(super) server: &'static dyn LoadTarget,
-    pub(super) layout: LoadLayout,
-    pub(super) source: RowSource,
-    pub(super) ownership: TableOwnership,
+/// By which statement rows travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Method {
+    /// LOAD DATA LOCAL.
+    Infile,
+    /// INSERT with many rows.
+    Insert,
 }
 
-impl Rows {
-    /// Does `work` with a range's table, if it is still ours: see [`TableOwnership::hold`].
-    pub(super) fn hold<T>(
-        &self,
-        client: &mut Client,
-        range: Range,
-        work: impl FnOnce(&mut Client) -> Result<T, Halt>,
-    ) -> Result<T, Halt> {
-        self.ownership.hold(client, range.table, &self.layout.table_name(range.table), work)
-    }
-
-    /// Loads one range, which is empty, in one transaction; whether it has come there in full.
-    ///
-    /// A statement whose connection was lost, or that was given up, may still be under way at the
-    /// server, and then its rows come between: the range has to be loaded once more.
-    pub(super) fn load(
-        &self,
-        client: &mut Client,
-        range: Range,
-        method: Method,
-    ) -> Result<bool, Halt> {
-        match self.hold(client, range, |client| self.server.send(client, self, range, method)) {
-            Ok(loaded) => Ok(loaded == range.rows),
-            Err(halt) if self.server.refusal(&halt) == Some(Refusal::RowExists) => Ok(false),
-            Err(halt) => Err(halt),
-        }
-    }
-
-    /// Empties a range and loads it, in one transaction: whoever else loads the same range meanwhile, in full,
-    /// finds it so afterwards.
-    pub(super) fn load_anew(
-        &self,
-        client: &mut Client,
-        range: Range,
-        method: Method,
-    ) -> Result<(), Halt> {
-        let loaded = self.hold(client, range, |client| {
-            range.clear(client, &self.layout)?;
-            self.server.send(client, self, range, method)
-        })?;
-        if loaded == range.rows {
-            return Ok(());
-        }
-        let name = self.layout.table_name(range.table);
-        let text = format!(
-            "{name}: {loaded} of the {} rows {} to {} were taken by the server",
-            range.rows, range.first, range.last
-        );
-        Err(Halt::Failed(Failure::new(FailureKind::StatementFailed, None, text)))
-    }
+/// By which statement rows are wanted to travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MethodWish {
+    /// LOAD DATA LOCAL when the server lets it, else INSERT.
+    Auto,
+    /// LOAD DATA LOCAL or nothing.
+    Infile,
+    /// INSERT with many rows.
+    Insert,
 }

@@ -1,11 +1,14 @@
 //! What is asked of a load: one JSON document, checked once, then frozen.
 
-use crate::ownership::KnownTable;
+use crate::identity::KnownTable;
+use crate::method::MethodWish;
+use crate::mysql::MySql;
 use crate::stall::StallPlan;
-use crate::target::{LoadTarget, load_target_of, usual_load_target};
+use crate::target::LoadTarget;
 use loadstone_drive::PlanError;
 use loadstone_drive::plan::{ConnectPlan, Part, SessionPlan, TargetPlan};
 use loadstone_workload::LoadLayout;
+use loadstone_workload::dialect::Dialect;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -74,16 +77,16 @@ pub enum Stage {
     Look,
 }
 
-/// By which statement rows are wanted to travel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum MethodWish {
-    /// LOAD DATA LOCAL when the server lets it, else INSERT.
-    Auto,
-    /// LOAD DATA LOCAL or nothing.
-    Infile,
-    /// INSERT with many rows.
-    Insert,
+/// All that there are. The first one is that of plans which name no family.
+static LOAD_TARGETS: [&dyn LoadTarget; 1] = [&MySql];
+
+/// How servers of this dialect are loaded; `None` where nobody has written it.
+fn load_target_of(dialect: &'static dyn Dialect) -> Option<&'static dyn LoadTarget> {
+    LOAD_TARGETS.into_iter().find(|target| target.dialect() == dialect)
+}
+
+fn usual_load_target() -> &'static dyn LoadTarget {
+    LOAD_TARGETS[0]
 }
 
 impl LoadPlan {

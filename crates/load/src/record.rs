@@ -1,6 +1,7 @@
 //! The records that a load writes; the format is documented in `docs/engine.md`.
 
-use crate::ownership::KnownTable;
+use crate::identity::KnownTable;
+use crate::method::Method;
 use loadstone_drive::Failure;
 use loadstone_drive::record::EndReason;
 use serde::Serialize;
@@ -15,16 +16,6 @@ pub enum Record {
     Stalled(Stalled),
     /// The last record.
     End(LoadEnd),
-}
-
-/// By which statement rows travel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Method {
-    /// LOAD DATA LOCAL.
-    Infile,
-    /// INSERT with many rows.
-    Insert,
 }
 
 /// What is being done.

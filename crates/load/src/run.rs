@@ -2,9 +2,10 @@
 
 use crate::job::Job;
 use crate::lease::Lease;
+use crate::method::Method;
 use crate::plan::{LoadPlan, Stage};
 use crate::range::{Range, interleave};
-use crate::record::{LoadEnd, LoadPhase, Method, Record};
+use crate::record::{LoadEnd, LoadPhase, Record};
 use crate::stall::{self, Board};
 use crate::{rows, tables, workers};
 use crossbeam_channel::Sender;

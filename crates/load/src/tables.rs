@@ -1,8 +1,8 @@
 //! Makes tables and their indexes, and counts what is in them.
 
 use crate::Missing;
-use crate::method::Rows;
 use crate::range::Range;
+use crate::row_loader::Rows;
 use crate::target::Refusal;
 use loadstone_drive::client::{Client, Halt};
 use loadstone_drive::{Failure, FailureKind};

@@ -1,13 +1,13 @@
 //! What a load asks of a family of servers. All else here is the same for every family.
 
-use crate::method::Rows;
-use crate::mysql::MySql;
-use crate::ownership::{Answer, Identity};
+use crate::finding::Finding;
+use crate::identity::{Answer, Identity};
+use crate::method::{Method, MethodWish};
 use crate::range::Range;
-use crate::stall::Finding;
-use crate::{Method, MethodWish};
 use loadstone_drive::client::{Beat, Client, Halt};
+use loadstone_workload::LoadLayout;
 use loadstone_workload::dialect::Dialect;
+use loadstone_workload::layout::RowSource;
 use std::fmt;
 
 /// A family of servers, as a load sees it.
@@ -30,7 +30,7 @@ pub(crate) trait LoadTarget: fmt::Debug + Send + Sync {
     fn send(
         &self,
         client: &mut Client,
-        rows: &Rows,
+        rows: (&LoadLayout, &RowSource),
         range: Range,
         method: Method,
     ) -> Result<u64, Halt>;
@@ -86,17 +86,4 @@ pub(crate) enum Refusal {
     Conflict,
     /// Somebody has ended the statement.
     Ended,
-}
-
-/// All that there are. The first one is that of plans which name no family.
-static LOAD_TARGETS: [&dyn LoadTarget; 1] = [&MySql];
-
-/// How servers of this dialect are loaded; `None` where nobody has written it.
-pub(crate) fn load_target_of(dialect: &'static dyn Dialect) -> Option<&'static dyn LoadTarget> {
-    LOAD_TARGETS.into_iter().find(|target| target.dialect() == dialect)
-}
-
-/// That of plans which name no family.
-pub(crate) fn usual_load_target() -> &'static dyn LoadTarget {
-    LOAD_TARGETS[0]
 }

@@ -14,6 +14,7 @@
 pub mod arrival;
 mod builtin;
 mod bulk;
+mod calendar;
 mod catalogue;
 pub mod dialect;
 pub mod distribution;

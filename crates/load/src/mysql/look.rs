@@ -1,8 +1,8 @@
 //! What MySQL and MariaDB show of a statement that is under way on another connection.
 
 use super::holders::{self, read, text};
+use crate::finding::{Finding, Signs, is_refusal};
 use crate::record::Holder;
-use crate::stall::{Finding, Signs, is_refusal};
 use loadstone_drive::Failure;
 use loadstone_drive::client::{Beat, Client, Halt};
 use loadstone_protocol::Row;

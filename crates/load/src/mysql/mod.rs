@@ -6,14 +6,15 @@ mod look;
 mod rows;
 mod tables;
 
-use crate::method::Rows;
-use crate::ownership::{Answer, Identity};
+use crate::finding::Finding;
+use crate::identity::{Answer, Identity};
+use crate::method::{Method, MethodWish};
 use crate::range::Range;
-use crate::stall::Finding;
 use crate::target::{LoadTarget, Refusal};
-use crate::{Method, MethodWish};
 use loadstone_drive::client::{Beat, Client, Halt};
+use loadstone_workload::LoadLayout;
 use loadstone_workload::dialect::{self, Dialect};
+use loadstone_workload::layout::RowSource;
 
 /// A worker's connection is never idle for so long.
 const IDLE_S: u64 = 60;
@@ -62,7 +63,7 @@ impl LoadTarget for MySql {
     fn send(
         &self,
         client: &mut Client,
-        rows: &Rows,
+        rows: (&LoadLayout, &RowSource),
         range: Range,
         method: Method,
     ) -> Result<u64, Halt> {
@@ -123,10 +124,6 @@ impl LoadTarget for MySql {
     fn end_connection(&self, client: &mut Client, id: u32) -> Result<(), Halt> {
         client.query(&format!("KILL {id}")).map(drop)
     }
-}
-
-fn quoted(name: &str) -> String {
-    MySql.dialect().quoted(name)
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! How rows travel to MySQL and MariaDB: by LOAD DATA LOCAL or by INSERT.
 
 use super::codes;
-use crate::method::Rows;
+use crate::method::{Method, MethodWish};
 use crate::range::Range;
-use crate::{Method, MethodWish};
 use loadstone_drive::client::{Client, Halt};
 use loadstone_drive::{Failure, FailureKind};
 use loadstone_protocol::{Completion, Row};
+use loadstone_workload::layout::RowSource;
 use loadstone_workload::{LayoutKind, LoadLayout};
 
 /// A piece of LOAD DATA's file, or of an INSERT statement: far below any `max_allowed_packet`.
@@ -31,7 +31,7 @@ pub(super) fn choose(wish: MethodWish, client: &mut Client) -> Result<Method, Ha
 /// Sends the rows of a range; how many the server has taken.
 pub(super) fn send(
     client: &mut Client,
-    rows: &Rows,
+    rows: (&LoadLayout, &RowSource),
     range: Range,
     method: Method,
 ) -> Result<u64, Halt> {
@@ -41,8 +41,11 @@ pub(super) fn send(
     }
 }
 
-fn load_by_infile(client: &mut Client, rows: &Rows, range: Range) -> Result<u64, Halt> {
-    let Rows { layout, source, .. } = rows;
+fn load_by_infile(
+    client: &mut Client,
+    (layout, source): (&LoadLayout, &RowSource),
+    range: Range,
+) -> Result<u64, Halt> {
     let sql = format!(
         "LOAD DATA LOCAL INFILE 'loadstone' INTO TABLE {} CHARACTER SET {} ({})",
         layout.quoted_name(range.table),
@@ -62,8 +65,11 @@ fn load_by_infile(client: &mut Client, rows: &Rows, range: Range) -> Result<u64,
     Ok(completion.affected_rows)
 }
 
-fn load_by_insert(client: &mut Client, rows: &Rows, range: Range) -> Result<u64, Halt> {
-    let Rows { layout, source, .. } = rows;
+fn load_by_insert(
+    client: &mut Client,
+    (layout, source): (&LoadLayout, &RowSource),
+    range: Range,
+) -> Result<u64, Halt> {
     let name = layout.quoted_name(range.table);
     let head = format!("INSERT INTO {name} ({}) VALUES ", layout.columns(range.table));
     let mut loaded = 0;

@@ -1,9 +1,10 @@
 //! What MySQL and MariaDB say of tables, and how tables are kept from changing.
 
-use super::{codes, quoted};
-use crate::ownership::{Answer, Identity};
+use super::codes;
+use crate::identity::{Answer, Identity};
 use loadstone_drive::client::{Client, Halt};
 use loadstone_protocol::Row;
+use loadstone_workload::dialect::{self, Dialect};
 
 /// What stands before a table's comment in `SHOW CREATE TABLE`.
 const COMMENT: &str = " COMMENT='";
@@ -74,6 +75,10 @@ fn answer(rows: &[Row]) -> Answer {
         value.as_deref().map(|bytes| String::from_utf8_lossy(bytes).into_owned())
     };
     rows.iter().map(|row| row.iter().map(text).collect()).collect()
+}
+
+fn quoted(name: &str) -> String {
+    dialect::MySql.quoted(name)
 }
 
 #[cfg(test)]

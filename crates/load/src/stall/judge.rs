@@ -1,6 +1,7 @@
 //! Judges what is done about a silent statement, from the time and from what was seen of it; without I/O.
 
 use super::StallPlan;
+use crate::finding::Signs;
 use loadstone_drive::client::Beat;
 use loadstone_measure::Nanos;
 
@@ -23,21 +24,6 @@ pub(super) struct Limits {
     say: Nanos,
     end: Nanos,
     fail: Nanos,
-}
-
-/// What was seen of a silent statement over another connection.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Signs {
-    /// Somebody else's lock is what it waits for.
-    pub(crate) waits: bool,
-    /// It can be ended, and may be.
-    pub(crate) endable: bool,
-    /// Whoever holds what it waits for is a connection of this load that comes on.
-    pub(crate) holder_works: bool,
-    /// Figures that it alone moves; `None`: the other connection was not answered.
-    pub(crate) own: Option<Vec<String>>,
-    /// What the whole server has done, in pages, where its own figures may not show its work.
-    pub(crate) server: Option<u64>,
 }
 
 /// What is to be done about a statement.

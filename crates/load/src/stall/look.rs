@@ -1,22 +1,9 @@
 //! Looks at a silent statement over another connection, which has little time for its answers.
 
 use super::Board;
-use super::judge::Signs;
-use crate::record::Holder;
+use crate::finding::{Finding, is_refusal};
 use loadstone_drive::client::{Beat, Client, Halt};
 use loadstone_measure::Nanos;
-
-/// What a look has found.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Finding {
-    pub(crate) signs: Signs,
-    pub(crate) waits_for: String,
-    pub(crate) holder: Option<Holder>,
-    /// The statement's own number, where the server gives it one: then no later one can be ended in its place.
-    pub(crate) query: Option<String>,
-    /// The server has our statement under this connection.
-    pub(crate) is_ours: bool,
-}
 
 /// The other connection.
 pub(super) struct Looker<'a> {
@@ -101,17 +88,4 @@ impl<'a> Looker<'a> {
             None => Ok(Finding::of_nothing("the server, which lets another connection in")),
         }
     }
-}
-
-impl Finding {
-    /// There is nothing at the server that has figures.
-    pub(crate) fn of_nothing(waits_for: &str) -> Self {
-        let signs = Signs { own: Some(Vec::new()), ..Signs::default() };
-        Self { signs, waits_for: waits_for.to_owned(), ..Self::default() }
-    }
-}
-
-/// An answer that is an error, as opposed to none.
-pub(crate) fn is_refusal(halt: &Halt) -> bool {
-    !halt.is_loss() && matches!(halt, Halt::Failed(failure) if failure.sql_state.is_some())
 }

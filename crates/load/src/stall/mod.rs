@@ -18,8 +18,6 @@ use serde::Deserialize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-pub(super) use judge::Signs;
-pub(super) use look::{Finding, is_refusal};
 pub(super) use watchdog::watch;
 
 /// How long a statement may show no sign of life; the format is documented in `docs/engine.md`.

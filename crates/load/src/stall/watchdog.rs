@@ -1,8 +1,9 @@
 //! The watchdog thread of a load: notices silent statements, and reports or ends them.
 
 use super::judge::{Deed, Limits, Watch};
-use super::look::{Finding, Looker};
+use super::look::Looker;
 use super::{Board, stalled};
+use crate::finding::Finding;
 use crate::record::{Record, StallDeed, Stalled};
 use crossbeam_channel::Sender;
 use loadstone_drive::client::{Beat, Pulse};

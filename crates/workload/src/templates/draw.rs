@@ -1,12 +1,12 @@
 //! Draws the random values of a template, for rows and for parameters.
 
 use crate::SpecError;
+use crate::calendar::{push_moment, push_parts};
 use crate::distribution::Sampler;
 use crate::random::Random;
 use crate::text::{ALPHANUMERIC, CAPITALS, DIGITS, push_of};
 use crate::text::{push_decimal, push_groups};
 
-use super::calendar::push_moment;
 use super::spec::{Literal, ValueSpec};
 
 const DAY_S: i64 = 86_400;
@@ -213,7 +213,7 @@ fn push_scaled(value: i64, places: u32, out: &mut Vec<u8>) {
     push_decimal((size / unit) as i64, out);
     if places > 0 {
         out.push(b'.');
-        super::calendar::push_parts(&[((size % unit) as i64, places)], b'.', out);
+        push_parts(&[((size % unit) as i64, places)], b'.', out);
     }
 }
 

@@ -1,7 +1,6 @@
 //! SQL templates: workloads and tables that a user wrote down in a file. Python reads the file and checks it;
 //! what comes here is the document of `docs/engine.md`, which is compiled once for all users.
 
-mod calendar;
 mod compiled;
 mod draw;
 mod machine;
@@ -10,7 +9,6 @@ mod sample;
 mod spec;
 mod table;
 
-pub(crate) use calendar::{push_parts, push_time};
 pub(crate) use compiled::Compiled;
 pub(crate) use machine::TemplateMachine;
 pub(crate) use names::kept;

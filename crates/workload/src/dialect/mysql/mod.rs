@@ -2,7 +2,8 @@
 
 mod temporal;
 
-use super::{Dialect, NewTable, Notation, Punctuation, Word};
+use super::contract::{Dialect, NewTable, Notation, Punctuation};
+use super::words::Word;
 
 /// MySQL and MariaDB.
 #[derive(Copy, Clone, Debug)]

@@ -1,6 +1,6 @@
 //! Dates and times as rows of the binary protocol have them.
 
-use crate::templates::{push_parts, push_time};
+use crate::calendar::{push_parts, push_time};
 use crate::text::push_decimal;
 
 /// Append a date or time of a binary row as text: its length says which it is. Nought is sent as no byte at all, and

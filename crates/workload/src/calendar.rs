@@ -5,7 +5,7 @@ use crate::text::push_decimal;
 const DAY_S: i64 = 86_400;
 
 /// Append a moment as the server reads it: `2026-11-22`, and `2026-11-22 18:45:00` with its time.
-pub(super) fn push_moment(unix_s: i64, with_time: bool, out: &mut Vec<u8>) {
+pub(crate) fn push_moment(unix_s: i64, with_time: bool, out: &mut Vec<u8>) {
     let (year, month, day) = civil(unix_s.div_euclid(DAY_S));
     push_parts(&[(year, 4), (month, 2), (day, 2)], b'-', out);
     if with_time {
