@@ -131,6 +131,7 @@ def test_the_engine_gets_the_password_and_nothing_else_does() -> None:
     assert password is not None
     endpoint = Endpoint(target=target, credentials=Credentials(password=password))
     assert endpoint.for_engine() == {
+        "family": "mysql",
         "host": "::1",
         "port": 3306,
         "socket": None,

@@ -116,7 +116,7 @@ class Target(Frozen):
     @property
     def family(self) -> str:
         """Which family its server is of: each scheme that a URL may have is of this one."""
-        return "mysql"
+        return MYSQL
 
     @property
     def is_local(self) -> bool:
@@ -183,7 +183,7 @@ class Endpoint(Frozen):
         """The engine's form (docs/engine.md), password included: for the plan alone, never kept."""
         target = self.target
         return {
-            "family": MYSQL,
+            "family": target.family,
             "host": target.host,
             "port": target.port or DEFAULT_PORT,
             "socket": _text(target.socket),
