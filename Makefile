@@ -57,11 +57,11 @@ test-quick: build test-server $(NULL_SERVER) ## run the quick tests of the progr
 
 test-python: build test-servers $(NULL_SERVER) ## run all tests of the program, on all servers and on Ray
 	@tools/setup cluster
-	$(PYTEST)
+	$(PYTEST) -m "not nightly"
 
 test-slow: build test-servers $(NULL_SERVER) ## run what make test leaves out
 	@tools/setup cluster
-	$(PYTEST) -m "not ($(QUICK))"
+	$(PYTEST) -m "not ($(QUICK)) and not nightly"
 
 test-cluster: build $(NULL_SERVER) ## run the tests of many machines, on real Ray: installs it into .venv
 	@tools/setup cluster
@@ -127,7 +127,8 @@ soak: build ## an hour at 2,000 users with a fault every minute (or MINUTES=10)
 	@tools/setup packages mariadb-server-core
 	$(BIN)/python -m benches soak --minutes $(or $(MINUTES),60)
 
-nightly: build test-servers $(NULL_SERVER) ## the long forms of what make test-all has in short, and a soak of ten minutes: half an hour
+nightly: build test-servers $(NULL_SERVER) ## the long forms of what make test-all has in short, and a soak of ten minutes: three quarters of an hour
+	$(PYTEST) -m nightly
 	LOADSTONE_NIGHTLY=1 $(BIN)/pytest --timeout 3600 tests/trust/test_faults_in_a_run.py tests/trust/test_killed.py tests/trust/test_interleavings.py \
 		tests/null_server/test_ten_thousand.py
 	$(BIN)/python -m benches observing

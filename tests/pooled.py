@@ -22,6 +22,9 @@ QUICK: Mapping[str, str] = {"sync_binlog": "0", "innodb_flush_log_at_trx_commit"
 KINDS = ["mariadb", pytest.param("mysql", marks=pytest.mark.mysql)]
 """Parameters of a fixture or a test that is for both servers."""
 
+KINDS_IN_TURN = ["mariadb", pytest.param("mysql", marks=[pytest.mark.mysql, pytest.mark.nightly])]
+"""The same for long tests of what we do, not of what a server says: MySQL's turn is at night."""
+
 
 def need(kind: str) -> str:
     """The same kind; skips the test where there is no such server."""

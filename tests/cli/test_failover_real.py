@@ -19,7 +19,7 @@ pytest.importorskip("loadstone._engine", reason="the engine is not built")
 from cli.person import PATIENCE_S, Person, wait_until
 from loadstone.runs.ledger import LEDGER
 from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
-from pooled import KINDS, Pool, need
+from pooled import KINDS_IN_TURN, Pool, need
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
@@ -112,7 +112,7 @@ class Following:
         rows(self._replica, f"STOP {self._word}", f"RESET {self._word} ALL")
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=KINDS_IN_TURN)
 def server(request: pytest.FixtureRequest) -> str:
     return need(request.param)
 

@@ -22,7 +22,7 @@ from loadstone.runs import run_folder
 from loadstone.runs.rebuild import read_log
 from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
 from loadstone.servers.connection import Connection
-from pooled import KINDS, QUICK, Pool, need
+from pooled import KINDS_IN_TURN, QUICK, Pool, need
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
@@ -32,7 +32,7 @@ ENDLESS = (*RUN, "--duration", "600s")
 USERS = 12
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=KINDS_IN_TURN)
 def somebody(
     request: pytest.FixtureRequest, pool: Pool, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Person]:
@@ -327,7 +327,7 @@ def test_others_who_pile_up_end_a_run_that_nobody_asked_to_watch_them(person: Pe
     assert "--no-abort leaves the default conditions out" in err
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", KINDS_IN_TURN)
 def test_a_replica_that_falls_behind_ends_a_run(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

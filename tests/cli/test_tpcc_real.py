@@ -21,7 +21,7 @@ pytest.importorskip("loadstone._engine", reason="the engine is not built")
 from cli.person import PATIENCE_S, Person, wait_until
 from loadstone.lab.tables.tpcc_consistency import CONDITIONS, verdicts
 from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
-from pooled import KINDS, QUICK, need
+from pooled import KINDS_IN_TURN, QUICK, need
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
@@ -85,7 +85,7 @@ class Shop:
         return [each.condition for each in verdicts(self.sandbox.tcp, ALL) if not each.holds]
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=KINDS_IN_TURN)
 def shop(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Shop]:

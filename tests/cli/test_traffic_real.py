@@ -22,7 +22,7 @@ from loadstone.traffic.entries import Entry, ReadStats
 from loadstone.traffic.import_log import LogKind, log_entries
 from loadstone.traffic.shapes import sentence_of
 from loadstone.workloads.templates.file import parse_template
-from pooled import KINDS, QUICK, Pool
+from pooled import KINDS_IN_TURN, QUICK, Pool
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
@@ -185,7 +185,7 @@ def allowed(step: dict[str, Any]) -> float:
     return 2 + 300 * math.sqrt(0.25 / float(step["events"]))
 
 
-@pytest.mark.parametrize("bench", KINDS, indirect=True)
+@pytest.mark.parametrize("bench", KINDS_IN_TURN, indirect=True)
 @pytest.mark.parametrize(("kind", "protocol"), [("general", "--prepared"), ("slow", "--text")])
 def test_a_template_made_of_a_log_sends_what_the_log_had(
     bench: Bench, kind: LogKind, protocol: str
@@ -212,7 +212,7 @@ def test_a_template_made_of_a_log_sends_what_the_log_had(
     assert not changed.autocommit and [one.name for one in changed.parameters] == ["id", "body"]
 
 
-@pytest.mark.parametrize("bench", KINDS, indirect=True)
+@pytest.mark.parametrize("bench", KINDS_IN_TURN, indirect=True)
 def test_a_template_made_of_digests_sends_what_was_counted(
     bench: Bench, request: pytest.FixtureRequest
 ) -> None:
@@ -255,7 +255,7 @@ def test_a_template_made_of_digests_sends_what_was_counted(
     (bench.home / "counted.toml").unlink()
 
 
-@pytest.mark.parametrize("bench", KINDS, indirect=True)
+@pytest.mark.parametrize("bench", KINDS_IN_TURN, indirect=True)
 def test_a_log_is_replayed_session_by_session(bench: Bench) -> None:
     with bench.recorded("general") as log:
         bench.drive("stall.toml", "--text", "--rate", "200")

@@ -390,6 +390,7 @@ def test_a_node_that_dies_is_missed_for_the_rest_of_the_step(
     assert 0 < len(went_on) <= USERS // 2
 
 
+@pytest.mark.nightly
 def test_a_node_that_dies_ends_the_run_or_not_by_policy(
     nodes: Nodes, server: engine.NullServer, tmp_path: Path
 ) -> None:
@@ -427,6 +428,7 @@ def test_a_node_with_another_version_is_refused_before_anything_is_driven(
     assert server.stats().logins == 0
 
 
+@pytest.mark.nightly
 def test_without_the_heads_machine_no_generator_drives_on(
     nodes: Nodes, server: engine.NullServer, tmp_path: Path
 ) -> None:

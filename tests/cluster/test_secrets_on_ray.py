@@ -39,9 +39,9 @@ def counted(record_property: Callable[[str, object], None]) -> Iterator[None]:
         record_property(what, number)
 
 
-@pytest.fixture
-def nodes(tmp_path: Path) -> Iterator[Nodes]:
-    yield from two_nodes(tmp_path)
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+    yield from two_nodes(tmp_path_factory.mktemp("ray"))
 
 
 @pytest.fixture

@@ -102,6 +102,7 @@ def test_half_the_peak_is_found_where_answers_take_twice_as_long(
     carried.must(one.verdict.effect.relative == pytest.approx(-0.5, abs=0.05))
 
 
+@pytest.mark.nightly
 def test_half_the_rate_is_found_where_answers_take_twice_as_long(
     levels: str, tmp_path: Path
 ) -> None:

@@ -36,7 +36,7 @@ from loadstone.sandbox import Sandbox
 from loadstone.servers.errors import SettingsError
 from loadstone.servers.guard import Consent, SchemaState
 from loadstone.workloads.templates.file import parse_template
-from pooled import KINDS, Pool
+from pooled import KINDS_IN_TURN, Pool
 from trust.meddler import Meddler, Moments
 from trust.stranger import Stranger, begins_statement, ours_in
 from trust.tally import COUNTS
@@ -82,7 +82,7 @@ class Unseen:
         pass
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=KINDS_IN_TURN)
 def server(request: pytest.FixtureRequest, pool: Pool) -> Iterator[Sandbox]:
     with pool.schema(request.param) as sandbox:
         yield sandbox

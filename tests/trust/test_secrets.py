@@ -28,7 +28,7 @@ from loadstone.runner.tables import Filling, fill
 from loadstone.runner.view import Quiet
 from loadstone.sandbox import Sandbox
 from loadstone.servers.guard import Consent
-from pooled import KINDS, Pool
+from pooled import KINDS_IN_TURN, Pool
 from trust.searching import Watching, files_below, found_in
 from trust.summing import execute
 
@@ -63,7 +63,7 @@ class Place:
         return kept | where | {"COLUMNS": "100"} | more
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=KINDS_IN_TURN)
 def server(request: pytest.FixtureRequest, pool: Pool) -> Iterator[Sandbox]:
     sandbox = pool.server(str(request.param))
     execute(
@@ -332,10 +332,10 @@ def test_programs_that_we_start_do_not_inherit_it(place: Place) -> None:
 
 CRASHING = """
 import sys
-from loadstone.lab.tables import inspect
+from loadstone.mysql import family
 def crashes(*arguments):
     raise ZeroDivisionError("a bug")
-inspect.describe_server = crashes
+family.describe_server = crashes
 from loadstone.cli import main
 main()
 """

@@ -14,7 +14,7 @@ from loadstone.model.ceilings import Ceiling, Resource, StepCeilings
 from loadstone.model.error_codes import MYSQL
 from loadstone.model.finding import Evidence
 from loadstone.model.result import StepResult
-from loadstone.model.target import parse_target_url
+from loadstone.model.target import SCHEMES, parse_target_url
 
 T = TypeVar("T")
 
@@ -150,9 +150,9 @@ class Case:
 
     @property
     def family(self) -> str:
-        """Which family the first target is of; the usual one where none is known."""
-        first = self.step.targets[:1]
-        return parse_target_url(first[0].target)[0].family if first else MYSQL
+        """Which family the first target is of, by its URL; the usual one where that says none."""
+        url = self.step.targets[0].target if self.step.targets else ""
+        return SCHEMES.get(url.partition("://")[0], MYSQL)
 
     @property
     def is_by_tcp(self) -> bool:
