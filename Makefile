@@ -45,7 +45,7 @@ build: $(ENGINE) ## make .venv with the program and its engine (release mode)
 
 test: test-server test-rust test-quick ## run the tests that each change needs: 8 minutes
 
-test-all: test-servers test-rust ## run every test, on all servers and on Ray: 25 minutes
+test-all: test-servers test-rust ## run every test but the long second ones of make nightly, on all servers and on Ray: 25 minutes
 	@$(MAKE) --no-print-directory test-python
 
 test-rust: $(ENVIRONMENT) ## run the engine's tests
