@@ -143,22 +143,22 @@ def _of_its_end(step: StepResult, words: Messages) -> Iterator[str]:
 
 def _of_errors(step: StepResult, words: Messages) -> Iterator[str]:
     if step.errors:
-        said = words.note_errors.format(errors=by_errno(step.errors, words))
+        said = words.note_errors.format(errors=by_code(step.errors, words))
         if step.restarts:
             said += words.note_begun_anew.format(events=words.events_of(step.restarts))
         if step.failed:
             said += words.note_given_up.format(events=words.events_of(step.failed))
         yield said
     if step.errors_outside:
-        yield words.note_errors_outside.format(errors=by_errno(step.errors_outside, words))
+        yield words.note_errors_outside.format(errors=by_code(step.errors_outside, words))
     for number, example in step.error_examples.items():
-        if number not in words.errnos:
+        if number not in words.error_meanings:
             said = words.note_first_error.format(number=number, message=example.message)
             if example.statement:
                 said += words.note_at_statement.format(statement=example.statement)
             yield said
     if step.connect_failures:
-        yield words.note_connect_failures.format(errors=by_errno(step.connect_failures, words))
+        yield words.note_connect_failures.format(errors=by_code(step.connect_failures, words))
 
 
 def _of_idle(step: StepResult, words: Messages) -> Iterator[str]:
@@ -171,12 +171,12 @@ def _of_idle(step: StepResult, words: Messages) -> Iterator[str]:
         yield words.note_idle_lost.format(lost=lost, opened=opened)
 
 
-def by_errno(errors: Mapping[str, int], words: Messages = ENGLISH) -> str:
+def by_code(errors: Mapping[str, int], words: Messages = ENGLISH) -> str:
     """`12 × 1213 deadlock, 1 × 1205 lock wait timeout`."""
     return words.list_comma.join(
         f"{count(times)} × {number}" + (f" {meaning}" if meaning else "")
         for number, times in errors.items()
-        for meaning in (words.errnos.get(number),)
+        for meaning in (words.error_meanings.get(number),)
     )
 
 

@@ -179,10 +179,7 @@ def _percentiles(step: StepResult, words: Messages) -> Markup:
         (words.service, step.latency.service),
         *((words.classes.get(name, name), each) for name, each in step.statements.items()),
         *([(words.connects_row, step.connect)] if step.connect else []),
-        *(
-            (words.failed_with.format(errno=errno), each)
-            for errno, each in step.error_latency.items()
-        ),
+        *((words.failed_with.format(code=code), each) for code, each in step.error_latency.items()),
     ]
     rows = [
         (

@@ -313,7 +313,7 @@ class Messages:
     note_connect_failures: str
     note_not_evaluated: str
     note_observing: str
-    errnos: Mapping[str, str]
+    error_meanings: Mapping[str, str]
 
     # Experiments
     matrix: str

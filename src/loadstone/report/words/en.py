@@ -397,7 +397,7 @@ ENGLISH = Messages(
         " same room (HdrHistogram)."
     ),
     share_of_events="share of events that took no longer",
-    failed_with="failed with {errno}",
+    failed_with="failed with {code}",
     states={
         "finished": "finished",
         "stopped": "stopped",
@@ -478,7 +478,7 @@ ENGLISH = Messages(
         "observing took {own} % of a core here, and the slowest source {answering} % of the"
         " time to answer"
     ),
-    errnos={
+    error_meanings={
         "110": "timed out",
         "1020": "record has changed",
         "1040": "too many connections",

@@ -374,7 +374,7 @@ CHINESE = Messages(
     percentiles="百分位曲线",
     percentiles_about="最慢的那部分事件至少需要多久：每多一个 9 占同样的宽度（HdrHistogram）。",
     share_of_events="不超过该延迟的事件比例",
-    failed_with="失败，错误 {errno}",
+    failed_with="失败，错误 {code}",
     states={
         "finished": "完成",
         "stopped": "停止",
@@ -436,7 +436,7 @@ CHINESE = Messages(
     note_connect_failures="失败的连接尝试：{errors}",
     note_not_evaluated="{name} 未评估：{why}",
     note_observing="观察占用本机一个核的 {own} %，最慢的来源应答占用 {answering} % 的时间",
-    errnos={
+    error_meanings={
         "110": "超时",
         "1020": "记录已改变",
         "1040": "连接数过多",

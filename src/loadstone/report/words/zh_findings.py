@@ -23,8 +23,8 @@ _GENERATOR: tuple[Phrase, ...] = (
         ),
     ),
     phrase(
-        "{part} of the attempts fail, mostly with error {errno}{message}",
-        "{part} 的尝试失败，最多的是错误 {errno}{message}",
+        "{part} of the attempts fail, mostly with error {code}{message}",
+        "{part} 的尝试失败，最多的是错误 {code}{message}",
         message=one_of({"": "", ": {text}": "：{text}"}),
     ),
     phrase(

@@ -16,8 +16,8 @@ _PLAIN = one_of(
         "Find them (SHOW PROCESSLIST), and measure without them.": (
             "找出这些客户端（SHOW PROCESSLIST），停掉后重新测试。"
         ),
-        "Look at error {errno} first: a rate with {total} errors is not the server's.": (
-            "先解决错误 {errno}：带有 {total} 个错误的吞吐不能代表服务器。"
+        "Look at error {code} first: a rate with {total} errors is not the server's.": (
+            "先解决错误 {code}：带有 {total} 个错误的吞吐不能代表服务器。"
         ),
         "The server or the session is read-only (read_only): is it the primary?": (
             "服务器或会话是只读的（read_only）：它是主库吗？"

@@ -37,9 +37,7 @@ def judge(case: Case) -> Finding | None:
         return None
     limit = case.number("max_connections")
     full = refused > 0 or "1040" in case.step.connect_failures
-    numbers = ", ".join(
-        f"{count:,} × {errno}" for errno, count in case.step.connect_failures.items()
-    )
+    numbers = ", ".join(f"{count:,} × {code}" for code, count in case.step.connect_failures.items())
     missing = max(case.users - case.step.users, 0)
     evidence: list[Evidence] = [case.seen("connect_failures", failed, "attempts", 0.0)]
     if full:
@@ -69,7 +67,7 @@ def _way_in(case: Case, *, full: bool) -> str:
     """What to do about connections that are turned away."""
     if full:
         return "Raise max_connections above the number of users."
-    if any(errno in case.step.connect_failures for errno in _BY_ACCOUNT):
+    if any(code in case.step.connect_failures for code in _BY_ACCOUNT):
         return "Raise max_user_connections, or the account's own limit, above the number of users."
     return (
         "Look at the error numbers; a longer --connect-timeout and a smaller --connect-at-once "

@@ -19,34 +19,34 @@ def judge(case: Case) -> Finding | None:
     """Error packets by event; those of locks only where nothing succeeds and no lock is seen."""
     locked = (lock_share(case) or 0.0) >= LOCKED
     errors = {
-        errno: count
-        for errno, count in case.step.errors.items()
-        if errno not in _OF_LOCKS or not (case.step.events or locked)
+        code: count
+        for code, count in case.step.errors.items()
+        if code not in _OF_LOCKS or not (case.step.events or locked)
     }
     total = sum(errors.values())
     if not total or total < SHARE * (case.step.events + total):
         return None
     part = total / (case.step.events + total)
-    errno = max(errors, key=lambda one: errors[one])
-    example = case.step.error_examples.get(errno)
+    code = max(errors, key=lambda one: errors[one])
+    example = case.step.error_examples.get(code)
     said = f": {example.message}" if example else ""
     return Finding(
         cause="errors",
         group="validity",
-        sentence=f"{pct(part)} of the attempts fail, mostly with error {errno}{said}",
+        sentence=f"{pct(part)} of the attempts fail, mostly with error {code}{said}",
         evidence=(
             case.seen("errors", total, "", SHARE * _attempts(case)),
-            case.seen(f"error {errno}", errors[errno], ""),
+            case.seen(f"error {code}", errors[code], ""),
         ),
         share=part,
         confidence=0.95,
-        remedy=_advice(errno, total),
+        remedy=_advice(code, total),
     )
 
 
-def _advice(errno: str, total: float) -> str:
+def _advice(code: str, total: float) -> str:
     """What to do about it, by its number (both manuals)."""
-    match errno:
+    match code:
         case "1290" | "1836" | "1792":
             return "The server or the session is read-only (read_only): is it the primary?"
         case "1461":
@@ -57,7 +57,7 @@ def _advice(errno: str, total: float) -> str:
             return "Raise max_execution_time (MariaDB: max_statement_time), or set it to 0."
         case "1226":
             return "Raise the account's limits (MAX_QUERIES_PER_HOUR and the like)."
-    return f"Look at error {errno} first: a rate with {num(total)} errors is not the server's."
+    return f"Look at error {code} first: a rate with {num(total)} errors is not the server's."
 
 
 def _attempts(case: Case) -> float:
