@@ -91,6 +91,11 @@ client = {{ tls = "required"{level} }}
 """
 
 
+def test_a_ladder_may_be_a_range() -> None:
+    found = good(GOOD.replace("[8, 64]", '"1..8, 64"'))
+    assert found.ladder == (1, 2, 4, 8, 64)
+
+
 def test_a_file_may_name_the_machines_that_drive() -> None:
     cluster = ClusterAsked(address="10.0.0.1:6379", generators=3, on_node_loss="repeat")
     assert good(on_cluster()).cluster == cluster
@@ -181,6 +186,7 @@ BAD = [
     Bad("no users", 4, "ladder[1]", "0 is not a number from 1", "1 or more", "[8, 64]", "[0, 64]"),
     Bad("a level of the ladder twice", 4, "ladder", "8 is there twice", "repeats", "[8, 64]"
         , "[8, 8]"),
+    Bad("a range that falls", 4, "ladder", "'8..1' does not rise", "1..128", "[8, 64]", '"8..1"'),
     Bad("repeats in words", 5, "repeats", '"six" is not a number', "whole number", "repeats = 6"
         , 'repeats = "six"'),
     Bad("uneven repeats", 5, "repeats", "AB and BA", "repeats = 8", "repeats = 6", "repeats = 7"),

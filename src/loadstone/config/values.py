@@ -24,7 +24,8 @@ from loadstone.config.phases import HIGHEST_RATE
 from loadstone.config.phases import phases as read_phases
 from loadstone.model import quantity
 from loadstone.model.errors import LoadstoneError
-from loadstone.model.levels import InvalidLevels, levels
+from loadstone.model.levels import InvalidLevels
+from loadstone.model.levels import levels as read_levels
 from loadstone.model.nearest import nearest
 from loadstone.model.plan import (
     Distribution,
@@ -133,14 +134,16 @@ bits_per_s = _above_nought(
 """`"100Mbit"`, `"1Gbit"`, a second."""
 
 
-def _levels(value: object) -> object:
-    """A text becomes a list; what is none is for others to judge."""
-    if not isinstance(value, str):
-        return value
+def levels(text: str) -> list[int]:
+    """Numbers of users, with ranges: `1,8,64`, `1..128`."""
     try:
-        return list(levels(value))
+        return list(read_levels(text))
     except InvalidLevels as wrong:
         raise InvalidValue(wrong.what, wrong.write) from None
+
+
+def _levels_or_list(value: object) -> object:
+    return levels(value) if isinstance(value, str) else value
 
 
 def share(value: object) -> float:
@@ -346,7 +349,7 @@ Texts = Annotated[
 """One text, or a list of some."""
 Several = Annotated[list[T], Field(min_length=1), AfterValidator(once)]
 """At least one, and none twice."""
-Levels = Annotated[Several[Count], BeforeValidator(_levels)]
+Levels = Annotated[Several[Count], BeforeValidator(_levels_or_list)]
 """Numbers of users: a list of them, or a text with a range (`loadstone.model.levels`)."""
 Variables = dict[
     Annotated[str, PlainValidator(_variable)], Annotated[str, PlainValidator(_setting)]

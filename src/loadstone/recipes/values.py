@@ -10,7 +10,6 @@ from string import Template
 
 from loadstone.config import values as given
 from loadstone.config.values import InvalidValue
-from loadstone.model.levels import InvalidLevels, levels
 from loadstone.recipes.recipe import Kind, Parameter, RecipeRefused
 
 SANDBOX = "sandbox"
@@ -102,10 +101,7 @@ def _even(text: str) -> str:
 
 
 def _ladder(text: str) -> str:
-    try:
-        return json.dumps(levels(text))
-    except InvalidLevels as wrong:
-        raise InvalidValue(wrong.what, wrong.write) from None
+    return json.dumps(given.levels(text))
 
 
 def _server(text: str) -> str:
